@@ -1,0 +1,95 @@
+#include "base/arena.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define ARENA_CHUNK_BYTES 4096
+#define ARENA_ALIGN 16
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t size;
+};
+
+void arena_init(struct arena *a) { *a = (struct arena){0}; }
+
+void arena_free(struct arena *a) {
+    for (struct arena_chunk *c = a->head, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    arena_init(a);
+}
+
+void arena_reset(struct arena *a) {
+    struct arena_chunk *keep = a->head;
+    if (!keep)
+        return;
+    for (struct arena_chunk *c = keep->next, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    if (keep->size > 4 * ARENA_CHUNK_BYTES) {
+        free(keep);
+        arena_init(a);
+        return;
+    }
+    keep->next = NULL;
+    a->at = (char *)(keep + 1);
+    a->end = (char *)keep + keep->size;
+    a->total = keep->size;
+}
+
+static void arena_grow(struct arena *a, size_t need) {
+    size_t size = ARENA_CHUNK_BYTES;
+    /* Doubling keeps the number of chunks logarithmic for large documents. */
+    if (a->total > size)
+        size = a->total < 1024 * 1024 ? a->total : 1024 * 1024;
+    if (size < need + sizeof(struct arena_chunk))
+        size = need + sizeof(struct arena_chunk);
+    struct arena_chunk *c = mem_alloc(size);
+    c->next = a->head;
+    c->size = size;
+    a->head = c;
+    a->at = (char *)(c + 1);
+    a->end = (char *)c + size;
+    a->total += size;
+}
+
+void *arena_alloc(struct arena *a, size_t size) {
+    size_t rounded = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    if ((size_t)(a->end - a->at) < rounded)
+        arena_grow(a, rounded);
+    void *ptr = a->at;
+    a->at += rounded;
+    return ptr;
+}
+
+void *arena_zalloc(struct arena *a, size_t size) {
+    void *ptr = arena_alloc(a, size);
+    memset(ptr, 0, size);
+    return ptr;
+}
+
+struct slice arena_dup(struct arena *a, struct slice s) {
+    char *copy = arena_alloc(a, s.len + 1);
+    if (s.len)
+        memcpy(copy, s.ptr, s.len);
+    copy[s.len] = '\0';
+    return slice_of(copy, s.len);
+}
+
+struct slice arena_printf(struct arena *a, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int need = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    size_t len = need < 0 ? 0 : (size_t)need;
+    char *text = arena_alloc(a, len + 1);
+    vsnprintf(text, len + 1, fmt, again);
+    va_end(again);
+    return slice_of(text, len);
+}

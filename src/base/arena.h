@@ -1,0 +1,26 @@
+/* Memory with one lifetime: taken piece by piece, given back all at once. */
+#pragma once
+
+#include "base/slice.h"
+
+struct arena_chunk;
+
+struct arena {
+    struct arena_chunk *head;
+    char *at;
+    char *end;
+    size_t total;
+};
+
+void arena_init(struct arena *a);
+void arena_free(struct arena *a);  /* everything; the arena may be used again */
+void arena_reset(struct arena *a); /* everything but one chunk, kept for the next use */
+static inline void arena_cleanup(struct arena *a) { arena_free(a); }
+#define cleanup_arena __attribute__((cleanup(arena_cleanup)))
+
+void *arena_alloc(struct arena *a, size_t size);  /* 16-byte aligned, uninitialised */
+void *arena_zalloc(struct arena *a, size_t size); /* zeroed */
+#define arena_new(a, type) ((type *)arena_zalloc((a), sizeof(type)))
+#define arena_array(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (n)))
+struct slice arena_dup(struct arena *a, struct slice s);    /* NUL-terminated behind the slice */
+struct slice arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

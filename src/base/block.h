@@ -1,0 +1,36 @@
+/* Reference-counted byte blocks. Received bytes live in one; messages cut out of it, and writes that are
+ * under way, hold references, so bytes travel through the gate without being copied. One pool belongs to
+ * one loop and is not shared between threads. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLOCK_BYTES 65536 /* the usual size: what one read takes */
+#define BLOCK_POOL_MAX 64 /* free blocks of the usual size that a pool keeps */
+#define BLOCK_BIG_POOL_MAX 8 /* free larger blocks kept, so that a stream of large messages reuses them */
+
+struct block_pool;
+
+struct block {
+    struct block_pool *pool;
+    struct block *next_free;
+    uint32_t refs;
+    uint32_t cap;
+    char data[];
+};
+
+struct block_pool {
+    struct block *free;
+    uint32_t free_count;
+    struct block *big[BLOCK_BIG_POOL_MAX];
+};
+
+void block_pool_init(struct block_pool *p);
+void block_pool_free(struct block_pool *p); /* the free blocks; those in use free themselves later */
+struct block *block_new(struct block_pool *p, size_t size); /* refs 1, cap at least size */
+static inline struct block *block_ref(struct block *b) {
+    b->refs++;
+    return b;
+}
+void block_unref(struct block *b); /* NULL is fine */

@@ -1,0 +1,9 @@
+/* Assertions that stay on in release builds: a broken invariant in a gate must stop it, not bend it. */
+#pragma once
+
+_Noreturn void check_fail(const char *expr, const char *file, int line);
+
+#define CHECK(expr) (__builtin_expect(!!(expr), 1) ? (void)0 : check_fail(#expr, __FILE__, __LINE__))
+
+/* Long-lived structs start with a magic number that callbacks check before they trust a pointer. */
+#define CHECK_MAGIC(obj, want) CHECK((obj) != NULL && (obj)->magic == (want))

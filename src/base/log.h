@@ -1,0 +1,14 @@
+/* Lines for people, on stderr. Only main, cli/ and the call path log; the rooms below return errors. */
+#pragma once
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+
+void log_set_level(enum log_level level);
+/* -1 when the name is none of debug, info, warn, error. */
+int log_level_from(const char *name, enum log_level *ret_level);
+void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...) log_write(LOG_INFO, __VA_ARGS__)
+#define log_warn(...) log_write(LOG_WARN, __VA_ARGS__)
+#define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)

@@ -1,0 +1,68 @@
+#include "base/slice.h"
+
+#include <strings.h>
+
+bool slice_eq_nocase(struct slice a, struct slice b) {
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++) {
+        unsigned char x = (unsigned char)a.ptr[i], y = (unsigned char)b.ptr[i];
+        if (x == y)
+            continue;
+        unsigned char lx = (unsigned char)(x | 0x20);
+        if (lx != (y | 0x20) || lx < 'a' || lx > 'z')
+            return false;
+    }
+    return true;
+}
+
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+struct slice slice_trim(struct slice a) {
+    while (a.len && is_space(a.ptr[0])) {
+        a.ptr++;
+        a.len--;
+    }
+    while (a.len && is_space(a.ptr[a.len - 1]))
+        a.len--;
+    return a;
+}
+
+ptrdiff_t slice_find(struct slice a, char c) {
+    const char *hit = a.len ? memchr(a.ptr, c, a.len) : NULL;
+    return hit ? hit - a.ptr : -1;
+}
+
+bool slice_cut(struct slice *rest, char sep, struct slice *ret_head) {
+    ptrdiff_t at = slice_find(*rest, sep);
+    if (at < 0) {
+        *ret_head = *rest;
+        *rest = slice_from(*rest, rest->len);
+        return false;
+    }
+    *ret_head = slice_upto(*rest, (size_t)at);
+    *rest = slice_from(*rest, (size_t)at + 1);
+    return true;
+}
+
+bool slice_to_u64(struct slice a, uint64_t *ret_value) {
+    if (a.len == 0 || a.len > 20)
+        return false;
+    uint64_t value = 0;
+    for (size_t i = 0; i < a.len; i++) {
+        if (a.ptr[i] < '0' || a.ptr[i] > '9')
+            return false;
+        uint64_t digit = (uint64_t)(a.ptr[i] - '0');
+        if (value > (UINT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *ret_value = value;
+    return true;
+}
+
+int slice_cmp(struct slice a, struct slice b) {
+    size_t shared = a.len < b.len ? a.len : b.len;
+    int order = shared ? memcmp(a.ptr, b.ptr, shared) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
