@@ -1,0 +1,30 @@
+/* JSON writer: puts values into a buf and minds the commas. */
+#pragma once
+
+#include "base/buf.h"
+#include "wire/limits.h"
+
+struct emit {
+    struct buf *out;
+    uint32_t depth;
+    uint64_t comma; /* one bit a level: a value stands there already */
+    bool after_key;
+};
+
+void emit_init(struct emit *e, struct buf *out);
+void emit_object(struct emit *e);
+void emit_object_end(struct emit *e);
+void emit_array(struct emit *e);
+void emit_array_end(struct emit *e);
+void emit_key(struct emit *e, const char *key);
+void emit_key_slice(struct emit *e, struct slice key);
+void emit_str(struct emit *e, struct slice text); /* bytes that are not UTF-8 become U+FFFD */
+void emit_cstr(struct emit *e, const char *text);
+void emit_int(struct emit *e, int64_t value);
+void emit_double(struct emit *e, double value); /* shortest text that reads back; not finite becomes null */
+void emit_bool(struct emit *e, bool value);
+void emit_null(struct emit *e);
+void emit_raw(struct emit *e, struct slice json); /* a complete JSON value, as it is */
+
+/* The string with its quotes, without comma handling. */
+bool emit_quote(struct buf *out, struct slice text);

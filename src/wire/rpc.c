@@ -1,0 +1,117 @@
+#include "wire/rpc.h"
+
+static const struct slice rpc_keys[] = {SLICE("jsonrpc"), SLICE("id"),     SLICE("method"),
+                                        SLICE("params"),  SLICE("result"), SLICE("error")};
+enum { KEY_JSONRPC, KEY_ID, KEY_METHOD, KEY_PARAMS, KEY_RESULT, KEY_ERROR, KEY_COUNT };
+
+#define KEY_TEXT_MAX 16 /* longer keys cannot be look-alikes of the envelope's own */
+
+static int invalid(const char **ret_why, const char *why) {
+    *ret_why = why;
+    return RPC_INVALID_REQUEST;
+}
+
+/* U+017F and U+212A fold to s and k in readers that ignore case with Unicode rules. */
+static size_t fold(struct slice key, char *to) {
+    size_t len = 0;
+    for (size_t i = 0; i < key.len; i++) {
+        unsigned char c = (unsigned char)key.ptr[i];
+        if (c == 0xc5 && i + 1 < key.len && (unsigned char)key.ptr[i + 1] == 0xbf) {
+            c = 's';
+            i += 1;
+        } else if (c == 0xe2 && i + 2 < key.len && memcmp(key.ptr + i, "\xe2\x84\xaa", 3) == 0) {
+            c = 'k';
+            i += 2;
+        } else if (c >= 'A' && c <= 'Z') {
+            c |= 0x20;
+        }
+        to[len++] = (char)c;
+    }
+    return len;
+}
+
+/* Index of the envelope key, KEY_COUNT for any other, -1 for a look-alike. */
+static int classify_key(const struct tape *t, uint32_t key) {
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (tape_eq(t, key, rpc_keys[i]))
+            return i;
+    if (tape_node(t, key)->len > KEY_TEXT_MAX * 6)
+        return KEY_COUNT;
+    struct arena a;
+    arena_init(&a);
+    struct slice text = tape_text(t, key, &a);
+    char folded[KEY_TEXT_MAX * 6];
+    size_t len = fold(text, folded);
+    int found = KEY_COUNT;
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (slice_eq(slice_of(folded, len), rpc_keys[i]))
+            found = -1;
+    arena_free(&a);
+    return found;
+}
+
+static bool id_ok(const struct tape *t, uint32_t id) {
+    if (tape_raw(t, id).len > RPC_ID_TEXT_MAX)
+        return false;
+    if (tape_is(t, id, TAPE_STRING))
+        return true;
+    int64_t value;
+    return tape_int(t, id, &value) && value >= -RPC_ID_INT_MAX && value <= RPC_ID_INT_MAX &&
+           !slice_is(tape_raw(t, id), "-0");
+}
+
+static int read_request(const struct tape *t, const uint32_t *at, struct rpc *out, const char **ret_why) {
+    if (at[KEY_RESULT] || at[KEY_ERROR])
+        return invalid(ret_why, "a message has either method or result or error");
+    if (!tape_is(t, at[KEY_METHOD], TAPE_STRING) || tape_node(t, at[KEY_METHOD])->len == 0 ||
+        tape_node(t, at[KEY_METHOD])->len > RPC_METHOD_MAX)
+        return invalid(ret_why, "method must be a string of at most 256 bytes");
+    out->method = at[KEY_METHOD];
+    out->kind = at[KEY_ID] ? RPC_REQUEST : RPC_NOTIFICATION;
+    if (at[KEY_PARAMS] && !tape_is(t, at[KEY_PARAMS], TAPE_OBJECT)) {
+        *ret_why = "params must be an object";
+        return RPC_INVALID_PARAMS;
+    }
+    out->params = at[KEY_PARAMS];
+    return 0;
+}
+
+static int read_response(const struct tape *t, const uint32_t *at, struct rpc *out, const char **ret_why) {
+    if (!at[KEY_RESULT] == !at[KEY_ERROR])
+        return invalid(ret_why, "a message has either method or result or error");
+    out->kind = at[KEY_ERROR] ? RPC_ERROR : RPC_RESULT;
+    out->body = at[KEY_ERROR] ? at[KEY_ERROR] : at[KEY_RESULT];
+    if (!tape_is(t, out->body, TAPE_OBJECT))
+        return invalid(ret_why, "result and error must be objects");
+    if (!out->id && out->kind == RPC_RESULT)
+        return invalid(ret_why, "a result must carry an id");
+    return 0;
+}
+
+int rpc_read(const struct tape *t, struct rpc *out, const char **ret_why) {
+    *out = (struct rpc){0};
+    if (tape_is(t, 0, TAPE_ARRAY))
+        return invalid(ret_why, "batches are not supported");
+    if (!tape_is(t, 0, TAPE_OBJECT))
+        return invalid(ret_why, "a message must be a JSON object");
+    uint32_t at[KEY_COUNT] = {0};
+    TAPE_FOR_MEMBER(t, 0, key) {
+        int which = classify_key(t, key);
+        if (which < 0)
+            return invalid(ret_why, "a key differs only in case from one of the envelope's own");
+        if (which < KEY_COUNT)
+            at[which] = key + 1;
+    }
+    bool null_id = at[KEY_ID] && tape_is(t, at[KEY_ID], TAPE_NULL);
+    if (at[KEY_ID] && !null_id) {
+        if (!id_ok(t, at[KEY_ID]))
+            return invalid(ret_why, "id must be a string or an integer within 2^53");
+        out->id = at[KEY_ID];
+    }
+    if (!at[KEY_JSONRPC] || !tape_eq(t, at[KEY_JSONRPC], SLICE("2.0")))
+        return invalid(ret_why, "jsonrpc must be \"2.0\"");
+    /* A null id belongs only to an error about a message whose id could not be read. */
+    if (null_id && !at[KEY_ERROR])
+        return invalid(ret_why, "id must not be null");
+    return at[KEY_METHOD] ? read_request(t, at, out, ret_why) : read_response(t, at, out, ret_why);
+}

@@ -1,0 +1,130 @@
+#include "wire/splice.h"
+
+#include "wire/emit.h"
+
+void splice_init(struct splice *s, struct slice src, struct arena *a) {
+    *s = (struct splice){.src = src, .arena = a};
+}
+
+static bool splice_grow(struct splice *s) {
+    if (s->count < s->cap)
+        return true;
+    if (s->cap >= SPLICE_EDITS_MAX)
+        return false;
+    uint32_t cap = s->cap ? s->cap * 2 : 8;
+    struct splice_edit *edits = arena_alloc(s->arena, cap * sizeof(*edits));
+    if (s->count)
+        memcpy(edits, s->edits, s->count * sizeof(*edits));
+    s->edits = edits;
+    s->cap = cap;
+    return true;
+}
+
+bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice text) {
+    if (start > end || end > s->src.len || !splice_grow(s))
+        return false;
+    uint32_t at = s->count;
+    while (at > 0 && s->edits[at - 1].start > start)
+        at--;
+    /* Insertions at one place keep the order in which they were made. */
+    while (at < s->count && s->edits[at].start == start && s->edits[at].end == start)
+        at++;
+    if (at > 0 && s->edits[at - 1].end > start)
+        return false;
+    if (at < s->count && s->edits[at].start < end)
+        return false;
+    memmove(s->edits + at + 1, s->edits + at, (s->count - at) * sizeof(*s->edits));
+    s->edits[at] = (struct splice_edit){start, end, text};
+    s->count++;
+    return true;
+}
+
+static uint32_t raw_start(const struct tape *t, uint32_t node) {
+    return (uint32_t)(tape_raw(t, node).ptr - t->src.ptr);
+}
+
+static uint32_t raw_end(const struct tape *t, uint32_t node) {
+    struct slice raw = tape_raw(t, node);
+    return (uint32_t)(raw.ptr - t->src.ptr + raw.len);
+}
+
+bool splice_value(struct splice *s, const struct tape *t, uint32_t node, struct slice json) {
+    return splice_replace(s, raw_start(t, node), raw_end(t, node), json);
+}
+
+bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, struct slice key, struct slice json) {
+    struct buf text;
+    buf_init(&text, key.len * 6 + json.len + 8);
+    emit_quote(&text, key);
+    buf_put_char(&text, ':');
+    buf_put_slice(&text, json);
+    if (tape_node(t, obj)->count)
+        buf_put_char(&text, ',');
+    struct slice kept = arena_dup(s->arena, buf_slice(&text));
+    bool fits = !text.full;
+    buf_free(&text);
+    uint32_t at = tape_node(t, obj)->start + 1;
+    return fits && splice_replace(s, at, at, kept);
+}
+
+/* Runs of neighbours become one edit: a list of any length can be thinned out. */
+bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
+                       bool (*drop)(void *ctx, const struct tape *t, uint32_t elem), void *ctx) {
+    uint32_t start = 0, end = 0, last_end = 0;
+    bool kept_one = false, open = false;
+    TAPE_FOR_ELEM(t, arr, i) {
+        bool out = drop(ctx, t, i);
+        if (out && !open) {
+            start = kept_one ? last_end : raw_start(t, i); /* with the comma in front, where one was kept */
+            open = true;
+        } else if (!out && open) {
+            if (!splice_replace(s, start, kept_one ? end : raw_start(t, i), (struct slice){0}))
+                return false;
+            open = false;
+        }
+        kept_one = kept_one || !out;
+        end = last_end = raw_end(t, i);
+    }
+    return !open || splice_replace(s, start, end, (struct slice){0});
+}
+
+bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, uint32_t key) {
+    uint32_t start = raw_start(t, key), end = raw_end(t, key + 1);
+    uint32_t next = tape_node(t, key + 1)->next;
+    if (next < tape_node(t, obj)->next) {
+        end = raw_start(t, next);
+    } else if (key > obj + 1) {
+        uint32_t last = obj + 1;
+        while (tape_node(t, last + 1)->next < key)
+            last = tape_node(t, last + 1)->next;
+        start = raw_end(t, last + 1);
+    }
+    return splice_replace(s, start, end, (struct slice){0});
+}
+
+size_t splice_len(const struct splice *s) {
+    size_t len = s->src.len;
+    for (uint32_t i = 0; i < s->count; i++)
+        len += s->edits[i].text.len - (s->edits[i].end - s->edits[i].start);
+    return len;
+}
+
+bool splice_pieces(const struct splice *s, bool (*piece)(void *ctx, struct slice bytes, bool borrowed_src), void *ctx) {
+    size_t at = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct splice_edit *e = &s->edits[i];
+        if (e->start > at && !piece(ctx, slice_of(s->src.ptr + at, e->start - at), true))
+            return false;
+        if (e->text.len && !piece(ctx, e->text, false))
+            return false;
+        at = e->end;
+    }
+    return at == s->src.len || piece(ctx, slice_from(s->src, at), true);
+}
+
+static bool piece_to_buf(void *ctx, struct slice bytes, bool borrowed_src) {
+    (void)borrowed_src;
+    return buf_put_slice(ctx, bytes);
+}
+
+bool splice_write(const struct splice *s, struct buf *out) { return splice_pieces(s, piece_to_buf, out); }

@@ -1,0 +1,39 @@
+/* Edits on a text that leave every other byte as it was. The edits are kept sorted; nothing is copied
+ * until the result is taken as pieces (for a gathered write) or as one buffer. */
+#pragma once
+
+#include "base/buf.h"
+#include "wire/tape.h"
+
+#define SPLICE_EDITS_MAX 1024
+
+struct splice_edit {
+    uint32_t start;
+    uint32_t end;
+    struct slice text; /* borrowed */
+};
+
+struct splice {
+    struct slice src;
+    struct splice_edit *edits; /* in the arena */
+    uint32_t count;
+    uint32_t cap;
+    struct arena *arena;
+};
+
+void splice_init(struct splice *s, struct slice src, struct arena *a);
+/* False when the edit overlaps another one or there are too many; the edit is then not there. */
+bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice text);
+/* Replaces a whole JSON value by other JSON text. */
+bool splice_value(struct splice *s, const struct tape *t, uint32_t node, struct slice json);
+/* Adds a member as the first of an object; `json` is the value. */
+bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, struct slice key, struct slice json);
+/* Removes elements from an array, with their commas; `drop` says which (by node). */
+bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
+                       bool (*drop)(void *ctx, const struct tape *t, uint32_t elem), void *ctx);
+/* Removes one member (key and value) of an object. Not for several neighbours of one object. */
+bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, uint32_t key);
+size_t splice_len(const struct splice *s);
+bool splice_write(const struct splice *s, struct buf *out);
+/* Calls `piece` for each run of bytes of the result, in order; stops and returns false when it does. */
+bool splice_pieces(const struct splice *s, bool (*piece)(void *ctx, struct slice bytes, bool borrowed_src), void *ctx);

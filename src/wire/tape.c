@@ -1,0 +1,596 @@
+#include "wire/tape.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define TAPE_NODES_MIN 64
+#define TAPE_NODES_KEEP 4096
+#define TAPE_PAIRWISE_MAX 8 /* members up to which comparing all pairs beats hashing */
+
+struct reader {
+    struct tape *t;
+    const unsigned char *base;
+    const unsigned char *at;
+    const unsigned char *end;
+    enum tape_fault fault;
+};
+
+void tape_init(struct tape *t) { *t = (struct tape){0}; }
+
+void tape_free(struct tape *t) {
+    free(t->nodes);
+    free(t->scratch);
+    tape_init(t);
+}
+
+void tape_trim(struct tape *t) {
+    if (t->cap > TAPE_NODES_KEEP || t->scratch_cap > TAPE_NODES_KEEP)
+        tape_free(t);
+}
+
+const char *tape_fault_text(enum tape_fault fault) {
+    static const char *const texts[] = {
+        [TAPE_OK] = "fine",
+        [TAPE_SYNTAX] = "not valid JSON",
+        [TAPE_TRUNCATED] = "JSON text ends too early",
+        [TAPE_UTF8] = "invalid UTF-8",
+        [TAPE_SURROGATE] = "lone surrogate in a string",
+        [TAPE_DEPTH] = "nested too deeply",
+        [TAPE_DUPLICATE] = "duplicate key in an object",
+        [TAPE_TOO_LARGE] = "too large",
+    };
+    return texts[fault];
+}
+
+/* ---- reading ---- */
+
+static bool reader_fail(struct reader *r, enum tape_fault fault) {
+    r->fault = fault;
+    return false;
+}
+
+/* The place to blame when a byte does not fit: a text that just stops is told apart from a wrong one. */
+static bool reader_unexpected(struct reader *r) {
+    return reader_fail(r, r->at == r->end ? TAPE_TRUNCATED : TAPE_SYNTAX);
+}
+
+static inline void reader_skip_space(struct reader *r) {
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
+        r->at++;
+}
+
+static bool tape_grow(struct reader *r) {
+    struct tape *t = r->t;
+    if (t->cap >= TAPE_NODES_MAX)
+        return reader_fail(r, TAPE_TOO_LARGE);
+    t->cap = t->cap ? t->cap * 2 : TAPE_NODES_MIN;
+    t->nodes = mem_realloc(t->nodes, t->cap * sizeof(*t->nodes));
+    return true;
+}
+
+static inline struct tape_node *tape_push(struct reader *r, enum tape_type type, const unsigned char *start) {
+    struct tape *t = r->t;
+    if (t->count == t->cap && !tape_grow(r))
+        return NULL;
+    struct tape_node *n = &t->nodes[t->count++];
+    *n = (struct tape_node){.start = (uint32_t)(start - r->base), .next = t->count, .type = type};
+    return n;
+}
+
+/* Length of the well-formed UTF-8 sequence at p, or 0. */
+static size_t utf8_len(const unsigned char *p, const unsigned char *end) {
+    unsigned c = p[0];
+    size_t left = (size_t)(end - p);
+    if (c < 0x80)
+        return 1;
+    if (c >= 0xc2 && c <= 0xdf)
+        return left >= 2 && (p[1] & 0xc0) == 0x80 ? 2 : 0;
+    if ((c & 0xf0) == 0xe0) {
+        if (left < 3 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80)
+            return 0;
+        if ((c == 0xe0 && p[1] < 0xa0) || (c == 0xed && p[1] > 0x9f))
+            return 0;
+        return 3;
+    }
+    if (c >= 0xf0 && c <= 0xf4) {
+        if (left < 4 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80 || (p[3] & 0xc0) != 0x80)
+            return 0;
+        if ((c == 0xf0 && p[1] < 0x90) || (c == 0xf4 && p[1] > 0x8f))
+            return 0;
+        return 4;
+    }
+    return 0;
+}
+
+bool tape_utf8_valid(struct slice s) {
+    const unsigned char *p = (const unsigned char *)s.ptr, *end = p + s.len;
+    while (p < end) {
+        size_t step = utf8_len(p, end);
+        if (!step)
+            return false;
+        p += step;
+    }
+    return true;
+}
+
+static int hex_digit(unsigned char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The four digits of \uXXXX, or -1. */
+static int hex4(const unsigned char *p, const unsigned char *end) {
+    if (end - p < 4)
+        return -1;
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(p[i]);
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+/* r->at stands on the backslash. */
+static bool read_escape(struct reader *r) {
+    if (r->end - r->at < 2)
+        return reader_fail(r, TAPE_TRUNCATED);
+    switch (r->at[1]) {
+    case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
+        r->at += 2;
+        return true;
+    case 'u':
+        break;
+    default:
+        return reader_fail(r, TAPE_SYNTAX);
+    }
+    int unit = hex4(r->at + 2, r->end);
+    if (unit < 0)
+        return reader_fail(r, r->end - r->at < 6 ? TAPE_TRUNCATED : TAPE_SYNTAX);
+    if (unit == 0)
+        r->t->has_nul = true;
+    if (unit >= 0xdc00 && unit <= 0xdfff)
+        return reader_fail(r, TAPE_SURROGATE);
+    r->at += 6;
+    if (unit < 0xd800 || unit > 0xdbff)
+        return true;
+    if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+        return reader_fail(r, r->end - r->at < 2 ? TAPE_TRUNCATED : TAPE_SURROGATE);
+    int low = hex4(r->at + 2, r->end);
+    if (low < 0xdc00 || low > 0xdfff)
+        return reader_fail(r, low < 0 && r->end - r->at < 6 ? TAPE_TRUNCATED : TAPE_SURROGATE);
+    r->at += 6;
+    return true;
+}
+
+/* Runs over plain ASCII up to the first byte that needs a look. */
+static inline const unsigned char *skip_plain(const unsigned char *p, const unsigned char *end) {
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
+    while (end - p >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)),
+                                   _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(v, control), v), v));
+        int mask = _mm_movemask_epi8(hit); /* or-ing v itself marks bytes >= 0x80 */
+        if (mask)
+            return p + __builtin_ctz((unsigned)mask);
+        p += 16;
+    }
+#endif
+    while (p < end && *p >= 0x20 && *p < 0x80 && *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
+/* r->at stands behind the opening quote. */
+static bool read_string(struct reader *r) {
+    struct tape_node *n = tape_push(r, TAPE_STRING, r->at);
+    if (!n)
+        return false;
+    const unsigned char *start = r->at;
+    for (;;) {
+        r->at = skip_plain(r->at, r->end);
+        if (r->at == r->end)
+            return reader_fail(r, TAPE_TRUNCATED);
+        unsigned char c = *r->at;
+        if (c == '"')
+            break;
+        if (c == '\\') {
+            n->flags = TAPE_ESCAPED;
+            if (!read_escape(r))
+                return false;
+        } else if (c < 0x20) {
+            return reader_fail(r, TAPE_SYNTAX);
+        } else {
+            size_t step = utf8_len(r->at, r->end);
+            if (!step)
+                return reader_fail(r, TAPE_UTF8);
+            r->at += step;
+        }
+    }
+    n->len = (uint32_t)(r->at - start);
+    r->at++;
+    return true;
+}
+
+static bool read_digits(struct reader *r) {
+    const unsigned char *start = r->at;
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9')
+        r->at++;
+    return r->at > start || reader_unexpected(r);
+}
+
+static bool read_number(struct reader *r) {
+    struct tape_node *n = tape_push(r, TAPE_NUMBER, r->at);
+    if (!n)
+        return false;
+    const unsigned char *start = r->at;
+    n->flags = TAPE_INTEGER;
+    if (*r->at == '-')
+        r->at++;
+    if (r->at < r->end && *r->at == '0')
+        r->at++;
+    else if (!read_digits(r))
+        return false;
+    if (r->at < r->end && *r->at == '.') {
+        n->flags = 0;
+        r->at++;
+        if (!read_digits(r))
+            return false;
+    }
+    if (r->at < r->end && (*r->at | 0x20) == 'e') {
+        n->flags = 0;
+        r->at++;
+        if (r->at < r->end && (*r->at == '+' || *r->at == '-'))
+            r->at++;
+        if (!read_digits(r))
+            return false;
+    }
+    n->len = (uint32_t)(r->at - start);
+    return n->len <= TAPE_NUMBER_MAX || reader_fail(r, TAPE_TOO_LARGE);
+}
+
+static bool read_word(struct reader *r, struct slice word, enum tape_type type) {
+    size_t left = (size_t)(r->end - r->at);
+    size_t shared = left < word.len ? left : word.len;
+    for (size_t i = 0; i < shared; i++) {
+        if (r->at[i] != (unsigned char)word.ptr[i]) {
+            r->at += i;
+            return reader_fail(r, TAPE_SYNTAX);
+        }
+    }
+    if (left < word.len) {
+        r->at = r->end;
+        return reader_fail(r, TAPE_TRUNCATED);
+    }
+    struct tape_node *n = tape_push(r, type, r->at);
+    if (!n)
+        return false;
+    n->len = (uint32_t)word.len;
+    r->at += word.len;
+    return true;
+}
+
+static bool read_scalar(struct reader *r) {
+    switch (*r->at) {
+    case '"':
+        r->at++;
+        return read_string(r);
+    case 't':
+        return read_word(r, SLICE("true"), TAPE_TRUE);
+    case 'f':
+        return read_word(r, SLICE("false"), TAPE_FALSE);
+    case 'n':
+        return read_word(r, SLICE("null"), TAPE_NULL);
+    case '-': case '0': case '1': case '2': case '3': case '4':
+    case '5': case '6': case '7': case '8': case '9':
+        return read_number(r);
+    default:
+        return reader_fail(r, TAPE_SYNTAX);
+    }
+}
+
+/* A member's key up to and with the colon. */
+static bool read_key(struct reader *r) {
+    reader_skip_space(r);
+    if (r->at == r->end || *r->at != '"')
+        return reader_unexpected(r);
+    r->at++;
+    if (!read_string(r))
+        return false;
+    reader_skip_space(r);
+    if (r->at == r->end || *r->at != ':')
+        return reader_unexpected(r);
+    r->at++;
+    return true;
+}
+
+static bool object_is_unique(struct tape *t, uint32_t obj);
+
+static bool read_tree(struct reader *r) {
+    uint32_t stack[TAPE_DEPTH_MAX];
+    uint32_t depth = 0;
+    for (;;) { /* once per value */
+        reader_skip_space(r);
+        if (r->at == r->end)
+            return reader_fail(r, TAPE_TRUNCATED);
+        unsigned char c = *r->at;
+        bool opened = c == '{' || c == '[';
+        if (opened) {
+            if (depth == TAPE_DEPTH_MAX)
+                return reader_fail(r, TAPE_DEPTH);
+            stack[depth++] = r->t->count;
+            if (!tape_push(r, c == '{' ? TAPE_OBJECT : TAPE_ARRAY, r->at))
+                return false;
+            r->at++;
+        } else if (!read_scalar(r)) {
+            return false;
+        }
+        for (;;) { /* what follows a value: the end of containers, a comma, the end */
+            if (depth == 0)
+                return true;
+            struct tape_node *parent = &r->t->nodes[stack[depth - 1]];
+            bool is_object = parent->type == TAPE_OBJECT;
+            if (!opened)
+                parent->count++;
+            reader_skip_space(r);
+            if (r->at == r->end)
+                return reader_fail(r, TAPE_TRUNCATED);
+            if (*r->at == (is_object ? '}' : ']')) {
+                r->at++;
+                parent->len = (uint32_t)(r->at - r->base) - parent->start;
+                parent->next = r->t->count;
+                if (is_object && parent->count > 1 && !object_is_unique(r->t, stack[depth - 1]))
+                    return reader_fail(r, TAPE_DUPLICATE);
+                depth--;
+                opened = false;
+                continue;
+            }
+            if (!opened) {
+                if (*r->at != ',')
+                    return reader_fail(r, TAPE_SYNTAX);
+                r->at++;
+            }
+            if (is_object && !read_key(r))
+                return false;
+            break;
+        }
+    }
+}
+
+enum tape_fault tape_parse(struct tape *t, struct slice src, size_t *ret_at) {
+    t->src = src;
+    t->count = 0;
+    t->has_nul = false;
+    if (src.len > TAPE_BYTES_MAX)
+        return TAPE_TOO_LARGE;
+    const unsigned char *base = (const unsigned char *)(src.ptr ? src.ptr : "");
+    struct reader r = {.t = t, .base = base, .at = base, .end = base + src.len};
+    if (read_tree(&r)) {
+        reader_skip_space(&r);
+        if (r.at != r.end)
+            r.fault = TAPE_SYNTAX;
+    }
+    if (ret_at)
+        *ret_at = (size_t)(r.at - base);
+    return r.fault;
+}
+
+/* ---- decoded values ---- */
+
+static size_t put_utf8(char *to, uint32_t code) {
+    if (code < 0x80) {
+        to[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        to[0] = (char)(0xc0 | code >> 6);
+        to[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        to[0] = (char)(0xe0 | code >> 12);
+        to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | code >> 18);
+    to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* One decoded character (or run of one byte) of a validated string; moves *p on. */
+static size_t decode_step(const char **p, char out[4]) {
+    const char *s = *p;
+    if (*s != '\\') {
+        out[0] = *s;
+        *p = s + 1;
+        return 1;
+    }
+    *p = s + 2;
+    switch (s[1]) {
+    case 'b': out[0] = '\b'; return 1;
+    case 'f': out[0] = '\f'; return 1;
+    case 'n': out[0] = '\n'; return 1;
+    case 'r': out[0] = '\r'; return 1;
+    case 't': out[0] = '\t'; return 1;
+    case 'u': break;
+    default: out[0] = s[1]; return 1;
+    }
+    uint32_t code = (uint32_t)hex4((const unsigned char *)s + 2, (const unsigned char *)s + 6);
+    *p = s + 6;
+    if (code >= 0xd800 && code <= 0xdbff) {
+        uint32_t low = (uint32_t)hex4((const unsigned char *)s + 8, (const unsigned char *)s + 12);
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        *p = s + 12;
+    }
+    return put_utf8(out, code);
+}
+
+/* Decoded bytes are never more than the raw ones. */
+static size_t decode(struct slice raw, char *to) {
+    const char *p = raw.ptr, *end = raw.ptr + raw.len;
+    size_t len = 0;
+    while (p < end) {
+        char piece[4];
+        size_t n = decode_step(&p, piece);
+        memcpy(to + len, piece, n);
+        len += n;
+    }
+    return len;
+}
+
+static struct slice node_bytes(const struct tape *t, const struct tape_node *n) {
+    return slice_of(t->src.ptr + n->start, n->len);
+}
+
+bool tape_eq(const struct tape *t, uint32_t i, struct slice text) {
+    const struct tape_node *n = &t->nodes[i];
+    if (n->type != TAPE_STRING)
+        return false;
+    struct slice raw = node_bytes(t, n);
+    if (!(n->flags & TAPE_ESCAPED))
+        return slice_eq(raw, text);
+    const char *p = raw.ptr, *end = raw.ptr + raw.len;
+    size_t at = 0;
+    while (p < end) {
+        char piece[4];
+        size_t len = decode_step(&p, piece);
+        if (text.len - at < len || memcmp(text.ptr + at, piece, len) != 0)
+            return false;
+        at += len;
+    }
+    return at == text.len;
+}
+
+struct slice tape_text(const struct tape *t, uint32_t i, struct arena *a) {
+    const struct tape_node *n = &t->nodes[i];
+    struct slice raw = node_bytes(t, n);
+    if (n->type != TAPE_STRING)
+        return (struct slice){0};
+    if (!(n->flags & TAPE_ESCAPED))
+        return raw;
+    char *text = arena_alloc(a, raw.len);
+    return slice_of(text, decode(raw, text));
+}
+
+struct slice tape_raw(const struct tape *t, uint32_t i) {
+    const struct tape_node *n = &t->nodes[i];
+    if (n->type == TAPE_STRING)
+        return slice_of(t->src.ptr + n->start - 1, n->len + 2);
+    return node_bytes(t, n);
+}
+
+uint32_t tape_get(const struct tape *t, uint32_t obj, struct slice key) {
+    if (obj >= t->count || t->nodes[obj].type != TAPE_OBJECT)
+        return 0;
+    TAPE_FOR_MEMBER(t, obj, k) {
+        if (tape_eq(t, k, key))
+            return k + 1;
+    }
+    return 0;
+}
+
+uint32_t tape_path(const struct tape *t, uint32_t obj, ...) {
+    va_list ap;
+    va_start(ap, obj);
+    const char *key = va_arg(ap, const char *);
+    while (key) {
+        obj = tape_get_str(t, obj, key);
+        if (!obj)
+            break;
+        key = va_arg(ap, const char *);
+    }
+    va_end(ap);
+    return obj;
+}
+
+bool tape_int(const struct tape *t, uint32_t i, int64_t *ret_value) {
+    const struct tape_node *n = &t->nodes[i];
+    if (n->type != TAPE_NUMBER || !(n->flags & TAPE_INTEGER))
+        return false;
+    struct slice text = node_bytes(t, n);
+    bool negative = text.ptr[0] == '-';
+    uint64_t magnitude;
+    if (!slice_to_u64(slice_from(text, negative), &magnitude))
+        return false;
+    if (magnitude > (uint64_t)INT64_MAX + negative)
+        return false;
+    *ret_value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    return true;
+}
+
+bool tape_double(const struct tape *t, uint32_t i, double *ret_value) {
+    const struct tape_node *n = &t->nodes[i];
+    if (n->type != TAPE_NUMBER)
+        return false;
+    char text[TAPE_NUMBER_MAX + 1];
+    memcpy(text, t->src.ptr + n->start, n->len);
+    text[n->len] = '\0';
+    *ret_value = strtod(text, NULL);
+    return true;
+}
+
+/* ---- duplicate keys ---- */
+
+static bool keys_equal(const struct tape *t, uint32_t a, uint32_t b) {
+    const struct tape_node *x = &t->nodes[a], *y = &t->nodes[b];
+    if (!((x->flags | y->flags) & TAPE_ESCAPED))
+        return x->len == y->len && memcmp(t->src.ptr + x->start, t->src.ptr + y->start, x->len) == 0;
+    if (!(x->flags & TAPE_ESCAPED))
+        return tape_eq(t, b, node_bytes(t, x));
+    if (!(y->flags & TAPE_ESCAPED))
+        return tape_eq(t, a, node_bytes(t, y));
+    cleanup_free char *text = mem_alloc(x->len);
+    return tape_eq(t, b, slice_of(text, decode(node_bytes(t, x), text)));
+}
+
+static uint64_t key_hash(const struct tape *t, uint32_t key) {
+    const struct tape_node *n = &t->nodes[key];
+    if (!(n->flags & TAPE_ESCAPED))
+        return map_hash(node_bytes(t, n));
+    cleanup_free char *text = mem_alloc(n->len);
+    return map_hash(slice_of(text, decode(node_bytes(t, n), text)));
+}
+
+static bool object_is_unique_hashed(struct tape *t, uint32_t obj) {
+    uint32_t need = 16;
+    while (need < t->nodes[obj].count * 2u)
+        need *= 2;
+    if (need > t->scratch_cap) {
+        t->scratch = mem_realloc(t->scratch, need * sizeof(*t->scratch));
+        t->scratch_cap = need;
+    }
+    memset(t->scratch, 0, need * sizeof(*t->scratch));
+    TAPE_FOR_MEMBER(t, obj, key) {
+        uint32_t slot = (uint32_t)key_hash(t, key) & (need - 1);
+        for (; t->scratch[slot]; slot = (slot + 1) & (need - 1))
+            if (keys_equal(t, t->scratch[slot], key))
+                return false;
+        t->scratch[slot] = key;
+    }
+    return true;
+}
+
+static bool object_is_unique(struct tape *t, uint32_t obj) {
+    if (t->nodes[obj].count > TAPE_PAIRWISE_MAX)
+        return object_is_unique_hashed(t, obj);
+    TAPE_FOR_MEMBER(t, obj, key) {
+        for (uint32_t earlier = obj + 1; earlier < key; earlier = t->nodes[earlier + 1].next)
+            if (keys_equal(t, earlier, key))
+                return false;
+    }
+    return true;
+}
