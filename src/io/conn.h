@@ -1,0 +1,99 @@
+/* A stream of bytes: a TCP connection, TLS over one, or one end of a pipe. Reading lands in blocks;
+ * the handler says how much it consumed and the rest stays in front of the next read. Writing gathers
+ * until the loop's turn is over. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "io/loop.h"
+
+struct io_conn;
+struct io_tls; /* see tls.h */
+
+struct io_handlers {
+    /* All unconsumed bytes, at ptr inside block b (take a reference to keep them). Returns how many are
+     * done with. After io_conn_close() inside, the return value is ignored. */
+    size_t (*data)(struct io_conn *c, void *owner, struct block *b, char *ptr, size_t len);
+    /* Nothing more will be read: status 0 for an orderly end, else a negative uv error. Also reports failed
+     * writes. The owner answers with io_conn_close() now or later; it is called once at most. */
+    void (*end)(struct io_conn *c, void *owner, int status);
+    /* The queue fell below IO_QUEUE_LOW after it had been over IO_QUEUE_HIGH. May be NULL. */
+    void (*drained)(struct io_conn *c, void *owner);
+};
+
+struct io_piece {
+    struct block *block;
+    const char *ptr;
+    size_t len;
+};
+
+struct io_conn {
+    uint32_t magic;
+    struct io_loop *loop;
+    const struct io_handlers *handlers;
+    void *owner;
+    union {
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } uv;
+    struct io_tls *tls;
+    struct list dirty;
+    /* in */
+    struct block *in;
+    uint32_t in_start;
+    uint32_t in_end;
+    size_t in_want;
+    bool reading;
+    bool in_handler;
+    bool ended;
+    /* out */
+    struct io_piece *queue; /* queue[q_head .. q_head + q_count) */
+    uint32_t q_head;
+    uint32_t q_count;
+    uint32_t q_cap;
+    size_t queued;
+    struct block *out_tail; /* where small pieces are copied together */
+    uint32_t out_used;
+    uv_write_t write_req;
+    uint32_t writing; /* pieces that the write under way covers */
+    uint32_t q_cipher; /* leading pieces that are ciphertext already */
+    bool over_high;
+    bool finishing;
+    bool closing;
+    uv_shutdown_t shutdown_req;
+    struct io_timer linger;
+};
+
+/* An accepted connection; NULL when it is gone already. */
+struct io_conn *io_conn_accept(struct io_loop *loop, uv_stream_t *server, const struct io_handlers *h, void *owner);
+/* A descriptor to read from or to write to: pipe, socket, terminal, or (with for_reading said rightly) a
+ * file or device that cannot be polled. Takes it. */
+struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, const struct io_handlers *h, void *owner);
+/* Not connected yet; for net.c. */
+struct io_conn *io_conn_tcp(struct io_loop *loop, const struct io_handlers *h, void *owner);
+
+void io_conn_read(struct io_conn *c, bool on);
+/* Hands the unconsumed bytes, if any, to the handler again: it is ready for them now. */
+void io_conn_again(struct io_conn *c);
+/* At least this many contiguous bytes will be wanted from the first unconsumed byte on. */
+void io_conn_want(struct io_conn *c, size_t total);
+/* Copies. */
+void io_conn_put(struct io_conn *c, struct slice bytes);
+/* References bytes inside the block when they are many, else copies. */
+void io_conn_put_ref(struct io_conn *c, struct block *b, struct slice bytes);
+static inline size_t io_conn_queued(const struct io_conn *c) { return c->queued; }
+static inline bool io_conn_busy(const struct io_conn *c) { return c->queued >= IO_QUEUE_HIGH; }
+void io_conn_flush(struct io_conn *c);
+/* No callback comes after this; NULL is fine. */
+void io_conn_close(struct io_conn *c);
+/* Sends what is queued, ends the sending side, lingers a little for the peer, then closes. No callback
+ * comes after this. */
+void io_conn_finish(struct io_conn *c);
+
+/* For tls.c: decrypted bytes go in here, ciphertext out there. */
+char *io_conn_in_space(struct io_conn *c, size_t *ret_len);
+bool io_conn_in_commit(struct io_conn *c, size_t len); /* false: the conn was closed meanwhile */
+void io_conn_end(struct io_conn *c, int status);
+void io_conn_queue(struct io_conn *c, struct block *b, const char *ptr, size_t len);
+void io_conn_unqueue_last(struct io_conn *c);

@@ -1,0 +1,117 @@
+#include "io/loop.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "io/conn.h"
+
+static void tick_start(struct io_loop *loop);
+
+/* Writes gather here: everything that the callbacks of one turn queued leaves in one write per connection. */
+static void loop_flush(struct io_loop *loop) {
+    struct list *n;
+    while ((n = list_pop(&loop->dirty)))
+        io_conn_flush(container_of(n, struct io_conn, dirty));
+}
+
+static void on_before_poll(uv_prepare_t *handle) { loop_flush(handle->data); }
+static void on_after_poll(uv_check_t *handle) { loop_flush(handle->data); }
+
+void io_loop_init(struct io_loop *loop) {
+    CHECK(uv_loop_init(&loop->uv) == 0);
+    block_pool_init(&loop->blocks);
+    list_init(&loop->dirty);
+    for (int i = 0; i < IO_TIMER_SLOTS; i++)
+        list_init(&loop->slots[i]);
+    loop->armed = 0;
+    loop->wheel_ms = uv_now(&loop->uv);
+    uv_prepare_init(&loop->uv, &loop->before_poll);
+    uv_check_init(&loop->uv, &loop->after_poll);
+    uv_timer_init(&loop->uv, &loop->tick);
+    loop->before_poll.data = loop->after_poll.data = loop->tick.data = loop;
+    uv_prepare_start(&loop->before_poll, on_before_poll);
+    uv_check_start(&loop->after_poll, on_after_poll);
+    uv_unref((uv_handle_t *)&loop->before_poll);
+    uv_unref((uv_handle_t *)&loop->after_poll);
+}
+
+static void close_handle(uv_handle_t *handle, void *arg) {
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void io_loop_free(struct io_loop *loop) {
+    uv_walk(&loop->uv, close_handle, NULL);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    CHECK(uv_loop_close(&loop->uv) == 0);
+    block_pool_free(&loop->blocks);
+}
+
+void io_loop_run(struct io_loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
+void io_loop_stop(struct io_loop *loop) { uv_stop(&loop->uv); }
+
+/* ---- timers: a wheel of slots, each a list; a timer further away than one turn stays in its slot ---- */
+
+static struct list *slot_of(struct io_loop *loop, uint64_t ms) {
+    return &loop->slots[ms / IO_TIMER_TICK_MS % IO_TIMER_SLOTS];
+}
+
+static void slot_fire(struct io_loop *loop, struct list *slot, uint64_t now) {
+    struct list due;
+    list_init(&due);
+    LIST_FOR_SAFE(n, next, slot) {
+        if (container_of(n, struct io_timer, node)->due_ms <= now) {
+            list_remove(n);
+            list_push(&due, n);
+        }
+    }
+    struct list *n;
+    while ((n = list_pop(&due))) {
+        struct io_timer *timer = container_of(n, struct io_timer, node);
+        timer->due_ms = 0;
+        loop->armed--;
+        timer->fire(timer);
+    }
+}
+
+static void on_tick(uv_timer_t *handle) {
+    struct io_loop *loop = handle->data;
+    uint64_t now = uv_now(&loop->uv);
+    uint64_t behind = (now - loop->wheel_ms) / IO_TIMER_TICK_MS;
+    if (behind > IO_TIMER_SLOTS)
+        loop->wheel_ms = now - (uint64_t)IO_TIMER_SLOTS * IO_TIMER_TICK_MS;
+    while (loop->wheel_ms + IO_TIMER_TICK_MS <= now) {
+        slot_fire(loop, slot_of(loop, loop->wheel_ms), now);
+        loop->wheel_ms += IO_TIMER_TICK_MS;
+    }
+    if (loop->armed)
+        tick_start(loop);
+}
+
+static void tick_start(struct io_loop *loop) {
+    if (!uv_is_active((uv_handle_t *)&loop->tick))
+        uv_timer_start(&loop->tick, on_tick, IO_TIMER_TICK_MS, 0);
+}
+
+void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms, void (*fire)(struct io_timer *)) {
+    uint64_t now = uv_now(&loop->uv);
+    if (timer->due_ms)
+        list_remove(&timer->node);
+    else if (loop->armed++ == 0)
+        loop->wheel_ms = now;
+    timer->due_ms = now + after_ms;
+    if (timer->due_ms < loop->wheel_ms + IO_TIMER_TICK_MS)
+        timer->due_ms = loop->wheel_ms + IO_TIMER_TICK_MS;
+    timer->fire = fire;
+    list_push(slot_of(loop, timer->due_ms), &timer->node);
+    tick_start(loop);
+}
+
+void io_timer_stop(struct io_loop *loop, struct io_timer *timer) {
+    if (!timer->due_ms)
+        return;
+    list_remove(&timer->node);
+    timer->due_ms = 0;
+    if (--loop->armed == 0)
+        uv_timer_stop(&loop->tick);
+}

@@ -1,0 +1,37 @@
+/* One event loop with what hangs off it: the block pool, coarse timers and the connections that have
+ * something to write. Everything mutable belongs to a loop, so several loops can stand side by side. */
+#pragma once
+
+#include "base/block.h"
+#include "base/list.h"
+#include "io/limits.h"
+
+#include <uv.h>
+
+struct io_timer {
+    struct list node;
+    uint64_t due_ms; /* 0 when not armed */
+    void (*fire)(struct io_timer *timer);
+};
+
+struct io_loop {
+    uv_loop_t uv;
+    struct block_pool blocks;
+    struct list dirty; /* connections with unflushed output */
+    uv_prepare_t before_poll;
+    uv_check_t after_poll;
+    uv_timer_t tick;
+    struct list slots[IO_TIMER_SLOTS];
+    uint64_t wheel_ms; /* time up to which the wheel has been turned */
+    uint32_t armed;
+};
+
+void io_loop_init(struct io_loop *loop);
+void io_loop_free(struct io_loop *loop); /* closes what is left and runs the loop dry */
+void io_loop_run(struct io_loop *loop);
+void io_loop_stop(struct io_loop *loop);
+static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&loop->uv); }
+
+/* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */
+void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms, void (*fire)(struct io_timer *));
+void io_timer_stop(struct io_loop *loop, struct io_timer *timer);

@@ -1,0 +1,43 @@
+/* Children, started by a process of their own. The spawner is forked before anything else and is the only
+ * one that executes programs; afterwards the gate gives up that right. It passes the pipes back, reports
+ * exits, and when the gate is gone in whatever way it ends every child and what they left behind.
+ *
+ *   gate ──seqpacket──▶ spawner ──fork──▶ child (own session and process group, death signal, clean descriptors)
+ *     ▲   pid, pipes, exits  │
+ *     └──────────────────────┘
+ */
+#pragma once
+
+#include "base/err.h"
+#include "io/loop.h"
+
+struct spawn;
+
+struct spawn_request {
+    const char *const *argv; /* NULL-terminated */
+    const char *const *envp; /* NULL-terminated, the whole environment of the child */
+    const char *cwd;         /* NULL: as ours */
+};
+
+struct spawn_child {
+    int pid; /* or 0 when it could not be started */
+    int error; /* errno, then */
+    int in;  /* write end of its stdin; the receiver owns these */
+    int out;
+    int errors;
+};
+
+/* Forks the spawner. Call before threads, loops and secrets exist. */
+struct spawn *spawn_start(struct err *err);
+/* Hooks it to the loop and gives up exec for this process. */
+int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err);
+/* Asks for a child; `started` comes later, then `exited` once (status as from wait). The token stands for
+ * the request until exited was called; spawn_forget() silences both. */
+uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
+                     void (*started)(void *owner, struct spawn_child child), void (*exited)(void *owner, int status),
+                     void *owner, struct err *err); /* 0 on failure */
+void spawn_forget(struct spawn *s, uint64_t token);
+/* To the child's whole process group. */
+void spawn_signal(struct spawn *s, uint64_t token, int signal);
+/* Ends the spawner and with it every child. */
+void spawn_stop(struct spawn *s);

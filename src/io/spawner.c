@@ -1,0 +1,316 @@
+/* Runs with the privileges of whoever started the gate, holds no secrets and reads nothing but the gate's
+ * packets and the exits of its children. */
+#include "io/spawner.h"
+
+#include "base/list.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define PIPE_BYTES (256 * 1024)
+#define GRACE_EOF_MS 700  /* after the gate is gone: time to leave on end of input */
+#define GRACE_TERM_MS 700 /* then, after TERM, before KILL */
+
+struct child {
+    struct list node;
+    uint64_t token;
+    pid_t pid;
+};
+
+struct spawner {
+    int sock;
+    int signals;
+    struct list children;
+    char packet[SPAWN_REQUEST_MAX];
+};
+
+int spawner_receive(int sock, void *to, size_t size, int fds[3]) {
+    union {
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec iov = {to, size};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    ssize_t got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+    if (got <= 0)
+        return (int)got;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(3 * sizeof(int)))
+        memcpy(fds, CMSG_DATA(c), 3 * sizeof(int));
+    return (int)got;
+}
+
+static void report(int sock, const struct spawner_report *r, const int fds[3]) {
+    union {
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    memset(&control, 0, sizeof(control));
+    struct iovec iov = {(void *)(uintptr_t)r, sizeof(*r)};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (fds) {
+        msg.msg_control = &control;
+        msg.msg_controllen = sizeof(control);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(3 * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, 3 * sizeof(int));
+    }
+    while (sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
+}
+
+/* In the child: from here to exec only async-signal-safe calls. */
+static _Noreturn void child_exec(char **argv, char **envp, const char *cwd, const int stdio[3], int failed) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setsid();
+    for (int i = 0; i < 3; i++)
+        if (dup2(stdio[i], i) < 0)
+            goto fail;
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (*cwd && chdir(cwd) != 0)
+        goto fail;
+    execvpe(argv[0], argv, envp);
+fail:;
+    int code = errno;
+    if (write(failed, &code, sizeof(code)) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+struct pipes {
+    int child[3]; /* stdin read end, stdout and stderr write ends */
+    int gate[3];
+    int failed[2];
+};
+
+static void pipes_close(int *fds, int n) {
+    for (int i = 0; i < n; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+/* All numbers are kept above 2, so that dup2 onto 0, 1 and 2 cannot overwrite one that is still needed. */
+static int pipe_high(int ends[2]) {
+    int low[2];
+    if (pipe2(low, O_CLOEXEC) != 0)
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
+        close(low[i]);
+    }
+    return ends[0] < 0 || ends[1] < 0 ? -1 : 0;
+}
+
+static int pipes_open(struct pipes *p) {
+    memset(p, -1, sizeof(*p));
+    for (int i = 0; i < 3; i++) {
+        int ends[2];
+        if (pipe_high(ends) != 0)
+            return -1;
+        p->child[i] = ends[i == 0 ? 0 : 1];
+        p->gate[i] = ends[i == 0 ? 1 : 0];
+        fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES); /* a larger pipe is a help, not a need */
+    }
+    return pipe_high(p->failed);
+}
+
+/* 0 and *ret_pid, or an errno. */
+static int child_start(char **argv, char **envp, const char *cwd, struct pipes *p, pid_t *ret_pid) {
+    if (pipes_open(p) != 0)
+        return errno;
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno;
+    if (pid == 0)
+        child_exec(argv, envp, cwd, p->child, p->failed[1]);
+    close(p->failed[1]);
+    p->failed[1] = -1;
+    int code = 0;
+    ssize_t got;
+    while ((got = read(p->failed[0], &code, sizeof(code))) < 0 && errno == EINTR)
+        ;
+    if (got == (ssize_t)sizeof(code)) {
+        waitpid(pid, NULL, 0);
+        return code;
+    }
+    *ret_pid = pid;
+    return 0;
+}
+
+/* Cuts the texts of a packet into pointers; false when the packet is not well-formed. */
+static bool unpack(char *text, size_t len, uint32_t count, char **to) {
+    for (uint32_t i = 0; i < count; i++) {
+        char *end = len ? memchr(text, '\0', len) : NULL;
+        if (!end)
+            return false;
+        to[i] = text;
+        len -= (size_t)(end + 1 - text);
+        text = end + 1;
+    }
+    return len == 0;
+}
+
+static void do_spawn(struct spawner *s, const struct spawner_order *order, size_t len) {
+    struct spawner_report answer = {.kind = SPAWNER_STARTED, .token = order->token};
+    uint32_t count = order->argc + order->envc + 1;
+    if (order->argc == 0 || order->argc > SPAWN_TEXT_MAX || order->envc > SPAWN_TEXT_MAX)
+        return;
+    cleanup_free char **texts = mem_zalloc((count + 2) * sizeof(*texts));
+    if (!unpack(s->packet + sizeof(*order), len - sizeof(*order), count, texts))
+        return;
+    /* argv and envp each need their own NULL: move the later texts up by one place each. */
+    const char *cwd = texts[count - 1];
+    memmove(texts + order->argc + 1, texts + order->argc, order->envc * sizeof(*texts));
+    texts[order->argc] = NULL;
+    texts[order->argc + 1 + order->envc] = NULL;
+    struct pipes p;
+    pid_t pid = 0;
+    answer.value = child_start(texts, texts + order->argc + 1, cwd, &p, &pid);
+    answer.pid = pid;
+    if (pid) {
+        struct child *c = mem_zalloc(sizeof(*c));
+        c->token = order->token;
+        c->pid = pid;
+        list_push(&s->children, &c->node);
+    }
+    report(s->sock, &answer, pid ? p.gate : NULL);
+    pipes_close(p.child, 3);
+    pipes_close(p.gate, 3);
+    pipes_close(p.failed, 2);
+}
+
+static void do_signal(struct spawner *s, const struct spawner_order *order) {
+    LIST_FOR(n, &s->children) {
+        struct child *c = container_of(n, struct child, node);
+        if (c->token == order->token)
+            kill(-c->pid, order->signal);
+    }
+}
+
+/* False when the gate is gone. */
+static bool take_order(struct spawner *s) {
+    int none[3] = {-1, -1, -1};
+    int got = spawner_receive(s->sock, s->packet, sizeof(s->packet), none);
+    if (got < 0)
+        return errno == EINTR || errno == EAGAIN;
+    if (got == 0)
+        return false;
+    struct spawner_order order;
+    if ((size_t)got < sizeof(order))
+        return true;
+    memcpy(&order, s->packet, sizeof(order));
+    if (order.kind == SPAWNER_SPAWN)
+        do_spawn(s, &order, (size_t)got);
+    else if (order.kind == SPAWNER_SIGNAL)
+        do_signal(s, &order);
+    return true;
+}
+
+static void reap(struct spawner *s) {
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        LIST_FOR_SAFE(n, next, &s->children) {
+            struct child *c = container_of(n, struct child, node);
+            if (c->pid != pid)
+                continue;
+            kill(-pid, SIGKILL); /* what it left behind in its group */
+            struct spawner_report r = {.kind = SPAWNER_EXITED, .pid = pid, .token = c->token, .value = status};
+            report(s->sock, &r, NULL);
+            list_remove(&c->node);
+            free(c);
+        }
+    }
+}
+
+/* Every process below us, orphans that were handed to us included, by the kernel's own list. */
+static int signal_offspring(int sig) {
+    char path[64], text[4096];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (got <= 0)
+        return 0;
+    text[got] = '\0';
+    int found = 0;
+    for (char *at = text, *end; *at; at = end) {
+        long pid = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        kill((pid_t)-pid, sig);
+        kill((pid_t)pid, sig);
+        found++;
+    }
+    return found;
+}
+
+static void wait_for_exits(struct spawner *s, int ms) {
+    for (; ms > 0 && waitpid(-1, NULL, WNOHANG) >= 0; ms -= 10) {
+        struct pollfd p = {.fd = s->signals, .events = POLLIN};
+        poll(&p, 1, 10);
+        struct signalfd_siginfo info;
+        if (p.revents && read(s->signals, &info, sizeof(info)) < 0)
+            break;
+    }
+}
+
+static _Noreturn void end_all(struct spawner *s) {
+    wait_for_exits(s, GRACE_EOF_MS);
+    LIST_FOR(n, &s->children) { kill(-container_of(n, struct child, node)->pid, SIGTERM); }
+    if (signal_offspring(SIGTERM))
+        wait_for_exits(s, GRACE_TERM_MS);
+    LIST_FOR(n, &s->children) { kill(-container_of(n, struct child, node)->pid, SIGKILL); }
+    for (int i = 0; i < 50 && signal_offspring(SIGKILL); i++)
+        wait_for_exits(s, 20);
+    _exit(0);
+}
+
+_Noreturn void spawner_main(int sock, pid_t gate) {
+    static struct spawner s;
+    s.sock = sock;
+    list_init(&s.children);
+    prctl(PR_SET_NAME, "sallyport-spawn");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    /* Signals meant for the gate (a Ctrl-C at the terminal) reach us too; the gate decides what ends. */
+    setsid();
+    sigset_t mask;
+    sigfillset(&mask);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD);
+    s.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s.signals < 0 || getppid() != gate)
+        _exit(1);
+    struct pollfd fds[2] = {{.fd = s.sock, .events = POLLIN}, {.fd = s.signals, .events = POLLIN}};
+    for (;;) {
+        if (poll(fds, 2, -1) < 0)
+            continue;
+        if (fds[1].revents) {
+            struct signalfd_siginfo info;
+            while (read(s.signals, &info, sizeof(info)) > 0)
+                ;
+            reap(&s);
+        }
+        if (fds[0].revents && !take_order(&s))
+            end_all(&s);
+    }
+}

@@ -1,0 +1,32 @@
+/* The spawner's side and the packets between it and the gate. */
+#pragma once
+
+#include "io/limits.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum spawner_order_kind { SPAWNER_SPAWN, SPAWNER_SIGNAL };
+
+struct spawner_order {
+    uint32_t kind;
+    int32_t signal;
+    uint64_t token;
+    uint32_t argc;
+    uint32_t envc;
+    /* then argc + envc + 1 NUL-terminated texts */
+};
+
+enum spawner_report_kind { SPAWNER_STARTED, SPAWNER_EXITED };
+
+struct spawner_report {
+    uint32_t kind;
+    int32_t pid;   /* 0: not started */
+    uint64_t token;
+    int32_t value; /* errno, or the wait status */
+    uint32_t pad;
+};
+
+_Noreturn void spawner_main(int sock, pid_t gate);
+/* One packet and up to three descriptors. Bytes, 0 at the end, -1 with errno. */
+int spawner_receive(int sock, void *to, size_t size, int fds[3]);

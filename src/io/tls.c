@@ -1,0 +1,175 @@
+#include "io/tls.h"
+
+#include "base/mem.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <arpa/inet.h>
+
+#define TLS_READ_BYTES 16384
+#define TLS_WHY_MAX 256
+
+struct io_tls_ctx {
+    SSL_CTX *ssl;
+};
+
+struct io_tls {
+    SSL *ssl;
+    BIO *in;  /* ciphertext that arrived; owned by ssl */
+    BIO *out; /* ciphertext to send; owned by ssl */
+    char cipher[TLS_READ_BYTES];
+    void (*ready)(void *owner, int status, const char *why);
+};
+
+struct io_tls_ctx *io_tls_client_ctx(struct err *err) {
+    SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
+    if (!ssl || SSL_CTX_set_default_verify_paths(ssl) != 1 || SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
+        SSL_CTX_free(ssl);
+        err_set(err, "set up TLS: %s", ERR_reason_error_string(ERR_get_error()));
+        return NULL;
+    }
+    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    struct io_tls_ctx *ctx = mem_zalloc(sizeof(*ctx));
+    ctx->ssl = ssl;
+    return ctx;
+}
+
+void io_tls_ctx_free(struct io_tls_ctx *ctx) {
+    if (!ctx)
+        return;
+    SSL_CTX_free(ctx->ssl);
+    free(ctx);
+}
+
+void io_tls_free(struct io_tls *tls) {
+    if (!tls)
+        return;
+    SSL_free(tls->ssl);
+    free(tls);
+}
+
+/* Moves pending ciphertext to the conn's queue, behind what is encrypted already. */
+static void drain(struct io_conn *c) {
+    size_t pending;
+    while ((pending = BIO_ctrl_pending(c->tls->out)) > 0) {
+        struct block *b = block_new(&c->loop->blocks, BLOCK_BYTES);
+        int got = BIO_read(c->tls->out, b->data, (int)(pending < b->cap ? pending : b->cap));
+        if (got > 0) {
+            io_conn_queue(c, b, b->data, (size_t)got);
+            c->q_cipher++;
+        }
+        block_unref(b);
+        if (got <= 0)
+            break;
+    }
+    if (!list_linked(&c->dirty) && c->q_count)
+        list_push(&c->loop->dirty, &c->dirty);
+}
+
+bool io_tls_encrypt(struct io_conn *c) {
+    struct io_tls *tls = c->tls;
+    uint32_t plain = c->q_count - c->q_cipher;
+    if (plain) {
+        if (!SSL_is_init_finished(tls->ssl))
+            return c->q_cipher > 0;
+        for (uint32_t i = 0; i < plain; i++) {
+            struct io_piece *p = &c->queue[c->q_head + c->q_cipher + i];
+            size_t written;
+            if (SSL_write_ex(tls->ssl, p->ptr, p->len, &written) != 1 || written != p->len) {
+                io_conn_end(c, UV_EPROTO);
+                return false;
+            }
+        }
+        while (c->q_count > c->q_cipher)
+            io_conn_unqueue_last(c);
+    }
+    drain(c);
+    return true;
+}
+
+static const char *tls_why(struct io_tls *tls, char text[TLS_WHY_MAX]) {
+    long verify = SSL_get_verify_result(tls->ssl);
+    unsigned long code = ERR_get_error();
+    const char *reason = ERR_reason_error_string(code);
+    snprintf(text, TLS_WHY_MAX, "TLS: %s",
+             verify != X509_V_OK ? X509_verify_cert_error_string(verify) : reason ? reason : "handshake failed");
+    return text;
+}
+
+/* True when the handshake is done and the conn is still there. */
+static bool handshake(struct io_conn *c) {
+    struct io_tls *tls = c->tls;
+    ERR_clear_error();
+    int rc = SSL_do_handshake(tls->ssl);
+    int what = rc == 1 ? SSL_ERROR_NONE : SSL_get_error(tls->ssl, rc);
+    drain(c);
+    if (what == SSL_ERROR_WANT_READ)
+        return false;
+    char why[TLS_WHY_MAX];
+    void (*ready)(void *, int, const char *) = tls->ready;
+    tls->ready = NULL;
+    if (ready)
+        ready(c->owner, rc == 1 ? 0 : -1, rc == 1 ? NULL : tls_why(tls, why));
+    return rc == 1 && !c->closing;
+}
+
+void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
+                         void (*ready)(void *owner, int status, const char *why)) {
+    struct io_tls *tls = mem_zalloc(sizeof(*tls));
+    tls->ssl = SSL_new(ctx->ssl);
+    tls->in = BIO_new(BIO_s_mem());
+    tls->out = BIO_new(BIO_s_mem());
+    BIO_set_mem_eof_return(tls->in, -1);
+    SSL_set_bio(tls->ssl, tls->in, tls->out);
+    unsigned char addr[sizeof(struct in6_addr)];
+    bool is_ip = inet_pton(AF_INET, host, addr) == 1 || inet_pton(AF_INET6, host, addr) == 1;
+    if (is_ip) {
+        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), host);
+    } else {
+        SSL_set1_host(tls->ssl, host);
+        SSL_set_tlsext_host_name(tls->ssl, host);
+    }
+    static const unsigned char alpn[] = "\x08http/1.1";
+    SSL_set_alpn_protos(tls->ssl, alpn, sizeof(alpn) - 1);
+    SSL_set_connect_state(tls->ssl);
+    tls->ready = ready;
+    c->tls = tls;
+    io_conn_read(c, true);
+    handshake(c);
+}
+
+void io_tls_in_space(struct io_conn *c, uv_buf_t *buf) { *buf = uv_buf_init(c->tls->cipher, TLS_READ_BYTES); }
+
+void io_tls_received(struct io_conn *c, const char *ptr, size_t len) {
+    struct io_tls *tls = c->tls;
+    if (BIO_write(tls->in, ptr, (int)len) != (int)len) {
+        io_conn_end(c, UV_ENOMEM);
+        return;
+    }
+    if (!SSL_is_init_finished(tls->ssl) && !handshake(c))
+        return;
+    for (;;) {
+        size_t room, got;
+        char *to = io_conn_in_space(c, &room);
+        ERR_clear_error();
+        int rc = SSL_read_ex(tls->ssl, to, room, &got);
+        if (rc != 1) {
+            int what = SSL_get_error(tls->ssl, rc);
+            drain(c);
+            if (what != SSL_ERROR_WANT_READ)
+                io_conn_end(c, what == SSL_ERROR_ZERO_RETURN ? 0 : UV_EPROTO);
+            return;
+        }
+        if (!io_conn_in_commit(c, got))
+            return;
+    }
+}
+
+void io_tls_goodbye(struct io_conn *c) {
+    io_tls_encrypt(c);
+    SSL_shutdown(c->tls->ssl);
+    drain(c);
+}

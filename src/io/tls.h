@@ -1,0 +1,22 @@
+/* TLS on top of a conn, by OpenSSL over memory buffers. The room's own affair: users of a conn see plain
+ * bytes. Client side: certificates are verified against the system's authorities and the host name. */
+#pragma once
+
+#include "io/conn.h"
+
+struct io_tls_ctx; /* process-wide settings, made once */
+
+struct io_tls_ctx *io_tls_client_ctx(struct err *err);
+void io_tls_ctx_free(struct io_tls_ctx *ctx);
+
+/* Turns a connected conn into a TLS client for that host. `ready` is called once, with 0 or -1 and the
+ * reason; bytes may be put only after 0. */
+void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
+                         void (*ready)(void *owner, int status, const char *why));
+
+void io_tls_in_space(struct io_conn *c, uv_buf_t *buf);
+void io_tls_received(struct io_conn *c, const char *ptr, size_t len);
+/* Replaces the plain bytes of the queue by ciphertext; false when nothing can be sent yet. */
+bool io_tls_encrypt(struct io_conn *c);
+void io_tls_goodbye(struct io_conn *c);
+void io_tls_free(struct io_tls *tls);
