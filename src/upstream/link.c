@@ -1,0 +1,155 @@
+#include "upstream/link.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+void up_server_init(struct up_server *s, struct up_core *core) {
+    *s = (struct up_server){.core = core};
+    list_init(&s->idle_conns);
+    list_init(&s->busy_conns);
+    list_init(&s->conn_waiters);
+}
+
+int up_server_set_url(struct up_server *s, const char *url, struct err *err) {
+    const char *why;
+    if (strlen(url) > UP_URL_MAX)
+        return err_set(err, "upstream URL is longer than %d bytes", UP_URL_MAX);
+    if (http_parse_url(slice_str(url), &s->at, &why) < 0)
+        return err_set(err, "upstream `%s`: %s", url, why);
+    s->url = url;
+    struct slice path = s->at.target;
+    slice_cut(&path, '?', &path);
+    /* By convention the older transport lives there; trying it first saves a failing request. */
+    s->use_sse = slice_ends(s->at.target, SLICE("/sse"));
+    return 0;
+}
+
+struct link *link_open(struct up_server *server, const struct link_events *events, void *owner) {
+    struct link *l = server->argv ? link_child_new() : server->use_sse ? link_sse_new() : link_http_new();
+    l->magic = LINK_MAGIC;
+    l->server = server;
+    l->events = events;
+    l->owner = owner;
+    slots_init(&l->reqs);
+    l->ops->start(l);
+    return l;
+}
+
+bool link_begin(struct link *l, struct link_req *req, void *call) {
+    uint64_t id = slots_add(&l->reqs, req);
+    if (!id)
+        return false;
+    *req = (struct link_req){.id = id, .link = l, .call = call};
+    return true;
+}
+
+bool link_send(struct link *l, const struct link_out *out, struct link_req *req) {
+    CHECK_MAGIC(l, LINK_MAGIC);
+    return l->is_up && l->ops->send(l, out, req);
+}
+
+static void link_forget(struct link_req *req) {
+    slots_remove(&req->link->reqs, req->id);
+    req->id = 0;
+}
+
+void link_end(struct link_req *req) {
+    if (!req->id)
+        return;
+    struct link *l = req->link;
+    link_forget(req);
+    l->ops->abandon(l, req);
+}
+
+struct link_req *link_find(struct link *l, uint64_t id) { return slots_get(&l->reqs, id); }
+
+bool link_finish(struct link *l) {
+    if (!l || l->closed || !l->ops->finish)
+        return false;
+    l->ops->finish(l);
+    return true;
+}
+
+bool link_signal(struct link *l, int signal) {
+    if (!l || l->closed || !l->ops->signal)
+        return false;
+    l->ops->signal(l, signal);
+    return true;
+}
+
+void link_close(struct link *l) {
+    if (!l || l->closed)
+        return;
+    CHECK_MAGIC(l, LINK_MAGIC);
+    l->closed = true;
+    l->is_up = false;
+    l->owner = NULL;
+    uint32_t at = 0;
+    struct link_req *req;
+    while ((req = slots_next(&l->reqs, &at)))
+        link_end(req);
+    l->ops->close(l);
+}
+
+void link_free_base(struct link *l) {
+    slots_free(&l->reqs);
+    l->magic = 0;
+    free(l);
+}
+
+void link_fail_req(struct link_req *req, const char *why, bool retry) {
+    if (!req->id)
+        return;
+    struct link *l = req->link;
+    link_forget(req);
+    l->events->failed(req->call, why, retry);
+}
+
+void link_fail_all(struct link *l, const char *why) {
+    uint32_t at = 0;
+    struct link_req *req;
+    while (!l->closed && (req = slots_next(&l->reqs, &at)))
+        link_fail_req(req, why, false);
+}
+
+static void noise(struct link *l, const char *what, struct slice text) {
+    l->events->noise(l->owner, what, slice_upto(text, UP_ERROR_TEXT_MAX));
+}
+
+static void received_response(struct link *l, struct msg *m, struct link_req *from) {
+    int64_t id;
+    struct link_req *req = NULL;
+    if (m->rpc.id && tape_int(&m->tape, m->rpc.id, &id) && id > 0)
+        req = link_find(l, (uint64_t)id);
+    /* An error without an id can only be about the request on whose stream it came. */
+    if (!req && !m->rpc.id)
+        req = from;
+    if (!req || (from && req != from)) {
+        noise(l, "response to no request under way", m->bytes);
+        return;
+    }
+    link_forget(req);
+    l->events->answer(req->call, m);
+}
+
+void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from, int http_status) {
+    int code;
+    const char *why;
+    struct slice id;
+    struct arena a;
+    arena_init(&a);
+    struct msg *m = msg_read(&l->server->core->msgs, b, bytes, &a, &code, &why, &id);
+    arena_free(&a);
+    if (!m) {
+        noise(l, why, bytes);
+        return;
+    }
+    m->http_status = http_status;
+    if (m->rpc.kind == RPC_RESULT || m->rpc.kind == RPC_ERROR)
+        received_response(l, m, from);
+    else
+        l->events->message(l->owner, from ? from->call : NULL, m);
+    msg_unref(m);
+}

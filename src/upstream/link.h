@@ -1,0 +1,157 @@
+/* A live association with one MCP server: a child process on pipes, a Streamable HTTP endpoint, or the older
+ * HTTP+SSE. Whatever the transport, a link sends messages, gives out the ids under which requests travel,
+ * and hands back responses to their requests and everything else to its owner.
+ *
+ *      session ── link_begin / link_send ──▶ link ──▶ child | http | sse
+ *         ▲                                   │
+ *         └── link_events: answer, failed, message, up, down
+ */
+#pragma once
+
+#include "base/slots.h"
+#include "io/loop.h"
+#include "io/spawn.h"
+#include "upstream/msg.h"
+#include "wire/http.h"
+#include "wire/splice.h"
+
+struct link;
+struct io_tls_ctx;
+
+/* What every link of a process shares. */
+struct up_core {
+    struct io_loop *loop;
+    struct spawn *spawn;
+    struct msg_pool msgs;
+    struct io_tls_ctx *tls; /* made at the first https server */
+};
+
+/* One configured server. Texts are owned by whoever made it and outlive every link. */
+struct up_server {
+    struct up_core *core;
+    const char *name;
+    const char *const *argv; /* a child, or NULL */
+    const char *const *envp;
+    const char *cwd;
+    const char *url; /* http, or NULL */
+    struct http_url at;
+    const char *const *headers; /* "Name: value" lines sent with every request */
+    size_t header_count;
+    /* owned by the room */
+    struct list idle_conns; /* the most recently used at the end */
+    struct list busy_conns;
+    uint32_t conn_count;
+    struct list conn_waiters;
+    uint32_t conn_waiting;
+    struct buf post_head; /* the part of a POST's head that never changes */
+    struct buf scratch;
+    bool use_sse; /* the endpoint turned out to speak HTTP+SSE */
+};
+
+void up_server_init(struct up_server *s, struct up_core *core);
+int up_server_set_url(struct up_server *s, const char *url, struct err *err);
+/* The static header lines: well-formed, few, and none that the transport writes itself. */
+int up_server_check_headers(const struct up_server *s, struct err *err);
+/* All connections, also those that only carry a session's good-bye; links are closed by their owners before. */
+void up_server_close(struct up_server *s);
+/* Appends a text as the value of a mirrored header (Mcp-Name, Mcp-Param-*): as it is, or as base64 between
+ * markers where a header could not carry it faithfully. False when the buffer is full. */
+bool up_header_value(struct buf *out, struct slice text);
+
+/* A request that is under way; lives inside its call. */
+struct link_req {
+    uint64_t id; /* 0 when not under way */
+    struct link *link;
+    void *call;
+    void *exchange; /* the transport's own */
+    int status;     /* when it failed: the HTTP status that said so, 0 when none did */
+};
+
+/* A message on its way to the server. */
+struct link_out {
+    const struct splice *text;
+    struct block *block; /* holds text->src, or NULL when that must be copied */
+    struct slice method; /* decoded; empty for responses */
+    struct slice name;   /* decoded tool, prompt or URI, for the mirrored header; empty for none */
+    struct slice extra_headers; /* complete lines, each with CRLF */
+    bool modern;         /* mirrored headers, no session */
+    bool opens;          /* initialize: starts a new session with the server */
+};
+
+struct link_events {
+    /* The response to a request; the request is over. */
+    void (*answer)(void *call, struct msg *m);
+    /* There will be no response; the request is over. retry: sending it again cannot do it twice, because the
+     * server has not acted on it or because its method has no effects. While link->is_up the link is fine and
+     * may be used for that; else `down` follows as soon as the other requests have been failed, too. */
+    void (*failed)(void *call, const char *why, bool retry);
+    /* The server opened a stream for this request and may leave it (retry_ms, or -1) to be taken up later. */
+    void (*streaming)(void *call, int64_t retry_ms, bool left);
+    /* A notification or request of the server; `call` when it came on that request's own stream. */
+    void (*message)(void *owner, void *call, struct msg *m);
+    void (*up)(void *owner);
+    /* The link cannot be used any more; close it. Requests have been failed before. */
+    void (*down)(void *owner, const char *why, int exit_status);
+    void (*drained)(void *owner); /* it was busy, it no longer is */
+    void (*noise)(void *owner, const char *what, struct slice text); /* for the log */
+};
+
+struct link_ops {
+    void (*start)(struct link *l);
+    bool (*send)(struct link *l, const struct link_out *out, struct link_req *req);
+    void (*abandon)(struct link *l, struct link_req *req); /* the request is forgotten: stop its stream */
+    void (*listen)(struct link *l);                          /* open the standing stream, where there is one */
+    void (*pause)(struct link *l, struct link_req *req, bool on);
+    bool (*busy)(const struct link *l);
+    /* No more messages will be sent: let the server finish; `down` follows when it has. NULL: at once. */
+    void (*finish)(struct link *l);
+    void (*signal)(struct link *l, int signal); /* to a child; NULL for others */
+    void (*close)(struct link *l); /* frees the link, now or when the transport is gone */
+};
+
+struct link {
+    uint32_t magic;
+    const struct link_ops *ops;
+    struct up_server *server;
+    const struct link_events *events;
+    void *owner; /* NULL once closed */
+    struct slots reqs;
+    bool is_up;
+    bool closed;
+    /* Whose streams say which request a message belongs to (HTTP); pipes cannot tell. */
+    bool relates;
+    char version[16]; /* negotiated protocol version, for the header; empty before */
+};
+
+#define LINK_MAGIC 0x11440b1e
+
+/* Chooses the transport by the server's settings. `up` or `down` follows, never before this returns. */
+struct link *link_open(struct up_server *server, const struct link_events *events, void *owner);
+/* Registers the request and gives it its id; false when too many are under way. */
+bool link_begin(struct link *l, struct link_req *req, void *call);
+/* req NULL for notifications and responses. False: not sent (and the request not failed yet). */
+bool link_send(struct link *l, const struct link_out *out, struct link_req *req);
+/* Forgets a request; its late answer will be dropped. Fine on one that is over. */
+void link_end(struct link_req *req);
+/* The request of that id, or NULL: for progress tokens and subscription ids. */
+struct link_req *link_find(struct link *l, uint64_t id);
+static inline bool link_busy(const struct link *l) { return l->ops->busy(l); }
+static inline void link_pause(struct link *l, struct link_req *req, bool on) { l->ops->pause(l, req, on); }
+static inline void link_listen(struct link *l) { l->ops->listen(l); }
+/* False when there is nothing to wait for. */
+bool link_finish(struct link *l);
+bool link_signal(struct link *l, int signal);
+void link_close(struct link *l); /* no event comes after this; NULL is fine */
+
+/* ---- for the transports ---- */
+extern const struct link_ops link_child_ops;
+extern const struct link_ops link_http_ops;
+extern const struct link_ops link_sse_ops;
+struct link *link_child_new(void);
+struct link *link_http_new(void);
+struct link *link_sse_new(void);
+/* A complete message arrived; `from` is the request on whose own stream it came, or NULL. */
+void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from, int http_status);
+void link_fail_req(struct link_req *req, const char *why, bool retry);
+void link_fail_all(struct link *l, const char *why);
+void link_free_base(struct link *l);
