@@ -1,0 +1,592 @@
+/* The walk of one message. A front receives and parses it (RECV, PARSE); from then on it stands in exactly
+ * one of the steps below, each a function that says what comes next. Waiting happens only here. A denied or
+ * failed call skips to RECORD. Tools called from anywhere else inside the gate enter at IDENTIFY like
+ * everybody: there is no second way in.
+ *
+ *   IDENTIFY → ROUTE → DECIDE → FORWARD → AWAIT → FILTER → RECORD → REPLY
+ */
+#include "session/call.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "wire/emit.h"
+
+#include <stdio.h>
+
+#define CALL_MAGIC 0xca11ca11
+
+enum call_next { CALL_NEXT, CALL_WAIT, CALL_FAIL };
+
+static enum call_next step_identify(struct call *c);
+static enum call_next step_route(struct call *c);
+static enum call_next step_decide(struct call *c);
+static enum call_next step_forward(struct call *c);
+static enum call_next step_await(struct call *c);
+static enum call_next step_filter(struct call *c);
+static enum call_next step_record(struct call *c);
+static enum call_next step_reply(struct call *c);
+
+enum { STEP_IDENTIFY, STEP_ROUTE, STEP_DECIDE, STEP_FORWARD, STEP_AWAIT, STEP_FILTER, STEP_RECORD, STEP_REPLY, STEP_END };
+
+static enum call_next (*const call_steps[])(struct call *) = {
+    [STEP_IDENTIFY] = step_identify, /* who asks */
+    [STEP_ROUTE] = step_route,       /* what it is about, and which server it goes to */
+    [STEP_DECIDE] = step_decide,     /* the policy's verdict */
+    [STEP_FORWARD] = step_forward,   /* to the server, as soon as its link is ready */
+    [STEP_AWAIT] = step_await,       /* its answer */
+    [STEP_FILTER] = step_filter,     /* what of the answer the client may see */
+    [STEP_RECORD] = step_record,     /* what happened */
+    [STEP_REPLY] = step_reply,       /* to the client */
+};
+
+/* ---- life ---- */
+
+static struct io_loop *call_loop(struct call *c) { return c->session->core->up.loop; }
+
+static struct call *call_new(struct session *s) {
+    struct session_core *core = s->core;
+    struct call *c = core->free_calls;
+    if (c) {
+        core->free_calls = c->next_free;
+        core->free_call_count--;
+    } else {
+        c = mem_zalloc(sizeof(*c));
+        arena_init(&c->arena);
+    }
+    struct arena kept = c->arena;
+    *c = (struct call){.magic = CALL_MAGIC, .session = s, .arena = kept};
+    list_push(&s->calls, &c->node);
+    s->call_count++;
+    core->calls_under_way++;
+    return c;
+}
+
+static void call_free(struct call *c) {
+    struct session *s = c->session;
+    struct session_core *core = s->core;
+    io_timer_stop(core->up.loop, &c->timer);
+    link_end(&c->req);
+    list_remove(&c->node);
+    list_remove(&c->wait);
+    if (c->id_key.len)
+        map_remove(&s->by_id, c->id_key);
+    s->call_count--;
+    msg_unref(c->request);
+    msg_unref(c->response);
+    policy_unref(c->policy);
+    c->magic = 0;
+    arena_reset(&c->arena);
+    if (core->free_call_count < CALL_POOL_MAX) {
+        c->next_free = core->free_calls;
+        core->free_calls = c;
+        core->free_call_count++;
+    } else {
+        arena_free(&c->arena);
+        free(c);
+    }
+    if (--core->calls_under_way == 0 && core->draining && core->idle)
+        core->idle(core);
+}
+
+void call_pool_free(struct session_core *core) {
+    while (core->free_calls) {
+        struct call *c = core->free_calls;
+        core->free_calls = c->next_free;
+        arena_free(&c->arena);
+        free(c);
+    }
+    core->free_call_count = 0;
+}
+
+static void call_run(struct call *c) {
+    while (c->step != STEP_END) {
+        enum call_next next = call_steps[c->step](c);
+        if (next == CALL_WAIT)
+            return;
+        if (next == CALL_FAIL)
+            c->step = STEP_RECORD;
+        else
+            c->step++;
+    }
+    call_free(c);
+}
+
+/* ---- answers made here ---- */
+
+static struct splice *answer_from(struct call *c, struct slice text) {
+    struct splice *s = arena_alloc(&c->arena, sizeof(*s));
+    splice_init(s, text, &c->arena);
+    return s;
+}
+
+struct slice call_error_text(struct arena *a, struct slice id_raw, int code, const char *message) {
+    struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "jsonrpc");
+    emit_cstr(&e, "2.0");
+    emit_key(&e, "id");
+    emit_raw(&e, id_raw.len ? id_raw : SLICE("null"));
+    emit_key(&e, "error");
+    emit_object(&e);
+    emit_key(&e, "code");
+    emit_int(&e, code);
+    emit_key(&e, "message");
+    emit_cstr(&e, message);
+    emit_object_end(&e);
+    emit_object_end(&e);
+    struct slice text = arena_dup(a, buf_slice(&out));
+    buf_free(&out);
+    return text;
+}
+
+static enum call_next answer_error(struct call *c, int code, int http_status, const char *message) {
+    c->answer = answer_from(c, call_error_text(&c->arena, c->id_raw, code, message));
+    c->answer_msg = NULL;
+    c->http_status = http_status;
+    return CALL_FAIL;
+}
+
+static void emit_denial(struct emit *e, struct call *c) {
+    const struct policy_verdict *v = &c->verdict;
+    emit_key(e, "_meta");
+    emit_object(e);
+    emit_key(e, "sallyport/denial");
+    emit_object(e);
+    emit_key(e, "rule");
+    emit_str(e, v->rule);
+    emit_key(e, "policy");
+    emit_str(e, policy_name(c->policy));
+    emit_key(e, "reason");
+    emit_cstr(e, policy_reason_name(v->reason));
+    if (v->retry_after_ms) {
+        emit_key(e, "retry_after_ms");
+        emit_int(e, (int64_t)v->retry_after_ms);
+    }
+    if (v->detail.len) {
+        emit_key(e, "detail");
+        emit_str(e, v->detail);
+    }
+    emit_object_end(e);
+    emit_object_end(e);
+}
+
+/* A denied tool call is answered with a result, so that the agent reads the reason. */
+static struct slice denial_result(struct call *c, struct slice text) {
+    struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "jsonrpc");
+    emit_cstr(&e, "2.0");
+    emit_key(&e, "id");
+    emit_raw(&e, c->id_raw);
+    emit_key(&e, "result");
+    emit_object(&e);
+    if (c->modern) {
+        emit_key(&e, "resultType");
+        emit_cstr(&e, "complete");
+    }
+    emit_key(&e, "content");
+    emit_array(&e);
+    emit_object(&e);
+    emit_key(&e, "type");
+    emit_cstr(&e, "text");
+    emit_key(&e, "text");
+    emit_str(&e, text);
+    emit_object_end(&e);
+    emit_array_end(&e);
+    emit_key(&e, "isError");
+    emit_bool(&e, true);
+    emit_denial(&e, c);
+    emit_object_end(&e);
+    emit_object_end(&e);
+    struct slice result = arena_dup(&c->arena, buf_slice(&out));
+    buf_free(&out);
+    return result;
+}
+
+static enum call_next answer_denied(struct call *c) {
+    c->denied = true;
+    if (!c->id_raw.len)
+        return CALL_FAIL;
+    struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
+    bool is_call = slice_is(c->method, "tools/call");
+    /* What is hidden must look as if it were not there; Intercept's dialect says so in its own words. */
+    if (is_call && c->verdict.reason == POLICY_BY_HIDE && policy_dialect(c->policy) != POLICY_INTERCEPT) {
+        struct slice unknown = arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name));
+        return answer_error(c, RPC_INVALID_PARAMS, 0, unknown.ptr);
+    }
+    if (!is_call)
+        return answer_error(c, RPC_INVALID_REQUEST, 0, arena_dup(&c->arena, text).ptr);
+    c->answer = answer_from(c, denial_result(c, text));
+    return CALL_FAIL;
+}
+
+/* ---- the steps ---- */
+
+static enum call_next step_identify(struct call *c) {
+    struct session *s = c->session;
+    const struct msg *m = c->request;
+    c->method = tape_text(&m->tape, m->rpc.method, &c->arena);
+    if (!m->rpc.id)
+        return CALL_NEXT;
+    c->id_raw = arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id));
+    if (s->call_count > SESSION_CALLS_MAX)
+        return answer_error(c, RPC_INTERNAL, 503, "too many requests under way in this session");
+    if (s->stateless)
+        return CALL_NEXT;
+    struct slice key = session_id_key(&m->tape, m->rpc.id, &c->arena);
+    if (map_get(&s->by_id, key))
+        return answer_error(c, RPC_INVALID_REQUEST, 400, "a request with this id is under way");
+    c->id_key = key;
+    map_put(&s->by_id, key, c);
+    return CALL_NEXT;
+}
+
+/* Which member of params names what the message is about. */
+static const struct {
+    const char *method;
+    const char *member;
+    bool required;
+} call_subjects[] = {
+    {"tools/call", "name", true},      {"prompts/get", "name", true},    {"resources/read", "uri", true},
+    {"tasks/get", "taskId", false},    {"tasks/update", "taskId", false}, {"tasks/cancel", "taskId", false},
+    {"tasks/result", "taskId", false}, {"resources/subscribe", "uri", false},
+};
+
+static enum call_next read_subject(struct call *c) {
+    const struct msg *m = c->request;
+    for (size_t i = 0; i < ARRAY_LEN(call_subjects); i++) {
+        if (!slice_is(c->method, call_subjects[i].method))
+            continue;
+        uint32_t node = tape_get_str(&m->tape, m->rpc.params, call_subjects[i].member);
+        bool usable = node && tape_is(&m->tape, node, TAPE_STRING) && tape_node(&m->tape, node)->len <= CALL_NAME_MAX;
+        if (usable)
+            c->name = tape_text(&m->tape, node, &c->arena);
+        else if (node || call_subjects[i].required)
+            return answer_error(c, RPC_INVALID_PARAMS, 400,
+                                arena_printf(&c->arena, "params.%s must be a string of at most %d bytes",
+                                             call_subjects[i].member, CALL_NAME_MAX)
+                                    .ptr);
+    }
+    return CALL_NEXT;
+}
+
+static enum call_next step_route(struct call *c) {
+    const struct msg *m = c->request;
+    if (!m->rpc.id) {
+        if (slice_is(c->method, "notifications/cancelled")) {
+            session_cancel(c->session, c->request);
+            c->step = STEP_REPLY;
+            return CALL_NEXT;
+        }
+        if (slice_is(c->method, "notifications/initialized"))
+            c->session->initialized = true;
+    } else if (slice_is(c->method, "ping") && !c->modern) {
+        c->answer = answer_from(
+            c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", SLICE_FMT(c->id_raw)));
+        return CALL_FAIL;
+    }
+    if (read_subject(c) == CALL_FAIL)
+        return CALL_FAIL;
+    if (slice_is(c->method, "tools/call")) {
+        c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
+        if (c->args && !tape_is(&m->tape, c->args, TAPE_OBJECT))
+            return answer_error(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
+    } else {
+        c->args = m->rpc.params;
+    }
+    uint32_t token = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", "progressToken", NULL) : 0;
+    if (token && m->rpc.id) {
+        if (!tape_is(&m->tape, token, TAPE_STRING) && !tape_is(&m->tape, token, TAPE_NUMBER))
+            return answer_error(c, RPC_INVALID_PARAMS, 400, "params._meta.progressToken must be a string or a number");
+        c->token_raw = arena_dup(&c->arena, tape_raw(&m->tape, token));
+    }
+    return CALL_NEXT;
+}
+
+static enum call_next step_decide(struct call *c) {
+    struct session_core *core = c->session->core;
+    c->policy = policy_ref(core->policy);
+    struct policy_facts facts = {
+        .method = c->method,
+        .direction = POLICY_TO_SERVER,
+        .server = slice_str(core->servers[0].name),
+        .tool = slice_is(c->method, "tools/call") ? c->name : (struct slice){0},
+        .tape = &c->request->tape,
+        .args = c->args,
+        .now_ms = clock_wall_ms(),
+    };
+    policy_decide(c->policy, &facts, &c->arena, NULL, &c->verdict);
+    return c->verdict.outcome == POLICY_ALLOW ? CALL_NEXT : answer_denied(c);
+}
+
+static void on_timeout(struct io_timer *timer) {
+    struct call *c = container_of(timer, struct call, timer);
+    CHECK_MAGIC(c, CALL_MAGIC);
+    char why[128];
+    snprintf(why, sizeof(why), "server `%s` did not answer in time", c->link->server->name);
+    struct call_sink *sink = c->sink;
+    c->sink = NULL; /* answered below, after the server has been told */
+    c->tries = CALL_TRIES_MAX;
+    struct session_link *sl = c->link;
+    if (sl->link && c->req.id) {
+        struct slice note = arena_printf(&c->arena,
+                                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                                         "\"requestId\":%llu,\"reason\":\"timed out\"}}",
+                                         (unsigned long long)c->req.id);
+        struct link_out out = {.text = answer_from(c, note), .method = SLICE("notifications/cancelled"), .modern = c->modern};
+        if (!(c->modern && sl->link->relates))
+            link_send(sl->link, &out, NULL);
+    }
+    link_end(&c->req);
+    c->sink = sink;
+    call_fail(c, why);
+}
+
+void call_touch(struct call *c) {
+    uint64_t age = io_now_ms(call_loop(c)) - c->started_ms;
+    uint64_t left = age < CALL_TOTAL_MS ? CALL_TOTAL_MS - age : 0;
+    io_timer_arm(call_loop(c), &c->timer, left < CALL_IDLE_MS ? left : CALL_IDLE_MS, on_timeout);
+}
+
+/* The message as the server gets it: our id, our progress token, every other byte as it came. */
+static bool forward_text(struct call *c, struct splice *text) {
+    const struct msg *m = c->request;
+    splice_init(text, m->bytes, &c->arena);
+    if (!m->rpc.id)
+        return true;
+    struct slice id = arena_printf(&c->arena, "%llu", (unsigned long long)c->req.id);
+    if (!splice_value(text, &m->tape, m->rpc.id, id))
+        return false;
+    if (!c->token_raw.len)
+        return true;
+    uint32_t token = tape_path(&m->tape, m->rpc.params, "_meta", "progressToken", NULL);
+    return splice_value(text, &m->tape, token, id);
+}
+
+static enum call_next step_forward(struct call *c) {
+    struct msg *m = c->request;
+    c->link = session_link_for(c->session, 0, c);
+    if (!c->link)
+        return CALL_WAIT;
+    struct link *link = c->link->link;
+    if (m->rpc.id && !link_begin(link, &c->req, c))
+        return answer_error(c, RPC_INTERNAL, 503, "too many requests under way at this server");
+    struct splice text;
+    if (!forward_text(c, &text))
+        return answer_error(c, RPC_INTERNAL, 0, "message could not be rewritten");
+    if (link->ops == &link_child_ops)
+        msg_flatten(m);
+    struct link_out out = {
+        .text = &text,
+        .block = m->block,
+        .method = c->method,
+        .name = c->name,
+        .extra_headers = c->extra_headers,
+        .modern = c->modern,
+        .opens = slice_is(c->method, "initialize"),
+    };
+    c->tries++;
+    if (!link_send(link, &out, m->rpc.id ? &c->req : NULL) && m->rpc.id) {
+        link_end(&c->req);
+        return answer_error(c, RPC_INTERNAL, 502,
+                            arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->name).ptr);
+    }
+    if (link_busy(link) && c->session->front->hold)
+        c->session->front->hold(c->session, true);
+    return CALL_NEXT;
+}
+
+static enum call_next step_await(struct call *c) {
+    if (!c->request->rpc.id || c->response)
+        return CALL_NEXT;
+    if (!c->timer.due_ms) {
+        c->started_ms = io_now_ms(call_loop(c));
+        call_touch(c);
+    }
+    return CALL_WAIT;
+}
+
+static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
+    struct call *c = ctx;
+    uint32_t name = tape_get_str(t, elem, "name");
+    /* A tool without a usable name cannot be judged, so it is not shown. */
+    return !name || !tape_is(t, name, TAPE_STRING) || policy_hides(c->policy, tape_text(t, name, &c->arena), NULL);
+}
+
+static enum call_next filter_tools(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    uint32_t tools = tape_get_str(&m->tape, m->rpc.body, "tools");
+    if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) || !splice_drop_elems(text, &m->tape, tools, hides_tool, c))
+        return answer_error(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
+    return CALL_NEXT;
+}
+
+/* initialize was answered: what was agreed holds for the session and for a restart of the server. */
+static void note_initialized(struct call *c) {
+    struct session *s = c->session;
+    const struct msg *m = c->response;
+    uint32_t version = tape_get_str(&m->tape, m->rpc.body, "protocolVersion");
+    if (version && tape_is(&m->tape, version, TAPE_STRING))
+        snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(tape_text(&m->tape, version, &c->arena)));
+    struct slice params = c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params) : SLICE("{}");
+    if (params.len > SESSION_INIT_MAX)
+        return; /* such a session works, but a restart of its server ends it */
+    free((char *)(uintptr_t)s->init_params.ptr);
+    s->init_params = slice_of(mem_dup(params.ptr, params.len), params.len);
+    s->init_done = true;
+}
+
+static enum call_next step_filter(struct call *c) {
+    struct msg *m = c->response;
+    if (!m)
+        return CALL_NEXT;
+    c->link->failures = 0;
+    c->http_status = m->http_status;
+    struct splice *text = answer_from(c, m->bytes);
+    c->answer_msg = m;
+    c->answer = text;
+    if (m->rpc.id ? !splice_value(text, &m->tape, m->rpc.id, c->id_raw)
+                  : !splice_add_member(text, &m->tape, 0, SLICE("id"), c->id_raw))
+        return answer_error(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
+    if (m->rpc.kind != RPC_RESULT)
+        return CALL_NEXT;
+    if (slice_is(c->method, "initialize"))
+        note_initialized(c);
+    if (slice_is(c->method, "tools/list"))
+        return filter_tools(c, text);
+    if (slice_is(c->method, "subscriptions/listen")) {
+        uint32_t id = tape_path(&m->tape, m->rpc.body, "_meta", "io.modelcontextprotocol/subscriptionId", NULL);
+        if (id)
+            splice_value(text, &m->tape, id, c->id_raw);
+    }
+    return CALL_NEXT;
+}
+
+static enum call_next step_record(struct call *c) {
+    if (c->denied)
+        log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name), SLICE_FMT(c->verdict.rule));
+    return CALL_NEXT;
+}
+
+static enum call_next step_reply(struct call *c) {
+    struct call_sink *sink = c->sink;
+    if (!sink)
+        return CALL_NEXT;
+    c->sink = NULL;
+    sink->call = NULL;
+    if (c->answer) {
+        struct session_out out = {.text = c->answer, .msg = c->answer_msg, .http_status = c->http_status};
+        sink->ops->reply(sink, &out);
+    } else {
+        sink->ops->none(sink);
+    }
+    return CALL_NEXT;
+}
+
+/* ---- from outside ---- */
+
+void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
+    struct call *c = call_new(s);
+    c->request = msg_ref(m);
+    if (sink) {
+        c->modern = sink->modern;
+        c->extra_headers = arena_dup(&c->arena, sink->extra_headers);
+    }
+    if (m->rpc.kind == RPC_REQUEST) {
+        c->sink = sink;
+        sink->call = c;
+    }
+    c->step = STEP_IDENTIFY;
+    call_run(c);
+}
+
+void call_resume(struct call *c) {
+    CHECK_MAGIC(c, CALL_MAGIC);
+    call_run(c);
+}
+
+void call_fail(struct call *c, const char *why) {
+    CHECK_MAGIC(c, CALL_MAGIC);
+    list_remove(&c->wait);
+    answer_error(c, RPC_INTERNAL, 502, why);
+    c->step = STEP_RECORD;
+    call_run(c);
+}
+
+void call_answer(void *call, struct msg *m) {
+    struct call *c = call;
+    CHECK_MAGIC(c, CALL_MAGIC);
+    c->response = msg_ref(m);
+    call_run(c);
+}
+
+void call_failed(void *call, const char *why, bool retry) {
+    struct call *c = call;
+    CHECK_MAGIC(c, CALL_MAGIC);
+    if (!retry || c->tries >= CALL_TRIES_MAX) {
+        call_fail(c, why);
+        return;
+    }
+    /* The server has not seen it: once more, on a fresh link. */
+    session_link_release(c->link, why);
+    c->step = STEP_FORWARD;
+    call_run(c);
+}
+
+void call_streaming(void *call, int64_t retry_ms, bool left) {
+    struct call *c = call;
+    CHECK_MAGIC(c, CALL_MAGIC);
+    if (c->sink)
+        c->sink->ops->streaming(c->sink, retry_ms, left);
+}
+
+void call_cancel(struct call *c, const char *reason) {
+    CHECK_MAGIC(c, CALL_MAGIC);
+    struct link *link = c->link ? c->link->link : NULL;
+    /* Over HTTP the stateless era cancels by closing; everywhere else the server is told. */
+    bool tell = link && c->req.id && !(c->modern && link->relates) && !slice_is(c->method, "initialize");
+    if (tell) {
+        struct buf note;
+        buf_init(&note, 4096);
+        buf_printf(&note, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%llu,\"reason\":",
+                   (unsigned long long)c->req.id);
+        emit_quote(&note, slice_upto(slice_str(reason), 512));
+        buf_put_str(&note, "}}");
+        struct link_out out = {.text = answer_from(c, arena_dup(&c->arena, buf_slice(&note))),
+                               .method = SLICE("notifications/cancelled"),
+                               .modern = c->modern};
+        buf_free(&note);
+        link_send(link, &out, NULL);
+    }
+    link_end(&c->req);
+    list_remove(&c->wait);
+    c->answer = NULL;
+    c->step = STEP_RECORD;
+    call_run(c);
+}
+
+void call_orphan(struct call *c) {
+    CHECK_MAGIC(c, CALL_MAGIC);
+    if (c->sink)
+        c->sink->call = NULL;
+    c->sink = NULL;
+    call_pause(c, false);
+}
+
+void call_pause(struct call *c, bool on) {
+    struct link *link = c->link ? c->link->link : NULL;
+    if (!link || !c->req.id)
+        return;
+    if (link->relates)
+        link_pause(link, &c->req, on);
+    else if (!c->session->stateless)
+        link_pause(link, NULL, on);
+}

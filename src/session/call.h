@@ -1,0 +1,79 @@
+/* One message of a client on its way through the gate. See call.c for the steps. */
+#pragma once
+
+#include "policy/policy.h"
+#include "session/session.h"
+
+struct call_sink_ops {
+    /* The answer; the sink is not used again. */
+    void (*reply)(struct call_sink *sink, const struct session_out *out);
+    /* A message that belongs to this call and comes before its answer. */
+    void (*event)(struct call_sink *sink, const struct session_out *out);
+    /* The server opened a resumable stream (left false), or left it to be taken up after retry_ms. */
+    void (*streaming)(struct call_sink *sink, int64_t retry_ms, bool left);
+    /* There will be no answer (it was cancelled); the sink is not used again. */
+    void (*none)(struct call_sink *sink);
+};
+
+struct call_sink {
+    const struct call_sink_ops *ops;
+    struct call *call; /* NULL before and after */
+    /* Set by the front before session_receive(): */
+    bool modern;                /* the message is of the stateless era */
+    struct slice extra_headers; /* Mcp-Param-* lines to pass on, valid during session_receive() only */
+};
+
+struct call {
+    uint32_t magic;
+    uint8_t step;
+    bool modern;
+    bool denied;
+    uint8_t tries;
+    struct session *session;
+    struct call_sink *sink; /* NULL for notifications and when the client went away */
+    struct list node;       /* in session->calls */
+    struct list wait;       /* in a link's waiting list */
+    struct call *next_free;
+    struct arena arena;
+    struct msg *request;
+    struct msg *response;
+    struct slice method;
+    struct slice name;      /* tool, prompt, URI or task: what the message is about */
+    struct slice id_raw;    /* as the client wrote it; empty for notifications */
+    struct slice id_key;
+    struct slice token_raw; /* the client's progress token; empty for none */
+    struct slice extra_headers;
+    uint32_t args;          /* node of the arguments in request->tape */
+    struct session_link *link;
+    struct link_req req;
+    struct policy *policy;
+    struct policy_verdict verdict;
+    const struct splice *answer; /* what the client gets; in the arena */
+    struct msg *answer_msg;      /* whose bytes it edits, or NULL */
+    int http_status;
+    uint64_t started_ms;
+    struct io_timer timer;
+};
+
+/* Takes a reference to the message. */
+void call_start(struct session *s, struct msg *m, struct call_sink *sink);
+/* A waiting call goes on. */
+void call_resume(struct call *c);
+/* A waiting call cannot go on. */
+void call_fail(struct call *c, const char *why);
+/* The client has lost interest: tells the server, answers nothing. */
+void call_cancel(struct call *c, const char *reason);
+/* The client is gone but the call goes on (its answer may be fetched later, or is dropped). */
+void call_orphan(struct call *c);
+/* The call's own stream is slow: stop (go on) reading it from the server. */
+void call_pause(struct call *c, bool on);
+
+/* The link's events about calls. */
+void call_answer(void *call, struct msg *m);
+void call_failed(void *call, const char *why, bool retry);
+void call_streaming(void *call, int64_t retry_ms, bool left);
+void call_touch(struct call *c); /* a word about it came: its idle time starts anew */
+
+/* {"jsonrpc":"2.0","id":ID,"error":{"code":CODE,"message":MESSAGE}} in the arena; an empty id is null. */
+struct slice call_error_text(struct arena *a, struct slice id_raw, int code, const char *message);
+void call_pool_free(struct session_core *core);

@@ -1,0 +1,17 @@
+/* Ceilings of the session room; docs/limits.md lists them. */
+#pragma once
+
+#define SESSION_MAX 10000
+#define SESSION_CALLS_MAX 4096        /* under way at once in one session */
+#define SESSION_ASKS_MAX 1024         /* requests of servers that wait for the client's answer */
+#define SESSION_INIT_MAX (256u << 10) /* bytes of the initialize params kept for a restart */
+#define SESSION_VERSION_MAX 16
+#define SESSION_BACKOFF_MS 250        /* before a server that ended is started again; doubles */
+#define SESSION_BACKOFF_MAX_MS 30000
+#define SESSION_STEADY_MS 10000       /* a server that ran this long starts from the first delay again */
+
+#define CALL_IDLE_MS 600000           /* without a word from the server about this call */
+#define CALL_TOTAL_MS 3600000
+#define CALL_POOL_MAX 256
+#define CALL_TRIES_MAX 2
+#define CALL_NAME_MAX 1024            /* bytes of a tool or prompt name */

@@ -1,0 +1,107 @@
+/* A client's side of things: its MCP session of either era, the links to the servers behind it, and the
+ * requests that go both ways. Fronts make sessions and hand them messages; call.c walks each message through
+ * its steps; what servers say on their own account is delivered from here.
+ *
+ *   front ── session_receive ──▶ session ── call.c ──▶ link ──▶ server
+ *     ▲                            │  ▲                  │
+ *     └── deliver / call_sink ─────┘  └──── answers, messages, asks
+ */
+#pragma once
+
+#include "base/list.h"
+#include "base/map.h"
+#include "session/limits.h"
+#include "upstream/link.h"
+
+struct call;
+struct call_sink;
+struct policy;
+struct session;
+
+/* What all sessions of one loop share. */
+struct session_core {
+    struct up_core up;
+    struct up_server *servers;
+    size_t server_count;
+    struct policy *policy; /* the present snapshot; calls take their own reference */
+    struct list sessions;
+    uint32_t session_count;
+    struct call *free_calls;
+    uint32_t free_call_count;
+    uint32_t calls_under_way;
+    bool draining;
+    void (*idle)(struct session_core *core); /* draining, and the last call is over */
+};
+
+void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn);
+void session_core_free(struct session_core *core);
+
+/* A message on its way to a client. */
+struct session_out {
+    const struct splice *text;
+    struct msg *msg;     /* that text->src belongs to, or NULL when the text lives in an arena */
+    int http_status;     /* for a final answer over HTTP; 0: 200 */
+    bool is_request;     /* the server waits for the client's answer */
+};
+
+struct session_front {
+    /* A message that belongs to no call. False when it cannot reach the client, now or later. */
+    bool (*deliver)(struct session *s, const struct session_out *out);
+    /* Stop (or go on) reading from this client: its server is not keeping up. May be NULL. */
+    void (*hold)(struct session *s, bool on);
+    /* The server behind a session ended by itself. May be NULL. */
+    void (*server_ended)(struct session *s, const char *why, int exit_status);
+};
+
+enum session_link_state { SESSION_LINK_DOWN, SESSION_LINK_OPENING, SESSION_LINK_INIT, SESSION_LINK_READY };
+
+struct session_link {
+    uint32_t magic;
+    struct session *session;
+    struct up_server *server;
+    struct link *link;
+    enum session_link_state state;
+    struct list waiting; /* calls, until it is ready */
+    struct link_req init; /* our own repeated initialize */
+    uint32_t failures;
+    uint64_t opened_ms;
+    struct io_timer backoff;
+};
+
+struct session {
+    uint32_t magic;
+    struct session_core *core;
+    const struct session_front *front;
+    void *owner; /* the front's */
+    struct list node;
+    bool stateless; /* shared by requests that have nothing to do with each other: their ids may be equal */
+    bool closed;
+    char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
+    struct slice init_params;          /* raw, owned: to repeat initialize with a restarted server */
+    bool init_done;                    /* the client has been answered */
+    bool initialized;                  /* and has said notifications/initialized */
+    bool listening;                    /* standing streams are wanted */
+    struct list calls;
+    uint32_t call_count;
+    struct map by_id; /* calls under way by the client's id */
+    struct slots asks;
+    struct session_link *links; /* one a server */
+};
+
+struct session *session_new(struct session_core *core, const struct session_front *front, void *owner, bool stateless);
+void session_close(struct session *s); /* cancels its calls, closes its links, frees it; NULL is fine */
+
+/* A message from the client: takes a reference. `sink` gets the answer of a request (required for those). */
+void session_receive(struct session *s, struct msg *m, struct call_sink *sink);
+/* From now on the client listens outside calls too. */
+void session_listen(struct session *s);
+/* The client is slow (or no longer): stop (go on) reading what its servers send. */
+void session_pause(struct session *s, bool on);
+
+/* ---- for call.c ---- */
+/* The link, ready, or NULL when the call must wait: it is then in the waiting list and call_resume() follows. */
+struct session_link *session_link_for(struct session *s, size_t server, struct call *call);
+void session_link_release(struct session_link *sl, const char *why); /* open anew for the next call */
+void session_cancel(struct session *s, struct msg *m);
+/* Key of an id in by_id: the decoded text behind a quote, or the digits. */
+struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a);
