@@ -1,0 +1,141 @@
+/* What the fronts of one gate share. Not for other rooms: they see gate.h. */
+#pragma once
+
+#include "front/limits.h"
+#include "io/net.h"
+#include "session/call.h"
+
+struct front_conn;
+
+struct front {
+    struct session_core *core;
+    struct io_loop *loop;
+    struct io_listener *listener;
+    uint16_t port;
+    const char *bind;
+    bool loopback;
+    bool draining;
+    char token[FRONT_TOKEN_MAX]; /* empty: none needed */
+    uint32_t conn_count;
+    struct list conns;
+    struct map sessions;       /* front_session by id */
+    struct session *stateless; /* requests of the modern era */
+    struct http_head head;     /* scratch: a head is read and answered in one turn */
+    struct arena scratch;      /* of one turn */
+    char date[40];
+    uint64_t date_at_ms;
+    void (*all_done)(struct front *f);
+};
+
+/* ---- http.c: connections ---- */
+
+enum front_conn_state { FRONT_READING, FRONT_ANSWERING, FRONT_STREAMING };
+
+struct front_conn {
+    uint32_t magic;
+    struct front *front;
+    struct io_conn *io;
+    struct list node;
+    enum front_conn_state state;
+    bool keep_alive;
+    bool http10;
+    bool head_only;
+    bool got_bytes; /* of the request being read */
+    bool told_continue;
+    bool chunked_on;      /* the answer under way is sent in chunks */
+    /* a chunked request body in the making */
+    struct block *head_copy;
+    size_t head_len;
+    struct block *body;
+    size_t body_len;
+    struct http_chunked chunked;
+    struct io_timer timer;
+    /* who is answering: told when the connection goes away or can take more */
+    void (*gone)(void *owner);
+    void (*drained)(void *owner);
+    void (*alive)(void *owner); /* every FRONT_KEEPALIVE_MS while answering */
+    void *owner;
+};
+
+/* One complete request; answers now or takes the connection over (front_conn_take). */
+void front_request(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
+
+/* A whole answer. The body may be empty; type NULL for none. `extra` are complete header lines. */
+void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body);
+void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw, const char *message);
+/* An answer whose body is a message, gathered from its pieces. */
+void front_answer_message(struct front_conn *c, int status, struct slice extra, const struct session_out *out);
+/* Event stream: head now, events as they come, then the end. */
+void front_stream_begin(struct front_conn *c, struct slice extra);
+void front_stream_event(struct front_conn *c, struct slice type, struct slice id, const struct session_out *out);
+void front_stream_text(struct front_conn *c, struct slice text); /* comments, retry, stored events */
+void front_stream_end(struct front_conn *c);
+void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), void (*drained)(void *),
+                     void (*alive)(void *));
+void front_conn_close(struct front_conn *c);
+
+int front_http_start(struct front *f, const char *bind, uint16_t port, struct err *err);
+void front_http_drain(struct front *f); /* no new work; all_done when the last session is closed */
+void front_http_stop(struct front *f);
+
+/* ---- mcp.c: Streamable HTTP of both eras; sse.c: the older transport ---- */
+struct front_session;
+
+struct front_stream { /* one event stream of a session; outlives its connections */
+    struct list node;
+    struct front_session *session;
+    uint32_t number;
+    uint64_t next_seq;
+    uint64_t sent_seq; /* the last one written to a connection */
+    struct list events;
+    uint32_t event_count;
+    size_t event_bytes;
+    struct front_conn *conn; /* attached, or NULL */
+    struct call_sink *sink;  /* the call it carries, or NULL */
+    bool done;
+    uint64_t done_ms;
+};
+
+struct front_session {
+    struct session *session;
+    struct front *front;
+    char id[33];
+    bool sse; /* HTTP+SSE: everything goes over one stream that cannot be resumed */
+    bool known; /* in the map: its id has been told */
+    struct front_stream standing;
+    struct list streams;
+    uint32_t stream_count;
+    uint32_t last_number;
+    struct call_sink sse_sink;
+    struct io_timer idle;
+};
+
+struct front_session *front_session_new(struct front *f, bool sse);
+void front_session_close(struct front_session *fs);
+void front_session_touch(struct front_session *fs);
+struct front_session *front_session_find(struct front *f, struct slice id);
+
+struct front_stream *front_stream_new(struct front_session *fs);
+/* The connection carries the stream from now on; events after that number are sent again. */
+void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t after_seq, struct slice extra);
+bool front_stream_put(struct front_stream *st, const struct session_out *out);
+void front_stream_prime(struct front_stream *st);
+/* The connection is let go, the stream goes on: the client takes it up again after that time. */
+void front_stream_leave(struct front_stream *st, int64_t retry_ms);
+void front_stream_finish(struct front_stream *st); /* the last event is out */
+
+void front_mcp(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
+void front_sse_open(struct front_conn *c, struct http_head *head);
+void front_sse_post(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
+
+/* Reads a client's message; answers the fault over HTTP and returns NULL. */
+struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body);
+bool front_is_modern_version(struct slice version);
+bool front_is_known_version(struct slice version);
+
+/* ---- stdio.c ---- */
+struct front_stdio;
+struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(void *owner, int status), void *owner);
+/* End of input or a signal: lets calls and the child finish, then `ended`. */
+void front_stdio_finish(struct front_stdio *s, int signal);
+void front_stdio_free(struct front_stdio *s);

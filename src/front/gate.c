@@ -1,0 +1,217 @@
+/* Puts the pieces together for one run: policy, server, front, signals; and takes them apart again. */
+#include "front/gate.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "front/env.h"
+#include "front/front.h"
+#include "io/tls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define POLICY_FILE_MAX (4u << 20)
+
+struct gate {
+    const struct gate_config *config;
+    struct io_loop loop;
+    struct session_core core;
+    struct up_server server;
+    struct front http;
+    struct front_stdio *stdio;
+    uv_signal_t signals[3];
+    struct io_timer drain;
+    struct env_list env;
+    int exit_status;
+    bool stopping;
+};
+
+static int read_file(const char *path, size_t max, struct buf *out, struct err *err) {
+    buf_init(out, max);
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, "read `%s`: %s", path, strerror(errno));
+    for (;;) {
+        char bytes[16384];
+        ssize_t got = read(fd, bytes, sizeof(bytes));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(err, "read `%s`: %s", path, strerror(errno));
+        if (got == 0)
+            return 0;
+        if (!buf_put(out, bytes, (size_t)got))
+            return err_set(err, "read `%s`: larger than %zu bytes", path, max);
+    }
+}
+
+/* Every problem is worth a line; the error says how many there were. */
+static int load_policy(const char *path, struct policy **ret_policy, struct err *err) {
+    cleanup_buf struct buf text;
+    if (read_file(path, POLICY_FILE_MAX, &text, err) < 0)
+        return err_wrap(err, "load policy");
+    cleanup_problems struct policy_problems problems;
+    policy_problems_init(&problems);
+    int rc = policy_load(buf_slice(&text), path, ret_policy, &problems);
+    size_t errors = 0;
+    for (size_t i = 0; i < problems.count; i++) {
+        const struct policy_problem *p = &problems.items[i];
+        errors += p->severity == POLICY_ERROR;
+        if (rc < 0 && p->severity == POLICY_ERROR)
+            log_error("%s:%u:%u: %.*s%s%.*s", path, p->line, p->column, SLICE_FMT(p->text), p->hint.len ? "; " : "",
+                      SLICE_FMT(p->hint));
+    }
+    return rc < 0 ? err_set(err, "load policy `%s`: %zu error(s)", path, errors) : 0;
+}
+
+/* ---- the end ---- */
+
+static void gate_stop(struct gate *g) { io_loop_stop(&g->loop); }
+
+static void on_stdio_ended(void *owner, int wait_status) {
+    struct gate *g = owner;
+    g->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    gate_stop(g);
+}
+
+static void on_drained(struct io_timer *timer) { gate_stop(container_of(timer, struct gate, drain)); }
+
+static void on_idle(struct session_core *core) {
+    struct gate *g = container_of(core, struct gate, core);
+    io_timer_arm(&g->loop, &g->drain, 0, on_drained);
+}
+
+static void on_signal(uv_signal_t *handle, int signal) {
+    struct gate *g = handle->data;
+    if (signal == SIGHUP && !g->stdio)
+        return;
+    if (g->stopping) { /* asked twice: at once */
+        g->exit_status = 128 + signal;
+        gate_stop(g);
+        return;
+    }
+    g->stopping = true;
+    g->exit_status = 0;
+    if (g->stdio) {
+        front_stdio_finish(g->stdio, signal);
+        return;
+    }
+    log_info("stopping: %u call(s) under way", g->core.calls_under_way);
+    g->core.draining = true;
+    front_http_drain(&g->http);
+    bool idle = g->core.calls_under_way == 0;
+    g->core.idle = on_idle;
+    io_timer_arm(&g->loop, &g->drain, idle ? 0 : FRONT_DRAIN_MS, on_drained);
+}
+
+static void signals_start(struct gate *g) {
+    static const int which[] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < ARRAY_LEN(which); i++) {
+        uv_signal_init(&g->loop.uv, &g->signals[i]);
+        g->signals[i].data = g;
+        uv_signal_start(&g->signals[i], on_signal, which[i]);
+        uv_unref((uv_handle_t *)&g->signals[i]);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- the start ---- */
+
+static int server_set_up(struct gate *g, struct err *err) {
+    const struct gate_config *config = g->config;
+    struct up_server *s = &g->server;
+    up_server_init(s, &g->core.up);
+    s->headers = config->headers;
+    s->header_count = config->header_count;
+    if (config->upstream_url) {
+        s->name = "upstream";
+        if (up_server_set_url(s, config->upstream_url, err) < 0)
+            return -1;
+        return up_server_check_headers(s, err);
+    }
+    const char *slash = strrchr(config->command[0], '/');
+    s->name = slash ? slash + 1 : config->command[0];
+    s->argv = (const char *const *)config->command;
+    env_select(&g->env, config->env, config->env_count);
+    s->envp = (const char *const *)g->env.items;
+    return 0;
+}
+
+static int read_token(struct gate *g, struct err *err) {
+    if (!g->config->token_file) {
+        if (io_is_loopback(g->config->bind))
+            return 0;
+        return err_set(err, "listening on %s needs --token-file FILE: everyone who can reach it could use the server",
+                       g->config->bind);
+    }
+    cleanup_buf struct buf text;
+    if (read_file(g->config->token_file, FRONT_TOKEN_MAX - 1, &text, err) < 0)
+        return err_wrap(err, "--token-file");
+    struct slice token = slice_trim(buf_slice(&text));
+    if (token.len < 16)
+        return err_set(err, "--token-file `%s`: the token must have at least 16 characters", g->config->token_file);
+    memcpy(g->http.token, token.ptr, token.len);
+    return 0;
+}
+
+static int front_start(struct gate *g, struct err *err) {
+    const struct gate_config *config = g->config;
+    if (config->transport == GATE_STDIO) {
+        g->stdio = front_stdio_start(&g->core, on_stdio_ended, g);
+        return 0;
+    }
+    g->http.core = &g->core;
+    g->http.loop = &g->loop;
+    if (read_token(g, err) < 0 || front_http_start(&g->http, config->bind, config->port, err) < 0)
+        return -1;
+    bool v6 = strchr(config->bind, ':') != NULL;
+    log_info("listening on http://%s%s%s:%u%s", v6 ? "[" : "", config->bind, v6 ? "]" : "", g->http.port,
+             config->transport == GATE_SSE ? "/sse" : "/mcp");
+    return 0;
+}
+
+static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
+    g->core.servers = &g->server;
+    g->core.server_count = 1;
+    if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0)
+        return -1;
+    signals_start(g);
+    if (front_start(g, err) < 0)
+        return -1;
+    return spawn_attach(spawn, &g->loop, err);
+}
+
+static void gate_free(struct gate *g, struct spawn *spawn) {
+    io_timer_stop(&g->loop, &g->drain);
+    front_stdio_free(g->stdio);
+    if (g->http.loop)
+        front_http_stop(&g->http);
+    session_core_free(&g->core);
+    up_server_close(&g->server);
+    spawn_stop(spawn);
+    io_loop_free(&g->loop);
+    io_tls_ctx_free(g->core.up.tls);
+    env_free(&g->env);
+}
+
+int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {
+    struct spawn *spawn = spawn_start(err);
+    if (!spawn)
+        return -1;
+    struct gate *g = mem_zalloc(sizeof(*g));
+    g->config = config;
+    io_loop_init(&g->loop);
+    session_core_init(&g->core, &g->loop, spawn);
+    int rc = gate_start(g, spawn, err);
+    if (rc == 0) {
+        io_loop_run(&g->loop);
+        *ret_exit = g->exit_status;
+    }
+    gate_free(g, spawn);
+    free(g);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* The running gate: one server behind it, one transport in front. */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gate_transport { GATE_STDIO, GATE_HTTP, GATE_SSE };
+
+struct gate_config {
+    const char *policy_path;
+    enum gate_transport transport;
+    const char *bind;
+    uint16_t port;
+    char *const *command; /* NULL-terminated argv, or NULL */
+    const char *upstream_url;
+    const char *const *headers;
+    size_t header_count;
+    const char *const *env; /* NAME or NAME=VALUE, passed to the child beyond the allow-list */
+    size_t env_count;
+    const char *token_file; /* clients must show this bearer token; required off the loop-back */
+    const char *state_dir;
+    const char *state_dsn;
+    const char *state_prefix;
+    bool state_fail_open;
+};
+
+/* Runs until told to stop or the wrapped server ends. *ret_exit is the status to exit with. */
+int gate_run(const struct gate_config *config, int *ret_exit, struct err *err);

@@ -1,0 +1,135 @@
+#include "front/header.h"
+
+#include "front/front.h"
+
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+
+static uint32_t meta_node(const struct msg *m, const char *key) {
+    return m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", key, NULL) : 0;
+}
+
+bool header_is_modern(const struct http_head *head, const struct msg *m) {
+    struct slice version = http_value(head, "MCP-Protocol-Version");
+    if (version.len && front_is_modern_version(version))
+        return true;
+    return meta_node(m, META_VERSION) || meta_node(m, META_CAPABILITIES);
+}
+
+static int base64_digit(char c) {
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+static bool base64_decode(struct slice in, struct arena *a, struct slice *ret_out) {
+    if (in.len % 4 != 0)
+        return false;
+    size_t pad = in.len && in.ptr[in.len - 1] == '=' ? (in.ptr[in.len - 2] == '=' ? 2 : 1) : 0;
+    char *out = arena_alloc(a, in.len / 4 * 3 + 1);
+    size_t len = 0;
+    uint32_t bits = 0;
+    for (size_t i = 0; i < in.len; i++) {
+        int digit = i >= in.len - pad ? 0 : base64_digit(in.ptr[i]);
+        if (digit < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)digit;
+        if (i % 4 == 3) {
+            out[len++] = (char)(bits >> 16);
+            out[len++] = (char)(bits >> 8);
+            out[len++] = (char)bits;
+            bits = 0;
+        }
+    }
+    *ret_out = slice_of(out, len - pad);
+    return tape_utf8_valid(*ret_out);
+}
+
+bool header_decode(struct slice value, struct arena *a, struct slice *ret_text) {
+    const struct slice open = SLICE("=?base64?"), close = SLICE("?=");
+    if (!slice_starts(value, open) || !slice_ends(value, close) || value.len < open.len + close.len) {
+        *ret_text = value;
+        return true;
+    }
+    return base64_decode(slice_of(value.ptr + open.len, value.len - open.len - close.len), a, ret_text);
+}
+
+static bool fail(struct header_fault *fault, int code, const char *why) {
+    *fault = (struct header_fault){.code = code, .why = why};
+    return false;
+}
+
+static bool check_meta(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *fault) {
+    uint32_t version = meta_node(m, META_VERSION);
+    uint32_t capabilities = meta_node(m, META_CAPABILITIES);
+    struct slice header = http_value(head, "MCP-Protocol-Version");
+    if (!version || !tape_is(&m->tape, version, TAPE_STRING))
+        return fail(fault, RPC_INVALID_PARAMS, "params._meta must carry " META_VERSION);
+    if (!header.len || !tape_eq(&m->tape, version, header))
+        return fail(fault, RPC_HEADER_MISMATCH, "the MCP-Protocol-Version header must equal params._meta");
+    if (!front_is_modern_version(header) || !front_is_known_version(header)) {
+        fail(fault, RPC_VERSION_UNSUPPORTED, "unsupported protocol version");
+        fault->data = arena_printf(a, "{\"supported\":[\"2026-07-28\"],\"requested\":%.*s}",
+                                   SLICE_FMT(tape_raw(&m->tape, version)));
+        return false;
+    }
+    if (!capabilities || !tape_is(&m->tape, capabilities, TAPE_OBJECT))
+        return fail(fault, RPC_INVALID_PARAMS, "params._meta must carry " META_CAPABILITIES);
+    return true;
+}
+
+/* Which methods mirror a member of params in Mcp-Name. */
+static const struct {
+    const char *method;
+    const char *member;
+} named_methods[] = {
+    {"tools/call", "name"},   {"prompts/get", "name"},      {"resources/read", "uri"},
+    {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
+};
+
+static bool check_name(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *fault) {
+    const char *member = NULL;
+    for (size_t i = 0; i < sizeof(named_methods) / sizeof(named_methods[0]); i++)
+        if (tape_eq(&m->tape, m->rpc.method, slice_str(named_methods[i].method)))
+            member = named_methods[i].member;
+    if (!member)
+        return true;
+    const struct http_header *name = http_find(head, SLICE("Mcp-Name"));
+    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, member) : 0;
+    struct slice text;
+    if (!name || !header_decode(name->value, a, &text) || !node || !tape_eq(&m->tape, node, text))
+        return fail(fault, RPC_HEADER_MISMATCH, "the Mcp-Name header must equal what the message names");
+    return true;
+}
+
+bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *ret_fault) {
+    const struct http_header *method = http_find(head, SLICE("Mcp-Method"));
+    bool request = m->rpc.kind == RPC_REQUEST;
+    /* The revision says nothing about headers of notifications: they may be absent, but not wrong. */
+    if (request && !check_meta(head, m, a, ret_fault))
+        return false;
+    if ((request && !method) || (method && !tape_eq(&m->tape, m->rpc.method, method->value)))
+        return fail(ret_fault, RPC_HEADER_MISMATCH, "the Mcp-Method header must equal the method");
+    return !request || check_name(head, m, a, ret_fault);
+}
+
+struct slice header_params(const struct http_head *head, struct arena *a) {
+    struct buf lines;
+    buf_init(&lines, HTTP_HEAD_MAX);
+    for (size_t i = 0; i < head->count; i++) {
+        const struct http_header *h = &head->headers[i];
+        if (!slice_eq_nocase(slice_upto(h->name, 10), SLICE("Mcp-Param-")))
+            continue;
+        buf_put_slice(&lines, h->name);
+        buf_put_str(&lines, ": ");
+        buf_put_slice(&lines, h->value);
+        buf_put_str(&lines, "\r\n");
+    }
+    struct slice kept = arena_dup(a, buf_slice(&lines));
+    buf_free(&lines);
+    return kept;
+}

@@ -1,0 +1,21 @@
+/* The headers that mirror a message in the stateless era: they must say what the body says. */
+#pragma once
+
+#include "base/arena.h"
+#include "upstream/msg.h"
+#include "wire/http.h"
+
+struct header_fault {
+    int code;
+    const char *why;
+    struct slice data; /* JSON for error.data, or empty */
+};
+
+/* Does this request claim to be of the stateless era? */
+bool header_is_modern(const struct http_head *head, const struct msg *m);
+/* Checks `_meta` and the mirrored headers; false with the fault to answer (HTTP 400). */
+bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *ret_fault);
+/* The Mcp-Param-* headers, as complete lines to pass on. */
+struct slice header_params(const struct http_head *head, struct arena *a);
+/* The value behind the base64 sentinel, or the value itself; false when the sentinel is malformed. */
+bool header_decode(struct slice value, struct arena *a, struct slice *ret_text);

@@ -1,0 +1,417 @@
+/* HTTP connections of clients: one request at a time each, further ones wait in the buffer.
+ *
+ *   READING ──request──▶ ANSWERING ──reply──▶ READING …
+ *                            └──first event──▶ STREAMING ──end──▶ READING …
+ */
+#include "front/front.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "wire/sse.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define FRONT_CONN_MAGIC 0xf4047c04
+
+static void conn_timer(struct io_timer *timer);
+
+static struct io_loop *conn_loop(struct front_conn *c) { return c->front->loop; }
+
+static void arm(struct front_conn *c, uint64_t ms) { io_timer_arm(conn_loop(c), &c->timer, ms, conn_timer); }
+
+/* ---- life ---- */
+
+static void conn_reset_request(struct front_conn *c) {
+    block_unref(c->head_copy);
+    block_unref(c->body);
+    c->head_copy = c->body = NULL;
+    c->body_len = 0;
+    c->told_continue = c->got_bytes = false;
+}
+
+static void conn_free(struct front_conn *c, bool gracefully) {
+    struct front *f = c->front;
+    io_timer_stop(f->loop, &c->timer);
+    conn_reset_request(c);
+    list_remove(&c->node);
+    f->conn_count--;
+    if (gracefully)
+        io_conn_finish(c->io);
+    else
+        io_conn_close(c->io);
+    c->magic = 0;
+    free(c);
+}
+
+/* The connection is gone from under whoever was answering on it. */
+void front_conn_close(struct front_conn *c) {
+    void (*gone)(void *) = c->gone;
+    void *owner = c->owner;
+    c->gone = NULL;
+    conn_free(c, false);
+    if (gone)
+        gone(owner);
+}
+
+void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), void (*drained)(void *),
+                     void (*alive)(void *)) {
+    c->owner = owner;
+    c->gone = gone;
+    c->drained = drained;
+    c->alive = alive;
+}
+
+/* The answer is out: the connection is free for the next request. */
+static void conn_done(struct front_conn *c) {
+    front_conn_take(c, NULL, NULL, NULL, NULL);
+    if (!c->keep_alive || c->front->draining) {
+        conn_free(c, true);
+        return;
+    }
+    c->state = FRONT_READING;
+    conn_reset_request(c);
+    arm(c, FRONT_IDLE_MS);
+    io_conn_read(c->io, true);
+    io_conn_again(c->io);
+}
+
+static void conn_timer(struct io_timer *timer) {
+    struct front_conn *c = container_of(timer, struct front_conn, timer);
+    CHECK_MAGIC(c, FRONT_CONN_MAGIC);
+    if (c->state == FRONT_READING) {
+        if (c->got_bytes) {
+            c->keep_alive = false;
+            front_answer_error(c, 408, RPC_INVALID_REQUEST, (struct slice){0}, "the request took too long to arrive");
+        } else {
+            conn_free(c, true);
+        }
+        return;
+    }
+    arm(c, FRONT_KEEPALIVE_MS);
+    if (c->alive)
+        c->alive(c->owner);
+}
+
+/* ---- requests ---- */
+
+static void refuse(struct front_conn *c, int status, const char *why) {
+    c->keep_alive = false;
+    c->state = FRONT_ANSWERING;
+    front_answer_error(c, status, RPC_INVALID_REQUEST, (struct slice){0}, why);
+}
+
+static void dispatch(struct front_conn *c, struct http_head *head, struct block *b, struct slice body) {
+    c->state = FRONT_ANSWERING;
+    c->keep_alive = head->keep_alive;
+    c->http10 = head->minor == 0;
+    c->head_only = head->method == HTTP_HEAD;
+    arm(c, FRONT_KEEPALIVE_MS);
+    struct front *f = c->front;
+    front_request(c, head, b, body);
+    arena_reset(&f->scratch);
+}
+
+static void tell_continue(struct front_conn *c, const struct http_head *head) {
+    if (head->expect_continue && !c->told_continue)
+        io_conn_put(c->io, SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
+    c->told_continue = true;
+}
+
+/* Bytes of a chunked body move into a block of their own. Consumed bytes, or -1 when it was refused. */
+static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
+    size_t need = c->body_len + len;
+    if (need > MSG_BYTES_MAX) {
+        refuse(c, 413, "the message is too large");
+        return -1;
+    }
+    if (!c->body || c->body->cap < need) {
+        struct block *larger = block_new(&conn_loop(c)->blocks, need * 2);
+        if (c->body_len)
+            memcpy(larger->data, c->body->data, c->body_len);
+        block_unref(c->body);
+        c->body = larger;
+    }
+    size_t used, out;
+    enum http_step step = http_chunked_decode(&c->chunked, ptr, len, c->body->data + c->body_len, &used, &out);
+    c->body_len += out;
+    if (step == HTTP_BAD) {
+        refuse(c, 400, "malformed chunked body");
+        return -1;
+    }
+    if (step == HTTP_DONE) {
+        const char *why;
+        struct http_head *head = &c->front->head;
+        CHECK(http_parse_request(slice_of(c->head_copy->data, c->head_len), head, &why) > 0);
+        dispatch(c, head, c->body, slice_of(c->body->data, c->body_len));
+    }
+    return (ptrdiff_t)used;
+}
+
+static void begin_chunks(struct front_conn *c, const struct http_head *head, const char *ptr) {
+    c->head_len = head->head_len;
+    c->head_copy = block_new(&conn_loop(c)->blocks, c->head_len);
+    memcpy(c->head_copy->data, ptr, c->head_len);
+    http_chunked_init(&c->chunked);
+    tell_continue(c, head);
+}
+
+/* One request off the front. Consumed bytes, 0 when more are needed, -1 when the connection is spoken for. */
+static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, size_t len) {
+    if (c->head_copy)
+        return take_chunks(c, ptr, len);
+    struct http_head *head = &c->front->head;
+    const char *why;
+    int got = http_parse_request(slice_of(ptr, len), head, &why);
+    if (got < 0) {
+        refuse(c, -got, why);
+        return -1;
+    }
+    if (got == 0)
+        return 0;
+    if (head->body == HTTP_BODY_CHUNKED) {
+        begin_chunks(c, head, ptr);
+        return got;
+    }
+    size_t body = head->body == HTTP_BODY_LENGTH ? (size_t)head->body_len : 0;
+    if (head->body == HTTP_BODY_LENGTH && head->body_len > MSG_BYTES_MAX) {
+        refuse(c, 413, "the message is too large");
+        return -1;
+    }
+    if (len < (size_t)got + body) {
+        tell_continue(c, head);
+        io_conn_want(c->io, (size_t)got + body);
+        return 0;
+    }
+    dispatch(c, head, b, slice_of(ptr + got, body));
+    return got + (ptrdiff_t)body;
+}
+
+/* The struct may be freed by what a request causes; the handle tells. */
+static bool conn_is_open(struct io_conn *io) { return !io->closing && !io->finishing; }
+
+static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
+    struct front_conn *c = owner;
+    size_t used = 0;
+    while (used < len && conn_is_open(io) && c->state == FRONT_READING) {
+        if (!c->got_bytes) {
+            c->got_bytes = true;
+            arm(c, FRONT_REQUEST_MS);
+        }
+        ptrdiff_t n = take_request(c, b, ptr + used, len - used);
+        if (n < 0)
+            return len;
+        if (n == 0)
+            break;
+        used += (size_t)n;
+    }
+    if (conn_is_open(io) && c->state != FRONT_READING && len - used > FRONT_PIPELINE_MAX)
+        io_conn_read(io, false);
+    return used;
+}
+
+static void on_end(struct io_conn *io, void *owner, int status) {
+    (void)io, (void)status;
+    struct front_conn *c = owner;
+    CHECK_MAGIC(c, FRONT_CONN_MAGIC);
+    front_conn_close(c);
+}
+
+static void on_drained(struct io_conn *io, void *owner) {
+    (void)io;
+    struct front_conn *c = owner;
+    if (c->drained)
+        c->drained(c->owner);
+}
+
+static const struct io_handlers conn_handlers = {.data = on_data, .end = on_end, .drained = on_drained};
+
+static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
+    (void)l;
+    struct front *f = owner;
+    struct front_conn *c = mem_zalloc(sizeof(*c));
+    c->io = io_conn_accept(f->loop, server, &conn_handlers, c);
+    if (!c->io) {
+        free(c);
+        return;
+    }
+    c->magic = FRONT_CONN_MAGIC;
+    c->front = f;
+    list_push(&f->conns, &c->node);
+    f->conn_count++;
+    if (f->conn_count > FRONT_CONNS_MAX) {
+        refuse(c, 503, "too many connections");
+        return;
+    }
+    arm(c, FRONT_IDLE_MS);
+    io_conn_read(c->io, true);
+}
+
+/* ---- answers ---- */
+
+static const char *date_text(struct front *f) {
+    uint64_t now = io_now_ms(f->loop);
+    if (!f->date[0] || now - f->date_at_ms >= 1000) {
+        time_t seconds = time(NULL);
+        struct tm tm;
+        gmtime_r(&seconds, &tm);
+        strftime(f->date, sizeof(f->date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+        f->date_at_ms = now;
+    }
+    return f->date;
+}
+
+static void put_str(struct front_conn *c, const char *text) { io_conn_put(c->io, slice_str(text)); }
+
+static void put_head(struct front_conn *c, int status, const char *type, struct slice extra, bool sized, size_t len) {
+    char line[256];
+    int n = snprintf(line, sizeof(line), "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_reason(status), date_text(c->front));
+    io_conn_put(c->io, slice_of(line, (size_t)n));
+    if (type) {
+        put_str(c, "Content-Type: ");
+        put_str(c, type);
+        put_str(c, "\r\n");
+    }
+    if (sized && status != 204) {
+        n = snprintf(line, sizeof(line), "Content-Length: %zu\r\n", len);
+        io_conn_put(c->io, slice_of(line, (size_t)n));
+    }
+    io_conn_put(c->io, extra);
+    if (!c->keep_alive || c->front->draining)
+        put_str(c, "Connection: close\r\n");
+    put_str(c, "\r\n");
+}
+
+void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body) {
+    put_head(c, status, type, extra, true, body.len);
+    if (!c->head_only)
+        io_conn_put(c->io, body);
+    conn_done(c);
+}
+
+void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw, const char *message) {
+    struct arena a;
+    arena_init(&a);
+    front_answer(c, status, "application/json", (struct slice){0}, call_error_text(&a, id_raw, code, message));
+    arena_free(&a);
+}
+
+struct piece_to {
+    struct io_conn *io;
+    struct block *block;
+};
+
+static bool put_piece(void *ctx, struct slice bytes, bool borrowed_src) {
+    struct piece_to *to = ctx;
+    if (borrowed_src)
+        io_conn_put_ref(to->io, to->block, bytes);
+    else
+        io_conn_put(to->io, bytes);
+    return true;
+}
+
+static void put_message(struct front_conn *c, const struct session_out *out) {
+    struct piece_to to = {c->io, out->msg ? out->msg->block : NULL};
+    splice_pieces(out->text, put_piece, &to);
+}
+
+void front_answer_message(struct front_conn *c, int status, struct slice extra, const struct session_out *out) {
+    put_head(c, status, "application/json", extra, true, splice_len(out->text));
+    if (!c->head_only)
+        put_message(c, out);
+    conn_done(c);
+}
+
+/* ---- event streams ---- */
+
+void front_stream_begin(struct front_conn *c, struct slice extra) {
+    c->state = FRONT_STREAMING;
+    c->chunked_on = !c->http10;
+    if (c->http10)
+        c->keep_alive = false;
+    char lines[512];
+    int n = snprintf(lines, sizeof(lines), "Cache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n%s%.*s",
+                     c->chunked_on ? "Transfer-Encoding: chunked\r\n" : "", SLICE_FMT(extra));
+    put_head(c, 200, "text/event-stream", slice_of(lines, (size_t)n), false, 0);
+    arm(c, FRONT_KEEPALIVE_MS);
+}
+
+static void chunk_head(struct front_conn *c, size_t len) {
+    char line[24];
+    int n = snprintf(line, sizeof(line), "%zx\r\n", len);
+    if (c->chunked_on)
+        io_conn_put(c->io, slice_of(line, (size_t)n));
+}
+
+static void chunk_tail(struct front_conn *c) {
+    if (c->chunked_on)
+        io_conn_put(c->io, SLICE("\r\n"));
+}
+
+void front_stream_text(struct front_conn *c, struct slice text) {
+    if (!text.len)
+        return;
+    chunk_head(c, text.len);
+    io_conn_put(c->io, text);
+    chunk_tail(c);
+}
+
+void front_stream_event(struct front_conn *c, struct slice type, struct slice id, const struct session_out *out) {
+    cleanup_buf struct buf head;
+    buf_init(&head, 4096);
+    sse_write_head(&head, type, id);
+    if (out->msg)
+        msg_flatten(out->msg);
+    chunk_head(c, head.len + splice_len(out->text) + SSE_TAIL.len);
+    io_conn_put(c->io, buf_slice(&head));
+    put_message(c, out);
+    io_conn_put(c->io, SSE_TAIL);
+    chunk_tail(c);
+}
+
+void front_stream_end(struct front_conn *c) {
+    if (c->chunked_on)
+        io_conn_put(c->io, SLICE("0\r\n\r\n"));
+    c->chunked_on = false;
+    conn_done(c);
+}
+
+/* ---- the listener ---- */
+
+int front_http_start(struct front *f, const char *bind, uint16_t port, struct err *err) {
+    list_init(&f->conns);
+    map_init(&f->sessions);
+    arena_init(&f->scratch);
+    f->bind = bind;
+    f->loopback = io_is_loopback(bind);
+    f->listener = io_listen(f->loop, bind, port, on_incoming, f, &f->port, err);
+    return f->listener ? 0 : -1;
+}
+
+void front_http_drain(struct front *f) {
+    io_listener_close(f->listener);
+    f->listener = NULL;
+    f->draining = true;
+    LIST_FOR_SAFE(n, next, &f->conns) {
+        struct front_conn *c = container_of(n, struct front_conn, node);
+        if (c->state == FRONT_READING && !c->got_bytes)
+            conn_free(c, true);
+    }
+}
+
+void front_http_stop(struct front *f) {
+    io_listener_close(f->listener);
+    f->listener = NULL;
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&f->sessions, &at))) {
+        front_session_close(e->value);
+        at = 0;
+    }
+    while (!list_empty(&f->conns))
+        front_conn_close(container_of(f->conns.next, struct front_conn, node));
+    session_close(f->stateless);
+    f->stateless = NULL;
+    map_free(&f->sessions);
+    arena_free(&f->scratch);
+}

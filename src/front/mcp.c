@@ -1,0 +1,339 @@
+/* The MCP endpoint over Streamable HTTP. One path serves both eras; each request says which it is:
+ * `_meta` or a version header of the stateless era, or a session of the older one. */
+#include "front/front.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "front/header.h"
+
+#include <stdio.h>
+
+#define MODERN_VERSION "2026-07-28"
+
+struct exchange { /* a request that waits for its answer */
+    struct call_sink sink;
+    struct front *front;
+    struct front_conn *conn;     /* NULL when the client left */
+    struct front_session *fs;    /* NULL in the stateless era */
+    struct front_stream *stream; /* of the older era, once events come before the answer */
+    bool opens;                  /* initialize */
+    bool streaming;              /* of the stateless era */
+};
+
+static const struct call_sink_ops exchange_ops;
+
+/* ---- versions ---- */
+
+static const char *const known_versions[] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", MODERN_VERSION};
+
+bool front_is_known_version(struct slice version) {
+    for (size_t i = 0; i < ARRAY_LEN(known_versions); i++)
+        if (slice_is(version, known_versions[i]))
+            return true;
+    return false;
+}
+
+bool front_is_modern_version(struct slice version) {
+    return version.len == 10 && slice_cmp(version, SLICE(MODERN_VERSION)) >= 0;
+}
+
+/* ---- the answer ---- */
+
+static struct exchange *exchange_of(struct call_sink *sink) { return container_of(sink, struct exchange, sink); }
+
+static void on_gone(void *owner) {
+    struct exchange *ex = owner;
+    struct call *call = ex->sink.call;
+    ex->conn = NULL;
+    CHECK(call);
+    if (!ex->fs || ex->opens) {
+        call_cancel(call, "client disconnected"); /* ends in exchange_none */
+        return;
+    }
+    call_orphan(call);
+    free(ex);
+}
+
+static void on_drained(void *owner) {
+    struct exchange *ex = owner;
+    if (ex->sink.call)
+        call_pause(ex->sink.call, false);
+}
+
+static void stream_start(struct exchange *ex) {
+    if (ex->streaming || ex->stream)
+        return;
+    if (!ex->fs || ex->opens) {
+        ex->streaming = true;
+        front_stream_begin(ex->conn, (struct slice){0});
+        return;
+    }
+    ex->stream = front_stream_new(ex->fs);
+    ex->stream->sink = &ex->sink;
+    struct front_conn *c = ex->conn;
+    ex->conn = NULL; /* the stream's from now on */
+    front_stream_attach(ex->stream, c, 0, (struct slice){0});
+    front_stream_prime(ex->stream);
+}
+
+static void on_alive(void *owner) {
+    struct exchange *ex = owner;
+    if (ex->opens)
+        return;
+    struct front_conn *c = ex->conn;
+    stream_start(ex);
+    front_stream_text(c, SLICE(": keepalive\n\n"));
+}
+
+static void exchange_event(struct call_sink *sink, const struct session_out *out) {
+    struct exchange *ex = exchange_of(sink);
+    stream_start(ex);
+    if (ex->stream) {
+        front_stream_put(ex->stream, out);
+        return;
+    }
+    if (!ex->conn)
+        return;
+    front_stream_event(ex->conn, SLICE("message"), (struct slice){0}, out);
+    if (io_conn_queued(ex->conn->io) > FRONT_QUEUE_MAX)
+        front_conn_close(ex->conn);
+    else if (io_conn_busy(ex->conn->io))
+        call_pause(sink->call, true);
+}
+
+static void exchange_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
+    struct exchange *ex = exchange_of(sink);
+    if (!ex->fs || ex->opens)
+        return;
+    stream_start(ex);
+    if (left)
+        front_stream_leave(ex->stream, retry_ms);
+}
+
+/* Statuses of answers that came from a server which has none of its own. */
+static int status_of(const struct exchange *ex, const struct session_out *out) {
+    if (out->http_status)
+        return out->http_status;
+    const struct msg *m = out->msg;
+    int64_t code;
+    uint32_t node = m && m->rpc.kind == RPC_ERROR ? tape_get_str(&m->tape, m->rpc.body, "code") : 0;
+    if (ex->fs || !node || !tape_int(&m->tape, node, &code))
+        return 200;
+    if (code == RPC_METHOD_NOT_FOUND)
+        return 404;
+    return code <= RPC_HEADER_MISMATCH && code >= RPC_VERSION_UNSUPPORTED ? 400 : 200;
+}
+
+/* initialize was answered: from now on the session has a name, or it is over. */
+static void answer_initialize(struct exchange *ex, const struct session_out *out) {
+    struct front_session *fs = ex->fs;
+    if (!fs->session->init_done) {
+        front_answer_message(ex->conn, status_of(ex, out), (struct slice){0}, out);
+        return;
+    }
+    fs->known = true;
+    map_put(&fs->front->sessions, slice_str(fs->id), fs);
+    char line[64];
+    int n = snprintf(line, sizeof(line), "Mcp-Session-Id: %s\r\n", fs->id);
+    front_answer_message(ex->conn, 200, slice_of(line, (size_t)n), out);
+}
+
+/* A session that nobody was told of cannot be closed while its call is still on the stack. */
+static void close_later(struct io_timer *timer) { front_session_close(container_of(timer, struct front_session, idle)); }
+
+static void exchange_free(struct exchange *ex) {
+    if (ex->opens && !ex->fs->known)
+        io_timer_arm(ex->front->loop, &ex->fs->idle, 0, close_later);
+    free(ex);
+}
+
+static void exchange_reply(struct call_sink *sink, const struct session_out *out) {
+    struct exchange *ex = exchange_of(sink);
+    if (ex->stream) {
+        front_stream_put(ex->stream, out);
+        front_stream_finish(ex->stream);
+    } else if (ex->streaming) {
+        front_stream_event(ex->conn, SLICE("message"), (struct slice){0}, out);
+        front_stream_end(ex->conn);
+    } else if (ex->opens) {
+        answer_initialize(ex, out);
+    } else {
+        front_answer_message(ex->conn, status_of(ex, out), (struct slice){0}, out);
+    }
+    exchange_free(ex);
+}
+
+/* Cancelled: the request gets no answer, but the connection must go on. */
+static void exchange_none(struct call_sink *sink) {
+    struct exchange *ex = exchange_of(sink);
+    if (ex->stream) {
+        front_stream_finish(ex->stream);
+    } else if (ex->conn) {
+        if (!ex->streaming)
+            front_stream_begin(ex->conn, (struct slice){0});
+        front_stream_end(ex->conn);
+    }
+    exchange_free(ex);
+}
+
+static const struct call_sink_ops exchange_ops = {
+    .reply = exchange_reply, .event = exchange_event, .streaming = exchange_streaming, .none = exchange_none};
+
+static void exchange_start(struct front_conn *c, struct front_session *fs, struct session *s, struct msg *m,
+                           bool opens, struct slice extra_headers) {
+    struct exchange *ex = mem_zalloc(sizeof(*ex));
+    *ex = (struct exchange){
+        .sink = {.ops = &exchange_ops, .modern = !fs, .extra_headers = extra_headers},
+        .front = c->front,
+        .conn = c,
+        .fs = fs,
+        .opens = opens,
+    };
+    front_conn_take(c, ex, on_gone, on_drained, on_alive);
+    session_receive(s, m, &ex->sink);
+}
+
+/* ---- the stateless era ---- */
+
+static void post_modern(struct front_conn *c, const struct http_head *head, struct msg *m) {
+    struct front *f = c->front;
+    struct arena *a = &f->scratch;
+    struct slice id = m->rpc.id ? tape_raw(&m->tape, m->rpc.id) : (struct slice){0};
+    if (m->rpc.kind == RPC_RESULT || m->rpc.kind == RPC_ERROR) {
+        front_answer_error(c, 400, RPC_INVALID_REQUEST, (struct slice){0}, "clients send no responses in this revision");
+        return;
+    }
+    struct header_fault fault;
+    if (!header_check_modern(head, m, a, &fault)) {
+        struct slice text = call_error_text(a, id, fault.code, fault.why);
+        if (fault.data.len) /* before the two closing braces */
+            text = arena_printf(a, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(fault.data));
+        front_answer(c, 400, "application/json", (struct slice){0}, text);
+        return;
+    }
+    if (!f->stateless)
+        f->stateless = session_new(f->core, &(const struct session_front){0}, f, true);
+    if (m->rpc.kind == RPC_NOTIFICATION) {
+        struct call_sink none = {.modern = true};
+        session_receive(f->stateless, m, &none);
+        front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
+        return;
+    }
+    exchange_start(c, NULL, f->stateless, m, false, header_params(head, a));
+}
+
+/* ---- the older era ---- */
+
+/* The session a request names, or NULL after answering. */
+static struct front_session *find_session(struct front_conn *c, const struct http_head *head) {
+    struct slice id = http_value(head, "Mcp-Session-Id");
+    struct slice version = http_value(head, "MCP-Protocol-Version");
+    if (!id.len) {
+        front_answer_error(c, 400, -32000, (struct slice){0}, "Mcp-Session-Id header is required; initialize first");
+        return NULL;
+    }
+    struct front_session *fs = front_session_find(c->front, id);
+    if (!fs || fs->sse) {
+        front_answer_error(c, 404, -32001, (struct slice){0}, "session not found; initialize again");
+        return NULL;
+    }
+    if (version.len && !front_is_known_version(version)) {
+        front_answer_error(c, 400, -32000, (struct slice){0}, "unsupported MCP-Protocol-Version");
+        return NULL;
+    }
+    front_session_touch(fs);
+    return fs;
+}
+
+static void post_legacy(struct front_conn *c, const struct http_head *head, struct msg *m) {
+    bool opens = m->rpc.kind == RPC_REQUEST && tape_eq(&m->tape, m->rpc.method, SLICE("initialize"));
+    struct front_session *fs = opens ? front_session_new(c->front, false) : find_session(c, head);
+    if (!fs) {
+        if (opens)
+            front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "too many sessions");
+        return;
+    }
+    if (m->rpc.kind == RPC_REQUEST) {
+        exchange_start(c, fs, fs->session, m, opens, (struct slice){0});
+        return;
+    }
+    session_receive(fs->session, m, NULL);
+    front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
+}
+
+static void post(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body) {
+    struct slice accept = http_value(head, "Accept");
+    if (!http_accepts(accept, SLICE("application/json")) || !http_accepts(accept, SLICE("text/event-stream"))) {
+        front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list application/json and text/event-stream");
+        return;
+    }
+    struct msg *m = front_read_message(c, b, body);
+    if (!m)
+        return;
+    if (header_is_modern(head, m))
+        post_modern(c, head, m);
+    else
+        post_legacy(c, head, m);
+    msg_unref(m);
+}
+
+/* "3-17" → stream 3, after event 17. */
+static bool parse_event_id(struct slice text, uint64_t *ret_stream, uint64_t *ret_seq) {
+    struct slice number;
+    return slice_cut(&text, '-', &number) && slice_to_u64(number, ret_stream) && slice_to_u64(text, ret_seq);
+}
+
+static struct front_stream *find_stream(struct front_session *fs, uint64_t number) {
+    if (number == 0)
+        return &fs->standing;
+    LIST_FOR(n, &fs->streams) {
+        struct front_stream *st = container_of(n, struct front_stream, node);
+        if (st->number == number)
+            return st;
+    }
+    return NULL;
+}
+
+static void get(struct front_conn *c, const struct http_head *head) {
+    if (!http_value(head, "Accept").len || !http_accepts(http_value(head, "Accept"), SLICE("text/event-stream"))) {
+        front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list text/event-stream");
+        return;
+    }
+    struct front_session *fs = find_session(c, head);
+    if (!fs)
+        return;
+    struct slice last = http_value(head, "Last-Event-ID");
+    uint64_t number, seq;
+    if (!last.len) {
+        front_stream_attach(&fs->standing, c, fs->standing.sent_seq, (struct slice){0});
+        front_stream_prime(&fs->standing);
+        session_listen(fs->session);
+        return;
+    }
+    struct front_stream *st = parse_event_id(last, &number, &seq) ? find_stream(fs, number) : NULL;
+    if (!st) {
+        front_answer_error(c, 400, -32000, (struct slice){0}, "Last-Event-ID names no stream of this session");
+        return;
+    }
+    front_stream_attach(st, c, seq, (struct slice){0});
+    if (st == &fs->standing)
+        session_listen(fs->session);
+}
+
+void front_mcp(struct front_conn *c, struct http_head *head, struct block *b, struct slice body) {
+    bool modern = front_is_modern_version(http_value(head, "MCP-Protocol-Version"));
+    if (head->method == HTTP_POST) {
+        post(c, head, b, body);
+    } else if (head->method == HTTP_GET && !modern) {
+        get(c, head);
+    } else if (head->method == HTTP_DELETE && !modern) {
+        struct front_session *fs = find_session(c, head);
+        if (!fs)
+            return;
+        front_session_close(fs);
+        front_answer(c, 200, NULL, (struct slice){0}, (struct slice){0});
+    } else {
+        front_answer(c, 405, "application/json", modern ? SLICE("Allow: POST\r\n") : SLICE("Allow: GET, POST, DELETE\r\n"),
+                     SLICE("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"Method not allowed\"}}"));
+    }
+}

@@ -1,0 +1,227 @@
+/* A client on our own standard input and output: one message a line, one session for the whole run. */
+#include "front/front.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+struct front_stdio {
+    struct session_core *core;
+    struct session *session;
+    struct io_conn *in;
+    struct io_conn *out;
+    struct call_sink sink; /* shared by all calls: every answer goes to the same place */
+    size_t scanned;
+    bool ending;
+    struct io_timer timer;
+    void (*ended)(void *owner, int status);
+    void *owner;
+};
+
+static void check_finished(struct front_stdio *s);
+
+/* ---- to the client ---- */
+
+struct piece_to {
+    struct io_conn *io;
+    struct block *block;
+};
+
+static bool put_piece(void *ctx, struct slice bytes, bool borrowed_src) {
+    struct piece_to *to = ctx;
+    if (borrowed_src)
+        io_conn_put_ref(to->io, to->block, bytes);
+    else
+        io_conn_put(to->io, bytes);
+    return true;
+}
+
+static void put_line(struct front_stdio *s, const struct session_out *out) {
+    if (out->msg)
+        msg_flatten(out->msg);
+    struct piece_to to = {s->out, out->msg ? out->msg->block : NULL};
+    splice_pieces(out->text, put_piece, &to);
+    io_conn_put(s->out, SLICE("\n"));
+    if (io_conn_busy(s->out))
+        session_pause(s->session, true);
+}
+
+static struct front_stdio *stdio_of(struct call_sink *sink) { return container_of(sink, struct front_stdio, sink); }
+
+static void sink_event(struct call_sink *sink, const struct session_out *out) { put_line(stdio_of(sink), out); }
+
+static void sink_reply(struct call_sink *sink, const struct session_out *out) {
+    struct front_stdio *s = stdio_of(sink);
+    put_line(s, out);
+    if (s->ending)
+        check_finished(s);
+}
+
+static void sink_none(struct call_sink *sink) {
+    struct front_stdio *s = stdio_of(sink);
+    if (s->ending)
+        check_finished(s);
+}
+
+static void sink_streaming(struct call_sink *sink, int64_t retry_ms, bool left) { (void)sink, (void)retry_ms, (void)left; }
+
+static const struct call_sink_ops sink_ops = {
+    .reply = sink_reply, .event = sink_event, .streaming = sink_streaming, .none = sink_none};
+
+static bool deliver(struct session *session, const struct session_out *out) {
+    put_line(session->owner, out);
+    return true;
+}
+
+static void hold(struct session *session, bool on) {
+    struct front_stdio *s = session->owner;
+    io_conn_read(s->in, !on);
+}
+
+static void server_ended(struct session *session, const char *why, int exit_status) {
+    (void)why;
+    struct front_stdio *s = session->owner;
+    s->ended(s->owner, exit_status);
+}
+
+static const struct session_front stdio_front = {.deliver = deliver, .hold = hold, .server_ended = server_ended};
+
+/* ---- from the client ---- */
+
+static void refuse_line(struct front_stdio *s, struct arena *a, int code, const char *why, struct slice id) {
+    struct splice text;
+    splice_init(&text, call_error_text(a, id, code, why), a);
+    struct session_out out = {.text = &text};
+    put_line(s, &out);
+}
+
+static void on_line(struct front_stdio *s, struct block *b, struct slice line) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    int code;
+    const char *why;
+    struct slice id;
+    struct msg *m = msg_read(&s->core->up.msgs, b, line, &a, &code, &why, &id);
+    if (m && m->tape.has_nul) {
+        msg_unref(m);
+        m = NULL;
+        code = RPC_PARSE;
+        why = "U+0000 in a string";
+    }
+    if (!m) {
+        refuse_line(s, &a, code, why, id);
+        return;
+    }
+    s->sink.modern =
+        m->rpc.params && tape_path(&m->tape, m->rpc.params, "_meta", "io.modelcontextprotocol/protocolVersion", NULL);
+    session_receive(s->session, m, &s->sink);
+    msg_unref(m);
+}
+
+static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr, size_t len) {
+    struct front_stdio *s = owner;
+    size_t used = 0;
+    while (c->reading) {
+        size_t from = used > s->scanned ? used : s->scanned;
+        char *end = from < len ? memchr(ptr + from, '\n', len - from) : NULL;
+        if (!end)
+            break;
+        struct slice line = slice_trim(slice_of(ptr + used, (size_t)(end - (ptr + used))));
+        used = (size_t)(end + 1 - ptr);
+        s->scanned = used;
+        if (line.len)
+            on_line(s, b, line);
+    }
+    s->scanned = c->reading ? len - used : 0;
+    if (s->scanned <= MSG_BYTES_MAX)
+        return used;
+    log_error("a line from the client is over the message ceiling of %u bytes; leaving", MSG_BYTES_MAX);
+    front_stdio_finish(s, SIGTERM);
+    return len;
+}
+
+/* ---- the end ---- */
+
+static void end_now(struct front_stdio *s) {
+    io_timer_stop(s->core->up.loop, &s->timer);
+    struct link *link = s->session->links[0].link;
+    if (!link_finish(link))
+        s->ended(s->owner, 0);
+    /* otherwise the child's exit ends us */
+}
+
+static void on_patience(struct io_timer *timer) { end_now(container_of(timer, struct front_stdio, timer)); }
+
+static void check_finished(struct front_stdio *s) {
+    /* Called from within the last call's reply: it is still counted. */
+    if (s->session->call_count <= 1)
+        io_timer_arm(s->core->up.loop, &s->timer, 0, on_patience);
+}
+
+/* The client has closed its side. Requests that it piped in still get their answers. */
+static void on_end(struct io_conn *c, void *owner, int status) {
+    (void)c, (void)status;
+    struct front_stdio *s = owner;
+    if (s->ending)
+        return;
+    s->ending = true;
+    if (s->session->call_count == 0)
+        end_now(s);
+    else
+        io_timer_arm(s->core->up.loop, &s->timer, FRONT_EOF_MS, on_patience);
+}
+
+static const struct io_handlers in_handlers = {.data = on_data, .end = on_end};
+
+static size_t out_data(struct io_conn *c, void *owner, struct block *b, char *ptr, size_t len) {
+    (void)c, (void)owner, (void)b, (void)ptr;
+    return len;
+}
+
+static void out_end(struct io_conn *c, void *owner, int status) {
+    (void)c, (void)status;
+    struct front_stdio *s = owner;
+    s->ending = true;
+    io_conn_read(s->in, false);
+    end_now(s); /* nobody reads our answers any more */
+}
+
+static void out_drained(struct io_conn *c, void *owner) {
+    (void)c;
+    session_pause(((struct front_stdio *)owner)->session, false);
+}
+
+static const struct io_handlers out_handlers = {.data = out_data, .end = out_end, .drained = out_drained};
+
+void front_stdio_finish(struct front_stdio *s, int signal) {
+    s->ending = true;
+    io_conn_read(s->in, false);
+    struct link *link = s->session->links[0].link;
+    if (signal)
+        link_signal(link, signal);
+    end_now(s);
+}
+
+struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(void *owner, int status), void *owner) {
+    struct front_stdio *s = mem_zalloc(sizeof(*s));
+    *s = (struct front_stdio){.core = core, .ended = ended, .owner = owner, .sink = {.ops = &sink_ops}};
+    s->session = session_new(core, &stdio_front, s, false);
+    s->in = io_conn_fd(core->up.loop, STDIN_FILENO, true, &in_handlers, s);
+    s->out = io_conn_fd(core->up.loop, STDOUT_FILENO, false, &out_handlers, s);
+    io_conn_read(s->in, true);
+    session_listen(s->session);
+    return s;
+}
+
+void front_stdio_free(struct front_stdio *s) {
+    if (!s)
+        return;
+    io_timer_stop(s->core->up.loop, &s->timer);
+    session_close(s->session);
+    io_conn_close(s->in);
+    io_conn_flush(s->out);
+    io_conn_close(s->out);
+    free(s);
+}
