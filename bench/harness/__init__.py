@@ -1,0 +1,1 @@
+"""The parts of bench/run: machine, subjects, cases, judge, report."""

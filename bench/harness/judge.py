@@ -1,0 +1,149 @@
+"""The targets, as one table, and the verdict on each. A verdict never changes the exit status."""
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+LEVEL = 0.10  # ratios within this of the target count as equal: the method's own noise
+
+# Peers that are not run here, in the figures of the run that set the targets, as a share of that
+# run's direct HTTP at 16 connections (58,220 calls/s).
+DIRECT_THEN = 58220.0
+BRIDGE_IN_SHARE = 35000.0 / 58000.0
+TBXARK_SHARE = 13175.0 / DIRECT_THEN
+INTERCEPT_OUT_SHARE = 6471.0 / DIRECT_THEN
+
+
+@dataclass(frozen=True)
+class Target:
+    text: str
+    measure: Callable[["Figures"], Optional[float]]
+    limit: float
+    at_least: bool
+    unit: str = "x"
+    tolerant: bool = True
+
+
+class Figures:
+    """Medians by case, subject and metric; None wherever something was not measured. A row with wrong
+    answers counts as not measured: fast and wrong reaches nothing."""
+
+    def __init__(self, medians, footprint):
+        self.medians = medians
+        self.rows = footprint
+
+    def get(self, case, subject, metric):
+        row = self.medians.get(case, {}).get(subject, {})
+        return None if row.get("errors") else row.get(metric)
+
+    def ratio(self, case, metric, other, subject="sallyport", other_case=None):
+        mine = self.get(case, subject, metric)
+        theirs = self.get(other_case or case, other, metric)
+        return mine / theirs if mine is not None and theirs else None
+
+    def added(self, case, subject):
+        mine = self.get(case, subject, "p50_us")
+        direct = self.get(case, "direct", "p50_us")
+        return mine - direct if mine is not None and direct is not None else None
+
+    def added_ratio(self, case, other):
+        mine = self.added(case, "sallyport")
+        theirs = self.added(case, other)
+        return mine / theirs if mine is not None and theirs and theirs > 0 else None
+
+    def peak_mb(self, case):
+        kb = self.get(case, "sallyport", "rss_kb")
+        return kb / 1024 if kb is not None else None
+
+    def footprint(self, subject, what, metric, scale=1.0):
+        row = self.rows.get(subject, {}).get(what, {})
+        value = None if row.get("errors") else row.get(metric)
+        return value / scale if value is not None else None
+
+    def rules_cost_us(self):
+        full = self.get("http-200-c16", "sallyport", "cpu_us_per_call")
+        bare = self.get("http-bare-c16", "sallyport bare", "cpu_us_per_call")
+        return full - bare if full is not None and bare is not None else None
+
+
+def http_200(connections):
+    case = f"http-200-c{connections}"
+    title = f"HTTP 200 B, {connections} connections"
+    return [
+        Target(f"{title}: CPU per call, of nginx", lambda f: f.ratio(case, "cpu_us_per_call", "nginx"), 1.0, False),
+        Target(f"{title}: CPU per call, of haproxy TCP",
+               lambda f: f.ratio(case, "cpu_us_per_call", "haproxy tcp"), 1.15, False),
+        Target(f"{title}: throughput, of nginx", lambda f: f.ratio(case, "rps", "nginx"), 1.0, True),
+    ]
+
+
+TARGETS = [
+    *http_200(16),
+    *http_200(128),
+    Target("HTTP 10 KB: throughput, of nginx", lambda f: f.ratio("http-10k-c16", "rps", "nginx"), 1.6, True),
+    Target("HTTP 1 MB: throughput, of nginx", lambda f: f.ratio("http-1m-c16", "rps", "nginx"), 1.5, True),
+    Target("HTTP 1 MB: throughput, of haproxy TCP", lambda f: f.ratio("http-1m-c16", "rps", "haproxy tcp"), 1.5,
+           True),
+    Target("HTTP 1 MB, 128 in flight: peak memory", lambda f: f.peak_mb("http-1m-c128"), 160, False, "MB", False),
+    Target("HTTP one at a time, one CPU: added median, of nginx",
+           lambda f: f.added_ratio("http-200-c1-one", "nginx"), 1.15, False),
+    Target("HTTP one at a time, two CPUs: added median, of nginx",
+           lambda f: f.added_ratio("http-200-c1", "nginx"), 1.15, False),
+    Target("HTTP 200 B, 16 connections: user time per call",
+           lambda f: f.get("http-200-c16", "sallyport", "user_us_per_call"), 4, False, "µs", False),
+    Target("a denial: CPU", lambda f: f.get("http-denied-c16", "sallyport", "cpu_us_per_call"), 12, False, "µs",
+           False),
+    Target("a denial: throughput, of direct calls",
+           lambda f: f.ratio("http-denied-c16", "rps", "direct", other_case="http-200-c16"), 0.85, True),
+    Target("three conditions and a limit, over a gate without (audit too with --bare-arg): CPU",
+           lambda f: f.rules_cost_us(), 2, False, "µs", False),
+    Target("durable audit, 16 connections: throughput kept",
+           lambda f: f.ratio("http-durable-c16", "rps", "sallyport", "sallyport durable", "http-200-c16"), 0.7, True),
+    Target("durable audit, 128 connections: throughput kept",
+           lambda f: f.ratio("http-durable-c128", "rps", "sallyport", "sallyport durable", "http-200-c128"), 0.9,
+           True),
+    Target("stdio, 16 in flight: throughput, of the relay", lambda f: f.ratio("stdio-200-n16", "rps", "relay"), 0.8,
+           True),
+    Target("stdio, 128 in flight: throughput, of the relay", lambda f: f.ratio("stdio-200-n128", "rps", "relay"),
+           0.5, True),
+    Target("stdio one at a time, one CPU: added median, of the relay",
+           lambda f: f.added_ratio("stdio-200-n1-one", "relay"), 1.3, False),
+    Target("stdio one at a time, two CPUs: added median, of the relay",
+           lambda f: f.added_ratio("stdio-200-n1", "relay"), 1.3, False),
+    Target("HTTP to a stdio server: throughput, of direct HTTP (35,000 of 58,000)",
+           lambda f: f.ratio("bridge-in-200-c16", "rps", "direct", "sallyport to stdio", "http-200-c16"),
+           BRIDGE_IN_SHARE, True),
+    Target("HTTP to a stdio server: 3 times tbxark mcp-proxy, as a share of direct HTTP",
+           lambda f: f.ratio("bridge-in-200-c16", "rps", "direct", "sallyport to stdio", "http-200-c16"),
+           3 * TBXARK_SHARE, True),
+    Target("stdio to an HTTP server: 6 times Intercept, as a share of direct HTTP",
+           lambda f: f.ratio("bridge-out-200-n16", "rps", "direct", "sallyport to http", "http-200-c16"),
+           6 * INTERCEPT_OUT_SHARE, True),
+    Target("idle memory", lambda f: f.footprint("sallyport", "idle", "rss_kb", 1024), 5, False, "MB", False),
+    Target("idle memory, the goal", lambda f: f.footprint("sallyport", "idle", "rss_kb", 1024), 4, False, "MB",
+           False),
+    Target("memory with 1,000 idle sessions", lambda f: f.footprint("sallyport", "sessions", "rss_kb", 1024), 20,
+           False, "MB", False),
+    Target("memory with 1,000 idle sessions, the goal",
+           lambda f: f.footprint("sallyport", "sessions", "rss_kb", 1024), 15, False, "MB", False),
+    Target("first answered initialize after exec", lambda f: f.footprint("sallyport", "first_stdio", "p50_ms"), 6,
+           False, "ms", False),
+]
+
+
+def verdict(target, value):
+    if value is None:
+        return "not measured"
+    if value >= target.limit if target.at_least else value <= target.limit:
+        return "reached"
+    slack = target.limit * (1 - LEVEL if target.at_least else 1 + LEVEL)
+    near = value >= slack if target.at_least else value <= slack
+    return "level" if target.tolerant and near else "NOT reached"
+
+
+def judge(figures):
+    rows = []
+    for target in TARGETS:
+        value = target.measure(figures)
+        rows.append({"target": target.text, "want": ("≥" if target.at_least else "≤") + f" {target.limit:.3g}",
+                     "unit": target.unit, "got": None if value is None else round(value, 3),
+                     "verdict": verdict(target, value)})
+    return rows
