@@ -1,0 +1,230 @@
+// The public conformance suite, on our fixture directly and then through the gate: a check may
+// come out better through the gate, never worse.
+//
+//   CONFORMANCE_LEGS=A,B,client   which legs to run; the default is below
+//
+// The suite's own totals are no evidence: with nothing listening it still counts passes, and a
+// scenario without checks passes. So: exit status, and each check against the direct run.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import {
+  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, root, run, start, startGate, tempDir,
+} from '../lib/index.mjs';
+
+const RUN_TIMEOUT_MS = 240_000;
+const SCENARIO_TIMEOUT_MS = 10_000;
+
+// How many scenarios each set has in the pinned version, scored or not.
+const SCENARIO_COUNT = { [LEGACY]: 33, [MODERN]: 50 };
+
+// The tasks extension is not in the SDK that the fixture stands on.
+const UNSUPPORTED = /^tasks-/;
+
+// Scenarios that need something a stdio server cannot do. They must not fail, but may show less.
+const STDIO_CANNOT = {
+  'server-sse-polling': 'the tool closes the HTTP stream of its own call, and a stdio server has no such stream',
+};
+
+const LEGS = {
+  A: { title: 'HTTP fixture behind the gate', transport: 'http', era: 'dual', sets: [LEGACY, MODERN] },
+  B: { title: 'stdio fixture behind the gate', transport: 'stdio', era: 'dual', sets: [LEGACY, MODERN], excused: STDIO_CANNOT },
+  C: { title: 'legacy fixture, modern client', transport: 'http', era: 'legacy', sets: [MODERN] },
+  D: { title: 'modern fixture, legacy client', transport: 'http', era: 'modern', sets: [LEGACY] },
+};
+const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,client').split(',');
+
+// Scenario → the checks that a known-good client collects there.
+const CLIENT_SCENARIOS = {
+  [LEGACY]: { initialize: 1, tools_call: 2, 'sse-retry': 3, 'elicitation-sep1034-client-defaults': 5 },
+  [MODERN]: {
+    tools_call: 2, 'request-metadata': 8, 'http-standard-headers': 9, 'http-custom-headers': 18, 'http-invalid-tool-headers': 12,
+    'sep-2322-client-request-state': 5, 'json-schema-2020-12-preservation': 9, 'json-schema-ref-no-deref': 1,
+  },
+};
+
+/* ---- running the suite and reading its results ---- */
+
+async function suite(args, env) {
+  const out = tempDir('conformance');
+  const result = await run(node, [packages.conformance, ...args, '-o', out, '--timeout', `${SCENARIO_TIMEOUT_MS}`], {
+    cwd: root, timeout: RUN_TIMEOUT_MS, env: { PATH: `${dirname(node)}:${process.env.PATH}`, ...env },
+  });
+  return { ...result, scenarios: readResults(out) };
+}
+
+// { scenario: [check, …] } from the directories SCENARIO-TIMESTAMP that the suite leaves.
+function readResults(out) {
+  const scenarios = {};
+  for (const name of readdirSync(out)) {
+    const scenario = /^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1];
+    if (scenario) scenarios[scenario] = JSON.parse(readFileSync(join(out, name, 'checks.json'), 'utf8'));
+  }
+  return scenarios;
+}
+
+const count = (checks, status) => checks.filter((check) => check.status === status).length;
+const RANK = ['FAILURE', 'WARNING', 'SKIPPED', 'INFO', 'SUCCESS'];
+
+// The same check may appear more than once in a scenario: what is compared is the worst of each.
+function verdicts(checks) {
+  const worst = new Map();
+  for (const check of checks) {
+    const key = `${check.id} ${check.name}`;
+    if (!worst.has(key) || RANK.indexOf(check.status) < RANK.indexOf(worst.get(key).status)) worst.set(key, check);
+  }
+  return worst;
+}
+
+// Lines for each check that the gate made worse; empty when it is as good as the direct run.
+function worse(direct, through, { excused = false } = {}) {
+  const expected = verdicts(direct);
+  const found = verdicts(through);
+  const lines = [];
+  for (const key of new Set([...expected.keys(), ...found.keys()])) {
+    const was = expected.get(key)?.status ?? 'INFO';
+    const check = found.get(key);
+    const is = check?.status ?? 'INFO';
+    if (was === 'INFO' ? RANK.indexOf(is) >= RANK.indexOf('SKIPPED') : RANK.indexOf(is) >= RANK.indexOf(was)) continue;
+    if (excused && is !== 'FAILURE') continue;
+    lines.push(`  ${key}`, `    direct  ${expected.get(key)?.status ?? 'not there'}`, `    gate    ${check?.status ?? 'not there'}`);
+    if (check?.errorMessage) lines.push(`    ${check.errorMessage}`);
+    if (check?.details) lines.push(`    ${JSON.stringify(check.details).slice(0, 1500)}`);
+  }
+  return lines;
+}
+
+const serverSet = (url, set) => suite(['server', '--url', url, '--requirements', set]);
+
+function clientScenario(scenario, version, env) {
+  return suite(['client', '--command', 'node tests/conformance/client.mjs', '--scenario', scenario, '--spec-version', version], env);
+}
+
+async function startFixture(era) {
+  const child = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', era]);
+  const { port } = JSON.parse(await child.waitLine(/"port"/));
+  return { child, url: `http://127.0.0.1:${port}/mcp`, stop: () => child.stop() };
+}
+
+// What the suite takes on trust: that the answers are the fixture's own and not, say, a denial
+// that happens to be a text. Both eras, as a client sees it.
+async function surface(url) {
+  const legacy = await LegacyHttp.open(url);
+  const seen = {};
+  for (const [era, client] of [['legacy', legacy], ['modern', new ModernHttp(url)]]) {
+    seen[era] = {
+      tools: (await client.request('tools/list')).tools,
+      resources: (await client.request('resources/list')).resources,
+      prompts: (await client.request('prompts/list')).prompts,
+      text: (await client.call('test_simple_text')).content,
+      region: era === 'modern'
+        ? (await client.call('test_x_mcp_header', { region: 'eu' }, { headers: { 'Mcp-Param-Region': 'eu' } })).content
+        : (await client.call('test_x_mcp_header', { region: 'eu' })).content,
+    };
+  }
+  await legacy.end();
+  return seen;
+}
+
+/* ---- the direct run, which everything else is measured against ---- */
+
+const direct = {};
+
+describe('conformance, direct', () => {
+  let server;
+  before(async () => { server = await startFixture('dual'); });
+  after(() => server?.stop());
+
+  for (const set of [LEGACY, MODERN]) {
+    test(`server ${set}`, async () => {
+      const result = direct[set] = await serverSet(server.url, set);
+      assert.equal(result.code, 0, result.stdout.slice(-4000));
+      assert.equal(Object.keys(result.scenarios).length, SCENARIO_COUNT[set]);
+      for (const [scenario, checks] of Object.entries(result.scenarios)) {
+        if (UNSUPPORTED.test(scenario)) continue;
+        assert.ok(count(checks, 'SUCCESS') > 0, `${scenario} checked nothing`);
+        const bad = checks.filter((check) => ['FAILURE', 'WARNING'].includes(check.status));
+        assert.deepEqual(bad.map((check) => `${check.id}: ${check.errorMessage}`), [], scenario);
+      }
+    });
+  }
+
+  test('the surface', async () => { direct.surface = await surface(server.url); });
+});
+
+/* ---- server legs ---- */
+
+for (const name of wanted.filter((leg) => leg in LEGS)) {
+  const { title, transport, era, sets, excused = {} } = LEGS[name];
+  describe(`conformance leg ${name}: ${title}`, () => {
+    let server;
+    let gate;
+    before(async () => {
+      if (transport === 'http') {
+        server = await startFixture(era);
+        gate = await startGate({ upstream: server.url });
+      } else {
+        gate = await startGate({ command: [node, fixture('conformance.mjs'), '--stdio', '--era', era] });
+      }
+    });
+    after(async () => {
+      await gate?.stop();
+      await server?.stop();
+    });
+
+    for (const set of sets) {
+      test(`server ${set}`, async (t) => {
+        assert.ok(direct[set]?.scenarios, 'there is a direct run to compare with');
+        const result = await serverSet(gate.url, set);
+        const gateSays = `\n--- gate\n${gate.stderr.slice(-3000)}`;
+        assert.deepEqual(Object.keys(result.scenarios).sort(), Object.keys(direct[set].scenarios).sort(),
+          `other scenarios ran than directly${gateSays}`);
+        for (const [scenario, checks] of Object.entries(direct[set].scenarios)) {
+          await t.test(scenario, () => {
+            const lines = worse(checks, result.scenarios[scenario], { excused: scenario in excused });
+            if (lines.length > 0) assert.fail(`worse through the gate\n${lines.join('\n')}`);
+          });
+        }
+        assert.equal(result.code, 0, `exit status of the suite\n${result.stdout.slice(-3000)}${gateSays}`);
+      });
+    }
+
+    test('the surface is the fixture\'s own', async () => {
+      const seen = await surface(gate.url);
+      for (const key of Object.keys(seen)) assert.deepEqual(seen[key], direct.surface[key], `${key} clients see something else`);
+    });
+  });
+}
+
+/* ---- client legs: the gate's upstream face ---- */
+
+// In 'client' both ends speak the same era. In 'cross' they do not, so that everything the suite
+// looks for must be the gate's own making. 'client-direct' is the client without a gate.
+const CLIENT_LEGS = {
+  client: { title: 'same era', env: () => ({ CLIENT_VIA: 'gate' }) },
+  cross: {
+    title: 'other era',
+    env: (version) => ({ CLIENT_VIA: 'gate', ...(version === MODERN ? { CLIENT_SDK: 'v1', CLIENT_ERA: 'legacy' } : { CLIENT_ERA: 'modern' }) }),
+  },
+  'client-direct': { title: 'direct', env: () => ({ CLIENT_VIA: 'direct' }) },
+};
+
+for (const name of wanted.filter((leg) => leg in CLIENT_LEGS)) {
+  const { title, env } = CLIENT_LEGS[name];
+  describe(`conformance client leg: ${title}`, { concurrency: 2 }, () => {
+    for (const [version, scenarios] of Object.entries(CLIENT_SCENARIOS)) {
+      for (const [scenario, expected] of Object.entries(scenarios)) {
+        test(`${scenario} ${version}`, async () => {
+          const result = await clientScenario(scenario, version, env(version));
+          const said = `\n--- the suite\n${result.stdout.slice(-4000)}\n--- client and gate\n${result.stderr.slice(-4000)}`;
+          const checks = result.scenarios[scenario] ?? [];
+          const bad = checks.filter((check) => ['FAILURE', 'WARNING'].includes(check.status));
+          assert.deepEqual(bad.map((check) => `${check.id}: ${check.errorMessage}`), [], said);
+          assert.equal(count(checks, 'SUCCESS'), expected, `checks passed${said}`);
+          assert.equal(result.code, 0, said);
+        });
+      }
+    }
+  });
+}

@@ -1,0 +1,53 @@
+// Every wait in the tests has an end. The value is generous because a build with
+// sanitizers on a busy machine is slow; it costs nothing when things work.
+export const DEADLINE_MS = Number(process.env.TEST_DEADLINE_MS ?? 20_000);
+
+export class DeadlineError extends Error {}
+
+export async function within(promise, what, ms = DEADLINE_MS) {
+  let timer;
+  const expiry = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new DeadlineError(`${typeof what === 'function' ? what() : what}: not within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, expiry]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// A queue whose reader waits for the next item that fits. Used for lines, messages, events.
+export class Inbox {
+  #items = [];
+  #waiters = new Set();
+  #ended = false;
+
+  get waiting() { return [...this.#items]; }
+
+  push(item) {
+    for (const waiter of this.#waiters) {
+      if (!waiter.fits(item)) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve(item);
+      return;
+    }
+    this.#items.push(item);
+  }
+
+  end() {
+    this.#ended = true;
+    for (const waiter of this.#waiters) waiter.resolve(null);
+    this.#waiters.clear();
+  }
+
+  // The next item for which fits() holds, leaving the others in place; null once ended.
+  next(what, { fits = () => true, timeout = DEADLINE_MS } = {}) {
+    const index = this.#items.findIndex(fits);
+    if (index >= 0) return Promise.resolve(this.#items.splice(index, 1)[0]);
+    if (this.#ended) return Promise.resolve(null);
+    const waiter = { fits };
+    const arrival = new Promise((resolve) => { waiter.resolve = resolve; });
+    this.#waiters.add(waiter);
+    return within(arrival, what, timeout).finally(() => this.#waiters.delete(waiter));
+  }
+}

@@ -1,0 +1,14 @@
+// What a test file needs, in one import.
+export * from './deadline.mjs';
+export * from './gate.mjs';
+export * from './http.mjs';
+export * from './paths.mjs';
+export * from './process.mjs';
+export * from './procfs.mjs';
+export * from './rpc.mjs';
+export * from './sdk.mjs';
+export * from './sse.mjs';
+export * from './temp.mjs';
+export * from './upstream.mjs';
+export * from './use.mjs';
+export { load, packageFile } from '../npm/load.mjs';

@@ -1,0 +1,14 @@
+// Text to lines, each byte looked at once however long a line gets.
+export function lineSplitter(onLine) {
+  let pieces = [];
+  return (text) => {
+    let from = 0;
+    for (let end; (end = text.indexOf('\n', from)) >= 0; from = end + 1) {
+      pieces.push(text.slice(from, end));
+      const line = pieces.join('');
+      pieces = [];
+      onLine(line);
+    }
+    if (from < text.length) pieces.push(text.slice(from));
+  };
+}

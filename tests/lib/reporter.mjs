@@ -1,0 +1,55 @@
+// One line per test as it ends, failures in full, and a tally for tests/run in $TALLY_FILE.
+import { appendFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { inspect } from 'node:util';
+
+const root = process.cwd();
+const paint = (code, text) => (process.env.NO_COLOR || !process.stdout.isTTY ? text : `\x1b[${code}m${text}\x1b[0m`);
+const duration = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
+
+// The error as the test threw it, without the runner's own frames.
+function explain(error) {
+  const cause = error?.cause ?? error;
+  const text = typeof cause === 'string' ? cause : cause?.stack?.includes(cause.message) ? cause.stack : inspect(cause);
+  return text.split('\n').filter((line) => !/^\s+at .*(node:internal|node:test)/.test(line)).map((line) => `    ${line}`).join('\n');
+}
+
+export default async function* report(source) {
+  const tally = { passed: 0, failed: 0, skipped: 0 };
+  const names = []; // by depth, of what is being reported
+  const parents = []; // by depth, whether something was reported below
+  const failures = [];
+
+  for await (const { type, data } of source) {
+    if (type === 'test:start') {
+      names.length = data.nesting;
+      names[data.nesting] = data.name;
+      parents[data.nesting] = false;
+    } else if (type === 'test:pass' || type === 'test:fail') {
+      const hasChildren = parents[data.nesting] || data.details.type === 'suite';
+      parents[data.nesting] = false;
+      if (data.nesting > 0) parents[data.nesting - 1] = true;
+      // A container counts only for a failure of its own, such as a hook's.
+      const ownFailure = type === 'test:fail' && data.details.error?.failureType !== 'subtestsFailed';
+      if (hasChildren && !ownFailure) continue;
+
+      const file = data.file ? relative(root, data.file) : '';
+      const title = [file, ...names.slice(0, data.nesting), data.name].filter((part, i, all) => part && part !== all[i - 1]).join(' › ');
+      if (data.skip !== undefined || data.todo !== undefined) {
+        tally.skipped++;
+        yield `${paint(33, '–')} ${title} (skipped${typeof data.skip === 'string' ? `: ${data.skip}` : ''})\n`;
+      } else if (type === 'test:pass') {
+        tally.passed++;
+        yield `${paint(32, '✔')} ${title} ${paint(90, `(${duration(data.details.duration_ms)})`)}\n`;
+      } else {
+        tally.failed++;
+        failures.push(title);
+        yield `${paint(31, '✖')} ${title} (${duration(data.details.duration_ms)})\n${explain(data.details.error)}\n`;
+      }
+    } else if (type === 'test:stderr' || type === 'test:stdout') {
+      yield data.message;
+    }
+  }
+  if (failures.length > 0) yield `\nfailed:\n${failures.map((title) => `  ${title}\n`).join('')}`;
+  if (process.env.TALLY_FILE) appendFileSync(process.env.TALLY_FILE, `${tally.passed} ${tally.failed} ${tally.skipped}\n`);
+}
