@@ -175,8 +175,7 @@ static int front_start(struct gate *g, struct err *err) {
 }
 
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
-    g->core.servers = &g->server;
-    g->core.server_count = 1;
+    session_core_servers(&g->core, &g->server, 1);
     if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0)
         return -1;
     signals_start(g);

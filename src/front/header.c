@@ -1,6 +1,7 @@
 #include "front/header.h"
 
 #include "front/front.h"
+#include "wire/mirror.h"
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
@@ -14,48 +15,6 @@ bool header_is_modern(const struct http_head *head, const struct msg *m) {
     if (version.len && front_is_modern_version(version))
         return true;
     return meta_node(m, META_VERSION) || meta_node(m, META_CAPABILITIES);
-}
-
-static int base64_digit(char c) {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-static bool base64_decode(struct slice in, struct arena *a, struct slice *ret_out) {
-    if (in.len % 4 != 0)
-        return false;
-    size_t pad = in.len && in.ptr[in.len - 1] == '=' ? (in.ptr[in.len - 2] == '=' ? 2 : 1) : 0;
-    char *out = arena_alloc(a, in.len / 4 * 3 + 1);
-    size_t len = 0;
-    uint32_t bits = 0;
-    for (size_t i = 0; i < in.len; i++) {
-        int digit = i >= in.len - pad ? 0 : base64_digit(in.ptr[i]);
-        if (digit < 0)
-            return false;
-        bits = bits << 6 | (uint32_t)digit;
-        if (i % 4 == 3) {
-            out[len++] = (char)(bits >> 16);
-            out[len++] = (char)(bits >> 8);
-            out[len++] = (char)bits;
-            bits = 0;
-        }
-    }
-    *ret_out = slice_of(out, len - pad);
-    return tape_utf8_valid(*ret_out);
-}
-
-bool header_decode(struct slice value, struct arena *a, struct slice *ret_text) {
-    const struct slice open = SLICE("=?base64?"), close = SLICE("?=");
-    if (!slice_starts(value, open) || !slice_ends(value, close) || value.len < open.len + close.len) {
-        *ret_text = value;
-        return true;
-    }
-    return base64_decode(slice_of(value.ptr + open.len, value.len - open.len - close.len), a, ret_text);
 }
 
 static bool fail(struct header_fault *fault, int code, const char *why) {
@@ -101,7 +60,7 @@ static bool check_name(const struct http_head *head, const struct msg *m, struct
     const struct http_header *name = http_find(head, SLICE("Mcp-Name"));
     uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, member) : 0;
     struct slice text;
-    if (!name || !header_decode(name->value, a, &text) || !node || !tape_eq(&m->tape, node, text))
+    if (!name || !mirror_decode(name->value, a, &text) || !node || !tape_eq(&m->tape, node, text))
         return fail(fault, RPC_HEADER_MISMATCH, "the Mcp-Name header must equal what the message names");
     return true;
 }

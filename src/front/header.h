@@ -17,5 +17,3 @@ bool header_is_modern(const struct http_head *head, const struct msg *m);
 bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *ret_fault);
 /* The Mcp-Param-* headers, as complete lines to pass on. */
 struct slice header_params(const struct http_head *head, struct arena *a);
-/* The value behind the base64 sentinel, or the value itself; false when the sentinel is malformed. */
-bool header_decode(struct slice value, struct arena *a, struct slice *ret_text);

@@ -183,7 +183,7 @@ static void exchange_start(struct front_conn *c, struct front_session *fs, struc
                            bool opens, struct slice extra_headers) {
     struct exchange *ex = mem_zalloc(sizeof(*ex));
     *ex = (struct exchange){
-        .sink = {.ops = &exchange_ops, .modern = !fs, .extra_headers = extra_headers},
+        .sink = {.ops = &exchange_ops, .modern = !fs, .mirrored = !fs, .extra_headers = extra_headers},
         .front = c->front,
         .conn = c,
         .fs = fs,

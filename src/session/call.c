@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "session/tools.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -371,11 +372,29 @@ static bool forward_text(struct call *c, struct splice *text) {
     return splice_value(text, &m->tape, token, id);
 }
 
+/* Arguments that travel as headers too: made here for a client that sent none, checked here for a server
+ * that sees none. Between two that both speak HTTP they pass as they are. */
+static enum call_next mirror_arguments(struct call *c) {
+    bool server_sees = c->link->link->relates;
+    if (!c->modern || !slice_is(c->method, "tools/call") || c->mirrored == server_sees)
+        return CALL_NEXT;
+    if (!tools_ready(c->link, c))
+        return CALL_WAIT;
+    if (server_sees)
+        c->extra_headers = tools_header_lines(c->link, c);
+    else if (!tools_headers_agree(c->link, c))
+        return answer_error(c, RPC_HEADER_MISMATCH, 400, "an Mcp-Param header does not equal its argument");
+    return CALL_NEXT;
+}
+
 static enum call_next step_forward(struct call *c) {
     struct msg *m = c->request;
     c->link = session_link_for(c->session, 0, c);
     if (!c->link)
         return CALL_WAIT;
+    enum call_next mirrored = mirror_arguments(c);
+    if (mirrored != CALL_NEXT)
+        return mirrored;
     struct link *link = c->link->link;
     if (m->rpc.id && !link_begin(link, &c->req, c))
         return answer_error(c, RPC_INTERNAL, 503, "too many requests under way at this server");
@@ -498,6 +517,7 @@ void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
     c->request = msg_ref(m);
     if (sink) {
         c->modern = sink->modern;
+        c->mirrored = sink->mirrored;
         c->extra_headers = arena_dup(&c->arena, sink->extra_headers);
     }
     if (m->rpc.kind == RPC_REQUEST) {

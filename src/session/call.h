@@ -20,6 +20,7 @@ struct call_sink {
     struct call *call; /* NULL before and after */
     /* Set by the front before session_receive(): */
     bool modern;                /* the message is of the stateless era */
+    bool mirrored;              /* and came with headers that mirror it */
     struct slice extra_headers; /* Mcp-Param-* lines to pass on, valid during session_receive() only */
 };
 
@@ -27,6 +28,7 @@ struct call {
     uint32_t magic;
     uint8_t step;
     bool modern;
+    bool mirrored;
     bool denied;
     uint8_t tries;
     struct session *session;

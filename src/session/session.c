@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/call.h"
+#include "session/tools.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -31,6 +32,17 @@ void session_core_free(struct session_core *core) {
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
     policy_unref(core->policy);
+    for (size_t i = 0; i < core->server_count; i++)
+        tools_free(&core->tools[i]);
+    free(core->tools);
+}
+
+void session_core_servers(struct session_core *core, struct up_server *servers, size_t count) {
+    core->servers = servers;
+    core->server_count = count;
+    core->tools = mem_zalloc(count * sizeof(*core->tools));
+    for (size_t i = 0; i < count; i++)
+        tools_init(&core->tools[i]);
 }
 
 struct session *session_new(struct session_core *core, const struct session_front *front, void *owner, bool stateless) {
@@ -43,6 +55,7 @@ struct session *session_new(struct session_core *core, const struct session_fron
     for (size_t i = 0; i < core->server_count; i++) {
         s->links[i] = (struct session_link){.magic = SESSION_LINK_MAGIC, .session = s, .server = &core->servers[i]};
         list_init(&s->links[i].waiting);
+        arena_init(&s->links[i].tools_page);
     }
     list_push(&core->sessions, &s->node);
     core->session_count++;
@@ -72,6 +85,7 @@ void session_close(struct session *s) {
     for (size_t i = 0; i < s->core->server_count; i++) {
         io_timer_stop(s->core->up.loop, &s->links[i].backoff);
         link_close(s->links[i].link);
+        arena_free(&s->links[i].tools_page);
     }
     asks_drop(s, NULL);
     slots_free(&s->asks);
@@ -94,6 +108,8 @@ struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a) 
 /* ---- links ---- */
 
 static void link_up(struct session_link *sl);
+static void on_init_answer(struct session_own *own, struct msg *m);
+static void on_init_failed(struct session_own *own, const char *why);
 
 static void open_now(struct session_link *sl) {
     sl->state = SESSION_LINK_OPENING;
@@ -124,7 +140,9 @@ struct session_link *session_link_for(struct session *s, size_t server, struct c
     return NULL;
 }
 
-static void wake_waiting(struct session_link *sl) {
+void session_wait(struct session_link *sl, struct call *call) { list_push(&sl->waiting, &call->wait); }
+
+void session_wake(struct session_link *sl) {
     struct list *n;
     while (sl->state == SESSION_LINK_READY && (n = list_pop(&sl->waiting)))
         call_resume(container_of(n, struct call, wait));
@@ -140,15 +158,15 @@ static void link_ready(struct session_link *sl) {
     sl->state = SESSION_LINK_READY;
     if (sl->session->listening)
         link_listen(sl->link);
-    wake_waiting(sl);
+    session_wake(sl);
 }
 
-static void send_own(struct session_link *sl, struct slice text, struct slice method, struct link_req *req) {
+void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern, struct link_req *req) {
     struct arena a;
     arena_init(&a);
     struct splice whole;
     splice_init(&whole, text, &a);
-    struct link_out out = {.text = &whole, .method = method, .opens = slice_is(method, "initialize")};
+    struct link_out out = {.text = &whole, .method = method, .modern = modern, .opens = slice_is(method, "initialize")};
     if (!link_send(sl->link, &out, req) && req)
         link_end(req);
     arena_free(&a);
@@ -158,7 +176,8 @@ static void send_own(struct session_link *sl, struct slice text, struct slice me
 static void repeat_initialize(struct session_link *sl) {
     struct session *s = sl->session;
     sl->state = SESSION_LINK_INIT;
-    if (!link_begin(sl->link, &sl->init, sl))
+    sl->init_own = (struct session_own){SESSION_OWN_MAGIC, on_init_answer, on_init_failed};
+    if (!link_begin(sl->link, &sl->init, &sl->init_own))
         return;
     struct buf text;
     buf_init(&text, SESSION_INIT_MAX + 256);
@@ -166,7 +185,7 @@ static void repeat_initialize(struct session_link *sl) {
                (unsigned long long)sl->init.id);
     buf_put_slice(&text, s->init_params);
     buf_put_char(&text, '}');
-    send_own(sl, buf_slice(&text), SLICE("initialize"), &sl->init);
+    session_send_own(sl, buf_slice(&text), SLICE("initialize"), false, &sl->init);
     buf_free(&text);
 }
 
@@ -191,7 +210,8 @@ void session_link_release(struct session_link *sl, const char *why) {
         link_drop(sl);
 }
 
-static void on_init_answer(struct session_link *sl, struct msg *m) {
+static void on_init_answer(struct session_own *own, struct msg *m) {
+    struct session_link *sl = container_of(own, struct session_link, init_own);
     if (m->rpc.kind != RPC_RESULT) {
         link_drop(sl);
         sl->failures++;
@@ -199,8 +219,8 @@ static void on_init_answer(struct session_link *sl, struct msg *m) {
         return;
     }
     if (sl->session->initialized)
-        send_own(sl, SLICE("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"),
-                 SLICE("notifications/initialized"), NULL);
+        session_send_own(sl, SLICE("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"),
+                         SLICE("notifications/initialized"), false, NULL);
     link_ready(sl);
 }
 
@@ -230,29 +250,32 @@ static void on_down(void *owner, const char *why, int exit_status) {
     }
 }
 
-/* The one request that is not a call is our repeated initialize: its link stands in the call's place. */
-static struct session_link *own_request(void *call) {
-    struct session_link *sl = call;
-    return sl->magic == SESSION_LINK_MAGIC ? sl : NULL;
+static void on_init_failed(struct session_own *own, const char *why) {
+    struct session_link *sl = container_of(own, struct session_link, init_own);
+    link_drop(sl);
+    sl->failures++;
+    fail_waiting(sl, why);
+}
+
+static struct session_own *own_request(void *call) {
+    struct session_own *own = call;
+    return own->magic == SESSION_OWN_MAGIC ? own : NULL;
 }
 
 static void on_answer(void *call, struct msg *m) {
-    struct session_link *sl = own_request(call);
-    if (sl)
-        on_init_answer(sl, m);
+    struct session_own *own = own_request(call);
+    if (own)
+        own->answer(own, m);
     else
         call_answer(call, m);
 }
 
 static void on_failed(void *call, const char *why, bool retry) {
-    struct session_link *sl = own_request(call);
-    if (!sl) {
+    struct session_own *own = own_request(call);
+    if (own)
+        own->failed(own, why);
+    else
         call_failed(call, why, retry);
-        return;
-    }
-    link_drop(sl);
-    sl->failures++;
-    fail_waiting(sl, why);
 }
 
 static void on_streaming(void *call, int64_t retry_ms, bool left) {
@@ -308,7 +331,7 @@ static bool deliver(struct session_link *sl, struct call *call, const struct ses
 static void refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why) {
     struct arena a;
     arena_init(&a);
-    send_own(sl, call_error_text(&a, server_id, code, why), (struct slice){0}, NULL);
+    session_send_own(sl, call_error_text(&a, server_id, code, why), (struct slice){0}, false, NULL);
     arena_free(&a);
 }
 
@@ -338,7 +361,7 @@ static void on_request(struct session_link *sl, struct call *call, struct msg *m
     if (slice_is(method, "ping")) {
         struct slice pong = arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
                                          SLICE_FMT(tape_raw(&m->tape, m->rpc.id)));
-        send_own(sl, pong, (struct slice){0}, NULL);
+        session_send_own(sl, pong, (struct slice){0}, false, NULL);
         return;
     }
     struct policy_verdict verdict;
@@ -407,6 +430,8 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
             deliver(sl, owner, &out);
         return; /* progress of a call that is over, or that nobody asked for, is dropped */
     }
+    if (slice_is(method, "notifications/tools/list_changed"))
+        tools_forget(sl->server, sl->session->core);
     uint32_t sub = params ? tape_path(&m->tape, params, "_meta", "io.modelcontextprotocol/subscriptionId", NULL) : 0;
     if (sub) {
         struct call *owner = call_by_number(sl, m, sub);

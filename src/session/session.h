@@ -18,11 +18,27 @@ struct call_sink;
 struct policy;
 struct session;
 
+/* What is known of one server's tools; see tools.h. */
+struct session_tools {
+    struct arena arena;
+    struct map by_name;
+    bool loaded;
+    uint64_t loaded_ms;
+};
+
+/* A request of the gate's own: it stands where otherwise a call does. */
+struct session_own {
+    uint32_t magic;
+    void (*answer)(struct session_own *own, struct msg *m);
+    void (*failed)(struct session_own *own, const char *why);
+};
+
 /* What all sessions of one loop share. */
 struct session_core {
     struct up_core up;
     struct up_server *servers;
     size_t server_count;
+    struct session_tools *tools; /* one a server */
     struct policy *policy; /* the present snapshot; calls take their own reference */
     struct list sessions;
     uint32_t session_count;
@@ -34,6 +50,8 @@ struct session_core {
 };
 
 void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn);
+/* The servers, once, before the first session; they outlive the core. */
+void session_core_servers(struct session_core *core, struct up_server *servers, size_t count);
 void session_core_free(struct session_core *core);
 
 /* A message on its way to a client. */
@@ -62,7 +80,12 @@ struct session_link {
     struct link *link;
     enum session_link_state state;
     struct list waiting; /* calls, until it is ready */
-    struct link_req init; /* our own repeated initialize */
+    struct session_own init_own; /* our own repeated initialize */
+    struct link_req init;
+    struct session_own tools_own; /* our own tools/list */
+    struct link_req tools_req;
+    struct arena tools_page;
+    uint32_t tools_pages;
     uint32_t failures;
     uint64_t opened_ms;
     struct io_timer backoff;
@@ -103,5 +126,11 @@ void session_pause(struct session *s, bool on);
 struct session_link *session_link_for(struct session *s, size_t server, struct call *call);
 void session_link_release(struct session_link *sl, const char *why); /* open anew for the next call */
 void session_cancel(struct session *s, struct msg *m);
+/* Waits for what its link is doing; call_resume() follows. */
+void session_wait(struct session_link *sl, struct call *call);
+void session_wake(struct session_link *sl);
+#define SESSION_OWN_MAGIC 0x0e4e0e4e
+/* A message of the gate's own. */
+void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern, struct link_req *req);
 /* Key of an id in by_id: the decoded text behind a quote, or the digits. */
 struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a);

@@ -1,0 +1,53 @@
+/* What both readers of configuration documents share: places in the text and the making of the tree. Not for
+ * other rooms. */
+#pragma once
+
+#include "wire/tree.h"
+
+/* A place for people: 1-based line, and column in characters. */
+struct tree_mark {
+    uint32_t line;
+    uint32_t column;
+};
+
+/* Walks the text forward, counting. LF, CRLF and CR each end a line. */
+struct tree_cursor {
+    struct slice text;
+    size_t offset;
+    struct tree_mark at;
+};
+
+struct tree_build {
+    struct arena *arena;
+    struct err *err;
+    struct tree *root;
+    uint32_t nodes;
+    uint32_t depth;
+    struct tree_level {
+        struct tree *container;
+        struct tree *last;
+    } stack[TREE_DEPTH_MAX];
+    bool has_key; /* a key has been read and waits for its value */
+    struct slice key;
+    struct tree_mark key_at;
+};
+
+int tree_fault(struct err *err, struct tree_mark at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* As much of a text as fits into a message. */
+struct slice tree_show(struct slice text);
+
+void tree_cursor_init(struct tree_cursor *c, struct slice text);
+struct tree_mark tree_cursor_to(struct tree_cursor *c, size_t offset); /* never backwards */
+/* Is the next thing a key? */
+bool tree_build_wants_key(const struct tree_build *b);
+int tree_build_key(struct tree_build *b, struct slice text, struct tree_mark at);
+/* A node in its place, or NULL and err. */
+struct tree *tree_build_add(struct tree_build *b, enum tree_type type, struct tree_mark at);
+int tree_build_open(struct tree_build *b, enum tree_type type, struct tree_mark at);
+int tree_build_close(struct tree_build *b);
+/* A string with its decoded text; refuses NUL. */
+int tree_build_string(struct tree_build *b, struct slice text, struct tree_mark at);
+
+/* A text whose characters have been checked. */
+int tree_read_yaml(struct slice text, struct arena *a, const struct tree **ret_root, struct err *err);
