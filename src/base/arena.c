@@ -81,6 +81,15 @@ struct slice arena_dup(struct arena *a, struct slice s) {
     return slice_of(copy, s.len);
 }
 
+struct slice arena_u64(struct arena *a, uint64_t value) {
+    char *end = (char *)arena_alloc(a, 20) + 20, *at = end;
+    do {
+        *--at = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    return slice_of(at, (size_t)(end - at));
+}
+
 struct slice arena_printf(struct arena *a, const char *fmt, ...) {
     va_list ap, again;
     va_start(ap, fmt);

@@ -22,6 +22,7 @@ struct front {
     struct session *stateless; /* requests of the modern era */
     struct http_head head;     /* scratch: a head is read and answered in one turn */
     struct arena scratch;      /* of one turn */
+    struct buf out;            /* scratch: the head of an answer */
     char date[40];
     uint64_t date_at_ms;
     void (*all_done)(struct front *f);

@@ -261,25 +261,29 @@ static const char *date_text(struct front *f) {
     return f->date;
 }
 
-static void put_str(struct front_conn *c, const char *text) { io_conn_put(c->io, slice_str(text)); }
-
 static void put_head(struct front_conn *c, int status, const char *type, struct slice extra, bool sized, size_t len) {
-    char line[256];
-    int n = snprintf(line, sizeof(line), "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_reason(status), date_text(c->front));
-    io_conn_put(c->io, slice_of(line, (size_t)n));
+    struct buf *out = &c->front->out;
+    buf_reset(out);
+    buf_put_str(out, "HTTP/1.1 ");
+    buf_put_u64(out, (uint64_t)status);
+    buf_put_char(out, ' ');
+    buf_put_str(out, http_reason(status));
+    buf_put_str(out, "\r\nDate: ");
+    buf_put_str(out, date_text(c->front));
     if (type) {
-        put_str(c, "Content-Type: ");
-        put_str(c, type);
-        put_str(c, "\r\n");
+        buf_put_str(out, "\r\nContent-Type: ");
+        buf_put_str(out, type);
     }
     if (sized && status != 204) {
-        n = snprintf(line, sizeof(line), "Content-Length: %zu\r\n", len);
-        io_conn_put(c->io, slice_of(line, (size_t)n));
+        buf_put_str(out, "\r\nContent-Length: ");
+        buf_put_u64(out, len);
     }
-    io_conn_put(c->io, extra);
+    buf_put_str(out, "\r\n");
+    buf_put_slice(out, extra);
     if (!c->keep_alive || c->front->draining)
-        put_str(c, "Connection: close\r\n");
-    put_str(c, "\r\n");
+        buf_put_str(out, "Connection: close\r\n");
+    buf_put_str(out, "\r\n");
+    io_conn_put(c->io, buf_slice(out));
 }
 
 void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body) {
@@ -382,6 +386,7 @@ int front_http_start(struct front *f, const char *bind, uint16_t port, struct er
     list_init(&f->conns);
     map_init(&f->sessions);
     arena_init(&f->scratch);
+    buf_init(&f->out, HTTP_HEAD_MAX);
     f->bind = bind;
     f->loopback = io_is_loopback(bind);
     f->listener = io_listen(f->loop, bind, port, on_incoming, f, &f->port, err);
@@ -414,4 +419,5 @@ void front_http_stop(struct front *f) {
     f->stateless = NULL;
     map_free(&f->sessions);
     arena_free(&f->scratch);
+    buf_free(&f->out);
 }

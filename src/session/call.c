@@ -217,7 +217,7 @@ static enum call_next answer_denied(struct call *c) {
     if (!c->id_raw.len)
         return CALL_FAIL;
     struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
-    bool is_call = slice_is(c->method, "tools/call");
+    bool is_call = c->kind == CALL_TOOLS_CALL;
     /* What is hidden must look as if it were not there; Intercept's dialect says so in its own words. */
     if (is_call && c->verdict.reason == POLICY_BY_HIDE && policy_dialect(c->policy) != POLICY_INTERCEPT) {
         struct slice unknown = arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name));
@@ -231,10 +231,44 @@ static enum call_next answer_denied(struct call *c) {
 
 /* ---- the steps ---- */
 
+static const struct {
+    struct slice method;
+    enum call_method kind;
+    const char *subject;
+    bool subject_required;
+} call_methods[] = {
+    {SLICE("tools/call"), CALL_TOOLS_CALL, "name", true},
+    {SLICE("tools/list"), CALL_TOOLS_LIST, NULL, false},
+    {SLICE("prompts/get"), CALL_OTHER, "name", true},
+    {SLICE("resources/read"), CALL_OTHER, "uri", true},
+    {SLICE("resources/subscribe"), CALL_OTHER, "uri", false},
+    {SLICE("tasks/get"), CALL_OTHER, "taskId", false},
+    {SLICE("tasks/update"), CALL_OTHER, "taskId", false},
+    {SLICE("tasks/cancel"), CALL_OTHER, "taskId", false},
+    {SLICE("tasks/result"), CALL_OTHER, "taskId", false},
+    {SLICE("subscriptions/listen"), CALL_LISTEN, NULL, false},
+    {SLICE("initialize"), CALL_INITIALIZE, NULL, false},
+    {SLICE("ping"), CALL_PING, NULL, false},
+    {SLICE("notifications/initialized"), CALL_INITIALIZED, NULL, false},
+    {SLICE("notifications/cancelled"), CALL_CANCELLED, NULL, false},
+};
+
+static void read_method(struct call *c) {
+    c->method = tape_text(&c->request->tape, c->request->rpc.method, &c->arena);
+    for (size_t i = 0; i < ARRAY_LEN(call_methods); i++) {
+        if (!slice_eq(c->method, call_methods[i].method))
+            continue;
+        c->kind = call_methods[i].kind;
+        c->subject = call_methods[i].subject;
+        c->subject_required = call_methods[i].subject_required;
+        return;
+    }
+}
+
 static enum call_next step_identify(struct call *c) {
     struct session *s = c->session;
     const struct msg *m = c->request;
-    c->method = tape_text(&m->tape, m->rpc.method, &c->arena);
+    read_method(c);
     if (!m->rpc.id)
         return CALL_NEXT;
     c->id_raw = arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id));
@@ -250,53 +284,39 @@ static enum call_next step_identify(struct call *c) {
     return CALL_NEXT;
 }
 
-/* Which member of params names what the message is about. */
-static const struct {
-    const char *method;
-    const char *member;
-    bool required;
-} call_subjects[] = {
-    {"tools/call", "name", true},      {"prompts/get", "name", true},    {"resources/read", "uri", true},
-    {"tasks/get", "taskId", false},    {"tasks/update", "taskId", false}, {"tasks/cancel", "taskId", false},
-    {"tasks/result", "taskId", false}, {"resources/subscribe", "uri", false},
-};
-
 static enum call_next read_subject(struct call *c) {
     const struct msg *m = c->request;
-    for (size_t i = 0; i < ARRAY_LEN(call_subjects); i++) {
-        if (!slice_is(c->method, call_subjects[i].method))
-            continue;
-        uint32_t node = tape_get_str(&m->tape, m->rpc.params, call_subjects[i].member);
-        bool usable = node && tape_is(&m->tape, node, TAPE_STRING) && tape_node(&m->tape, node)->len <= CALL_NAME_MAX;
-        if (usable)
-            c->name = tape_text(&m->tape, node, &c->arena);
-        else if (node || call_subjects[i].required)
-            return answer_error(c, RPC_INVALID_PARAMS, 400,
-                                arena_printf(&c->arena, "params.%s must be a string of at most %d bytes",
-                                             call_subjects[i].member, CALL_NAME_MAX)
-                                    .ptr);
-    }
+    if (!c->subject)
+        return CALL_NEXT;
+    uint32_t node = tape_get_str(&m->tape, m->rpc.params, c->subject);
+    if (node && tape_is(&m->tape, node, TAPE_STRING) && tape_node(&m->tape, node)->len <= CALL_NAME_MAX)
+        c->name = tape_text(&m->tape, node, &c->arena);
+    else if (node || c->subject_required)
+        return answer_error(c, RPC_INVALID_PARAMS, 400,
+                            arena_printf(&c->arena, "params.%s must be a string of at most %d bytes", c->subject,
+                                         CALL_NAME_MAX)
+                                .ptr);
     return CALL_NEXT;
 }
 
 static enum call_next step_route(struct call *c) {
     const struct msg *m = c->request;
     if (!m->rpc.id) {
-        if (slice_is(c->method, "notifications/cancelled")) {
+        if (c->kind == CALL_CANCELLED) {
             session_cancel(c->session, c->request);
             c->step = STEP_REPLY;
             return CALL_NEXT;
         }
-        if (slice_is(c->method, "notifications/initialized"))
+        if (c->kind == CALL_INITIALIZED)
             c->session->initialized = true;
-    } else if (slice_is(c->method, "ping") && !c->modern) {
+    } else if (c->kind == CALL_PING && !c->modern) {
         c->answer = answer_from(
             c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", SLICE_FMT(c->id_raw)));
         return CALL_FAIL;
     }
     if (read_subject(c) == CALL_FAIL)
         return CALL_FAIL;
-    if (slice_is(c->method, "tools/call")) {
+    if (c->kind == CALL_TOOLS_CALL) {
         c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
         if (c->args && !tape_is(&m->tape, c->args, TAPE_OBJECT))
             return answer_error(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
@@ -319,7 +339,7 @@ static enum call_next step_decide(struct call *c) {
         .method = c->method,
         .direction = POLICY_TO_SERVER,
         .server = slice_str(core->servers[0].name),
-        .tool = slice_is(c->method, "tools/call") ? c->name : (struct slice){0},
+        .tool = c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0},
         .tape = &c->request->tape,
         .args = c->args,
         .now_ms = clock_wall_ms(),
@@ -363,7 +383,7 @@ static bool forward_text(struct call *c, struct splice *text) {
     splice_init(text, m->bytes, &c->arena);
     if (!m->rpc.id)
         return true;
-    struct slice id = arena_printf(&c->arena, "%llu", (unsigned long long)c->req.id);
+    struct slice id = arena_u64(&c->arena, c->req.id);
     if (!splice_value(text, &m->tape, m->rpc.id, id))
         return false;
     if (!c->token_raw.len)
@@ -376,7 +396,7 @@ static bool forward_text(struct call *c, struct splice *text) {
  * that sees none. Between two that both speak HTTP they pass as they are. */
 static enum call_next mirror_arguments(struct call *c) {
     bool server_sees = c->link->link->relates;
-    if (!c->modern || !slice_is(c->method, "tools/call") || c->mirrored == server_sees)
+    if (!c->modern || c->kind != CALL_TOOLS_CALL || c->mirrored == server_sees)
         return CALL_NEXT;
     if (!tools_ready(c->link, c))
         return CALL_WAIT;
@@ -410,7 +430,7 @@ static enum call_next step_forward(struct call *c) {
         .name = c->name,
         .extra_headers = c->extra_headers,
         .modern = c->modern,
-        .opens = slice_is(c->method, "initialize"),
+        .opens = c->kind == CALL_INITIALIZE,
     };
     c->tries++;
     if (!link_send(link, &out, m->rpc.id ? &c->req : NULL) && m->rpc.id) {
@@ -477,11 +497,11 @@ static enum call_next step_filter(struct call *c) {
         return answer_error(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
     if (m->rpc.kind != RPC_RESULT)
         return CALL_NEXT;
-    if (slice_is(c->method, "initialize"))
+    if (c->kind == CALL_INITIALIZE)
         note_initialized(c);
-    if (slice_is(c->method, "tools/list"))
+    if (c->kind == CALL_TOOLS_LIST)
         return filter_tools(c, text);
-    if (slice_is(c->method, "subscriptions/listen")) {
+    if (c->kind == CALL_LISTEN) {
         uint32_t id = tape_path(&m->tape, m->rpc.body, "_meta", "io.modelcontextprotocol/subscriptionId", NULL);
         if (id)
             splice_value(text, &m->tape, id, c->id_raw);
@@ -572,7 +592,7 @@ void call_cancel(struct call *c, const char *reason) {
     CHECK_MAGIC(c, CALL_MAGIC);
     struct link *link = c->link ? c->link->link : NULL;
     /* Over HTTP the stateless era cancels by closing; everywhere else the server is told. */
-    bool tell = link && c->req.id && !(c->modern && link->relates) && !slice_is(c->method, "initialize");
+    bool tell = link && c->req.id && !(c->modern && link->relates) && c->kind != CALL_INITIALIZE;
     if (tell) {
         struct buf note;
         buf_init(&note, 4096);

@@ -4,6 +4,18 @@
 #include "policy/policy.h"
 #include "session/session.h"
 
+/* The methods that the gate itself has something to say about. */
+enum call_method {
+    CALL_OTHER,
+    CALL_TOOLS_CALL,
+    CALL_TOOLS_LIST,
+    CALL_INITIALIZE,
+    CALL_PING,
+    CALL_LISTEN,
+    CALL_INITIALIZED,
+    CALL_CANCELLED,
+};
+
 struct call_sink_ops {
     /* The answer; the sink is not used again. */
     void (*reply)(struct call_sink *sink, const struct session_out *out);
@@ -40,6 +52,9 @@ struct call {
     struct msg *request;
     struct msg *response;
     struct slice method;
+    enum call_method kind;
+    const char *subject;    /* member of params that the message is about, or NULL */
+    bool subject_required;
     struct slice name;      /* tool, prompt, URI or task: what the message is about */
     struct slice id_raw;    /* as the client wrote it; empty for notifications */
     struct slice id_key;

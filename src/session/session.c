@@ -349,7 +349,7 @@ static void ask_client(struct session_link *sl, struct call *call, struct msg *m
     struct splice text;
     splice_init(&text, m->bytes, a);
     struct session_out out = {.text = &text, .msg = m, .is_request = true};
-    splice_value(&text, &m->tape, m->rpc.id, arena_printf(a, "%llu", (unsigned long long)ask->id));
+    splice_value(&text, &m->tape, m->rpc.id, arena_u64(a, ask->id));
     if (!deliver(sl, related_call(sl, call, true), &out)) {
         refuse_ask(sl, ask->server_id, RPC_INTERNAL, "the client cannot be reached");
         ask_free(s, ask);
@@ -406,7 +406,7 @@ static void on_server_cancel(struct session_link *sl, struct msg *m, struct spli
     while (node && (ask = slots_next(&s->asks, &at))) {
         if (ask->from != sl || !slice_eq(ask->server_id, tape_raw(&m->tape, node)))
             continue;
-        splice_value(text, &m->tape, node, arena_printf(a, "%llu", (unsigned long long)ask->id));
+        splice_value(text, &m->tape, node, arena_u64(a, ask->id));
         deliver(sl, NULL, &out);
         ask_free(s, ask);
         return;
@@ -512,7 +512,7 @@ void session_cancel(struct session *s, struct msg *m) {
     struct call *call = NULL;
     if (node && (tape_is(&m->tape, node, TAPE_STRING) || tape_is(&m->tape, node, TAPE_NUMBER)))
         call = map_get(&s->by_id, session_id_key(&m->tape, node, &a));
-    if (call && !slice_is(call->method, "initialize")) {
+    if (call && call->kind != CALL_INITIALIZE) {
         uint32_t reason = tape_get_str(&m->tape, m->rpc.params, "reason");
         struct slice text = reason ? tape_text(&m->tape, reason, &a) : (struct slice){0};
         call_cancel(call, text.len ? arena_dup(&a, text).ptr : "cancelled by the client");
