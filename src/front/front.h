@@ -17,6 +17,7 @@ struct front {
     bool draining;
     char token[FRONT_TOKEN_MAX]; /* empty: none needed */
     uint32_t conn_count;
+    size_t body_bytes; /* of large requests that are arriving */
     struct list conns;
     struct map sessions;       /* front_session by id */
     struct session *stateless; /* requests of the modern era */
@@ -49,6 +50,7 @@ struct front_conn {
     size_t head_len;
     struct block *body;
     size_t body_len;
+    size_t body_counted; /* in front->body_bytes */
     struct http_chunked chunked;
     struct io_timer timer;
     /* who is answering: told when the connection goes away or can take more */

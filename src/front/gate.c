@@ -6,12 +6,14 @@
 #include "front/env.h"
 #include "front/front.h"
 #include "io/tls.h"
+#include "io/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define POLICY_FILE_MAX (4u << 20)
@@ -26,6 +28,7 @@ struct gate {
     uv_signal_t signals[3];
     struct io_timer drain;
     struct env_list env;
+    struct io_watch watch;
     int exit_status;
     bool stopping;
 };
@@ -66,6 +69,26 @@ static int load_policy(const char *path, struct policy **ret_policy, struct err 
                       SLICE_FMT(p->hint));
     }
     return rc < 0 ? err_set(err, "load policy `%s`: %zu error(s)", path, errors) : 0;
+}
+
+/* A file that does not load changes nothing but the log. */
+static void on_policy_changed(struct io_watch *w) {
+    struct gate *g = container_of(w, struct gate, watch);
+    struct policy *fresh = NULL;
+    struct err err;
+    if (load_policy(w->path, &fresh, &err) < 0) {
+        log_error("%s; the old policy stays in force", err.text);
+        audit_put_event(g->core.audit, SLICE("reload_failed"), slice_str(w->path), (struct slice){0}, slice_str(err.text));
+        return;
+    }
+    if (strcmp(policy_hash(fresh), policy_hash(g->core.policy)) == 0) {
+        policy_unref(fresh);
+        return;
+    }
+    policy_unref(g->core.policy);
+    g->core.policy = fresh;
+    log_info("policy reloaded successfully");
+    audit_put_event(g->core.audit, SLICE("reload"), slice_str(w->path), slice_of(policy_hash(fresh), 64), (struct slice){0});
 }
 
 /* ---- the end ---- */
@@ -141,6 +164,20 @@ static int server_set_up(struct gate *g, struct err *err) {
     return 0;
 }
 
+static int stores_open(struct gate *g, struct err *err) {
+    const struct gate_config *config = g->config;
+    struct state_config state = {
+        .dsn = config->state_dsn,
+        .dir = config->state_dir,
+        .prefix = config->state_prefix,
+        .fail_mode = config->state_fail_open ? STATE_FAIL_OPEN : STATE_FAIL_CLOSED,
+    };
+    struct audit_config audit = {.home = config->home, .loop = &g->loop.uv};
+    if (state_open(&state, &g->core.state, err) < 0)
+        return -1;
+    return audit_open(&audit, &g->core.audit, err);
+}
+
 static int read_token(struct gate *g, struct err *err) {
     if (!g->config->token_file) {
         if (io_is_loopback(g->config->bind))
@@ -174,14 +211,33 @@ static int front_start(struct gate *g, struct err *err) {
     return 0;
 }
 
+/* What only the start needed of the program's own pages goes back to the system; the rest returns at the
+ * first use. Only mappings that nobody can have written to. */
+static void release_text(void) {
+    cleanup_file FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    while (maps && fgets(line, sizeof(line), maps)) {
+        char *at = line;
+        unsigned long from = strtoul(at, &at, 16);
+        unsigned long to = *at == '-' ? strtoul(at + 1, &at, 16) : 0;
+        if (to > from && strncmp(at, " r-xp ", 6) == 0 && strchr(at, '/'))
+            madvise((void *)from, to - from, MADV_DONTNEED); /* a refusal costs nothing */
+    }
+}
+
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     session_core_servers(&g->core, &g->server, 1);
-    if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0)
+    if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0 ||
+        stores_open(g, err) < 0)
         return -1;
+    io_watch_start(&g->watch, &g->loop, g->config->policy_path, on_policy_changed);
     signals_start(g);
     if (front_start(g, err) < 0)
         return -1;
-    return spawn_attach(spawn, &g->loop, err);
+    if (spawn_attach(spawn, &g->loop, err) < 0)
+        return -1;
+    release_text();
+    return 0;
 }
 
 static void gate_free(struct gate *g, struct spawn *spawn) {
@@ -189,7 +245,12 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     front_stdio_free(g->stdio);
     if (g->http.loop)
         front_http_stop(&g->http);
+    io_watch_stop(&g->watch);
+    struct state_store *state = g->core.state;
+    struct audit *audit = g->core.audit;
     session_core_free(&g->core);
+    audit_close(audit);
+    state_close(state);
     up_server_close(&g->server);
     spawn_stop(spawn);
     io_loop_free(&g->loop);

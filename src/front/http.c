@@ -27,6 +27,8 @@ static void conn_reset_request(struct front_conn *c) {
     block_unref(c->body);
     c->head_copy = c->body = NULL;
     c->body_len = 0;
+    c->front->body_bytes -= c->body_counted;
+    c->body_counted = 0;
     c->told_continue = c->got_bytes = false;
 }
 
@@ -118,6 +120,20 @@ static void tell_continue(struct front_conn *c, const struct http_head *head) {
     c->told_continue = true;
 }
 
+/* Large bodies share one ceiling, so that many of them at once cannot take all memory. */
+static bool count_body(struct front_conn *c, size_t len) {
+    if (len <= FRONT_BODY_SMALL || len <= c->body_counted)
+        return true;
+    size_t more = len - c->body_counted;
+    if (more > FRONT_BODY_BYTES_MAX - c->front->body_bytes) {
+        refuse(c, 503, "too many large requests at once");
+        return false;
+    }
+    c->front->body_bytes += more;
+    c->body_counted = len;
+    return true;
+}
+
 /* Bytes of a chunked body move into a block of their own. Consumed bytes, or -1 when it was refused. */
 static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
     size_t need = c->body_len + len;
@@ -125,6 +141,8 @@ static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
         refuse(c, 413, "the message is too large");
         return -1;
     }
+    if (!count_body(c, need))
+        return -1;
     if (!c->body || c->body->cap < need) {
         struct block *larger = block_new(&conn_loop(c)->blocks, need * 2);
         if (c->body_len)
@@ -178,6 +196,8 @@ static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, 
         refuse(c, 413, "the message is too large");
         return -1;
     }
+    if (!count_body(c, body))
+        return -1;
     if (len < (size_t)got + body) {
         tell_continue(c, head);
         io_conn_want(c->io, (size_t)got + body);

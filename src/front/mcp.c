@@ -195,6 +195,9 @@ static void exchange_start(struct front_conn *c, struct front_session *fs, struc
 
 /* ---- the stateless era ---- */
 
+/* Nothing is ever said to such a client outside its own requests. */
+static const struct session_front stateless_front = {0};
+
 static void post_modern(struct front_conn *c, const struct http_head *head, struct msg *m) {
     struct front *f = c->front;
     struct arena *a = &f->scratch;
@@ -212,7 +215,7 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
         return;
     }
     if (!f->stateless)
-        f->stateless = session_new(f->core, &(const struct session_front){0}, f, true);
+        f->stateless = session_new(f->core, &stateless_front, f, true);
     if (m->rpc.kind == RPC_NOTIFICATION) {
         struct call_sink none = {.modern = true};
         session_receive(f->stateless, m, &none);

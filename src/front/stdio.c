@@ -212,6 +212,7 @@ struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(v
     s->out = io_conn_fd(core->up.loop, STDOUT_FILENO, false, &out_handlers, s);
     io_conn_read(s->in, true);
     session_listen(s->session);
+    session_start(s->session);
     return s;
 }
 

@@ -224,6 +224,7 @@ struct front_session *front_session_new(struct front *f, bool sse) {
     stream_init(&fs->standing, fs);
     list_init(&fs->streams);
     fs->session = session_new(f->core, &http_front, fs, false);
+    snprintf(fs->session->name, sizeof(fs->session->name), "%s", fs->id);
     front_session_touch(fs);
     return fs;
 }

@@ -3,7 +3,7 @@
  * failed call skips to RECORD. Tools called from anywhere else inside the gate enter at IDENTIFY like
  * everybody: there is no second way in.
  *
- *   IDENTIFY → ROUTE → DECIDE → FORWARD → AWAIT → FILTER → RECORD → REPLY
+ *   IDENTIFY → ROUTE → DECIDE → RESERVE → NOTE → FORWARD → AWAIT → FILTER → SETTLE → RECORD → REPLY
  */
 #include "session/call.h"
 
@@ -11,9 +11,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "session/files.h"
 #include "session/tools.h"
+#include "wire/canon.h"
 #include "wire/emit.h"
 
+#include <openssl/sha.h>
 #include <stdio.h>
 
 #define CALL_MAGIC 0xca11ca11
@@ -23,22 +26,41 @@ enum call_next { CALL_NEXT, CALL_WAIT, CALL_FAIL };
 static enum call_next step_identify(struct call *c);
 static enum call_next step_route(struct call *c);
 static enum call_next step_decide(struct call *c);
+static enum call_next step_reserve(struct call *c);
+static enum call_next step_note(struct call *c);
 static enum call_next step_forward(struct call *c);
 static enum call_next step_await(struct call *c);
 static enum call_next step_filter(struct call *c);
+static enum call_next step_settle(struct call *c);
 static enum call_next step_record(struct call *c);
 static enum call_next step_reply(struct call *c);
 
-enum { STEP_IDENTIFY, STEP_ROUTE, STEP_DECIDE, STEP_FORWARD, STEP_AWAIT, STEP_FILTER, STEP_RECORD, STEP_REPLY, STEP_END };
+enum {
+    STEP_IDENTIFY,
+    STEP_ROUTE,
+    STEP_DECIDE,
+    STEP_RESERVE,
+    STEP_NOTE,
+    STEP_FORWARD,
+    STEP_AWAIT,
+    STEP_FILTER,
+    STEP_SETTLE,
+    STEP_RECORD,
+    STEP_REPLY,
+    STEP_END,
+};
 
 static enum call_next (*const call_steps[])(struct call *) = {
     [STEP_IDENTIFY] = step_identify, /* who asks */
     [STEP_ROUTE] = step_route,       /* what it is about, and which server it goes to */
     [STEP_DECIDE] = step_decide,     /* the policy's verdict */
+    [STEP_RESERVE] = step_reserve,   /* its limits: all of them or none */
+    [STEP_NOTE] = step_note,         /* the decision goes on record before anything is done */
     [STEP_FORWARD] = step_forward,   /* to the server, as soon as its link is ready */
     [STEP_AWAIT] = step_await,       /* its answer */
     [STEP_FILTER] = step_filter,     /* what of the answer the client may see */
-    [STEP_RECORD] = step_record,     /* what happened */
+    [STEP_SETTLE] = step_settle,     /* what its limits held is kept or given back */
+    [STEP_RECORD] = step_record,     /* what came of it */
     [STEP_REPLY] = step_reply,       /* to the client */
 };
 
@@ -73,6 +95,8 @@ static void call_free(struct call *c) {
     list_remove(&c->wait);
     if (c->id_key.len)
         map_remove(&s->by_id, c->id_key);
+    if (c->recording && !c->recorded)
+        audit_cancel(core->audit, &c->audit_wait);
     s->call_count--;
     msg_unref(c->request);
     msg_unref(c->response);
@@ -107,7 +131,7 @@ static void call_run(struct call *c) {
         if (next == CALL_WAIT)
             return;
         if (next == CALL_FAIL)
-            c->step = STEP_RECORD;
+            c->step = STEP_SETTLE;
         else
             c->step++;
     }
@@ -332,20 +356,248 @@ static enum call_next step_route(struct call *c) {
     return CALL_NEXT;
 }
 
+static bool read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro) {
+    struct call *c = ctx;
+    struct state_limit want = {.kind = (enum state_kind)limit->kind,
+                               .key = limit->key,
+                               .window_ms = limit->window_ms,
+                               .max = limit->max,
+                               .refill = limit->refill};
+    return state_read(c->session->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
+}
+
+/* The canonical arguments stand for the call in the log, in approvals and against repetition. */
+static void hash_arguments(struct call *c) {
+    unsigned char sum[SHA256_DIGEST_LENGTH];
+    struct buf *text = &c->session->core->scratch;
+    buf_reset(text);
+    if (!c->args || !canon_write(&c->request->tape, c->args, &c->arena, text))
+        buf_reset(text);
+    SHA256((const unsigned char *)(text->len ? text->ptr : "{}"), text->len ? text->len : 2, sum);
+    static const char digits[] = "0123456789abcdef";
+    char *hex = arena_alloc(&c->arena, 2 * sizeof(sum));
+    for (size_t i = 0; i < sizeof(sum); i++) {
+        hex[2 * i] = digits[sum[i] >> 4];
+        hex[2 * i + 1] = digits[sum[i] & 15];
+    }
+    c->args_hash = slice_of(hex, 2 * sizeof(sum));
+}
+
 static enum call_next step_decide(struct call *c) {
-    struct session_core *core = c->session->core;
-    c->policy = policy_ref(core->policy);
+    struct session *s = c->session;
+    struct session_core *core = s->core;
+    if (!c->policy) {
+        c->policy = policy_ref(core->policy);
+        if (c->kind == CALL_TOOLS_CALL)
+            hash_arguments(c);
+    }
+    bool is_call = c->kind == CALL_TOOLS_CALL;
+    /* Rules about classes, flows and schemas need the server's own definition: it is asked for first. */
+    if (is_call && (policy_wants_traits(c->policy) || policy_wants_schema(c->policy, c->name, &(struct policy_traits){0}))) {
+        struct session_link *sl = session_link_for(s, 0, c);
+        if (!sl || !tools_ready(sl, c))
+            return CALL_WAIT;
+        c->tool = tools_find(sl, c->name);
+    }
+    const struct policy_counters counters = {read_counter, c};
     struct policy_facts facts = {
         .method = c->method,
         .direction = POLICY_TO_SERVER,
         .server = slice_str(core->servers[0].name),
-        .tool = c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0},
+        .tool = is_call ? c->name : (struct slice){0},
         .tape = &c->request->tape,
         .args = c->args,
+        .identity = SLICE("local"),
+        .session = slice_str(s->name),
+        .flow = s->flow,
+        .args_hash = c->args_hash,
         .now_ms = clock_wall_ms(),
+        .counters = &counters,
+        .files = &session_files,
     };
+    if (c->tool) {
+        facts.traits = c->tool->traits;
+        facts.schema = c->tool->schema;
+    }
     policy_decide(c->policy, &facts, &c->arena, NULL, &c->verdict);
-    return c->verdict.outcome == POLICY_ALLOW ? CALL_NEXT : answer_denied(c);
+    if (c->verdict.outcome != POLICY_ALLOW)
+        return answer_denied(c);
+    if (is_call)
+        s->flow |= facts.traits.tags;
+    return CALL_NEXT;
+}
+
+/* ---- limits ---- */
+
+static enum call_next reserved(struct call *c) {
+    const struct state_answer *answer = &c->ticket.answer;
+    if (answer->result == STATE_FAULT) {
+        policy_refuse_fault(&c->verdict);
+        return answer_denied(c);
+    }
+    if (answer->result == STATE_REFUSED) {
+        policy_refuse(&c->verdict.limits[answer->refused_index], answer->retry_after_ms, &c->arena, &c->verdict);
+        return answer_denied(c);
+    }
+    for (size_t i = 0; answer->shadow_refused && i < c->verdict.limit_count && i < 64; i++)
+        if (answer->shadow_refused >> i & 1)
+            policy_shadow(&c->verdict.limits[i], &c->arena, &c->verdict);
+    return CALL_NEXT;
+}
+
+static void on_reserved(void *ctx, enum state_result result, size_t refused_index, uint64_t retry_after_ms) {
+    struct call *c = ctx;
+    CHECK_MAGIC(c, CALL_MAGIC);
+    c->ticket.answer.result = result;
+    c->ticket.answer.refused_index = refused_index;
+    c->ticket.answer.retry_after_ms = retry_after_ms;
+    call_run(c);
+}
+
+static enum call_next step_reserve(struct call *c) {
+    size_t n = c->verdict.limit_count;
+    if (!n)
+        return CALL_NEXT;
+    if (c->reserving)
+        return reserved(c);
+    struct state_limit *limits = arena_array(&c->arena, struct state_limit, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct policy_limit *p = &c->verdict.limits[i];
+        limits[i] = (struct state_limit){.kind = (enum state_kind)p->kind,
+                                         .shadow = p->shadow,
+                                         .key = p->key,
+                                         .window_ms = p->window_ms,
+                                         .max = p->max,
+                                         .refill = p->refill,
+                                         .amount = p->amount};
+    }
+    c->reserving = true;
+    enum state_step step =
+        state_reserve(c->session->core->state, limits, n, clock_wall_ms(), &c->ticket, on_reserved, c);
+    return step == STATE_WAIT ? CALL_WAIT : reserved(c);
+}
+
+/* Kept when the server may have done it: a JSON-RPC error says that it has not, and what was never sent
+ * cannot have happened. A call that timed out or was cancelled counts. */
+static enum call_next step_settle(struct call *c) {
+    if (!c->reserving)
+        return CALL_NEXT;
+    c->reserving = false;
+    bool refused = c->response && c->response->rpc.kind == RPC_ERROR;
+    state_settle(&c->ticket, c->sent && !refused ? STATE_KEEP : STATE_ROLLBACK);
+    return CALL_NEXT;
+}
+
+/* ---- the log ---- */
+
+/* ["path","mode"]: which arguments there were, not what they said. */
+static struct slice argument_keys(struct call *c) {
+    const struct tape *t = &c->request->tape;
+    struct buf *out = &c->session->core->scratch;
+    buf_reset(out);
+    buf_put_char(out, '[');
+    if (c->args) {
+        TAPE_FOR_MEMBER(t, c->args, key) {
+            if (out->len > 1)
+                buf_put_char(out, ',');
+            buf_put_slice(out, tape_raw(t, key));
+        }
+    }
+    buf_put_char(out, ']');
+    return buf_slice(out);
+}
+
+static struct slice shadow_json(struct call *c) {
+    const struct policy_verdict *v = &c->verdict;
+    if (!v->shadow_count)
+        return (struct slice){0};
+    struct buf out;
+    buf_init(&out, AUDIT_FIELD_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_array(&e);
+    for (size_t i = 0; i < v->shadow_count; i++) {
+        emit_object(&e);
+        emit_key(&e, "verdict");
+        emit_cstr(&e, policy_outcome_name(v->shadows[i].outcome));
+        emit_key(&e, "rule");
+        emit_str(&e, v->shadows[i].rule);
+        emit_key(&e, "pointer");
+        emit_str(&e, v->shadows[i].pointer);
+        emit_object_end(&e);
+    }
+    emit_array_end(&e);
+    struct slice kept = arena_dup(&c->arena, buf_slice(&out));
+    buf_free(&out);
+    return kept;
+}
+
+static enum audit_result put_decision(struct call *c, struct audit_wait *wait) {
+    struct session_core *core = c->session->core;
+    c->record = audit_next_call(core->audit);
+    struct audit_decision d = {
+        .call = c->record,
+        .identity = SLICE("local"),
+        .session = slice_str(c->session->name),
+        .server = slice_str(core->servers[0].name),
+        .method = c->method,
+        .tool = c->name,
+        .verdict = slice_str(policy_outcome_name(c->verdict.outcome)),
+        .reason = slice_str(policy_reason_name(c->verdict.reason)),
+        .rule = c->verdict.rule,
+        .pointer = c->verdict.pointer,
+        .policy = policy_name(c->policy),
+        .policy_hash = slice_of(policy_hash(c->policy), 64),
+        .text = c->verdict.text,
+        .shadow = shadow_json(c),
+        .args_mode = AUDIT_ARGS_KEYS,
+        .args = argument_keys(c),
+        .args_hash = c->args_hash,
+        .fingerprint = c->tool ? slice_str(c->tool->fingerprint) : (struct slice){0},
+    };
+    return audit_put_decision(core->audit, &d, wait);
+}
+
+static void on_recorded(struct audit_wait *wait, bool written) {
+    struct call *c = container_of(wait, struct call, audit_wait);
+    CHECK_MAGIC(c, CALL_MAGIC);
+    c->recorded = true;
+    c->log_failed = !written;
+    call_run(c);
+}
+
+/* A call that cannot be recorded is not made. */
+static enum call_next step_note(struct call *c) {
+    if (!c->session->core->audit)
+        return CALL_NEXT;
+    if (!c->recording) {
+        c->recording = true;
+        c->audit_wait.done = on_recorded;
+        enum audit_result result = put_decision(c, &c->audit_wait);
+        if (result == AUDIT_WAIT)
+            return CALL_WAIT;
+        c->recorded = true;
+        c->log_failed = result != AUDIT_OK;
+    }
+    if (!c->log_failed)
+        return CALL_NEXT;
+    c->record = 0;
+    return answer_error(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
+}
+
+static const char *outcome_of(const struct call *c) {
+    if (c->outcome)
+        return c->outcome;
+    if (c->denied)
+        return "denied";
+    if (!c->request->rpc.id)
+        return "ok";
+    if (!c->response)
+        return c->sent ? "gone" : "refused";
+    if (c->response->rpc.kind == RPC_ERROR)
+        return "rpc_error";
+    uint32_t flag = c->kind == CALL_TOOLS_CALL ? tape_get_str(&c->response->tape, c->response->rpc.body, "isError") : 0;
+    return flag && tape_is(&c->response->tape, flag, TAPE_TRUE) ? "tool_error" : "ok";
 }
 
 static void on_timeout(struct io_timer *timer) {
@@ -355,7 +607,7 @@ static void on_timeout(struct io_timer *timer) {
     snprintf(why, sizeof(why), "server `%s` did not answer in time", c->link->server->name);
     struct call_sink *sink = c->sink;
     c->sink = NULL; /* answered below, after the server has been told */
-    c->tries = CALL_TRIES_MAX;
+    c->outcome = "timeout";
     struct session_link *sl = c->link;
     if (sl->link && c->req.id) {
         struct slice note = arena_printf(&c->arena,
@@ -371,7 +623,12 @@ static void on_timeout(struct io_timer *timer) {
     call_fail(c, why);
 }
 
+/* Some answers come when they come. */
+static bool waits_forever(const struct call *c) { return c->kind == CALL_LISTEN || slice_is(c->method, "tasks/result"); }
+
 void call_touch(struct call *c) {
+    if (waits_forever(c))
+        return;
     uint64_t age = io_now_ms(call_loop(c)) - c->started_ms;
     uint64_t left = age < CALL_TOTAL_MS ? CALL_TOTAL_MS - age : 0;
     io_timer_arm(call_loop(c), &c->timer, left < CALL_IDLE_MS ? left : CALL_IDLE_MS, on_timeout);
@@ -412,10 +669,15 @@ static enum call_next step_forward(struct call *c) {
     c->link = session_link_for(c->session, 0, c);
     if (!c->link)
         return CALL_WAIT;
+    struct link *link = c->link->link;
+    /* A client that can be held back is; others wait here until the server takes more. */
+    if (link_busy(link) && !c->session->front->hold) {
+        session_wait(c->link, c);
+        return CALL_WAIT;
+    }
     enum call_next mirrored = mirror_arguments(c);
     if (mirrored != CALL_NEXT)
         return mirrored;
-    struct link *link = c->link->link;
     if (m->rpc.id && !link_begin(link, &c->req, c))
         return answer_error(c, RPC_INTERNAL, 503, "too many requests under way at this server");
     struct splice text;
@@ -433,7 +695,8 @@ static enum call_next step_forward(struct call *c) {
         .opens = c->kind == CALL_INITIALIZE,
     };
     c->tries++;
-    if (!link_send(link, &out, m->rpc.id ? &c->req : NULL) && m->rpc.id) {
+    c->sent = link_send(link, &out, m->rpc.id ? &c->req : NULL);
+    if (!c->sent && m->rpc.id) {
         link_end(&c->req);
         return answer_error(c, RPC_INTERNAL, 502,
                             arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->name).ptr);
@@ -446,7 +709,7 @@ static enum call_next step_forward(struct call *c) {
 static enum call_next step_await(struct call *c) {
     if (!c->request->rpc.id || c->response)
         return CALL_NEXT;
-    if (!c->timer.due_ms) {
+    if (!c->started_ms) {
         c->started_ms = io_now_ms(call_loop(c));
         call_touch(c);
     }
@@ -457,7 +720,11 @@ static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
     struct call *c = ctx;
     uint32_t name = tape_get_str(t, elem, "name");
     /* A tool without a usable name cannot be judged, so it is not shown. */
-    return !name || !tape_is(t, name, TAPE_STRING) || policy_hides(c->policy, tape_text(t, name, &c->arena), NULL);
+    if (!name || !tape_is(t, name, TAPE_STRING))
+        return true;
+    struct slice text = tape_text(t, name, &c->arena);
+    const struct tool *tool = tools_find(c->link, text);
+    return policy_hides(c->policy, text, tool ? &tool->traits : &(struct policy_traits){0});
 }
 
 static enum call_next filter_tools(struct call *c, struct splice *text) {
@@ -499,8 +766,11 @@ static enum call_next step_filter(struct call *c) {
         return CALL_NEXT;
     if (c->kind == CALL_INITIALIZE)
         note_initialized(c);
-    if (c->kind == CALL_TOOLS_LIST)
+    if (c->kind == CALL_TOOLS_LIST) {
+        uint32_t params = c->request->rpc.params;
+        tools_learn(c->link, m, !params || !tape_get_str(&c->request->tape, params, "cursor"));
         return filter_tools(c, text);
+    }
     if (c->kind == CALL_LISTEN) {
         uint32_t id = tape_path(&m->tape, m->rpc.body, "_meta", "io.modelcontextprotocol/subscriptionId", NULL);
         if (id)
@@ -510,8 +780,23 @@ static enum call_next step_filter(struct call *c) {
 }
 
 static enum call_next step_record(struct call *c) {
+    struct session_core *core = c->session->core;
     if (c->denied)
         log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name), SLICE_FMT(c->verdict.rule));
+    if (!core->audit || !c->policy)
+        return CALL_NEXT;
+    if (!c->recording)
+        put_decision(c, NULL);
+    if (!c->record || c->denied)
+        return CALL_NEXT;
+    struct audit_outcome o = {
+        .call = c->record,
+        .status = slice_str(outcome_of(c)),
+        .latency_us = clock_mono_us() - c->received_us,
+        .bytes_in = c->request->bytes.len,
+        .bytes_out = c->response ? c->response->bytes.len : 0,
+    };
+    audit_put_outcome(core->audit, &o);
     return CALL_NEXT;
 }
 
@@ -535,6 +820,7 @@ static enum call_next step_reply(struct call *c) {
 void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
     struct call *c = call_new(s);
     c->request = msg_ref(m);
+    c->received_us = clock_mono_us();
     if (sink) {
         c->modern = sink->modern;
         c->mirrored = sink->mirrored;
@@ -557,7 +843,7 @@ void call_fail(struct call *c, const char *why) {
     CHECK_MAGIC(c, CALL_MAGIC);
     list_remove(&c->wait);
     answer_error(c, RPC_INTERNAL, 502, why);
-    c->step = STEP_RECORD;
+    c->step = STEP_SETTLE;
     call_run(c);
 }
 
@@ -572,10 +858,12 @@ void call_failed(void *call, const char *why, bool retry) {
     struct call *c = call;
     CHECK_MAGIC(c, CALL_MAGIC);
     if (!retry || c->tries >= CALL_TRIES_MAX) {
+        c->sent = !retry;
         call_fail(c, why);
         return;
     }
     /* The server has not seen it: once more, on a fresh link. */
+    c->sent = false;
     session_link_release(c->link, why);
     c->step = STEP_FORWARD;
     call_run(c);
@@ -609,7 +897,8 @@ void call_cancel(struct call *c, const char *reason) {
     link_end(&c->req);
     list_remove(&c->wait);
     c->answer = NULL;
-    c->step = STEP_RECORD;
+    c->outcome = "cancelled";
+    c->step = STEP_SETTLE;
     call_run(c);
 }
 

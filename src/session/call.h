@@ -1,8 +1,10 @@
 /* One message of a client on its way through the gate. See call.c for the steps. */
 #pragma once
 
+#include "audit/audit.h"
 #include "policy/policy.h"
 #include "session/session.h"
+#include "state/state.h"
 
 /* The methods that the gate itself has something to say about. */
 enum call_method {
@@ -65,9 +67,21 @@ struct call {
     struct link_req req;
     struct policy *policy;
     struct policy_verdict verdict;
+    const struct tool *tool;    /* what is known of it, or NULL */
+    struct slice args_hash;     /* of the canonical arguments, hex; tools/call only */
+    struct state_ticket ticket; /* what its limits hold */
+    bool reserving;             /* the ticket is in use */
+    bool sent;                  /* the server may have seen it */
+    uint64_t record;            /* its number in the audit log; 0 before the decision is on record */
+    struct audit_wait audit_wait;
+    bool recording;             /* waits for the log */
+    bool recorded;              /* the log has answered */
+    bool log_failed;
+    const char *outcome;        /* for the log */
     const struct splice *answer; /* what the client gets; in the arena */
     struct msg *answer_msg;      /* whose bytes it edits, or NULL */
     int http_status;
+    uint64_t received_us;
     uint64_t started_ms;
     struct io_timer timer;
 };

@@ -6,6 +6,7 @@
 #define SESSION_ASKS_MAX 1024         /* requests of servers that wait for the client's answer */
 #define SESSION_INIT_MAX (256u << 10) /* bytes of the initialize params kept for a restart */
 #define SESSION_VERSION_MAX 16
+#define SESSION_NAME_MAX 40
 #define SESSION_BACKOFF_MS 250        /* before a server that ended is started again; doubles */
 #define SESSION_BACKOFF_MAX_MS 30000
 #define SESSION_STEADY_MS 10000       /* a server that ran this long starts from the first delay again */

@@ -1,6 +1,7 @@
 #include "session/session.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/call.h"
@@ -24,6 +25,7 @@ static const struct link_events session_link_events;
 void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn) {
     *core = (struct session_core){.up = {.loop = loop, .spawn = spawn}};
     msg_pool_init(&core->up.msgs);
+    buf_init(&core->scratch, MSG_BYTES_MAX);
     list_init(&core->sessions);
 }
 
@@ -32,6 +34,7 @@ void session_core_free(struct session_core *core) {
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
     policy_unref(core->policy);
+    buf_free(&core->scratch);
     for (size_t i = 0; i < core->server_count; i++)
         tools_free(&core->tools[i]);
     free(core->tools);
@@ -57,6 +60,7 @@ struct session *session_new(struct session_core *core, const struct session_fron
         list_init(&s->links[i].waiting);
         arena_init(&s->links[i].tools_page);
     }
+    snprintf(s->name, sizeof(s->name), "%s", stateless ? "stateless" : "stdio");
     list_push(&core->sessions, &s->node);
     core->session_count++;
     return s;
@@ -143,8 +147,13 @@ struct session_link *session_link_for(struct session *s, size_t server, struct c
 void session_wait(struct session_link *sl, struct call *call) { list_push(&sl->waiting, &call->wait); }
 
 void session_wake(struct session_link *sl) {
-    struct list *n;
-    while (sl->state == SESSION_LINK_READY && (n = list_pop(&sl->waiting)))
+    if (sl->state != SESSION_LINK_READY)
+        return;
+    struct list due, *n; /* only those that wait now: a call may have to wait for something else next */
+    list_init(&due);
+    while ((n = list_pop(&sl->waiting)))
+        list_push(&due, n);
+    while ((n = list_pop(&due)))
         call_resume(container_of(n, struct call, wait));
 }
 
@@ -287,6 +296,7 @@ static void on_drained(void *owner) {
     struct session_link *sl = owner;
     if (sl->session->front->hold)
         sl->session->front->hold(sl->session, false);
+    session_wake(sl);
 }
 
 static void on_noise(void *owner, const char *what, struct slice text) {
@@ -356,6 +366,29 @@ static void ask_client(struct session_link *sl, struct call *call, struct msg *m
     }
 }
 
+/* What a server wants of a client is decided and recorded like a call. */
+static bool record_ask(struct session_link *sl, const struct policy_facts *f, const struct policy *policy,
+                       const struct policy_verdict *v) {
+    struct session *s = sl->session;
+    if (!s->core->audit)
+        return true;
+    struct audit_decision d = {
+        .call = audit_next_call(s->core->audit),
+        .identity = SLICE("local"),
+        .session = slice_str(s->name),
+        .server = f->server,
+        .method = f->method,
+        .verdict = slice_str(policy_outcome_name(v->outcome)),
+        .reason = slice_str(policy_reason_name(v->reason)),
+        .rule = v->rule,
+        .pointer = v->pointer,
+        .policy = policy_name(policy),
+        .policy_hash = slice_of(policy_hash(policy), 64),
+        .text = v->text,
+    };
+    return audit_put_decision(s->core->audit, &d, NULL) == AUDIT_OK;
+}
+
 static void on_request(struct session_link *sl, struct call *call, struct msg *m, struct arena *a) {
     struct slice method = tape_text(&m->tape, m->rpc.method, a);
     if (slice_is(method, "ping")) {
@@ -371,15 +404,22 @@ static void on_request(struct session_link *sl, struct call *call, struct msg *m
         .server = slice_str(sl->server->name),
         .tape = &m->tape,
         .args = m->rpc.params,
+        .identity = SLICE("local"),
+        .session = slice_str(sl->session->name),
+        .now_ms = clock_wall_ms(),
     };
-    policy_decide(sl->session->core->policy, &facts, a, NULL, &verdict);
-    if (verdict.outcome != POLICY_ALLOW) {
-        struct slice why = policy_verdict_text(sl->session->core->policy, &verdict, a);
+    struct policy *policy = sl->session->core->policy;
+    policy_decide(policy, &facts, a, NULL, &verdict);
+    struct slice id = tape_raw(&m->tape, m->rpc.id);
+    if (!record_ask(sl, &facts, policy, &verdict)) {
+        refuse_ask(sl, id, RPC_INTERNAL, "the audit log cannot take this request");
+    } else if (verdict.outcome != POLICY_ALLOW) {
+        struct slice why = policy_verdict_text(policy, &verdict, a);
         log_info("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->name);
-        refuse_ask(sl, tape_raw(&m->tape, m->rpc.id), RPC_INVALID_REQUEST, arena_dup(a, why).ptr);
-        return;
+        refuse_ask(sl, id, RPC_INVALID_REQUEST, arena_dup(a, why).ptr);
+    } else {
+        ask_client(sl, call, m, a);
     }
-    ask_client(sl, call, m, a);
 }
 
 static struct call *call_by_number(struct session_link *sl, const struct msg *m, uint32_t node) {
@@ -518,6 +558,12 @@ void session_cancel(struct session *s, struct msg *m) {
         call_cancel(call, text.len ? arena_dup(&a, text).ptr : "cancelled by the client");
     }
     arena_free(&a);
+}
+
+void session_start(struct session *s) {
+    for (size_t i = 0; i < s->core->server_count; i++)
+        if (s->links[i].state == SESSION_LINK_DOWN)
+            link_start(&s->links[i]);
 }
 
 void session_listen(struct session *s) {

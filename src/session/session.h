@@ -15,8 +15,10 @@
 
 struct call;
 struct call_sink;
+struct audit;
 struct policy;
 struct session;
+struct state_store;
 
 /* What is known of one server's tools; see tools.h. */
 struct session_tools {
@@ -40,6 +42,9 @@ struct session_core {
     size_t server_count;
     struct session_tools *tools; /* one a server */
     struct policy *policy; /* the present snapshot; calls take their own reference */
+    struct state_store *state;
+    struct audit *audit;
+    struct buf scratch; /* of one step */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;
@@ -99,6 +104,8 @@ struct session {
     struct list node;
     bool stateless; /* shared by requests that have nothing to do with each other: their ids may be equal */
     bool closed;
+    char name[SESSION_NAME_MAX]; /* for policy and audit */
+    uint32_t flow;               /* labels gathered by allowed calls */
     char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
     struct slice init_params;          /* raw, owned: to repeat initialize with a restarted server */
     bool init_done;                    /* the client has been answered */
@@ -116,6 +123,8 @@ void session_close(struct session *s); /* cancels its calls, closes its links, f
 
 /* A message from the client: takes a reference. `sink` gets the answer of a request (required for those). */
 void session_receive(struct session *s, struct msg *m, struct call_sink *sink);
+/* Starts the servers now instead of at the first message. */
+void session_start(struct session *s);
 /* From now on the client listens outside calls too. */
 void session_listen(struct session *s);
 /* The client is slow (or no longer): stop (go on) reading what its servers send. */

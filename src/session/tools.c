@@ -1,6 +1,9 @@
 #include "session/tools.h"
 
 #include "base/mem.h"
+#include "policy/schema.h"
+#include "risk/classify.h"
+#include "risk/fingerprint.h"
 #include "session/call.h"
 
 #include <stdio.h>
@@ -8,11 +11,7 @@
 #define TOOLS_FRESH_MS 300000
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
-
-struct tool {
-    struct mirror_param *params;
-    size_t count;
-};
+#define FLOW_TAGS (POLICY_SRC_UNTRUSTED | POLICY_SRC_PRIVATE | POLICY_SINK | POLICY_EXEC | POLICY_MONEY)
 
 void tools_init(struct session_tools *t) {
     *t = (struct session_tools){0};
@@ -21,6 +20,10 @@ void tools_init(struct session_tools *t) {
 }
 
 void tools_free(struct session_tools *t) {
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&t->by_name, &at)))
+        policy_schema_free(((struct tool *)e->value)->schema);
     map_free(&t->by_name);
     arena_free(&t->arena);
     t->loaded = false;
@@ -36,23 +39,62 @@ void tools_forget(struct up_server *server, struct session_core *core) { tools_f
 
 static void fetch(struct session_link *sl, struct slice cursor_raw);
 
-static void learn_page(struct session_tools *table, const struct msg *m) {
+static void learn_tool(struct session_tools *table, const struct tape *t, uint32_t def, const struct risk_context *ctx,
+                       struct arena *a) {
+    uint32_t name = tape_get_str(t, def, "name");
+    uint32_t schema = tape_get_str(t, def, "inputSchema");
+    if (!name || !tape_is(t, name, TAPE_STRING) || table->by_name.count >= TOOLS_MAX)
+        return;
+    struct slice key = arena_dup(&table->arena, tape_text(t, name, a));
+    if (map_get(&table->by_name, key))
+        return; /* the first of two with one name is the one that counts */
+    struct tool *tool = arena_new(&table->arena, struct tool);
+    /* A tool whose marks break the rules has no headers that could be right. */
+    if (!mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count))
+        tool->param_count = 0;
+    struct risk_report report;
+    risk_classify(ctx, t, def, a, &report);
+    tool->traits = (struct policy_traits){.class = (enum policy_class)report.cls, .tags = report.tags & FLOW_TAGS};
+    if (schema)
+        policy_schema_compile(tape_raw(t, schema), &tool->schema, NULL);
+    struct risk_fingerprint print;
+    if (risk_fingerprint_of(t, def, a, &print)) {
+        struct buf text;
+        buf_init(&text, sizeof(tool->fingerprint));
+        risk_fingerprint_text(print.full, &text);
+        memcpy(tool->fingerprint, text.ptr, text.len < sizeof(tool->fingerprint) ? text.len : 0);
+        buf_free(&text);
+    }
+    map_put(&table->by_name, key, tool);
+}
+
+static void learn_page(struct session_link *sl, const struct msg *m) {
+    struct session_tools *table = table_of(sl->session->core, sl->server);
     uint32_t list = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!list || !tape_is(&m->tape, list, TAPE_ARRAY))
         return;
-    TAPE_FOR_ELEM(&m->tape, list, i) {
-        uint32_t name = tape_get_str(&m->tape, i, "name");
-        if (!name || !tape_is(&m->tape, name, TAPE_STRING) || table->by_name.count >= TOOLS_MAX)
-            continue;
-        struct mirror_param *params;
-        size_t count;
-        /* A tool whose marks break the rules has no headers that could be right. */
-        if (!mirror_params(&m->tape, tape_get_str(&m->tape, i, "inputSchema"), &table->arena, &params, &count) || !count)
-            continue;
-        struct tool *tool = arena_new(&table->arena, struct tool);
-        *tool = (struct tool){params, count};
-        map_put(&table->by_name, arena_dup(&table->arena, tape_text(&m->tape, name, &table->arena)), tool);
-    }
+    struct arena a;
+    arena_init(&a);
+    struct risk_context ctx;
+    risk_context_read(&m->tape, list, slice_str(sl->server->name), &a, &ctx);
+    TAPE_FOR_ELEM(&m->tape, list, i) { learn_tool(table, &m->tape, i, &ctx, &a); }
+    arena_free(&a);
+}
+
+static bool is_last_page(const struct msg *m) {
+    uint32_t next = tape_get_str(&m->tape, m->rpc.body, "nextCursor");
+    return !next || !tape_is(&m->tape, next, TAPE_STRING);
+}
+
+void tools_learn(struct session_link *sl, const struct msg *m, bool first_page) {
+    struct session_tools *table = table_of(sl->session->core, sl->server);
+    if (sl->tools_req.id)
+        return; /* being asked for right now */
+    if (first_page)
+        tools_free(table);
+    learn_page(sl, m);
+    table->loaded = is_last_page(m);
+    table->loaded_ms = io_now_ms(sl->session->core->up.loop);
 }
 
 static void fetched(struct session_link *sl) {
@@ -65,10 +107,9 @@ static void fetched(struct session_link *sl) {
 
 static void on_page(struct session_own *own, struct msg *m) {
     struct session_link *sl = container_of(own, struct session_link, tools_own);
-    struct session_tools *table = table_of(sl->session->core, sl->server);
     uint32_t next = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "nextCursor") : 0;
     if (m->rpc.kind == RPC_RESULT)
-        learn_page(table, m);
+        learn_page(sl, m);
     struct slice cursor = next && tape_is(&m->tape, next, TAPE_STRING) ? tape_raw(&m->tape, next) : (struct slice){0};
     if (cursor.len && ++sl->tools_pages < TOOLS_PAGES_MAX)
         fetch(sl, cursor);
@@ -83,6 +124,7 @@ static void on_page_failed(struct session_own *own, const char *why) {
 }
 
 static void fetch(struct session_link *sl, struct slice cursor_raw) {
+    bool modern = !sl->session->init_done;
     sl->tools_own = (struct session_own){SESSION_OWN_MAGIC, on_page, on_page_failed};
     if (!link_begin(sl->link, &sl->tools_req, &sl->tools_own)) {
         fetched(sl);
@@ -90,13 +132,14 @@ static void fetch(struct session_link *sl, struct slice cursor_raw) {
     }
     struct slice text = arena_printf(
         &sl->tools_page,
-        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"tools/list\",\"params\":{%s%.*s%s\"_meta\":{"
-        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-        "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"},"
-        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"tools/list\",\"params\":{%s%.*s%s%s}}",
         (unsigned long long)sl->tools_req.id, cursor_raw.len ? "\"cursor\":" : "", SLICE_FMT(cursor_raw),
-        cursor_raw.len ? "," : "");
-    session_send_own(sl, text, SLICE("tools/list"), true, &sl->tools_req);
+        cursor_raw.len && modern ? "," : "",
+        modern ? "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                 "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION
+                 "\"},\"io.modelcontextprotocol/clientCapabilities\":{}}"
+               : "");
+    session_send_own(sl, text, SLICE("tools/list"), modern, &sl->tools_req);
 }
 
 bool tools_ready(struct session_link *sl, struct call *call) {
@@ -115,15 +158,15 @@ bool tools_ready(struct session_link *sl, struct call *call) {
 
 /* ---- using ---- */
 
-static const struct tool *tool_of(struct session_link *sl, struct call *call) {
-    return map_get(&table_of(sl->session->core, sl->server)->by_name, call->name);
+const struct tool *tools_find(struct session_link *sl, struct slice name) {
+    return map_get(&table_of(sl->session->core, sl->server)->by_name, name);
 }
 
 struct slice tools_header_lines(struct session_link *sl, struct call *call) {
-    const struct tool *tool = tool_of(sl, call);
+    const struct tool *tool = tools_find(sl, call->name);
     struct buf lines;
     buf_init(&lines, HTTP_HEAD_MAX / 2);
-    for (size_t i = 0; tool && i < tool->count; i++) {
+    for (size_t i = 0; tool && i < tool->param_count; i++) {
         size_t before = lines.len;
         buf_put_str(&lines, "Mcp-Param-");
         buf_put_slice(&lines, tool->params[i].header);
@@ -152,8 +195,8 @@ static struct slice find_line(struct slice lines, struct slice name) {
 }
 
 bool tools_headers_agree(struct session_link *sl, struct call *call) {
-    const struct tool *tool = tool_of(sl, call);
-    for (size_t i = 0; tool && i < tool->count; i++) {
+    const struct tool *tool = tools_find(sl, call->name);
+    for (size_t i = 0; tool && i < tool->param_count; i++) {
         const struct mirror_param *p = &tool->params[i];
         struct slice value = find_line(call->extra_headers, p->header);
         if (!mirror_agrees(&call->request->tape, call->args, p, value, &call->arena))

@@ -1,0 +1,137 @@
+/* The wrap form: `sallyport -c POLICY [flags] -- CMD ARG…`. Puts the gate in front of one server; the flags
+ * are those of Intercept, so that its users change one word. */
+#include "base/log.h"
+#include "cli/command.h"
+#include "front/gate.h"
+
+#include <string.h>
+
+struct wrap_options {
+    const char *policy;
+    int transport;
+    const char *upstream;
+    struct cli_list headers;
+    struct cli_list env;
+    const char *token_file;
+    const char *bind;
+    uint64_t port;
+    const char *state_dir;
+    const char *state_dsn;
+    const char *state_prefix;
+    int state_fail_mode;
+};
+
+static const char *const transport_names[] = {
+    [GATE_STDIO] = "stdio", [GATE_HTTP] = "http", [GATE_SSE] = "sse", NULL};
+
+enum fail_mode { FAIL_CLOSED, FAIL_OPEN };
+static const char *const fail_mode_names[] = {[FAIL_CLOSED] = "closed", [FAIL_OPEN] = "open", NULL};
+
+static const struct cli_option wrap_rows[] = {
+    {CLI_TEXT(struct wrap_options, policy), .name = "config", .letter = 'c', .argument = "POLICY",
+     .required = true, .help = "the policy file (YAML or JSON)"},
+    {CLI_CHOICE(struct wrap_options, transport), .name = "transport", .choices = transport_names,
+     .fallback = "stdio", .help = "how clients reach the gate"},
+    {CLI_TEXT(struct wrap_options, upstream), .name = "upstream", .argument = "URL",
+     .help = "the MCP server to guard, when it speaks HTTP"},
+    {CLI_LIST(struct wrap_options, headers), .name = "header", .argument = "NAME: VALUE",
+     .help = "a header for every request to the upstream server"},
+    {CLI_LIST(struct wrap_options, env), .name = "env", .argument = "NAME[=VALUE]",
+     .help = "a variable for the server's environment; a bare name passes on ours"},
+    {CLI_TEXT(struct wrap_options, bind), .name = "bind", .argument = "ADDRESS", .fallback = "127.0.0.1",
+     .help = "address to listen on, with --transport http or sse"},
+    {CLI_NUMBER(struct wrap_options, port), .name = "port", .argument = "PORT", .fallback = "0", .max = 65535,
+     .help = "port to listen on; 0 takes a free one; the URL is printed on stderr"},
+    {CLI_TEXT(struct wrap_options, token_file), .name = "token-file", .argument = "FILE",
+     .help = "clients must show the token in this file as a bearer token; needed off the loopback"},
+    {CLI_TEXT(struct wrap_options, state_dir), .name = "state-dir", .argument = "DIR",
+     .help = "where counters are kept"},
+    {CLI_TEXT(struct wrap_options, state_dsn), .name = "state-dsn", .argument = "DSN",
+     .help = "a shared store for counters instead of a local one"},
+    {CLI_TEXT(struct wrap_options, state_prefix), .name = "state-prefix", .argument = "TEXT",
+     .help = "put in front of every key in a shared store"},
+    {CLI_CHOICE(struct wrap_options, state_fail_mode), .name = "state-fail-mode", .choices = fail_mode_names,
+     .fallback = "closed", .help = "what happens to limited calls when the store fails"},
+    {0},
+};
+
+static int wrap_check(const struct wrap_options *opt, const struct cli_rest *rest, struct err *err) {
+    if (opt->upstream && rest->command)
+        return err_set(err, "give either --upstream or a command after `--`, not both");
+    if (!opt->upstream && !rest->command)
+        return err_set(err, "nothing to guard: give a command after `--`, or --upstream URL");
+    if (opt->headers.count > 0 && !opt->upstream)
+        return err_set(err, "--header goes with --upstream");
+    if (opt->env.count > 0 && !rest->command)
+        return err_set(err, "--env goes with a command after `--`");
+    for (size_t i = 0; i < opt->headers.count; i++)
+        if (!strchr(opt->headers.items[i], ':'))
+            return err_set(err, "--header `%s`: write it as `Name: value`", opt->headers.items[i]);
+    return 0;
+}
+
+static int wrap_run(const void *options, const struct cli_rest *rest) {
+    const struct wrap_options *opt = options;
+    struct err err = {0};
+    if (wrap_check(opt, rest, &err) < 0)
+        return cli_fail(CLI_USAGE, &err);
+    char home[CLI_PATH_MAX];
+    if (cli_home(home, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
+
+    struct gate_config config = {
+        .policy_path = opt->policy,
+        .transport = (enum gate_transport)opt->transport,
+        .bind = opt->bind,
+        .port = (uint16_t)opt->port,
+        .command = rest->command,
+        .upstream_url = opt->upstream,
+        .headers = opt->headers.items,
+        .header_count = opt->headers.count,
+        .env = opt->env.items,
+        .env_count = opt->env.count,
+        .token_file = opt->token_file,
+        .home = home,
+        .state_dir = opt->state_dir ? opt->state_dir : home,
+        .state_dsn = opt->state_dsn,
+        .state_prefix = opt->state_prefix,
+        .state_fail_open = opt->state_fail_mode == FAIL_OPEN,
+    };
+    /* A gate that does not come up is a configuration error unless it says otherwise. */
+    int status = CLI_CONFIG;
+    if (gate_run(&config, &status, &err) < 0)
+        return cli_fail((enum cli_exit)status, &err);
+    return status;
+}
+
+static const char *const wrap_synopses[] = {
+    "-c POLICY [flags] -- CMD ARG...",
+    "-c POLICY [flags] --upstream URL",
+    "-c POLICY --transport http|sse [--bind ADDRESS] [--port PORT] (-- CMD ARG... | --upstream URL)",
+    NULL,
+};
+
+static const struct cli_example wrap_examples[] = {
+    {"sallyport -c policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /srv/data",
+     "guard a server that speaks on stdio; clients start this line instead of the server"},
+    {"sallyport -c policy.yaml --transport http --port 8640 -- python3 server.py",
+     "the same server, reached over HTTP"},
+    {"sallyport -c policy.yaml --upstream https://example.com/mcp --header \"Authorization: Bearer KEY\"",
+     "guard a remote server; the key stays here, the agent never sees it"},
+    {0},
+};
+
+const struct cli_command cli_wrap = {
+    .name = "",
+    .summary = "put the gate in front of one MCP server",
+    .detail =
+        "Starts the server (or connects to it), and lets a client talk to it as far as the policy allows. "
+        "On stdio, stdin and stdout carry the protocol and nothing else; everything for people goes to "
+        "stderr. Signals reach the server, and its exit status becomes that of the gate.",
+    .synopses = wrap_synopses,
+    .options = wrap_rows,
+    .options_size = sizeof(struct wrap_options),
+    .takes_command = true,
+    .examples = wrap_examples,
+    .run = wrap_run,
+};

@@ -1,0 +1,19 @@
+/* Tells when a file has another content: written in place, replaced by rename, or behind a symbolic link that
+ * was swapped. By looking at it now and then, which no editor and no mount can fool. */
+#pragma once
+
+#include "io/loop.h"
+
+#include <sys/stat.h>
+
+struct io_watch {
+    struct io_loop *loop;
+    const char *path;
+    void (*changed)(struct io_watch *w);
+    struct stat known;
+    bool settling; /* it has changed; told as soon as it holds still */
+    struct io_timer timer;
+};
+
+void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path, void (*changed)(struct io_watch *w));
+void io_watch_stop(struct io_watch *w);
