@@ -1,0 +1,57 @@
+# Thin on purpose: Meson builds, scripts/ does the rest.
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+
+all: build/build.ninja
+	@ninja -C build --quiet
+
+run: all
+	@scripts/run-demo
+
+test: all
+	@scripts/setup test
+	@$(MAKE) --no-print-directory build-asan/build.ninja
+	@ninja -C build-asan --quiet
+	@tests/run build build-asan
+
+install: all
+	@meson configure build -Dprefix=$(PREFIX)
+	@meson install -C build
+
+bench: all
+	@scripts/setup bench
+	@bench/run
+
+fuzz: all
+	@scripts/setup test
+	@$(MAKE) --no-print-directory build-fuzz/build.ninja
+	@ninja -C build-fuzz --quiet
+	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+deb: all
+	@scripts/setup deb
+	@packaging/deb build
+
+lint: all
+	@scripts/setup lint
+	@scripts/lint build
+
+format:
+	@find src tests/unit fuzz bench -name build -prune -o -name '*.[ch]' -exec clang-format -i {} +
+
+clean:
+	rm -rf build build-asan build-fuzz
+
+build/build.ninja: | setup
+	@test -f $@ || CC=gcc meson setup build
+
+build-asan/build.ninja:
+	@CC=clang meson setup build-asan -Db_sanitize=address,undefined -Doptimization=1 -Db_lundef=false
+
+build-fuzz/build.ninja:
+	@CC=clang meson setup build-fuzz -Db_sanitize=address,undefined -Doptimization=1 -Db_lundef=false -Dfuzz=true
+
+setup:
+	@scripts/setup build
+
+.PHONY: all run test install bench fuzz deb lint format clean setup

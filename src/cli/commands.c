@@ -1,0 +1,50 @@
+/* The table of subcommands. To add one: write src/cli/NAME.c as the top of command.h shows, name it in
+ * meson.build, declare its row here and put it in the list. Help, man page and completions follow by
+ * themselves. Only what works stands here. */
+#include "cli/command.h"
+
+extern const struct cli_command cli_wrap;
+extern const struct cli_command cli_validate;
+extern const struct cli_command cli_explain;
+extern const struct cli_command cli_simulate;
+extern const struct cli_command cli_scan;
+extern const struct cli_command cli_catalogue_show;
+extern const struct cli_command cli_catalogue_search;
+extern const struct cli_command cli_catalogue_stats;
+extern const struct cli_command cli_pin_list;
+extern const struct cli_command cli_pin_diff;
+extern const struct cli_command cli_pin_accept;
+extern const struct cli_command cli_pii_scan;
+extern const struct cli_command cli_pii_tokenize;
+extern const struct cli_command cli_pii_restore;
+extern const struct cli_command cli_version;
+extern const struct cli_command cli_help;
+extern const struct cli_command cli_completion;
+
+static const struct cli_command *const cli_commands[] = {
+    &cli_validate,
+    &cli_explain,
+    &cli_simulate,
+    &cli_scan,
+    &cli_catalogue_show,
+    &cli_catalogue_search,
+    &cli_catalogue_stats,
+    &cli_pin_list,
+    &cli_pin_diff,
+    &cli_pin_accept,
+    &cli_pii_scan,
+    &cli_pii_tokenize,
+    &cli_pii_restore,
+    &cli_version,
+    &cli_help,
+    &cli_completion,
+    NULL,
+};
+
+const struct cli_program cli_program = {
+    .name = "sallyport",
+    .version = SALLYPORT_VERSION,
+    .summary = "the guarded gate between AI agents and their MCP servers",
+    .wrap = &cli_wrap,
+    .commands = cli_commands,
+};

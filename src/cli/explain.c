@@ -1,0 +1,198 @@
+#include "cli/policy_file.h"
+
+#include "base/clock.h"
+#include "policy/memory.h"
+#include "policy/trace.h"
+#include "wire/emit.h"
+
+#include <string.h>
+
+struct explain_options {
+    const char *config;
+    const char *tool;
+    const char *args;
+    const char *grant;
+    const char *class;
+    bool json;
+};
+
+static const struct cli_option explain_rows[] = {
+    {CLI_TEXT(struct explain_options, config), .name = "config", .letter = 'c', .argument = "POLICY",
+     .required = true, .help = "the policy file"},
+    {CLI_TEXT(struct explain_options, tool), .name = "tool", .argument = "NAME", .required = true,
+     .help = "the tool to call"},
+    {CLI_TEXT(struct explain_options, args), .name = "args", .argument = "JSON", .fallback = "{}",
+     .help = "its arguments, a JSON object"},
+    {CLI_TEXT(struct explain_options, grant), .name = "grant", .argument = "NAME", .help = "the grant that calls"},
+    {CLI_TEXT(struct explain_options, class), .name = "class", .argument = "CLASS",
+     .help = "risk class of the tool, for rules that select by it"},
+    {CLI_SWITCH(struct explain_options, json), .name = "json", .help = "print JSON"},
+    {0},
+};
+
+static const struct cli_example explain_examples[] = {
+    {"explain -c policy.yaml --tool create_charge --args '{\"amount\": 700}'", "which rule decides, and why"},
+    {0},
+};
+
+static void put_line(struct buf *out, const struct policy_trace_line *line) {
+    for (uint32_t i = 0; i <= line->depth; i++)
+        buf_put_str(out, "  ");
+    switch (line->kind) {
+    case POLICY_TRACE_NOTE:
+        buf_printf(out, "tool is %.*s: %s\n", SLICE_FMT(line->what), line->answer);
+        break;
+    case POLICY_TRACE_CHECK:
+        buf_printf(out, "%.*s \"%.*s\" (%.*s): %s\n", SLICE_FMT(line->op), SLICE_FMT(line->what),
+                   SLICE_FMT(line->pointer), line->answer);
+        break;
+    case POLICY_TRACE_GROUP:
+        buf_printf(out, "%.*s: %s\n", SLICE_FMT(line->what), line->answer);
+        break;
+    case POLICY_TRACE_LEAF:
+        buf_printf(out, "%.*s %.*s %.*s: %s, it is %.*s\n", SLICE_FMT(line->path), SLICE_FMT(line->op),
+                   SLICE_FMT(line->want), line->answer, SLICE_FMT(line->got.len ? line->got : SLICE("absent")));
+        break;
+    case POLICY_TRACE_LIMIT:
+        buf_printf(out, "limit \"%.*s\" (%.*s): counts %.*s towards %.*s of %.*s\n", SLICE_FMT(line->what),
+                   SLICE_FMT(line->pointer), SLICE_FMT(line->got), SLICE_FMT(line->want), SLICE_FMT(line->path));
+        break;
+    }
+}
+
+static void put_member(struct emit *e, const char *key, struct slice text) {
+    if (!text.len)
+        return;
+    emit_key(e, key);
+    emit_str(e, text);
+}
+
+static void put_json_line(struct emit *e, const struct policy_trace_line *line) {
+    static const char *const kinds[] = {"note", "check", "group", "condition", "limit"};
+    emit_object(e);
+    emit_key(e, "kind");
+    emit_cstr(e, kinds[line->kind]);
+    emit_key(e, "depth");
+    emit_int(e, line->depth);
+    put_member(e, "what", line->what);
+    put_member(e, "pointer", line->pointer);
+    put_member(e, "path", line->path);
+    put_member(e, "op", line->op);
+    put_member(e, "want", line->want);
+    put_member(e, "got", line->got);
+    emit_key(e, "answer");
+    emit_cstr(e, line->answer ? line->answer : "not reached");
+    emit_object_end(e);
+}
+
+static void put_verdict_json(struct emit *e, const struct policy_verdict *v, struct slice text) {
+    emit_key(e, "verdict");
+    emit_cstr(e, policy_outcome_name(v->outcome));
+    emit_key(e, "reason");
+    emit_cstr(e, policy_reason_name(v->reason));
+    put_member(e, "rule", v->rule);
+    put_member(e, "pointer", v->pointer);
+    put_member(e, "text", text);
+    put_member(e, "detail", v->detail);
+}
+
+static void put_json(struct buf *out, const struct policy_trace *trace, const struct policy_verdict *v,
+                     struct slice text) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_object(&e);
+    put_verdict_json(&e, v, text);
+    emit_key(&e, "trace");
+    emit_array(&e);
+    for (size_t i = 0; i < trace->count; i++)
+        put_json_line(&e, &trace->lines[i]);
+    emit_array_end(&e);
+    emit_object_end(&e);
+    buf_put_char(out, '\n');
+}
+
+static void put_tree(struct buf *out, const struct explain_options *opt, const struct policy_trace *trace,
+                     const struct policy_verdict *v, struct slice text) {
+    buf_printf(out, "%s %s: %s", opt->tool, opt->args, policy_outcome_name(v->outcome));
+    if (v->rule.len)
+        buf_printf(out, " by %.*s", SLICE_FMT(v->rule));
+    buf_put_char(out, '\n');
+    if (text.len)
+        buf_printf(out, "  the agent reads: %.*s\n", SLICE_FMT(text));
+    if (v->detail.len)
+        buf_printf(out, "  because: %.*s\n", SLICE_FMT(v->detail));
+    for (size_t i = 0; i < trace->count; i++)
+        put_line(out, &trace->lines[i]);
+}
+
+static int report_problems(const struct policy_problems *problems) {
+    struct err err;
+    err_set(&err, "%.*s", SLICE_FMT(problems->items[0].text));
+    return cli_fail(CLI_CONFIG, &err);
+}
+
+static int explain_call(const struct explain_options *opt, const struct policy *policy, const struct tape *args) {
+    cleanup_arena struct arena arena;
+    cleanup_memory struct policy_memory memory;
+    cleanup_buf struct buf out;
+    arena_init(&arena);
+    policy_memory_init(&memory);
+    buf_init(&out, CLI_TEXT_MAX);
+    memory.now_ms = clock_wall_ms();
+    struct policy_counters counters = policy_memory_counters(&memory);
+    struct policy_facts facts = {
+        .method = SLICE("tools/call"),
+        .tool = slice_str(opt->tool),
+        .grant = slice_str(opt->grant),
+        .tape = args,
+        .now_ms = memory.now_ms,
+        .counters = &counters,
+        .traits = {.class = policy_class_from(slice_str(opt->class))},
+    };
+    struct policy_trace trace = {.arena = &arena};
+    struct policy_verdict verdict;
+    policy_decide(policy, &facts, &arena, &trace, &verdict);
+    uint64_t retry_ms = 0;
+    const struct policy_limit *refused = NULL;
+    if (verdict.outcome != POLICY_DENY)
+        refused = policy_memory_reserve(&memory, &verdict, &arena, &retry_ms);
+    if (refused)
+        policy_refuse(refused, retry_ms, &arena, &verdict);
+    struct slice text = policy_verdict_text(policy, &verdict, &arena);
+    if (opt->json)
+        put_json(&out, &trace, &verdict, text);
+    else
+        put_tree(&out, opt, &trace, &verdict, text);
+    int status = cli_print(&out);
+    return status != CLI_OK ? status : verdict.outcome == POLICY_ALLOW ? CLI_OK : CLI_NO;
+}
+
+static int explain_run(const void *options, const struct cli_rest *rest) {
+    const struct explain_options *opt = options;
+    (void)rest;
+    cleanup_problems struct policy_problems problems;
+    cleanup_policy struct policy *policy = NULL;
+    cleanup_tape struct tape args;
+    policy_problems_init(&problems);
+    tape_init(&args);
+    if (cli_policy_load(opt->config, &policy, &problems) < 0)
+        return report_problems(&problems);
+    enum tape_fault fault = tape_parse(&args, slice_str(opt->args), NULL);
+    if (fault != TAPE_OK || !tape_is(&args, 0, TAPE_OBJECT)) {
+        struct err err;
+        err_set(&err, "--args: %s", fault != TAPE_OK ? tape_fault_text(fault) : "must be a JSON object");
+        return cli_fail(CLI_USAGE, &err);
+    }
+    return explain_call(opt, policy, &args);
+}
+
+const struct cli_command cli_explain = {
+    .name = "explain",
+    .summary = "show how a policy decides one call",
+    .detail = "Prints the rules that were looked at, each condition with the value it saw, and the verdict. "
+              "Counters start at zero. Exits 0 when the call would be allowed, else 1.",
+    .options = explain_rows,
+    .options_size = sizeof(struct explain_options),
+    .examples = explain_examples,
+    .run = explain_run,
+};

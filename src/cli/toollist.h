@@ -1,0 +1,45 @@
+/* A server's list of tools, wherever it came from, with what is known about the server. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/tape.h"
+
+#define CLI_TOOLLIST_BYTES_MAX (64u << 20)
+
+struct cli_toollist {
+    struct buf text; /* the tape points into it */
+    struct tape tape;
+    uint32_t tools; /* node of the array */
+    struct arena arena;
+    struct slice server, package, version, instructions; /* empty when unknown */
+};
+
+void cli_toollist_init(struct cli_toollist *list);
+void cli_toollist_free(struct cli_toollist *list);
+static inline void cli_toollist_cleanup(struct cli_toollist *list) { cli_toollist_free(list); }
+#define cleanup_toollist __attribute__((cleanup(cli_toollist_cleanup)))
+
+/* Reads list->text: a tools/list result, the whole JSON-RPC answer, an array of tools, or an object with
+ * `tools` beside `package`, `version`, `serverInfo` and `instructions`. `name` stands in when the text names
+ * no server. */
+int cli_toollist_parse(struct cli_toollist *list, const char *name, struct err *err);
+/* The same from a file; "-" is stdin. */
+int cli_toollist_read(struct cli_toollist *list, const char *path, struct err *err);
+
+/* A server that is asked for its list. */
+struct cli_target {
+    const char *name;           /* what to call it, or NULL */
+    char *const *command;       /* program and arguments, NULL-terminated; or NULL */
+    const char *url;            /* or NULL */
+    const char *const *headers; /* "Name: value" */
+    size_t header_count;
+    uint64_t timeout_ms;
+};
+/* Starts or connects, lists all pages, and puts the result into list->text for cli_toollist_parse. */
+int cli_toollist_ask(struct cli_toollist *list, const struct cli_target *target, struct err *err);
+
+/* A whole file into `out`; a missing one is an error unless *ret_missing is given. */
+int cli_file_read(const char *path, struct buf *out, bool *ret_missing, struct err *err);
+/* Beside the file first, then renamed over it: a reader sees the old text or the new one. */
+int cli_file_write(const char *path, struct slice text, struct err *err);
