@@ -24,11 +24,10 @@ bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice
     if (start > end || end > s->src.len || !splice_grow(s))
         return false;
     uint32_t at = s->count;
-    while (at > 0 && s->edits[at - 1].start > start)
+    /* Insertions at one place keep the order in which they were made, and stand before what is replaced there. */
+    while (at > 0 && (s->edits[at - 1].start > start ||
+                      (start == end && s->edits[at - 1].start == start && s->edits[at - 1].end > start)))
         at--;
-    /* Insertions at one place keep the order in which they were made. */
-    while (at < s->count && s->edits[at].start == start && s->edits[at].end == start)
-        at++;
     if (at > 0 && s->edits[at - 1].end > start)
         return false;
     if (at < s->count && s->edits[at].start < end)

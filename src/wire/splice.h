@@ -26,7 +26,8 @@ void splice_init(struct splice *s, struct slice src, struct arena *a);
 bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice text);
 /* Replaces a whole JSON value by other JSON text. */
 bool splice_value(struct splice *s, const struct tape *t, uint32_t node, struct slice json);
-/* Adds a member as the first of an object; `json` is the value. */
+/* Adds a member as the first of an object; `json` is the value. It counts on the members that are there: not
+ * together with dropping the last of them. */
 bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, struct slice key, struct slice json);
 /* Removes elements from an array, with their commas; `drop` says which (by node). */
 bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,

@@ -110,6 +110,8 @@ static size_t utf8_len(const unsigned char *p, const unsigned char *end) {
 }
 
 bool tape_utf8_valid(struct slice s) {
+    if (s.len == 0)
+        return true;
     const unsigned char *p = (const unsigned char *)s.ptr, *end = p + s.len;
     while (p < end) {
         size_t step = utf8_len(p, end);
@@ -164,8 +166,10 @@ static bool read_escape(struct reader *r) {
     r->at += 6;
     if (unit < 0xd800 || unit > 0xdbff)
         return true;
-    if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
-        return reader_fail(r, r->end - r->at < 2 ? TAPE_TRUNCATED : TAPE_SURROGATE);
+    if (r->at == r->end || (r->at[0] == '\\' && r->end - r->at < 2))
+        return reader_fail(r, TAPE_TRUNCATED);
+    if (r->at[0] != '\\' || r->at[1] != 'u')
+        return reader_fail(r, TAPE_SURROGATE);
     int low = hex4(r->at + 2, r->end);
     if (low < 0xdc00 || low > 0xdfff)
         return reader_fail(r, low < 0 && r->end - r->at < 6 ? TAPE_TRUNCATED : TAPE_SURROGATE);
@@ -372,6 +376,8 @@ enum tape_fault tape_parse(struct tape *t, struct slice src, size_t *ret_at) {
     t->src = src;
     t->count = 0;
     t->has_nul = false;
+    if (ret_at)
+        *ret_at = 0;
     if (src.len > TAPE_BYTES_MAX)
         return TAPE_TOO_LARGE;
     const unsigned char *base = (const unsigned char *)(src.ptr ? src.ptr : "");

@@ -1,0 +1,209 @@
+#include "wire/canon.h"
+
+#include "base/check.h"
+#include "wire/emit.h"
+
+#include <stdlib.h>
+
+#define CANON_EXPONENT_MAX 1000000000 /* beyond it a number keeps its text */
+
+/* One open container. */
+struct frame {
+    uint32_t *order; /* objects: keys, sorted; arrays: elements */
+    uint32_t count;
+    uint32_t at;
+    bool object;
+};
+
+struct sort_key {
+    struct slice text;
+    uint32_t key;
+};
+
+/* Order of UTF-16 code units, as RFC 8785 asks: a character beyond U+FFFF (lead byte F0..F4) sorts before
+ * U+E000..U+FFFF (lead bytes EE and EF), everything else as its bytes do. */
+static int by_utf16(const void *left, const void *right) {
+    struct slice a = ((const struct sort_key *)left)->text, b = ((const struct sort_key *)right)->text;
+    size_t shared = a.len < b.len ? a.len : b.len;
+    for (size_t i = 0; i < shared; i++) {
+        unsigned char x = (unsigned char)a.ptr[i], y = (unsigned char)b.ptr[i];
+        if (x == y)
+            continue;
+        bool x_high = x >= 0xf0, y_high = y >= 0xf0;
+        if (x_high != y_high && (x_high ? y : x) >= 0xee)
+            return x_high ? -1 : 1;
+        return x < y ? -1 : 1;
+    }
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+static bool skipped(const struct tape *t, uint32_t key, const char *const *skip) {
+    for (; skip && *skip; skip++)
+        if (tape_eq(t, key, slice_str(*skip)))
+            return true;
+    return false;
+}
+
+static struct frame open_object(const struct tape *t, uint32_t obj, const char *const *skip,
+                                struct arena *a) {
+    uint32_t max = tape_node(t, obj)->count, count = 0;
+    struct sort_key *keys = arena_alloc(a, sizeof *keys * (max + 1));
+    TAPE_FOR_MEMBER(t, obj, key)
+    if (!skipped(t, key, skip))
+        keys[count++] = (struct sort_key){tape_text(t, key, a), key};
+    qsort(keys, count, sizeof *keys, by_utf16);
+    uint32_t *order = arena_alloc(a, sizeof *order * (max + 1));
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = keys[i].key;
+    return (struct frame){order, count, 0, true};
+}
+
+static struct frame open_array(const struct tape *t, uint32_t arr, struct arena *a) {
+    uint32_t *order = arena_alloc(a, sizeof *order * (tape_node(t, arr)->count + 1u));
+    uint32_t count = 0;
+    TAPE_FOR_ELEM(t, arr, i)
+    order[count++] = i;
+    return (struct frame){order, count, 0, false};
+}
+
+/* A number as sign, digits without zeros at either end, and the power of ten of its last digit. */
+struct decimal {
+    bool negative;
+    char *digits;
+    size_t len;
+    int64_t exponent;
+};
+
+static bool read_exponent(struct slice text, int64_t *ret_value) {
+    bool minus = text.len && text.ptr[0] == '-';
+    if (text.len && (text.ptr[0] == '-' || text.ptr[0] == '+'))
+        text = slice_from(text, 1);
+    uint64_t value;
+    while (text.len > 1 && text.ptr[0] == '0')
+        text = slice_from(text, 1);
+    if (!slice_to_u64(text, &value) || value > CANON_EXPONENT_MAX)
+        return false;
+    *ret_value = minus ? -(int64_t)value : (int64_t)value;
+    return true;
+}
+
+static bool read_decimal(struct slice text, struct arena *a, struct decimal *d) {
+    *d = (struct decimal){.digits = arena_alloc(a, text.len + 1)};
+    bool fraction = false;
+    size_t i = 0;
+    if (text.ptr[0] == '-') {
+        d->negative = true;
+        i = 1;
+    }
+    for (; i < text.len && text.ptr[i] != 'e' && text.ptr[i] != 'E'; i++) {
+        if (text.ptr[i] == '.') {
+            fraction = true;
+            continue;
+        }
+        d->exponent -= fraction;
+        if (d->len || text.ptr[i] != '0')
+            d->digits[d->len++] = text.ptr[i];
+    }
+    int64_t written = 0;
+    if (i < text.len && !read_exponent(slice_from(text, i + 1), &written))
+        return false;
+    d->exponent += written;
+    while (d->len && d->digits[d->len - 1] == '0') {
+        d->len--;
+        d->exponent++;
+    }
+    return true;
+}
+
+static void put_zeros(struct buf *out, int64_t count) {
+    while (count-- > 0)
+        buf_put_char(out, '0');
+}
+
+/* The layout of ECMAScript's Number::toString, on exact digits. */
+static void write_decimal(const struct decimal *d, struct buf *out) {
+    if (d->len == 0) {
+        buf_put_char(out, '0');
+        return;
+    }
+    if (d->negative)
+        buf_put_char(out, '-');
+    int64_t point = (int64_t)d->len + d->exponent; /* digits in front of the point */
+    if (d->exponent >= 0 && point <= 21) {
+        buf_put(out, d->digits, d->len);
+        put_zeros(out, d->exponent);
+    } else if (point > 0 && point <= 21) {
+        buf_put(out, d->digits, (size_t)point);
+        buf_put_char(out, '.');
+        buf_put(out, d->digits + point, d->len - (size_t)point);
+    } else if (point > -6 && point <= 0) {
+        buf_put_str(out, "0.");
+        put_zeros(out, -point);
+        buf_put(out, d->digits, d->len);
+    } else {
+        buf_put_char(out, d->digits[0]);
+        if (d->len > 1) {
+            buf_put_char(out, '.');
+            buf_put(out, d->digits + 1, d->len - 1);
+        }
+        buf_printf(out, "e%c%lld", point > 0 ? '+' : '-', (long long)(point > 0 ? point - 1 : 1 - point));
+    }
+}
+
+static void write_number(const struct tape *t, uint32_t node, struct arena *a, struct buf *out) {
+    struct slice text = tape_raw(t, node);
+    struct decimal d;
+    if (read_decimal(text, a, &d))
+        write_decimal(&d, out);
+    else
+        buf_put_slice(out, text);
+}
+
+static void write_scalar(const struct tape *t, uint32_t node, struct arena *a, struct buf *out) {
+    switch (tape_type(t, node)) {
+    case TAPE_NUMBER:
+        write_number(t, node, a, out);
+        return;
+    case TAPE_STRING:
+        emit_quote(out, tape_text(t, node, a));
+        return;
+    default:
+        buf_put_slice(out, tape_raw(t, node));
+        return;
+    }
+}
+
+bool canon_write_without(const struct tape *t, uint32_t node, const char *const *skip, struct arena *a,
+                         struct buf *out) {
+    struct frame stack[TAPE_DEPTH_MAX + 1];
+    size_t depth = 0;
+    uint32_t value = node;
+    for (;;) {
+        bool object = tape_is(t, value, TAPE_OBJECT);
+        if (object || tape_is(t, value, TAPE_ARRAY)) {
+            CHECK(depth <= TAPE_DEPTH_MAX);
+            stack[depth++] =
+                object ? open_object(t, value, value == node ? skip : NULL, a) : open_array(t, value, a);
+            buf_put_char(out, object ? '{' : '[');
+        } else {
+            write_scalar(t, value, a, out);
+        }
+        while (depth && stack[depth - 1].at == stack[depth - 1].count)
+            buf_put_char(out, stack[--depth].object ? '}' : ']');
+        if (!depth || out->full)
+            return !out->full;
+        struct frame *top = &stack[depth - 1];
+        if (top->at)
+            buf_put_char(out, ',');
+        value = top->order[top->at++];
+        if (top->object) {
+            emit_quote(out, tape_text(t, value, a));
+            buf_put_char(out, ':');
+            value++;
+        }
+    }
+}
+
+bool canon_write(const struct tape *t, uint32_t node, struct arena *a, struct buf *out) {
+    return canon_write_without(t, node, NULL, a, out);
+}

@@ -1,0 +1,94 @@
+/* The small ones: list, clock, rand, nearest, log. */
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/rand.h"
+
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct item {
+    int number;
+    struct list node;
+};
+
+static void test_list(void **state) {
+    (void)state;
+    struct list head;
+    struct item items[4] = {{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}};
+    list_init(&head);
+    assert_true(list_empty(&head));
+    assert_null(list_pop(&head));
+    list_remove(&items[0].node); /* never linked: nothing happens */
+    for (int i = 0; i < 4; i++)
+        list_push(&head, &items[i].node);
+    list_remove(&items[2].node);
+    assert_false(list_linked(&items[2].node));
+    list_remove(&items[2].node);
+    int want[] = {0, 1, 3}, at = 0;
+    LIST_FOR_SAFE (n, next, &head) {
+        assert_int_equal(container_of(n, struct item, node)->number, want[at++]);
+        list_remove(n);
+    }
+    assert_int_equal(at, 3);
+    assert_true(list_empty(&head));
+}
+
+static void test_clock_text(void **state) {
+    (void)state;
+    char text[CLOCK_TEXT_MAX];
+    clock_text(0, text);
+    assert_string_equal(text, "1970-01-01T00:00:00.000Z");
+    clock_text(1767323045678u, text);
+    assert_string_equal(text, "2026-01-02T03:04:05.678Z");
+    assert_true(clock_mono_us() <= clock_mono_us());
+}
+
+static void test_rand(void **state) {
+    (void)state;
+    char a[33], b[33];
+    rand_token(a, 32);
+    rand_token(b, 32);
+    assert_int_equal(strlen(a), 32);
+    assert_string_not_equal(a, b);
+    assert_int_equal(strspn(a, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), 32);
+}
+
+static void test_nearest(void **state) {
+    (void)state;
+    const char *const words[] = {"hide", "tools", "default", "version", NULL};
+    assert_string_equal(nearest_word(SLICE("hiden"), words), "hide");
+    assert_string_equal(nearest_word(SLICE("tolos"), words), "tools"); /* a swap is one step */
+    assert_string_equal(nearest_word(SLICE("defualt"), words), "default");
+    assert_null(nearest_word(SLICE("xyzzy"), words));
+    assert_int_equal(nearest_distance(SLICE("ab"), SLICE("ba")), 1);
+    assert_int_equal(nearest_distance(SLICE(""), SLICE("abc")), 3);
+    char overlong[100];
+    memset(overlong, 'a', sizeof(overlong));
+    assert_null(nearest_word(slice_of(overlong, sizeof(overlong)), words));
+}
+
+static void test_log_levels(void **state) {
+    (void)state;
+    enum log_level level = LOG_DEBUG;
+    assert_int_equal(log_level_from("warn", &level), 0);
+    assert_int_equal(level, LOG_WARN);
+    assert_int_equal(log_level_from("loud", &level), -1);
+    assert_int_equal(level, LOG_WARN);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_list),    cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
+        cmocka_unit_test(test_nearest), cmocka_unit_test(test_log_levels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

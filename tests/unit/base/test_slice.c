@@ -1,0 +1,78 @@
+#include "base/slice.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void test_equality(void **state) {
+    (void)state;
+    assert_true(slice_eq(SLICE("ab"), slice_of("abc", 2)));
+    assert_false(slice_eq(SLICE("ab"), SLICE("abc")));
+    assert_true(slice_eq(SLICE(""), (struct slice){0}));
+    assert_true(slice_is(SLICE("x"), "x"));
+    assert_true(slice_eq_nocase(SLICE("Content-Type"), SLICE("content-TYPE")));
+    /* '@' and '`' differ by the same bit as a letter's case, yet are no letters. */
+    assert_false(slice_eq_nocase(SLICE("@"), SLICE("`")));
+    assert_false(slice_eq_nocase(SLICE("["), SLICE("{")));
+}
+
+static void test_edges(void **state) {
+    (void)state;
+    assert_true(slice_starts(SLICE("abc"), SLICE("ab")));
+    assert_false(slice_starts(SLICE("a"), SLICE("ab")));
+    assert_true(slice_ends(SLICE("abc"), SLICE("bc")));
+    assert_false(slice_ends(SLICE("c"), SLICE("bc")));
+    assert_true(slice_is(slice_from(SLICE("abc"), 1), "bc"));
+    assert_int_equal(slice_from(SLICE("abc"), 9).len, 0);
+    assert_true(slice_is(slice_upto(SLICE("abc"), 2), "ab"));
+    assert_true(slice_is(slice_upto(SLICE("abc"), 9), "abc"));
+    assert_true(slice_is(slice_trim(SLICE(" \t a b\r\n")), "a b"));
+    assert_int_equal(slice_trim(SLICE(" \t")).len, 0);
+    assert_int_equal(slice_find(SLICE("abc"), 'c'), 2);
+    assert_int_equal(slice_find(SLICE("abc"), 'x'), -1);
+    assert_int_equal(slice_find((struct slice){0}, 'x'), -1);
+}
+
+static void test_cut(void **state) {
+    (void)state;
+    struct slice rest = SLICE("a=b=c"), head;
+    assert_true(slice_cut(&rest, '=', &head));
+    assert_true(slice_is(head, "a"));
+    assert_true(slice_is(rest, "b=c"));
+    rest = SLICE("abc");
+    assert_false(slice_cut(&rest, '=', &head));
+    assert_true(slice_is(head, "abc"));
+    assert_int_equal(rest.len, 0);
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    uint64_t value = 0;
+    assert_true(slice_to_u64(SLICE("18446744073709551615"), &value));
+    assert_true(value == UINT64_MAX);
+    assert_false(slice_to_u64(SLICE("18446744073709551616"), &value));
+    assert_false(slice_to_u64(SLICE("99999999999999999999"), &value));
+    assert_false(slice_to_u64(SLICE(""), &value));
+    assert_false(slice_to_u64(SLICE("-1"), &value));
+    assert_false(slice_to_u64(SLICE("+1"), &value));
+    assert_false(slice_to_u64(SLICE("1 "), &value));
+}
+
+static void test_order(void **state) {
+    (void)state;
+    assert_true(slice_cmp(SLICE("a"), SLICE("b")) < 0);
+    assert_true(slice_cmp(SLICE("ab"), SLICE("a")) > 0);
+    assert_int_equal(slice_cmp(SLICE("a"), SLICE("a")), 0);
+    assert_true(slice_cmp(SLICE("\xff"), SLICE("a")) > 0); /* bytes, not signed characters */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equality), cmocka_unit_test(test_edges), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
