@@ -33,3 +33,5 @@
 #define UP_PROBE_MS 10000             /* for finding out whether an endpoint speaks the older transport */
 #define UP_RETRY_ASKED_MAX_MS 600000  /* longest pause before resuming that a server can ask for */
 #define UP_NAME_MAX 4096              /* bytes of a tool, prompt or URI that is mirrored in a header */
+#define UP_ENDPOINT_MS 30000          /* from opening an HTTP+SSE stream to its first event */
+#define UP_KEEPALIVE_S 60             /* of silence before the peer of a connection is asked whether it is there */

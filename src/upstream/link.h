@@ -125,6 +125,10 @@ struct link {
 
 #define LINK_MAGIC 0x11440b1e
 
+/* What `down` reports in place of a child's exit status. */
+#define LINK_LOST (-1)       /* the server is there, what we had with it is gone: open a new link */
+#define LINK_FAILED (1 << 8) /* the server cannot be talked to */
+
 /* Chooses the transport by the server's settings. `up` or `down` follows, never before this returns. */
 struct link *link_open(struct up_server *server, const struct link_events *events, void *owner);
 /* Registers the request and gives it its id; false when too many are under way. */

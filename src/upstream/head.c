@@ -1,0 +1,154 @@
+#include "upstream/head.h"
+
+#include "base/mem.h"
+
+#include <openssl/evp.h>
+
+/* Written by the transport itself, or able to change where a message ends. */
+static const char *const own_headers[] = {
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "last-event-id",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "mcp-method",
+    "mcp-name",
+};
+
+static bool is_own(struct slice name) {
+    for (size_t i = 0; i < ARRAY_LEN(own_headers); i++)
+        if (slice_eq_nocase(name, slice_str(own_headers[i])))
+            return true;
+    return false;
+}
+
+int up_server_check_headers(const struct up_server *s, struct err *err) {
+    if (s->header_count > UP_HEADERS_MAX)
+        return err_set(err, "server `%s`: more than %d headers", s->name, UP_HEADERS_MAX);
+    for (size_t i = 0; i < s->header_count; i++) {
+        struct slice name, value = slice_str(s->headers[i]);
+        if (value.len > UP_HEADER_LINE_MAX)
+            return err_set(err, "server `%s`: header %zu is longer than %d bytes", s->name, i + 1,
+                           UP_HEADER_LINE_MAX);
+        /* The value may be a secret: it never stands in the text of an error. */
+        if (!slice_cut(&value, ':', &name))
+            return err_set(err, "server `%s`: header %zu has no colon; write it as `Name: value`", s->name,
+                           i + 1);
+        if (!http_token_ok(name))
+            return err_set(err, "server `%s`: header %zu has no valid name in front of the colon", s->name,
+                           i + 1);
+        if (is_own(name))
+            return err_set(err, "server `%s`: header `%.*s` is set by the gateway itself", s->name,
+                           SLICE_FMT(name));
+        if (!http_value_ok(slice_trim(value)))
+            return err_set(err, "server `%s`: the value of header `%.*s` has forbidden bytes", s->name,
+                           SLICE_FMT(name));
+    }
+    return 0;
+}
+
+struct buf *up_head_scratch(struct up_server *s) {
+    if (!s->scratch.max)
+        buf_init(&s->scratch, UP_FIXED_HEAD_MAX + UP_OWN_HEAD_MAX);
+    buf_reset(&s->scratch);
+    return &s->scratch;
+}
+
+void up_head_start(struct buf *out, const struct up_server *s, const char *method, struct slice target) {
+    buf_put_str(out, method);
+    buf_put_char(out, ' ');
+    buf_put_slice(out, target);
+    buf_put_str(out, " HTTP/1.1\r\nHost: ");
+    buf_put_slice(out, s->at.authority);
+    buf_put_str(out, "\r\nUser-Agent: sallyport/" SALLYPORT_VERSION "\r\n");
+    for (size_t i = 0; i < s->header_count; i++) {
+        struct slice name, value = slice_str(s->headers[i]);
+        /* up_server_check_headers has refused these; a line that would not be one is still never written. */
+        if (!slice_cut(&value, ':', &name) || !http_token_ok(name) || !http_value_ok(slice_trim(value)))
+            continue;
+        buf_put_slice(out, name);
+        buf_put_str(out, ": ");
+        buf_put_slice(out, slice_trim(value));
+        buf_put_str(out, "\r\n");
+    }
+}
+
+bool up_head_line(struct buf *out, const char *name, struct slice value) {
+    if (!http_value_ok(value))
+        return false;
+    buf_put_str(out, name);
+    buf_put_str(out, ": ");
+    buf_put_slice(out, value);
+    return buf_put_str(out, "\r\n");
+}
+
+bool up_head_end(struct buf *out, const struct splice *body) {
+    if (body) {
+        buf_put_str(out, "Content-Length: ");
+        buf_put_u64(out, splice_len(body));
+        buf_put_str(out, "\r\n");
+    }
+    return buf_put_str(out, "\r\n");
+}
+
+bool up_head_lines_ok(struct slice lines) {
+    while (lines.len) {
+        struct slice line, name;
+        if (!slice_cut(&lines, '\n', &line) || !slice_ends(line, SLICE("\r")))
+            return false;
+        line.len--;
+        if (!slice_cut(&line, ':', &name) || !http_token_ok(name) || !http_value_ok(line))
+            return false;
+    }
+    return true;
+}
+
+/* ---- mirrored values ---- */
+
+static bool header_safe(struct slice text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] < 0x20 || text.ptr[i] > 0x7e)
+            return false;
+    /* Outer spaces would be trimmed on the way, and what looks encoded would be decoded. */
+    return text.len && text.ptr[0] != ' ' && text.ptr[text.len - 1] != ' ' &&
+           !slice_starts(text, SLICE("=?"));
+}
+
+bool up_header_value(struct buf *out, struct slice text) {
+    if (text.len > UP_NAME_MAX)
+        return false;
+    if (header_safe(text))
+        return buf_put_slice(out, text);
+    size_t len = (text.len + 2) / 3 * 4;
+    buf_put_str(out, "=?base64?");
+    char *to = buf_reserve(out, len + 1); /* the encoder puts a NUL behind */
+    if (!to)
+        return false;
+    EVP_EncodeBlock((unsigned char *)to, (const unsigned char *)text.ptr, (int)text.len);
+    out->len += len;
+    return buf_put_str(out, "?=");
+}
+
+bool up_only_asks(struct slice method) {
+    static const char *const asking[] = {
+        "initialize",          "server/discover",          "ping",         "tools/list",
+        "resources/list",      "resources/read",           "prompts/list", "prompts/get",
+        "completion/complete", "resources/templates/list", "tasks/get",    "tasks/list",
+        "tasks/result",        "logging/setLevel",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(asking); i++)
+        if (slice_is(method, asking[i]))
+            return true;
+    return false;
+}

@@ -1,0 +1,39 @@
+/* What a server's response says, beyond the message in it. */
+#pragma once
+
+#include "upstream/link.h"
+#include "wire/sse.h"
+
+#define UP_WHY_MAX 512
+
+/* The body of an error, as far as the transport must understand it. */
+struct up_error {
+    bool is_error; /* a JSON-RPC error; only then do id and code mean something */
+    uint64_t id;   /* 0 when it names none */
+    int64_t code;
+    bool on_session; /* it speaks of a session that is missing */
+};
+void up_error_read(struct slice body, struct up_error *out);
+
+/* Why a response with that status does not help, in words; `where` is its Location, or NULL. */
+void up_refusal_text(const struct up_server *s, int status, const char *where, struct slice body,
+                     char why[UP_WHY_MAX]);
+
+/* Keeps the version that both sides settled on, if this is the result of initialize: it goes into the head of
+ * everything that follows. */
+void up_version_note(struct link *l, struct slice body);
+
+/* Where a stream stands, so that it can be taken up again. All-zero is a stream without a past. */
+struct up_mark {
+    char *last_id;
+    bool asked; /* retry_ms is the server's wish */
+    uint64_t retry_ms;
+    uint32_t fruitless; /* attempts in a row that brought nothing */
+};
+void up_mark_note(struct up_mark *m, const struct sse_event *e);
+/* How long to wait before the next attempt. */
+uint64_t up_mark_delay_ms(const struct up_mark *m);
+static inline int64_t up_mark_retry_ms(const struct up_mark *m) {
+    return m->asked ? (int64_t)m->retry_ms : -1;
+}
+void up_mark_free(struct up_mark *m);
