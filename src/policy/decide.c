@@ -1,0 +1,433 @@
+/* One message, one verdict. The order is the same for both dialects:
+ *
+ *   hidden? → listed? → checks of the tool, of the patterns it falls under, of "*" → flows → limits
+ *
+ * The first denial wins; an approval is remembered and only counts when nothing denies. Shadow checks are
+ * evaluated and noted, never obeyed. */
+#include "policy/eval.h"
+#include "policy/match.h"
+#include "policy/path.h"
+#include "policy/schema.h"
+
+#define TOOL_NAME_MAX 256
+
+const char *policy_reason_name(enum policy_reason reason) {
+    static const char *const names[] = {
+        [POLICY_BY_NOTHING] = "none",      [POLICY_BY_HIDE] = "hidden",   [POLICY_BY_DEFAULT] = "default",
+        [POLICY_BY_RULE] = "rule",         [POLICY_BY_LIMIT] = "limit",   [POLICY_BY_APPROVAL] = "approval",
+        [POLICY_BY_FLOW] = "flow",         [POLICY_BY_METHOD] = "method", [POLICY_BY_SCHEMA] = "schema",
+        [POLICY_BY_FAULT] = "fault",
+    };
+    return names[reason];
+}
+
+const char *policy_outcome_name(enum policy_outcome outcome) {
+    static const char *const names[] = {"allow", "deny", "approve"};
+    return names[outcome];
+}
+
+/* ---- verdicts ---- */
+
+static void deny(struct policy_verdict *v, enum policy_reason reason, struct slice rule, struct slice pointer,
+                 struct slice text) {
+    v->outcome = POLICY_DENY;
+    v->reason = reason;
+    v->rule = rule;
+    v->pointer = pointer;
+    v->text = text;
+    v->limits = NULL;
+    v->limit_count = 0;
+}
+
+static void note_shadow(struct arena *a, size_t max, struct policy_verdict *v, struct policy_shadow shadow) {
+    if (!v->shadows)
+        v->shadows = arena_array(a, struct policy_shadow, max + 1);
+    if (v->shadow_count <= max)
+        v->shadows[v->shadow_count++] = shadow;
+}
+
+/* In a shadow policy even hide and default only leave a note. true: enforced, the walk is over. */
+static bool deny_or_note(struct eval *e, struct policy_verdict *v, enum policy_reason reason, bool shadow,
+                         struct slice rule, struct slice pointer, struct slice text) {
+    if (!shadow && !e->policy->shadow) {
+        deny(v, reason, rule, pointer, text);
+        return true;
+    }
+    note_shadow(e->arena, e->policy->shadow_max, v, (struct policy_shadow){POLICY_DENY, rule, pointer, text});
+    return false;
+}
+
+void policy_refuse(const struct policy_limit *limit, uint64_t retry_after_ms, struct arena *a,
+                   struct policy_verdict *v) {
+    deny(v, POLICY_BY_LIMIT, limit->rule, limit->pointer, limit->text);
+    v->retry_after_ms = retry_after_ms;
+    if (retry_after_ms)
+        v->detail = arena_printf(a, "the limit frees up in %llu s", (unsigned long long)(retry_after_ms + 999) / 1000);
+}
+
+void policy_refuse_fault(struct policy_verdict *v) {
+    deny(v, POLICY_BY_FAULT, (struct slice){0}, (struct slice){0}, SLICE("Internal policy error"));
+}
+
+void policy_shadow(const struct policy_limit *limit, struct arena *a, struct policy_verdict *v) {
+    struct policy_shadow *all = arena_array(a, struct policy_shadow, v->shadow_count + 1);
+    if (v->shadow_count)
+        memcpy(all, v->shadows, v->shadow_count * sizeof(*all));
+    all[v->shadow_count++] = (struct policy_shadow){POLICY_DENY, limit->rule, limit->pointer, limit->text};
+    v->shadows = all;
+}
+
+struct slice policy_verdict_text(const struct policy *p, const struct policy_verdict *v, struct arena *a) {
+    if (v->outcome == POLICY_ALLOW)
+        return (struct slice){0};
+    struct slice prefix = v->outcome == POLICY_DENY ? p->deny_prefix : p->approve_prefix;
+    return arena_printf(a, "%.*s%.*s", SLICE_FMT(prefix), SLICE_FMT(v->text));
+}
+
+/* ---- what a tool falls under ---- */
+
+static bool entry_selects(const struct entry *entry, struct slice tool, const struct policy_traits *traits) {
+    if (entry->class)
+        return entry->class == traits->class;
+    if (entry->tag)
+        return traits->tags & entry->tag;
+    return policy_glob_match(entry->name, tool, 0);
+}
+
+static bool hidden_by(const struct policy *p, struct slice tool, const struct policy_traits *traits) {
+    if (p->hide_all || (p->hidden.count && map_get(&p->hidden, tool)))
+        return true;
+    for (size_t i = 0; i < p->hide_pattern_count; i++)
+        if (entry_selects(&p->hide_patterns[i], tool, traits))
+            return true;
+    return false;
+}
+
+/* Names that people cannot tell apart or see (zero-width, controls, look-alikes) are nobody's tool unless the
+ * policy spells them out; "*" is never a tool. */
+static bool name_is_plain(struct slice tool) {
+    if (tool.len == 0 || tool.len > TOOL_NAME_MAX || slice_is(tool, "*"))
+        return false;
+    for (size_t i = 0; i < tool.len; i++)
+        if ((unsigned char)tool.ptr[i] < 0x20 || (unsigned char)tool.ptr[i] > 0x7e)
+            return false;
+    return true;
+}
+
+/* Fills e->applied; the answer says whether the policy names the tool ("*" does not count). */
+static bool apply_tool(struct eval *e, const struct entry *exact) {
+    const struct policy *p = e->policy;
+    bool listed = exact != NULL;
+    if (exact)
+        e->applied[e->applied_count++] = exact;
+    for (size_t i = 0; i < p->pattern_count && e->applied_count < POLICY_APPLIED_MAX - 1; i++) {
+        if (!entry_selects(p->patterns[i], e->facts->tool, &e->facts->traits))
+            continue;
+        e->applied[e->applied_count++] = p->patterns[i];
+        listed = true;
+    }
+    if (p->everything)
+        e->applied[e->applied_count++] = p->everything;
+    return listed;
+}
+
+bool policy_hides(const struct policy *p, struct slice tool, const struct policy_traits *traits) {
+    if (p->shadow)
+        return false;
+    if (hidden_by(p, tool, traits))
+        return true;
+    const struct entry *exact = map_get(&p->tools, tool);
+    if (exact)
+        return slice_is(tool, "*");
+    if (!name_is_plain(tool))
+        return true;
+    if (!p->prune || !p->default_deny)
+        return false;
+    for (size_t i = 0; i < p->pattern_count; i++)
+        if (entry_selects(p->patterns[i], tool, traits))
+            return false;
+    return true;
+}
+
+bool policy_wants_traits(const struct policy *p) {
+    for (size_t i = 0; i < p->pattern_count; i++)
+        if (p->patterns[i]->class)
+            return true;
+    for (size_t i = 0; i < p->hide_pattern_count; i++)
+        if (p->hide_patterns[i].class)
+            return true;
+    return p->flow_count > 0;
+}
+
+bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits) {
+    const struct entry *exact = map_get(&p->tools, tool);
+    if ((exact && exact->wants_schema) || (p->everything && p->everything->wants_schema))
+        return true;
+    for (size_t i = 0; i < p->pattern_count; i++)
+        if (p->patterns[i]->wants_schema && entry_selects(p->patterns[i], tool, traits))
+            return true;
+    return false;
+}
+
+/* ---- checks ---- */
+
+static struct slice required_missing(const struct policy_facts *f) {
+    struct slice name;
+    for (size_t i = 0; (name = policy_schema_required(f->schema, i)).ptr; i++) {
+        uint32_t node = f->tape ? tape_get(f->tape, f->args, name) : 0;
+        if (!node || tape_is(f->tape, node, TAPE_NULL))
+            return name;
+    }
+    return (struct slice){0};
+}
+
+enum check_answer { CHECK_PASSES, CHECK_DENIES, CHECK_APPROVES };
+
+/* Schema checks of both kinds. *text is the check's own, or what the schema has to say. */
+static enum check_answer check_schema(struct eval *e, const struct check *c, struct slice *text) {
+    const struct policy_facts *f = e->facts;
+    if (!f->schema) {
+        e->fault = "the tool's schema is not known";
+        return CHECK_DENIES;
+    }
+    if (c->mode == CHECK_REQUIRED_ARGS) {
+        struct slice name = required_missing(f);
+        if (!name.ptr)
+            return CHECK_PASSES;
+        if (!text->len)
+            *text = arena_printf(e->arena, "Missing required argument \"%.*s\"", SLICE_FMT(name));
+        return CHECK_DENIES;
+    }
+    struct policy_schema_failure failure = {0};
+    if (!f->tape) {
+        if (policy_schema_required(f->schema, 0).ptr == NULL)
+            return CHECK_PASSES;
+        failure.keyword = "required";
+    } else if (policy_schema_check(f->schema, f->tape, f->args, e->arena, &failure) == POLICY_SCHEMA_VALID) {
+        return CHECK_PASSES;
+    }
+    if (!text->len)
+        *text = arena_printf(e->arena, "Arguments do not match the tool's schema: %s at \"%.*s\"",
+                             failure.keyword ? failure.keyword : "too complex", SLICE_FMT(failure.pointer));
+    return CHECK_DENIES;
+}
+
+static enum check_answer check_run(struct eval *e, const struct check *c, struct slice *text) {
+    e->fault = NULL;
+    if (c->mode == CHECK_REQUIRED_ARGS || c->mode == CHECK_SCHEMA)
+        return check_schema(e, c, text);
+    enum truth truth = policy_eval(e, &c->conds);
+    if (truth == TRUTH_FAULT)
+        return CHECK_DENIES;
+    if (c->mode == CHECK_REQUIRE)
+        return truth == TRUTH_YES ? CHECK_PASSES : CHECK_DENIES;
+    if (truth == TRUTH_NO)
+        return CHECK_PASSES;
+    return c->mode == CHECK_DENY ? CHECK_DENIES : CHECK_APPROVES;
+}
+
+/* What would have passed, for `_meta` and explain: only where one condition decided. */
+static struct slice check_detail(struct eval *e, const struct check *c) {
+    if (e->fault)
+        return slice_str(e->fault);
+    if (c->mode != CHECK_REQUIRE || !e->blame || c->conds.count == 0)
+        return (struct slice){0};
+    const struct cond *leaf = e->blame;
+    return arena_printf(e->arena, "%.*s must be %s %.*s", SLICE_FMT(leaf->path.text), policy_ops[leaf->op].name,
+                        SLICE_FMT(leaf->value.text));
+}
+
+static void approve(struct eval *e, const struct check *c, struct policy_verdict *v) {
+    if (c->shadow || e->policy->shadow) {
+        note_shadow(e->arena, e->policy->shadow_max, v,
+                    (struct policy_shadow){POLICY_APPROVE, c->name, c->pointer, c->text});
+        return;
+    }
+    if (v->outcome == POLICY_APPROVE)
+        return;
+    v->outcome = POLICY_APPROVE;
+    v->reason = POLICY_BY_APPROVAL;
+    v->rule = c->name;
+    v->pointer = c->pointer;
+    v->text = c->text;
+    v->approval_timeout_ms = c->timeout_ms;
+    v->approvers = c->approvers;
+    v->approver_count = c->approver_count;
+}
+
+static const char *answer_name(enum check_answer answer) {
+    static const char *const names[] = {"passes", "denies", "asks for approval"};
+    return names[answer];
+}
+
+/* false: denied. */
+static bool run_checks(struct eval *e, const struct entry *entry, struct policy_verdict *v) {
+    for (uint32_t i = 0; i < entry->check_count; i++) {
+        const struct check *c = &entry->checks[i];
+        struct slice text = c->text;
+        if (e->trace)
+            policy_trace_check(e->trace, c);
+        e->blame = NULL;
+        enum check_answer answer = check_run(e, c, &text);
+        if (e->trace)
+            policy_trace_check_end(e->trace, answer_name(answer));
+        if (answer == CHECK_APPROVES)
+            approve(e, c, v);
+        if (answer != CHECK_DENIES)
+            continue;
+        bool is_schema = c->mode == CHECK_REQUIRED_ARGS || c->mode == CHECK_SCHEMA;
+        enum policy_reason reason = e->fault ? POLICY_BY_FAULT : is_schema ? POLICY_BY_SCHEMA : POLICY_BY_RULE;
+        if (!text.len)
+            text = arena_printf(e->arena, "Denied by rule \"%.*s\"", SLICE_FMT(c->name));
+        struct slice detail = c->shadow ? (struct slice){0} : check_detail(e, c);
+        if (deny_or_note(e, v, reason, c->shadow, c->name, c->pointer, text)) {
+            v->detail = detail;
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_flows(struct eval *e, struct policy_verdict *v) {
+    const struct policy *p = e->policy;
+    for (size_t i = 0; i < p->flow_count; i++) {
+        const struct flow_rule *flow = &p->flows[i];
+        if ((e->facts->flow & flow->after) != flow->after || !(e->facts->traits.tags & flow->tags))
+            continue;
+        if (flow->approve) {
+            struct check as_check = {.name = flow->name, .pointer = flow->pointer, .text = flow->text,
+                                     .shadow = flow->shadow, .timeout_ms = flow->timeout_ms};
+            approve(e, &as_check, v);
+        } else if (deny_or_note(e, v, POLICY_BY_FLOW, flow->shadow, flow->name, flow->pointer, flow->text)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct gathering {
+    struct policy_limit *limits;
+    uint32_t count;
+};
+
+/* The limits of the applied entries, those that count or those that only check. false: denied, because an amount
+ * cannot be had. */
+static bool gather(struct eval *e, bool check_only, struct gathering *g, struct policy_verdict *v) {
+    for (uint32_t i = 0; i < e->applied_count; i++) {
+        const struct entry *entry = e->applied[i];
+        if (check_only && !entry->cap_count)
+            continue;
+        for (uint32_t j = 0; j < entry->limit_count; j++) {
+            const struct limit_rule *rule = &entry->limits[j];
+            struct policy_limit *limit = &g->limits[g->count];
+            if (rule->check_only != check_only)
+                continue;
+            if (!policy_limit_build(e, rule, limit)) {
+                if (!deny_or_note(e, v, POLICY_BY_FAULT, rule->shadow, rule->name, rule->pointer,
+                                  SLICE("Internal policy error")))
+                    continue;
+                v->detail = SLICE("the amount to count must be a number that is not negative");
+                return false;
+            }
+            if (e->trace)
+                policy_trace_limit(e->trace, limit);
+            g->count++;
+        }
+    }
+    return true;
+}
+
+/* Caps come last: they look at the counters as this call leaves them. */
+static void gather_limits(struct eval *e, struct policy_verdict *v) {
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < e->applied_count; i++)
+        total += e->applied[i]->limit_count;
+    if (!total || !e->facts->counters)
+        return;
+    struct gathering g = {.limits = arena_alloc(e->arena, total * sizeof(*g.limits))};
+    if (!gather(e, false, &g, v) || !gather(e, true, &g, v))
+        return;
+    v->limits = g.limits;
+    v->limit_count = g.count;
+}
+
+static void run_applied(struct eval *e, struct policy_verdict *v) {
+    for (uint32_t i = 0; i < e->applied_count; i++) {
+        uint64_t cap = e->applied[i]->result_bytes_max;
+        if (cap && (!v->result_bytes_max || cap < v->result_bytes_max))
+            v->result_bytes_max = cap;
+        if (!run_checks(e, e->applied[i], v))
+            return;
+    }
+    if (!run_flows(e, v))
+        return;
+    gather_limits(e, v);
+}
+
+/* ---- the two kinds of messages ---- */
+
+static void decide_tool(struct eval *e, struct policy_verdict *v) {
+    const struct policy *p = e->policy;
+    struct slice tool = e->facts->tool;
+    if (hidden_by(p, tool, &e->facts->traits)) {
+        if (e->trace)
+            policy_trace_note(e->trace, "hidden", "denies");
+        if (deny_or_note(e, v, POLICY_BY_HIDE, false, SLICE("(hidden)"), SLICE("/hide"),
+                         arena_printf(e->arena, "Tool \"%.*s\" is hidden by policy", SLICE_FMT(tool))))
+            return;
+    }
+    const struct entry *exact = slice_is(tool, "*") ? NULL : map_get(&p->tools, tool);
+    if (!exact && !name_is_plain(tool)) {
+        deny(v, POLICY_BY_DEFAULT, SLICE("(tool name)"), SLICE(""), SLICE("The tool name is not permitted by policy"));
+        return;
+    }
+    bool listed = apply_tool(e, exact);
+    if (!listed && p->default_deny) {
+        if (e->trace)
+            policy_trace_note(e->trace, "not listed, and the default is deny", "denies");
+        if (deny_or_note(e, v, POLICY_BY_DEFAULT, false, SLICE("(default deny)"), SLICE("/default"),
+                         arena_printf(e->arena, "Tool \"%.*s\" is not permitted by policy", SLICE_FMT(tool))))
+            return;
+    } else if (e->trace) {
+        policy_trace_note(e->trace, listed ? "listed" : "not listed, and the default is allow", "passes");
+    }
+    run_applied(e, v);
+}
+
+static void decide_method(struct eval *e, struct policy_verdict *v) {
+    const struct policy *p = e->policy;
+    struct slice method = e->facts->method;
+    const struct entry *exact = p->methods.count ? map_get(&p->methods, method) : NULL;
+    if (exact)
+        e->applied[e->applied_count++] = exact;
+    for (size_t i = 0; i < p->method_pattern_count && e->applied_count < POLICY_APPLIED_MAX; i++)
+        if (policy_glob_match(p->method_patterns[i]->name, method, 0))
+            e->applied[e->applied_count++] = p->method_patterns[i];
+    if (e->applied_count == 0 && !p->says_allow && e->facts->direction == POLICY_TO_CLIENT &&
+        slice_starts(method, SLICE("sampling/"))) {
+        deny_or_note(e, v, POLICY_BY_METHOD, false, SLICE("(sampling)"), SLICE("/methods"),
+                     arena_printf(e->arena, "Method \"%.*s\" is not permitted by policy", SLICE_FMT(method)));
+        return;
+    }
+    run_applied(e, v);
+}
+
+void policy_decide(const struct policy *p, const struct policy_facts *f, struct arena *a,
+                   struct policy_trace *trace, struct policy_verdict *ret_verdict) {
+    *ret_verdict = (struct policy_verdict){0};
+    /* Not zeroed as a whole: the array of applied entries is large, and its count says what is valid. */
+    struct eval e;
+    e.policy = p;
+    e.facts = f;
+    e.arena = a;
+    e.trace = trace;
+    e.applied_count = 0;
+    e.looked_up = 0;
+    e.match = NULL;
+    e.blame = NULL;
+    e.fault = NULL;
+    if (slice_is(f->method, "tools/call"))
+        decide_tool(&e, ret_verdict);
+    else
+        decide_method(&e, ret_verdict);
+}

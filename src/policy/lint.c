@@ -1,0 +1,246 @@
+/* Warnings about rules that are valid but probably not what their author meant. */
+#include "policy/load.h"
+#include "policy/match.h"
+
+struct linter {
+    const struct policy *p;
+    struct policy_problems *problems;
+};
+
+static void warn(struct linter *l, const struct tree *at, struct slice pointer, const char *hint, struct slice text) {
+    struct loader as_loader = {.problems = l->problems, .arena = &l->problems->arena};
+    size_t before = l->problems->count;
+    policy_problem(&as_loader, at, pointer, slice_str(hint), "%.*s", SLICE_FMT(text));
+    if (l->problems->count > before)
+        l->problems->items[before].severity = POLICY_WARNING;
+}
+
+#define WARN(at, pointer, hint, ...) warn(l, at, pointer, hint, arena_printf(&l->problems->arena, __VA_ARGS__))
+
+static bool denies_always(const struct check *c) {
+    return c->mode == CHECK_DENY && c->conds.count == 0 && !c->shadow;
+}
+
+/* ---- rules that cannot fire ---- */
+
+static void lint_order(struct linter *l, const struct entry *entry) {
+    for (uint32_t i = 0; i + 1 < entry->check_count; i++) {
+        const struct check *c = &entry->checks[i];
+        if (!denies_always(c))
+            continue;
+        const struct check *next = &entry->checks[i + 1];
+        WARN(next->at, next->pointer, "remove it, or move it before the deny rule",
+             "rule \"%.*s\" can never fire: \"%.*s\" before it denies every call", SLICE_FMT(next->name),
+             SLICE_FMT(c->name));
+        return;
+    }
+    for (uint32_t i = 0; i < entry->check_count; i++) {
+        const struct check *c = &entry->checks[i];
+        if (!denies_always(c) || !entry->limit_count)
+            continue;
+        WARN(c->at, c->pointer, "", "limits of \"%.*s\" never count: rule \"%.*s\" denies every call",
+             SLICE_FMT(entry->name), SLICE_FMT(c->name));
+        return;
+    }
+}
+
+static bool is_hidden(const struct policy *p, struct slice name) {
+    if (p->hide_all || map_get(&p->hidden, name))
+        return true;
+    for (size_t i = 0; i < p->hide_pattern_count; i++)
+        if (p->hide_patterns[i].name.len && policy_glob_match(p->hide_patterns[i].name, name, 0))
+            return true;
+    return false;
+}
+
+static void lint_shadowed(struct linter *l, const struct entry *entry) {
+    const struct policy *p = l->p;
+    bool has_rules = entry->check_count || entry->limit_count;
+    if (has_rules && entry != p->everything && is_hidden(p, entry->name))
+        WARN(entry->at, entry->checks[0].pointer, "remove the tool from hide, or its rules",
+             "rules of \"%.*s\" can never fire: the tool is hidden", SLICE_FMT(entry->name));
+    const struct entry *all = p->everything;
+    if (!all || entry == all || !has_rules)
+        return;
+    for (uint32_t i = 0; i < all->check_count; i++)
+        if (denies_always(&all->checks[i]))
+            WARN(entry->at, entry->checks ? entry->checks[0].pointer : (struct slice){0},
+                 "name the tools to deny instead", "\"%.*s\" is shadowed: rule \"%.*s\" for all tools denies every call",
+                 SLICE_FMT(entry->name), SLICE_FMT(all->checks[i].name));
+}
+
+/* ---- conditions ---- */
+
+static bool requires_path(const struct cond *c, struct slice path) {
+    if (c->kind == COND_LEAF)
+        return slice_eq(c->path.text, path) && (c->op != OP_EXISTS || c->value.number != 0);
+    for (uint32_t i = 0; c->kind == COND_ALL && i < c->count; i++)
+        if (requires_path(&c->children[i], path))
+            return true;
+    return false;
+}
+
+static bool entry_requires(const struct entry *entry, struct slice path) {
+    for (uint32_t i = 0; i < entry->check_count; i++)
+        if (entry->checks[i].mode == CHECK_REQUIRE && requires_path(&entry->checks[i].conds, path))
+            return true;
+    return false;
+}
+
+/* In a block that denies or asks, the first argument whose absence makes the block silent. */
+static void lint_missing(struct linter *l, const struct entry *entry, const struct check *c) {
+    if (c->mode != CHECK_DENY && c->mode != CHECK_APPROVE)
+        return;
+    for (uint32_t i = 0; i < c->conds.count; i++) {
+        const struct cond *leaf = &c->conds.children[i];
+        if (leaf->kind != COND_LEAF || leaf->path.root != ROOT_ARGS || leaf->op == OP_EXISTS || leaf->absent ||
+            leaf->path.step_count == 0 || entry_requires(entry, leaf->path.text))
+            continue;
+        WARN(c->at, c->pointer, "add on_missing: deny, or require that the argument exists",
+             "rule \"%.*s\" does not fire when %.*s is missing", SLICE_FMT(c->name), SLICE_FMT(leaf->path.text));
+        return;
+    }
+}
+
+/* (a+)+, (a*)*, (a|aa)+: a quantifier on a group that ends in a quantifier or holds alternatives. */
+static bool may_backtrack(struct slice pattern) {
+    size_t depth = 0;
+    bool inner[32] = {false};
+    for (size_t i = 0; i < pattern.len; i++) {
+        char c = pattern.ptr[i], next = i + 1 < pattern.len ? pattern.ptr[i + 1] : '\0';
+        bool repeats = c == '*' || c == '+' || (c == '{' && i);
+        if (c == '\\') {
+            i++;
+        } else if (c == '[') {
+            for (i++; i < pattern.len && pattern.ptr[i] != ']'; i++)
+                i += pattern.ptr[i] == '\\';
+        } else if (c == '(' && depth + 1 < sizeof(inner)) {
+            inner[++depth] = false;
+        } else if (repeats || (c == '|' && depth)) {
+            inner[depth] = true;
+        } else if (c == ')' && depth) {
+            bool repeated = next == '*' || next == '+' || next == '{';
+            if (inner[depth] && repeated)
+                return true;
+            bool was = inner[depth--];
+            inner[depth] |= was && depth > 0;
+        }
+    }
+    return false;
+}
+
+/* Lookaround, backreferences, possessive and atomic groups: PCRE2 takes them, RE2 does not. */
+static bool beyond_re2(struct slice pattern) {
+    static const char *const marks[] = {"(?=", "(?!", "(?<=", "(?<!", "(?>", "*+", "++", "?+", "\\1", "\\2", "\\k", NULL};
+    for (size_t i = 0; marks[i]; i++)
+        if (pattern.len && memmem(pattern.ptr, pattern.len, marks[i], strlen(marks[i])))
+            return true;
+    return false;
+}
+
+static void lint_regex(struct linter *l, const struct check *c, const struct cond *leaf) {
+    struct slice pattern = leaf->value.text;
+    if (may_backtrack(pattern))
+        WARN(c->at, c->pointer, "a call that needs too many steps is denied",
+             "pattern \"%.*s\" may backtrack without end", SLICE_FMT(pattern));
+    if (beyond_re2(pattern))
+        WARN(c->at, c->pointer, "write it without lookaround, backreferences and possessive quantifiers",
+             "pattern \"%.*s\" is not RE2: Intercept refuses it", SLICE_FMT(pattern));
+    bool anchored = slice_starts(pattern, SLICE("^")) || slice_starts(pattern, SLICE("\\A"));
+    if (leaf->lenient && c->mode == CHECK_REQUIRE && !anchored)
+        WARN(c->at, c->pointer, "begin with ^ and end with $ to match the whole value",
+             "pattern \"%.*s\" is a search: it matches anywhere in %.*s", SLICE_FMT(pattern),
+             SLICE_FMT(leaf->path.text));
+}
+
+static void lint_leaf(struct linter *l, const struct check *c, const struct cond *leaf) {
+    struct slice want = leaf->value.text;
+    if (leaf->op == OP_REGEX)
+        lint_regex(l, c, leaf);
+    if (leaf->op == OP_IN && leaf->list_count == 0)
+        WARN(c->at, c->pointer, "", "rule \"%.*s\": in with an empty list never holds", SLICE_FMT(c->name));
+    bool textual = leaf->op == OP_STARTS_WITH || leaf->op == OP_CONTAINS || leaf->op == OP_GLOB;
+    if (!textual || c->mode != CHECK_REQUIRE)
+        return;
+    if (slice_starts(want, SLICE("/")))
+        WARN(c->at, c->pointer, "use the operator under",
+             "rule \"%.*s\": %s does not see through \"..\" and look-alike prefixes", SLICE_FMT(c->name),
+             policy_ops[leaf->op].name);
+    if (slice_starts(want, SLICE("http")))
+        WARN(c->at, c->pointer, "use the operator host", "rule \"%.*s\": %s is a weak check of a URL",
+             SLICE_FMT(c->name), policy_ops[leaf->op].name);
+}
+
+/* Groups nest at most POLICY_GROUP_DEPTH_MAX deep. */
+static void lint_conds(struct linter *l, const struct check *c, const struct cond *cond) {
+    if (cond->kind == COND_LEAF)
+        lint_leaf(l, c, cond);
+    for (uint32_t i = 0; i < cond->count; i++)
+        lint_conds(l, c, &cond->children[i]);
+}
+
+struct range {
+    double low, high;
+    bool low_open, high_open;
+};
+
+static void narrow(struct range *r, const struct cond *leaf) {
+    double n = leaf->value.number;
+    if ((leaf->op == OP_LT || leaf->op == OP_LTE || leaf->op == OP_EQ) && n <= r->high) {
+        r->high_open = leaf->op == OP_LT || (n == r->high && r->high_open);
+        r->high = n;
+    }
+    if ((leaf->op == OP_GT || leaf->op == OP_GTE || leaf->op == OP_EQ) && n >= r->low) {
+        r->low_open = leaf->op == OP_GT || (n == r->low && r->low_open);
+        r->low = n;
+    }
+}
+
+/* Conditions of one block on one argument that no number satisfies together. */
+static void lint_ranges(struct linter *l, const struct check *c) {
+    for (uint32_t i = 0; i < c->conds.count; i++) {
+        const struct cond *first = &c->conds.children[i];
+        if (first->kind != COND_LEAF || first->path.root != ROOT_ARGS || first->value.type == TREE_STRING)
+            continue;
+        struct range r = {-__builtin_inf(), __builtin_inf(), false, false};
+        for (uint32_t j = 0; j < c->conds.count; j++) {
+            const struct cond *leaf = &c->conds.children[j];
+            bool numeric = leaf->value.type == TREE_INT || leaf->value.type == TREE_FLOAT;
+            if (leaf->kind == COND_LEAF && numeric && slice_eq(leaf->path.text, first->path.text))
+                narrow(&r, leaf);
+        }
+        if (r.low < r.high || (r.low == r.high && !r.low_open && !r.high_open))
+            continue;
+        WARN(c->at, c->pointer, "", "rule \"%.*s\": no value of %.*s satisfies all conditions", SLICE_FMT(c->name),
+             SLICE_FMT(first->path.text));
+        return;
+    }
+}
+
+/* ---- the whole ---- */
+
+static void lint_limits(struct linter *l, const struct entry *entry) {
+    for (uint32_t i = 0; i < entry->limit_count; i++) {
+        const struct limit_rule *limit = &entry->limits[i];
+        if (limit->max < POLICY_MICRO && limit->from_count == 0 && !limit->check_only)
+            WARN(limit->at, limit->pointer, "use a deny rule to block the tool",
+                 "limit \"%.*s\" lets no call pass", SLICE_FMT(limit->name));
+    }
+}
+
+void policy_lint(const struct policy *p, struct policy_problems *problems) {
+    struct linter linter = {p, problems}, *l = &linter;
+    if (!p->default_deny && p->entry_count == 0 && !p->hide_all && p->hidden.count == 0 && !p->flow_count)
+        WARN(NULL, (struct slice){0}, "set default: deny and list the tools", "the policy allows every call");
+    for (size_t i = 0; i < p->entry_count; i++) {
+        const struct entry *entry = p->entries[i];
+        lint_order(l, entry);
+        lint_shadowed(l, entry);
+        lint_limits(l, entry);
+        for (uint32_t j = 0; j < entry->check_count; j++) {
+            lint_missing(l, entry, &entry->checks[j]);
+            lint_conds(l, &entry->checks[j], &entry->checks[j].conds);
+            lint_ranges(l, &entry->checks[j]);
+        }
+    }
+}

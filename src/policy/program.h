@@ -1,0 +1,213 @@
+/* The compiled form that both dialects become. Private to the policy room.
+ *
+ *   policy ── tools: name → entry          entry ── checks[]: require | deny | approve | schema, with conditions
+ *          ── patterns[]: glob, @class           └─ limits[]: what a passing call has to reserve
+ *          ── everything: "*" / all_tools
+ *          ── methods: name → entry, flows[]
+ *
+ * Everything lives in policy->arena and never changes after policy_load. */
+#pragma once
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/map.h"
+#include "policy/limits.h"
+#include "policy/policy.h"
+#include "policy/tick.h"
+#include "wire/tree.h"
+
+enum root { ROOT_ARGS, ROOT_STATE, ROOT_FACT, ROOT_TIME };
+enum step_kind { STEP_KEY, STEP_INDEX, STEP_EACH };
+
+struct step {
+    enum step_kind kind;
+    struct slice key;  /* STEP_KEY */
+    bool on_array;     /* STEP_KEY written `0` or `*`: on an array an index, or every element */
+    uint32_t index;    /* STEP_INDEX, and `0` of the above */
+};
+
+struct path {
+    struct slice text; /* as written */
+    enum root root;
+    struct step *steps;
+    uint32_t step_count;
+    bool has_each; /* may stand for many values */
+    uint32_t id;   /* the same for the same text; a decision remembers where the first few lead */
+};
+
+enum op {
+    OP_EQ,
+    OP_NEQ,
+    OP_IN,
+    OP_NOT_IN,
+    OP_LT,
+    OP_LTE,
+    OP_GT,
+    OP_GTE,
+    OP_EXISTS,
+    OP_REGEX,
+    OP_CONTAINS,
+    OP_STARTS_WITH,
+    OP_ENDS_WITH,
+    OP_GLOB,
+    OP_LEN_EQ,
+    OP_LEN_LT,
+    OP_LEN_LTE,
+    OP_LEN_GT,
+    OP_LEN_GTE,
+    OP_TYPE,
+    OP_UNDER,
+    OP_HOST,
+    OP_SQL,
+    OP_NO_SHELL_META,
+    OP_NO_LEADING_DASH,
+    OP_SCHEMA,
+    OP_WITHIN,
+    OP_COUNT,
+};
+
+struct op_row {
+    const char *name;
+    const char *requires; /* what the value must be, for the message; NULL: anything */
+    bool intercept;       /* one of the eleven that both dialects share */
+};
+extern const struct op_row policy_ops[OP_COUNT];
+
+/* A constant, ready to compare: its type, its number, its text as eq sees it. */
+struct constant {
+    enum tree_type type;
+    double number;
+    struct slice text; /* Go's %v with plain decimals; for strings the string */
+};
+
+struct within { /* minutes of the day and days of the week, at a fixed offset from UTC */
+    uint8_t days; /* bit 0 Monday */
+    int16_t from_min, to_min;
+    int16_t offset_min;
+};
+
+enum cond_kind { COND_LEAF, COND_ALL, COND_ANY, COND_NOT };
+
+struct cond {
+    enum cond_kind kind;
+    uint32_t count; /* children */
+    struct cond *children;
+    /* leaf */
+    enum op op;
+    struct path path;
+    bool lenient;      /* the answer that lets a call through: true in what is required, false in what is denied */
+    bool match_all;    /* array steps: every element, or some element */
+    bool absent;       /* what a missing path makes of it (not for exists) */
+    bool before_count; /* own limit: compares what is counted already, the reservation does the rest */
+    struct constant value;
+    struct constant *list; /* in, not_in, type, under, host */
+    size_t list_count;
+    pcre2_code *regex;
+    const struct policy_schema *schema; /* an inline schema; NULL: the tool's own */
+    struct within within;
+    const struct limit_rule *counter; /* ROOT_STATE */
+};
+
+enum check_mode { CHECK_REQUIRE, CHECK_DENY, CHECK_APPROVE, CHECK_REQUIRED_ARGS, CHECK_SCHEMA };
+
+struct check {
+    enum check_mode mode;
+    struct slice name;
+    struct slice pointer;
+    struct slice text; /* of the denial, or of the pending approval; filled in even when the document is silent */
+    bool shadow;
+    struct cond conds; /* COND_ALL */
+    uint64_t timeout_ms;
+    const struct slice *approvers;
+    size_t approver_count;
+    const struct tree *at;
+};
+
+enum scope { SCOPE_POLICY, SCOPE_GRANT, SCOPE_IDENTITY, SCOPE_SESSION, SCOPE_SERVER, SCOPE_GLOBAL };
+
+struct limit_rule {
+    enum policy_limit_kind kind;
+    enum scope scope;
+    struct slice counter;
+    struct slice label; /* SCOPE.COUNTER */
+    struct slice key;   /* whole for SCOPE_POLICY and SCOPE_GLOBAL, else the part behind the identity */
+    uint64_t window_ms;
+    int64_t max;
+    int64_t refill;
+    int64_t amount;           /* constant amount; used when no path is given */
+    const struct path *from;  /* NULL: constant. Otherwise the first path of from_count that is present */
+    uint32_t from_count;
+    int64_t unit;             /* the argument counts in 1/unit */
+    bool numeric_strings;
+    bool identical;           /* the key carries the hash of the arguments */
+    bool check_only;          /* a cap that another rule puts on a counter this call reserves */
+    bool shadow;
+    struct slice name;
+    struct slice pointer;
+    struct slice text;
+    const struct entry *entry;
+    const struct tree *at;
+};
+
+struct entry {
+    struct slice name; /* tool or method, pattern, "*" */
+    enum policy_class class; /* @class selectors */
+    uint32_t tag;            /* @sink and the like */
+    struct check *checks;
+    uint32_t check_count;
+    struct limit_rule *limits;
+    uint32_t limit_count;
+    uint32_t cap_count; /* how many of the limits only check */
+    uint64_t result_bytes_max;
+    bool wants_schema;
+    const struct tree *at;
+};
+
+struct flow_rule {
+    struct slice name;
+    struct slice pointer;
+    struct slice text;
+    uint32_t after;
+    uint32_t tags;
+    bool approve;
+    bool shadow;
+    uint64_t timeout_ms;
+};
+
+struct policy {
+    uint32_t refs;
+    struct arena arena;
+    struct slice name;
+    char hash[65];
+    enum policy_dialect dialect;
+    bool default_deny;
+    bool says_allow; /* `default: allow` is written out: what nothing speaks of is allowed, sampling included */
+    bool shadow;
+    bool prune;
+    bool hide_all;
+    struct slice deny_prefix;
+    struct slice approve_prefix;
+    struct map hidden;         /* name → anything */
+    struct entry *hide_patterns; /* names only */
+    size_t hide_pattern_count;
+    struct map tools; /* exact name → entry */
+    struct entry **patterns;
+    size_t pattern_count;
+    struct entry *everything;
+    struct map methods;
+    struct entry **method_patterns;
+    size_t method_pattern_count;
+    struct flow_rule *flows;
+    size_t flow_count;
+    struct entry **entries; /* all of them, in the order of the document */
+    size_t entry_count;
+    pcre2_match_context *match;
+    pcre2_code **regexes; /* to free */
+    size_t regex_count;
+    size_t regex_cap;
+    struct policy_schema **schemas;
+    size_t schema_count;
+    size_t schema_cap;
+    size_t shadow_max; /* most shadow verdicts one decision can bring */
+};

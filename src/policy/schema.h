@@ -1,0 +1,26 @@
+/* JSON Schema 2020-12, compiled once. No network: $ref reaches only into the same document. Formats are
+ * annotations, as the standard has them by default. Work and nesting have ceilings, because the schema comes from
+ * a server and the instance from an agent: over them the answer is FAULT, which callers treat as a refusal. */
+#pragma once
+
+#include "base/err.h"
+#include "wire/tape.h"
+
+struct policy_schema;
+
+enum policy_schema_answer { POLICY_SCHEMA_VALID, POLICY_SCHEMA_INVALID, POLICY_SCHEMA_FAULT };
+
+struct policy_schema_failure {
+    struct slice pointer; /* into the instance */
+    const char *keyword;
+};
+
+/* The source text is copied. -1: not a schema we can hold (too large, broken pattern, dangling $ref). */
+int policy_schema_compile(struct slice json, struct policy_schema **ret_schema, struct err *err);
+void policy_schema_free(struct policy_schema *s); /* NULL is fine */
+
+/* ret_failure may be NULL; its slices live in the arena. */
+enum policy_schema_answer policy_schema_check(const struct policy_schema *s, const struct tape *t, uint32_t node,
+                                              struct arena *a, struct policy_schema_failure *ret_failure);
+/* The i-th name of the top-level `required`, or an empty slice behind the last. */
+struct slice policy_schema_required(const struct policy_schema *s, size_t i);
