@@ -1,0 +1,38 @@
+/* What a tool can do to the world, in one of five classes, worst last. */
+#pragma once
+
+#include "base/slice.h"
+
+enum risk_class {
+    RISK_NONE, /* no evidence; never the answer of the classifier */
+    RISK_READ,
+    RISK_WRITE,
+    RISK_EXECUTE,
+    RISK_DESTRUCTIVE,
+    RISK_FINANCIAL,
+};
+#define RISK_CLASSES 6
+
+enum risk_severity { RISK_LOW, RISK_MEDIUM, RISK_HIGH, RISK_CRITICAL };
+
+/* What flows through a tool, and what its arguments are made of: bits. */
+enum risk_tag {
+    RISK_TAG_SRC_UNTRUSTED = 1 << 0, /* brings in text that strangers wrote */
+    RISK_TAG_SRC_PRIVATE = 1 << 1,   /* brings in what only the owner may see */
+    RISK_TAG_SINK = 1 << 2,          /* carries data out */
+    RISK_TAG_EXEC = 1 << 3,
+    RISK_TAG_MONEY = 1 << 4,
+    RISK_TAG_META_TOOL = 1 << 5, /* calls other tools */
+    RISK_TAG_FREEFORM_CODE = 1 << 6,
+    RISK_TAG_PATH_ARGS = 1 << 7,
+    RISK_TAG_URL_ARGS = 1 << 8,
+    RISK_TAG_SQL_ARGS = 1 << 9,
+};
+#define RISK_TAGS 10
+
+const char *risk_class_name(enum risk_class cls); /* "Read" ... "Financial" */
+/* Case is ignored; RISK_NONE when it is no class. */
+enum risk_class risk_class_from(struct slice name);
+enum risk_severity risk_class_severity(enum risk_class cls);
+const char *risk_severity_name(enum risk_severity severity);
+const char *risk_tag_name(unsigned index); /* index below RISK_TAGS, of bit 1 << index */

@@ -1,0 +1,418 @@
+/* From facts to a class: the verbs of name and description, weighed against each other. */
+#include "risk/classify.h"
+
+#include "risk/facts.h"
+#include "risk/foreign.h"
+
+#include "base/mem.h"
+
+#define HEAD_SKIP_MAX 14 /* words in front of the verb that opens a sentence */
+#define VERBS_MAX 12     /* verbs beside it */
+#define SENTENCES_MAX 3  /* searched for an opening verb */
+#define OPENS_AT_MAX 2   /* words in front of a verb that plainly opens a description */
+#define OBJECT_WORDS 6   /* behind a verb, that may name its object */
+#define CHAIN_GAP_MAX 4  /* words between two verbs of "create a tag or remove it" */
+#define ROUTED_WORDS 60  /* of a description whose tool is many in one */
+
+/* One source's opinion. */
+struct opinion {
+    const struct risk_word *verb; /* NULL: none */
+    enum risk_class cls;
+    bool strong;
+    bool leads; /* a name begins with it */
+    bool opens; /* a description begins with it */
+};
+
+struct decision {
+    enum risk_class cls;
+    int confidence;
+};
+
+static void say(struct risk_report *r, const char *kind, struct slice text) {
+    if (r->evidence_count < RISK_EVIDENCE_MAX)
+        r->evidence[r->evidence_count++] = (struct risk_evidence){kind, text};
+}
+
+static bool is_verb(const struct risk_word *w) { return w && w->kind == WORD_VERB; }
+static bool is_weak(const struct risk_word *w) {
+    return w && (w->kind == WORD_WEAK || w->kind == WORD_BROAD);
+}
+
+static struct opinion opine_name(const struct risk_facts *f, size_t at, bool leads) {
+    const struct risk_word *w = f->words[at];
+    uint32_t object = 0; /* its own noun bits say nothing about its object */
+    for (size_t i = 0; i < f->count; i++)
+        object |= i != at && f->words[i] ? f->words[i]->nouns : 0;
+    if (f->count == 1)
+        object = f->first_nouns;
+    enum risk_class cls = risk_verb_class(f, w, object);
+    bool gesture = w->rule == WORD_UI && cls == RISK_EXECUTE;
+    bool engine = w->nouns & NOUN_ENGINE && at + 1 == f->count;
+    return (struct opinion){w, cls, is_verb(w) || gesture || engine, leads, false};
+}
+
+static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
+    uint32_t object = f->name_nouns;
+    for (size_t i = at + 1; i < f->prose_count && i <= at + OBJECT_WORDS; i++) {
+        if (f->prose[i].brk == RISK_BREAK_SENTENCE)
+            break;
+        const struct risk_word *noun = risk_word_find(f->prose[i].text);
+        object |= noun ? noun->nouns : 0;
+    }
+    const struct risk_word *w = f->prose_words[at];
+    return (struct opinion){w, risk_verb_class(f, w, object), is_verb(w), false,
+                            is_verb(w) && at <= OPENS_AT_MAX};
+}
+
+/* "search_and_replace", "get_or_create": the worse of two coordinated verbs. */
+static struct opinion with_second_verb(const struct risk_facts *f, size_t lead, struct opinion first) {
+    for (size_t i = lead + 1; i + 1 < f->count; i++) {
+        bool joins = slice_is(f->tokens[i], "and") || slice_is(f->tokens[i], "or");
+        if (!joins || !is_verb(f->words[i + 1]))
+            continue;
+        struct opinion second = opine_name(f, i + 1, true);
+        if (second.cls > first.cls)
+            return second;
+    }
+    return first;
+}
+
+/* "build_status", "deploy_logs": the deed is only the name of what is looked at. */
+static bool names_a_state(const struct risk_facts *f, size_t lead) {
+    const struct risk_word *last = f->words[f->count - 1];
+    return f->count == lead + 2 && f->words[lead] && f->words[lead]->nouns & NOUN_DEED && last &&
+           last->nouns & NOUN_STATE;
+}
+
+/* "list_create", "query_execute", "view_delete": a noun that could be a verb, then the verb. */
+static bool verb_follows(const struct risk_facts *f, size_t lead) {
+    const struct risk_word *last = f->words[f->count - 1];
+    return f->count == lead + 2 && is_verb(last) && f->words[lead]->cls == RISK_READ &&
+           (last->rule == WORD_CREATE || last->rule == WORD_RUN || last->cls == RISK_DESTRUCTIVE) &&
+           strlen(last->text) == f->tokens[f->count - 1].len;
+}
+
+/* "is_available", "can_edit": the name is a question. */
+static bool asks(struct slice word) {
+    return slice_is(word, "is") || slice_is(word, "can") || slice_is(word, "has") || slice_is(word, "does");
+}
+
+/* `opening` is the verb of the description: of several verbs inside a name, the one it repeats is meant. */
+static struct opinion name_opinion(const struct risk_facts *f, const struct risk_word *opening) {
+    size_t lead = 0;
+    while (lead + 1 < f->count && f->words[lead] && f->words[lead]->kind == WORD_FILL)
+        lead++;
+    if (lead >= f->count)
+        return (struct opinion){0};
+    if (asks(f->tokens[0]))
+        return (struct opinion){risk_word_find(SLICE("check")), RISK_READ, true, true, false};
+    if (names_a_state(f, lead))
+        return (struct opinion){f->words[f->count - 1], RISK_READ, false, true, false};
+    if (is_verb(f->words[lead]))
+        return verb_follows(f, lead) ? opine_name(f, f->count - 1, false)
+                                     : with_second_verb(f, lead, opine_name(f, lead, true));
+    for (size_t i = lead + 1; i < f->count; i++)
+        if (is_verb(f->words[i]) && f->words[i] == opening)
+            return opine_name(f, i, false);
+    for (size_t i = lead + 1; i < f->count; i++)
+        if (is_verb(f->words[i]))
+            return opine_name(f, i, false);
+    if (is_weak(f->words[lead]))
+        return opine_name(f, lead, true);
+    for (size_t i = f->count; i-- > lead;)
+        if (is_weak(f->words[i]))
+            return opine_name(f, i, false);
+    return (struct opinion){0};
+}
+
+/* The index of the verb that opens the sentence at `from`, or SIZE_MAX. Words without meaning are passed
+ * over; a word that is no verb ends the search, unless "to" follows ("Tool to list ..."). */
+static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
+    size_t end = from + HEAD_SKIP_MAX < to ? from + HEAD_SKIP_MAX : to;
+    bool lost = false;
+    for (size_t i = from; i < end; i++) {
+        const struct risk_word *w = f->prose_words[i];
+        bool after_to = i > from && slice_is(f->prose[i - 1].text, "to");
+        if (lost && !after_to)
+            continue;
+        if (w && w->kind == WORD_FILL)
+            continue;
+        if (is_verb(w) || (is_weak(w) && (!lost || after_to)))
+            return i;
+        size_t n = f->prose[i].text.len;
+        if (n > 4 && slice_ends(f->prose[i].text, SLICE("ly")))
+            continue;
+        /* "Purpose: ..." and "[Beta] ..." are labels */
+        if (i + 1 < to && f->prose[i + 1].brk == RISK_BREAK_CLAUSE && i < from + 3)
+            continue;
+        lost = true;
+    }
+    return SIZE_MAX;
+}
+
+static size_t sentence_from(const struct risk_facts *f, size_t at) {
+    while (at < f->prose_count && f->prose[at].brk != RISK_BREAK_SENTENCE)
+        at++;
+    return at;
+}
+
+/* "Use this when ...", "If ...": later sentences that speak to the reader, not about the tool. */
+static bool addresses_reader(struct slice word) {
+    static const char *const words[] = {"use",    "you",   "if",        "when", "note", "call",    "do",
+                                        "always", "never", "important", "see",  "for",  "example", NULL};
+    for (const char *const *w = words; *w; w++)
+        if (slice_is(word, *w))
+            return true;
+    return false;
+}
+
+static size_t find_opening(const struct risk_facts *f) {
+    size_t from = 0;
+    for (int i = 0; i < SENTENCES_MAX && from < f->prose_count; i++) {
+        size_t to = sentence_from(f, from + 1);
+        bool skip = i > 0 && addresses_reader(f->prose[from].text);
+        size_t at = skip ? SIZE_MAX : opening_verb(f, from, to);
+        if (at != SIZE_MAX)
+            return at;
+        from = to;
+    }
+    for (size_t i = 0; i < f->sentence_end; i++) /* "Interactive browser automation" */
+        if (is_verb(f->prose_words[i]))
+            return i;
+    for (size_t i = 0; i < f->sentence_end; i++)
+        if (is_weak(f->prose_words[i]))
+            return i;
+    return SIZE_MAX;
+}
+
+/* Does a verb stand at i as one of several, in the same form as the one before it? */
+static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size_t i, bool broad) {
+    const struct risk_word *w = f->prose_words[i];
+    if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD) || w->cls == RISK_NONE ||
+        i + 1 >= f->prose_count)
+        return false;
+    bool listed = f->prose[i].brk == RISK_BREAK_LIST || slice_is(f->prose[i - 1].text, "and") ||
+                  slice_is(f->prose[i - 1].text, "or");
+    if (broad)
+        return listed || f->prose[i].brk == RISK_BREAK_CLAUSE || slice_is(f->prose[i - 1].text, "to");
+    bool has_object = f->prose[i + 1].brk != RISK_BREAK_SENTENCE && f->prose[i + 1].brk != RISK_BREAK_CLAUSE;
+    return listed && has_object && i - last <= CHAIN_GAP_MAX && f->prose_forms[i] == f->prose_forms[at];
+}
+
+/* Verbs that stand beside the opening one: "Create, update or delete", "Manage tags: list, add, remove". */
+static size_t beside(const struct risk_facts *f, size_t at, size_t *ret_at) {
+    size_t count = 0, last = at;
+    bool broad = f->prose_words[at]->kind == WORD_BROAD;
+    size_t end = sentence_from(f, at + 1);
+    if (broad && end < f->prose_count)
+        end = sentence_from(f, end + 1);
+    for (size_t i = at + 1; i < end && count < VERBS_MAX; i++)
+        if (joins_chain(f, at, last, i, broad))
+            ret_at[count++] = last = i;
+    return count;
+}
+
+/* One small removal among several edits is an edit. */
+static bool minor_removal(const struct risk_facts *f, const struct opinion *name, const struct risk_word *w) {
+    return w->rule == WORD_SOFT && (f->name_nouns & NOUN_MINOR || name->strong);
+}
+
+static struct opinion prose_opinion(const struct risk_facts *f, size_t at, const struct opinion *name) {
+    if (at == SIZE_MAX)
+        return (struct opinion){0};
+    struct opinion best = opine_prose(f, at);
+    best.strong &= at < f->sentence_end;
+    if (name->strong && name->cls == RISK_READ)
+        return best;
+    size_t others[VERBS_MAX];
+    size_t count = beside(f, at, others);
+    for (size_t i = 0; i < count; i++) {
+        struct opinion other = opine_prose(f, others[i]);
+        if (other.cls == RISK_DESTRUCTIVE && minor_removal(f, name, other.verb))
+            other.cls = RISK_WRITE;
+        if (other.cls > best.cls || best.cls == RISK_NONE)
+            best = other;
+    }
+    return best;
+}
+
+/* The name says "reset", the description names the small edit that it is ("Unstages all staged changes"). */
+static bool mild_reset(const struct opinion *n, const struct opinion *p) {
+    return n->verb->rule == WORD_SOFT && strcmp(n->verb->text, "reset") == 0 && p->strong &&
+           p->cls == RISK_WRITE;
+}
+
+/* Both spoke and differ. */
+static struct decision weigh(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
+    if (n->strong && n->cls >= RISK_DESTRUCTIVE)
+        return mild_reset(n, p) ? (struct decision){RISK_WRITE, 60} : (struct decision){n->cls, 90};
+    if (n->cls == RISK_DESTRUCTIVE && p->cls > RISK_READ) /* compose_down: "Stop ..." */
+        return (struct decision){n->cls, 60};
+    if (p->strong && p->cls >= RISK_DESTRUCTIVE)
+        return (struct decision){p->cls, 75};
+    /* "map: create a map of the site": what is created is only the answer */
+    if (!n->strong && n->cls == RISK_READ && p->verb->rule == WORD_CREATE &&
+        n->verb->nouns & (NOUN_REPORT | NOUN_CHART))
+        return (struct decision){RISK_READ, 60};
+    enum risk_class worse = n->cls > p->cls ? n->cls : p->cls;
+    if (p->verb->kind == WORD_BROAD && (!n->strong || f->count == 1)) /* search: "Manage search indexes" */
+        return (struct decision){p->cls, 60};
+    if (n->verb->rule == WORD_GENERATE && p->verb->rule == WORD_GENERATE)
+        return (struct decision){worse, 60};
+    if (!n->strong && n->leads && n->cls == RISK_EXECUTE && p->verb->rule == WORD_CREATE)
+        return (struct decision){RISK_EXECUTE, 60}; /* build: "Create an image" */
+    if (n->strong != p->strong)
+        return (struct decision){n->strong ? n->cls : p->cls, 75};
+    if (n->strong && n->leads && n->cls == RISK_READ &&
+        !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT))
+        return (struct decision){RISK_READ, 70};
+    if (p->strong && p->cls == RISK_READ && f->count > 1 && f->words[f->count - 1] &&
+        f->words[f->count - 1]->nouns & NOUN_STATE && n->verb->kind != WORD_BROAD)
+        return (struct decision){RISK_READ, 65}; /* indexing_status: "Get ..." */
+    bool may_only_tell = n->cls == RISK_WRITE || (n->cls == RISK_EXECUTE && !n->leads);
+    if (may_only_tell && p->cls == RISK_READ && f->first_nouns & NOUN_GUIDE)
+        return (struct decision){RISK_READ, 60};
+    return (struct decision){worse, 60};
+}
+
+static struct decision weigh_all(const struct risk_facts *f, const struct opinion *n,
+                                 const struct opinion *p) {
+    bool name = n->verb && n->cls != RISK_NONE, prose = p->verb && p->cls != RISK_NONE;
+    if (name && prose)
+        return n->cls == p->cls ? (struct decision){n->cls, n->strong ? 95 : 85} : weigh(f, n, p);
+    if (name)
+        return (struct decision){n->cls, n->strong ? 80 : 55};
+    if (prose)
+        return (struct decision){p->cls, p->strong ? 70 : 50};
+    return (struct decision){RISK_NONE, 0};
+}
+
+/* One tool for many commands: everything that its description can do counts. */
+static enum risk_class routed_class(const struct risk_facts *f) {
+    enum risk_class worst = RISK_READ;
+    size_t end = sentence_from(f, sentence_from(f, 1) + 1);
+    for (size_t i = 0; i < end && i < ROUTED_WORDS; i++) {
+        const struct risk_word *w = f->prose_words[i];
+        if (f->prose[i].brk == RISK_BREAK_SENTENCE && slice_is(f->prose[i].text, "sub"))
+            break;
+        const struct risk_word *noun = risk_word_find(f->prose[i].text);
+        enum risk_class cls = is_verb(w) || (w && w->kind == WORD_BROAD) ? opine_prose(f, i).cls : RISK_NONE;
+        if (noun && noun->nouns & NOUN_PROC)
+            cls = RISK_EXECUTE;
+        worst = cls > worst ? cls : worst;
+    }
+    return worst;
+}
+
+static void raise_class(struct decision *d, struct risk_report *r, enum risk_class to, const char *kind,
+                        struct slice text) {
+    if (d->cls >= to)
+        return;
+    *d = (struct decision){to, 70};
+    say(r, kind, text);
+}
+
+static void consider_parameters(const struct risk_facts *f, const struct opinion *n, struct decision *d,
+                                struct risk_report *r) {
+    if (f->op_class != RISK_NONE) {
+        enum risk_class op = f->op_class;
+        if (op == RISK_DESTRUCTIVE && f->op_soft &&
+            (f->name_nouns & NOUN_MINOR || (n->strong && n->cls == RISK_WRITE)))
+            op = RISK_WRITE;
+        raise_class(d, r, op, "enum", f->op_text);
+    }
+    if (d->cls != RISK_NONE && (d->cls != RISK_WRITE || n->strong))
+        return;
+    if (d->cls == RISK_NONE && f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) &&
+        !(f->params & RISK_PARAM_ROUTED))
+        raise_class(d, r, RISK_EXECUTE, "parameter",
+                    f->params & RISK_PARAM_CODE  ? SLICE("code")
+                    : f->params & RISK_PARAM_SQL ? SLICE("sql")
+                                                 : SLICE("command"));
+}
+
+static void consider_hints(const struct risk_facts *f, struct decision *d, struct risk_report *r) {
+    if (f->hint_mutates && d->cls == RISK_READ) {
+        *d = (struct decision){RISK_WRITE, 60};
+        say(r, "hint", SLICE("readOnlyHint false raises"));
+    }
+    r->hint_mismatch = f->hint_read_only && d->cls > RISK_READ;
+}
+
+/* What it was about the object that changed the class of the verb. */
+static void say_object(struct risk_report *r, const struct opinion *o) {
+    static const char *const objects[] = {
+        [WORD_FIXED] = NULL,
+        [WORD_QUERY] = "raw statement",
+        [WORD_RUN] = "report",
+        [WORD_TEST] = "connection",
+        [WORD_STOP] = "machine",
+        [WORD_CANCEL] = "money or job",
+        [WORD_CREATE] = "process or money",
+        [WORD_MONEY] = "money",
+        [WORD_BOOK] = "costs money",
+        [WORD_RESTORE] = "whole system",
+        [WORD_GENERATE] = "kind of output",
+        [WORD_EXPORT] = "file",
+        [WORD_CONVERT] = "file",
+        [WORD_RESOLVE] = "name",
+        [WORD_UI] = "screen",
+        [WORD_APPLY] = "infrastructure",
+        [WORD_MAKE] = "request",
+        [WORD_PICK] = "screen",
+        [WORD_SNAPSHOT] = "machine",
+        [WORD_OPEN] = "document or screen",
+        [WORD_MANAGE] = "job",
+        [WORD_PERFORM] = "report",
+        [WORD_SOFT] = "small edit",
+    };
+    if (o->verb && o->cls != (enum risk_class)o->verb->cls && objects[o->verb->rule])
+        say(r, "object", slice_str(objects[o->verb->rule]));
+}
+
+static void decide(const struct risk_facts *f, struct risk_report *r) {
+    size_t at = find_opening(f);
+    struct opinion n = name_opinion(f, at == SIZE_MAX ? NULL : f->prose_words[at]);
+    struct opinion p = prose_opinion(f, at, &n);
+    if (n.verb)
+        say(r, "name", slice_str(n.verb->text));
+    say_object(r, &n);
+    if (p.verb)
+        say(r, "description", slice_str(p.verb->text));
+    if (!n.verb || n.verb != p.verb)
+        say_object(r, &p);
+    struct decision d = weigh_all(f, &n, &p);
+    if (f->params & RISK_PARAM_ROUTED && !(n.strong && n.leads && f->count > 1)) {
+        d = (struct decision){routed_class(f), 50};
+        say(r, "parameter", SLICE("command"));
+    }
+    if (d.cls == RISK_NONE || (!n.strong && !p.strong)) {
+        struct slice word;
+        enum risk_class cls = risk_foreign_class(f->lower, &word);
+        if (cls != RISK_NONE) {
+            d = (struct decision){cls, 60};
+            say(r, "description", word);
+        }
+    }
+    if (!n.verb && p.verb && p.verb->rule == WORD_CREATE && f->name_nouns & NOUN_MEDIA)
+        raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media"));
+    consider_parameters(f, &n, &d, r);
+    if (d.cls == RISK_NONE) {
+        d = (struct decision){RISK_WRITE, 20};
+        say(r, "unknown", SLICE("no evidence, needs review"));
+    }
+    consider_hints(f, &d, r);
+    r->cls = d.cls;
+    r->confidence = (uint8_t)d.confidence;
+    r->review = d.confidence < 60;
+}
+
+void risk_classify(const struct risk_context *ctx, const struct tape *t, uint32_t tool, struct arena *a,
+                   struct risk_report *ret_report) {
+    struct risk_facts *f = arena_new(a, struct risk_facts);
+    *ret_report = (struct risk_report){0};
+    risk_facts_gather(f, ctx, t, tool, a);
+    decide(f, ret_report);
+    ret_report->severity = risk_class_severity(ret_report->cls);
+    ret_report->tags = risk_tags_of(f, ret_report->cls);
+}

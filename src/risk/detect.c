@@ -1,0 +1,321 @@
+/* The detectors that look at one string: d1 to d8. */
+#include "risk/detect.h"
+
+#include "base/mem.h"
+#include "risk/glyph.h"
+#include "risk/text.h"
+
+#define EXCERPT_BEFORE 10 /* bytes shown in front of what was found */
+
+/* One text under examination. */
+struct text {
+    const struct risk_context *ctx;
+    const struct risk_neighbours *near;
+    struct slice raw;
+    struct slice fold; /* as risk_fold_prose gives it */
+    struct slice where;
+    struct arena *a;
+    struct risk_findings *f;
+};
+
+static void found(struct text *x, enum risk_detector d, size_t at, size_t len) {
+    size_t from = at > EXCERPT_BEFORE ? at - EXCERPT_BEFORE : 0;
+    while (from < at && ((unsigned char)x->fold.ptr[from] & 0xc0) == 0x80)
+        from++;
+    struct slice shown = slice_upto(slice_from(x->fold, from), at - from + len + EXCERPT_BEFORE);
+    risk_finding_add(x->f, d, x->where, shown, x->a);
+}
+
+static void detect_glyphs(struct text *x) {
+    size_t len;
+    for (size_t i = 0; i < x->raw.len; i += len) {
+        unsigned char c = (unsigned char)x->raw.ptr[i];
+        len = 1;
+        if (c >= 0x20 && c < 0x7f)
+            continue;
+        enum risk_glyph glyph = risk_glyph_at(x->raw, i, &len);
+        if (glyph == RISK_GLYPH_PLAIN)
+            continue;
+        enum risk_detector d = glyph == RISK_GLYPH_CONTROL ? RISK_CONTROL : RISK_INVISIBLE;
+        if (x->f->seen & 1u << d && x->f->count == RISK_FINDINGS_MAX)
+            return;
+        risk_finding_add(x->f, d, x->where, slice_upto(slice_from(x->raw, i), 24), x->a);
+    }
+}
+
+static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+/* Position of the first of `words` (NULL-terminated, each the beginning of a word) that starts in [from, to);
+ * SIZE_MAX when there is none. One pass, whatever the text repeats. */
+static size_t find_first(struct slice text, size_t from, size_t to, const char *const *words,
+                         size_t *ret_end) {
+    to = to < text.len ? to : text.len;
+    for (size_t pos = from; pos < to; pos++) {
+        if (pos && is_word(text.ptr[pos - 1]))
+            continue;
+        for (const char *const *word = words; *word; word++) {
+            size_t len = strlen(*word);
+            if (text.ptr[pos] != **word || pos + len > text.len || memcmp(text.ptr + pos, *word, len) != 0)
+                continue;
+            *ret_end = pos + len;
+            return pos;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* An instruction to a model: groups of words that follow each other within a distance. */
+struct pattern {
+    const char *const *groups[3]; /* the last ones may be NULL */
+    size_t gaps[2];
+};
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+static const struct pattern patterns[] = {
+    {{WORDS("ignore", "disregard", "override", "forget", "bypass"),
+      WORDS("previous", "prior", "above", "all", "earlier", "any other", "your", "the system"),
+      WORDS("instruction", "rules", "prompt", "guideline", "safety", "polic")},
+     {30, 24}},
+    {{WORDS("do not", "don't", "dont", "never", "without"),
+      WORDS("tell", "inform", "mention", "reveal", "notif", "alert", "let the user know", "disclos"),
+      WORDS("user", "human", "anyone", "this to")},
+     {12, 30}},
+    {{WORDS("before using", "after using", "before calling", "after calling", "before you use", "when using",
+            "whenever", "before invoking", "when send", "when any"),
+      WORDS("tool"),
+      WORDS("read ", "send ", "call ", "include ", "pass ", "forward ", "bcc", "add ", "cat ")},
+     {30, 60}},
+    {{WORDS("you must first", "you must always", "always first", "must first"),
+      WORDS("read", "call", "include", "pass", "send", "cat "), NULL},
+     {4, 0}},
+    {{WORDS("pass", "send", "include", "put", "forward", "supply", "provide", "place", "append"),
+      WORDS("it as", "its content", "its contents", "their content", "the content", "the contents",
+            "the file", "them as", "everything", "the key", "the full conversation", "the conversation",
+            "all previous"),
+      WORDS("as ", "in ", "to ", "into ")},
+     {12, 60}},
+    {{WORDS("read", "cat", "open", "load", "fetch"),
+      WORDS("~/.", "/etc/", "id_rsa", ".env", "mcp.json", "credentials"),
+      WORDS("pass", "send", "include", "put", "forward", "provide", "append")},
+     {30, 60}},
+};
+
+static bool match_rest(struct slice text, const struct pattern *p, size_t end, size_t *ret_end) {
+    size_t at = end, stop = end + p->gaps[0], second_end = 0;
+    for (;;) {
+        size_t second = find_first(text, at, stop + 1, p->groups[1], &second_end);
+        if (second == SIZE_MAX)
+            return false;
+        if (!p->groups[2]) {
+            *ret_end = second_end;
+            return true;
+        }
+        size_t third_end;
+        if (find_first(text, second_end, second_end + p->gaps[1] + 1, p->groups[2], &third_end) != SIZE_MAX) {
+            *ret_end = third_end;
+            return true;
+        }
+        at = second + 1;
+    }
+}
+
+static void detect_imperative(struct text *x) {
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
+        size_t at = 0, end = 0, last;
+        while ((at = find_first(x->fold, at, x->fold.len, patterns[i].groups[0], &end)) != SIZE_MAX) {
+            if (match_rest(x->fold, &patterns[i], end, &last)) {
+                found(x, RISK_IMPERATIVE, at, last - at);
+                return;
+            }
+            at = end;
+        }
+    }
+}
+
+static void detect_tags(struct text *x) {
+    static const char *const tags[] = {"important", "system",        "instructions", "instruction",
+                                       "secret",    "admin",         "hidden",       "override",
+                                       "assistant", "system_prompt", "critical",     NULL};
+    for (size_t i = 0; i + 1 < x->fold.len; i++) {
+        if (x->fold.ptr[i] != '<')
+            continue;
+        struct slice rest = slice_from(x->fold, i + 1);
+        if (slice_starts(rest, SLICE("!--"))) {
+            found(x, RISK_PSEUDO_TAG, i, 24);
+            return;
+        }
+        if (rest.ptr[0] == '/')
+            rest = slice_from(rest, 1);
+        for (const char *const *tag = tags; *tag; tag++) {
+            struct slice name = slice_str(*tag);
+            if (slice_starts(rest, name) && rest.len > name.len &&
+                (rest.ptr[name.len] == '>' || rest.ptr[name.len] == ' ')) {
+                found(x, RISK_PSEUDO_TAG, i, name.len + 2);
+                return;
+            }
+        }
+    }
+}
+
+static void detect_paths(struct text *x) {
+    static const char *const paths[] = {"~/.ssh",
+                                        "/.ssh/",
+                                        ".ssh/id_",
+                                        "id_rsa",
+                                        "id_ed25519",
+                                        ".aws/credentials",
+                                        "mcp.json",
+                                        "/.cursor",
+                                        "~/.cursor",
+                                        ".cursor/",
+                                        "/etc/passwd",
+                                        "/etc/shadow",
+                                        ".kube/config",
+                                        "keychain",
+                                        "wallet.dat",
+                                        ".git-credentials",
+                                        "authorized_keys",
+                                        ".bash_history",
+                                        ".netrc",
+                                        "claude_desktop_config",
+                                        "~/.claude",
+                                        ".docker/config.json",
+                                        NULL};
+    for (const char *const *p = paths; *p; p++) {
+        const char *hit = memmem(x->fold.ptr, x->fold.len, *p, strlen(*p));
+        if (!hit)
+            continue;
+        found(x, RISK_SENSITIVE, (size_t)(hit - x->fold.ptr), strlen(*p));
+        return;
+    }
+    /* ".env" as a file name, not inside process.env or a longer word */
+    for (size_t i = 0; i + 4 <= x->fold.len; i++) {
+        if (memcmp(x->fold.ptr + i, ".env", 4) != 0)
+            continue;
+        char left = i ? x->fold.ptr[i - 1] : ' ', right = i + 4 < x->fold.len ? x->fold.ptr[i + 4] : ' ';
+        if (is_word(left) || left == '_' || left == ')' || is_word(right) || right == '_')
+            continue;
+        found(x, RISK_SENSITIVE, i, 4);
+        return;
+    }
+}
+
+static bool is_name_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+}
+
+/* A word with a separator inside that is the name of another server's tool. */
+static void detect_other_tools(struct text *x) {
+    if (!x->near || !x->near->others)
+        return;
+    for (size_t i = 0; i < x->raw.len;) {
+        size_t start = i;
+        while (i < x->raw.len && is_name_char(x->raw.ptr[i]))
+            i++;
+        struct slice word = slice_of(x->raw.ptr + start, i - start);
+        while (word.len && (word.ptr[word.len - 1] == '.' || word.ptr[word.len - 1] == '-'))
+            word.len--;
+        bool compound = slice_find(word, '_') > 0 || slice_find(word, '-') > 0;
+        if (compound && map_get(x->near->others, word))
+            risk_finding_add(x->f, RISK_OTHER_TOOL, x->where, word, x->a);
+        i += i == start;
+    }
+}
+
+static bool host_is_known(const struct text *x, struct slice host) {
+    static const char *const documentation[] = {"github.com",
+                                                "githubusercontent.com",
+                                                "npmjs.com",
+                                                "readthedocs.io",
+                                                "wikipedia.org",
+                                                "w3.org",
+                                                "json-schema.org",
+                                                "example.com",
+                                                "example.org",
+                                                "example.net",
+                                                "localhost",
+                                                "127.0.0.1",
+                                                "modelcontextprotocol.io",
+                                                "schema.org",
+                                                "mozilla.org",
+                                                "ietf.org",
+                                                "iso.org",
+                                                "unicode.org",
+                                                "rfc-editor.org",
+                                                "youtube.com",
+                                                "google.com",
+                                                "microsoft.com",
+                                                NULL};
+    for (const char *const *d = documentation; *d; d++) {
+        struct slice known = slice_str(*d);
+        if (slice_ends(host, known) && (host.len == known.len || host.ptr[host.len - known.len - 1] == '.'))
+            return true;
+    }
+    if (slice_starts(host, SLICE("docs.")) || slice_starts(host, SLICE("developer")) ||
+        slice_starts(host, SLICE("example")))
+        return true;
+    for (size_t i = 0; x->ctx && i < x->ctx->server_word_count; i++) {
+        struct slice word = x->ctx->server_words[i];
+        if (word.len >= 3 && !slice_is(word, "mcp") && !slice_is(word, "server") &&
+            memmem(host.ptr, host.len, word.ptr, word.len))
+            return true;
+    }
+    return false;
+}
+
+static void detect_hosts(struct text *x) {
+    size_t at = 0;
+    while (at < x->fold.len) {
+        const char *hit = memmem(x->fold.ptr + at, x->fold.len - at, "://", 3);
+        if (!hit)
+            return;
+        size_t start = (size_t)(hit - x->fold.ptr) + 3, end = start;
+        while (end < x->fold.len &&
+               (is_word(x->fold.ptr[end]) || x->fold.ptr[end] == '.' || x->fold.ptr[end] == '-'))
+            end++;
+        struct slice host = slice_of(x->fold.ptr + start, end - start);
+        if (slice_find(host, '.') > 0 && !host_is_known(x, host)) {
+            risk_finding_add(x->f, RISK_FOREIGN_HOST, x->where, host, x->a);
+            return;
+        }
+        at = end;
+    }
+}
+
+static void detect_blob(struct text *x) {
+    size_t run = 0, digits = 0, letters = 0;
+    for (size_t i = 0; i <= x->raw.len; i++) {
+        char c = i < x->raw.len ? x->raw.ptr[i] : ' ';
+        bool digit = c >= '0' && c <= '9', letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (digit || letter || c == '+' || c == '/' || c == '=') {
+            run++;
+            digits += digit;
+            letters += letter;
+            continue;
+        }
+        if (run >= RISK_BLOB_BYTES && digits * 20 > run && letters) {
+            risk_finding_add(x->f, RISK_BLOB, x->where, slice_of(x->raw.ptr + i - run, run), x->a);
+            return;
+        }
+        run = digits = letters = 0;
+    }
+}
+
+void risk_poison_text(const struct risk_context *ctx, const struct risk_neighbours *near, struct slice text,
+                      struct slice where, struct arena *a, struct risk_findings *f) {
+    if (!text.len)
+        return;
+    text = slice_upto(text, RISK_TEXT_BYTES_MAX);
+    struct text x = {.ctx = ctx, .near = near, .raw = text, .where = where, .a = a, .f = f};
+    detect_glyphs(&x);
+    if (text.len < 4)
+        return;
+    x.fold = risk_fold_prose(text, a);
+    detect_tags(&x);
+    detect_imperative(&x);
+    detect_paths(&x);
+    detect_other_tools(&x);
+    detect_hosts(&x);
+    detect_blob(&x);
+}

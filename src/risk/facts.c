@@ -1,0 +1,224 @@
+/* From a definition on the tape to struct risk_facts. */
+#include "risk/facts.h"
+
+#include "base/mem.h"
+
+static struct slice member_text(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
+    uint32_t node = tape_is(t, obj, TAPE_OBJECT) ? tape_get_str(t, obj, key) : 0;
+    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
+}
+
+static bool in_words(struct slice text, const char *const *words) {
+    for (; *words; words++)
+        if (slice_is(text, *words))
+            return true;
+    return false;
+}
+
+/* Drops the words that all names of the server share, as long as something is left. */
+static size_t shared_words(const struct risk_context *ctx, const struct slice *tokens, size_t count) {
+    size_t n = 0;
+    while (n < ctx->prefix_count && n + 1 < count && slice_eq(tokens[n], ctx->prefix[n]))
+        n++;
+    if (n || count < 2 || risk_word_find(tokens[0]))
+        return n;
+    for (size_t i = 0; i < ctx->server_word_count; i++) /* a server that lists few tools still has its name */
+        if (slice_eq(tokens[0], ctx->server_words[i]))
+            return 1;
+    return 0;
+}
+
+static void gather_name(struct risk_facts *f, struct arena *a) {
+    struct slice all[RISK_NAME_TOKENS_MAX];
+    size_t count = risk_split_name(f->name, all, ARRAY_LEN(all), a);
+    size_t skip = shared_words(f->ctx, all, count);
+    for (size_t i = skip; i < count; i++) {
+        const struct risk_word *w = risk_word_find(all[i]);
+        char form;
+        if (!w)
+            w = risk_word_find_form(all[i], &form);
+        f->tokens[f->count] = all[i];
+        f->words[f->count++] = w;
+        f->name_nouns |= w ? w->nouns : 0;
+    }
+}
+
+static void gather_prose(struct risk_facts *f, struct slice text, struct arena *a) {
+    f->lower = risk_lower(text, RISK_PROSE_BYTES_MAX, a);
+    f->prose_count = risk_split_prose(text, f->prose, RISK_PROSE_WORDS_MAX, a);
+    f->sentence_end = f->prose_count;
+    for (size_t i = 0; i < f->prose_count; i++) {
+        f->prose_words[i] = risk_word_find_form(f->prose[i].text, &f->prose_forms[i]);
+        if (i > 2 && f->prose[i].brk == RISK_BREAK_SENTENCE && f->sentence_end == f->prose_count)
+            f->sentence_end = i;
+        const struct risk_word *noun = risk_word_find(f->prose[i].text);
+        if (i < f->sentence_end && noun)
+            f->first_nouns |= noun->nouns;
+    }
+}
+
+static bool said_read_only(struct slice lower) {
+    static const char *const phrases[] = {"read-only",
+                                          "readonly",
+                                          "read only",
+                                          "does not modify",
+                                          "select only",
+                                          "only select",
+                                          "select queries",
+                                          "select query",
+                                          "doesn't modify",
+                                          "without modifying",
+                                          "\xe5\x8f\xaa\xe8\xaf\xbb",
+                                          NULL};
+    for (const char *const *p = phrases; *p; p++)
+        if (risk_contains(lower, *p))
+            return true;
+    return false;
+}
+
+static uint32_t param_of_name(struct slice last, size_t tokens) {
+    static const struct {
+        const char *word;
+        uint32_t bit;
+    } table[] = {
+        {"code", RISK_PARAM_CODE},        {"script", RISK_PARAM_CODE},    {"javascript", RISK_PARAM_CODE},
+        {"python", RISK_PARAM_CODE},      {"snippet", RISK_PARAM_CODE},   {"command", RISK_PARAM_COMMAND},
+        {"cmd", RISK_PARAM_COMMAND},      {"shell", RISK_PARAM_COMMAND},  {"bash", RISK_PARAM_COMMAND},
+        {"commands", RISK_PARAM_COMMAND}, {"sql", RISK_PARAM_SQL},        {"cypher", RISK_PARAM_SQL},
+        {"statement", RISK_PARAM_SQL},    {"statements", RISK_PARAM_SQL}, {"path", RISK_PARAM_PATH},
+        {"paths", RISK_PARAM_PATH},       {"file", RISK_PARAM_PATH},      {"filename", RISK_PARAM_PATH},
+        {"filepath", RISK_PARAM_PATH},    {"dir", RISK_PARAM_PATH},       {"directory", RISK_PARAM_PATH},
+        {"cwd", RISK_PARAM_PATH},         {"workdir", RISK_PARAM_PATH},   {"files", RISK_PARAM_PATH},
+        {"folder", RISK_PARAM_PATH},      {"filepaths", RISK_PARAM_PATH}, {"url", RISK_PARAM_URL},
+        {"uri", RISK_PARAM_URL},          {"urls", RISK_PARAM_URL},       {"href", RISK_PARAM_URL},
+        {"webhook", RISK_PARAM_URL},      {"endpoint", RISK_PARAM_URL},   {"hostname", RISK_PARAM_URL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (slice_is(last, table[i].word)) /* zip_code and country_code are no programs */
+            return table[i].bit == RISK_PARAM_CODE && tokens > 1 && slice_is(last, "code") ? 0 : table[i].bit;
+    return 0;
+}
+
+/* The values of an enum as actions: the worst one, when at least half of them are verbs. */
+static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t values, bool operation,
+                        struct arena *a) {
+    enum risk_class worst = RISK_NONE;
+    struct slice worst_text = {0};
+    uint32_t seen = 0, verbs = 0, http = 0;
+    bool soft = false;
+    TAPE_FOR_ELEM(t, values, i) {
+        if (++seen > RISK_ENUM_MAX || !tape_is(t, i, TAPE_STRING))
+            break;
+        struct slice text = tape_text(t, i, a), tokens[2];
+        if (risk_split_name(text, tokens, 2, a) == 0)
+            continue;
+        static const char *const methods[] = {"GET",    "POST", "PUT",     "PATCH",
+                                              "DELETE", "HEAD", "OPTIONS", NULL};
+        http += in_words(text, methods);
+        const struct risk_word *w = risk_word_find(tokens[0]);
+        if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD))
+            continue;
+        verbs++;
+        if (w->cls > worst) {
+            worst = w->cls;
+            worst_text = tokens[0];
+            soft = w->rule == WORD_SOFT;
+        }
+    }
+    if (!verbs || verbs * 10 < seen * (operation ? 5 : 7) || http * 2 >= seen || worst <= f->op_class)
+        return;
+    f->op_class = worst;
+    f->op_text = worst_text;
+    f->op_soft = soft;
+}
+
+static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t key, struct arena *a) {
+    static const char *const operations[] = {"action",     "operation", "mode",   "command", "op",
+                                             "subcommand", "verb",      "method", NULL};
+    struct slice tokens[RISK_NAME_TOKENS_MAX];
+    size_t count = risk_split_name(tape_text(t, key, a), tokens, ARRAY_LEN(tokens), a);
+    if (!count)
+        return;
+    struct slice last = tokens[count - 1];
+    f->params |= param_of_name(last, count);
+    if (count > 1 && slice_is(tokens[0], "sql"))
+        f->params |= RISK_PARAM_SQL;
+    uint32_t value = key + 1;
+    if (!tape_is(t, value, TAPE_OBJECT))
+        return;
+    struct slice lower = risk_lower(member_text(t, value, "description", a), 160, a);
+    if (slice_is(last, "query") && (risk_contains(lower, "sql ") || risk_contains(lower, "cypher")))
+        f->params |= RISK_PARAM_SQL;
+    uint32_t values = tape_get_str(t, value, "enum");
+    if (values && tape_is(t, values, TAPE_ARRAY))
+        gather_enum(f, t, values, in_words(last, operations), a);
+}
+
+static void gather_params(struct risk_facts *f, const struct tape *t, uint32_t tool, struct arena *a) {
+    uint32_t props = tape_path(t, tool, "inputSchema", "properties", NULL);
+    if (!props || !tape_is(t, props, TAPE_OBJECT))
+        return;
+    /* A single object that wraps the real parameters is looked through. */
+    if (tape_node(t, props)->count == 1) {
+        uint32_t inner = tape_path(t, props + 2, "properties", NULL);
+        if (inner && tape_is(t, inner, TAPE_OBJECT))
+            props = inner;
+    }
+    bool routed_command = false, routed_parameters = false;
+    TAPE_FOR_MEMBER(t, props, key) {
+        if (++f->prop_count > RISK_PROPS_MAX)
+            break;
+        routed_command |= tape_eq(t, key, SLICE("command"));
+        routed_parameters |= tape_eq(t, key, SLICE("parameters"));
+        gather_property(f, t, key, a);
+    }
+    if (routed_command && routed_parameters)
+        f->params |= RISK_PARAM_ROUTED;
+}
+
+static void gather_hints(struct risk_facts *f, const struct tape *t, uint32_t tool) {
+    uint32_t notes = tape_get_str(t, tool, "annotations");
+    if (!notes || !tape_is(t, notes, TAPE_OBJECT))
+        return;
+    uint32_t read_only = tape_get_str(t, notes, "readOnlyHint");
+    f->hint_read_only = read_only && tape_is(t, read_only, TAPE_TRUE);
+    f->hint_mutates = read_only && tape_is(t, read_only, TAPE_FALSE);
+    uint32_t destructive = tape_get_str(t, notes, "destructiveHint");
+    f->hint_destructive = destructive && tape_is(t, destructive, TAPE_TRUE);
+    uint32_t open = tape_get_str(t, notes, "openWorldHint");
+    f->hint_open_world = open && tape_is(t, open, TAPE_TRUE);
+}
+
+/* Money is the object when a word for it stands in the name, not followed by one that makes it a setting
+ * ("payment method", "invoice template"). */
+static bool names_money(const struct risk_facts *f) {
+    uint32_t wanted = NOUN_MONEY | (f->ctx->till ? NOUN_TRADE : 0);
+    for (size_t i = 0; i < f->count; i++) {
+        if (!f->words[i] || !(f->words[i]->nouns & wanted))
+            continue;
+        if (i + 1 < f->count && f->words[i + 1] && f->words[i + 1]->nouns & NOUN_NOTMONEY)
+            continue;
+        return true;
+    }
+    return false;
+}
+
+void risk_facts_gather(struct risk_facts *f, const struct risk_context *ctx, const struct tape *t,
+                       uint32_t tool, struct arena *a) {
+    *f = (struct risk_facts){.ctx = ctx};
+    if (!tape_is(t, tool, TAPE_OBJECT))
+        return;
+    f->name = member_text(t, tool, "name", a);
+    gather_name(f, a);
+    struct slice prose = slice_trim(member_text(t, tool, "description", a));
+    if (!prose.len)
+        prose = member_text(t, tool, "title", a);
+    gather_prose(f, prose, a);
+    gather_params(f, t, tool, a);
+    gather_hints(f, t, tool);
+    f->read_only_said = said_read_only(f->lower);
+    for (size_t i = 0; i < f->count; i++) /* run_select_query */
+        f->read_only_said |= slice_is(f->tokens[i], "select") || slice_is(f->tokens[i], "readonly");
+    f->ui = ctx->browser || (f->name_nouns | f->first_nouns) & NOUN_UI;
+    f->money = names_money(f);
+}

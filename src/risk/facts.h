@@ -1,0 +1,49 @@
+/* Inside the room: everything the classifier knows about one tool, gathered once. */
+#pragma once
+
+#include "risk/classify.h"
+#include "risk/text.h"
+#include "risk/words.h"
+
+enum risk_param {
+    RISK_PARAM_CODE = 1 << 0,
+    RISK_PARAM_COMMAND = 1 << 1,
+    RISK_PARAM_SQL = 1 << 2,
+    RISK_PARAM_PATH = 1 << 3,
+    RISK_PARAM_URL = 1 << 4,
+    RISK_PARAM_ROUTED = 1 << 5, /* `command` with `parameters`: one tool for many */
+};
+
+struct risk_facts {
+    const struct risk_context *ctx;
+    struct slice name;
+    struct slice tokens[RISK_NAME_TOKENS_MAX];
+    const struct risk_word *words[RISK_NAME_TOKENS_MAX]; /* NULL when unknown */
+    size_t count;
+    struct slice lower; /* description, lower case */
+    struct risk_token prose[RISK_PROSE_WORDS_MAX];
+    const struct risk_word *prose_words[RISK_PROSE_WORDS_MAX];
+    char prose_forms[RISK_PROSE_WORDS_MAX];
+    size_t prose_count;
+    size_t sentence_end; /* words of the first sentence */
+    uint32_t name_nouns;
+    uint32_t first_nouns; /* of the first sentence */
+    uint32_t params;      /* enum risk_param bits */
+    uint32_t prop_count;
+    enum risk_class op_class; /* the worst value of an operation enum; RISK_NONE without one */
+    struct slice op_text;
+    bool op_soft; /* it was a removal that may be a small edit */
+    bool read_only_said;
+    bool ui;
+    bool money;
+    bool hint_read_only;
+    bool hint_mutates; /* readOnlyHint false */
+    bool hint_destructive;
+    bool hint_open_world;
+};
+
+void risk_facts_gather(struct risk_facts *f, const struct risk_context *ctx, const struct tape *t,
+                       uint32_t tool, struct arena *a);
+/* The class of a verb, given what it is done to: `object` are the noun bits of the words around it. */
+enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object);
+uint32_t risk_tags_of(const struct risk_facts *f, enum risk_class cls);

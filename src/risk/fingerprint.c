@@ -1,0 +1,97 @@
+#include "risk/fingerprint.h"
+
+#include "wire/canon.h"
+#include "wire/emit.h"
+
+#include <openssl/sha.h>
+#include <stdlib.h>
+
+bool risk_definition_text(const struct tape *t, uint32_t tool, struct arena *a, struct buf *out) {
+    /* `_meta` is for programs: no client shows it to a model, and servers put changing things there. */
+    static const char *const skip[] = {"_meta", NULL};
+    return tape_is(t, tool, TAPE_OBJECT) && canon_write_without(t, tool, skip, a, out);
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return slice_cmp(*(const struct slice *)a, *(const struct slice *)b);
+}
+
+static void put_sorted(struct emit *e, struct slice *names, size_t count) {
+    qsort(names, count, sizeof *names, by_bytes);
+    emit_array(e);
+    for (size_t i = 0; i < count; i++)
+        emit_str(e, names[i]);
+    emit_array_end(e);
+}
+
+static void put_shape(const struct tape *t, uint32_t tool, struct arena *a, struct buf *out) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_array(&e);
+    uint32_t name = tape_get_str(t, tool, "name");
+    emit_str(&e, name && tape_is(t, name, TAPE_STRING) ? tape_text(t, name, a) : (struct slice){0});
+    uint32_t props = tape_path(t, tool, "inputSchema", "properties", NULL);
+    uint32_t required = tape_path(t, tool, "inputSchema", "required", NULL);
+    size_t count = 0;
+    size_t max = props && tape_is(t, props, TAPE_OBJECT) ? tape_node(t, props)->count : 0;
+    struct slice *names = arena_array(a, struct slice, max + 1);
+    if (max)
+        TAPE_FOR_MEMBER(t, props, key)
+    names[count++] = tape_text(t, key, a);
+    put_sorted(&e, names, count);
+    count = 0;
+    max = required && tape_is(t, required, TAPE_ARRAY) ? tape_node(t, required)->count : 0;
+    names = arena_array(a, struct slice, max + 1);
+    if (max)
+        TAPE_FOR_ELEM(t, required, i)
+    if (tape_is(t, i, TAPE_STRING))
+        names[count++] = tape_text(t, i, a);
+    put_sorted(&e, names, count);
+    emit_array_end(&e);
+}
+
+bool risk_fingerprint_of(const struct tape *t, uint32_t tool, struct arena *a,
+                         struct risk_fingerprint *ret_print) {
+    cleanup_buf struct buf text;
+    buf_init(&text, RISK_DEFINITION_BYTES_MAX);
+    if (!risk_definition_text(t, tool, a, &text))
+        return false;
+    struct risk_fingerprint print;
+    SHA256((const unsigned char *)text.ptr, text.len, print.full);
+    buf_reset(&text);
+    put_shape(t, tool, a, &text);
+    if (text.full)
+        return false;
+    SHA256((const unsigned char *)text.ptr, text.len, print.shape);
+    *ret_print = print;
+    return true;
+}
+
+void risk_fingerprint_text(const uint8_t hash[RISK_HASH_BYTES], struct buf *out) {
+    static const char digits[] = "0123456789abcdef";
+    buf_put_str(out, "sha256:");
+    for (size_t i = 0; i < RISK_HASH_BYTES; i++) {
+        buf_put_char(out, digits[hash[i] >> 4]);
+        buf_put_char(out, digits[hash[i] & 15]);
+    }
+}
+
+static int hex_value(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool risk_fingerprint_parse(struct slice text, uint8_t ret_hash[RISK_HASH_BYTES]) {
+    if (!slice_starts(text, SLICE("sha256:")) || text.len != 7 + 2 * RISK_HASH_BYTES)
+        return false;
+    uint8_t hash[RISK_HASH_BYTES];
+    for (size_t i = 0; i < RISK_HASH_BYTES; i++) {
+        int high = hex_value(text.ptr[7 + 2 * i]), low = hex_value(text.ptr[8 + 2 * i]);
+        if (high < 0 || low < 0)
+            return false;
+        hash[i] = (uint8_t)(high << 4 | low);
+    }
+    memcpy(ret_hash, hash, sizeof hash);
+    return true;
+}

@@ -1,0 +1,208 @@
+#include "risk/foreign.h"
+
+#include "base/mem.h"
+
+#define LOOK_BYTES_MAX 240 /* of a description: its first sentence or two */
+
+/* Stems, so that inflected forms are found too. */
+static const struct {
+    const char *stem;
+    uint8_t cls;
+} stems[] = {
+    /* Chinese */
+    {"查询", RISK_READ},
+    {"获取", RISK_READ},
+    {"搜索", RISK_READ},
+    {"列出", RISK_READ},
+    {"读取", RISK_READ},
+    {"查看", RISK_READ},
+    {"检索", RISK_READ},
+    {"计算", RISK_READ},
+    {"分析", RISK_READ},
+    {"检查", RISK_READ},
+    {"返回", RISK_READ},
+    {"规划", RISK_READ},
+    {"标注", RISK_READ},
+    {"查找", RISK_READ},
+    {"解析", RISK_READ},
+    {"转换", RISK_READ},
+    {"编码", RISK_READ},
+    {"测量", RISK_READ},
+    {"天气", RISK_READ},
+    {"路线", RISK_READ},
+    {"创建", RISK_WRITE},
+    {"新建", RISK_WRITE},
+    {"添加", RISK_WRITE},
+    {"更新", RISK_WRITE},
+    {"修改", RISK_WRITE},
+    {"上传", RISK_WRITE},
+    {"发送", RISK_WRITE},
+    {"保存", RISK_WRITE},
+    {"写入", RISK_WRITE},
+    {"设置", RISK_WRITE},
+    {"管理", RISK_WRITE},
+    {"编辑", RISK_WRITE},
+    {"下载", RISK_WRITE},
+    {"发布", RISK_WRITE},
+    {"登录", RISK_WRITE},
+    {"插入", RISK_WRITE},
+    {"执行", RISK_EXECUTE},
+    {"运行", RISK_EXECUTE},
+    {"部署", RISK_EXECUTE},
+    {"启动", RISK_EXECUTE},
+    {"停止", RISK_EXECUTE},
+    {"重启", RISK_EXECUTE},
+    {"调用", RISK_EXECUTE},
+    {"点击", RISK_EXECUTE},
+    {"删除", RISK_DESTRUCTIVE},
+    {"移除", RISK_DESTRUCTIVE},
+    {"清空", RISK_DESTRUCTIVE},
+    {"销毁", RISK_DESTRUCTIVE},
+    {"清除", RISK_DESTRUCTIVE},
+    {"卸载", RISK_DESTRUCTIVE},
+    {"支付", RISK_FINANCIAL},
+    {"退款", RISK_FINANCIAL},
+    {"转账", RISK_FINANCIAL},
+    {"购买", RISK_FINANCIAL},
+    {"付款", RISK_FINANCIAL},
+    {"充值", RISK_FINANCIAL},
+    /* Japanese, where it differs */
+    {"取得", RISK_READ},
+    {"検索", RISK_READ},
+    {"一覧", RISK_READ},
+    {"表示", RISK_READ},
+    {"読み", RISK_READ},
+    {"作成", RISK_WRITE},
+    {"追加", RISK_WRITE},
+    {"送信", RISK_WRITE},
+    {"変更", RISK_WRITE},
+    {"実行", RISK_EXECUTE},
+    {"起動", RISK_EXECUTE},
+    {"削除", RISK_DESTRUCTIVE},
+    {"支払", RISK_FINANCIAL},
+    {"返金", RISK_FINANCIAL},
+    {"購入", RISK_FINANCIAL},
+    /* Korean */
+    {"조회", RISK_READ},
+    {"검색", RISK_READ},
+    {"가져", RISK_READ},
+    {"목록", RISK_READ},
+    {"생성", RISK_WRITE},
+    {"추가", RISK_WRITE},
+    {"수정", RISK_WRITE},
+    {"전송", RISK_WRITE},
+    {"업데이트", RISK_WRITE},
+    {"실행", RISK_EXECUTE},
+    {"배포", RISK_EXECUTE},
+    {"삭제", RISK_DESTRUCTIVE},
+    {"결제", RISK_FINANCIAL},
+    {"환불", RISK_FINANCIAL},
+    /* Russian */
+    {"получ", RISK_READ},
+    {"Получ", RISK_READ},
+    {"поиск", RISK_READ},
+    {"Поиск", RISK_READ},
+    {"созда", RISK_WRITE},
+    {"Созда", RISK_WRITE},
+    {"обнов", RISK_WRITE},
+    {"Обнов", RISK_WRITE},
+    {"отправ", RISK_WRITE},
+    {"Отправ", RISK_WRITE},
+    {"выполн", RISK_EXECUTE},
+    {"Выполн", RISK_EXECUTE},
+    {"запус", RISK_EXECUTE},
+    {"Запус", RISK_EXECUTE},
+    {"удал", RISK_DESTRUCTIVE},
+    {"Удал", RISK_DESTRUCTIVE},
+    {"оплат", RISK_FINANCIAL},
+    {"Оплат", RISK_FINANCIAL},
+    /* Spanish, Portuguese, Italian, French, German: whole words that are no English ones */
+    {"obtiene", RISK_READ},
+    {"obtener", RISK_READ},
+    {"obter", RISK_READ},
+    {"busca ", RISK_READ},
+    {"buscar", RISK_READ},
+    {"consulta", RISK_READ},
+    {"recupera", RISK_READ},
+    {"elenca", RISK_READ},
+    {"rechercher", RISK_READ},
+    {"recherche ", RISK_READ},
+    {"obtenir", RISK_READ},
+    {"afficher", RISK_READ},
+    {"abrufen", RISK_READ},
+    {"suchen", RISK_READ},
+    {"sucht ", RISK_READ},
+    {"anzeigen", RISK_READ},
+    {"auflisten", RISK_READ},
+    {"liest ", RISK_READ},
+    {"crear", RISK_WRITE},
+    {"criar", RISK_WRITE},
+    {"actualiza", RISK_WRITE},
+    {"atualiza", RISK_WRITE},
+    {"enviar", RISK_WRITE},
+    {"env\xc3\xad"
+     "a",
+     RISK_WRITE},
+    {"agrega", RISK_WRITE},
+    {"cr\xc3\xa9"
+     "er",
+     RISK_WRITE},
+    {"cr\xc3\xa9"
+     "e ",
+     RISK_WRITE},
+    {"envoyer", RISK_WRITE},
+    {"modifier", RISK_WRITE},
+    {"ajouter", RISK_WRITE},
+    {"erstell", RISK_WRITE},
+    {"aktualisier", RISK_WRITE},
+    {"sendet", RISK_WRITE},
+    {"senden", RISK_WRITE},
+    {"speicher", RISK_WRITE},
+    {"creare", RISK_WRITE},
+    {"ejecuta", RISK_EXECUTE},
+    {"executar", RISK_EXECUTE},
+    {"ex\xc3\xa9"
+     "cut",
+     RISK_EXECUTE},
+    {"ausf\xc3\xbc"
+     "hr",
+     RISK_EXECUTE},
+    {"f\xc3\xbc"
+     "hrt ",
+     RISK_EXECUTE},
+    {"startet", RISK_EXECUTE},
+    {"elimina", RISK_DESTRUCTIVE},
+    {"borra", RISK_DESTRUCTIVE},
+    {"excluir", RISK_DESTRUCTIVE},
+    {"supprime", RISK_DESTRUCTIVE},
+    {"l\xc3\xb6"
+     "sch",
+     RISK_DESTRUCTIVE},
+    {"entfern", RISK_DESTRUCTIVE},
+    {"cancella", RISK_DESTRUCTIVE},
+    {"apagar", RISK_DESTRUCTIVE},
+    {"pagar", RISK_FINANCIAL},
+    {"reembols", RISK_FINANCIAL},
+    {"comprar", RISK_FINANCIAL},
+    {"payer", RISK_FINANCIAL},
+    {"rembours", RISK_FINANCIAL},
+    {"bezahl", RISK_FINANCIAL},
+    {"\xc3\xbc"
+     "berweis",
+     RISK_FINANCIAL},
+};
+
+enum risk_class risk_foreign_class(struct slice lower, struct slice *ret_word) {
+    struct slice look = slice_upto(lower, LOOK_BYTES_MAX);
+    const char *best = NULL;
+    enum risk_class cls = RISK_NONE;
+    for (size_t i = 0; i < ARRAY_LEN(stems); i++) {
+        const char *at = look.len ? memmem(look.ptr, look.len, stems[i].stem, strlen(stems[i].stem)) : NULL;
+        if (!at || (best && at >= best))
+            continue;
+        best = at;
+        cls = (enum risk_class)stems[i].cls;
+        *ret_word = slice_str(stems[i].stem);
+    }
+    return cls;
+}

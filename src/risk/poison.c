@@ -1,0 +1,187 @@
+/* The walk over a definition, and the detectors that need more than one string. The others stand in detect.c.
+ */
+#include "risk/poison.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "risk/detect.h"
+#include "risk/glyph.h"
+#include "risk/text.h"
+
+static const struct {
+    const char *id, *name;
+} names[RISK_DETECTORS] = {
+    [RISK_INVISIBLE] = {"d1", "invisible"},
+    [RISK_CONTROL] = {"d2", "control"},
+    [RISK_PSEUDO_TAG] = {"d3", "pseudo-tag"},
+    [RISK_IMPERATIVE] = {"d4", "imperative"},
+    [RISK_SENSITIVE] = {"d5", "sensitive-path"},
+    [RISK_OTHER_TOOL] = {"d6", "other-tool"},
+    [RISK_FOREIGN_HOST] = {"d7", "foreign-host"},
+    [RISK_BLOB] = {"d8", "blob"},
+    [RISK_LONG] = {"d9", "long"},
+    [RISK_EXFIL_PARAM] = {"d10", "exfil-parameter"},
+    [RISK_LOOKALIKE] = {"d11", "look-alike"},
+    [RISK_BAD_NAME] = {"d12", "bad-name"},
+};
+
+const char *risk_detector_id(enum risk_detector d) { return names[d].id; }
+const char *risk_detector_name(enum risk_detector d) { return names[d].name; }
+
+void risk_finding_add(struct risk_findings *f, enum risk_detector d, struct slice where, struct slice text,
+                      struct arena *a) {
+    f->seen |= 1u << d;
+    for (size_t i = 0; i < f->count; i++)
+        if (f->items[i].detector == d && slice_eq(f->items[i].where, where))
+            return;
+    if (f->count == RISK_FINDINGS_MAX)
+        return;
+    f->items[f->count++] = (struct risk_finding){d, arena_dup(a, slice_upto(where, RISK_WHERE_BYTES_MAX)),
+                                                 risk_printable(text, RISK_EXCERPT_BYTES_MAX, a)};
+}
+
+bool risk_findings_deny(const struct risk_findings *f) {
+    uint32_t alone = 1u << RISK_INVISIBLE | 1u << RISK_CONTROL | 1u << RISK_BAD_NAME;
+    uint32_t tag = 1u << RISK_PSEUDO_TAG, order = 1u << RISK_IMPERATIVE, path = 1u << RISK_SENSITIVE;
+    if (f->seen & alone)
+        return true;
+    return (f->seen & tag && f->seen & (order | path)) || (f->seen & path && f->seen & order);
+}
+
+bool risk_name_plain(struct slice name) {
+    if (!name.len || name.len > RISK_TOOL_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                     c == '.' || c == '-';
+        if (!plain)
+            return false;
+    }
+    return true;
+}
+
+void risk_skeletons_add(struct map *skeletons, const struct tape *t, uint32_t tools, struct arena *a) {
+    if (!tape_is(t, tools, TAPE_ARRAY))
+        return;
+    size_t left = RISK_TOOLS_MAX;
+    TAPE_FOR_ELEM(t, tools, tool) {
+        uint32_t node = tape_is(t, tool, TAPE_OBJECT) ? tape_get_str(t, tool, "name") : 0;
+        if (!node || !tape_is(t, node, TAPE_STRING) || !left--)
+            continue;
+        struct slice *name = arena_new(a, struct slice);
+        *name = arena_dup(a, tape_text(t, node, a));
+        struct slice key = risk_skeleton(*name, a);
+        if (!map_get(skeletons, key))
+            map_put(skeletons, key, name);
+    }
+}
+
+/* A place in the value being walked: the end of `path` that belongs to it. */
+struct place {
+    uint32_t at;  /* next child */
+    uint32_t end; /* behind the last one */
+    uint32_t index;
+    size_t path_len;
+    bool object;
+};
+
+struct walk {
+    const struct tape *t;
+    struct buf path;
+    struct place stack[TAPE_DEPTH_MAX + 1];
+    size_t depth;
+};
+
+static void path_put(struct buf *path, struct slice part) {
+    if (path->len)
+        buf_put_char(path, '.');
+    buf_put_slice(path, slice_upto(part, RISK_WHERE_BYTES_MAX / 2));
+    path->full = false; /* a path that is too long is shown cut */
+}
+
+static void walk_open(struct walk *w, uint32_t node) {
+    CHECK(w->depth <= TAPE_DEPTH_MAX);
+    w->stack[w->depth++] = (struct place){node + 1, tape_node(w->t, node)->next, 0, w->path.len,
+                                          tape_is(w->t, node, TAPE_OBJECT)};
+}
+
+void risk_poison_value(const struct risk_context *ctx, const struct risk_neighbours *near,
+                       const struct tape *t, uint32_t node, const char *where, struct arena *a,
+                       struct risk_findings *f) {
+    struct walk w = {.t = t};
+    buf_init(&w.path, RISK_WHERE_BYTES_MAX);
+    buf_put_str(&w.path, where);
+    uint32_t value = node;
+    for (;;) {
+        if (tape_is(t, value, TAPE_STRING))
+            risk_poison_text(ctx, near, tape_text(t, value, a), buf_slice(&w.path), a, f);
+        else if (tape_is(t, value, TAPE_OBJECT) || tape_is(t, value, TAPE_ARRAY))
+            walk_open(&w, value);
+        while (w.depth && w.stack[w.depth - 1].at >= w.stack[w.depth - 1].end)
+            w.depth--;
+        if (!w.depth)
+            break;
+        struct place *top = &w.stack[w.depth - 1];
+        w.path.len = top->path_len;
+        if (top->object) {
+            struct slice key = tape_text(t, top->at, a);
+            path_put(&w.path, key);
+            risk_poison_text(ctx, near, key, buf_slice(&w.path), a, f);
+            value = top->at + 1;
+        } else {
+            path_put(&w.path, arena_printf(a, "%u", top->index++));
+            value = top->at;
+        }
+        top->at = tape_node(t, value)->next;
+    }
+    buf_free(&w.path);
+}
+
+static bool asks_for_conversation(struct slice name, struct arena *a) {
+    static const char *const asked[] = {
+        "sidenote",     "side_note",           "context",      "conversation",      "conversation_history",
+        "chat_history", "system_prompt",       "systemprompt", "reasoning",         "user_message",
+        "memory",       "conversationhistory", "chathistory",  "previous_messages", NULL};
+    struct slice lower = risk_lower(name, RISK_NAME_BYTES_MAX, a);
+    for (const char *const *word = asked; *word; word++)
+        if (slice_is(lower, *word))
+            return true;
+    return false;
+}
+
+static void check_parameters(const struct tape *t, uint32_t tool, struct arena *a, struct risk_findings *f) {
+    uint32_t required = tape_path(t, tool, "inputSchema", "required", NULL);
+    if (!required || !tape_is(t, required, TAPE_ARRAY))
+        return;
+    TAPE_FOR_ELEM(t, required, i) {
+        struct slice name = tape_is(t, i, TAPE_STRING) ? tape_text(t, i, a) : (struct slice){0};
+        if (asks_for_conversation(name, a))
+            risk_finding_add(f, RISK_EXFIL_PARAM, SLICE("inputSchema.required"), name, a);
+    }
+}
+
+static void check_name(const struct risk_neighbours *near, struct slice name, struct arena *a,
+                       struct risk_findings *f) {
+    if (!risk_name_plain(name))
+        risk_finding_add(f, RISK_BAD_NAME, SLICE("name"), name, a);
+    const struct slice *other =
+        near && near->skeletons ? map_get(near->skeletons, risk_skeleton(name, a)) : NULL;
+    if (other && !slice_eq(*other, name))
+        risk_finding_add(f, RISK_LOOKALIKE, SLICE("name"), *other, a);
+}
+
+void risk_poison_tool(const struct risk_context *ctx, const struct risk_neighbours *near,
+                      const struct tape *t, uint32_t tool, struct arena *a, struct risk_findings *f) {
+    if (!tape_is(t, tool, TAPE_OBJECT))
+        return;
+    uint32_t name = tape_get_str(t, tool, "name");
+    check_name(near, name && tape_is(t, name, TAPE_STRING) ? tape_text(t, name, a) : (struct slice){0}, a, f);
+    check_parameters(t, tool, a, f);
+    uint32_t text = tape_get_str(t, tool, "description");
+    uint32_t len = text ? tape_node(t, text)->len : 0;
+    bool odd = ctx && ctx->tool_count >= 5 && len > 1000 && len > 3 * ctx->description_median;
+    if (len > RISK_LONG_DESCRIPTION || odd)
+        risk_finding_add(f, RISK_LONG, SLICE("description"), arena_printf(a, "%u bytes", len), a);
+    risk_poison_value(ctx, near, t, tool, "", a, f);
+}

@@ -1,0 +1,361 @@
+#include "risk/starter.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "risk/glyph.h"
+#include "risk/poison.h"
+#include "wire/emit.h"
+
+#include <stdlib.h>
+
+#define COMMENT_BYTES_MAX 100 /* of a description */
+#define PRUNE_MAX 10          /* tools named in the advice on token costs */
+
+static const struct {
+    const char *title;
+    unsigned per_minute; /* 0: refused */
+    const char *refusal;
+} plans[RISK_CLASSES] = {
+    [RISK_NONE] = {"", 0, "Blocked by default."},
+    [RISK_READ] = {"Read", 60, NULL},
+    [RISK_WRITE] = {"Write", 30, NULL},
+    [RISK_EXECUTE] = {"Execute", 10, NULL},
+    [RISK_DESTRUCTIVE] = {"Destructive", 0, "Blocked by default. Requires approval."},
+    [RISK_FINANCIAL] = {"Financial", 0, "Requires human approval."},
+};
+
+/* What an argument's name and type suggest to check. */
+struct argument {
+    struct slice name;
+    bool required;
+    const char *op; /* NULL: nothing */
+    const char *value;
+    const char *denial;
+};
+
+static struct slice last_part(struct slice name) {
+    for (size_t i = name.len; i-- > 0;)
+        if (name.ptr[i] == '_' || name.ptr[i] == '-' || (name.ptr[i] >= 'A' && name.ptr[i] <= 'Z' && i))
+            return slice_from(name, i + (name.ptr[i] == '_' || name.ptr[i] == '-'));
+    return name;
+}
+
+static void suggest(struct argument *arg, uint32_t tags) {
+    struct slice last = last_part(arg->name);
+    if (tags & RISK_TAG_URL_ARGS &&
+        (slice_eq_nocase(last, SLICE("url")) || slice_eq_nocase(last, SLICE("uri")))) {
+        arg->op = "host";
+        arg->value = "*";
+        arg->denial = "Only public web addresses.";
+    } else if (tags & RISK_TAG_SQL_ARGS &&
+               (slice_eq_nocase(last, SLICE("sql")) || slice_eq_nocase(last, SLICE("statement")))) {
+        arg->op = "sql";
+        arg->value = "read_only";
+        arg->denial = "Only statements that read.";
+    } else if (tags & RISK_TAG_PATH_ARGS &&
+               (slice_eq_nocase(last, SLICE("path")) || slice_eq_nocase(last, SLICE("directory")) ||
+                slice_eq_nocase(last, SLICE("file")))) {
+        arg->op = "under";
+        arg->value = "/srv/data";
+        arg->denial = "Outside the permitted directory.";
+    }
+}
+
+static bool is_required(const struct tape *t, uint32_t required, struct slice name) {
+    if (!required || !tape_is(t, required, TAPE_ARRAY))
+        return false;
+    TAPE_FOR_ELEM(t, required, i)
+    if (tape_eq(t, i, name))
+        return true;
+    return false;
+}
+
+/* Arguments that a condition can name: plain names of string type, few of them. */
+static size_t read_arguments(const struct risk_starter *s, const struct risk_entry *entry, struct arena *a,
+                             struct argument *ret_args, size_t max) {
+    const struct tape *t = s->t;
+    uint32_t props = tape_path(t, entry->node, "inputSchema", "properties", NULL);
+    uint32_t required = tape_path(t, entry->node, "inputSchema", "required", NULL);
+    size_t count = 0;
+    if (!props || !tape_is(t, props, TAPE_OBJECT))
+        return 0;
+    TAPE_FOR_MEMBER(t, props, key) {
+        struct argument arg = {.name = tape_text(t, key, a)};
+        if (count == max || !risk_name_plain(arg.name) || slice_find(arg.name, '.') >= 0)
+            continue;
+        arg.required = is_required(t, required, arg.name);
+        uint32_t type = tape_is(t, key + 1, TAPE_OBJECT) ? tape_get_str(t, key + 1, "type") : 0;
+        if (type && tape_eq(t, type, SLICE("string")))
+            suggest(&arg, entry->report.tags);
+        ret_args[count++] = arg;
+    }
+    return count;
+}
+
+/* ---- Intercept's dialect ---- */
+
+static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
+
+static bool same_in_yaml(struct slice name) {
+    static const char *const words[] = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", NULL};
+    for (const char *const *w = words; *w; w++)
+        if (slice_eq_nocase(name, slice_str(*w)))
+            return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '-')))
+            return false;
+    }
+    return name.len > 0;
+}
+
+static void put_yaml_name(struct buf *out, struct slice name) {
+    if (same_in_yaml(name))
+        buf_put_slice(out, name);
+    else
+        emit_quote(out, name);
+}
+
+static void put_tags(struct buf *out, uint32_t tags) {
+    for (unsigned i = 0; i < RISK_TAGS; i++)
+        if (tags & 1u << i)
+            buf_printf(out, " %s", risk_tag_name(i));
+}
+
+static void comment_tool(const struct risk_starter *s, const struct risk_entry *e, struct arena *a,
+                         struct buf *out) {
+    uint32_t node = tape_get_str(s->t, e->node, "description");
+    struct slice text =
+        node && tape_is(s->t, node, TAPE_STRING) ? slice_trim(tape_text(s->t, node, a)) : (struct slice){0};
+    text = risk_printable(text, COMMENT_BYTES_MAX, a);
+    buf_printf(out, "  # %.*s: %.*s\n", SLICE_FMT(e->name), SLICE_FMT(text));
+    buf_printf(out, "  #   %s, %u%% sure, %u tokens", risk_severity_name(e->report.severity),
+               e->report.confidence, e->tokens);
+    if (e->report.tags)
+        buf_put_str(out, ",");
+    put_tags(out, e->report.tags);
+    buf_put_str(out, e->report.review ? "; please review\n" : "\n");
+}
+
+static void rule_required(struct buf *out, const struct argument *args, size_t count) {
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!args[i].required)
+            continue;
+        if (!any)
+            buf_put_str(out, "      - name: required arguments\n        conditions:\n");
+        any = true;
+        buf_put_str(out, "          - {path: ");
+        cleanup_buf struct buf path;
+        buf_init(&path, RISK_NAME_BYTES_MAX);
+        buf_printf(&path, "args.%.*s", SLICE_FMT(args[i].name));
+        emit_quote(out, buf_slice(&path));
+        buf_put_str(out, ", op: exists, value: true}\n");
+    }
+    if (any)
+        buf_put_str(out, "        on_deny: \"A required argument is missing.\"\n");
+}
+
+/* Operators that Intercept itself does not know stand in comments, so the file serves both programs. */
+static void comment_arguments(struct buf *out, const struct argument *args, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!args[i].op)
+            continue;
+        buf_printf(out, "      # - name: %.*s\n", SLICE_FMT(args[i].name));
+        buf_printf(out, "      #   conditions: [{path: \"args.%.*s\", op: %s, value: \"%s\"}]\n",
+                   SLICE_FMT(args[i].name), args[i].op, args[i].value);
+        buf_printf(out, "      #   on_deny: \"%s\"\n", args[i].denial);
+    }
+}
+
+static void intercept_tool(const struct risk_starter *s, const struct risk_entry *e, struct arena *a,
+                           struct buf *out) {
+    struct argument args[32];
+    size_t count = read_arguments(s, e, a, args, ARRAY_LEN(args));
+    comment_tool(s, e, a, out);
+    buf_put_str(out, "  ");
+    put_yaml_name(out, e->name);
+    buf_put_str(out, ":\n    rules:\n");
+    if (!plans[e->report.cls].per_minute) {
+        buf_printf(out, "      - name: blocked by default\n        action: deny\n        on_deny: \"%s\"\n",
+                   plans[e->report.cls].refusal);
+        return;
+    }
+    buf_printf(out, "      - name: rate limit\n        rate_limit: %u/minute\n",
+               plans[e->report.cls].per_minute);
+    if (e->report.cls == RISK_EXECUTE)
+        rule_required(out, args, count);
+    comment_arguments(out, args, count);
+}
+
+static int by_tokens(const void *a, const void *b) {
+    const struct risk_entry *x = *(const struct risk_entry *const *)a,
+                            *y = *(const struct risk_entry *const *)b;
+    if (x->tokens != y->tokens)
+        return x->tokens < y->tokens ? 1 : -1;
+    return slice_cmp(x->name, y->name);
+}
+
+static void comment_prune(const struct risk_entry *const *list, size_t count, struct arena *a,
+                          struct buf *out) {
+    const struct risk_entry **sorted = arena_alloc(a, sizeof *sorted * (count + 1));
+    memcpy(sorted, list, sizeof *sorted * count);
+    qsort(sorted, count, sizeof *sorted, by_tokens);
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += sorted[i]->tokens;
+    buf_printf(out,
+               "# Definitions cost about %llu tokens in every conversation. Hide what is not needed; the "
+               "dearest:\n# hide:\n",
+               (unsigned long long)total);
+    for (size_t i = 0; i < count && i < PRUNE_MAX; i++) {
+        buf_put_str(out, "#   - ");
+        put_yaml_name(out, sorted[i]->name);
+        buf_printf(out, "  # %u tokens\n", sorted[i]->tokens);
+    }
+}
+
+static void intercept_head(const struct risk_starter *s, const struct risk_entry *const *list, size_t count,
+                           struct arena *a, struct buf *out) {
+    size_t changing = 0;
+    for (size_t i = 0; i < count; i++)
+        changing += list[i]->report.cls > RISK_READ;
+    struct slice server =
+        s->server.len ? risk_printable(s->server, COMMENT_BYTES_MAX, a) : SLICE("an MCP server");
+    buf_printf(out, "# Policy for %.*s, made by `sallyport scan`.\n", SLICE_FMT(server));
+    buf_printf(out, "# %zu tool%s. %zu can modify or destroy data.\n", count, plural(count), changing);
+    comment_prune(list, count, a, out);
+    buf_put_str(out, "version: \"1\"\ndescription: ");
+    struct slice description = arena_printf(a, "Starter policy for %.*s", SLICE_FMT(server));
+    emit_quote(out, description);
+    buf_put_str(out, "\n# Tools that are not listed are refused.\ndefault: deny\ntools:");
+    buf_put_str(out, count ? "\n" : " {}\n");
+}
+
+static void write_intercept(const struct risk_starter *s, const struct risk_entry *const *list, size_t count,
+                            struct arena *a, struct buf *out) {
+    intercept_head(s, list, count, a, out);
+    for (int cls = RISK_READ; cls < RISK_CLASSES; cls++) {
+        size_t n = 0;
+        for (size_t i = 0; i < count; i++)
+            n += list[i]->report.cls == (enum risk_class)cls;
+        if (n)
+            buf_printf(out, "\n  # -- %s tools (%zu) --\n", plans[cls].title, n);
+        for (size_t i = 0; n && i < count; i++)
+            if (list[i]->report.cls == (enum risk_class)cls)
+                intercept_tool(s, list[i], a, out);
+    }
+}
+
+/* ---- PolicyLayer's dialect ---- */
+
+static void put_condition(struct emit *e, const struct argument *arg, const char *op, const char *value,
+                          struct arena *a) {
+    emit_object(e);
+    emit_key(e, "conditions");
+    emit_array(e);
+    emit_object(e);
+    emit_key(e, "path");
+    emit_str(e, arena_printf(a, "args.%.*s", SLICE_FMT(arg->name)));
+    emit_key(e, "op");
+    emit_cstr(e, op);
+    emit_key(e, "value");
+    if (value)
+        emit_cstr(e, value);
+    else
+        emit_bool(e, true);
+    emit_object_end(e);
+    emit_array_end(e);
+}
+
+static void put_require(struct emit *e, const struct risk_entry *entry, const struct argument *args,
+                        size_t count, struct arena *a) {
+    emit_key(e, "require");
+    emit_array(e);
+    for (size_t i = 0; i < count; i++) {
+        if (!args[i].required)
+            continue; /* a rule about an argument that may be absent would refuse calls without it */
+        if (args[i].op && strcmp(args[i].op, "under") != 0) {
+            put_condition(e, &args[i], args[i].op, args[i].value, a);
+            emit_key(e, "on_deny");
+            emit_cstr(e, args[i].denial);
+            emit_object_end(e);
+        } else if (entry->report.cls == RISK_EXECUTE) {
+            put_condition(e, &args[i], "exists", NULL, a);
+            emit_key(e, "on_deny");
+            emit_str(e, arena_printf(a, "Missing required argument \"%.*s\".", SLICE_FMT(args[i].name)));
+            emit_object_end(e);
+        }
+    }
+    emit_array_end(e);
+}
+
+static void layer_tool(const struct risk_starter *s, const struct risk_entry *entry, struct arena *a,
+                       struct emit *e) {
+    struct argument args[32];
+    emit_key_slice(e, entry->name);
+    emit_object(e);
+    if (!plans[entry->report.cls].per_minute) {
+        emit_key(e, "deny_if");
+        emit_raw(e, SLICE("[{\"conditions\":[],\"on_deny\":"));
+        emit_quote(e->out, slice_str(plans[entry->report.cls].refusal));
+        buf_put_str(e->out, "}]");
+        emit_object_end(e);
+        return;
+    }
+    put_require(e, entry, args, read_arguments(s, entry, a, args, ARRAY_LEN(args)), a);
+    emit_key(e, "limits");
+    emit_array(e);
+    emit_object(e);
+    emit_key(e, "counter");
+    emit_str(e, arena_printf(a, "%.*s_rate", SLICE_FMT(entry->name)));
+    emit_key(e, "window");
+    emit_cstr(e, "minute");
+    emit_key(e, "max");
+    emit_int(e, plans[entry->report.cls].per_minute);
+    emit_key(e, "scope");
+    emit_cstr(e, "grant");
+    emit_object_end(e);
+    emit_array_end(e);
+    emit_object_end(e);
+}
+
+static void write_policylayer(const struct risk_starter *s, const struct risk_entry *const *list,
+                              size_t count, struct arena *a, struct buf *out) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_object(&e);
+    emit_key(&e, "version");
+    emit_cstr(&e, "1");
+    emit_key(&e, "default");
+    emit_cstr(&e, "deny");
+    emit_key(&e, "hide");
+    emit_array(&e);
+    emit_array_end(&e);
+    emit_key(&e, "tools");
+    emit_object(&e);
+    for (size_t i = 0; i < count; i++) {
+        layer_tool(s, list[i], a, &e);
+    }
+    emit_object_end(&e);
+    emit_object_end(&e);
+    buf_put_char(out, '\n');
+}
+
+bool risk_starter_write(const struct risk_starter *s, struct arena *a, struct buf *out) {
+    const struct risk_entry **list = arena_alloc(a, sizeof *list * (s->count + 1));
+    size_t count = 0;
+    struct map taken;
+    map_init(&taken);
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->entries[i].refuse && risk_name_plain(s->entries[i].name) &&
+            !map_put(&taken, s->entries[i].name, &taken))
+            list[count++] = &s->entries[i];
+    map_free(&taken);
+    if (s->dialect == RISK_DIALECT_INTERCEPT)
+        write_intercept(s, list, count, a, out);
+    else
+        write_policylayer(s, list, count, a, out);
+    return !out->full;
+}

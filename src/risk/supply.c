@@ -1,0 +1,101 @@
+#include "risk/supply.h"
+
+#include "base/mem.h"
+
+static const struct {
+    const char *program;
+    const char *verb; /* that must follow, or NULL */
+    char separator;   /* between package and version */
+} runners[] = {
+    {"npx", NULL, '@'},   {"bunx", NULL, '@'},  {"pnpx", NULL, '@'},    {"pnpm", "dlx", '@'},
+    {"yarn", "dlx", '@'}, {"npm", "exec", '@'}, {"bun", "x", '@'},      {"uvx", NULL, '='},
+    {"pipx", "run", '='}, {"uv", "tool", '='},  {"docker", "run", ':'}, {"podman", "run", ':'},
+};
+
+/* Options of the runners that take the next word as their value. */
+static bool takes_value(struct slice option) {
+    static const char *const options[] = {"-p",       "--package",  "--from",     "--with",       "-e",
+                                          "--env",    "-v",         "--volume",   "--name",       "--network",
+                                          "-u",       "--user",     "--mount",    "-w",           "--workdir",
+                                          "--python", "--registry", "--env-file", "--entrypoint", NULL};
+    for (const char *const *o = options; *o; o++)
+        if (slice_is(option, *o))
+            return true;
+    return false;
+}
+
+static struct slice base_name(struct slice program) {
+    for (size_t i = program.len; i-- > 0;)
+        if (program.ptr[i] == '/' || program.ptr[i] == '\\')
+            return slice_from(program, i + 1);
+    return program;
+}
+
+static bool is_version(struct slice text) {
+    if (!text.len || text.ptr[0] < '0' || text.ptr[0] > '9')
+        return slice_starts(text, SLICE("sha256:"));
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '*' || text.ptr[i] == 'x' || text.ptr[i] == ' ' || text.ptr[i] == '|')
+            return false;
+    return true;
+}
+
+/* name@1.2.3, @scope/name@1.2.3, name==1.2.3, image:tag, image@sha256:... */
+static void split_package(struct slice text, char separator, struct risk_supply *ret_supply) {
+    ret_supply->package = text;
+    for (size_t i = text.len; i-- > 1;) {
+        bool digest = separator == ':' && text.ptr[i] == '@';
+        if (text.ptr[i] == '/' && !digest)
+            break; /* a colon further left is a port, an at sign a scope */
+        if (text.ptr[i] != separator && !digest && !(separator == '=' && text.ptr[i] == '@'))
+            continue;
+        if (separator == ':' && !digest && slice_find(text, '@') > 0)
+            continue; /* inside sha256:... */
+        struct slice version = slice_from(text, i + 1);
+        size_t end = i;
+        while (end > 1 && (text.ptr[end - 1] == '=' || text.ptr[end - 1] == '>' || text.ptr[end - 1] == '~'))
+            end--;
+        ret_supply->package = slice_upto(text, end);
+        if (is_version(version) && !(separator == '=' && text.ptr[end] != '=' && text.ptr[end] != '@'))
+            ret_supply->version = version;
+        return;
+    }
+}
+
+static size_t skip_verb(const struct slice *argv, size_t count, const char *verb) {
+    if (!verb)
+        return 1;
+    return count > 1 && slice_is(argv[1], verb) ? 2 : 0;
+}
+
+void risk_supply_read(const struct slice *argv, size_t count, struct risk_supply *ret_supply) {
+    *ret_supply = (struct risk_supply){0};
+    if (!count)
+        return;
+    struct slice program = base_name(argv[0]);
+    if (slice_ends(program, SLICE(".cmd")))
+        program.len -= 4;
+    for (size_t r = 0; r < ARRAY_LEN(runners); r++) {
+        size_t at = slice_is(program, runners[r].program) ? skip_verb(argv, count, runners[r].verb) : 0;
+        if (!at)
+            continue;
+        for (; at < count; at++) {
+            bool named =
+                slice_is(argv[at], "-p") || slice_is(argv[at], "--package") || slice_is(argv[at], "--from");
+            if (named && at + 1 < count) {
+                at++;
+                break;
+            }
+            if (takes_value(argv[at]))
+                at++;
+            else if (argv[at].len && argv[at].ptr[0] != '-' && !slice_is(argv[at], "run"))
+                break;
+        }
+        if (at >= count)
+            return;
+        ret_supply->runner = runners[r].program;
+        split_package(argv[at], runners[r].separator, ret_supply);
+        ret_supply->unpinned = !ret_supply->version.len;
+        return;
+    }
+}

@@ -1,0 +1,189 @@
+#include "risk/survey.h"
+
+#include "base/mem.h"
+#include "risk/tokens.h"
+#include "wire/emit.h"
+
+static struct slice name_of(const struct tape *t, uint32_t tool, struct arena *a) {
+    uint32_t node = tape_is(t, tool, TAPE_OBJECT) ? tape_get_str(t, tool, "name") : 0;
+    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
+}
+
+static void look_up(const struct risk_survey *s, struct risk_surveyed *tool) {
+    if (!tool->printed)
+        return;
+    tool->exact = risk_catalogue_find(tool->print.full, &tool->known);
+    tool->similar = !tool->exact && risk_catalogue_find_shape(tool->print.shape, &tool->known);
+    if (!tool->exact && s->in.package.len && s->in.version.len)
+        tool->differs =
+            risk_catalogue_differs(s->in.package, s->in.version, tool->entry.name, tool->print.full);
+}
+
+/* Counted on the canonical text, so that white space in the answer makes no difference. */
+static uint32_t tokens_of(const struct tape *t, uint32_t node, struct arena *a) {
+    cleanup_buf struct buf text;
+    buf_init(&text, RISK_DEFINITION_BYTES_MAX);
+    return risk_definition_text(t, node, a, &text) ? risk_tokens_of(buf_slice(&text)) : 0;
+}
+
+static void survey_tool(struct risk_survey *s, const struct risk_neighbours *near, uint32_t node,
+                        struct risk_surveyed *tool, struct arena *a) {
+    const struct tape *t = s->in.t;
+    tool->entry.node = node;
+    tool->entry.name = name_of(t, node, a);
+    tool->entry.tokens = tokens_of(t, node, a);
+    risk_classify(&s->context, t, node, a, &tool->entry.report);
+    risk_poison_tool(&s->context, near, t, node, a, &tool->findings);
+    tool->entry.refuse = risk_findings_deny(&tool->findings);
+    tool->printed = risk_fingerprint_of(t, node, a, &tool->print);
+    look_up(s, tool);
+    if (s->pinned)
+        risk_lock_check(s->in.lock, s->in.server, t, node, a, &tool->pin);
+    s->by_class[tool->entry.report.cls]++;
+    s->tokens += tool->entry.tokens;
+    s->drifted += tool->pin.pin != RISK_PIN_OK || tool->differs;
+    s->poisoned += tool->entry.refuse;
+}
+
+void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct risk_survey *ret_survey) {
+    struct risk_survey *s = ret_survey;
+    *s = (struct risk_survey){.in = *in};
+    struct slice name = in->package.len ? in->package : in->server;
+    risk_context_read(in->t, in->tools, name, a, &s->context);
+    s->pinned = in->lock && risk_lock_knows(in->lock, in->server);
+    s->impostor = in->package.len ? risk_impostor_of(in->package, a) : (struct slice){0};
+    struct map skeletons;
+    map_init(&skeletons);
+    risk_skeletons_add(&skeletons, in->t, in->tools, a);
+    struct risk_neighbours near = {&skeletons, in->others};
+    risk_poison_text(&s->context, &near, in->instructions, SLICE("instructions"), a, &s->instructions);
+    s->poisoned += risk_findings_deny(&s->instructions);
+    size_t max = tape_is(in->t, in->tools, TAPE_ARRAY) ? tape_node(in->t, in->tools)->count : 0;
+    max = max < RISK_TOOLS_MAX ? max : RISK_TOOLS_MAX;
+    s->tools = arena_array(a, struct risk_surveyed, max + 1);
+    if (max)
+        TAPE_FOR_ELEM(in->t, in->tools, node)
+    if (s->count < max)
+        survey_tool(s, &near, node, &s->tools[s->count++], a);
+    map_free(&skeletons);
+}
+
+struct slice risk_evidence_text(const struct risk_evidence *e, struct arena *a) {
+    return arena_printf(a, "%s:%.*s", e->kind, SLICE_FMT(e->text));
+}
+
+bool risk_survey_policy(const struct risk_survey *s, enum risk_dialect dialect, struct arena *a,
+                        struct buf *out) {
+    struct risk_entry *entries = arena_alloc(a, sizeof *entries * (s->count + 1));
+    for (size_t i = 0; i < s->count; i++)
+        entries[i] = s->tools[i].entry;
+    struct risk_starter starter = {
+        .dialect = dialect, .server = s->in.server, .t = s->in.t, .entries = entries, .count = s->count};
+    return risk_starter_write(&starter, a, out);
+}
+
+/* ---- JSON ---- */
+
+static void put_finding(struct emit *e, const char *detector, const char *name, struct slice where,
+                        struct slice text, bool deny) {
+    emit_object(e);
+    emit_key(e, "detector");
+    emit_cstr(e, detector);
+    emit_key(e, "name");
+    emit_cstr(e, name);
+    emit_key(e, "where");
+    emit_str(e, where);
+    emit_key(e, "text");
+    emit_str(e, text);
+    emit_key(e, "deny");
+    emit_bool(e, deny);
+    emit_object_end(e);
+}
+
+static void put_findings(struct emit *e, const struct risk_surveyed *tool) {
+    emit_array(e);
+    for (size_t i = 0; i < tool->findings.count; i++) {
+        const struct risk_finding *f = &tool->findings.items[i];
+        put_finding(e, risk_detector_id(f->detector), risk_detector_name(f->detector), f->where, f->text,
+                    tool->entry.refuse);
+    }
+    if (tool->entry.report.hint_mismatch)
+        put_finding(e, "hint", "hint-mismatch", SLICE("annotations"),
+                    SLICE("readOnlyHint on a tool that is no read"), false);
+    if (tool->pin.pin != RISK_PIN_OK)
+        put_finding(e, "drift", tool->pin.pin == RISK_PIN_NEW ? "new" : "changed", SLICE("lock"),
+                    tool->pin.reason, true);
+    if (tool->differs)
+        put_finding(e, "drift", "not-as-published", SLICE("catalogue"),
+                    SLICE("this version of the package was seen with another definition"), false);
+    emit_array_end(e);
+}
+
+static void put_lists(struct emit *e, const struct risk_surveyed *tool, struct arena *a) {
+    const struct risk_report *r = &tool->entry.report;
+    emit_key(e, "evidence");
+    emit_array(e);
+    for (size_t i = 0; i < r->evidence_count; i++)
+        emit_str(e, risk_evidence_text(&r->evidence[i], a));
+    emit_array_end(e);
+    emit_key(e, "tags");
+    emit_array(e);
+    for (unsigned i = 0; i < RISK_TAGS; i++)
+        if (r->tags & 1u << i)
+            emit_cstr(e, risk_tag_name(i));
+    emit_array_end(e);
+    emit_key(e, "findings");
+    put_findings(e, tool);
+}
+
+static void put_hash(struct emit *e, const char *key, const uint8_t *hash) {
+    cleanup_buf struct buf text;
+    buf_init(&text, 128);
+    risk_fingerprint_text(hash, &text);
+    emit_key(e, key);
+    emit_str(e, buf_slice(&text));
+}
+
+static void put_tool(struct emit *e, const struct risk_surveyed *tool, struct arena *a) {
+    const struct risk_report *r = &tool->entry.report;
+    emit_object(e);
+    emit_key(e, "tool");
+    emit_str(e, tool->entry.name);
+    emit_key(e, "category");
+    emit_cstr(e, risk_class_name(r->cls));
+    emit_key(e, "severity");
+    emit_cstr(e, risk_severity_name(r->severity));
+    emit_key(e, "confidence");
+    emit_double(e, r->confidence / 100.0);
+    emit_key(e, "review");
+    emit_bool(e, r->review);
+    put_lists(e, tool, a);
+    emit_key(e, "tokens");
+    emit_int(e, tool->entry.tokens);
+    if (tool->printed) {
+        put_hash(e, "fingerprint", tool->print.full);
+        put_hash(e, "shape", tool->print.shape);
+    }
+    if (tool->exact || tool->similar) {
+        emit_key(e, "catalogue");
+        emit_object(e);
+        emit_key(e, "match");
+        emit_cstr(e, tool->exact ? "exact" : "shape");
+        emit_key(e, "package");
+        emit_str(e, tool->known.package);
+        emit_key(e, "version");
+        emit_str(e, tool->known.version);
+        emit_object_end(e);
+    }
+    emit_object_end(e);
+}
+
+void risk_survey_json(const struct risk_survey *s, struct arena *a, struct buf *out) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_array(&e);
+    for (size_t i = 0; i < s->count; i++)
+        put_tool(&e, &s->tools[i], a);
+    emit_array_end(&e);
+    buf_put_char(out, '\n');
+}

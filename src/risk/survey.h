@@ -1,0 +1,54 @@
+/* Everything this room can say about one server's tools, in one pass: classes, findings, fingerprints, what
+ * the catalogue and the lock know. The writers below turn it into the formats that other programs read. */
+#pragma once
+
+#include "risk/catalogue.h"
+#include "risk/lock.h"
+#include "risk/poison.h"
+#include "risk/starter.h"
+
+struct risk_survey_input {
+    const struct tape *t;
+    uint32_t tools;                                      /* the array */
+    struct slice server, package, version, instructions; /* each may be empty */
+    const struct risk_lock *lock;                        /* NULL: nothing is pinned */
+    const struct map *others;                            /* names of other servers' tools; may be NULL */
+};
+
+struct risk_surveyed {
+    struct risk_entry entry;
+    struct risk_findings findings;
+    struct risk_fingerprint print;
+    bool printed;        /* the fingerprint is there */
+    bool exact, similar; /* the catalogue knows the definition, or one of its shape */
+    bool differs;        /* the catalogue has this package and version with another definition */
+    struct risk_known known;
+    struct risk_pin_verdict pin; /* OK without a lock, and for a server the lock does not know */
+};
+
+struct risk_survey {
+    struct risk_survey_input in;
+    struct risk_context context;
+    struct risk_surveyed *tools;
+    size_t count;
+    size_t by_class[RISK_CLASSES];
+    uint64_t tokens;
+    struct risk_findings instructions;
+    struct slice impostor; /* the package that this one imitates; empty when none */
+    bool pinned;           /* the lock knows the server */
+    size_t drifted;        /* tools that are new, changed, or not what the catalogue has */
+    size_t poisoned;       /* tools (and instructions) that deserve a denial */
+};
+
+/* Memory comes from the arena, which must outlive the survey, like the tape. */
+void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct risk_survey *ret_survey);
+/* An array of objects: tool, category, severity, confidence, evidence, tags, findings, tokens, fingerprint,
+ * shape. */
+void risk_survey_json(const struct risk_survey *s, struct arena *a, struct buf *out);
+/* SARIF 2.1.0. `uri` names the file that was read. */
+void risk_survey_sarif(const struct risk_survey *s, const char *version, struct slice uri, struct arena *a,
+                       struct buf *out);
+bool risk_survey_policy(const struct risk_survey *s, enum risk_dialect dialect, struct arena *a,
+                        struct buf *out);
+/* "name:delete". */
+struct slice risk_evidence_text(const struct risk_evidence *e, struct arena *a);

@@ -1,0 +1,36 @@
+/* What flows through a tool. */
+#include "risk/facts.h"
+
+uint32_t risk_tags_of(const struct risk_facts *f, enum risk_class cls) {
+    uint32_t nouns = f->name_nouns | f->first_nouns, tags = 0;
+    if (cls == RISK_READ) {
+        if (nouns & NOUN_UNTRUSTED || f->hint_open_world || f->params & RISK_PARAM_URL)
+            tags |= RISK_TAG_SRC_UNTRUSTED;
+        if (nouns & NOUN_PRIVATE)
+            tags |= RISK_TAG_SRC_PRIVATE;
+    }
+    if (f->ctx->browser && cls == RISK_EXECUTE)
+        tags |= RISK_TAG_SRC_UNTRUSTED | RISK_TAG_SINK;
+    if (cls == RISK_WRITE && (nouns & NOUN_SINK || f->params & RISK_PARAM_URL))
+        tags |= RISK_TAG_SINK;
+    if (cls == RISK_READ && f->params & RISK_PARAM_URL)
+        tags |= RISK_TAG_SINK; /* a URL can carry data out */
+    if (cls == RISK_EXECUTE)
+        tags |= RISK_TAG_EXEC;
+    if (cls == RISK_FINANCIAL)
+        tags |= RISK_TAG_MONEY | RISK_TAG_SINK;
+    if (f->params & RISK_PARAM_CODE || (f->params & RISK_PARAM_COMMAND && cls == RISK_EXECUTE))
+        tags |= RISK_TAG_FREEFORM_CODE;
+    if (cls == RISK_EXECUTE && tags & RISK_TAG_FREEFORM_CODE)
+        tags |= RISK_TAG_SINK;
+    if (cls == RISK_EXECUTE && (nouns & NOUN_META && risk_contains(f->lower, "tool")) &&
+        (risk_contains(f->lower, "mcp") || risk_contains(f->lower, "other tool")))
+        tags |= RISK_TAG_META_TOOL;
+    if (f->params & RISK_PARAM_PATH)
+        tags |= RISK_TAG_PATH_ARGS;
+    if (f->params & RISK_PARAM_URL)
+        tags |= RISK_TAG_URL_ARGS;
+    if (f->params & RISK_PARAM_SQL)
+        tags |= RISK_TAG_SQL_ARGS;
+    return tags;
+}

@@ -1,0 +1,113 @@
+/* The class of a verb depends on what it is done to. */
+#include "risk/facts.h"
+
+/* Raw statements of a query language, not said to be read-only. */
+static bool asks_raw(const struct risk_facts *f, uint32_t object) {
+    return !f->read_only_said && (f->params & RISK_PARAM_SQL || (object | f->first_nouns) & NOUN_STATEMENT);
+}
+
+static enum risk_class run_class(const struct risk_facts *f, uint32_t object) {
+    if (f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND))
+        return RISK_EXECUTE;
+    if (f->read_only_said)
+        return RISK_READ;
+    if (f->params & RISK_PARAM_SQL || (object | f->first_nouns) & NOUN_STATEMENT)
+        return RISK_EXECUTE;
+    return object & NOUN_REPORT ? RISK_READ : RISK_EXECUTE;
+}
+
+static bool lands_in_file(const struct risk_facts *f) {
+    static const char *const phrases[] = {"saved to",  "save to", "to disk", "local file",
+                                          "to a file", "saves",   NULL};
+    for (const char *const *p = phrases; *p; p++)
+        if (risk_contains(f->lower, *p))
+            return true;
+    return f->params & RISK_PARAM_PATH;
+}
+
+static enum risk_class export_class(const struct risk_facts *f, enum risk_class base) {
+    if (lands_in_file(f))
+        return RISK_WRITE;
+    bool returned = risk_contains(f->lower, "base64") || risk_contains(f->lower, "embedded resource") ||
+                    risk_contains(f->lower, "download url") || risk_contains(f->lower, "download link");
+    return returned ? RISK_READ : base;
+}
+
+static enum risk_class generate_class(const struct risk_facts *f, uint32_t object) {
+    if (f->name_nouns & NOUN_CHART)
+        return f->params & RISK_PARAM_PATH ? RISK_WRITE : RISK_READ;
+    if (object & NOUN_MEDIA)
+        return RISK_EXECUTE;
+    return object & (NOUN_REPORT | NOUN_TEXT | NOUN_CHART) && !(f->params & RISK_PARAM_PATH) ? RISK_READ
+                                                                                             : RISK_WRITE;
+}
+
+static enum risk_class create_class(const struct risk_facts *f) {
+    if (f->money)
+        return RISK_FINANCIAL;
+    const struct risk_word *last =
+        f->count ? f->words[f->count - 1] : NULL; /* create_call, not create_call_log */
+    return last && last->nouns & NOUN_PROC ? RISK_EXECUTE : RISK_WRITE;
+}
+
+static enum risk_class cancel_class(const struct risk_facts *f) {
+    if (f->money || f->name_nouns & NOUN_TRADE)
+        return RISK_FINANCIAL;
+    return f->name_nouns & NOUN_JOB ? RISK_EXECUTE : RISK_WRITE;
+}
+
+enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
+    enum risk_class base = (enum risk_class)verb->cls;
+    switch ((enum word_rule)verb->rule) {
+    case WORD_PICK:
+        if (f->ui)
+            return RISK_EXECUTE;
+        return asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
+    case WORD_QUERY:
+        return asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
+    case WORD_RUN:
+        return run_class(f, object);
+    case WORD_TEST:
+        return object & NOUN_LINK ? RISK_READ : RISK_EXECUTE;
+    case WORD_STOP:
+        return object & NOUN_MACHINE && verb->text[0] == 't' ? RISK_DESTRUCTIVE : RISK_EXECUTE;
+    case WORD_CANCEL:
+        return cancel_class(f);
+    case WORD_MAKE:
+        return object & NOUN_REQUEST ? RISK_EXECUTE : create_class(f);
+    case WORD_CREATE:
+        return create_class(f);
+    case WORD_MONEY:
+        return f->money ? RISK_FINANCIAL : base;
+    case WORD_BOOK:
+        return f->money || object & (NOUN_PAID | NOUN_TRADE) ? RISK_FINANCIAL : RISK_WRITE;
+    case WORD_RESTORE:
+        return object & NOUN_WHOLE ? RISK_EXECUTE : RISK_WRITE;
+    case WORD_GENERATE:
+        return generate_class(f, object);
+    case WORD_EXPORT:
+        return export_class(f, base);
+    case WORD_CONVERT:
+        return lands_in_file(f) ? RISK_WRITE : RISK_READ;
+    case WORD_RESOLVE:
+        return f->name_nouns & NOUN_NAME ? RISK_READ : RISK_WRITE;
+    case WORD_SNAPSHOT:
+        return object & NOUN_MACHINE ? RISK_WRITE : RISK_READ;
+    case WORD_OPEN:
+        if (f->ui)
+            return RISK_EXECUTE;
+        return object & (NOUN_PRIVATE | NOUN_MACHINE) ? RISK_READ : RISK_WRITE;
+    case WORD_UI:
+        return f->ui ? RISK_EXECUTE : RISK_WRITE;
+    case WORD_APPLY:
+        return object & NOUN_INFRA ? RISK_EXECUTE : RISK_WRITE;
+    case WORD_MANAGE:
+        return f->name_nouns & NOUN_JOB ? RISK_EXECUTE : RISK_WRITE;
+    case WORD_PERFORM:
+        return object & NOUN_REPORT ? RISK_READ : RISK_NONE;
+    case WORD_SOFT:
+    case WORD_FIXED:
+        return base;
+    }
+    return base;
+}

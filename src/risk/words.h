@@ -1,0 +1,87 @@
+/* The vocabulary of the classifier: what a word says about a tool when it stands in its name or opens its
+ * description. The words are English verbs and nouns, not names of tools or servers. */
+#pragma once
+
+#include "risk/class.h"
+
+enum word_kind {
+    WORD_NOUN,  /* says something only through its noun bits */
+    WORD_FILL,  /* carries no meaning: "this", "tool", "bulk" */
+    WORD_VERB,  /* an action wherever it stands */
+    WORD_WEAK,  /* an action only where nothing stronger stands: "status", "post", "type" */
+    WORD_BROAD, /* "manage": the action stands somewhere else */
+};
+
+/* How the class of a verb depends on what it is done to. */
+enum word_rule {
+    WORD_FIXED,
+    WORD_QUERY,    /* raw SQL is Execute, other questions are Read */
+    WORD_RUN,      /* running a report is Read */
+    WORD_TEST,     /* testing a connection is Read */
+    WORD_STOP,     /* terminating a machine is Destructive */
+    WORD_CANCEL,   /* money: Financial; a running job: Execute */
+    WORD_CREATE,   /* a deployment, a call: Execute; an invoice: Financial */
+    WORD_MONEY,    /* Financial when money is the object */
+    WORD_BOOK,     /* Financial when what is booked costs something */
+    WORD_RESTORE,  /* a whole project or database: Execute */
+    WORD_GENERATE, /* media: Execute; charts, types, text: Read */
+    WORD_EXPORT,   /* to a file: Write */
+    WORD_CONVERT,  /* of a file: Write */
+    WORD_RESOLVE,  /* a name: Read; an issue: Write */
+    WORD_UI,       /* in a browser or on a device: Execute */
+    WORD_APPLY,    /* infrastructure: Execute; a change: Write */
+    WORD_MAKE,     /* a request: Execute; else like create */
+    WORD_PICK,     /* in a browser: Execute; else a question */
+    WORD_SNAPSHOT, /* of a machine: Write; of a page: Read */
+    WORD_OPEN,     /* a document: Read; in a browser: Execute */
+    WORD_MANAGE,   /* a pipeline or stack: Execute */
+    WORD_PERFORM,  /* nothing by itself */
+    WORD_SOFT,     /* Destructive, unless it is one of several small edits */
+};
+
+enum word_noun {
+    NOUN_PROC = 1 << 0,     /* a process that creating starts */
+    NOUN_JOB = 1 << 1,      /* something that runs and can be cancelled */
+    NOUN_MONEY = 1 << 2,    /* money that moves */
+    NOUN_TRADE = 1 << 3,    /* money only at a server that handles money */
+    NOUN_NOTMONEY = 1 << 4, /* behind a money word: only about money */
+    NOUN_MEDIA = 1 << 5,
+    NOUN_REPORT = 1 << 6, /* the result of looking */
+    NOUN_UI = 1 << 7,
+    NOUN_GESTURE = 1 << 8, /* a verb that only a browser or a device knows */
+    NOUN_MINOR = 1 << 9,   /* small things whose removal is an edit */
+    NOUN_UNTRUSTED = 1 << 10,
+    NOUN_PRIVATE = 1 << 11,
+    NOUN_SINK = 1 << 12,
+    NOUN_MACHINE = 1 << 13,
+    NOUN_WHOLE = 1 << 14, /* what a restore brings back as a whole */
+    NOUN_NAME = 1 << 15,  /* what a resolver looks up */
+    NOUN_LINK = 1 << 16,  /* what a test merely probes */
+    NOUN_PAID = 1 << 17,
+    NOUN_META = 1 << 18,
+    NOUN_GUIDE = 1 << 19,
+    NOUN_STATEMENT = 1 << 20, /* of a query language */
+    NOUN_TEXT = 1 << 21,      /* what is generated and merely returned */
+    NOUN_CHART = 1 << 22,     /* the same, drawn */
+    NOUN_INFRA = 1 << 23,
+    NOUN_REQUEST = 1 << 24,
+    NOUN_DEED = 1 << 25,   /* a verb that is also the name of what it leaves: build, run */
+    NOUN_ENGINE = 1 << 27, /* what runs things, at the end of a name */
+    NOUN_COIN = 1 << 28,   /* shows that the server handles coins */
+    NOUN_STATE = 1 << 26,  /* behind a deed: its status, its logs */
+};
+
+struct risk_word {
+    const char *text;
+    uint8_t cls;  /* enum risk_class */
+    uint8_t kind; /* enum word_kind */
+    uint8_t rule; /* enum word_rule */
+    uint32_t nouns;
+};
+
+/* Exact form, lower case; NULL when unknown. */
+const struct risk_word *risk_word_find(struct slice text);
+/* The verb behind a third person or an -ing form too. *ret_form: 0 as it is, 's' or 'g'. */
+const struct risk_word *risk_word_find_form(struct slice text, char *ret_form);
+/* For the tests: the table must be in order. */
+const struct risk_word *risk_word_table(size_t *ret_count);

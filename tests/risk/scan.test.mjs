@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { missing, run, scan, scanJson, toolLists } from './data.mjs';
+
+const tool = (name, description = '', more = {}) => ({ name, description, inputSchema: { type: 'object' }, ...more });
+
+test('the JSON of a scan has the members that are promised', async () => {
+  const [row] = await scanJson([tool('delete_box', 'Deletes a box')]);
+  assert.equal(row.tool, 'delete_box');
+  assert.equal(row.category, 'Destructive');
+  assert.equal(row.severity, 'critical');
+  assert.ok(row.confidence > 0 && row.confidence <= 1);
+  assert.ok(row.evidence.includes('name:delete'));
+  assert.deepEqual(row.findings, []);
+  assert.ok(Array.isArray(row.tags) && row.tokens > 0);
+  assert.match(row.fingerprint, /^sha256:[0-9a-f]{64}$/);
+});
+
+test('a list may come as a result, as an answer, or as an array; order of members makes no difference', async () => {
+  const one = { name: 'a', description: 'b' };
+  const other = { description: 'b', name: 'a' };
+  const lists = [[one], { tools: [other] }, { jsonrpc: '2.0', id: 1, result: { tools: [one] } }];
+  const prints = await Promise.all(lists.map(async (list) => (await scanJson(list))[0].fingerprint));
+  assert.equal(new Set(prints).size, 1);
+});
+
+test('what cannot be read is refused with status 3', async () => {
+  for (const text of ['', '{', '{}', '{"tools":{}}', '[1,2', '{"tools":[],"tools":[]}', '\ufeff[]'])
+    assert.equal((await scan(text)).status, 3, JSON.stringify(text));
+  assert.equal((await run(['scan', '--tools-json', '/nonexistent'])).status, 3);
+});
+
+test('the command line is checked', async () => {
+  assert.equal((await run(['scan'])).status, 2);
+  assert.equal((await scan([], '--fail-on', 'nonsense')).status, 2);
+  assert.equal((await scan([], '--upstream', 'http://127.0.0.1:1/')).status, 2);
+});
+
+test('--fail-on answers no by class, severity and poison', async () => {
+  const list = [tool('list_x', 'List x'), tool('delete_x', 'Delete x')];
+  const status = async (what, tools = list) => (await scan(tools, '--fail-on', what)).status;
+  assert.equal(await status('destructive'), 1);
+  assert.equal(await status('critical'), 1);
+  assert.equal(await status('execute'), 1); // or worse
+  assert.equal(await status('financial'), 0);
+  assert.equal(await status('poison'), 0);
+  assert.equal(await status('execute', list.slice(0, 1)), 0);
+  assert.equal(await status('poison', [tool('a', 'x\u202ey')]), 1);
+});
+
+test('the table closes with what can be changed', async () => {
+  const { stdout } = await scan([tool('list_x', 'List x'), tool('delete_x', 'Delete x')]);
+  assert.match(stdout, /2 tools\. 1 can modify or destroy data\./);
+  assert.ok(!stdout.includes('\x1b'), 'no colour when nobody looks');
+});
+
+test('SARIF names tool, rule and file', async () => {
+  const { stdout } = await scan([tool('delete_x', 'Delete x'), tool('b', 'x\u202ey')], '--format', 'sarif');
+  const sarif = JSON.parse(stdout);
+  assert.equal(sarif.version, '2.1.0');
+  const { results, tool: by } = sarif.runs[0];
+  const rules = new Set(by.driver.rules.map((rule) => rule.id));
+  assert.ok(results.every((result) => rules.has(result.ruleId)));
+  assert.ok(results.some((result) => result.ruleId === 'class-Destructive' && result.level === 'warning'));
+  assert.ok(results.some((result) => result.ruleId === 'd1' && result.level === 'error'));
+});
+
+test('a client\'s configuration: where the programs come from', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'risk-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, 'mcp.json');
+  const { writeFileSync } = await import('node:fs');
+  writeFileSync(file, JSON.stringify({ mcpServers: {
+    loose: { command: 'npx', args: ['-y', 'some-server-of-mine'] },
+    tight: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-github@2025.4.8'] },
+    fake: { command: 'npx', args: ['-y', '@modelcontextprotocl/server-github@1.0.0'] },
+    far: { url: 'https://example.com/mcp' },
+  } }));
+  const { status, stdout } = await run(['scan', '--mcp-config', file, '--format', 'json']);
+  assert.equal(status, 1);
+  const rows = Object.fromEntries(JSON.parse(stdout).map((row) => [row.server, row]));
+  assert.equal(rows.loose.pinned, false);
+  assert.equal(rows.tight.pinned, true);
+  assert.equal(rows.tight.imitates, undefined);
+  assert.equal(rows.fake.imitates, '@modelcontextprotocol/server-github');
+  assert.equal(rows.far.url, 'https://example.com/mcp');
+});
+
+// What validates must also refuse: each critical tool is called through the policy.
+async function refusals(policyText, critical) {
+  const input = critical.map((name) => JSON.stringify({ id: name, policy_text: policyText, steps: [{ call: { name, arguments: {} } }] })).join('\n');
+  const { stdout } = await run(['simulate', '-'], { input: `${input}\n` });
+  return stdout.trim().split('\n').map((text) => JSON.parse(text));
+}
+
+test('every real list gives policies that validate and refuse what destroys or pays', { skip: missing('toollists') }, async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'risk-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  let critical = 0;
+  for (const list of toolLists()) {
+    const { stdout } = await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', 'json']);
+    const names = JSON.parse(stdout).filter((row) => row.severity === 'critical').map((row) => row.tool);
+    critical += names.length;
+    for (const format of ['intercept', 'policylayer']) {
+      const file = join(dir, format === 'intercept' ? 'policy.yaml' : 'policy.json');
+      const made = await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', format, '-o', file]);
+      assert.equal(made.status, 0, `${basename(list)}: ${made.stderr}`);
+      const valid = await run(['validate', '-c', file]);
+      assert.equal(valid.status, 0, `${basename(list)} ${format}: ${valid.stdout}${valid.stderr}`);
+      if (!names.length) continue;
+      for (const { id, steps, error } of await refusals(readFileSync(file, 'utf8'), names)) {
+        assert.ok(!error, `${basename(list)} ${format} ${id}: ${error}`);
+        assert.equal(steps[0].allowed, false, `${basename(list)} ${format} ${id} passes`);
+      }
+    }
+  }
+  console.log(`${critical} critical tools refused in both dialects`);
+  assert.ok(critical > 300);
+});
+
+test('no real list is denied: the detectors that deny by default keep quiet', { skip: missing('toollists') }, async () => {
+  const seen = {};
+  for (const list of toolLists()) {
+    const { stdout } = await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', 'json', '--fail-on', 'poison']);
+    for (const row of JSON.parse(stdout)) {
+      for (const finding of row.findings) seen[finding.detector] = (seen[finding.detector] ?? 0) + 1;
+      assert.ok(!row.findings.some((finding) => finding.deny), `${basename(list)} ${row.tool}: ${JSON.stringify(row.findings)}`);
+    }
+  }
+  console.log(`findings that only flag: ${JSON.stringify(seen)}`);
+});
+
+test('the catalogue knows every real list, and a changed word in it', { skip: missing('toollists') }, async () => {
+  const list = JSON.parse(readFileSync(toolLists()[0], 'utf8'));
+  for (const row of await scanJson(list)) assert.equal(row.catalogue?.match, 'exact', row.tool);
+  list.tools[0].description += '.';
+  const [row] = await scanJson(list);
+  assert.equal(row.catalogue.match, 'shape');
+  assert.ok(row.findings.some((finding) => finding.name === 'not-as-published'));
+  assert.equal((await scan(list, '--fail-on', 'drift')).status, 1);
+});
+
+test('catalogue show, search and stats', async () => {
+  const stats = JSON.parse((await run(['catalogue', 'stats', '--json'])).stdout);
+  assert.ok(stats.packages > 100 && stats.tools > 3000 && stats.Destructive > 0);
+  const shown = JSON.parse((await run(['catalogue', 'show', '@modelcontextprotocol/server-filesystem', '--json'])).stdout);
+  assert.ok(shown.some((row) => row.tool === 'write_file' && row.category === 'Write'));
+  const found = await run(['catalogue', 'search', 'WRITE_FILE']);
+  assert.equal(found.status, 0);
+  assert.match(found.stdout, /write_file/);
+  assert.equal((await run(['catalogue', 'search', 'nothing-has-this-name'])).status, 1);
+});
