@@ -1,0 +1,172 @@
+#include "filter/checks.h"
+
+#include "base/mem.h"
+#include "filter/chars.h"
+
+bool pii_check_luhn(const char *digits, size_t len) {
+    unsigned sum = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned d = (unsigned)(digits[len - 1 - i] - '0');
+        if (i & 1) {
+            d *= 2;
+            if (d > 9)
+                d -= 9;
+        }
+        sum += d;
+    }
+    return sum % 10 == 0;
+}
+
+struct iin {
+    uint32_t low, high; /* of the first `digits` digits */
+    uint8_t digits;
+    uint8_t len_min, len_max;
+    bool loose; /* only with context */
+    const char *brand;
+};
+
+static const struct iin iins[] = {
+    {4, 4, 1, 16, 16, false, "visa"},
+    {4, 4, 1, 13, 13, true, "visa"},
+    {4, 4, 1, 19, 19, true, "visa"},
+    {51, 55, 2, 16, 16, false, "mastercard"},
+    {2221, 2720, 4, 16, 16, false, "mastercard"},
+    {34, 34, 2, 15, 15, false, "amex"},
+    {37, 37, 2, 15, 15, false, "amex"},
+    {6011, 6011, 4, 16, 16, false, "discover"},
+    {644, 649, 3, 16, 16, false, "discover"},
+    {65, 65, 2, 16, 16, false, "discover"},
+    {3528, 3589, 4, 16, 16, false, "jcb"},
+    {35, 35, 2, 16, 16, true, "jcb"},
+    {2131, 2131, 4, 15, 15, false, "jcb"},
+    {1800, 1800, 4, 15, 15, false, "jcb"},
+    {36, 36, 2, 14, 14, false, "diners"},
+    {38, 39, 2, 14, 14, false, "diners"},
+    {300, 305, 3, 14, 14, false, "diners"},
+    {62, 62, 2, 16, 19, true, "unionpay"},
+    {50, 50, 2, 12, 19, true, "maestro"},
+    {56, 58, 2, 12, 19, true, "maestro"},
+    {60, 60, 2, 16, 19, true, "rupay"},
+    {63, 63, 2, 12, 19, true, "maestro"},
+    {67, 67, 2, 12, 19, true, "maestro"},
+    {81, 82, 2, 16, 16, true, "rupay"},
+    {2200, 2204, 4, 16, 19, true, "mir"},
+};
+
+bool pii_check_card(const char *digits, size_t len, bool loose, const char **ret_brand) {
+    if (len < 12 || len > 19)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(iins); i++) {
+        const struct iin *r = &iins[i];
+        if (len < r->len_min || len > r->len_max || (r->loose && !loose))
+            continue;
+        uint32_t head = 0;
+        for (size_t k = 0; k < r->digits; k++)
+            head = head * 10 + (uint32_t)(digits[k] - '0');
+        if (head < r->low || head > r->high)
+            continue;
+        if (!pii_check_luhn(digits, len))
+            return false;
+        *ret_brand = r->brand;
+        return true;
+    }
+    return false;
+}
+
+size_t pii_check_iban_length(char a, char b) {
+    static const char table[] =
+        "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24FI18FK18"
+        "FO18FR27GB22GE22GI23GL18GR27GT28HN28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21"
+        "LY25MC27MD24ME22MK19MN20MR27MT31MU30NI28NL18NO15OM23PK24PL28PS29PT25QA29RO24RS22RU33SA24SC31SD18SE24"
+        "SI19SK24SM27SO23ST25SV28TL23TN24TR26UA29VA22VG24XK20YE30"
+        "IR26AO25BF28BJ28CF27CG27CI28CM27CV25DZ26GA27GQ27GW25KM27MA28MG27ML28MZ25NE28SN28TD27TG28";
+    a = ch_upper(a);
+    b = ch_upper(b);
+    for (size_t i = 0; i + 4 < sizeof(table); i += 4)
+        if (table[i] == a && table[i + 1] == b)
+            return (size_t)(table[i + 2] - '0') * 10 + (size_t)(table[i + 3] - '0');
+    return 0;
+}
+
+bool pii_check_iban(const char *text, size_t len) {
+    if (len < 15 || len != pii_check_iban_length(text[0], text[1]) || !ch_digit(text[2]) ||
+        !ch_digit(text[3]))
+        return false;
+    unsigned rest = 0;
+    for (size_t k = 0; k < len; k++) {
+        const char c = ch_upper(text[(k + 4) % len]);
+        if (ch_digit(c))
+            rest = (rest * 10 + (unsigned)(c - '0')) % 97;
+        else if (ch_alpha(c))
+            rest = (rest * 100 + (unsigned)(c - 'A' + 10)) % 97;
+        else
+            return false;
+    }
+    return rest == 1;
+}
+
+bool pii_check_ssn(const char *d) {
+    const int area = (d[0] - '0') * 100 + (d[1] - '0') * 10 + (d[2] - '0');
+    const int group = (d[3] - '0') * 10 + (d[4] - '0');
+    const bool serial = d[5] != '0' || d[6] != '0' || d[7] != '0' || d[8] != '0';
+    if (area >= 900) /* an ITIN has a group in these ranges */
+        return serial && ((group >= 50 && group <= 65) || (group >= 70 && group <= 88) ||
+                          (group >= 90 && group <= 92) || (group >= 94 && group <= 99));
+    return area != 0 && area != 666 && group != 0 && serial && memcmp(d, "123456789", 9) != 0 &&
+           memcmp(d, "078051120", 9) != 0;
+}
+
+bool pii_check_date(int year, int month, int day) {
+    static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return year >= 1900 && year <= 2035 && month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1];
+}
+
+size_t pii_check_calling_code(const char *d, size_t len) {
+    static const char two[] =
+        "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 "
+        "61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98 ";
+    static const char three[] = "21 22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99 ";
+    if (len < 4)
+        return 0;
+    if (d[0] == '1' || d[0] == '7')
+        return 1;
+    for (size_t i = 0; i + 2 < sizeof(two); i += 3)
+        if (two[i] == d[0] && two[i + 1] == d[1])
+            return 2;
+    for (size_t i = 0; i + 2 < sizeof(three); i += 3)
+        if (three[i] == d[0] && three[i + 1] == d[1])
+            return 3;
+    return 0;
+}
+
+/* log2 in 1/256ths: the bit length, then one bit of fraction per squaring. */
+static uint32_t log2_256(uint32_t v) {
+    const uint32_t whole = 31u - (uint32_t)__builtin_clz(v);
+    uint64_t x = ((uint64_t)v << 32) >> whole; /* 1.0 <= x < 2.0 with 32 bits behind the point */
+    uint32_t out = whole;
+    for (int i = 0; i < 8; i++) {
+        x = (x >> 16) * (x >> 16);
+        out <<= 1;
+        if (x >> 33) {
+            out |= 1;
+            x >>= 1;
+        }
+    }
+    return out;
+}
+
+unsigned pii_check_entropy(const char *text, size_t len) {
+    uint16_t count[256] = {0};
+    uint64_t sum = 0;
+    if (len == 0)
+        return 0;
+    if (len > 1024)
+        len = 1024;
+    for (size_t i = 0; i < len; i++)
+        count[(uint8_t)text[i]]++;
+    for (size_t i = 0; i < 256; i++)
+        if (count[i] > 1)
+            sum += (uint64_t)count[i] * log2_256(count[i]);
+    const uint64_t whole = (uint64_t)len * log2_256((uint32_t)len);
+    return (unsigned)((whole - sum) * 100 / (256 * (uint64_t)len));
+}

@@ -1,0 +1,312 @@
+/* Values in disguise: base64 and percent runs are opened to a fixed depth; invisible characters, look-alikes
+ * and character escapes are folded away before a second look. */
+#include "filter/detect.h"
+
+#include "base/mem.h"
+
+static int base64_val(char c) {
+    static const int8_t table[256] = {
+        ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
+        ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
+        ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+        ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
+        ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+        ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+        ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
+        ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['-'] = 63,
+        ['/'] = 64, ['_'] = 64};
+    return table[(uint8_t)c] - 1;
+}
+
+static size_t base64_decode(struct slice in, char *out) {
+    uint32_t acc = 0, bits = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < in.len; i++) {
+        acc = acc << 6 | (uint32_t)base64_val(in.ptr[i]);
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            out[n++] = (char)(uint8_t)(acc >> bits);
+        }
+    }
+    return n;
+}
+
+static bool printable(struct slice s) {
+    for (size_t i = 0; i < s.len; i++) {
+        const uint8_t c = (uint8_t)s.ptr[i];
+        if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+/* Scans decoded text one level further down; the strongest find, or NULL. */
+static const struct pii_span *look_inside(struct detect *d, struct slice text, struct pii_spans *found) {
+    struct detect inner = {.eng = d->eng,
+                           .kinds = d->kinds & ~PII_BIT(PII_URL),
+                           .score_min = d->score_min,
+                           .depth = d->depth - 1,
+                           .p = text.ptr,
+                           .n = (uint32_t)text.len,
+                           .out = found};
+    pii_scan_plain(&inner);
+    pii_scan_settle(found, 0);
+    const struct pii_span *best = NULL;
+    for (uint32_t i = 0; i < found->count; i++)
+        if (!best || found->at[i].score > best->score)
+            best = &found->at[i];
+    return best;
+}
+
+bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    uint32_t i = at;
+    char head[24];
+    if (d->depth == 0)
+        return false;
+    if (d->n - at < PII_ENCODED_MIN)
+        return false;
+    for (uint32_t k = 0; k < 16;
+         k += 4) { /* most runs show in their first characters that they hold no text */
+        if (base64_val(d->p[at + k]) < 0 || base64_val(d->p[at + k + 1]) < 0 ||
+            base64_val(d->p[at + k + 2]) < 0 || base64_val(d->p[at + k + 3]) < 0)
+            return false;
+        base64_decode(slice_of(d->p + at + k, 4), head);
+        if (!printable(slice_of(head, 3)))
+            return false;
+    }
+    while (i < d->n && i - at < PII_ENCODED_MAX && base64_val(d->p[i]) >= 0)
+        i++;
+    *ret_end = i;
+    if (i - at < PII_ENCODED_MIN)
+        return false;
+    cleanup_free char *text = mem_alloc((i - at) / 4 * 3 + 4);
+    const size_t len = base64_decode(slice_of(d->p + at, i - at), text);
+    if (!printable(slice_of(text, len)))
+        return false;
+    cleanup_pii_spans struct pii_spans found;
+    pii_spans_init(&found);
+    const struct pii_span *best = look_inside(d, slice_of(text, len), &found);
+    if (!best)
+        return false;
+    while (i < d->n && d->p[i] == '=')
+        i++;
+    *ret_end = i;
+    const uint32_t before = d->out->count;
+    pii_detect_add(d, at, i, best->kind, best->score, best->sub);
+    if (d->out->count > before)
+        d->out->at[before].encoded = true;
+    return true;
+}
+
+static bool percent_run_char(char c) {
+    return (uint8_t)c > ' ' && !ch_is(c, CH_QUOTE) && c != '<' && c != '>';
+}
+
+/* One layer of %XX off; map[k] is the source offset of byte k. */
+static size_t percent_decode(const char *in, const uint32_t *in_map, size_t len, char *out, uint32_t *map) {
+    size_t n = 0;
+    for (size_t i = 0; i < len; n++) {
+        map[n] = in_map[i];
+        if (in[i] == '%' && i + 2 < len && ch_hexval(in[i + 1]) >= 0 && ch_hexval(in[i + 2]) >= 0) {
+            out[n] = (char)(ch_hexval(in[i + 1]) * 16 + ch_hexval(in[i + 2]));
+            i += 3;
+        } else {
+            out[n] = in[i++];
+        }
+    }
+    map[n] = in_map[len];
+    return n;
+}
+
+void pii_decode_percent(struct detect *d, uint32_t at) {
+    if (d->depth == 0 || at < d->percent_done || ch_hexval(detect_at(d, at + 1)) < 0 ||
+        ch_hexval(detect_at(d, at + 2)) < 0)
+        return;
+    uint32_t start = at, end = at;
+    while (start > d->percent_done && at - start < 512 && percent_run_char(d->p[start - 1]))
+        start--;
+    while (end < d->n && end - at < PII_ENCODED_MAX && percent_run_char(d->p[end]))
+        end++;
+    d->percent_done = end;
+    const size_t len = end - start;
+    cleanup_free char *text = mem_alloc(len + 1);
+    cleanup_free uint32_t *map = mem_alloc((len + 1) * sizeof(uint32_t));
+    for (size_t i = 0; i <= len; i++)
+        map[i] = start + (uint32_t)i;
+    memcpy(text, d->p + start, len);
+    size_t n = len;
+    for (unsigned layer = 0; layer < d->depth; layer++)
+        n = percent_decode(text, map, n, text, map);
+    cleanup_pii_spans struct pii_spans found;
+    pii_spans_init(&found);
+    look_inside(d, slice_of(text, n), &found);
+    for (uint32_t i = 0; i < found.count; i++) {
+        const struct pii_span *s = &found.at[i];
+        const uint32_t before = d->out->count;
+        if (memchr(d->p + map[s->start], '%', map[s->end] - map[s->start]) == NULL)
+            continue; /* the plain pass sees it as well */
+        pii_detect_add(d, map[s->start], map[s->end], s->kind, s->score, s->sub);
+        if (d->out->count > before)
+            d->out->at[before].encoded = true;
+    }
+}
+
+/* --- folding --- */
+
+enum fold_sort { FOLD_ALWAYS, FOLD_AT_DIGIT, FOLD_LETTER };
+
+/* The ASCII character that a code point passes for: 0 keeps it, 1 drops it. Letters of other alphabets only
+ * count in company of ASCII ones, blanks and dashes only beside digits: text in its own script is no trick.
+ */
+static char fold_point(uint32_t c, enum fold_sort *ret_sort) {
+    static const struct {
+        uint16_t from;
+        char to;
+    } alike[] = {
+        {0x0391, 'A'}, {0x0392, 'B'}, {0x0395, 'E'}, {0x0396, 'Z'}, {0x0397, 'H'}, {0x0399, 'I'},
+        {0x039A, 'K'}, {0x039C, 'M'}, {0x039D, 'N'}, {0x039F, 'O'}, {0x03A1, 'P'}, {0x03A4, 'T'},
+        {0x03A5, 'Y'}, {0x03A7, 'X'}, {0x03BF, 'o'}, {0x03B1, 'a'}, {0x03BD, 'v'}, {0x03C1, 'p'},
+        {0x0405, 'S'}, {0x0406, 'I'}, {0x0408, 'J'}, {0x0410, 'A'}, {0x0412, 'B'}, {0x0415, 'E'},
+        {0x041A, 'K'}, {0x041C, 'M'}, {0x041D, 'H'}, {0x041E, 'O'}, {0x0420, 'P'}, {0x0421, 'C'},
+        {0x0422, 'T'}, {0x0425, 'X'}, {0x0430, 'a'}, {0x0435, 'e'}, {0x043A, 'k'}, {0x043E, 'o'},
+        {0x0440, 'p'}, {0x0441, 'c'}, {0x0443, 'y'}, {0x0445, 'x'}, {0x0455, 's'}, {0x0456, 'i'},
+        {0x0458, 'j'}, {0x04BB, 'h'}, {0x0501, 'd'}, {0x051B, 'q'}, {0x051D, 'w'}, {0x0261, 'g'},
+    };
+    *ret_sort = FOLD_ALWAYS;
+    if (c == 0xAD || c == 0x034F || c == 0x061C || c == 0x180E || (c >= 0x200B && c <= 0x200F) ||
+        (c >= 0x202A && c <= 0x202E) || (c >= 0x2060 && c <= 0x2064) || c == 0xFEFF ||
+        (c >= 0xFE00 && c <= 0xFE0F) || (c >= 0xE0000 && c <= 0xE007F))
+        return 1;
+    *ret_sort = FOLD_AT_DIGIT;
+    if (c == 0xA0 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x3000)
+        return ' ';
+    if ((c >= 0x2010 && c <= 0x2015) || c == 0x2212 || c == 0xFE63)
+        return '-';
+    if (c == 0x2024 || c == 0x3002 || c == 0xFE52)
+        return '.';
+    *ret_sort = FOLD_ALWAYS;
+    if (c == 0xFE6B)
+        return '@';
+    if (c >= 0xFF01 && c <= 0xFF5E)
+        return (char)(c - 0xFF01 + '!');
+    if (c >= 0x0660 && c <= 0x0669)
+        return (char)('0' + c - 0x0660);
+    if (c >= 0x06F0 && c <= 0x06F9)
+        return (char)('0' + c - 0x06F0);
+    if (c >= 0x0966 && c <= 0x096F)
+        return (char)('0' + c - 0x0966);
+    if (c >= 0x1D7CE && c <= 0x1D7FF)
+        return (char)('0' + (c - 0x1D7CE) % 10);
+    if (c >= 0x1D400 && c <= 0x1D6A3)
+        return (c - 0x1D400) % 52 < 26 ? (char)('A' + (c - 0x1D400) % 52)
+                                       : (char)('a' + (c - 0x1D400) % 52 - 26);
+    *ret_sort = FOLD_LETTER;
+    for (size_t i = 0; i < ARRAY_LEN(alike) && c < 0x600; i++)
+        if (alike[i].from == c)
+            return alike[i].to;
+    return 0;
+}
+
+static uint32_t utf8_point(const char *p, size_t left, uint32_t *ret_len) {
+    const uint8_t c = (uint8_t)p[0];
+    const uint32_t len = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC2 ? 2 : 1;
+    *ret_len = 1;
+    if (len == 1 || left < len)
+        return 0xFFFD;
+    uint32_t v = c & (0x7Fu >> len);
+    for (uint32_t i = 1; i < len; i++) {
+        if (((uint8_t)p[i] & 0xC0) != 0x80)
+            return 0xFFFD;
+        v = v << 6 | ((uint8_t)p[i] & 0x3F);
+    }
+    *ret_len = len;
+    return v;
+}
+
+/* \u0040, &#64; and &#x40; of printable ASCII: the character, and its length in *ret_len. */
+static char fold_escape(const char *p, size_t left, uint32_t *ret_len) {
+    uint32_t v = 0, i;
+    if (left >= 6 && p[0] == '\\' && p[1] == 'u' && p[2] == '0' && p[3] == '0' && ch_hex(p[4]) &&
+        ch_hex(p[5])) {
+        *ret_len = 6;
+        v = (uint32_t)(ch_hexval(p[4]) * 16 + ch_hexval(p[5]));
+    } else if (left >= 4 && p[0] == '&' && p[1] == '#') {
+        const bool hex = (p[2] | 32) == 'x';
+        for (i = hex ? 3 : 2; i < left && i < 9 && (hex ? ch_hex(p[i]) : ch_digit(p[i])); i++)
+            v = v * (hex ? 16 : 10) + (uint32_t)ch_hexval(p[i]);
+        if (i >= left || p[i] != ';' || i < 4)
+            return 0;
+        *ret_len = i + 1;
+    }
+    return v > ' ' && v < 0x7f && v != '"' && v != '\\' ? (char)v : 0;
+}
+
+static bool company(char c) { return ch_alnum(c) || c == '@'; }
+
+/* The decision at byte i of the text; *ret_len bytes are concerned. */
+static char fold_at(struct slice t, size_t i, uint32_t *ret_len) {
+    enum fold_sort sort = FOLD_ALWAYS;
+    const uint8_t c = (uint8_t)t.ptr[i];
+    *ret_len = 1;
+    if (c == '\\' || c == '&')
+        return fold_escape(t.ptr + i, t.len - i, ret_len);
+    if (c < 0xC2)
+        return 0;
+    const char to = fold_point(utf8_point(t.ptr + i, t.len - i, ret_len), &sort);
+    if (to == 0 || sort == FOLD_ALWAYS)
+        return to;
+    if (sort == FOLD_AT_DIGIT)
+        return (i > 0 && ch_digit(t.ptr[i - 1])) || (i + *ret_len < t.len && ch_digit(t.ptr[i + *ret_len]))
+                   ? to
+                   : 0;
+    size_t k = i;
+    while (k > 0 && i - k < 32 && (uint8_t)t.ptr[k - 1] >= 0x80)
+        k--;
+    if (k > 0 && company(t.ptr[k - 1]))
+        return to;
+    for (k = i; k < t.len && k - i < 32 && (uint8_t)t.ptr[k] >= 0x80; k++)
+        ;
+    return k < t.len && company(t.ptr[k]) ? to : 0;
+}
+
+static bool needs_fold(struct slice t) {
+    for (size_t i = 0; i < t.len; i++) {
+        uint32_t len;
+        const uint8_t c = (uint8_t)t.ptr[i];
+        if (c < 0x80 && c != '\\' && c != '&')
+            continue;
+        if (fold_at(t, i, &len))
+            return true;
+        i += len - 1;
+    }
+    return false;
+}
+
+char *pii_decode_fold(struct slice t, uint32_t *ret_len, uint32_t **ret_map) {
+    if (!needs_fold(t))
+        return NULL;
+    char *out = mem_alloc(t.len + 1);
+    uint32_t *map = mem_alloc((t.len + 1) * sizeof(uint32_t));
+    uint32_t n = 0;
+    for (size_t i = 0; i < t.len;) {
+        uint32_t len = 1;
+        const uint8_t c = (uint8_t)t.ptr[i];
+        const char to = c < 0x80 && c != '\\' && c != '&' ? 0 : fold_at(t, i, &len);
+        if (to == 0) {
+            len = c == '\\' || c == '&' ? 1 : len;
+            for (uint32_t k = 0; k < len; k++) {
+                map[n] = (uint32_t)i + k;
+                out[n++] = t.ptr[i + k];
+            }
+        } else if (to != 1) {
+            map[n] = (uint32_t)i;
+            out[n++] = to;
+        }
+        i += len;
+    }
+    map[n] = (uint32_t)t.len;
+    *ret_len = n;
+    *ret_map = map;
+    return out;
+}

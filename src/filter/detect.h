@@ -1,0 +1,133 @@
+/* Inside of the detector: one scan over one text, and the readers that take a position in it. Each reader
+ * reports spans itself and returns the offset behind what it has dealt with (at least its own start). */
+#pragma once
+
+#include "filter/chars.h"
+#include "filter/class.h"
+#include "filter/scan.h"
+#include "filter/words.h"
+
+#define PREFIX_BLOOM_BITS 65536
+#define PREFIX_SLOTS 4096
+
+struct rules;
+
+struct pii_engine {
+    struct words *words;
+    class_fn *class_of;
+    struct rules *rules;                    /* NULL without custom rules */
+    uint64_t bloom[PREFIX_BLOOM_BITS / 64]; /* first three bytes of the secret formats */
+    uint16_t slots[PREFIX_SLOTS];           /* hash of three bytes -> index + 1 of the first format */
+    uint16_t chain[1024];                   /* the next format with the same hash */
+    uint64_t kind_bits[512];                /* first three letters of the names of kinds */
+};
+
+/* Where the columns of a table are that the scan is inside of. */
+struct columns {
+    uint32_t line; /* start of the line looked at last */
+    uint32_t line_end;
+    char sep; /* 0: no table */
+    uint32_t count;
+    uint32_t hints[PII_COLUMNS_MAX];
+    uint32_t at; /* cursor inside the line: column `column` starts here */
+    uint32_t column;
+    bool fresh; /* the next line may be a head */
+};
+
+struct detect {
+    const struct pii_engine *eng;
+    uint64_t kinds;
+    unsigned score_min;
+    unsigned depth;
+    bool literals;
+    const char *p;
+    uint32_t n;
+    uint32_t from;
+    uint32_t key_hints; /* of the key the whole text belongs to */
+    struct columns columns;
+    uint32_t percent_done; /* percent runs before this are dealt with */
+    uint32_t assign_done;  /* a keyed value before this was reported */
+    struct pii_spans *out;
+};
+
+struct hints {
+    uint32_t label; /* of the key, the column or the label right before the value */
+    uint32_t near;  /* of words close by */
+};
+
+static inline bool detect_wants(const struct detect *d, enum pii_kind kind) {
+    return (d->kinds & PII_BIT(kind)) != 0;
+}
+static inline char detect_at(const struct detect *d, uint32_t i) { return i < d->n ? d->p[i] : '\0'; }
+static inline char detect_before(const struct detect *d, uint32_t i) { return i > 0 ? d->p[i - 1] : '\0'; }
+/* Is the byte before `i` no part of a word? An escape letter (the n of "\n") is none. */
+bool pii_detect_starts(const struct detect *d, uint32_t i);
+void pii_detect_add(struct detect *d, uint32_t start, uint32_t end, unsigned kind, unsigned score,
+                    const char *sub);
+
+/* context.c */
+struct hints pii_context_of(struct detect *d, uint32_t start, uint32_t end);
+/* The key before an assignment sign at `at`; empty when there is none. *ret_start its offset. */
+struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_start);
+
+/* What parts the columns of the table around `at`, or 0. */
+char pii_context_separator(struct detect *d, uint32_t at);
+
+/* number.c */
+uint32_t pii_number_read(struct detect *d, uint32_t at);
+
+/* net.c */
+bool pii_net_mac(struct detect *d, uint32_t at, uint32_t *ret_end);
+bool pii_net_ipv6(struct detect *d, uint32_t at, uint32_t *ret_end);
+bool pii_net_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end);
+void pii_net_email(struct detect *d, uint32_t at);
+void pii_net_url(struct detect *d, uint32_t colon);
+bool pii_net_iban(struct detect *d, uint32_t at, uint32_t *ret_end);
+
+/* national.c: `digits` are the digits of start..end without separators. */
+bool pii_national_digits(struct detect *d, uint32_t start, uint32_t end, const char *digits, size_t len,
+                         struct hints h);
+bool pii_national_word(struct detect *d, uint32_t at, uint32_t *ret_end);
+
+/* secret.c */
+void pii_secret_build(struct pii_engine *e);
+bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end);
+void pii_secret_assign(struct detect *d, uint32_t at);
+void pii_secret_tilde(struct detect *d, uint32_t at);
+bool pii_secret_dummy(struct slice value); /* placeholders and examples */
+
+static inline uint32_t secret_hash3(const char *p) {
+    const uint32_t v = (uint32_t)(uint8_t)p[0] | (uint32_t)(uint8_t)p[1] << 8 | (uint32_t)(uint8_t)p[2] << 16;
+    return (v * 2654435761u) >> 16;
+}
+
+/* crypto.c */
+bool pii_crypto_read(struct detect *d, uint32_t at, uint32_t *ret_end);
+
+/* decode.c */
+bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end);
+void pii_decode_percent(struct detect *d, uint32_t at);
+/* Folds escapes, homoglyphs and invisible characters. NULL when there is nothing to fold; else malloc'ed
+ * text of *ret_len bytes and, in *ret_map, the source offset of each byte and of the end. */
+char *pii_decode_fold(struct slice text, uint32_t *ret_len, uint32_t **ret_map);
+
+/* token.c: text that reads as a token, its kind's name at `at` */
+void pii_literal_read(struct detect *d, uint32_t at);
+void filter_token_build(struct pii_engine *e);
+/* May a kind's name start with these three bytes? */
+static inline bool token_may_start(const struct pii_engine *e, const char *p) {
+    const unsigned index = (unsigned)(p[0] & 31) << 10 | (unsigned)(p[1] & 31) << 5 | (unsigned)(p[2] & 31);
+    return (e->kind_bits[index / 64] >> (index % 64) & 1) != 0;
+}
+
+/* rules.c */
+struct rules *pii_rules_new(const struct pii_rule *rules, size_t count, struct err *err);
+void pii_rules_free(struct rules *r);
+void pii_rules_scan(struct detect *d);
+const char *pii_rules_name(const struct rules *r, size_t i);
+size_t pii_rules_count(const struct rules *r);
+
+/* scan.c: the readers over d's text, without folding; used again for decoded text. */
+void pii_scan_plain(struct detect *d);
+/* Sorts the spans from `first` on and drops the weaker of two that overlap. */
+void pii_scan_settle(struct pii_spans *s, uint32_t first);

@@ -1,0 +1,403 @@
+/* Finding and replacing: spans of the detector become tokens, marks or a refusal. */
+#include "filter/filter.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "filter/chars.h"
+#include "filter/source.h"
+
+static const char *const mode_names[] = {"off", "tokenize", "redact", "block", "report"};
+
+/* A value known by its key or column, to be known everywhere in the document. */
+struct twin {
+    struct slice value;
+    unsigned kind;
+};
+
+struct loose {
+    struct source_layer layer;
+    struct loose *next;
+};
+
+/* One text on its way through. */
+struct pass {
+    struct filter_scope *s;
+    const struct filter_options *opt;
+    struct pii_options scan;
+    struct filter_report *report;
+    struct arena arena;
+    struct source_edits edits;
+    struct pii_spans spans;
+    struct slice src;
+    bool blocked;
+    bool failed;
+    struct twin *twins; /* values whose kind only their surroundings told */
+    size_t twin_count;
+    struct loose *loose; /* short texts in which such a value may stand again without them */
+    /* the text of the content part before, for values cut in two */
+    struct source_layer part;
+    uint32_t part_array;
+};
+
+void filter_options_set(struct filter_options *opt, enum filter_mode mode) {
+    for (size_t i = 0; i <= FILTER_MODE_CUSTOM; i++)
+        opt->modes[i] = i == PII_URL ? FILTER_OFF : mode;
+}
+
+int filter_mode_from(struct slice name) {
+    for (size_t i = 0; i < ARRAY_LEN(mode_names); i++)
+        if (slice_is(name, mode_names[i]))
+            return (int)i;
+    return -1;
+}
+
+const char *filter_mode_name(enum filter_mode mode) { return mode_names[mode]; }
+
+static enum filter_mode mode_of(const struct filter_options *opt, unsigned kind) {
+    return opt->modes[kind < PII_BUILTIN ? kind : FILTER_MODE_CUSTOM];
+}
+
+bool filter_wanted(const struct filter_options *opt) {
+    for (size_t i = 0; i <= FILTER_MODE_CUSTOM; i++)
+        if (opt->modes[i] != FILTER_OFF && i != PII_LITERAL)
+            return true;
+    return false;
+}
+
+static void pass_init(struct pass *p, struct filter_scope *s, const struct filter_options *opt,
+                      struct slice src, struct filter_report *report) {
+    *p = (struct pass){.s = s, .opt = opt, .src = src, .report = report};
+    arena_init(&p->arena);
+    pii_spans_init(&p->spans);
+    p->scan.score_min = opt->score_min;
+    p->scan.depth = opt->depth;
+    for (size_t i = 0; i <= FILTER_MODE_CUSTOM; i++) {
+        const enum filter_mode mode = opt->modes[i];
+        if (mode == FILTER_OFF || i == PII_LITERAL)
+            continue;
+        p->scan.kinds |= i == FILTER_MODE_CUSTOM ? PII_BIT_CUSTOM : PII_BIT(i);
+        p->scan.literals |= mode == FILTER_TOKENIZE || mode == FILTER_REDACT;
+    }
+}
+
+static void pass_free(struct pass *p) {
+    arena_free(&p->arena);
+    filter_source_edits_free(&p->edits);
+    pii_spans_free(&p->spans);
+}
+
+static struct slice mint(struct pass *p, unsigned kind, struct slice value, struct slice raw, uint8_t level,
+                         bool number) {
+    struct token_text token;
+    struct filter_entry e = {
+        .kind = slice_str(pii_engine_kind_name(filter_scope_engine(p->s), kind)),
+        .value = value,
+        .raw = slice_eq(value, raw) ? (struct slice){0} : raw,
+        .level = level,
+        .number = number,
+    };
+    if (p->opt->origin.len) {
+        e.origins[0] = p->opt->origin;
+        e.origin_count = 1;
+    }
+    if (!filter_token_mint(p->s, &e, p->opt->preserve && !number, &token)) {
+        p->failed = true;
+        return (struct slice){0};
+    }
+    return arena_dup(&p->arena, slice_of(token.text, token.len));
+}
+
+/* Replaces text[start..end) of a layer as the kind's mode has it. */
+static void replace(struct pass *p, const struct source_layer *l, uint32_t start, uint32_t end,
+                    unsigned kind) {
+    const uint32_t from = source_offset(l, start), to = source_offset(l, end);
+    const struct slice value = slice_of(l->text.ptr + start, end - start);
+    const enum filter_mode mode = kind == PII_LITERAL ? FILTER_TOKENIZE : mode_of(p->opt, kind);
+    if (kind == PII_LITERAL) {
+        p->report->literals++;
+    } else {
+        p->report->counts[kind]++;
+        p->report->found++;
+    }
+    if (mode == FILTER_BLOCK)
+        p->blocked = true;
+    else if (mode == FILTER_REDACT)
+        filter_source_edit_add(
+            &p->edits, from, to,
+            arena_printf(&p->arena, "[%s]", pii_engine_kind_name(filter_scope_engine(p->s), kind)));
+    else if (mode == FILTER_TOKENIZE)
+        filter_source_edit_add(&p->edits, from, to,
+                               mint(p, kind, value, slice_of(p->src.ptr + from, to - from), l->level, false));
+}
+
+static bool by_context(unsigned kind) {
+    return kind == PII_DATE_OF_BIRTH || kind == PII_PHONE || kind == PII_CREDIT_CARD || kind == PII_SSN ||
+           kind == PII_NATIONAL_ID || kind == PII_SECRET;
+}
+
+static void remember(struct pass *p, const struct source_item *item) {
+    const struct slice text = item->layer.text;
+    for (uint32_t i = 0; i < p->spans.count; i++) {
+        const struct pii_span *span = &p->spans.at[i];
+        if (!by_context(span->kind) || p->twin_count == FILTER_TWINS_MAX || span->end - span->start < 6)
+            continue;
+        if (!p->twins)
+            p->twins = arena_array(&p->arena, struct twin, FILTER_TWINS_MAX);
+        p->twins[p->twin_count++] =
+            (struct twin){slice_of(text.ptr + span->start, span->end - span->start), span->kind};
+    }
+    if (text.len >= 6 && text.len <= FILTER_TWIN_TEXT_MAX && p->spans.count == 0) {
+        struct loose *l = arena_new(&p->arena, struct loose);
+        *l = (struct loose){item->layer, p->loose};
+        p->loose = l;
+    }
+}
+
+/* The same value once more where nothing around it says what it is: structuredContent beside its text. */
+static void replace_twins(struct pass *p) {
+    size_t budget = FILTER_TWIN_CHECKS_MAX;
+    for (const struct loose *l = p->loose; l && p->twin_count; l = l->next) {
+        for (size_t i = 0; i < p->twin_count && budget; i++, budget--) {
+            const struct slice v = p->twins[i].value, text = l->layer.text;
+            const char *hit = text.len < v.len ? NULL : memmem(text.ptr, text.len, v.ptr, v.len);
+            if (!hit)
+                continue;
+            const uint32_t at = (uint32_t)(hit - text.ptr), end = at + (uint32_t)v.len;
+            if ((at > 0 && ch_alnum(text.ptr[at - 1])) || (end < text.len && ch_alnum(text.ptr[end])))
+                continue;
+            replace(p, &l->layer, at, end, p->twins[i].kind);
+            break;
+        }
+    }
+}
+
+static bool worth(struct pass *p) { return !p->failed && !p->spans.full; }
+
+static bool scan_layer(struct pass *p, const struct source_layer *l, struct slice key, uint32_t from) {
+    const struct pii_context ctx = {.key = key, .from = from};
+    p->spans.count = 0;
+    pii_scan(filter_scope_engine(p->s), &p->scan, l->text, &ctx, &p->spans);
+    return !p->spans.full;
+}
+
+/* A JSON number becomes a string with a token in it; its quotes are escaped as deep as it lies. */
+static void number_item(struct pass *p, const struct source_item *item) {
+    const struct slice text = item->layer.text;
+    if (text.len < 7 || text.len > 19 || !ch_digit(text.ptr[0]) || !scan_layer(p, &item->layer, item->key, 0))
+        return;
+    if (p->spans.count != 1 || p->spans.at[0].start != 0 || p->spans.at[0].end != text.len)
+        return;
+    const unsigned kind = p->spans.at[0].kind;
+    const enum filter_mode mode = mode_of(p->opt, kind);
+    p->report->counts[kind]++;
+    p->report->found++;
+    if (mode == FILTER_BLOCK)
+        p->blocked = true;
+    if (mode != FILTER_TOKENIZE && mode != FILTER_REDACT)
+        return;
+    const struct slice mark =
+        mode == FILTER_TOKENIZE
+            ? mint(p, kind, text, text, item->layer.level, true)
+            : arena_printf(&p->arena, "[%s]", pii_engine_kind_name(filter_scope_engine(p->s), kind));
+    const struct slice quoted = arena_printf(&p->arena, "\"%.*s\"", SLICE_FMT(mark));
+    filter_source_edit_add(&p->edits, item->outer_start, item->outer_end,
+                           filter_source_escape(quoted, item->layer.level, &p->arena));
+}
+
+/* Kinds that prove themselves, so that two neighbouring texts do not make one by accident. */
+static bool joins(unsigned kind) {
+    return kind == PII_EMAIL || kind == PII_CREDIT_CARD || kind == PII_IBAN || kind == PII_SECRET ||
+           kind == PII_SSN;
+}
+
+/* A value that starts at the end of the last content part and goes on in this one: how much of this text
+ * belongs to it. Its first half is replaced here. */
+static uint32_t join_parts(struct pass *p, const struct source_layer *now, unsigned *ret_kind) {
+    const struct source_layer *old = &p->part;
+    const uint32_t tail = old->text.len < FILTER_JOIN_MAX ? (uint32_t)old->text.len : FILTER_JOIN_MAX;
+    const uint32_t head = now->text.len < FILTER_JOIN_MAX ? (uint32_t)now->text.len : FILTER_JOIN_MAX;
+    if (!tail || !head)
+        return 0;
+    char *both = arena_alloc(&p->arena, tail + head);
+    memcpy(both, old->text.ptr + old->text.len - tail, tail);
+    memcpy(both + tail, now->text.ptr, head);
+    const struct source_layer joined = {.text = slice_of(both, tail + head)};
+    if (!scan_layer(p, &joined, (struct slice){0}, 0))
+        return 0;
+    for (uint32_t i = 0; i < p->spans.count; i++) {
+        const struct pii_span span = p->spans.at[i];
+        if (span.start >= tail || span.end <= tail || !joins(span.kind))
+            continue;
+        const uint32_t first = (uint32_t)old->text.len - tail + span.start;
+        const uint32_t from = source_offset(old, first), to = source_offset(old, (uint32_t)old->text.len);
+        while (p->edits.count && p->edits.at[p->edits.count - 1].end > from &&
+               p->edits.at[p->edits.count - 1].start < to)
+            p->edits.count--;
+        replace(p, old, first, (uint32_t)old->text.len, span.kind);
+        *ret_kind = span.kind;
+        return span.end - tail;
+    }
+    return 0;
+}
+
+static bool each_item(void *ctx, const struct source_item *item) {
+    struct pass *p = ctx;
+    if (item->is_number) {
+        number_item(p, item);
+        return worth(p);
+    }
+    uint32_t joined = 0;
+    unsigned kind = 0;
+    const bool part = !item->is_key && item->array && slice_is(item->key, "text");
+    if (part && p->part_array == item->array && p->part.level == item->layer.level)
+        joined = join_parts(p, &item->layer, &kind);
+    if (joined)
+        replace(p, &item->layer, 0, joined, kind);
+    if (!scan_layer(p, &item->layer, item->key, 0))
+        return false;
+    for (uint32_t i = 0; i < p->spans.count && worth(p); i++)
+        if (p->spans.at[i].start >= joined)
+            replace(p, &item->layer, p->spans.at[i].start, p->spans.at[i].end, p->spans.at[i].kind);
+    remember(p, item);
+    if (part) {
+        p->part = item->layer;
+        p->part_array = item->array;
+    }
+    return worth(p);
+}
+
+static enum filter_result pass_finish(struct pass *p, struct buf *out) {
+    enum filter_result result = FILTER_SAME;
+    if (p->failed || p->spans.full)
+        result = FILTER_FAILED;
+    else if (p->blocked)
+        result = FILTER_BLOCKED;
+    else if (p->edits.count)
+        result = filter_source_apply(p->src, &p->edits, out) ? FILTER_CHANGED : FILTER_FAILED;
+    pass_free(p);
+    return result;
+}
+
+enum filter_result filter_text(struct filter_scope *s, const struct filter_options *opt, struct slice text,
+                               struct slice key, struct buf *out, struct filter_report *report) {
+    struct pass p;
+    pass_init(&p, s, opt, text, report);
+    const struct source_layer layer = {.text = text};
+    if (!scan_layer(&p, &layer, key, 0))
+        p.failed = true;
+    for (uint32_t i = 0; i < p.spans.count && worth(&p); i++)
+        replace(&p, &layer, p.spans.at[i].start, p.spans.at[i].end, p.spans.at[i].kind);
+    return pass_finish(&p, out);
+}
+
+enum filter_result filter_json(struct filter_scope *s, const struct filter_options *opt, const struct tape *t,
+                               uint32_t node, struct buf *out, struct filter_report *report) {
+    struct pass p;
+    pass_init(&p, s, opt, t->src, report);
+    if (!filter_source_walk(t, node, &p.arena, each_item, &p))
+        p.failed = true;
+    else
+        replace_twins(&p);
+    return pass_finish(&p, out);
+}
+
+/* --- streams --- */
+
+struct filter_stream {
+    struct filter_scope *s;
+    struct filter_options opt;
+    struct buf held; /* what went out lately, then what did not yet */
+    uint32_t before; /* bytes of `held` that are out */
+    bool stopped;
+};
+
+struct filter_stream *filter_stream_new(struct filter_scope *s, const struct filter_options *opt) {
+    struct filter_stream *st = mem_zalloc(sizeof(*st));
+    st->s = s;
+    st->opt = *opt;
+    buf_init(&st->held, FILTER_STREAM_BLOCK + FILTER_STREAM_BEFORE + 64);
+    return st;
+}
+
+void filter_stream_free(struct filter_stream *st) {
+    if (!st)
+        return;
+    buf_free(&st->held);
+    free(st);
+}
+
+/* Filters held[before..before+len) and moves on. */
+static enum filter_result stream_emit(struct filter_stream *st, uint32_t len, struct buf *out,
+                                      struct filter_report *report) {
+    struct pass p;
+    const struct slice text = slice_of(st->held.ptr, st->before + len);
+    pass_init(&p, st->s, &st->opt, text, report);
+    const struct source_layer layer = {.text = text};
+    if (!scan_layer(&p, &layer, (struct slice){0}, st->before))
+        p.failed = true;
+    if (st->before)
+        filter_source_edit_add(&p.edits, 0, st->before, (struct slice){0});
+    for (uint32_t i = 0; i < p.spans.count && worth(&p); i++)
+        replace(&p, &layer, p.spans.at[i].start, p.spans.at[i].end, p.spans.at[i].kind);
+    enum filter_result result = pass_finish(&p, out);
+    if (result == FILTER_SAME) {
+        buf_put_slice(out, text);
+        result = out->full ? FILTER_FAILED : FILTER_CHANGED;
+    }
+    st->stopped = result != FILTER_CHANGED;
+    const uint32_t done = st->before + len;
+    const uint32_t keep = done < FILTER_STREAM_BEFORE ? done : FILTER_STREAM_BEFORE;
+    memmove(st->held.ptr, st->held.ptr + done - keep, st->held.len - (done - keep));
+    st->held.len -= done - keep;
+    st->before = keep;
+    return result;
+}
+
+/* Where a full block is cut: by its bytes alone, so that it is the same however they arrived. */
+static uint32_t stream_cut(struct slice block) {
+    const char *begin = NULL;
+    for (const char *at = block.ptr;
+         (at = memmem(at, (size_t)(block.ptr + block.len - at), "-----BEGIN", 10)); at += 10)
+        begin = at;
+    if (begin && begin > block.ptr && !memmem(begin, (size_t)(block.ptr + block.len - begin), "-----END", 8))
+        return (uint32_t)(begin - block.ptr);
+    const char *nl = memrchr(block.ptr, '\n', block.len);
+    if (!nl)
+        nl = memrchr(block.ptr, ' ', block.len);
+    if (nl)
+        return (uint32_t)(nl - block.ptr) + 1;
+    uint32_t cut = (uint32_t)block.len;
+    while (cut > 1 && ((uint8_t)block.ptr[cut - 1] & 0xC0) == 0x80)
+        cut--;
+    return cut > 1 ? cut - 1 : (uint32_t)block.len;
+}
+
+enum filter_result filter_stream_feed(struct filter_stream *st, struct slice piece, struct buf *out,
+                                      struct filter_report *report) {
+    while (!st->stopped && piece.len) {
+        const size_t pending = st->held.len - st->before;
+        const size_t room = FILTER_STREAM_BLOCK - pending;
+        const struct slice take = slice_upto(piece, room);
+        buf_put_slice(&st->held, take);
+        piece = slice_from(piece, take.len);
+        if (st->held.len - st->before < FILTER_STREAM_BLOCK)
+            break;
+        const uint32_t cut = stream_cut(slice_of(st->held.ptr + st->before, FILTER_STREAM_BLOCK));
+        const enum filter_result r = stream_emit(st, cut, out, report);
+        if (r != FILTER_CHANGED)
+            return r;
+    }
+    return st->stopped ? FILTER_FAILED : FILTER_CHANGED;
+}
+
+enum filter_result filter_stream_end(struct filter_stream *st, struct buf *out,
+                                     struct filter_report *report) {
+    if (st->stopped)
+        return FILTER_FAILED;
+    if (st->held.len == st->before)
+        return FILTER_CHANGED;
+    const enum filter_result r = stream_emit(st, (uint32_t)st->held.len - st->before, out, report);
+    st->held.len = st->before = 0;
+    return r;
+}

@@ -1,0 +1,90 @@
+/* What the call path uses: results and other texts on their way to the model go through filter_json or
+ * filter_text, arguments on their way to a server through filter_restore_json or filter_restore_text.
+ *
+ *   server ─▶ result ─▶ filter_json(scope, options{origin: server}) ─▶ model
+ *   model ─▶ arguments ─▶ filter_restore_json(scope, rules{server}) ─▶ server
+ *
+ * Everything is pure but for the vault behind the scope. Nothing is logged; the report holds counts only. */
+#pragma once
+
+#include "base/buf.h"
+#include "filter/scan.h"
+#include "filter/token.h"
+#include "wire/tape.h"
+
+enum filter_mode {
+    FILTER_OFF,
+    FILTER_TOKENIZE, /* [EMAIL_7K3QX9M2], restorable by rule */
+    FILTER_REDACT,   /* [EMAIL], gone for good */
+    FILTER_BLOCK,    /* the whole text is refused */
+    FILTER_REPORT,   /* counted, left as it is */
+};
+
+#define FILTER_MODE_CUSTOM PII_BUILTIN /* index of the mode for custom rules */
+
+struct filter_options {
+    enum filter_mode modes[PII_BUILTIN + 1]; /* per kind; the caller resolves server, tool and grant */
+    uint8_t score_min;                       /* 0: the detector's default */
+    uint8_t depth;                           /* encoded layers to look into; PII_DEPTH_MAX is a good value */
+    bool preserve;       /* tokens that keep the format of addresses (schemas that ask for one) */
+    struct slice origin; /* the server the text comes from */
+};
+
+struct filter_report {
+    uint32_t counts[PII_KINDS_MAX]; /* finds per kind, whatever the mode did with them */
+    uint32_t found;                 /* their sum, without literals */
+    uint32_t literals;              /* token-shaped text that was made harmless */
+    uint32_t restored;
+    uint32_t unknown;                /* tokens that the vault does not know; left as they are */
+    uint32_t refused[PII_KINDS_MAX]; /* tokens that the rules keep back; left as they are */
+    uint32_t refused_total;
+};
+
+enum filter_result {
+    FILTER_SAME,    /* nothing to change: forward the original bytes; `out` is empty */
+    FILTER_CHANGED, /* `out` holds the new text */
+    FILTER_BLOCKED, /* a kind in mode block is in there */
+    FILTER_FAILED,  /* a ceiling or a full vault: do not forward */
+};
+
+/* All kinds in one mode; URL stays off unless asked for with modes[PII_URL]. */
+void filter_options_set(struct filter_options *opt, enum filter_mode mode);
+/* "off", "tokenize", "redact", "block", "report"; -1 for others. */
+int filter_mode_from(struct slice name);
+const char *filter_mode_name(enum filter_mode mode);
+/* Is there anything to do at all? With everything off the call path may skip the room. */
+bool filter_wanted(const struct filter_options *opt);
+
+/* Plain text (or JSON text that is to be treated as such). */
+enum filter_result filter_text(struct filter_scope *s, const struct filter_options *opt, struct slice text,
+                               struct slice key, struct buf *out, struct filter_report *report);
+/* The value `node` of a parsed text: strings, keys and numbers, JSON inside strings, values split over
+ * neighbouring content parts. `out` gets the whole of t->src; bytes that hold nothing stay as they are. */
+enum filter_result filter_json(struct filter_scope *s, const struct filter_options *opt, const struct tape *t,
+                               uint32_t node, struct buf *out, struct filter_report *report);
+
+/* Where tokens may turn back into values: one struct per call, resolved from policy by the caller. */
+struct filter_rules {
+    struct slice server; /* the destination */
+    uint64_t kinds; /* PII_BIT of each kind that this destination may have (PII_BIT_CUSTOM for all custom) */
+    bool secrets_from_anywhere;       /* else SECRET only goes back to a server it came from */
+    const struct slice *secrets_from; /* or to one that may have the secrets of these servers */
+    size_t secrets_from_count;
+};
+
+enum filter_result filter_restore_text(struct filter_scope *s, const struct filter_rules *rules,
+                                       struct slice text, struct buf *out, struct filter_report *report);
+enum filter_result filter_restore_json(struct filter_scope *s, const struct filter_rules *rules,
+                                       const struct tape *t, uint32_t node, struct buf *out,
+                                       struct filter_report *report);
+
+/* --- streams: text in pieces; the output is the same for every cutting --- */
+
+struct filter_stream;
+struct filter_stream *filter_stream_new(struct filter_scope *s, const struct filter_options *opt);
+void filter_stream_free(struct filter_stream *st);
+/* Appends what may go out to `out`; holds back FILTER_STREAM_BLOCK bytes at most. Not FILTER_SAME here:
+ * CHANGED stands for "go on". */
+enum filter_result filter_stream_feed(struct filter_stream *st, struct slice piece, struct buf *out,
+                                      struct filter_report *report);
+enum filter_result filter_stream_end(struct filter_stream *st, struct buf *out, struct filter_report *report);

@@ -1,0 +1,113 @@
+/* The way back: tokens in arguments become values again, where the rules allow it. */
+#include "filter/chars.h"
+#include "filter/detect.h"
+#include "filter/filter.h"
+#include "filter/source.h"
+
+struct back {
+    struct filter_scope *s;
+    const struct filter_rules *rules;
+    struct filter_report *report;
+    struct arena arena;
+    struct source_edits edits;
+    uint32_t truncated; /* looked up so far */
+};
+
+static bool origin_allowed(const struct filter_rules *r, const struct filter_entry *e) {
+    if (r->secrets_from_anywhere)
+        return true;
+    for (uint8_t i = 0; i < e->origin_count; i++) {
+        if (slice_eq(e->origins[i], r->server))
+            return true;
+        for (size_t k = 0; k < r->secrets_from_count; k++)
+            if (slice_eq(e->origins[i], r->secrets_from[k]))
+                return true;
+    }
+    return false;
+}
+
+static bool allowed(const struct back *b, int kind, const struct filter_entry *e) {
+    if (kind == PII_LITERAL)
+        return true;
+    const uint64_t bit = kind < PII_BUILTIN ? PII_BIT(kind) : PII_BIT_CUSTOM;
+    if (!(b->rules->kinds & bit))
+        return false;
+    return kind != PII_SECRET || origin_allowed(b->rules, e);
+}
+
+static bool look_up(struct back *b, const struct token_match *m, struct filter_entry *ret_entry) {
+    const struct filter_vault *v = filter_scope_vault(b->s);
+    const struct slice id = slice_of(m->id, m->id_len);
+    if (!m->truncated)
+        return v->ops->get(v->ctx, id, &b->arena, ret_entry);
+    if (b->truncated++ >= FILTER_TRUNCATED_MAX)
+        return false;
+    return v->ops->prefix(v->ctx, id, &b->arena, ret_entry) == 1;
+}
+
+/* One token of a layer. `whole`: it is all of a JSON string, so a number may come back as one. */
+static void token_back(struct back *b, const struct source_layer *l, const struct token_match *m,
+                       const struct source_item *item) {
+    struct filter_entry e;
+    const int kind = pii_engine_kind_from(filter_scope_engine(b->s), slice_of(m->id, m->kind_len));
+    if (m->invalid || !look_up(b, m, &e)) {
+        b->report->unknown++;
+        return;
+    }
+    if (kind < 0 || !allowed(b, kind, &e)) {
+        b->report->refused[kind < 0 ? 0 : kind]++;
+        b->report->refused_total++;
+        return;
+    }
+    b->report->restored++;
+    if (e.number && item && !item->is_key && m->start == 0 && m->end == l->text.len) {
+        filter_source_edit_add(&b->edits, item->outer_start, item->outer_end, e.value);
+        return;
+    }
+    const struct slice text =
+        e.raw.len && e.level == l->level ? e.raw : filter_source_escape(e.value, l->level, &b->arena);
+    filter_source_edit_add(&b->edits, source_offset(l, m->start), source_offset(l, m->end), text);
+}
+
+static void layer_back(struct back *b, const struct source_layer *l, const struct source_item *item) {
+    const struct pii_engine *e = filter_scope_engine(b->s);
+    struct token_match m;
+    uint32_t at = 0;
+    while (at < l->text.len && filter_token_find(e, l->text, at, &m)) {
+        token_back(b, l, &m, item);
+        at = m.end > at ? m.end : at + 1;
+    }
+}
+
+static bool each_item(void *ctx, const struct source_item *item) {
+    if (!item->is_number)
+        layer_back(ctx, &item->layer, item);
+    return true;
+}
+
+static enum filter_result finish(struct back *b, struct slice src, struct buf *out, bool fine) {
+    enum filter_result result = fine ? FILTER_SAME : FILTER_FAILED;
+    if (fine && b->edits.count)
+        result = filter_source_apply(src, &b->edits, out) ? FILTER_CHANGED : FILTER_FAILED;
+    filter_source_edits_free(&b->edits);
+    arena_free(&b->arena);
+    return result;
+}
+
+enum filter_result filter_restore_text(struct filter_scope *s, const struct filter_rules *rules,
+                                       struct slice text, struct buf *out, struct filter_report *report) {
+    struct back b = {.s = s, .rules = rules, .report = report};
+    arena_init(&b.arena);
+    const struct source_layer layer = {.text = text};
+    layer_back(&b, &layer, NULL);
+    return finish(&b, text, out, text.len <= PII_TEXT_MAX);
+}
+
+enum filter_result filter_restore_json(struct filter_scope *s, const struct filter_rules *rules,
+                                       const struct tape *t, uint32_t node, struct buf *out,
+                                       struct filter_report *report) {
+    struct back b = {.s = s, .rules = rules, .report = report};
+    arena_init(&b.arena);
+    const bool fine = filter_source_walk(t, node, &b.arena, each_item, &b);
+    return finish(&b, t->src, out, fine);
+}

@@ -1,0 +1,417 @@
+/* The scan: a class pass gives the places worth a look, the readers look.
+ *
+ *   bytes ─▶ 64 at a time ─▶ masks ─▶ word starts and @ : = % ─▶ readers ─▶ spans ─▶ settle
+ */
+#include "filter/scan.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "filter/detect.h"
+
+#define LONG_WORD 16
+
+int pii_engine_new(const struct pii_rule *rules, size_t count, struct pii_engine **ret_engine,
+                   struct err *err) {
+    struct rules *compiled = NULL;
+    if (count > 0 && !(compiled = pii_rules_new(rules, count, err)))
+        return -1;
+    struct pii_engine *e = mem_zalloc(sizeof(*e));
+    e->words = pii_words_new();
+    e->class_of = pii_class_best();
+    e->rules = compiled;
+    pii_secret_build(e);
+    filter_token_build(e);
+    *ret_engine = e;
+    return 0;
+}
+
+void pii_engine_free(struct pii_engine *e) {
+    if (!e)
+        return;
+    pii_words_free(e->words);
+    pii_rules_free(e->rules);
+    free(e);
+}
+
+void pii_engine_scalar(struct pii_engine *e) { e->class_of = pii_class_scalar; }
+
+const char *pii_engine_kind_name(const struct pii_engine *e, unsigned kind) {
+    if (kind >= PII_BUILTIN && kind - PII_BUILTIN < pii_rules_count(e->rules))
+        return pii_rules_name(e->rules, kind - PII_BUILTIN);
+    return pii_kind_name((enum pii_kind)kind);
+}
+
+int pii_engine_kind_from(const struct pii_engine *e, struct slice name) {
+    const int kind = pii_kind_from(name);
+    if (kind >= 0)
+        return kind;
+    for (size_t i = 0; i < pii_rules_count(e->rules); i++)
+        if (slice_eq_nocase(name, slice_str(pii_rules_name(e->rules, i))))
+            return PII_BUILTIN + (int)i;
+    return -1;
+}
+
+void pii_spans_init(struct pii_spans *s) { *s = (struct pii_spans){0}; }
+
+void pii_spans_free(struct pii_spans *s) {
+    free(s->at);
+    *s = (struct pii_spans){0};
+}
+
+bool pii_detect_starts(const struct detect *d, uint32_t i) {
+    if (i == 0 || !ch_alnum(d->p[i - 1]))
+        return true;
+    const char c = d->p[i - 1];
+    return i > 1 && d->p[i - 2] == '\\' && (c == 'n' || c == 't' || c == 'r' || c == 'f' || c == 'b');
+}
+
+void pii_detect_add(struct detect *d, uint32_t start, uint32_t end, unsigned kind, unsigned score,
+                    const char *sub) {
+    struct pii_spans *s = d->out;
+    if (score < d->score_min || start < d->from || start >= end)
+        return;
+    if (s->count == s->cap) {
+        if (s->count >= PII_SPANS_MAX) {
+            s->full = true;
+            return;
+        }
+        s->cap = s->cap ? s->cap * 2 : 32;
+        s->at = mem_realloc(s->at, s->cap * sizeof(*s->at));
+    }
+    s->at[s->count++] = (struct pii_span){.start = start,
+                                          .end = end,
+                                          .kind = (uint16_t)kind,
+                                          .score = (uint8_t)(score > 100 ? 100 : score),
+                                          .sub = sub};
+}
+
+static int span_order(const void *a, const void *b) {
+    const struct pii_span *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->end != y->end ? (x->end > y->end ? -1 : 1) : (int)x->kind - (int)y->kind;
+}
+
+/* Of two that overlap the one that covers the other stays, else the surer one. */
+static bool span_wins(const struct pii_span *a, const struct pii_span *b) {
+    const uint32_t la = a->end - a->start, lb = b->end - b->start;
+    if (a->start <= b->start && a->end >= b->end && la > lb)
+        return a->score + 35 >= b->score;
+    if (b->start <= a->start && b->end >= a->end && lb > la)
+        return b->score + 35 < a->score;
+    return a->score != b->score ? a->score > b->score : la >= lb;
+}
+
+void pii_scan_settle(struct pii_spans *s, uint32_t first) {
+    bool sorted = true;
+    for (uint32_t i = first + 1; i < s->count && sorted; i++)
+        sorted = s->at[i].start >= s->at[i - 1].end;
+    if (sorted)
+        return;
+    qsort(s->at + first, s->count - first, sizeof(*s->at), span_order);
+    uint32_t n = first;
+    for (uint32_t i = first; i < s->count; i++) {
+        const struct pii_span span = s->at[i];
+        if (n == first || span.start >= s->at[n - 1].end) {
+            s->at[n++] = span;
+            continue;
+        }
+        if ((s->at[n - 1].kind == PII_LITERAL) != (span.kind == PII_LITERAL)) {
+            /* a value inside something that reads as a token: both go, under the value's kind */
+            if (s->at[n - 1].kind == PII_LITERAL) {
+                s->at[n - 1].kind = span.kind;
+                s->at[n - 1].sub = span.sub;
+            }
+            if (span.end > s->at[n - 1].end)
+                s->at[n - 1].end = span.end;
+            continue;
+        }
+        if (span_wins(&s->at[n - 1], &span))
+            continue;
+        n--;
+        while (n > first && s->at[n - 1].end > span.start) /* the winner may reach back over more */
+            n--;
+        s->at[n++] = span;
+    }
+    s->count = n;
+}
+
+/* A word of `len` characters that starts with a letter; `digit_near`: one of its first seven is a digit. */
+static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsigned len) {
+    const char *p = d->p + at;
+    uint32_t end;
+    if (d->n - at < 6)
+        return at;
+    const uint32_t h = secret_hash3(p);
+    if ((d->eng->bloom[h / 64] >> (h % 64) & 1) && pii_secret_prefix(d, at, &end))
+        return end;
+    if (digit_near) {
+        if (ch_alpha(p[1]) && ch_digit(p[2]) && ch_digit(p[3]) && pii_net_iban(d, at, &end))
+            return end;
+        if (len >= 8 && len <= 18 && pii_national_word(d, at, &end))
+            return end;
+    }
+    if (p[2] == ' ' && ch_digit(p[3]) && ch_digit(p[4]) && p[5] == ' ' && len == 2 &&
+        pii_national_word(d, at, &end)) /* QQ 12 34 56 C */
+        return end;
+    if (ch_hex(p[0])) {
+        if ((p[2] == ':' || p[2] == '-' || p[4] == '.') && pii_net_mac(d, at, &end))
+            return end;
+        if ((p[1] == ':' || p[2] == ':' || p[3] == ':' || p[4] == ':') && pii_net_ipv6(d, at, &end))
+            return end;
+    }
+    return at;
+}
+
+/* telegram 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw, facebook 130874276261258|rhoK… */
+static bool number_secret(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    uint32_t i = at;
+    while (i < d->n && i - at < 17 && ch_digit(d->p[i]))
+        i++;
+    const uint32_t len = i - at;
+    const char sign = detect_at(d, i);
+    if (!detect_wants(d, PII_SECRET) || len < 8 || (sign != ':' && sign != '|'))
+        return false;
+    uint32_t end = i + 1;
+    while (end < d->n && end - i < 48 && ch_is(d->p[end], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64))
+        end++;
+    const uint32_t body = end - i - 1;
+    const bool telegram = sign == ':' && len <= 10 && d->p[i + 1] == 'A' && body == 35;
+    const bool facebook = sign == '|' && len >= 15 && body >= 27 && body <= 40;
+    if ((!telegram && !facebook) || pii_secret_dummy(slice_of(d->p + i + 1, body)))
+        return false;
+    pii_detect_add(d, at, end, PII_SECRET, 93, telegram ? "telegram-bot" : "facebook-app");
+    *ret_end = end;
+    return true;
+}
+
+static void read_punct(struct detect *d, uint32_t at) {
+    const char c = d->p[at], next = detect_at(d, at + 1);
+    switch (c) {
+    case '@':
+        pii_net_email(d, at);
+        break;
+    case '%':
+        pii_decode_percent(d, at);
+        break;
+    case '~':
+        pii_secret_tilde(d, at);
+        break;
+    case '>':
+        if (at > 2 && ch_alnum(d->p[at - 1]))
+            pii_secret_assign(d, at);
+        break;
+    case ':':
+        if (next == '/' && detect_at(d, at + 2) == '/') {
+            pii_net_url(d, at);
+            break;
+        }
+        if (next == ':' && !ch_alnum(detect_before(d, at)) && ch_hex(detect_at(d, at + 2))) {
+            uint32_t end;
+            pii_net_ipv6(d, at, &end);
+        }
+        if (ch_digit(next) && ch_digit(detect_before(d, at)))
+            break;
+        pii_secret_assign(d, at);
+        break;
+    default:
+        if (next != '=' || detect_before(d, at) != '=')
+            pii_secret_assign(d, at);
+    }
+}
+
+/* Runs of sixteen letters and digits or more: wallets, base64, discord tokens, keys behind a comma or tag. */
+static uint32_t read_long(struct detect *d, uint32_t at) {
+    uint32_t end = at, stop;
+    if (pii_crypto_read(d, at, &end))
+        return end;
+    uint32_t start = at;
+    while (start > 0 && at - start < 64 && ch_is(d->p[start - 1], CH_URL64 | CH_B64) &&
+           d->p[start - 1] != '=')
+        start--;
+    if (d->depth && pii_decode_base64_run(d, detect_before(d, start) == '%' ? at : start, &end))
+        return end;
+    uint32_t i = at;
+    while (i > 0 && at - i < 16 && (ch_space(d->p[i - 1]) || ch_is(d->p[i - 1], CH_QUOTE)))
+        i--;
+    if (i > 0 && d->p[i - 1] == ',' && i < at && at >= d->assign_done) {
+        const uint32_t before = d->out->count;
+        pii_secret_assign(d, i - 1);
+        if (d->out->count > before)
+            return d->out->at[before].end;
+    }
+    stop = at;
+    while (stop < d->n && stop - at < 32 && ch_is(d->p[stop], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64))
+        stop++;
+    if (stop - at >= 23 && stop - at <= 28 && detect_at(d, stop) == '.' && memchr("MNO", d->p[at], 3) &&
+        detect_at(d, stop + 7) == '.' && detect_wants(d, PII_SECRET)) {
+        end = stop + 8;
+        while (end < d->n && end - stop < 50 && ch_is(d->p[end], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64))
+            end++;
+        if (end - stop >= 35) {
+            pii_detect_add(d, at, end, PII_SECRET, 92, "discord-bot");
+            return end;
+        }
+    }
+    return at;
+}
+
+static unsigned word_length(const struct detect *d, uint32_t at) {
+    uint32_t i = at;
+    while (i < d->n && i - at < 64 && ch_alnum(d->p[i]))
+        i++;
+    return i - at;
+}
+
+/* Names of kinds start at words, or behind an escaped bracket: %5BEMAIL, \\u005bEMAIL, \\nEMAIL. */
+static inline void find_literal(struct detect *d, uint32_t at) {
+    const char c = d->p[at];
+    if (d->n - at < 8)
+        return;
+    if (ch_alpha(c) && token_may_start(d->eng, d->p + at))
+        pii_literal_read(d, at);
+    if (c == '%')
+        pii_literal_read(d, at + 3);
+    else if (at > 0 && d->p[at - 1] == '\\')
+        pii_literal_read(d, c == 'u' ? at + 5 : at + 1);
+}
+
+/* One block of 64 bytes at `base`. `skip` is where the readers have got to. */
+static uint32_t read_block(struct detect *d, uint32_t base, const struct class_masks *m, uint64_t carry,
+                           uint32_t skip) {
+    const uint64_t starts = m->alnum & ~(m->alnum << 1 | carry);
+    for (uint64_t todo = starts | m->punct; todo; todo &= todo - 1) {
+        const unsigned bit = (unsigned)__builtin_ctzll(todo);
+        uint32_t at = base + bit;
+        if (d->literals)
+            find_literal(d, at);
+        if (at < skip)
+            continue;
+        if (m->punct >> bit & 1) {
+            read_punct(d, at);
+            continue;
+        }
+        if (at > 0 && d->p[at - 1] == '\\' && d->n - at > 1 && strchr("nrtfb", d->p[at]) &&
+            ch_alnum(d->p[at + 1]))
+            at++;
+        const bool digit = ch_digit(d->p[at]);
+        uint32_t end = at;
+        unsigned len;
+        if (bit < 40 && ~(m->alnum >> bit)) { /* the mask knows how long the word is */
+            len = (unsigned)__builtin_ctzll(~(m->alnum >> bit));
+            len -= at - base - bit;
+        } else {
+            len = word_length(d, at);
+        }
+        if (digit) {
+            if (len < 8 || !number_secret(d, at, &end))
+                end = pii_number_read(d, at);
+            if (end == at && d->n - at > 4 &&
+                (d->eng->bloom[secret_hash3(d->p + at) / 64] >> (secret_hash3(d->p + at) % 64) & 1))
+                pii_secret_prefix(d, at, &end);
+        } else {
+            end = read_word(d, at, bit > 56 || (m->digit >> bit & 0x7f) != 0, len);
+        }
+        if (end == at && len >= LONG_WORD)
+            end = read_long(d, at);
+        if (end > skip)
+            skip = end;
+    }
+    return skip;
+}
+
+static bool plain_pass(struct detect *d) {
+    struct class_masks m;
+    uint64_t carry = 0, odd = 0;
+    uint32_t skip = 0;
+    char tail[64];
+    d->columns.fresh = true;
+    d->columns.line_end =
+        d->n ? (uint32_t)(memchr(d->p, '\n', d->n) ? (const char *)memchr(d->p, '\n', d->n) - d->p
+                                                   : (ptrdiff_t)d->n)
+             : 0;
+    for (uint32_t base = d->from & ~63u; base < d->n; base += 64) {
+        if (d->n - base >= 64) {
+            d->eng->class_of(d->p + base, &m);
+        } else {
+            memset(tail, 0, sizeof(tail));
+            memcpy(tail, d->p + base, d->n - base);
+            d->eng->class_of(tail, &m);
+        }
+        odd |= m.odd;
+        if (m.alnum | m.punct)
+            skip = read_block(d, base, &m, carry, skip);
+        carry = m.alnum >> 63;
+    }
+    return odd != 0;
+}
+
+void pii_scan_plain(struct detect *d) {
+    plain_pass(d);
+    pii_rules_scan(d);
+}
+
+static void scan_folded(struct detect *d, uint32_t first) {
+    uint32_t len, *map;
+    char *text = pii_decode_fold(slice_of(d->p, d->n), &len, &map);
+    if (!text) {
+        pii_rules_scan(d);
+        return;
+    }
+    const char *p = d->p;
+    const uint32_t n = d->n, from = d->from;
+    uint32_t kept = first; /* tokens are read in the text as it is */
+    for (uint32_t i = first; i < d->out->count; i++)
+        if (d->out->at[i].kind == PII_LITERAL)
+            d->out->at[kept++] = d->out->at[i];
+    d->out->count = first = kept;
+    d->literals = false;
+    d->p = text;
+    d->n = len;
+    d->from = 0;
+    d->percent_done = d->assign_done = 0;
+    d->columns = (struct columns){0};
+    pii_scan_plain(d);
+    for (uint32_t i = first; i < d->out->count; i++) {
+        struct pii_span s = d->out->at[i];
+        s.start = map[s.start];
+        s.end = map[s.end];
+        /* invisible characters behind the last one stay outside */
+        if (s.start >= from && s.end > s.start)
+            d->out->at[kept++] = s;
+    }
+    d->out->count = kept;
+    d->p = p;
+    d->n = n;
+    d->from = from;
+    free(map);
+    free(text);
+}
+
+void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct slice text,
+              const struct pii_context *ctx, struct pii_spans *out) {
+    if (text.len > PII_TEXT_MAX) {
+        out->full = true;
+        return;
+    }
+    struct detect d = {
+        .eng = e,
+        .kinds = opt->kinds ? opt->kinds : PII_DEFAULT,
+        .score_min = opt->score_min ? opt->score_min : 50,
+        .depth = opt->depth > PII_DEPTH_MAX ? PII_DEPTH_MAX : opt->depth,
+        .literals = opt->literals,
+        .p = text.ptr,
+        .n = (uint32_t)text.len,
+        .from = ctx ? ctx->from : 0,
+        .out = out,
+    };
+    const uint32_t first = out->count;
+    if (ctx && ctx->key.len)
+        d.key_hints = pii_words_key(e->words, ctx->key);
+    if (plain_pass(&d))
+        scan_folded(&d, first);
+    else
+        pii_rules_scan(&d);
+    pii_scan_settle(out, first);
+}

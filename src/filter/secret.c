@@ -1,0 +1,552 @@
+/* SECRET: vendor formats by prefix, private keys, JWTs, and values that a key calls secret. */
+#include "filter/checks.h"
+#include "filter/detect.h"
+#include "filter/formats.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#define VALUE_MIN 8
+#define PASSWORD_MIN 5
+#define VALUE_MAX 512
+
+void pii_secret_build(struct pii_engine *e) {
+    CHECK(pii_formats_count < ARRAY_LEN(e->chain));
+    for (size_t i = pii_formats_count; i-- > 0;) {
+        const struct format *f = &pii_formats[i];
+        CHECK(strlen(f->prefix) >= 3);
+        const uint32_t h = secret_hash3(f->prefix);
+        e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
+        e->chain[i] = e->slots[h % PREFIX_SLOTS];
+        e->slots[h % PREFIX_SLOTS] = (uint16_t)(i + 1);
+    }
+    const char *const words[] = {"eyJ", "BEG"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        const uint32_t h = secret_hash3(words[i]);
+        e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
+    }
+}
+
+static bool class_has(char class, char c) {
+    switch (class) {
+    case 'd':
+        return ch_digit(c);
+    case 'h':
+        return ch_is(c, CH_DIGIT) || (c >= 'a' && c <= 'f');
+    case 'H':
+        return ch_hex(c);
+    case 'l':
+        return ch_is(c, CH_DIGIT | CH_LOWER);
+    case 'u':
+        return ch_is(c, CH_DIGIT | CH_UPPER);
+    case 'a':
+        return ch_alpha(c);
+    case 'w':
+        return ch_alnum(c);
+    case 'j':
+        return ch_alnum(c) || c == '_';
+    case 'b':
+        return ch_is(c, CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64);
+    case 'B':
+        return ch_is(c, CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64) || c == '=';
+    case 's':
+        return ch_is(c, CH_DIGIT | CH_UPPER | CH_LOWER | CH_B64);
+    case 'D':
+        return ch_is(c, CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64) || c == '.';
+    case 'S':
+        return ch_is(c, CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64 | CH_B64) || c == '.' || c == '~';
+    default:
+        return false;
+    }
+}
+
+static uint32_t read_count(const char **spec) {
+    uint32_t v = 0;
+    while (ch_digit(**spec))
+        v = v * 10 + (uint32_t)(*(*spec)++ - '0');
+    return v;
+}
+
+/* End of the tail at `at`, or 0. */
+static uint32_t match_tail(const struct detect *d, uint32_t at, const char *spec) {
+    uint32_t i = at;
+    char last = 'w';
+    while (*spec) {
+        if (*spec == '\'') {
+            for (spec++; *spec != '\''; spec++, i++)
+                if (detect_at(d, i) != *spec)
+                    return 0;
+            spec++;
+            last = 'w';
+            continue;
+        }
+        last = *spec++;
+        const uint32_t min = read_count(&spec);
+        uint32_t max = min;
+        if (*spec == '-') {
+            spec++;
+            max = read_count(&spec);
+        }
+        uint32_t n = 0;
+        while (n < max && i < d->n && class_has(last, d->p[i])) {
+            i++;
+            n++;
+        }
+        if (n < min)
+            return 0;
+    }
+    if (i < d->n && (class_has(last, d->p[i]) || ch_alnum(d->p[i]) || d->p[i] == '_'))
+        return 0;
+    return i;
+}
+
+/* Longest run of characters that step by one (abcdef, 123456) or repeat. */
+static void runs(struct slice v, size_t *ret_step, size_t *ret_same) {
+    size_t step = 1, same = 1;
+    *ret_step = *ret_same = 1;
+    for (size_t i = 1; i < v.len; i++) {
+        step = v.ptr[i] == v.ptr[i - 1] + 1 ? step + 1 : 1;
+        same = v.ptr[i] == v.ptr[i - 1] ? same + 1 : 1;
+        if (step > *ret_step)
+            *ret_step = step;
+        if (same > *ret_same)
+            *ret_same = same;
+    }
+}
+
+static bool has_nocase(struct slice v, const char *word) {
+    const size_t len = strlen(word);
+    for (size_t i = 0; i + len <= v.len; i++)
+        if (ch_lower(v.ptr[i]) == word[0] && slice_eq_nocase(slice_of(v.ptr + i, len), slice_of(word, len)))
+            return true;
+    return false;
+}
+
+bool pii_secret_dummy(struct slice v) {
+    static const char *const words[] = {
+        "example", "xxxx",      "your", "placeholder", "changeme",    "dummy",      "sample",
+        "${",      "{{",        "****", "<",           "...",         "redact",     "$(",
+        "insert",  "password]", "%s",   "foobar",      "secret_here", "token_here", "%{"};
+    if (v.len == 0)
+        return true;
+    if (v.ptr[0] == '$' || v.ptr[0] == '{' || v.ptr[0] == '%' || v.ptr[0] == '[')
+        return true;
+    const struct slice head = slice_upto(v, 256);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (has_nocase(head, words[i]))
+            return true;
+    const char *first = memmem(head.ptr, head.len, "1234", 4);
+    if (first && memmem(first + 4, (size_t)(head.ptr + head.len - first - 4), "1234", 4))
+        return true;
+    size_t step, same;
+    runs(head, &step, &same);
+    return step >= 8 || same >= (v.len < 24 ? 5 : 9) || (same > v.len / 2);
+}
+
+static bool jwt_read(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    uint32_t i = at, dots = 0, part = 0, part_len[3] = {0};
+    while (i < d->n && i - at < PII_SECRET_MAX) {
+        const char c = d->p[i];
+        if (c == '.' && dots < 2 && part >= 10) {
+            part_len[dots++] = part;
+            part = 0;
+        } else if (ch_is(c, CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64)) {
+            part++;
+        } else {
+            break;
+        }
+        i++;
+    }
+    if (dots == 0 || part_len[0] < 14)
+        return false;
+    const uint32_t payload = at + part_len[0] + 1;
+    if (detect_at(d, payload) != 'e' || detect_at(d, payload + 1) != 'y')
+        return false;
+    if (dots == 1 && part < 14)
+        return false;
+    pii_detect_add(d, at, i, PII_SECRET, 96, "jwt");
+    *ret_end = i;
+    return true;
+}
+
+/* Keys that their vendors publish for everyone to use (emulators, samples, browsers): FNV-1a of the text. */
+static bool well_known(struct slice v) {
+    static const uint64_t known[] = {
+        0xadbd04e3fe1b6d49u, 0x816cd10fdb11ead0u, 0x6d838f916bbdf54cu, 0x294c63f8344d5df1u,
+        0x6835e0f288832a40u, 0xaa97597e88ec98ecu, 0x828818f833257868u, 0x12113c2e6979f447u,
+        0x6acbd824bd32bbd4u, 0xc73f1e61952e6987u, 0x515cb771a4238032u, 0xe1f5ff4dd4424e01u,
+        0xe754678ea2b14ef1u, 0x29a336c7244f48ddu, 0xe7666dbb286c6c2eu, 0x08b545962adc7d8bu,
+        0xdb9422f1dd332dccu, 0xc800bf2100a21c67u, 0x99b2726346a1e92au, 0x0e627699b98376d0u};
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < v.len; i++)
+        h = (h ^ (uint8_t)v.ptr[i]) * 1099511628211u;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (known[i] == h)
+            return true;
+    return false;
+}
+
+static bool try_formats(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    const uint32_t h = secret_hash3(d->p + at);
+    const struct slice rest = slice_of(d->p + at, d->n - at);
+    uint32_t best = 0;
+    const struct format *found = NULL;
+    for (uint32_t k = d->eng->slots[h % PREFIX_SLOTS]; k; k = d->eng->chain[k - 1]) {
+        const struct format *f = &pii_formats[k - 1];
+        const struct slice prefix = slice_str(f->prefix);
+        if (!slice_starts(rest, prefix))
+            continue;
+        const uint32_t body = at + (uint32_t)prefix.len;
+        uint32_t end = match_tail(d, body, f->tail);
+        if (!end || end <= best)
+            continue;
+        while (end > body && (d->p[end - 1] == '.' || d->p[end - 1] == '-'))
+            end--;
+        const struct slice tail = slice_of(d->p + body, end - body);
+        if (f->entropy != 1 && (pii_check_entropy(tail.ptr, tail.len) < (f->entropy ? f->entropy : 250) ||
+                                pii_secret_dummy(tail)))
+            continue;
+        best = end;
+        found = f;
+    }
+    if (!found || well_known(slice_of(d->p + at, best - at)))
+        return false;
+    pii_detect_add(d, at, best, PII_SECRET, 95, found->sub);
+    *ret_end = best;
+    return true;
+}
+
+/* abc8Q~…: client secrets of Azure AD carry their mark in the fifth place. */
+void pii_secret_tilde(struct detect *d, uint32_t at) {
+    if (!detect_wants(d, PII_SECRET) || at < 5 || d->p[at - 1] != 'Q' || !ch_digit(d->p[at - 2]))
+        return;
+    const uint32_t start = at - 5, end = match_tail(d, at + 1, "S31-34");
+    for (uint32_t i = start; i < start + 3; i++)
+        if (!class_has('S', d->p[i]))
+            return;
+    if (!end || (start > 0 && ch_alnum(d->p[start - 1])) ||
+        pii_secret_dummy(slice_of(d->p + at + 1, end - at - 1)) ||
+        pii_check_entropy(d->p + at + 1, end - at - 1) < 300)
+        return;
+    pii_detect_add(d, start, end, PII_SECRET, 92, "azure-client-secret");
+}
+
+static bool base64_line(char c) {
+    return ch_is(c, CH_DIGIT | CH_UPPER | CH_LOWER | CH_B64) || ch_space(c) || c == '\\' || c == ':' ||
+           c == ',' || c == '-' || c == '"' || c == '\'' || c == '|' || c == '>';
+}
+
+/* -----BEGIN … PRIVATE KEY-----, to its end or, when that is missing, as far as it looks like one. */
+static bool secret_pem(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    const uint32_t left = d->n - at;
+    const struct slice head = slice_of(d->p + at, left < 96 ? left : 96);
+    if (!detect_wants(d, PII_SECRET) || !slice_starts(head, SLICE("-----BEGIN")))
+        return false;
+    const char *key = memmem(head.ptr, head.len, "PRIVATE KEY", 11);
+    if (!key)
+        return false;
+    const uint32_t body = at + (uint32_t)(key - head.ptr) + 11;
+    const uint32_t max = left < PII_PEM_MAX ? left : PII_PEM_MAX;
+    const char *end = memmem(d->p + body, at + max - body, "-----END", 8);
+    uint32_t stop;
+    if (end) {
+        stop = (uint32_t)(end - d->p) + 8;
+        const char *tail = memmem(d->p + stop, d->n - stop < 64 ? d->n - stop : 64, "-----", 5);
+        if (tail)
+            stop = (uint32_t)(tail - d->p) + 5;
+    } else {
+        stop = body;
+        while (stop < at + max && base64_line(d->p[stop]))
+            stop++;
+        while (stop > body && ch_space(d->p[stop - 1]))
+            stop--;
+    }
+    if (stop - body < 64 + (end ? 24 : 0))
+        return false;
+    pii_detect_add(d, at, stop, PII_SECRET, 98, "private-key");
+    *ret_end = stop;
+    return true;
+}
+
+bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    if (!detect_wants(d, PII_SECRET) || !pii_detect_starts(d, at))
+        return false;
+    const char before = detect_before(d, at);
+    if (before == '_' && !(d->p[at] == 'g' && (d->p[at + 1] == 'h' || d->p[at + 1] == 'i')))
+        return false;
+    if (before == '-' && at >= 5 && memcmp(d->p + at, "BEG", 3) == 0)
+        return secret_pem(d, at - 5, ret_end);
+    if (memcmp(d->p + at, "eyJ", 3) == 0 && jwt_read(d, at, ret_end))
+        return true;
+    return try_formats(d, at, ret_end);
+}
+
+/* --- values that a key calls secret --- */
+
+struct shape {
+    uint32_t digits, upper, lower, other, hex;
+};
+
+static struct shape shape_of(struct slice v) {
+    struct shape s = {0};
+    for (size_t i = 0; i < v.len; i++) {
+        const char c = v.ptr[i];
+        s.digits += ch_digit(c);
+        s.upper += ch_is(c, CH_UPPER);
+        s.lower += ch_is(c, CH_LOWER);
+        s.hex += ch_hex(c);
+        s.other += !ch_alnum(c);
+    }
+    return s;
+}
+
+static bool is_uuid(struct slice v) {
+    if (v.len != 36)
+        return false;
+    for (size_t i = 0; i < 36; i++)
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? v.ptr[i] != '-' : !ch_hex(v.ptr[i]))
+            return false;
+    return true;
+}
+
+/* Code, not a value: calls, member chains, paths, format strings. */
+static bool is_code(struct slice v, bool quoted) {
+    for (size_t i = 0; i < v.len; i++) {
+        const char c = v.ptr[i];
+        if (c == '(' || c == '[' || c == ' ' || c == '<' || c == '{')
+            return true;
+        if (!quoted && c == '.' && i > 1 && i + 1 < v.len && ch_alpha(v.ptr[i - 1]) && ch_alpha(v.ptr[i + 1]))
+            return true;
+    }
+    return v.ptr[0] == '/' || v.ptr[0] == '.' || v.ptr[0] == '@' || v.ptr[0] == '&' || v.ptr[0] == '*';
+}
+
+/* Words with separators (user-profile-name, kSecAttrKey) are names; one made at random is not. */
+static bool looks_random(struct slice v, struct shape s, bool vendor) {
+    const unsigned entropy = pii_check_entropy(v.ptr, v.len);
+    if (s.digits == 0 && (s.upper == 0 || s.lower == 0 || v.len < 20))
+        return false;
+    if (s.digits == v.len)
+        return false;
+    if (s.hex == v.len)
+        return v.len >= 15 && entropy >= 270;
+    size_t alpha_run = 0, longest = 0;
+    for (size_t i = 0; i < v.len; i++) {
+        alpha_run = ch_is(v.ptr[i], CH_LOWER) || (ch_alpha(v.ptr[i]) && alpha_run == 0) ? alpha_run + 1 : 0;
+        if (alpha_run > longest)
+            longest = alpha_run;
+    }
+    if (s.digits == 0)
+        return entropy >= 400 && longest < 5;
+    if (!vendor && longest * 2 > v.len && longest >= 6)
+        return false;
+    return entropy >= (v.len < 14 ? 280 : v.len < 24 ? 300 : 330);
+}
+
+static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool quoted, const char **ret_sub) {
+    const struct shape s = shape_of(v);
+    if (v.len < PASSWORD_MIN || v.len > VALUE_MAX || is_code(v, quoted))
+        return false;
+    *ret_sub = "keyed";
+    if (hints & HINT_VENDOR && !(hints & HINT_PUBLIC)) {
+        if (is_uuid(v))
+            return pii_check_entropy(v.ptr, v.len) > 250;
+        if (v.len >= 14 && s.digits == v.len)
+            return hints & HINT_SECRET && pii_check_entropy(v.ptr, v.len) > 200;
+        if (v.len >= 14 && s.digits == 0 && s.upper && s.lower)
+            return hints & HINT_SECRET && pii_check_entropy(v.ptr, v.len) >= 300;
+        return v.len >= 10 && hints & (HINT_SECRET | HINT_KEY) && looks_random(v, s, s.other == 0);
+    }
+    if (!(hints & HINT_SECRET) || hints & (HINT_PUBLIC | HINT_ID))
+        return false;
+    const bool password = has_nocase(key, "pass") || has_nocase(key, "pwd");
+    if (password) {
+        *ret_sub = "password";
+        if (v.len < 8)
+            return quoted && s.digits && (s.upper || s.lower) && s.other;
+        return (s.digits && (s.upper + s.lower)) || (s.other && quoted && s.digits) ||
+               (s.upper && s.lower && s.other);
+    }
+    if (is_uuid(v))
+        return has_nocase(key, "apikey") || has_nocase(key, "api_key") || has_nocase(key, "api-key");
+    if (v.len < 10 || s.other * 3 > v.len)
+        return false;
+    return looks_random(v, s, false);
+}
+
+static bool value_end(char c, char quote) {
+    if (quote)
+        return c == quote || c == '\n';
+    return ch_space(c) || ch_is(c, CH_QUOTE) || c == ',' || c == ';' || c == '<' || c == '>' || c == ')' ||
+           c == '}' || c == ']' || c == '|' || c == '&' || c == '\\';
+}
+
+/* Authorization: Bearer x, Basic x, Token x, or the bare value. */
+static void header_read(struct detect *d, uint32_t start) {
+    static const char *const schemes[] = {"bearer ",  "basic ", "token ", "apikey ",
+                                          "api-key ", "key ",   "digest "};
+    uint32_t end = start;
+    while (end < d->n && end - start < VALUE_MAX * 4 && d->p[end] != '\n' && !ch_is(d->p[end], CH_QUOTE))
+        end++;
+    const struct slice v = slice_of(d->p + start, end - start);
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+        const size_t len = strlen(schemes[i]);
+        if (v.len > len && slice_eq_nocase(slice_upto(v, len), slice_of(schemes[i], len)))
+            start += (uint32_t)len;
+    }
+    uint32_t stop = start;
+    while (stop < end && !ch_space(d->p[stop]) && d->p[stop] != ',' && d->p[stop] != '\\')
+        stop++;
+    const struct slice value = slice_of(d->p + start, stop - start);
+    if (value.len < VALUE_MIN || pii_secret_dummy(value) || is_code(value, true) ||
+        pii_check_entropy(value.ptr, value.len) < 250)
+        return;
+    const struct shape s = shape_of(value);
+    if (!s.digits && (!s.upper || !s.lower || value.len < 12 || memchr(value.ptr, '.', value.len)))
+        return;
+    pii_detect_add(d, start, stop, PII_SECRET, 85, "authorization");
+}
+
+static bool key_is_header(struct slice key) {
+    return key.len >= 13 && slice_eq_nocase(slice_from(key, key.len - 13), SLICE("authorization"));
+}
+
+/* curl -u user:password */
+static void curl_user(struct detect *d, uint32_t colon) {
+    uint32_t start = colon, end = colon + 1;
+    while (start > 0 && colon - start < 128 && !ch_space(d->p[start - 1]) &&
+           !ch_is(d->p[start - 1], CH_QUOTE))
+        start--;
+    uint32_t i = start;
+    char quote = 0;
+    if (i > 0 && ch_is(d->p[i - 1], CH_QUOTE))
+        quote = d->p[--i];
+    while (i > 1 && d->p[i - 1] == ' ' && d->p[i - 2] == ' ')
+        i--;
+    const struct slice head = slice_of(d->p, i);
+    const bool option = slice_ends(head, SLICE("-u ")) || slice_ends(head, SLICE("-u")) ||
+                        slice_ends(head, SLICE("--user ")) || slice_ends(head, SLICE("--user=")) ||
+                        slice_ends(head, SLICE("-u=")) || slice_ends(head, SLICE("--proxy-user "));
+    if (!option || start == colon)
+        return;
+    while (end < d->n && end - colon < 256 &&
+           (quote ? d->p[end] != quote && d->p[end] != '\n' : !ch_space(d->p[end]) && d->p[end] != '\\'))
+        end++;
+    const struct slice user = slice_of(d->p + start, colon - start);
+    const struct slice password = slice_of(d->p + colon + 1, end - colon - 1);
+    static const char *const plain[] = {"password", "pass", "passwd", "test", "token",
+                                        "secret",   "pwd",  "admin",  "yyy",  "xxx"};
+    if (password.len < 3 || pii_secret_dummy(password) || pii_secret_dummy(user))
+        return;
+    for (size_t k = 0; k < ARRAY_LEN(plain); k++)
+        if (slice_eq_nocase(password, slice_str(plain[k])))
+            return;
+    if (memchr(password.ptr, '$', password.len) && !shape_of(password).digits)
+        return;
+    pii_detect_add(d, start, end, PII_SECRET, 80, "curl-user");
+}
+
+/* The name in a neighbouring line: `- name: TOKEN` over `value: "…"`. */
+static uint32_t neighbour_hints(const struct detect *d, uint32_t key_start, struct slice *ret_key) {
+    uint32_t i = key_start, stop;
+    while (i > 0 && key_start - i < 32 && d->p[i - 1] != '\n')
+        i--;
+    if (i == 0 || key_start - i >= 32)
+        return 0;
+    stop = --i;
+    while (i > 0 && stop - i < 96 && d->p[i - 1] != '\n')
+        i--;
+    struct slice line = slice_of(d->p + i, stop - i), name;
+    if (!slice_cut(&line, ':', &name))
+        return 0;
+    *ret_key = slice_trim(line);
+    return pii_words_key(d->eng->words, *ret_key);
+}
+
+static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32_t end, char quote) {
+    uint32_t key_start = 0;
+    struct slice key = pii_context_key(d, sign, &key_start);
+    if (key.len < 2 || key.len > PII_KEY_MAX)
+        return;
+    if (d->p[sign] == ':' && !quote && start == sign + 1 && key_start > 0 && d->p[key_start - 1] == ':')
+        return; /* arn:aws:…, urn:… */
+    if (d->p[sign] == ':' && !quote && start == sign + 1 && memchr(key.ptr, ' ', key.len))
+        return; /* module v1.2.3 h1:… */
+    if (key_is_header(key)) {
+        header_read(d, start);
+        return;
+    }
+    uint32_t hints = pii_words_key(d->eng->words, key);
+    if (!hints && slice_eq_nocase(key, SLICE("value")))
+        hints = neighbour_hints(d, key_start, &key);
+    if (!(hints & (HINT_SECRET | HINT_VENDOR)))
+        return;
+    const struct slice v = slice_of(d->p + start, end - start);
+    const char *sub;
+    if (!value_fits(key, v, hints, quote != 0, &sub) || pii_secret_dummy(v) || well_known(v))
+        return;
+    pii_detect_add(d, start, end, PII_SECRET, hints & HINT_SECRET ? 75 : 65, sub);
+    d->assign_done = end;
+}
+
+/* An assignment sign (or the comma and tag end that stand for one) at `at`. */
+void pii_secret_assign(struct detect *d, uint32_t at) {
+    if (!detect_wants(d, PII_SECRET) || at < 2 || at + VALUE_MIN > d->n)
+        return;
+    const char before = d->p[at - 1];
+    if (d->p[at] == ':' && ch_alnum(before) && !ch_space(d->p[at + 1]) && ch_is(d->p[at + 1], 0xFF))
+        curl_user(d, at);
+    if (at >= 13 && (before | 32) == 'n' && key_is_header(slice_of(d->p + at - 13, 13))) {
+        uint32_t value = at + 1;
+        while (value < d->n && d->p[value] == ' ')
+            value++;
+        header_read(d, value);
+        return;
+    }
+    uint32_t i = at + 1;
+    while (i < d->n && i - at < 4 && (d->p[i] == '=' || d->p[i] == '>' || d->p[i] == ':'))
+        i++;
+    while (i < d->n && i - at < 24 &&
+           (d->p[i] == ' ' || d->p[i] == '\t' || (d->p[at] == '>' && ch_space(d->p[i]))))
+        i++;
+    char quote = 0;
+    uint32_t slashes = 0;
+    while (detect_at(d, i) == '\\' && slashes < 4) {
+        i++;
+        slashes++;
+    }
+    if (ch_is(detect_at(d, i), CH_QUOTE))
+        quote = d->p[i++];
+    else if (!ch_is(detect_at(d, i), CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64 | CH_B64) &&
+             memchr("[{(<$&*,;", detect_at(d, i), 9))
+        return;
+    if (d->n - i < PASSWORD_MIN)
+        return;
+    for (uint32_t k = i; k < i + PASSWORD_MIN; k++)
+        if (ch_is(d->p[k], CH_SPACE | CH_QUOTE))
+            return;
+    uint32_t end = i;
+    while (end < d->n && end - i < VALUE_MAX && !value_end(d->p[end], quote))
+        end++;
+    if (quote && slashes)
+        while (end > i && d->p[end - 1] == '\\')
+            end--;
+    if (quote && !slashes) { /* an escape inside the quotes ends the value: "TOKEN=abc\nNEXT=1" */
+        const char *cut = memchr(d->p + i, '\\', end - i);
+        if (cut)
+            end = (uint32_t)(cut - d->p);
+    }
+    if (end - i < PASSWORD_MIN)
+        return;
+    if (!quote)
+        while (end > i && (d->p[end - 1] == '.' || d->p[end - 1] == ':'))
+            end--;
+    uint8_t seen = 0; /* plain words are no secrets, and most values are plain words */
+    for (uint32_t k = i; k < end; k++)
+        seen |= pii_chars_table[(uint8_t)d->p[k]];
+    if (!(seen & CH_DIGIT) && (seen & (CH_UPPER | CH_LOWER)) != (CH_UPPER | CH_LOWER) && d->p[at] != ':')
+        return;
+    if (!(seen & CH_DIGIT) && end - i < 12)
+        return;
+    assign_value(d, at, i, end, quote);
+}

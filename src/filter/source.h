@@ -1,0 +1,60 @@
+/* Texts inside texts. A layer is a decoded text with the way back: which byte of the source each of its
+ * bytes came from. JSON strings, and JSON inside them, become layers; edits are made in source offsets, so
+ * whatever is not edited keeps its bytes.
+ *
+ *   source   {"a":"{\"b\":\"x\\u0040y.z\"}"}
+ *   layer 1        {"b":"x\u0040y.z"}            map ─▶ source
+ *   layer 2              x@y.z                   map ─▶ source
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "wire/tape.h"
+
+struct source_layer {
+    struct slice text;
+    const uint32_t *map; /* text.len + 1 source offsets, or NULL: text[i] is source[base + i] */
+    uint32_t base;
+    uint8_t level; /* string levels around it */
+};
+
+struct source_edit {
+    uint32_t start;
+    uint32_t end;
+    struct slice text;
+};
+
+struct source_edits {
+    struct source_edit *at;
+    size_t count;
+    size_t cap;
+};
+
+static inline uint32_t source_offset(const struct source_layer *l, uint32_t i) {
+    return l->map ? l->map[i] : l->base + i;
+}
+
+/* Decodes a string node of a tape over layer `l` into a new layer. */
+struct source_layer filter_source_string(const struct source_layer *l, const struct tape *t, uint32_t node,
+                                         struct arena *a);
+/* Escapes a text `levels` times for the inside of JSON strings. */
+struct slice filter_source_escape(struct slice text, unsigned levels, struct arena *a);
+
+void filter_source_edits_free(struct source_edits *e);
+void filter_source_edit_add(struct source_edits *e, uint32_t start, uint32_t end, struct slice text);
+/* Sorts and applies. False when the result is over the buffer's ceiling. */
+bool filter_source_apply(struct slice src, struct source_edits *e, struct buf *out);
+
+/* Calls back for every string, key and number under `node`, and for those of JSON inside strings. */
+struct source_item {
+    struct source_layer layer; /* the decoded string, or the digits of a number */
+    struct slice key;          /* of the value, decoded; its own text when it is a key */
+    bool is_key;
+    bool is_number;
+    uint32_t outer_start; /* source offsets with the quotes */
+    uint32_t outer_end;
+    uint32_t array; /* of the object in the array that holds it: for content parts; 0 when none */
+};
+typedef bool source_fn(void *ctx, const struct source_item *item);
+bool filter_source_walk(const struct tape *t, uint32_t node, struct arena *a, source_fn *each, void *ctx);

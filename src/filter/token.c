@@ -1,0 +1,364 @@
+#include "filter/token.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "filter/chars.h"
+#include "filter/detect.h"
+
+static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+struct filter_scope {
+    const struct pii_engine *engine;
+    struct filter_vault vault;
+    EVP_MAC_CTX *mac;
+    uint64_t now_ms;
+};
+
+struct filter_scope *filter_scope_new(const struct pii_engine *e, const uint8_t key[32],
+                                      struct filter_vault vault) {
+    struct filter_scope *s = mem_zalloc(sizeof(*s));
+    s->engine = e;
+    s->vault = vault;
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    CHECK(mac != NULL);
+    s->mac = EVP_MAC_CTX_new(mac);
+    EVP_MAC_free(mac);
+    char name[] = "SHA256";
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", name, 0),
+                                 OSSL_PARAM_construct_end()};
+    CHECK(s->mac && EVP_MAC_init(s->mac, key, 32, params) == 1);
+    return s;
+}
+
+void filter_scope_free(struct filter_scope *s) {
+    if (!s)
+        return;
+    EVP_MAC_CTX_free(s->mac);
+    free(s);
+}
+
+void filter_scope_set_now(struct filter_scope *s, uint64_t now_ms) { s->now_ms = now_ms; }
+const struct pii_engine *filter_scope_engine(const struct filter_scope *s) { return s->engine; }
+const struct filter_vault *filter_scope_vault(const struct filter_scope *s) { return &s->vault; }
+
+static int value_of(char c) {
+    c = ch_upper(c);
+    if (c == 'O')
+        c = '0';
+    if (c == 'I' || c == 'L')
+        c = '1';
+    const char *at = memchr(alphabet, c, 32);
+    return at && c ? (int)(at - alphabet) : -1;
+}
+
+/* Position-weighted sum modulo the prime 31: every single wrong character and every swap shows. */
+char filter_token_check(struct slice kind, const char *chars, size_t len) {
+    unsigned sum = 7;
+    for (size_t i = 0; i < kind.len; i++)
+        sum = (sum * 3 + (uint8_t)ch_upper(kind.ptr[i])) % 31;
+    for (size_t i = 0; i < len; i++)
+        sum += (unsigned)(i + 2) * (unsigned)value_of(chars[i]);
+    return alphabet[sum % 31];
+}
+
+static void digest(struct filter_scope *s, const struct filter_entry *e, uint8_t out[32]) {
+    size_t len = 0;
+    const uint8_t marks[3] = {0, e->number, e->raw.len ? (uint8_t)(e->level + 1) : 0};
+    CHECK(EVP_MAC_init(s->mac, NULL, 0, NULL) == 1);
+    CHECK(EVP_MAC_update(s->mac, (const uint8_t *)e->kind.ptr, e->kind.len) == 1);
+    CHECK(EVP_MAC_update(s->mac, marks, 3) == 1);
+    CHECK(EVP_MAC_update(s->mac, (const uint8_t *)e->value.ptr, e->value.len) == 1);
+    if (e->raw.len) {
+        CHECK(EVP_MAC_update(s->mac, marks, 1) == 1);
+        CHECK(EVP_MAC_update(s->mac, (const uint8_t *)e->raw.ptr, e->raw.len) == 1);
+    }
+    CHECK(EVP_MAC_final(s->mac, out, &len, 32) == 1 && len == 32);
+}
+
+static void base32(const uint8_t hash[32], char *chars, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const size_t bit = i * 5;
+        const unsigned pair = (unsigned)hash[bit / 8] << 8 | hash[bit / 8 + 1];
+        chars[i] = alphabet[pair >> (11 - bit % 8) & 31];
+    }
+}
+
+static void write_plain(struct token_text *t, struct slice id) {
+    t->text[0] = '[';
+    memcpy(t->text + 1, id.ptr, id.len);
+    t->text[id.len + 1] = ']';
+    t->len = id.len + 2;
+}
+
+static bool write_preserved(struct token_text *t, struct slice kind, const char *chars, size_t count) {
+    const struct slice head = slice_is(kind, "URL") ? SLICE("https://pii.invalid/tok-") : SLICE("tok-");
+    const struct slice tail = slice_is(kind, "EMAIL") ? SLICE("@pii.invalid") : SLICE("");
+    if (!slice_is(kind, "URL") && !slice_is(kind, "EMAIL"))
+        return false;
+    memcpy(t->text, head.ptr, head.len);
+    for (size_t i = 0; i < count; i++)
+        t->text[head.len + i] = ch_lower(chars[i]);
+    memcpy(t->text + head.len + count, tail.ptr, tail.len);
+    t->len = head.len + count + tail.len;
+    return true;
+}
+
+bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, bool preserve,
+                       struct token_text *ret_token) {
+    uint8_t hash[32];
+    char id[FILTER_TOKEN_TEXT_MAX];
+    struct filter_entry entry = *e;
+    entry.created_ms = s->now_ms;
+    CHECK(e->kind.len <= PII_RULE_NAME_MAX);
+    digest(s, e, hash);
+    memcpy(id, e->kind.ptr, e->kind.len);
+    id[e->kind.len] = '_';
+    char *chars = id + e->kind.len + 1;
+    for (size_t count = FILTER_TOKEN_CHARS; count <= FILTER_TOKEN_CHARS_MAX; count++) {
+        base32(hash, chars, count - 1);
+        chars[count - 1] = filter_token_check(e->kind, chars, count - 1);
+        const struct slice full = slice_of(id, e->kind.len + 1 + count);
+        const enum filter_put put = s->vault.ops->put(s->vault.ctx, full, &entry);
+        if (put == FILTER_PUT_FULL)
+            return false;
+        if (put == FILTER_PUT_TAKEN)
+            continue;
+        if (!preserve || !write_preserved(ret_token, e->kind, chars, count))
+            write_plain(ret_token, full);
+        return true;
+    }
+    return false;
+}
+
+/* --- reading --- */
+
+/* One character of a token as a model may have written it; *ret_len its bytes. '\1' is nothing (an invisible
+ * character), '\0' none of ours. */
+static char unit(struct slice t, uint32_t at, uint32_t *ret_len) {
+    static const struct {
+        const char *text;
+        char is;
+    } spelled[] = {
+        {"\\_", '_'},          {"\\[", '['},          {"\\]", ']'},          {"\\-", '-'},
+        {"&#91;", '['},        {"&#93;", ']'},        {"&#95;", '_'},        {"&#x5b;", '['},
+        {"&#x5d;", ']'},       {"&#x5f;", '_'},       {"&lsqb;", '['},       {"&rsqb;", ']'},
+        {"&lbrack;", '['},     {"&rbrack;", ']'},     {"&lowbar;", '_'},     {"&nbsp;", ' '},
+        {"&lt;", '<'},         {"&gt;", '>'},         {"%5b", '['},          {"%5d", ']'},
+        {"%5f", '_'},          {"%20", ' '},          {"%2d", '-'},          {"\\u005b", '['},
+        {"\\u005d", ']'},      {"\\u005f", '_'},      {"\xef\xbc\xbb", '['}, {"\xef\xbc\xbd", ']'},
+        {"\xef\xbc\xbf", '_'}, {"\xe3\x80\x90", '['}, {"\xe3\x80\x91", ']'}, {"\xe2\x80\x8b", 1},
+        {"\xe2\x80\x8c", 1},   {"\xe2\x80\x8d", 1},   {"\xe2\x81\xa0", 1},   {"\xef\xbb\xbf", 1},
+        {"\xc2\xad", 1},       {"\xe2\x80\x91", '-'}, {"\xe2\x80\x93", '-'}, {"\xc2\xa0", ' '},
+    };
+    if (at >= t.len)
+        return 0;
+    const char c = t.ptr[at];
+    *ret_len = 1;
+    if (ch_alnum(c))
+        return c;
+    if (c == '\\' || c == '&' || c == '%' || (uint8_t)c >= 0x80)
+        for (size_t i = 0; i < ARRAY_LEN(spelled); i++) {
+            const size_t len = strlen(spelled[i].text);
+            if (t.len - at >= len &&
+                slice_eq_nocase(slice_of(t.ptr + at, len), slice_of(spelled[i].text, len))) {
+                *ret_len = (uint32_t)len;
+                return spelled[i].is;
+            }
+        }
+    return memchr("_- []{}<>()\n\r\t", c, 14) ? c : 0;
+}
+
+static bool gap_char(char c) {
+    return c == '_' || c == '-' || c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == 1;
+}
+
+/* The kind's name, its underscores written in any of their ways; then the gap to the characters. */
+static uint32_t read_kind(struct slice t, uint32_t at, const char *name, bool *ret_strict) {
+    uint32_t len;
+    for (; *name; name++) {
+        char c = unit(t, at, &len);
+        while (c == 1) {
+            at += len;
+            c = unit(t, at, &len);
+        }
+        if (*name == '_' ? !gap_char(c) : ch_upper(c) != *name)
+            return 0;
+        at += len;
+    }
+    uint32_t gaps = 0;
+    *ret_strict = true;
+    for (char c; gaps < 4 && gap_char(c = unit(t, at, &len)); at += len) {
+        gaps++;
+        *ret_strict &= c == '_' || c == 1;
+    }
+    return gaps ? at : 0;
+}
+
+/* Up to 13 characters; a line break or an invisible character may stand between two of them. */
+static uint32_t read_chars(struct slice t, uint32_t at, struct slice kind, char *chars, size_t *ret_count) {
+    size_t n = 0;
+    uint32_t end = at, i = at, len = 1, breaks = 0;
+    while (n <= FILTER_TOKEN_CHARS_MAX) {
+        const char c = unit(t, i, &len);
+        if (ch_alnum(c)) {
+            if (value_of(c) < 0 || n == FILTER_TOKEN_CHARS_MAX)
+                return 0;
+            chars[n++] = alphabet[value_of(c)];
+            i += len;
+            end = i;
+            continue;
+        }
+        const bool soft = c == '\n' || c == '\r' || c == 1 || (c == ' ' && breaks);
+        const bool whole = n >= FILTER_TOKEN_CHARS && filter_token_check(kind, chars, n - 1) == chars[n - 1];
+        if (!soft || n == 0 || whole || ++breaks > 4)
+            break;
+        i += len;
+    }
+    *ret_count = n;
+    return end;
+}
+
+static const char *const openers = "[{<(", *const closers = "]}>)";
+
+/* Brackets around start..end, when both are there and of one sort and one spelling. */
+static void read_brackets(struct slice t, struct token_match *m) {
+    uint32_t len;
+    const char close = unit(t, m->end, &len);
+    const char *which = close ? strchr(closers, close) : NULL;
+    if (!which || close == '\0')
+        return;
+    const char open = openers[which - closers];
+    for (uint32_t back = 1; back <= 8 && back <= m->start; back++) {
+        uint32_t open_len;
+        if (unit(t, m->start - back, &open_len) != open || open_len != back)
+            continue;
+        if (open_len != len && !(open_len > 2 && len > 2)) {
+            if (back == 1)
+                continue;
+            return;
+        }
+        if (back == 1 && m->start > 1 && t.ptr[m->start - 2] == '\\' && len > 1)
+            continue;
+        m->start -= back;
+        m->end += len;
+        return;
+    }
+}
+
+static bool match_kind(struct slice t, uint32_t at, const char *name, struct token_match *m) {
+    char chars[FILTER_TOKEN_CHARS_MAX + 1];
+    size_t count = 0;
+    bool strict;
+    const struct slice kind = slice_str(name);
+    const uint32_t body = read_kind(t, at, name, &strict);
+    if (!body)
+        return false;
+    const uint32_t end = read_chars(t, body, kind, chars, &count);
+    if (!end || count < FILTER_TOKEN_PREFIX_MIN)
+        return false;
+    *m = (struct token_match){.start = at, .end = end, .kind_len = kind.len, .id_len = kind.len + 1 + count};
+    memcpy(m->id, kind.ptr, kind.len);
+    m->id[kind.len] = '_';
+    memcpy(m->id + kind.len + 1, chars, count);
+    m->truncated =
+        count < FILTER_TOKEN_CHARS || filter_token_check(kind, chars, count - 1) != chars[count - 1];
+    /* cut off means cut off: a run of full length with a wrong check character is somebody else's text, and
+     * so is "phone 12345" */
+    if (m->truncated && !strict)
+        return false;
+    read_brackets(t, m);
+    if (m->truncated && count >= FILTER_TOKEN_CHARS) {
+        m->invalid = t.ptr[m->start] == '[' && m->start < at;
+        return m->invalid;
+    }
+    return true;
+}
+
+static bool match_preserved(struct slice t, uint32_t at, struct token_match *m) {
+    const struct slice rest = slice_from(t, at);
+    const struct slice url = SLICE("https://pii.invalid/tok-");
+    const bool is_url = at >= 20 && slice_eq_nocase(slice_of(t.ptr + at - 20, 20), slice_upto(url, 20));
+    size_t n = 4;
+    if (rest.len < 4 || !slice_eq_nocase(slice_upto(rest, 4), SLICE("tok-")))
+        return false;
+    while (n < rest.len && n < 4 + FILTER_TOKEN_CHARS_MAX && ch_alnum(rest.ptr[n]) &&
+           value_of(rest.ptr[n]) >= 0)
+        n++;
+    const size_t count = n - 4;
+    const struct slice tail = SLICE("@pii.invalid");
+    const bool is_email = rest.len >= n + tail.len && slice_eq_nocase(slice_of(rest.ptr + n, tail.len), tail);
+    if (count < FILTER_TOKEN_CHARS || (!is_url && !is_email) || (n < rest.len && ch_alnum(rest.ptr[n])))
+        return false;
+    const struct slice kind = is_email ? SLICE("EMAIL") : SLICE("URL");
+    *m = (struct token_match){.start = is_email ? at : at - 20,
+                              .end = at + (uint32_t)(is_email ? n + tail.len : n),
+                              .kind_len = kind.len,
+                              .id_len = kind.len + 1 + count};
+    memcpy(m->id, kind.ptr, kind.len);
+    m->id[kind.len] = '_';
+    for (size_t i = 0; i < count; i++)
+        m->id[kind.len + 1 + i] = alphabet[value_of(rest.ptr[4 + i])];
+    return filter_token_check(kind, m->id + kind.len + 1, count - 1) == m->id[m->id_len - 1];
+}
+
+bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t at,
+                       struct token_match *ret_match) {
+    const unsigned kinds = PII_BUILTIN + (unsigned)pii_rules_count(e->rules);
+    const char first = ch_upper(text.ptr[at]);
+    for (unsigned k = 0; k < kinds; k++) {
+        const char *name = pii_engine_kind_name(e, k);
+        if (name[0] == first && match_kind(text, at, name, ret_match))
+            return true;
+    }
+    return first == 'T' && match_preserved(text, at, ret_match);
+}
+
+/* May a kind's name start here? After a letter or digit only when that ends an escaped bracket. */
+static bool name_starts(struct slice t, uint32_t at) {
+    if (at == 0 || !ch_alnum(t.ptr[at - 1]))
+        return true;
+    const struct slice head = slice_upto(t, at);
+    static const char *const escapes[] = {"%5b", "%3c", "\\u005b", "\\u003c", "\\n",    "\\t",
+                                          "\\r", "%20", "%3a",     "%22",     "\\u0022"};
+    for (size_t i = 0; i < ARRAY_LEN(escapes); i++) {
+        const size_t len = strlen(escapes[i]);
+        if (head.len >= len && slice_eq_nocase(slice_from(head, head.len - len), slice_of(escapes[i], len)))
+            return true;
+    }
+    return false;
+}
+
+bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t from,
+                       struct token_match *ret_match) {
+    for (uint32_t i = from; i + 3 <= text.len; i++) {
+        if (!ch_alpha(text.ptr[i]) || !token_may_start(e, text.ptr + i) || !name_starts(text, i))
+            continue;
+        if (filter_token_read(e, text, i, ret_match) && ret_match->start >= from)
+            return true;
+    }
+    return false;
+}
+
+/* Where names of kinds may start, by their first three letters; behind two anything may come. */
+void filter_token_build(struct pii_engine *e) {
+    const unsigned kinds = PII_BUILTIN + (unsigned)pii_rules_count(e->rules);
+    for (unsigned k = 0; k <= kinds; k++) {
+        const char *name = k < kinds ? pii_engine_kind_name(e, k) : "TOK";
+        const unsigned head = (unsigned)(name[0] & 31) << 10 | (unsigned)(name[1] & 31) << 5;
+        for (unsigned third = 0; third < 32; third++)
+            if (!ch_alpha(name[2]) || third == (unsigned)(name[2] & 31))
+                e->kind_bits[(head | third) / 64] |= UINT64_C(1) << ((head | third) % 64);
+    }
+}
+
+void pii_literal_read(struct detect *d, uint32_t at) {
+    const struct slice text = slice_of(d->p, d->n);
+    struct token_match m;
+    if (at + 3 > d->n || !ch_alpha(d->p[at]) || !token_may_start(d->eng, d->p + at) || !name_starts(text, at))
+        return;
+    if (filter_token_read(d->eng, text, at, &m))
+        pii_detect_add(d, m.start, m.end, PII_LITERAL, 100, "token");
+}

@@ -1,0 +1,45 @@
+/* Tokens: [EMAIL_7K3QX9M2]. Made from a keyed hash of the value; read back in whatever shape a model has
+ * left them, but only when kind, characters and check character fit together. */
+#pragma once
+
+#include "filter/scan.h"
+#include "filter/vault.h"
+
+struct filter_scope;
+
+/* A scope: one key, one vault. Tokens of one scope mean nothing in another. */
+struct filter_scope *filter_scope_new(const struct pii_engine *e, const uint8_t key[32],
+                                      struct filter_vault vault);
+void filter_scope_free(struct filter_scope *s);
+void filter_scope_set_now(struct filter_scope *s, uint64_t now_ms); /* the age that new entries get */
+const struct pii_engine *filter_scope_engine(const struct filter_scope *s);
+const struct filter_vault *filter_scope_vault(const struct filter_scope *s);
+
+struct token_text {
+    char text[FILTER_TOKEN_TEXT_MAX];
+    size_t len;
+};
+
+/* The token of a value, put into the vault. False when the vault is full. `preserve` gives addresses that
+ * keep their format (tok-7k3qx9m2@pii.invalid) where there is one for the kind. */
+bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, bool preserve,
+                       struct token_text *ret_token);
+
+struct token_match {
+    uint32_t start; /* with what brackets belong to it */
+    uint32_t end;
+    char id[FILTER_TOKEN_TEXT_MAX]; /* KIND_CHARACTERS, upper case */
+    size_t id_len;
+    size_t kind_len;
+    bool truncated; /* no valid check character: only a unique prefix could say what it was */
+    bool invalid;   /* [KIND_CHARACTERS] to the eye, but the check character is wrong: nobody's */
+};
+
+/* Reads a token whose kind name starts at `at`. */
+bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t at,
+                       struct token_match *ret_match);
+/* The next token at or behind `from`. */
+bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t from,
+                       struct token_match *ret_match);
+/* The check character over a kind and `len` characters. */
+char filter_token_check(struct slice kind, const char *chars, size_t len);

@@ -1,0 +1,641 @@
+/* The vocabulary stands in one table; an open hash over it is built once per engine. */
+#include "filter/words.h"
+
+#include "base/mem.h"
+#include "filter/chars.h"
+#include "filter/limits.h"
+
+#define WORDS_SLOTS 2048
+#define WORD_MAX 24
+
+struct word {
+    const char *text;
+    uint32_t hints;
+};
+
+static const struct word vocabulary[] = {
+    {"phone", HINT_PHONE},
+    {"phones", HINT_PHONE},
+    {"telephone", HINT_PHONE},
+    {"tel", HINT_PHONE},
+    {"mobile", HINT_PHONE},
+    {"mob", HINT_PHONE},
+    {"cell", HINT_PHONE},
+    {"cellphone", HINT_PHONE},
+    {"fax", HINT_PHONE},
+    {"call", HINT_TALK},
+    {"calls", HINT_TALK},
+    {"called", HINT_TALK},
+    {"calling", HINT_TALK},
+    {"caller", HINT_PHONE},
+    {"sms", HINT_PHONE},
+    {"whatsapp", HINT_PHONE},
+    {"signal", HINT_TALK},
+    {"dial", HINT_PHONE},
+    {"ring", HINT_TALK},
+    {"reach", HINT_TALK},
+    {"contact", HINT_TALK},
+    {"desk", HINT_LINE},
+    {"office", HINT_LINE},
+    {"handy", HINT_PHONE},
+    {"telefon", HINT_PHONE},
+    {"telefono", HINT_PHONE},
+    {"telefone", HINT_PHONE},
+    {"celular", HINT_PHONE},
+    {"movil", HINT_PHONE},
+    {"portable", HINT_PHONE},
+    {"puhelin", HINT_PHONE},
+    {"mobiel", HINT_PHONE},
+    {"mobil", HINT_PHONE},
+    {"rufnummer", HINT_PHONE},
+    {"phonenumber", HINT_PHONE},
+    {"mobilenumber", HINT_PHONE},
+    {"phoneno", HINT_PHONE},
+    {"msisdn", HINT_PHONE},
+    {"hotline", HINT_PHONE},
+    {"voicemail", HINT_PHONE},
+    {"answering", HINT_TALK},
+    {"answer", HINT_TALK},
+    {"text", HINT_TALK},
+    {"messages", HINT_TALK},
+    {"registered", HINT_TALK},
+    {"landline", HINT_PHONE},
+    {"pager", HINT_PHONE},
+    {"viber", HINT_PHONE},
+    {"telegram", HINT_PHONE},
+    {"helpline", HINT_PHONE},
+    {"ext", HINT_PHONE},
+    {"m", HINT_LINE},
+    {"t", HINT_LINE},
+    {"home", HINT_LINE},
+    {"ssn", HINT_SSN},
+    {"ssns", HINT_SSN},
+    {"socialsecurity", HINT_SSN},
+    {"social", HINT_SOCIAL},
+    {"security", HINT_SOCIAL},
+    {"itin", HINT_SSN},
+    {"tin", HINT_SSN | HINT_NATIONAL},
+    {"taxpayer", HINT_SSN | HINT_NATIONAL},
+    {"card", HINT_CARD},
+    {"cards", HINT_CARD},
+    {"cardnumber", HINT_CARD},
+    {"ccnumber", HINT_CARD},
+    {"creditcard", HINT_CARD},
+    {"cc", HINT_CARD},
+    {"pan", HINT_CARD | HINT_NATIONAL},
+    {"visa", HINT_CARD},
+    {"mastercard", HINT_CARD},
+    {"amex", HINT_CARD},
+    {"maestro", HINT_CARD},
+    {"debit", HINT_CARD},
+    {"credit", HINT_CARD},
+    {"ccnum", HINT_CARD},
+    {"cardno", HINT_CARD},
+    {"discover", HINT_CARD},
+    {"diners", HINT_CARD},
+    {"jcb", HINT_CARD},
+    {"iban", HINT_IBAN},
+    {"bban", HINT_IBAN},
+    {"bank", HINT_IBAN},
+    {"ip", HINT_IP},
+    {"ips", HINT_IP},
+    {"ipv4", HINT_IP},
+    {"ipv6", HINT_IP},
+    {"ipaddress", HINT_IP},
+    {"ipaddr", HINT_IP},
+    {"lastip", HINT_IP},
+    {"clientip", HINT_IP},
+    {"remoteaddr", HINT_IP},
+    {"host", HINT_IP},
+    {"hostip", HINT_IP},
+    {"podip", HINT_IP},
+    {"mac", HINT_MAC},
+    {"macaddress", HINT_MAC},
+    {"hwaddr", HINT_MAC},
+    {"bssid", HINT_MAC},
+    {"device", HINT_MAC},
+    {"ether", HINT_MAC},
+    {"dob", HINT_DOB},
+    {"birthday", HINT_DOB},
+    {"birthdate", HINT_DOB},
+    {"dateofbirth", HINT_DOB},
+    {"born", HINT_DOB},
+    {"birth", HINT_BIRTH | HINT_DOB},
+    {"geburtsdatum", HINT_DOB},
+    {"geboren", HINT_DOB},
+    {"naissance", HINT_DOB},
+    {"nacimiento", HINT_DOB},
+    {"nascimento", HINT_DOB},
+    {"nascita", HINT_DOB},
+    {"geburtstag", HINT_DOB},
+    {"geboortedatum", HINT_DOB},
+    {"bday", HINT_DOB},
+    {"birthdt", HINT_DOB},
+    {"birthdates", HINT_DOB},
+    {"urodzenia", HINT_DOB},
+    {"email", HINT_EMAIL},
+    {"mail", HINT_EMAIL},
+    {"number", HINT_NUMBER},
+    {"no", HINT_NUMBER},
+    {"num", HINT_NUMBER},
+    {"user", HINT_USER},
+    {"customer", HINT_USER},
+
+    {"password", HINT_SECRET},
+    {"passwd", HINT_SECRET},
+    {"pwd", HINT_SECRET},
+    {"passphrase", HINT_SECRET},
+    {"pass", HINT_SECRET},
+    {"secret", HINT_SECRET},
+    {"secrets", HINT_SECRET},
+    {"token", HINT_SECRET},
+    {"tokens", HINT_SECRET},
+    {"apikey", HINT_SECRET},
+    {"apitoken", HINT_SECRET},
+    {"accesskey", HINT_SECRET},
+    {"secretkey", HINT_SECRET},
+    {"authtoken", HINT_SECRET},
+    {"accesstoken", HINT_SECRET},
+    {"privatekey", HINT_SECRET},
+    {"clientsecret", HINT_SECRET},
+    {"credential", HINT_SECRET},
+    {"credentials", HINT_SECRET},
+    {"bearer", HINT_SECRET},
+    {"passcode", HINT_SECRET},
+    {"authkey", HINT_SECRET},
+    {"connectionstring", HINT_SECRET},
+    {"passwort", HINT_SECRET},
+    {"kennwort", HINT_SECRET},
+    {"contrasena", HINT_SECRET},
+    {"webhook", HINT_KEY},
+    {"accountkey", HINT_SECRET},
+    {"signature", HINT_PUBLIC},
+    {"key", HINT_KEY},
+    {"keys", HINT_KEY},
+    {"auth", HINT_KEY},
+    {"authorization", HINT_KEY},
+    {"creds", HINT_SECRET},
+    {"cred", HINT_SECRET},
+    {"psk", HINT_SECRET},
+    {"salt", HINT_SECRET},
+    {"pat", HINT_SECRET},
+
+    {"next", HINT_PUBLIC},
+    {"page", HINT_PUBLIC},
+    {"pagination", HINT_PUBLIC},
+    {"continuation", HINT_PUBLIC},
+    {"cursor", HINT_PUBLIC},
+    {"public", HINT_PUBLIC},
+    {"idempotency", HINT_PUBLIC},
+    {"nexttoken", HINT_PUBLIC},
+    {"pubkey", HINT_PUBLIC},
+    {"publickey", HINT_PUBLIC},
+    {"fingerprint", HINT_PUBLIC},
+    {"checksum", HINT_ID | HINT_PUBLIC},
+    {"primary", HINT_PUBLIC},
+    {"foreign", HINT_PUBLIC},
+    {"sort", HINT_PUBLIC},
+    {"partition", HINT_PUBLIC},
+    {"cache", HINT_PUBLIC},
+    {"keyword", HINT_PUBLIC},
+    {"keyboard", HINT_PUBLIC},
+    {"partial", HINT_PUBLIC},
+    {"marker", HINT_PUBLIC},
+    {"resume", HINT_PUBLIC},
+    {"tokenizer", HINT_PUBLIC},
+    {"sha", HINT_ID | HINT_PUBLIC},
+    {"sha1", HINT_ID | HINT_PUBLIC},
+    {"sha256", HINT_ID | HINT_PUBLIC},
+    {"digest", HINT_ID | HINT_PUBLIC},
+    {"hash", HINT_ID | HINT_PUBLIC},
+    {"integrity", HINT_PUBLIC},
+    {"md5", HINT_ID | HINT_PUBLIC},
+    {"arn", HINT_PUBLIC},
+    {"url", HINT_PUBLIC},
+    {"uri", HINT_PUBLIC},
+    {"path", HINT_PUBLIC},
+    {"file", HINT_PUBLIC},
+    {"filename", HINT_PUBLIC},
+    {"field", HINT_PUBLIC},
+    {"type", HINT_PUBLIC},
+    {"endpoint", HINT_PUBLIC},
+    {"etag", HINT_ID | HINT_PUBLIC},
+    {"nonce", HINT_PUBLIC},
+    {"sequence", HINT_PUBLIC},
+    {"prefix", HINT_PUBLIC},
+    {"policy", HINT_PUBLIC},
+    {"schema", HINT_PUBLIC},
+
+    {"id", HINT_ID},
+    {"ids", HINT_ID},
+    {"uid", HINT_ID},
+    {"uuid", HINT_ID},
+    {"guid", HINT_ID},
+    {"ref", HINT_ID},
+    {"reference", HINT_ID},
+    {"order", HINT_ID},
+    {"invoice", HINT_ID},
+    {"ticket", HINT_ID},
+    {"tracking", HINT_ID},
+    {"track", HINT_ID},
+    {"sku", HINT_ID},
+    {"isbn", HINT_ID},
+    {"ean", HINT_ID},
+    {"upc", HINT_ID},
+    {"gtin", HINT_ID},
+    {"barcode", HINT_ID},
+    {"serial", HINT_ID},
+    {"code", HINT_ID},
+    {"rev", HINT_ID},
+    {"revision", HINT_ID},
+    {"sum", HINT_ID},
+    {"crc", HINT_ID},
+    {"commit", HINT_ID},
+    {"size", HINT_ID},
+    {"bytes", HINT_ID},
+    {"length", HINT_ID},
+    {"ts", HINT_ID},
+    {"timestamp", HINT_ID},
+    {"time", HINT_ID},
+    {"epoch", HINT_ID},
+    {"created", HINT_ID},
+    {"updated", HINT_ID},
+    {"expires", HINT_ID},
+    {"amount", HINT_ID},
+    {"total", HINT_ID},
+    {"price", HINT_ID},
+    {"count", HINT_ID},
+    {"offset", HINT_ID},
+    {"snowflake", HINT_ID},
+    {"shipment", HINT_ID},
+    {"parcel", HINT_ID},
+    {"transaction", HINT_ID},
+    {"trace", HINT_ID},
+    {"span", HINT_ID},
+    {"request", HINT_ID},
+    {"latitude", HINT_ID},
+    {"longitude", HINT_ID},
+    {"lat", HINT_ID},
+    {"lng", HINT_ID},
+    {"lon", HINT_ID},
+    {"zip", HINT_ID},
+    {"duration", HINT_ID},
+    {"ms", HINT_ID},
+    {"sec", HINT_ID},
+    {"seconds", HINT_ID},
+    {"resourceversion", HINT_ID},
+    {"imei", HINT_ID},
+    {"issue", HINT_ID},
+    {"port", HINT_ID},
+    {"pid", HINT_ID},
+
+    {"version", HINT_VERSION},
+    {"versions", HINT_VERSION},
+    {"ver", HINT_VERSION},
+    {"build", HINT_VERSION},
+    {"release", HINT_VERSION},
+    {"firmware", HINT_VERSION},
+    {"semver", HINT_VERSION},
+    {"chrome", HINT_VERSION},
+    {"safari", HINT_VERSION},
+    {"firefox", HINT_VERSION},
+    {"oid", HINT_VERSION},
+    {"section", HINT_VERSION},
+    {"assemblyversion", HINT_VERSION},
+    {"driver", HINT_VERSION},
+
+    {"passport", HINT_NATIONAL},
+    {"national", HINT_NATIONAL},
+    {"nationalid", HINT_NATIONAL},
+    {"aadhaar", HINT_NATIONAL},
+    {"aadhar", HINT_NATIONAL},
+    {"cpf", HINT_NATIONAL},
+    {"cnpj", HINT_NATIONAL},
+    {"curp", HINT_NATIONAL},
+    {"rut", HINT_NATIONAL},
+    {"run", HINT_NATIONAL},
+    {"dni", HINT_NATIONAL},
+    {"nie", HINT_NATIONAL},
+    {"nif", HINT_NATIONAL},
+    {"cuit", HINT_NATIONAL},
+    {"cuil", HINT_NATIONAL},
+    {"pesel", HINT_NATIONAL},
+    {"bsn", HINT_NATIONAL},
+    {"nhs", HINT_NATIONAL},
+    {"nino", HINT_NATIONAL},
+    {"insurance", HINT_NATIONAL},
+    {"nir", HINT_NATIONAL},
+    {"insee", HINT_NATIONAL},
+    {"steuer", HINT_NATIONAL},
+    {"steuerid", HINT_NATIONAL},
+    {"idnr", HINT_NATIONAL},
+    {"sin", HINT_NATIONAL},
+    {"tfn", HINT_NATIONAL},
+    {"medicare", HINT_NATIONAL},
+    {"nric", HINT_NATIONAL},
+    {"fin", HINT_NATIONAL},
+    {"hetu", HINT_NATIONAL},
+    {"personnummer", HINT_NATIONAL},
+    {"cpr", HINT_NATIONAL},
+    {"fodselsnummer", HINT_NATIONAL},
+    {"kennitala", HINT_NATIONAL},
+    {"oib", HINT_NATIONAL},
+    {"cnp", HINT_NATIONAL},
+    {"egn", HINT_NATIONAL},
+    {"emso", HINT_NATIONAL},
+    {"jmbg", HINT_NATIONAL},
+    {"ahv", HINT_NATIONAL},
+    {"avs", HINT_NATIONAL},
+    {"svnr", HINT_NATIONAL},
+    {"amka", HINT_NATIONAL},
+    {"afm", HINT_NATIONAL},
+    {"tckn", HINT_NATIONAL},
+    {"kimlik", HINT_NATIONAL},
+    {"rrn", HINT_NATIONAL},
+    {"mynumber", HINT_NATIONAL},
+    {"hkid", HINT_NATIONAL},
+    {"mykad", HINT_NATIONAL},
+    {"nik", HINT_NATIONAL},
+    {"ktp", HINT_NATIONAL},
+    {"pps", HINT_NATIONAL},
+    {"ppsn", HINT_NATIONAL},
+    {"identity", HINT_NATIONAL},
+    {"citizen", HINT_NATIONAL},
+    {"personal", HINT_NATIONAL},
+    {"fiscal", HINT_NATIONAL},
+    {"fiscale", HINT_NATIONAL},
+    {"tax", HINT_NATIONAL},
+    {"npi", HINT_NATIONAL},
+    {"mbi", HINT_NATIONAL},
+    {"teudat", HINT_NATIONAL},
+    {"zehut", HINT_NATIONAL},
+    {"isikukood", HINT_NATIONAL},
+    {"asmens", HINT_NATIONAL},
+    {"rodne", HINT_NATIONAL},
+    {"rc", HINT_NATIONAL},
+    {"sozialversicherung", HINT_NATIONAL},
+    {"rijksregister", HINT_NATIONAL},
+    {"nrn", HINT_NATIONAL},
+    {"resident", HINT_NATIONAL},
+    {"licence", HINT_NATIONAL},
+    {"license", HINT_NATIONAL},
+    {"vat", HINT_NATIONAL},
+    {"abn", HINT_NATIONAL},
+    {"gstin", HINT_NATIONAL},
+
+    {"wallet", HINT_WALLET},
+    {"btc", HINT_WALLET},
+    {"bitcoin", HINT_WALLET},
+    {"eth", HINT_WALLET},
+    {"ethereum", HINT_WALLET},
+    {"crypto", HINT_WALLET},
+    {"address", HINT_WALLET},
+    {"usdt", HINT_WALLET},
+    {"litecoin", HINT_WALLET},
+
+    {"adafruit", HINT_VENDOR},
+    {"adobe", HINT_VENDOR},
+    {"airtable", HINT_VENDOR},
+    {"algolia", HINT_VENDOR},
+    {"alibaba", HINT_VENDOR},
+    {"asana", HINT_VENDOR},
+    {"atlassian", HINT_VENDOR},
+    {"auth0", HINT_VENDOR},
+    {"aws", HINT_VENDOR},
+    {"azure", HINT_VENDOR},
+    {"beamer", HINT_VENDOR},
+    {"bitbucket", HINT_VENDOR},
+    {"bittrex", HINT_VENDOR},
+    {"cloudflare", HINT_VENDOR},
+    {"codecov", HINT_VENDOR},
+    {"cohere", HINT_VENDOR},
+    {"coinbase", HINT_VENDOR},
+    {"confluent", HINT_VENDOR},
+    {"confluence", HINT_VENDOR},
+    {"contentful", HINT_VENDOR},
+    {"databricks", HINT_VENDOR},
+    {"datadog", HINT_VENDOR},
+    {"discord", HINT_VENDOR},
+    {"droneci", HINT_VENDOR},
+    {"dropbox", HINT_VENDOR},
+    {"etsy", HINT_VENDOR},
+    {"facebook", HINT_VENDOR},
+    {"fastly", HINT_VENDOR},
+    {"finicity", HINT_VENDOR},
+    {"finnhub", HINT_VENDOR},
+    {"flickr", HINT_VENDOR},
+    {"freemius", HINT_VENDOR},
+    {"freshbooks", HINT_VENDOR},
+    {"gitter", HINT_VENDOR},
+    {"gocardless", HINT_VENDOR},
+    {"heroku", HINT_VENDOR},
+    {"hubspot", HINT_VENDOR},
+    {"intercom", HINT_VENDOR},
+    {"jfrog", HINT_VENDOR},
+    {"artifactory", HINT_VENDOR},
+    {"bintray", HINT_VENDOR},
+    {"jira", HINT_VENDOR},
+    {"kraken", HINT_VENDOR},
+    {"kucoin", HINT_VENDOR},
+    {"launchdarkly", HINT_VENDOR},
+    {"linear", HINT_VENDOR},
+    {"linkedin", HINT_VENDOR},
+    {"lob", HINT_VENDOR},
+    {"looker", HINT_VENDOR},
+    {"mailchimp", HINT_VENDOR},
+    {"mailgun", HINT_VENDOR},
+    {"mapbox", HINT_VENDOR},
+    {"mattermost", HINT_VENDOR},
+    {"meraki", HINT_VENDOR},
+    {"messagebird", HINT_VENDOR},
+    {"netlify", HINT_VENDOR},
+    {"nytimes", HINT_VENDOR},
+    {"newyorktimes", HINT_VENDOR},
+    {"okta", HINT_VENDOR},
+    {"openai", HINT_VENDOR},
+    {"plaid", HINT_VENDOR},
+    {"privateai", HINT_VENDOR},
+    {"rapidapi", HINT_VENDOR},
+    {"sendbird", HINT_VENDOR},
+    {"sentry", HINT_VENDOR},
+    {"snyk", HINT_VENDOR},
+    {"sonar", HINT_VENDOR},
+    {"sonarqube", HINT_VENDOR},
+    {"squarespace", HINT_VENDOR},
+    {"stripe", HINT_VENDOR},
+    {"sumo", HINT_VENDOR},
+    {"sumologic", HINT_VENDOR},
+    {"travis", HINT_VENDOR},
+    {"trello", HINT_VENDOR},
+    {"twitch", HINT_VENDOR},
+    {"twilio", HINT_VENDOR},
+    {"twitter", HINT_VENDOR},
+    {"yandex", HINT_VENDOR},
+    {"zendesk", HINT_VENDOR},
+    {"snowflake", HINT_VENDOR},
+    {"newrelic", HINT_VENDOR},
+    {"kubernetes", HINT_VENDOR},
+    {"grafana", HINT_VENDOR},
+    {"pagerduty", HINT_VENDOR},
+    {"sidekiq", HINT_VENDOR},
+    {"bundle", HINT_VENDOR},
+    {"braintree", HINT_VENDOR},
+};
+
+struct words {
+    uint16_t slots[WORDS_SLOTS]; /* index + 1 */
+    uint8_t len[ARRAY_LEN(vocabulary)];
+};
+
+static uint32_t word_hash(const char *text, size_t len) {
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (uint8_t)text[i]) * 16777619u;
+    return (h ^ (h >> 15)) & (WORDS_SLOTS - 1);
+}
+
+struct words *pii_words_new(void) {
+    struct words *w = mem_zalloc(sizeof(*w));
+    for (size_t i = 0; i < ARRAY_LEN(vocabulary); i++) {
+        w->len[i] = (uint8_t)strlen(vocabulary[i].text);
+        uint32_t h = word_hash(vocabulary[i].text, w->len[i]);
+        while (w->slots[h])
+            h = (h + 1) & (WORDS_SLOTS - 1);
+        w->slots[h] = (uint16_t)(i + 1);
+    }
+    return w;
+}
+
+void pii_words_free(struct words *w) { free(w); }
+
+static uint32_t look_lower(const struct words *w, const char *text, size_t len) {
+    for (uint32_t h = word_hash(text, len); w->slots[h]; h = (h + 1) & (WORDS_SLOTS - 1)) {
+        const size_t i = w->slots[h] - 1u;
+        if (w->len[i] == len && memcmp(vocabulary[i].text, text, len) == 0)
+            return vocabulary[i].hints;
+    }
+    return 0;
+}
+
+/* A key without word borders (`mytokenvalue`, `smtppassword`) still says what it is. */
+static uint32_t look_inside(const char *text, size_t len) {
+    uint32_t hints = 0;
+    for (size_t i = 0; i + 5 <= len; i++) {
+        const char *p = text + i;
+        const size_t left = len - i;
+        switch (*p) {
+        case 'p':
+            if (memcmp(p, "passw", 5) == 0)
+                hints |= HINT_SECRET;
+            else if (memcmp(p, "phone", 5) == 0)
+                hints |= HINT_PHONE;
+            break;
+        case 't':
+            if (memcmp(p, "token", 5) == 0)
+                hints |= HINT_SECRET;
+            break;
+        case 's':
+            if (left >= 6 && memcmp(p, "secret", 6) == 0)
+                hints |= HINT_SECRET;
+            break;
+        case 'a':
+            if (left >= 6 && memcmp(p, "apikey", 6) == 0)
+                hints |= HINT_SECRET;
+            break;
+        case 'c':
+            if (left >= 10 && memcmp(p, "creditcard", 10) == 0)
+                hints |= HINT_CARD;
+            break;
+        default:
+            break;
+        }
+    }
+    return hints;
+}
+
+uint32_t pii_words_look(const struct words *w, struct slice word) {
+    char low[WORD_MAX];
+    if (word.len == 0 || word.len > WORD_MAX)
+        return 0;
+    for (size_t i = 0; i < word.len; i++)
+        low[i] = ch_lower(word.ptr[i]);
+    return look_lower(w, low, word.len);
+}
+
+static bool camel_border(struct slice key, size_t i) {
+    const char c = key.ptr[i];
+    if (!ch_is(c, CH_UPPER))
+        return false;
+    return ch_is(key.ptr[i - 1], CH_LOWER | CH_DIGIT) ||
+           (i + 1 < key.len && ch_is(key.ptr[i + 1], CH_LOWER) && ch_is(key.ptr[i - 1], CH_UPPER));
+}
+
+/* Two halves that only together mean something. */
+static uint32_t join_halves(uint32_t hints) {
+    if (hints & HINT_SOCIAL && hints & (HINT_NUMBER | HINT_SOCIAL))
+        hints |= HINT_SSN;
+    if (hints & HINT_VENDOR && hints & HINT_KEY)
+        hints |= HINT_SECRET;
+    return hints;
+}
+
+/* What makes a plain "key" behind it a secret one. */
+static bool key_maker(const char *text, size_t len) {
+    static const char *const makers[] = {"api",        "access", "private", "service", "signing",
+                                         "encryption", "master", "app",     "account"};
+    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+        if (makers[i][0] == text[0] && strlen(makers[i]) == len && memcmp(makers[i], text, len) == 0)
+            return true;
+    return false;
+}
+
+uint32_t pii_words_key(const struct words *w, struct slice key) {
+    char low[PII_KEY_MAX];
+    uint32_t hints = 0;
+    size_t from = 0;
+    bool api = false;
+    if (key.len > PII_KEY_MAX)
+        key = slice_from(key, key.len - PII_KEY_MAX);
+    for (size_t i = 0; i < key.len; i++)
+        low[i] = ch_lower(key.ptr[i]);
+    for (size_t i = 0; i <= key.len; i++) {
+        const bool alnum = i < key.len && ch_alnum(key.ptr[i]);
+        if (alnum && !(i > from && camel_border(key, i)))
+            continue;
+        size_t len = i - from;
+        if (len > 0) {
+            uint32_t found = len <= WORD_MAX ? look_lower(w, low + from, len) : 0;
+            /* rev0, code1, line2: a numbered key is the word before its number */
+            size_t bare = len;
+            while (!found && bare > 1 && ch_digit(low[from + bare - 1]))
+                bare--;
+            if (!found && bare < len && bare <= WORD_MAX)
+                found = look_lower(w, low + from, bare);
+            if (!found)
+                found = look_inside(low + from, len);
+            if (found & HINT_KEY && api)
+                found |= HINT_SECRET;
+            api = key_maker(low + from, len);
+            hints |= found;
+        }
+        from = alnum ? i : i + 1;
+    }
+    return join_halves(hints);
+}
+
+uint32_t pii_words_text(const struct words *w, struct slice text) {
+    uint32_t hints = 0;
+    for (size_t i = 0; i < text.len;) {
+        if (!ch_alnum(text.ptr[i])) {
+            i++;
+            continue;
+        }
+        size_t end = i;
+        while (end < text.len && ch_alnum(text.ptr[end]))
+            end++;
+        if (end - i >= 2 && end - i <= WORD_MAX)
+            hints |= pii_words_look(w, slice_of(text.ptr + i, end - i));
+        i = end;
+    }
+    return join_halves(hints);
+}

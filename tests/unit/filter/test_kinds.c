@@ -1,0 +1,138 @@
+/* Texts per kind: what is found, and what is not. */
+#include "filter_test.h"
+
+struct row {
+    enum pii_kind kind;
+    const char *text;
+    const char *want; /* NULL: nothing of that kind */
+    const char *key;
+};
+
+static const struct row rows[] = {
+    {PII_EMAIL, "write to jane.doe+news@mail.example.co.uk, please", "jane.doe+news@mail.example.co.uk", ""},
+    {PII_EMAIL, "\\njörg@müller.de\\t", "jörg@müller.de", ""},
+    {PII_EMAIL, "icon@2x.png and @scope/pkg and a@b", NULL, ""},
+    {PII_EMAIL, "postgres://app:s3cr3tPW99@db.example.com/x", NULL, ""},
+    {PII_EMAIL, "&#106;oe&#64;example.com", "&#106;oe&#64;example.com", ""},
+
+    {PII_PHONE, "ring +41 78 167 07 25 now", "+41 78 167 07 25", ""},
+    {PII_PHONE, "(201) 555-0123 x126", "(201) 555-0123 x126", ""},
+    {PII_PHONE, "Desk: +46 (0)8 928 571 38", "+46 (0)8 928 571 38", ""},
+    {PII_PHONE, "06 12 30 74 27", "06 12 30 74 27", ""},
+    {PII_PHONE, "Phone:\n467 3395\n", "467 3395", ""},
+    {PII_PHONE, "28-64-66-98 office", "28-64-66-98", ""},
+    {PII_PHONE, "9498777106", "9498777106", "user_phone"},
+    {PII_PHONE, "9498777106", NULL, "order_id"},
+    {PII_PHONE, "9498777106", NULL, ""},
+    {PII_PHONE, "name,phone,x\nA B,222 1234,ok\n", "222 1234", ""},
+    {PII_PHONE, "released 2024-08-26 12:30:45, build 1.2.3, t+4294967296", NULL, ""},
+    {PII_PHONE, "TKT-349-841-5333 and 550e8400-e29b-41d4-a716-446655440000", NULL, ""},
+
+    {PII_SSN, "my SSN is 219-09-9999.", "219-09-9999", ""},
+    {PII_SSN, "ssn: 219099999", "219099999", ""},
+    {PII_SSN, "{\"resourceVersion\":\"219099999\",\"ssn\":\"x\"}", NULL, ""},
+    {PII_SSN, "000-12-3456 and 666-12-3456", NULL, ""},
+
+    {PII_CREDIT_CARD, "card 4111 1111 1111 1111 charged", "4111 1111 1111 1111", ""},
+    {PII_CREDIT_CARD, "3714-496353-98431", "3714-496353-98431", ""},
+    {PII_CREDIT_CARD, "4222222222222", "4222222222222", "card_number"},
+    {PII_CREDIT_CARD, "4222222222222", NULL, "ean"},
+    {PII_CREDIT_CARD, "4111111111111111", NULL, "order_ref"},
+    {PII_CREDIT_CARD, "0.4111111111111111 and 4111111111111112", NULL, ""},
+
+    {PII_IBAN, "pay DE89 3704 0044 0532 0130 00 today", "DE89 3704 0044 0532 0130 00", ""},
+    {PII_IBAN, "gb82west12345698765432", "gb82west12345698765432", ""},
+    {PII_IBAN, "DE88370400440532013000", NULL, ""},
+
+    {PII_IP, "from 192.0.2.17:443", "192.0.2.17", ""},
+    {PII_IP, "addr 2001:db8::8:3ea5 up", "2001:db8::8:3ea5", ""},
+    {PII_IP, "f0f2:b161:efb3:d37f:2cfd:908e:1c8d:0c5b", "f0f2:b161:efb3:d37f:2cfd:908e:1c8d:0c5b", ""},
+    {PII_IP, "version 10.4.12.1, v2.7.1.3, Chrome/108.0.0.0, 127.0.0.1, std::string, 12:30:45", NULL, ""},
+    {PII_IP, "300.1.1.1 1.2.3.4.5 01.2.3.4", NULL, ""},
+
+    {PII_MAC, "eth0 9d:cd:26:52:75:95 up", "9d:cd:26:52:75:95", ""},
+    {PII_MAC, "9D-CD-26-52-75-95", "9D-CD-26-52-75-95", ""},
+    {PII_MAC, "001b.6384.45e6", "001b.6384.45e6", ""},
+    {PII_MAC, "00:00:00:00:00:00 9d:cd:26:52:75:95:11", NULL, ""},
+
+    {PII_URL, "see https://example.org/a?b=c#d, ok", "https://example.org/a?b=c#d", ""},
+    {PII_URL, "(http://example.org/x_(y))", "http://example.org/x_(y)", ""},
+
+    {PII_DATE_OF_BIRTH, "1989-04-17", "1989-04-17", "dob"},
+    {PII_DATE_OF_BIRTH, "She was born on 11/22/2000.", "11/22/2000", ""},
+    {PII_DATE_OF_BIRTH, "name;birthday;x\nA;14.11.1965;b\n", "14.11.1965", ""},
+    {PII_DATE_OF_BIRTH, "| name | dob |\n|---|---|\n| A | `1989-04-17` |\n", "1989-04-17", ""},
+    {PII_DATE_OF_BIRTH, "INSERT INTO u (id, dob) VALUES (7, '1989-04-17');", "1989-04-17", ""},
+    {PII_DATE_OF_BIRTH, "released 1989-04-17", NULL, "created_at"},
+
+    {PII_CRYPTO, "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", ""},
+    {PII_CRYPTO, "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN3", NULL, ""},
+    {PII_CRYPTO, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", ""},
+    {PII_CRYPTO, "wallet 0x52908400098527886E0F7030069857D2E4169EE7", "0x52908400098527886E0F7030069857D2E4169EE7", ""},
+};
+
+static void texts(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+            cleanup_free char *found = rig_find(r.engine, rows[i].text, rows[i].kind, rows[i].key);
+            if (rows[i].want ? !found || strcmp(found, rows[i].want) != 0 : found != NULL)
+                fail_msg("%s in `%s` (key `%s`): `%s`, not `%s`", pii_kind_name(rows[i].kind), rows[i].text, rows[i].key,
+                         found ? found : "-", rows[i].want ? rows[i].want : "-");
+        }
+        pii_engine_scalar(r.engine); /* the portable pass must find the same */
+    }
+    rig_free(&r);
+}
+
+static void url_is_off_by_default(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    cleanup_free char *out = rig_hide(&r, "https://example.org/a");
+    assert_string_equal(out, "https://example.org/a");
+    rig_free(&r);
+}
+
+/* The class passes agree byte for byte. */
+static void classes_agree(void **state) {
+    (void)state;
+    struct rig a, b;
+    char text[4096];
+    uint32_t seed = 7;
+    rig_init(&a, 1);
+    rig_init(&b, 1);
+    pii_engine_scalar(b.engine);
+    static const char pool[] = "0123456789 ab@.:=%~>-+()xAKIA\\n\xc3\xb6";
+    for (int round = 0; round < 50; round++) {
+        for (size_t i = 0; i < sizeof(text); i++) {
+            seed = seed * 1664525 + 1013904223;
+            text[i] = pool[(seed >> 16) % (sizeof(pool) - 1)];
+        }
+        cleanup_pii_spans struct pii_spans x;
+        cleanup_pii_spans struct pii_spans y;
+        pii_spans_init(&x);
+        pii_spans_init(&y);
+        const struct pii_options opt = {.kinds = PII_ALL, .depth = 2};
+        pii_scan(a.engine, &opt, slice_of(text, sizeof(text)), NULL, &x);
+        pii_scan(b.engine, &opt, slice_of(text, sizeof(text)), NULL, &y);
+        assert_int_equal(x.count, y.count);
+        for (uint32_t i = 0; i < x.count; i++) {
+            assert_int_equal(x.at[i].start, y.at[i].start);
+            assert_int_equal(x.at[i].end, y.at[i].end);
+        }
+    }
+    rig_free(&a);
+    rig_free(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts),
+        cmocka_unit_test(url_is_off_by_default),
+        cmocka_unit_test(classes_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

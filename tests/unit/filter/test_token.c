@@ -1,0 +1,224 @@
+#include "filter_test.h"
+
+static void shape_and_stability(void **state) {
+    (void)state;
+    struct rig a, b;
+    rig_init(&a, 1);
+    rig_init(&b, 2);
+    cleanup_free char *one = rig_hide(&a, "bob@example.org");
+    cleanup_free char *again = rig_hide(&a, "bob@example.org");
+    cleanup_free char *other = rig_hide(&b, "bob@example.org");
+    assert_int_equal(strlen(one), strlen("[EMAIL_7K3QX9M2]"));
+    assert_memory_equal(one, "[EMAIL_", 7);
+    assert_int_equal(strspn(one + 7, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"), 8);
+    assert_string_equal(one, again);
+    assert_string_not_equal(one, other);
+    /* another scope knows nothing of it */
+    cleanup_free char *foreign = rig_back(&b, one);
+    assert_string_equal(foreign, one);
+    assert_int_equal(b.report.unknown, 1);
+    rig_free(&a);
+    rig_free(&b);
+}
+
+/* What a model does to a token, as printf formats over its id; the value must come back. */
+static void mutations(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    cleanup_free char *token = rig_hide(&r, "bob@example.org");
+    char id[32], chars[16], low[32], title[32];
+    snprintf(id, sizeof(id), "%.*s", (int)strlen(token) - 2, token + 1);
+    snprintf(chars, sizeof(chars), "%s", id + 6);
+    for (size_t i = 0; i <= strlen(id); i++)
+        low[i] = title[i] = (char)(id[i] >= 'A' && id[i] <= 'Z' ? id[i] + 32 : id[i]);
+    title[0] = 'E';
+    char texts[26][128];
+    size_t n = 0;
+    snprintf(texts[n++], 128, "%s", token);
+    snprintf(texts[n++], 128, "[%s]", low);
+    snprintf(texts[n++], 128, "[%s]", title);
+    snprintf(texts[n++], 128, "%s", id);
+    snprintf(texts[n++], 128, "%s", low);
+    snprintf(texts[n++], 128, "[EMAIL\\_%s]", chars);
+    snprintf(texts[n++], 128, "\\[EMAIL\\_%s\\]", chars);
+    snprintf(texts[n++], 128, "`[%s]`", id);
+    snprintf(texts[n++], 128, "**%s**", id);
+    snprintf(texts[n++], 128, "*[%s]*", id);
+    snprintf(texts[n++], 128, "[[%s]](mailto:[%s])", id, id);
+    snprintf(texts[n++], 128, "<a href=\"mailto:%s\">", id);
+    snprintf(texts[n++], 128, "&#91;EMAIL&#95;%s&#93;", chars);
+    snprintf(texts[n++], 128, "%%5BEMAIL_%s%%5D", chars);
+    snprintf(texts[n++], 128, "\\u005bEMAIL_%s\\u005d", chars);
+    snprintf(texts[n++], 128, "[EMAIL %s]", chars);
+    snprintf(texts[n++], 128, "[EMAIL-%s]", chars);
+    snprintf(texts[n++], 128, "[EMAIL_%.4s\n%s]", chars, chars + 4);
+    snprintf(texts[n++], 128, "[EMAIL_%.6s", chars);
+    snprintf(texts[n++], 128, "\xef\xbc\xbb%s\xef\xbc\xbd", id);
+    snprintf(texts[n++], 128, "\xe3\x80\x90%s\xe3\x80\x91", id);
+    snprintf(texts[n++], 128, "{%s}", id);
+    snprintf(texts[n++], 128, "<%s>", id);
+    snprintf(texts[n++], 128, "(%s)", id);
+    snprintf(texts[n++], 128, "[EMAIL_%.4s\xe2\x80\x8b%s]", chars, chars + 4);
+    snprintf(texts[n++], 128, "\"%s\", %s.", id, id);
+    for (size_t i = 0; i < n; i++) {
+        cleanup_free char *back = rig_back(&r, texts[i]);
+        if (!strstr(back, "bob@example.org") || strstr(back, chars))
+            fail_msg("`%s` became `%s`", texts[i], back);
+    }
+    rig_free(&r);
+}
+
+/* One wrong character is no token at all, never somebody else's value. */
+static void never_a_wrong_value(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    for (int i = 0; i < 400; i++) {
+        char mail[40];
+        snprintf(mail, sizeof(mail), "user%d@example.org", i);
+        free(rig_hide(&r, mail));
+    }
+    cleanup_free char *token = rig_hide(&r, "bob@example.org");
+    for (size_t at = 7; at < 15; at++)
+        for (size_t c = 0; c < 32; c++) {
+            char text[32];
+            snprintf(text, sizeof(text), "%s", token);
+            if (text[at] == alphabet[c])
+                continue;
+            text[at] = alphabet[c];
+            cleanup_free char *back = rig_back(&r, text);
+            assert_string_equal(back, text);
+        }
+    for (size_t at = 7; at < 14; at++) { /* two neighbours changed places */
+        char text[32];
+        snprintf(text, sizeof(text), "%s", token);
+        if (text[at] == text[at + 1])
+            continue;
+        text[at] = token[at + 1];
+        text[at + 1] = token[at];
+        cleanup_free char *back = rig_back(&r, text);
+        assert_string_equal(back, text);
+    }
+    rig_free(&r);
+}
+
+static void outside_tokens_are_neutralised(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    cleanup_free char *mine = rig_hide(&r, "key ghp_16C7e42F292c6912E7710c838347Ae178B4a");
+    char bare[64];
+    snprintf(bare, sizeof(bare), "%.*s", (int)strlen(mine) - 6, mine + 5);
+    const char *const forms[] = {mine, bare, "[EMAIL_7K3QX9M2]", "mail [email_7k3qx9m2] x", "[SECRET_7K3QX"};
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        cleanup_free char *hidden = rig_hide(&r, forms[i]);
+        assert_non_null(strstr(hidden, "[LITERAL_"));
+        assert_null(strstr(hidden, bare));
+        cleanup_free char *back = rig_back(&r, hidden);
+        assert_string_equal(back, forms[i]); /* the text, not the secret */
+    }
+    rig_free(&r);
+}
+
+static void secrets_go_home_only(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    r.opt.origin = SLICE("github");
+    cleanup_free char *token = rig_hide(&r, "ghp_16C7e42F292c6912E7710c838347Ae178B4a");
+    r.rules.server = SLICE("evil");
+    cleanup_free char *kept = rig_back(&r, token);
+    assert_string_equal(kept, token);
+    assert_int_equal(r.report.refused[PII_SECRET], 1);
+    r.rules.server = SLICE("github");
+    cleanup_free char *home = rig_back(&r, token);
+    assert_string_equal(home, "ghp_16C7e42F292c6912E7710c838347Ae178B4a");
+    const struct slice from[] = {SLICE("github")};
+    r.rules = (struct filter_rules){.server = SLICE("ci"), .kinds = UINT64_MAX, .secrets_from = from, .secrets_from_count = 1};
+    cleanup_free char *friend = rig_back(&r, token);
+    assert_string_equal(friend, "ghp_16C7e42F292c6912E7710c838347Ae178B4a");
+    r.rules.kinds = PII_BIT(PII_EMAIL);
+    cleanup_free char *kind = rig_back(&r, token);
+    assert_string_equal(kind, token);
+    rig_free(&r);
+}
+
+/* A vault in which every short id belongs to another value: the token grows. */
+static enum filter_put crowded_put(void *ctx, struct slice id, const struct filter_entry *e) {
+    const struct filter_vault inner = filter_memory_vault(ctx);
+    return id.len < strlen("EMAIL_") + 10 ? FILTER_PUT_TAKEN : inner.ops->put(inner.ctx, id, e);
+}
+
+static void collisions_make_longer_tokens(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    const struct filter_vault inner = filter_memory_vault(r.memory);
+    const struct filter_vault_ops ops = {crowded_put, inner.ops->get, inner.ops->prefix};
+    const uint8_t key[32] = {9};
+    struct filter_scope *crowded = filter_scope_new(r.engine, key, (struct filter_vault){&ops, r.memory});
+    struct filter_scope *usual = r.scope;
+    r.scope = crowded;
+    cleanup_free char *token = rig_hide(&r, "bob@example.org");
+    assert_int_equal(strlen(token), strlen("[EMAIL_") + 10 + 1);
+    cleanup_free char *back = rig_back(&r, token);
+    assert_string_equal(back, "bob@example.org");
+    r.scope = usual;
+    filter_scope_free(crowded);
+    rig_free(&r);
+}
+
+static void formats_are_kept_where_asked(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    r.opt.preserve = true;
+    r.opt.modes[PII_URL] = FILTER_TOKENIZE;
+    cleanup_free char *mail = rig_hide(&r, "bob@example.org");
+    assert_memory_equal(mail, "tok-", 4);
+    assert_string_equal(strchr(mail, '@'), "@pii.invalid");
+    cleanup_free char *back = rig_back(&r, mail);
+    assert_string_equal(back, "bob@example.org");
+    cleanup_free char *url = rig_hide(&r, "https://example.org/secret/path");
+    assert_memory_equal(url, "https://pii.invalid/tok-", 24);
+    cleanup_free char *url_back = rig_back(&r, url);
+    assert_string_equal(url_back, "https://example.org/secret/path");
+    rig_free(&r);
+}
+
+static void modes(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    filter_options_set(&r.opt, FILTER_REDACT);
+    cleanup_free char *redacted = rig_hide(&r, "bob@example.org");
+    assert_string_equal(redacted, "[EMAIL]");
+    filter_options_set(&r.opt, FILTER_REPORT);
+    r.report = (struct filter_report){0};
+    cleanup_free char *left = rig_hide(&r, "bob@example.org");
+    assert_string_equal(left, "bob@example.org");
+    assert_int_equal(r.report.counts[PII_EMAIL], 1);
+    r.opt.modes[PII_EMAIL] = FILTER_BLOCK;
+    assert_null(rig_hide(&r, "bob@example.org"));
+    filter_options_set(&r.opt, FILTER_OFF);
+    assert_false(filter_wanted(&r.opt));
+    assert_int_equal(filter_mode_from(SLICE("redact")), FILTER_REDACT);
+    assert_int_equal(filter_mode_from(SLICE("mask")), -1);
+    rig_free(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shape_and_stability),
+        cmocka_unit_test(mutations),
+        cmocka_unit_test(never_a_wrong_value),
+        cmocka_unit_test(outside_tokens_are_neutralised),
+        cmocka_unit_test(secrets_go_home_only),
+        cmocka_unit_test(collisions_make_longer_tokens),
+        cmocka_unit_test(formats_are_kept_where_asked),
+        cmocka_unit_test(modes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
