@@ -1,0 +1,442 @@
+#include "audit/audit.h"
+
+#include "audit/writer.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rand.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define AUDIT_MAGIC 0x61756474u
+#define AUDIT_OUTCOME_SPARE (AUDIT_RING_BYTES / 8) /* kept free of decisions, so that those taken can be completed */
+#define MS_PER_DAY 86400000ull
+
+/* The loop's end of the writer: lives until the loop has closed the handle. */
+struct audit_port {
+    uv_async_t async;
+    struct audit *audit;
+};
+
+struct audit {
+    uint32_t magic;
+    bool durable;
+    enum audit_on_full on_full;
+    char instance[RING_INSTANCE_LEN + 1];
+    _Atomic uint64_t next_call;
+    struct audit_port *port;
+    struct list waits; /* of the loop's thread, in the order of their positions */
+
+    pthread_mutex_t mutex; /* everything below, and the putting end of the ring */
+    pthread_cond_t wake;   /* for the writer */
+    pthread_cond_t told;   /* for audit_flush */
+    struct ring ring;
+    bool asleep;  /* the writer wants to be woken */
+    bool napping; /* the writer gathers; only haste wakes it */
+    bool stop;
+    bool hasty; /* somebody waits: no nap */
+    bool failed;
+    uint64_t committed;
+    uint64_t failed_at; /* position up to which waits have been told of a failure */
+    uint64_t gaps;
+    uint64_t gaps_written;
+    struct audit_health health;
+
+    pthread_t thread;
+    bool started;
+    struct writer writer; /* of the writer's thread */
+};
+
+static void *audit_thread(void *arg);
+static void audit_tell(struct audit *a, uint64_t committed, uint64_t failed_at);
+static void audit_async(uv_async_t *handle);
+static void audit_free(struct audit *a);
+
+/* ---- opening and closing ---- */
+
+static int audit_make_dir(const char *path, struct err *err) {
+    cleanup_free char *copy = mem_dup(path, strlen(path));
+    for (char *at = copy + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char end = *at;
+        *at = '\0';
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+            return err_set(err, "make `%s`: %s", copy, strerror(errno));
+        *at = end;
+        if (end == '\0')
+            return 0;
+    }
+}
+
+static int audit_start(struct audit *a, const struct audit_config *config, struct err *err) {
+    cleanup_free char *dir = NULL;
+    if (asprintf(&dir, "%s/audit", config->home) < 0)
+        return err_set(err, "out of memory");
+    if (audit_make_dir(dir, err) < 0)
+        return -1;
+    struct writer *w = &a->writer;
+    memcpy(w->instance, a->instance, sizeof(w->instance));
+    w->durable = config->durable;
+    w->segment_bytes = config->segment_bytes ? config->segment_bytes : AUDIT_SEGMENT_BYTES;
+    w->retain_ms = config->retain_days * MS_PER_DAY;
+    if (writer_open(w, config->home, dir, err) < 0 || writer_recover(w, err) < 0 ||
+        ring_create(&a->ring, dir, a->instance, err) < 0 || writer_note(w, "start", "", err) < 0)
+        return -1;
+    if (config->loop) {
+        a->port = mem_zalloc(sizeof(*a->port));
+        a->port->audit = a;
+        CHECK(uv_async_init(config->loop, &a->port->async, audit_async) == 0);
+        uv_unref((uv_handle_t *)&a->port->async);
+    }
+    /* Signals are the gate's business, not the writer's. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&a->thread, NULL, audit_thread, a);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    a->started = rc == 0;
+    return rc == 0 ? 0 : err_set(err, "start the writer: %s", strerror(rc));
+}
+
+int audit_open(const struct audit_config *config, struct audit **ret_audit, struct err *err) {
+    struct audit *a = mem_zalloc(sizeof(*a));
+    unsigned char id[RING_INSTANCE_LEN / 2];
+    uint32_t tag;
+    pthread_condattr_t attr;
+    a->magic = AUDIT_MAGIC;
+    a->durable = config->durable;
+    a->on_full = config->on_full;
+    a->ring.fd = -1;
+    list_init(&a->waits);
+    rand_bytes(id, sizeof(id));
+    chain_hex(id, sizeof(id), a->instance);
+    rand_bytes(&tag, sizeof(tag));
+    a->next_call = ((uint64_t)(tag & 0x1fffff) << 32) + 1; /* below 2^53: every JSON reader takes it */
+    pthread_mutex_init(&a->mutex, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->wake, &attr);
+    pthread_cond_init(&a->told, &attr);
+    pthread_condattr_destroy(&attr);
+    if (audit_start(a, config, err) < 0) {
+        audit_close(a);
+        return err_wrap(err, "audit log");
+    }
+    *ret_audit = a;
+    return 0;
+}
+
+static void audit_port_closed(uv_handle_t *handle) { free(container_of(handle, struct audit_port, async)); }
+
+void audit_close(struct audit *a) {
+    if (!a)
+        return;
+    CHECK_MAGIC(a, AUDIT_MAGIC);
+    if (a->started) {
+        pthread_mutex_lock(&a->mutex);
+        a->stop = true;
+        pthread_cond_signal(&a->wake);
+        pthread_mutex_unlock(&a->mutex);
+        pthread_join(a->thread, NULL);
+    }
+    audit_tell(a, a->committed, UINT64_MAX);
+    if (a->port) {
+        a->port->audit = NULL;
+        uv_close((uv_handle_t *)&a->port->async, audit_port_closed);
+    }
+    /* What could not be written stays for the next process. */
+    if (a->ring.head && ring_used(&a->ring) == 0)
+        ring_remove(&a->ring);
+    else
+        ring_close(&a->ring);
+    audit_free(a);
+}
+
+static void audit_free(struct audit *a) {
+    writer_close(&a->writer);
+    pthread_mutex_destroy(&a->mutex);
+    pthread_cond_destroy(&a->wake);
+    pthread_cond_destroy(&a->told);
+    free(a);
+}
+
+/* ---- putting ---- */
+
+uint64_t audit_next_call(struct audit *a) { return atomic_fetch_add_explicit(&a->next_call, 1, memory_order_relaxed); }
+
+static uint64_t audit_now_us(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
+/* The lock is held. */
+static void audit_wake(struct audit *a) {
+    bool urgent = a->asleep || (a->napping && (a->hasty || ring_used(&a->ring) > AUDIT_RING_BYTES / 4));
+    if (!urgent)
+        return;
+    a->asleep = a->napping = false;
+    pthread_cond_signal(&a->wake);
+}
+
+static enum audit_result audit_lost(struct audit *a, enum audit_result why, bool must_pass) {
+    if (a->on_full == AUDIT_PASS || must_pass) {
+        a->gaps++;
+        a->health.gaps++;
+        return a->on_full == AUDIT_PASS ? AUDIT_OK : why;
+    }
+    a->health.refused++;
+    return why;
+}
+
+static enum audit_result audit_put(struct audit *a, struct audit_record *r, struct audit_wait *wait) {
+    bool decision = r->kind == AUDIT_KIND_DECISION;
+    r->text[AUDIT_INSTANCE] = slice_of(a->instance, RING_INSTANCE_LEN);
+    if (r->number[AUDIT_TIME_US] == 0)
+        r->number[AUDIT_TIME_US] = audit_now_us();
+    size_t len = audit_record_fit(r);
+    enum audit_result result = AUDIT_OK;
+    pthread_mutex_lock(&a->mutex);
+    char *to = NULL;
+    if (a->failed && decision && a->on_full == AUDIT_REFUSE)
+        result = audit_lost(a, AUDIT_FAILED, false);
+    else if (!(to = ring_reserve(&a->ring, len, decision ? AUDIT_OUTCOME_SPARE : 0)))
+        result = audit_lost(a, AUDIT_FULL, !decision);
+    if (to) {
+        uint64_t position = ring_publish(&a->ring, audit_record_write(r, to));
+        if (wait && a->durable && a->port) {
+            wait->position = position;
+            list_push(&a->waits, &wait->node);
+            result = AUDIT_WAIT;
+        }
+        audit_wake(a);
+    }
+    pthread_mutex_unlock(&a->mutex);
+    return result;
+}
+
+static struct slice args_mode_text(enum audit_args_mode mode) {
+    switch (mode) {
+    case AUDIT_ARGS_KEYS:
+        return SLICE("keys");
+    case AUDIT_ARGS_TOKENIZED:
+        return SLICE("tokenized");
+    case AUDIT_ARGS_FULL:
+        return SLICE("full");
+    }
+    return SLICE("");
+}
+
+enum audit_result audit_put_decision(struct audit *a, const struct audit_decision *d, struct audit_wait *wait) {
+    struct audit_record r = {
+        .kind = AUDIT_KIND_DECISION,
+        .number = {[AUDIT_TIME_US] = d->time_us, [AUDIT_CALL] = d->call, [AUDIT_PARENT] = d->parent},
+        .text = {[AUDIT_IDENTITY] = d->identity,
+                 [AUDIT_GRANT] = d->grant,
+                 [AUDIT_SESSION] = d->session,
+                 [AUDIT_SERVER] = d->server,
+                 [AUDIT_METHOD] = d->method,
+                 [AUDIT_TOOL] = d->tool,
+                 [AUDIT_VERDICT] = d->verdict,
+                 [AUDIT_REASON] = d->reason,
+                 [AUDIT_RULE] = d->rule,
+                 [AUDIT_POINTER] = d->pointer,
+                 [AUDIT_POLICY] = d->policy,
+                 [AUDIT_POLICY_HASH] = d->policy_hash,
+                 [AUDIT_TEXT] = d->text,
+                 [AUDIT_SHADOW] = d->shadow,
+                 [AUDIT_ARGS_MODE] = d->args.len ? args_mode_text(d->args_mode) : SLICE(""),
+                 [AUDIT_ARGS] = d->args,
+                 [AUDIT_ARGS_HASH] = d->args_hash,
+                 [AUDIT_FINGERPRINT] = d->fingerprint},
+    };
+    return audit_put(a, &r, wait);
+}
+
+enum audit_result audit_put_outcome(struct audit *a, const struct audit_outcome *o) {
+    struct audit_record r = {
+        .kind = AUDIT_KIND_OUTCOME,
+        .number = {[AUDIT_TIME_US] = o->time_us,
+                   [AUDIT_CALL] = o->call,
+                   [AUDIT_LATENCY_US] = o->latency_us,
+                   [AUDIT_BYTES_IN] = o->bytes_in,
+                   [AUDIT_BYTES_OUT] = o->bytes_out},
+        .text = {[AUDIT_STATUS] = o->status, [AUDIT_TEXT] = o->text},
+    };
+    return audit_put(a, &r, NULL);
+}
+
+enum audit_result audit_put_event(struct audit *a, struct slice name, struct slice policy, struct slice policy_hash,
+                                  struct slice text) {
+    struct audit_record r = {
+        .kind = AUDIT_KIND_EVENT,
+        .text = {[AUDIT_EVENT] = name,
+                 [AUDIT_POLICY] = policy,
+                 [AUDIT_POLICY_HASH] = policy_hash,
+                 [AUDIT_TEXT] = text},
+    };
+    return audit_put(a, &r, NULL);
+}
+
+/* ---- waiting ---- */
+
+static void audit_tell(struct audit *a, uint64_t committed, uint64_t failed_at) {
+    while (!list_empty(&a->waits)) {
+        struct audit_wait *wait = container_of(a->waits.next, struct audit_wait, node);
+        bool written = wait->position <= committed;
+        if (!written && wait->position > failed_at)
+            return;
+        list_remove(&wait->node);
+        wait->done(wait, written);
+    }
+}
+
+static void audit_async(uv_async_t *handle) {
+    struct audit *a = container_of(handle, struct audit_port, async)->audit;
+    CHECK_MAGIC(a, AUDIT_MAGIC);
+    pthread_mutex_lock(&a->mutex);
+    uint64_t committed = a->committed, failed_at = a->failed_at;
+    pthread_mutex_unlock(&a->mutex);
+    audit_tell(a, committed, failed_at);
+}
+
+void audit_cancel(struct audit *a, struct audit_wait *wait) {
+    CHECK_MAGIC(a, AUDIT_MAGIC);
+    list_remove(&wait->node);
+}
+
+int audit_flush(struct audit *a, struct err *err) {
+    pthread_mutex_lock(&a->mutex);
+    uint64_t want = atomic_load(&a->ring.head->end);
+    a->hasty = true;
+    audit_wake(a);
+    while (a->committed < want && ring_used(&a->ring) > 0 && !a->failed)
+        pthread_cond_wait(&a->told, &a->mutex);
+    int rc = a->failed ? err_set(err, "%s", a->health.fault) : 0;
+    pthread_mutex_unlock(&a->mutex);
+    return rc;
+}
+
+void audit_health(struct audit *a, struct audit_health *ret_health) {
+    pthread_mutex_lock(&a->mutex);
+    *ret_health = a->health;
+    ret_health->failed = a->failed;
+    ret_health->queued = ring_used(&a->ring);
+    pthread_mutex_unlock(&a->mutex);
+}
+
+/* ---- the writer's thread ---- */
+
+/* Sleeps at most so long; the lock is held. */
+static void audit_sleep(struct audit *a, uint64_t ms) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    ts.tv_sec += (time_t)(ms / 1000);
+    ts.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (ts.tv_nsec >= 1000000000) {
+        ts.tv_sec++;
+        ts.tv_nsec -= 1000000000;
+    }
+    pthread_cond_timedwait(&a->wake, &a->mutex, &ts);
+}
+
+/* Until there is something to do; true when the end has come. The lock is held. */
+static bool audit_rest(struct audit *a, bool busy) {
+    if (ring_used(&a->ring) == 0)
+        a->hasty = false;
+    if (busy && !a->durable && !a->hasty && !a->stop) {
+        a->napping = true;
+        audit_sleep(a, AUDIT_NAP_MS);
+        a->napping = false;
+    }
+    while (!a->stop && !a->hasty && !a->failed && ring_used(&a->ring) == 0 && a->gaps == a->gaps_written &&
+           !writer_sign_due(&a->writer, clock_mono_ms())) {
+        a->asleep = true;
+        if (a->writer.seq > a->writer.signed_seq)
+            audit_sleep(a, AUDIT_CHECKPOINT_MS);
+        else
+            pthread_cond_wait(&a->wake, &a->mutex);
+        a->asleep = false;
+    }
+    return a->stop;
+}
+
+static void audit_notify(struct audit *a) {
+    pthread_cond_broadcast(&a->told);
+    if (a->port && a->durable)
+        uv_async_send(&a->port->async);
+}
+
+static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
+    ring_release(&a->ring, at);
+    pthread_mutex_lock(&a->mutex);
+    a->committed = at;
+    a->gaps_written = gaps;
+    a->failed = false;
+    a->health.written = a->writer.written;
+    a->health.commits = a->writer.commits;
+    a->health.seq = a->writer.seq;
+    a->health.committed_ms = clock_wall_ms();
+    audit_notify(a);
+    pthread_mutex_unlock(&a->mutex);
+}
+
+/* Everybody who waits is told, later decisions are refused, and after a while it is tried again. */
+static void audit_failed(struct audit *a, const struct err *err) {
+    pthread_mutex_lock(&a->mutex);
+    a->failed = true;
+    a->failed_at = atomic_load(&a->ring.head->end);
+    snprintf(a->health.fault, sizeof(a->health.fault), "%.255s", err->text);
+    audit_notify(a);
+    if (!a->stop)
+        audit_sleep(a, AUDIT_RETRY_MS);
+    pthread_mutex_unlock(&a->mutex);
+}
+
+/* What there is to write; -1 when it failed. */
+static int audit_work(struct audit *a, uint64_t gaps, bool *ret_busy, struct err *err) {
+    *ret_busy = false;
+    if (ring_used(&a->ring) > 0 || gaps != a->gaps_written) {
+        uint64_t at;
+        if (writer_write(&a->writer, &a->ring, gaps - a->gaps_written, &at, err) < 0)
+            return -1;
+        audit_wrote(a, at, gaps);
+        *ret_busy = true;
+    }
+    return writer_sign_due(&a->writer, clock_mono_ms()) ? writer_sign(&a->writer, err) : 0;
+}
+
+static void *audit_thread(void *arg) {
+    struct audit *a = arg;
+    CHECK_MAGIC(a, AUDIT_MAGIC);
+    bool busy = false, stop = false;
+    struct err err = {0};
+    pthread_setname_np(pthread_self(), "audit");
+    while (!stop) {
+        pthread_mutex_lock(&a->mutex);
+        stop = audit_rest(a, busy);
+        uint64_t gaps = a->gaps;
+        bool failed = a->failed;
+        pthread_mutex_unlock(&a->mutex);
+        int rc = audit_work(a, gaps, &busy, &err);
+        if (rc == 0 && failed && !busy) { /* nothing to write: see whether it would work again */
+            rc = writer_note(&a->writer, "resumed", "writing works again", &err);
+            if (rc == 0)
+                audit_wrote(a, atomic_load(&a->ring.head->tail), gaps);
+        }
+        if (rc < 0)
+            audit_failed(a, &err);
+    }
+    bool rest = true;
+    while (rest && ring_used(&a->ring) > 0)
+        rest = audit_work(a, a->gaps, &busy, &err) == 0;
+    if (rest && writer_note(&a->writer, "stop", "", &err) == 0)
+        writer_sign(&a->writer, &err);
+    return NULL;
+}

@@ -1,0 +1,48 @@
+/* Records on their way to the writer, in a file that is mapped: if the process is killed, the next one finds
+ * them there. Frames lie in one piece; positions only ever grow.
+ *
+ *   head │ …written… │ tail: not yet on disk … end: next frame goes here │ …free… │
+ *
+ * One lock for those who put; the writer reads between tail and end without it. Private to the audit room. */
+#pragma once
+
+#include "audit/limits.h"
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdatomic.h>
+
+struct ring_head {
+    uint32_t magic;
+    uint32_t layout;
+    char instance[16];
+    _Atomic uint64_t tail;
+    _Atomic uint64_t end;
+};
+
+struct ring {
+    struct ring_head *head; /* NULL when not open */
+    char *data;
+    int fd;
+    char *path;
+};
+
+#define RING_INSTANCE_LEN 8
+
+/* A new one: DIR/ring-INSTANCE, locked for as long as it is open. */
+int ring_create(struct ring *r, const char *dir, const char *instance, struct err *err);
+/* One that a dead process left. 1 taken over, 0 its process lives or it is no ring. */
+int ring_adopt(struct ring *r, const char *path);
+void ring_close(struct ring *r);
+void ring_remove(struct ring *r); /* closes and deletes the file */
+
+/* By the one who puts, under its lock: room for len bytes, or NULL when less than `spare` bytes would be left. */
+char *ring_reserve(struct ring *r, size_t len, size_t spare);
+/* Makes the reserved frame visible; returns the position behind it. */
+uint64_t ring_publish(struct ring *r, size_t len);
+size_t ring_used(const struct ring *r);
+
+enum ring_step { RING_FRAME, RING_EMPTY, RING_BAD };
+/* The frame at *at (start with the tail); moves *at behind it. */
+enum ring_step ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes);
+void ring_release(struct ring *r, uint64_t at); /* everything before `at` is on disk */

@@ -1,0 +1,286 @@
+#include "audit/verify.h"
+
+#include "audit/segment.h"
+#include "base/mem.h"
+#include "wire/tape.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct retired { /* what a "retired" record says */
+    uint64_t segment;
+    uint64_t last_seq;
+    unsigned char last_hash[CHAIN_HASH];
+};
+
+struct points { /* the checkpoints of a segment, in order */
+    sqlite3_stmt *rows;
+    struct chain_point next;
+    bool more;
+};
+
+struct verify {
+    struct audit_report *report;
+    char *dir;
+    struct chain_key *key;
+    struct chain_hasher *hasher;
+    uint64_t *numbers;
+    size_t count;
+    struct chain_point head; /* as the head file says */
+    bool head_seen;
+    uint64_t seq; /* where the walk stands */
+    unsigned char hash[CHAIN_HASH];
+    unsigned char log_id[CHAIN_ID];
+    struct segment_meta first; /* of the oldest segment that is there */
+    struct retired newest_retired;
+    struct tape tape;
+};
+
+static bool verify_bad(struct verify *v, uint64_t seq, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool verify_run(struct verify *v);
+static bool verify_segment(struct verify *v, uint64_t number);
+
+void audit_verify(const char *home, const char *key_path, struct audit_report *ret_report) {
+    *ret_report = (struct audit_report){0};
+    struct verify v = {.report = ret_report};
+    struct err err = {0};
+    cleanup_free char *public = NULL;
+    tape_init(&v.tape);
+    int rc = asprintf(&v.dir, "%s/audit", home) < 0 || asprintf(&public, "%s/audit.pub", home) < 0 ? -1 : 0;
+    /* The head first: what is written while we read can only be newer. */
+    int head = rc < 0 ? -1 : chain_head_read(v.dir, &v.head, &err);
+    if (head < 0 || chain_key_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
+        segment_list(v.dir, &v.numbers, &v.count, &err) < 0) {
+        ret_report->unreadable = true;
+        snprintf(ret_report->text, sizeof(ret_report->text), "%.500s", err.text);
+    } else {
+        v.hasher = chain_hasher_new();
+            ret_report->sound = head == 0 ? verify_bad(&v, 0, "the signed head is missing") : verify_run(&v);
+    }
+    ret_report->last_seq = v.seq;
+    chain_hex(v.hash, CHAIN_HASH, ret_report->last_hash);
+    tape_free(&v.tape);
+    chain_hasher_free(v.hasher);
+    chain_key_free(v.key);
+    free(v.numbers);
+    free(v.dir);
+}
+
+static bool verify_bad(struct verify *v, uint64_t seq, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    v->report->first_bad = seq;
+    vsnprintf(v->report->text, sizeof(v->report->text), fmt, args);
+    va_end(args);
+    return false;
+}
+
+static bool verify_start(struct verify *v) {
+    struct segment s;
+    struct err err = {0};
+    if (v->count == 0)
+        return verify_bad(v, v->head.seq, "the log has no segments, but record %" PRIu64 " was signed", v->head.seq);
+    if (segment_open(&s, v->dir, v->numbers[0], SEGMENT_READ, &err) < 0)
+        return verify_bad(v, 0, "%.400s", err.text);
+    v->first = s.meta;
+    segment_close(&s);
+    v->seq = v->first.base_seq;
+    memcpy(v->hash, v->first.base_hash, CHAIN_HASH);
+    memcpy(v->log_id, v->first.log_id, CHAIN_ID);
+    v->report->first_seq = v->seq + 1;
+    static const unsigned char zero[CHAIN_HASH];
+    if (v->numbers[0] == 1 && (v->seq != 0 || memcmp(v->hash, zero, CHAIN_HASH) != 0))
+        return verify_bad(v, 1, "the first segment does not begin the chain");
+    if (memcmp(v->log_id, v->head.log_id, CHAIN_ID) != 0)
+        return verify_bad(v, v->seq + 1, "the signed head belongs to another log");
+    if (!chain_check(v->key, &v->head))
+        return verify_bad(v, 0, "the signature of the head is not by this key");
+    return true;
+}
+
+static bool verify_end(struct verify *v) {
+    if (!v->head_seen)
+        return verify_bad(v, v->seq + 1, "record %" PRIu64 " and all up to the signed %" PRIu64 " are missing",
+                          v->seq + 1, v->head.seq);
+    if (v->numbers[0] == 1)
+        return true;
+    const struct retired *r = &v->newest_retired;
+    if (r->segment != v->numbers[0] - 1 || r->last_seq != v->first.base_seq ||
+        memcmp(r->last_hash, v->first.base_hash, CHAIN_HASH) != 0)
+        return verify_bad(v, v->first.base_seq ? v->first.base_seq : 1,
+                          "records up to %" PRIu64 " are gone, and no record says that they were retired",
+                          v->first.base_seq);
+    v->report->retired = r->segment;
+    return true;
+}
+
+static bool verify_run(struct verify *v) {
+    if (!verify_start(v))
+        return false;
+    for (size_t i = 0; i < v->count; i++) {
+        if (v->numbers[i] != v->numbers[0] + i)
+            return verify_bad(v, v->seq + 1, "segment %" PRIu64 " is missing", v->numbers[0] + i);
+        if (!verify_segment(v, v->numbers[i]))
+            return false;
+        v->report->segments++;
+    }
+    return verify_end(v);
+}
+
+/* ---- one segment ---- */
+
+static sqlite3_stmt *verify_prepare(struct segment *s, const char *sql) {
+    sqlite3_stmt *stmt = NULL;
+    return sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK ? stmt : NULL;
+}
+
+/* The next checkpoint of this segment; false at the end. */
+static bool verify_next_point(struct verify *v, sqlite3_stmt *points, struct chain_point *ret_point) {
+    if (sqlite3_step(points) != SQLITE_ROW)
+        return false;
+    *ret_point = (struct chain_point){.seq = (uint64_t)sqlite3_column_int64(points, 0),
+                                      .time_ms = (uint64_t)sqlite3_column_int64(points, 2)};
+    memcpy(ret_point->log_id, v->log_id, CHAIN_ID);
+    if (sqlite3_column_bytes(points, 1) == CHAIN_HASH)
+        memcpy(ret_point->hash, sqlite3_column_blob(points, 1), CHAIN_HASH);
+    if (sqlite3_column_bytes(points, 3) == CHAIN_SIGNATURE)
+        memcpy(ret_point->signature, sqlite3_column_blob(points, 3), CHAIN_SIGNATURE);
+    return true;
+}
+
+static void verify_note_retired(struct verify *v, const struct audit_record *r) {
+    struct retired found = {0};
+    int64_t segment = 0, last = 0;
+    if (tape_parse(&v->tape, r->text[AUDIT_TEXT], NULL) != TAPE_OK || !tape_is(&v->tape, 0, TAPE_OBJECT))
+        return;
+    uint32_t hash = tape_get_str(&v->tape, 0, "last_hash");
+    uint32_t number = tape_get_str(&v->tape, 0, "segment"), seq = tape_get_str(&v->tape, 0, "last_seq");
+    if (!hash || !number || !seq || !tape_int(&v->tape, number, &segment) || !tape_int(&v->tape, seq, &last) ||
+        !tape_is(&v->tape, hash, TAPE_STRING))
+        return;
+    struct slice raw = tape_raw(&v->tape, hash);
+    if (!chain_unhex(slice_of(raw.ptr + 1, raw.len - 2), found.last_hash, CHAIN_HASH))
+        return;
+    found.segment = (uint64_t)segment;
+    found.last_seq = (uint64_t)last;
+    if (found.segment >= v->newest_retired.segment)
+        v->newest_retired = found;
+}
+
+static bool verify_record(struct verify *v, const struct segment_frame *frame) {
+    struct audit_record r;
+    uint64_t seq = v->seq + 1;
+    chain_extend(v->hasher, v->hash, seq, frame->bytes);
+    if (memcmp(v->hash, frame->tag, SEGMENT_TAG) != 0)
+        return verify_bad(v, seq, "record %" PRIu64 " was changed, or one before it was replaced", seq);
+    if (!audit_record_read(frame->bytes, &r))
+        return verify_bad(v, seq, "record %" PRIu64 " is not a record", seq);
+    v->seq = seq;
+    v->report->records++;
+    if (r.kind == AUDIT_KIND_EVENT && slice_is(r.text[AUDIT_EVENT], "retired"))
+        verify_note_retired(v, &r);
+    return true;
+}
+
+static bool verify_point(struct verify *v, const struct chain_point *point) {
+    if (memcmp(point->hash, v->hash, CHAIN_HASH) != 0)
+        return verify_bad(v, v->seq, "record %" PRIu64 " is not the one that was signed", v->seq);
+    if (!chain_check(v->key, point))
+        return verify_bad(v, v->seq, "the signature at record %" PRIu64 " is not by this key", v->seq);
+    return true;
+}
+
+/* Signatures that speak of the record just read. */
+static bool verify_points(struct verify *v, struct points *points) {
+    if (v->seq == v->head.seq) {
+        if (!verify_point(v, &v->head))
+            return false;
+        v->head_seen = true;
+    }
+    /* One of a record before this segment was signed by an instance that came just after the seal. */
+    for (; points->more && points->next.seq <= v->seq; points->more = verify_next_point(v, points->rows, &points->next)) {
+        if (points->next.seq == v->seq && !verify_point(v, &points->next))
+            return false;
+        v->report->signed_seq = points->next.seq;
+        v->report->checkpoints++;
+    }
+    return true;
+}
+
+static bool verify_block(struct verify *v, sqlite3_stmt *row, struct points *points) {
+    uint64_t first = (uint64_t)sqlite3_column_int64(row, 0), count = (uint64_t)sqlite3_column_int64(row, 1);
+    struct slice hash = segment_column(row, 2), body = segment_column(row, 3);
+    struct segment_frame frame;
+    if (first != v->seq + 1)
+        return verify_bad(v, v->seq + 1, "record %" PRIu64 " is missing", v->seq + 1);
+    while (segment_frame_next(&body, &frame))
+        if (!verify_record(v, &frame) || !verify_points(v, points))
+            return false;
+    if (body.len != 0)
+        return verify_bad(v, v->seq + 1, "record %" PRIu64 " was changed: it has no sound length", v->seq + 1);
+    if (v->seq + 1 != first + count)
+        return verify_bad(v, v->seq + 1, "record %" PRIu64 " is missing", v->seq + 1);
+    if (hash.len != CHAIN_HASH || memcmp(hash.ptr, v->hash, CHAIN_HASH) != 0)
+        return verify_bad(v, v->seq, "the hash of record %" PRIu64 " was changed", v->seq);
+    return true;
+}
+
+static bool verify_records(struct verify *v, sqlite3_stmt *rows, sqlite3_stmt *point_rows) {
+    struct points points = {.rows = point_rows};
+    points.more = verify_next_point(v, point_rows, &points.next);
+    while (sqlite3_step(rows) == SQLITE_ROW)
+        if (!verify_block(v, rows, &points))
+            return false;
+    if (points.more)
+        return verify_bad(v, v->seq + 1, "record %" PRIu64 " and all up to the signed %" PRIu64 " are missing",
+                          v->seq + 1, points.next.seq);
+    return true;
+}
+
+static bool verify_close(struct verify *v, struct segment *s, sqlite3_stmt *head, bool last) {
+    if (sqlite3_step(head) != SQLITE_ROW || sqlite3_column_bytes(head, 1) != CHAIN_HASH)
+        return verify_bad(v, 0, "segment %" PRIu64 ": its head is gone", s->meta.number);
+    uint64_t seq = (uint64_t)sqlite3_column_int64(head, 0);
+    if (seq > v->seq)
+        return verify_bad(v, v->seq + 1, "record %" PRIu64 " and all up to %" PRIu64 " are missing", v->seq + 1, seq);
+    if (seq < v->seq || memcmp(sqlite3_column_blob(head, 1), v->hash, CHAIN_HASH) != 0)
+        return verify_bad(v, seq + 1, "record %" PRIu64 " was added behind the head", seq + 1);
+    if (!last && !s->meta.sealed)
+        return verify_bad(v, v->seq + 1, "segment %" PRIu64 " is not complete, but a later one is there",
+                          s->meta.number);
+    return true;
+}
+
+static bool verify_walk(struct verify *v, struct segment *s, bool last) {
+    sqlite3_stmt *rows = segment_blocks(s, 0, false);
+    sqlite3_stmt *points = verify_prepare(s, "SELECT seq,hash,time_ms,signature FROM checkpoints ORDER BY seq");
+    sqlite3_stmt *head = verify_prepare(s, "SELECT seq,hash FROM head");
+    bool good = rows && points && head;
+    if (!good)
+        verify_bad(v, v->seq + 1, "%.400s", sqlite3_errmsg(s->db));
+    good = good && verify_records(v, rows, points);
+    good = good && verify_close(v, s, head, last);
+    sqlite3_finalize(head);
+    sqlite3_finalize(points);
+    if (sqlite3_finalize(rows) != SQLITE_OK && good)
+        good = verify_bad(v, v->seq + 1, "record %" PRIu64 " cannot be read: %.300s", v->seq + 1, sqlite3_errmsg(s->db));
+    return good;
+}
+
+static bool verify_segment(struct verify *v, uint64_t number) {
+    struct segment s;
+    struct err err = {0};
+    bool last = number == v->numbers[v->count - 1];
+    if (last && segment_is_blank(v->dir, number))
+        return true; /* just being made */
+    if (segment_open(&s, v->dir, number, SEGMENT_READ, &err) < 0)
+        return verify_bad(v, v->seq + 1, "%.400s", err.text);
+    bool good = segment_exec(&s, "BEGIN", NULL) == 0;
+    if (good && (s.meta.number != number || memcmp(s.meta.log_id, v->log_id, CHAIN_ID) != 0 ||
+                 s.meta.base_seq != v->seq || memcmp(s.meta.base_hash, v->hash, CHAIN_HASH) != 0))
+        good = verify_bad(v, v->seq + 1, "segment %" PRIu64 " does not follow the one before it", number);
+    good = good && verify_walk(v, &s, last);
+    segment_close(&s);
+    return good;
+}

@@ -1,0 +1,26 @@
+/* Is the log what was written? Walks every segment, recomputes every hash, checks every signature. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#define AUDIT_REPORT_TEXT 512
+
+struct audit_report {
+    bool sound;
+    bool unreadable;   /* the log could not be read at all: text says why */
+    uint64_t first_bad; /* number of the first record that is wrong or missing; 0 when it is none in particular */
+    char text[AUDIT_REPORT_TEXT];
+    uint64_t first_seq, last_seq;
+    uint64_t records;
+    uint64_t segments;
+    uint64_t retired; /* segments that retention removed, on record */
+    uint64_t checkpoints;
+    uint64_t signed_seq; /* newest record under a signature */
+    uint64_t open_calls; /* decisions to go ahead that have no outcome */
+    char last_hash[65];
+};
+
+/* key_path NULL: HOME/audit.pub. For evidence against somebody who could write to HOME, give a copy kept
+ * elsewhere. */
+void audit_verify(const char *home, const char *key_path, struct audit_report *ret_report);

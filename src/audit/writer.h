@@ -1,0 +1,42 @@
+/* What the writer thread does, as plain calls: batches from a ring into the newest segment, checkpoints, new
+ * segments, old ones retired. Private to the audit room. */
+#pragma once
+
+#include "audit/ring.h"
+#include "audit/segment.h"
+
+struct writer {
+    struct segment segment; /* the newest, as far as we know */
+    struct chain_hasher *hasher;
+    struct chain_key *key;
+    char *dir;
+    char instance[RING_INSTANCE_LEN + 1];
+    bool durable;
+    uint64_t segment_bytes;
+    uint64_t retain_ms;
+    uint64_t seq; /* of the newest record, at our last look */
+    unsigned char hash[CHAIN_HASH];
+    uint64_t signed_seq;
+    uint64_t signed_ms; /* steady clock */
+    uint64_t written;
+    uint64_t commits;
+    char *block; /* frames of the commit under way */
+    size_t block_len;
+    uint64_t block_count;
+};
+
+int writer_open(struct writer *w, const char *home, const char *dir, struct err *err);
+void writer_close(struct writer *w);
+
+/* One commit with what waits in the ring, at most one block, and before them an event for `gaps`
+ * lost ones. *ret_at: position up to which all is on disk; the caller releases it. */
+int writer_write(struct writer *w, struct ring *ring, uint64_t gaps, uint64_t *ret_at, struct err *err);
+/* One commit with one record about the log itself. */
+int writer_note(struct writer *w, const char *event, const char *text, struct err *err);
+/* Takes over what killed processes left in their rings. */
+int writer_recover(struct writer *w, struct err *err);
+
+bool writer_sign_due(const struct writer *w, uint64_t mono_ms);
+/* A signed checkpoint of where the chain stands, safe on disk before the head file says so; then, when it is
+ * time, a new segment, and goodbye to segments that are too old. */
+int writer_sign(struct writer *w, struct err *err);

@@ -1,0 +1,445 @@
+#include "state/embedded.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "state/live.h"
+#include "state/marks.h"
+
+#include <openssl/evp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define EMBEDDED_MAGIC 0x73746f72u
+#define EMBEDDED_TRIES_MAX 16 /* other processes may use up a mark between its commit and our turn */
+#define DIGEST_TEXT 65        /* '#' and SHA-256 in hex */
+
+struct embedded {
+    struct state_store store;
+    uint32_t magic;
+    struct live live;
+    struct marks *marks; /* NULL: memory only, or a looker */
+    bool look_only;
+    pthread_mutex_t commit_mutex; /* one transaction at a time; also over the fields below */
+    struct state_health health;
+    char *path;
+    char *prefix;
+};
+
+/* A mark that has to be on disk before the reservation may stand. */
+struct want {
+    struct live_counter counter; /* as it was: the row is written from this copy, without the table's lock */
+    struct state_hold where;
+};
+
+struct wants {
+    struct want few[2];
+    struct want *items;
+    size_t count;
+    size_t cap;
+};
+
+static const struct state_ops embedded_ops;
+
+/* ---- keys ---- */
+
+struct key_buf {
+    char bytes[STATE_KEY_GIVEN_MAX * 2];
+};
+
+/* Prefix and key; what is too long for the table keeps its beginning and ends in a hash of the whole. */
+static bool embedded_key(const struct embedded *e, struct slice key, struct key_buf *buf, struct slice *ret_key) {
+    size_t prefix = e->prefix ? strlen(e->prefix) : 0;
+    if (prefix == 0 && key.len <= STATE_KEY_MAX) {
+        *ret_key = key;
+        return true;
+    }
+    if (prefix + key.len > sizeof(buf->bytes))
+        return false;
+    if (prefix)
+        memcpy(buf->bytes, e->prefix, prefix);
+    memcpy(buf->bytes + prefix, key.ptr, key.len);
+    struct slice whole = slice_of(buf->bytes, prefix + key.len);
+    if (whole.len > STATE_KEY_MAX) {
+        unsigned char digest[EVP_MAX_MD_SIZE];
+        CHECK(EVP_Digest(whole.ptr, whole.len, digest, NULL, EVP_sha256(), NULL) == 1);
+        char *to = buf->bytes + STATE_KEY_MAX - DIGEST_TEXT;
+        *to++ = '#';
+        for (size_t i = 0; i < 32; i++) {
+            *to++ = "0123456789abcdef"[digest[i] >> 4];
+            *to++ = "0123456789abcdef"[digest[i] & 15];
+        }
+        whole.len = STATE_KEY_MAX;
+    }
+    *ret_key = whole;
+    return true;
+}
+
+/* ---- reserving ---- */
+
+static void wants_free(struct wants *w) {
+    if (w->items != w->few)
+        free(w->items);
+}
+
+static void wants_add(struct wants *w, const struct live *l, const struct live_counter *c,
+                      const struct state_limit *limit, uint64_t now_ms) {
+    if (w->count == w->cap) {
+        size_t cap = w->cap * 4;
+        struct want *more = mem_alloc(cap * sizeof(*more));
+        memcpy(more, w->items, w->count * sizeof(*more));
+        wants_free(w);
+        w->items = more;
+        w->cap = cap;
+    }
+    struct want *want = &w->items[w->count++];
+    want->counter = *c;
+    want->counter.mark = state_mark_ahead(&c->meter, limit, now_ms);
+    want->where = (struct state_hold){.counter = live_index(l, c), .generation = c->generation};
+}
+
+static void embedded_undo(struct embedded *e, struct state_ticket *ticket, bool concurrent_only) {
+    for (uint32_t i = ticket->count; i-- > 0;) {
+        const struct state_hold *hold = &ticket->holds[i];
+        struct live_counter *c = live_held(&e->live, hold);
+        if (c && (!concurrent_only || c->kind == STATE_CONCURRENT))
+            state_meter_undo(&c->meter, (enum state_kind)c->kind, c->window_ms, e->live.owner, hold);
+    }
+}
+
+static void ticket_free(struct state_ticket *ticket) {
+    if (ticket->holds != ticket->few)
+        free(ticket->holds);
+    ticket->holds = NULL;
+    ticket->count = 0;
+}
+
+enum add_result { ADD_OK, ADD_REFUSED, ADD_FAULT };
+
+static enum add_result embedded_add(struct embedded *e, const struct state_limit *limit, uint64_t now_ms,
+                                    struct state_ticket *ticket, struct live_counter **ret_counter) {
+    struct key_buf buf;
+    struct slice key;
+    if (!embedded_key(e, limit->key, &buf, &key))
+        return ADD_FAULT;
+    struct live_counter *c = live_make(&e->live, key, limit, now_ms);
+    if (!c)
+        return ADD_FAULT;
+    c->max = limit->max;
+    c->refill = limit->refill;
+    struct state_hold *hold = &ticket->holds[ticket->count];
+    uint64_t *retry = &ticket->answer.retry_after_ms;
+    if (!state_meter_add(&c->meter, limit, now_ms, e->live.owner, hold, retry)) {
+        /* Somebody who died may still stand in the way. */
+        if (limit->kind != STATE_CONCURRENT || !live_reap(&e->live, c) ||
+            !state_meter_add(&c->meter, limit, now_ms, e->live.owner, hold, retry))
+            return ADD_REFUSED;
+    }
+    c->used_ms = now_ms;
+    hold->counter = live_index(&e->live, c);
+    hold->generation = c->generation;
+    ticket->count++;
+    *ret_counter = c;
+    return ADD_OK;
+}
+
+/* One attempt under the lock: everything counted, or nothing and the reason in *answer or *wants. */
+static void embedded_try(struct embedded *e, const struct state_limit *limits, size_t count, uint64_t now_ms,
+                         struct state_ticket *ticket, bool unmarked, struct wants *wants) {
+    struct state_answer *answer = &ticket->answer;
+    *answer = (struct state_answer){.result = STATE_GRANTED};
+    live_lock(&e->live);
+    for (size_t i = 0; i < count && answer->result == STATE_GRANTED; i++) {
+        struct live_counter *c;
+        enum add_result result = embedded_add(e, &limits[i], now_ms, ticket, &c);
+        if (result == ADD_FAULT) {
+            answer->result = STATE_FAULT;
+        } else if (result == ADD_REFUSED && limits[i].shadow) {
+            answer->retry_after_ms = 0;
+            answer->shadow_refused |= i < 64 ? (uint64_t)1 << i : 0;
+        } else if (result == ADD_REFUSED) {
+            answer->result = STATE_REFUSED;
+            answer->refused_index = i;
+        } else if (e->marks && !unmarked && !state_mark_covers(&c->mark, &c->meter, &limits[i], now_ms)) {
+            wants_add(wants, &e->live, c, &limits[i], now_ms);
+        }
+    }
+    if (answer->result != STATE_GRANTED)
+        wants->count = 0;
+    if (answer->result != STATE_GRANTED || wants->count > 0) {
+        embedded_undo(e, ticket, false);
+        ticket->count = 0;
+    }
+    live_unlock(&e->live);
+}
+
+static int embedded_write_marks(struct embedded *e, const struct wants *wants) {
+    struct err err = {0};
+    pthread_mutex_lock(&e->commit_mutex);
+    int rc;
+    if (live_orphaned(&e->live)) {
+        rc = err_set(&err, "the table of counters was removed from the state directory");
+    } else {
+        marks_begin(e->marks);
+        for (size_t i = 0; i < wants->count; i++)
+            marks_put(e->marks, &wants->items[i].counter, &wants->items[i].counter.mark, NULL);
+        rc = marks_commit(e->marks, &err);
+    }
+    if (rc == 0)
+        e->health.commits++;
+    else
+        snprintf(e->health.fault, sizeof(e->health.fault), "%.255s", err.text);
+    pthread_mutex_unlock(&e->commit_mutex);
+    if (rc < 0)
+        return -1;
+    live_lock(&e->live);
+    for (size_t i = 0; i < wants->count; i++) {
+        struct live_counter *c = live_held(&e->live, &wants->items[i].where);
+        const struct state_mark *mark = &wants->items[i].counter.mark;
+        if (c && (mark->start_ms > c->mark.start_ms ||
+                  (mark->start_ms == c->mark.start_ms && mark->value > c->mark.value)))
+            c->mark = *mark;
+    }
+    live_unlock(&e->live);
+    return 0;
+}
+
+static void embedded_note_fault(struct embedded *e, const char *text) {
+    pthread_mutex_lock(&e->commit_mutex);
+    e->health.faults++;
+    if (text)
+        snprintf(e->health.fault, sizeof(e->health.fault), "%s", text);
+    pthread_mutex_unlock(&e->commit_mutex);
+}
+
+static enum state_step embedded_reserve(struct state_store *store, const struct state_limit *limits, size_t count,
+                                        uint64_t now_ms, struct state_ticket *ticket, state_done_fn *done,
+                                        void *ctx) {
+    struct embedded *e = (struct embedded *)store;
+    CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    CHECK(!e->look_only);
+    (void)done;
+    (void)ctx;
+    ticket->holds = count > STATE_LIMITS_FEW ? mem_alloc(count * sizeof(*ticket->holds)) : ticket->few;
+    struct wants wants;
+    wants.items = wants.few;
+    wants.count = 0;
+    wants.cap = ARRAY_LEN(wants.few);
+    bool unmarked = false;
+    int tries = 0;
+    embedded_try(e, limits, count, now_ms, ticket, false, &wants);
+    while (wants.count > 0 && !unmarked && tries++ < EMBEDDED_TRIES_MAX) {
+        int rc = embedded_write_marks(e, &wants);
+        wants.count = 0;
+        unmarked = rc < 0;
+        if (unmarked && store->fail_mode == STATE_FAIL_CLOSED) {
+            ticket->answer.result = STATE_FAULT;
+            break;
+        }
+        embedded_try(e, limits, count, now_ms, ticket, unmarked, &wants);
+    }
+    if (wants.count > 0)
+        ticket->answer.result = STATE_FAULT;
+    wants_free(&wants);
+    if (unmarked)
+        embedded_note_fault(e, NULL);
+    else if (ticket->answer.result == STATE_FAULT)
+        embedded_note_fault(e, "no room for another counter");
+    if (ticket->answer.result == STATE_FAULT && store->fail_mode == STATE_FAIL_OPEN) {
+        ticket->answer.result = STATE_GRANTED;
+        unmarked = true;
+    }
+    ticket->answer.degraded = unmarked && ticket->answer.result == STATE_GRANTED;
+    if (ticket->answer.result != STATE_GRANTED)
+        ticket_free(ticket);
+    return STATE_DONE;
+}
+
+static void embedded_settle(struct state_ticket *ticket, enum state_outcome outcome) {
+    struct embedded *e = (struct embedded *)ticket->store;
+    CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    if (!ticket->holds)
+        return;
+    if (ticket->count > 0) {
+        live_lock(&e->live);
+        embedded_undo(e, ticket, outcome == STATE_KEEP);
+        live_unlock(&e->live);
+    }
+    ticket_free(ticket);
+}
+
+static enum state_result embedded_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
+                                       int64_t *ret_micro) {
+    struct embedded *e = (struct embedded *)store;
+    CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    struct key_buf buf;
+    struct slice key;
+    if (!e->live.head || !embedded_key(e, limit->key, &buf, &key))
+        return STATE_FAULT;
+    live_lock(&e->live);
+    const struct live_counter *c = live_find(&e->live, key, limit->kind, limit->window_ms);
+    *ret_micro = c ? state_meter_read(&c->meter, limit, now_ms) : 0;
+    live_unlock(&e->live);
+    return STATE_GRANTED;
+}
+
+/* ---- looking ---- */
+
+struct list_walk {
+    uint64_t now_ms;
+    void (*each)(void *ctx, const struct state_counter *c);
+    void *ctx;
+};
+
+static void embedded_show(void *ctx, const struct live_counter *c) {
+    const struct list_walk *walk = ctx;
+    const struct state_limit limit = {.kind = (enum state_kind)c->kind, .window_ms = c->window_ms, .refill = c->refill};
+    struct state_counter counter = {
+        .kind = limit.kind,
+        .key = slice_of(c->key, c->key_len),
+        .window_ms = c->window_ms,
+        .start_ms = c->meter.start_ms,
+        .value = state_meter_read(&c->meter, &limit, walk->now_ms),
+        .max = c->max,
+        .used_ms = c->used_ms,
+    };
+    for (size_t i = 0; limit.kind == STATE_IDENTICAL && i < STATE_RECENT; i++)
+        if (c->meter.recent[i].first_ms + c->window_ms > walk->now_ms && c->meter.recent[i].count > counter.value)
+            counter.value = c->meter.recent[i].count;
+    if (counter.value > 0)
+        walk->each(walk->ctx, &counter);
+}
+
+static int embedded_list(struct state_store *store, uint64_t now_ms,
+                         void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err) {
+    struct embedded *e = (struct embedded *)store;
+    CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    struct list_walk walk = {now_ms, each, ctx};
+    if (!e->live.head)
+        return e->marks ? marks_load(e->marks, embedded_show, &walk, err) : 0;
+    live_lock(&e->live);
+    uint32_t at = 0;
+    for (struct live_counter *c; (c = live_next(&e->live, &at));)
+        embedded_show(&walk, c);
+    live_unlock(&e->live);
+    return 0;
+}
+
+static void embedded_health(struct state_store *store, struct state_health *ret_health) {
+    struct embedded *e = (struct embedded *)store;
+    CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    pthread_mutex_lock(&e->commit_mutex);
+    *ret_health = e->health;
+    pthread_mutex_unlock(&e->commit_mutex);
+    ret_health->backend = e->path ? "sqlite" : "memory";
+    ret_health->path = e->path ? e->path : "";
+    if (e->live.head) {
+        ret_health->counters = live_count(&e->live);
+        ret_health->processes = live_processes(&e->live) + !e->look_only;
+    }
+}
+
+/* ---- opening and closing ---- */
+
+static void embedded_restore(void *ctx, const struct live_counter *from) {
+    struct embedded *e = ctx;
+    struct state_limit limit = {.kind = (enum state_kind)from->kind, .window_ms = from->window_ms, .max = from->max,
+                                .refill = from->refill};
+    struct live_counter *c = live_make(&e->live, slice_of(from->key, from->key_len), &limit, from->used_ms);
+    if (!c)
+        return;
+    c->meter = from->meter;
+    c->mark = from->mark;
+}
+
+static int embedded_start(struct embedded *e, const char *path, struct err *err) {
+    if (!path)
+        return live_open(&e->live, NULL, (const unsigned char[LIVE_ID_BYTES]){0}, err);
+    cleanup_free char *live_path = NULL;
+    if (asprintf(&live_path, "%.*s.live", (int)(strlen(path) - (slice_ends(slice_str(path), SLICE(".sqlite")) ? 7 : 0)),
+                 path) < 0)
+        return err_set(err, "out of memory");
+    e->path = mem_dup(path, strlen(path));
+    if (marks_open(path, e->look_only, &e->marks, err) < 0)
+        return -1;
+    if (e->look_only) {
+        live_attach(&e->live, live_path, marks_store_id(e->marks));
+        return 0;
+    }
+    if (live_open(&e->live, live_path, marks_store_id(e->marks), err) < 0)
+        return -1;
+    if (e->live.alone && marks_prune(e->marks, clock_wall_ms(), err) < 0)
+        return -1;
+    if (e->live.alone && e->live.fresh && marks_load(e->marks, embedded_restore, e, err) < 0)
+        return -1;
+    live_opened(&e->live);
+    return 0;
+}
+
+int embedded_open(const struct state_config *config, const char *path, struct state_store **ret_store,
+                  struct err *err) {
+    struct embedded *e = mem_zalloc(sizeof(*e));
+    e->store.ops = &embedded_ops;
+    e->magic = EMBEDDED_MAGIC;
+    e->look_only = config->look_only;
+    e->live.fd = -1;
+    pthread_mutex_init(&e->commit_mutex, NULL);
+    if (config->prefix && *config->prefix)
+        e->prefix = mem_dup(config->prefix, strlen(config->prefix));
+    if (embedded_start(e, path, err) < 0) {
+        e->store.ops->close(&e->store);
+        return -1;
+    }
+    *ret_store = &e->store;
+    return 0;
+}
+
+/* The last one out writes every counter as it is, so that a restart of the machine finds the exact values. */
+static void embedded_write_exact(struct embedded *e) {
+    uint32_t at = 0;
+    marks_begin(e->marks);
+    live_lock(&e->live);
+    for (struct live_counter *c; (c = live_next(&e->live, &at));) {
+        if (!state_kind_durable((enum state_kind)c->kind))
+            continue;
+        struct state_mark mark = {c->meter.start_ms, c->meter.value};
+        if (mark.start_ms == c->mark.start_ms && mark.value == c->mark.value)
+            continue;
+        marks_put(e->marks, c, &mark, &c->meter);
+    }
+    live_unlock(&e->live);
+    if (marks_commit(e->marks, NULL) < 0)
+        return; /* the marks that are there promise more than was used */
+    live_lock(&e->live);
+    for (at = 0; ;) {
+        struct live_counter *c = live_next(&e->live, &at);
+        if (!c)
+            break;
+        c->mark = (struct state_mark){c->meter.start_ms, c->meter.value};
+    }
+    live_unlock(&e->live);
+}
+
+static void embedded_close(struct state_store *store) {
+    struct embedded *e = (struct embedded *)store;
+    CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    if (e->live.head && e->marks && !e->look_only && live_closing(&e->live) && !live_orphaned(&e->live))
+        embedded_write_exact(e);
+    if (e->live.head || e->live.fd >= 0)
+        live_close(&e->live);
+    marks_close(e->marks);
+    pthread_mutex_destroy(&e->commit_mutex);
+    free(e->path);
+    free(e->prefix);
+    free(e);
+}
+
+static const struct state_ops embedded_ops = {
+    .reserve = embedded_reserve,
+    .settle = embedded_settle,
+    .read = embedded_read,
+    .list = embedded_list,
+    .health = embedded_health,
+    .close = embedded_close,
+};

@@ -1,0 +1,71 @@
+/* The table of counters that every process of one state directory shares: a file mapped into all of them, under
+ * one lock. What a process counted is in the kernel's hands at once, so killing the process loses nothing; only
+ * a crash of the machine does, and for that there are marks (marks.h).
+ *
+ *   head │ buckets: first counter of each chain │ counters: 512 bytes each, handed out in order, then reused
+ *
+ * The same table on anonymous memory is the in-memory store. Private to the state room. */
+#pragma once
+
+#include "state/meter.h"
+
+#include <pthread.h>
+
+#define LIVE_ID_BYTES 16
+
+struct live_counter {
+    uint32_t next; /* index + 1 of the next in its chain, 0 for none */
+    uint32_t generation;
+    uint64_t hash;
+    uint64_t window_ms;
+    int64_t max;
+    int64_t refill;
+    uint64_t used_ms;
+    struct state_mark mark;
+    uint8_t in_use;
+    uint8_t kind;
+    uint16_t key_len;
+    struct state_meter meter;
+    char key[STATE_KEY_MAX];
+};
+
+struct live_head;
+
+struct live {
+    struct live_head *head; /* NULL when not open */
+    uint32_t *buckets;
+    struct live_counter *counters;
+    int fd;         /* -1: anonymous memory */
+    uint32_t owner; /* which of STATE_PROCESSES_MAX this process is */
+    bool alone;     /* nobody else was there at open: marks may have to be read back */
+    bool fresh;     /* the table was made empty: it belongs to another boot or another database */
+};
+
+/* path NULL: anonymous. `store_id` is the database's own; a table of another database is not taken over.
+ * Holds the opening lock until live_opened, so that whoever finds itself alone can fill the table in peace. */
+int live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES], struct err *err);
+void live_opened(struct live *l);
+/* For lookers: takes the opening lock and no place. -1 without err text when there is no valid table. */
+int live_attach(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES]);
+/* Takes the opening lock again; true when this is the last process. live_close gives it back. */
+bool live_closing(struct live *l);
+void live_close(struct live *l);
+
+void live_lock(struct live *l);
+void live_unlock(struct live *l);
+
+/* Under the lock. `key` has at most STATE_KEY_MAX bytes. */
+struct live_counter *live_find(struct live *l, struct slice key, enum state_kind kind, uint64_t window_ms);
+/* NULL when the table, or the disk behind it, is full. */
+struct live_counter *live_make(struct live *l, struct slice key, const struct state_limit *limit, uint64_t now_ms);
+/* The counter a hold speaks of, or NULL when it has been given to another key since. */
+struct live_counter *live_held(struct live *l, const struct state_hold *hold);
+uint32_t live_index(const struct live *l, const struct live_counter *c);
+/* Walk: start with *at = 0. */
+struct live_counter *live_next(struct live *l, uint32_t *at);
+/* Gives back what dead processes still hold of a concurrency counter; true when that was something. */
+bool live_reap(struct live *l, struct live_counter *c);
+size_t live_count(const struct live *l);
+size_t live_processes(const struct live *l);
+/* Somebody removed the file under us: others would count elsewhere. */
+bool live_orphaned(const struct live *l);

@@ -1,0 +1,116 @@
+#include "state/state.h"
+
+#include "base/mem.h"
+#include "state/embedded.h"
+#include "state/meter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define STATE_FILE "state.sqlite"
+
+int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err) {
+    struct slice dsn = slice_str(text ? text : "sqlite:"), scheme;
+    if (dsn.len > STATE_DSN_MAX)
+        return err_set(err, "the state DSN is longer than %d bytes", STATE_DSN_MAX);
+    if (!slice_cut(&dsn, ':', &scheme))
+        return err_set(err, "state DSN `%.*s`: write sqlite:, sqlite:PATH or memory:", SLICE_FMT(scheme));
+    if (slice_is(scheme, "redis") || slice_is(scheme, "rediss") || slice_is(scheme, "postgres") ||
+        slice_is(scheme, "postgresql"))
+        return err_set(err, "state DSN `%.*s:`: this build has no such store; use sqlite: or memory:",
+                       SLICE_FMT(scheme));
+    if (slice_is(scheme, "memory") && dsn.len == 0) {
+        *ret_dsn = (struct state_dsn){.backend = STATE_MEMORY};
+        return 0;
+    }
+    if (!slice_is(scheme, "sqlite"))
+        return err_set(err, "state DSN: `%.*s:` is none of sqlite:, sqlite:PATH, memory:", SLICE_FMT(scheme));
+    if (slice_starts(dsn, SLICE("//")))
+        dsn = slice_from(dsn, 2);
+    *ret_dsn = (struct state_dsn){.backend = STATE_SQLITE, .path = dsn};
+    return 0;
+}
+
+/* Every missing directory on the way, for this user only. */
+static int state_make_dir(const char *dir, struct err *err) {
+    cleanup_free char *path = mem_dup(dir, strlen(dir));
+    for (char *at = path + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char end = *at;
+        *at = '\0';
+        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+            return err_set(err, "make `%s`: %s", path, strerror(errno));
+        *at = end;
+        if (end == '\0')
+            return 0;
+    }
+}
+
+int state_open(const struct state_config *config, struct state_store **ret_store, struct err *err) {
+    struct state_dsn dsn;
+    if (state_dsn_parse(config->dsn, &dsn, err) < 0)
+        return -1;
+    cleanup_free char *path = NULL;
+    if (dsn.backend == STATE_SQLITE && dsn.path.len > 0) {
+        path = mem_dup(dsn.path.ptr, dsn.path.len);
+    } else if (dsn.backend == STATE_SQLITE) {
+        if (!config->dir || !*config->dir)
+            return err_set(err, "no state directory");
+        if (!config->look_only && state_make_dir(config->dir, err) < 0)
+            return -1;
+        if (asprintf(&path, "%s/" STATE_FILE, config->dir) < 0)
+            return err_set(err, "out of memory");
+    }
+    if (embedded_open(config, path, ret_store, err) < 0)
+        return err_wrap(err, "state");
+    (*ret_store)->fail_mode = config->fail_mode;
+    return 0;
+}
+
+void state_close(struct state_store *store) {
+    if (store)
+        store->ops->close(store);
+}
+
+enum state_step state_reserve(struct state_store *store, const struct state_limit *limits, size_t count,
+                              uint64_t now_ms, struct state_ticket *ticket, state_done_fn *done, void *ctx) {
+    ticket->answer = (struct state_answer){.result = STATE_GRANTED};
+    ticket->store = store;
+    ticket->holds = NULL;
+    ticket->count = 0;
+    ticket->wait = NULL;
+    if (count == 0)
+        return STATE_DONE;
+    bool valid = count <= STATE_LIMITS_MAX;
+    for (size_t i = 0; valid && i < count; i++)
+        valid = state_limit_valid(&limits[i]);
+    if (!valid) { /* a fault of the caller, not of the store: refused in every fail mode */
+        ticket->answer.result = STATE_FAULT;
+        return STATE_DONE;
+    }
+    return store->ops->reserve(store, limits, count, now_ms, ticket, done, ctx);
+}
+
+void state_settle(struct state_ticket *ticket, enum state_outcome outcome) {
+    if (ticket->holds || ticket->wait)
+        ticket->store->ops->settle(ticket, outcome);
+}
+
+enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
+                             int64_t *ret_micro) {
+    if (!state_limit_valid(limit))
+        return STATE_FAULT;
+    return store->ops->read(store, limit, now_ms, ret_micro);
+}
+
+int state_list(struct state_store *store, uint64_t now_ms, void (*each)(void *ctx, const struct state_counter *c),
+               void *ctx, struct err *err) {
+    return store->ops->list(store, now_ms, each, ctx, err);
+}
+
+void state_health(struct state_store *store, struct state_health *ret_health) {
+    *ret_health = (struct state_health){0};
+    store->ops->health(store, ret_health);
+}

@@ -1,0 +1,159 @@
+/* What the gate remembers between calls: the counters behind limits. One face for every store; the embedded
+ * one answers at once, a network store may answer later.
+ *
+ *   state_reserve(limits[]) ──▶ all of them counted, or none ──▶ ticket
+ *        │ STATE_DONE: ticket->answer is there                     │
+ *        └ STATE_WAIT: done(ctx, …) comes later, on the loop       ▼
+ *                                              state_settle(KEEP | ROLLBACK), exactly once
+ *
+ * Amounts are fixed-point micro-units: one call is STATE_MICRO. A reservation is on the books before the call
+ * is forwarded, so whatever happens afterwards, a counter can only be too high. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "state/limits.h"
+
+#define STATE_MICRO 1000000
+#define STATE_NO_MAX INT64_MAX /* counted, never refused */
+
+enum state_kind {
+    STATE_FIXED,      /* windows aligned to the Unix epoch: minute, hour and day are UTC calendar windows */
+    STATE_SLIDING,    /* the last window_ms milliseconds, in steps of 1/31: may forget late, never early */
+    STATE_BUCKET,     /* max = capacity; `refill` micro-units flow back each window_ms, continuously */
+    STATE_CONCURRENT, /* calls in flight: whole calls, given back by settle whatever the outcome, and when the
+                         process that holds them dies */
+    STATE_IDENTICAL,  /* the same `fingerprint` within window_ms of its first time; the STATE_RECENT distinct
+                         fingerprints seen last under a key are remembered */
+};
+const char *state_kind_name(enum state_kind kind);
+
+struct state_limit {
+    enum state_kind kind;
+    bool shadow;          /* would have refused: noted in the answer, not counted, not enforced */
+    struct slice key;     /* scope and identity included; kind and window need not be in it */
+    uint64_t window_ms;   /* 0 only for STATE_CONCURRENT */
+    int64_t max;          /* the value after this call must stay <= max */
+    int64_t refill;       /* STATE_BUCKET */
+    int64_t amount;       /* >= 0; 0 checks without counting */
+    uint64_t fingerprint; /* STATE_IDENTICAL: first bytes of the canonical argument hash */
+};
+
+enum state_step { STATE_DONE, STATE_WAIT };
+enum state_result {
+    STATE_GRANTED,
+    STATE_REFUSED, /* refused_index says by which limit */
+    STATE_FAULT,   /* the store failed and the fail mode is closed, or a limit is not well-formed */
+};
+enum state_outcome { STATE_KEEP, STATE_ROLLBACK };
+
+struct state_answer {
+    enum state_result result;
+    size_t refused_index;
+    uint64_t retry_after_ms; /* 0: waiting does not help, or nobody knows */
+    uint64_t shadow_refused; /* bit i: limits[i] (i < 64) is a shadow limit that would have refused */
+    bool degraded;           /* granted although the store failed: fail mode open */
+};
+
+struct state_hold { /* one limit's part of a reservation: enough to take it back from the window it went into */
+    uint32_t counter;
+    uint32_t generation;
+    uint64_t start_ms;
+    int64_t amount;
+    uint64_t fingerprint;
+};
+
+struct state_store;
+
+/* Caller-owned, part of the call; no need to zero it before state_reserve. */
+struct state_ticket {
+    struct state_answer answer;
+    struct state_store *store;
+    struct state_hold *holds; /* NULL when nothing is held */
+    uint32_t count;
+    void *wait; /* a network store's own */
+    struct state_hold few[STATE_LIMITS_FEW];
+};
+
+typedef void state_done_fn(void *ctx, enum state_result result, size_t refused_index, uint64_t retry_after_ms);
+
+enum state_fail_mode { STATE_FAIL_CLOSED, STATE_FAIL_OPEN };
+
+struct state_config {
+    const char *dsn;    /* NULL or "sqlite:": the database in dir; "sqlite:PATH"; "memory:" */
+    const char *dir;    /* where "sqlite:" lives: state.sqlite and state.live; made (0700) when absent */
+    const char *prefix; /* put in front of every key; NULL: none */
+    enum state_fail_mode fail_mode;
+    bool look_only; /* for status: attach to what is there, count nothing */
+};
+
+/* -1 with err also for redis:// and postgres://, which this build does not speak. */
+int state_open(const struct state_config *config, struct state_store **ret_store, struct err *err);
+/* Writes what is only in memory; NULL is fine. Tickets must have been settled. */
+void state_close(struct state_store *store);
+
+/* DONE: ticket->answer holds the result, done is not called. WAIT: done is called once, later, never from
+ * inside this call. `limits` and their keys need not outlive the call. now_ms is wall-clock time. */
+enum state_step state_reserve(struct state_store *store, const struct state_limit *limits, size_t count,
+                              uint64_t now_ms, struct state_ticket *ticket, state_done_fn *done, void *ctx);
+/* ROLLBACK takes the reservation back from the very window it was made in; concurrency is given back either
+ * way. A ticket that was refused, or settled before, is left alone. On a ticket that still waits it cancels:
+ * done will not be called and what the store may still grant is taken back. */
+void state_settle(struct state_ticket *ticket, enum state_outcome outcome);
+/* For state conditions: the value that counts at now_ms, 0 for an unknown counter. STATE_GRANTED or _FAULT. */
+enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
+                             int64_t *ret_micro);
+
+/* ---- looking ---- */
+
+struct state_counter { /* one counter, as `status` shows it */
+    enum state_kind kind;
+    struct slice key;
+    uint64_t window_ms;
+    uint64_t start_ms;
+    int64_t value; /* at the time asked for */
+    int64_t max;   /* as last used */
+    uint64_t used_ms; /* when it was last reserved from */
+};
+
+struct state_health {
+    const char *backend; /* "sqlite", "memory" */
+    const char *path;    /* "" for none */
+    size_t counters;
+    size_t processes;  /* attached, this one included */
+    uint64_t commits;  /* durable marks written by this process */
+    uint64_t faults;   /* calls that met a failing store */
+    char fault[256];   /* what it said last */
+};
+
+/* Calls `each` for every counter with something in it, in no order; the slice is valid inside the call. */
+int state_list(struct state_store *store, uint64_t now_ms, void (*each)(void *ctx, const struct state_counter *c),
+               void *ctx, struct err *err);
+void state_health(struct state_store *store, struct state_health *ret_health);
+
+/* ---- for those who implement a store ---- */
+
+struct state_ops {
+    enum state_step (*reserve)(struct state_store *store, const struct state_limit *limits, size_t count,
+                               uint64_t now_ms, struct state_ticket *ticket, state_done_fn *done, void *ctx);
+    void (*settle)(struct state_ticket *ticket, enum state_outcome outcome);
+    enum state_result (*read)(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
+                              int64_t *ret_micro);
+    int (*list)(struct state_store *store, uint64_t now_ms,
+                void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err);
+    void (*health)(struct state_store *store, struct state_health *ret_health);
+    void (*close)(struct state_store *store);
+};
+
+struct state_store { /* first member of every store */
+    const struct state_ops *ops;
+    enum state_fail_mode fail_mode;
+};
+
+/* Which store a DSN names, and where. */
+enum state_backend { STATE_SQLITE, STATE_MEMORY };
+struct state_dsn {
+    enum state_backend backend;
+    struct slice path; /* STATE_SQLITE: empty means the default place */
+};
+int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err);
