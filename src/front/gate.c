@@ -31,6 +31,7 @@ struct gate {
     struct io_watch watch;
     int exit_status;
     bool stopping;
+    bool at_once;
 };
 
 static int read_file(const char *path, size_t max, struct buf *out, struct err *err) {
@@ -59,7 +60,9 @@ static int load_policy(const char *path, struct policy **ret_policy, struct err 
         return err_wrap(err, "load policy");
     cleanup_problems struct policy_problems problems;
     policy_problems_init(&problems);
-    int rc = policy_load(buf_slice(&text), path, ret_policy, &problems);
+    /* Agents read the name in denials: they need not know where files lie. */
+    const char *slash = strrchr(path, '/');
+    int rc = policy_load(buf_slice(&text), slash ? slash + 1 : path, ret_policy, &problems);
     size_t errors = 0;
     for (size_t i = 0; i < problems.count; i++) {
         const struct policy_problem *p = &problems.items[i];
@@ -114,6 +117,7 @@ static void on_signal(uv_signal_t *handle, int signal) {
         return;
     if (g->stopping) { /* asked twice: at once */
         g->exit_status = 128 + signal;
+        g->at_once = true;
         gate_stop(g);
         return;
     }
@@ -252,6 +256,8 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     audit_close(audit);
     state_close(state);
     up_server_close(&g->server);
+    if (!g->at_once) /* their input has been closed: they may end by themselves */
+        spawn_await(spawn, FRONT_CHILDREN_MS);
     spawn_stop(spawn);
     io_loop_free(&g->loop);
     io_tls_ctx_free(g->core.up.tls);

@@ -208,6 +208,15 @@ void spawn_signal(struct spawn *s, uint64_t token, int signal) {
         return; /* the spawner is gone, and with it the child */
 }
 
+void spawn_await(struct spawn *s, uint64_t ms) {
+    if (!s->attached)
+        return;
+    uv_loop_t *loop = s->poll.loop;
+    uint64_t end = uv_now(loop) + ms;
+    while (s->count > 0 && uv_now(loop) < end && uv_run(loop, UV_RUN_ONCE))
+        ;
+}
+
 static void on_poll_closed(uv_handle_t *handle) { free(handle->data); }
 
 void spawn_stop(struct spawn *s) {

@@ -39,5 +39,7 @@ uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
 void spawn_forget(struct spawn *s, uint64_t token);
 /* To the child's whole process group. */
 void spawn_signal(struct spawn *s, uint64_t token, int signal);
+/* Runs the loop until every child has gone its own way, at most that long. */
+void spawn_await(struct spawn *s, uint64_t ms);
 /* Ends the spawner and with it every child. */
 void spawn_stop(struct spawn *s);

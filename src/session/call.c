@@ -582,6 +582,9 @@ static enum call_next step_note(struct call *c) {
     if (!c->log_failed)
         return CALL_NEXT;
     c->record = 0;
+    struct audit_health health;
+    audit_health(c->session->core->audit, &health);
+    log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method), health.failed ? health.fault : "is full");
     return answer_error(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
 }
 
