@@ -59,7 +59,7 @@ static void arena_grow(struct arena *a, size_t need) {
 }
 
 void *arena_alloc(struct arena *a, size_t size) {
-    size_t rounded = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    size_t rounded = ((size ? size : 1) + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
     if ((size_t)(a->end - a->at) < rounded)
         arena_grow(a, rounded);
     void *ptr = a->at;

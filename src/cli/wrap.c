@@ -19,10 +19,19 @@ struct wrap_options {
     const char *state_dsn;
     const char *state_prefix;
     int state_fail_mode;
+    int audit_args;
+    bool audit_durable;
+    int audit_on_full;
 };
 
 static const char *const transport_names[] = {
     [GATE_STDIO] = "stdio", [GATE_HTTP] = "http", [GATE_SSE] = "sse", NULL};
+
+enum audit_args { ARGS_KEYS, ARGS_FULL };
+static const char *const audit_args_names[] = {[ARGS_KEYS] = "keys", [ARGS_FULL] = "full", NULL};
+
+enum on_full { FULL_REFUSE, FULL_PASS };
+static const char *const on_full_names[] = {[FULL_REFUSE] = "refuse", [FULL_PASS] = "pass", NULL};
 
 enum fail_mode { FAIL_CLOSED, FAIL_OPEN };
 static const char *const fail_mode_names[] = {[FAIL_CLOSED] = "closed", [FAIL_OPEN] = "open", NULL};
@@ -52,6 +61,12 @@ static const struct cli_option wrap_rows[] = {
      .help = "put in front of every key in a shared store"},
     {CLI_CHOICE(struct wrap_options, state_fail_mode), .name = "state-fail-mode", .choices = fail_mode_names,
      .fallback = "closed", .help = "what happens to limited calls when the store fails"},
+    {CLI_CHOICE(struct wrap_options, audit_args), .name = "audit-args", .choices = audit_args_names,
+     .fallback = "keys", .help = "what the audit log keeps of arguments: their names, or all of them"},
+    {CLI_SWITCH(struct wrap_options, audit_durable), .name = "audit-durable",
+     .help = "make a call only when its record is safely on disk"},
+    {CLI_CHOICE(struct wrap_options, audit_on_full), .name = "audit-on-full", .choices = on_full_names,
+     .fallback = "refuse", .help = "what happens to calls when the audit log is full or fails"},
     {0},
 };
 
@@ -96,6 +111,9 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .state_dsn = opt->state_dsn,
         .state_prefix = opt->state_prefix,
         .state_fail_open = opt->state_fail_mode == FAIL_OPEN,
+        .audit_full = opt->audit_args == ARGS_FULL,
+        .audit_durable = opt->audit_durable,
+        .audit_pass = opt->audit_on_full == FULL_PASS,
     };
     /* A gate that does not come up is a configuration error unless it says otherwise. */
     int status = CLI_CONFIG;

@@ -176,7 +176,13 @@ static int stores_open(struct gate *g, struct err *err) {
         .prefix = config->state_prefix,
         .fail_mode = config->state_fail_open ? STATE_FAIL_OPEN : STATE_FAIL_CLOSED,
     };
-    struct audit_config audit = {.home = config->home, .loop = &g->loop.uv};
+    struct audit_config audit = {
+        .home = config->home,
+        .durable = config->audit_durable,
+        .on_full = config->audit_pass ? AUDIT_PASS : AUDIT_REFUSE,
+        .loop = &g->loop.uv,
+    };
+    g->core.audit_full = config->audit_full;
     if (state_open(&state, &g->core.state, err) < 0)
         return -1;
     return audit_open(&audit, &g->core.audit, err);

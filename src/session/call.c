@@ -11,12 +11,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "session/digest.h"
 #include "session/files.h"
 #include "session/tools.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
 
-#include <openssl/sha.h>
 #include <stdio.h>
 
 #define CALL_MAGIC 0xca11ca11
@@ -242,6 +242,10 @@ static enum call_next answer_denied(struct call *c) {
         return CALL_FAIL;
     struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
     bool is_call = c->kind == CALL_TOOLS_CALL;
+    if (c->verdict.outcome == POLICY_APPROVE) {
+        answer_error(c, RPC_APPROVAL_REQUIRED, 0, arena_dup(&c->arena, text).ptr);
+        return CALL_FAIL;
+    }
     /* What is hidden must look as if it were not there; Intercept's dialect says so in its own words. */
     if (is_call && c->verdict.reason == POLICY_BY_HIDE && policy_dialect(c->policy) != POLICY_INTERCEPT) {
         struct slice unknown = arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name));
@@ -368,19 +372,13 @@ static bool read_counter(void *ctx, const struct policy_limit *limit, int64_t *r
 
 /* The canonical arguments stand for the call in the log, in approvals and against repetition. */
 static void hash_arguments(struct call *c) {
-    unsigned char sum[SHA256_DIGEST_LENGTH];
     struct buf *text = &c->session->core->scratch;
     buf_reset(text);
     if (!c->args || !canon_write(&c->request->tape, c->args, &c->arena, text))
         buf_reset(text);
-    SHA256((const unsigned char *)(text->len ? text->ptr : "{}"), text->len ? text->len : 2, sum);
-    static const char digits[] = "0123456789abcdef";
-    char *hex = arena_alloc(&c->arena, 2 * sizeof(sum));
-    for (size_t i = 0; i < sizeof(sum); i++) {
-        hex[2 * i] = digits[sum[i] >> 4];
-        hex[2 * i + 1] = digits[sum[i] & 15];
-    }
-    c->args_hash = slice_of(hex, 2 * sizeof(sum));
+    char *hex = arena_alloc(&c->arena, DIGEST_HEX_LEN);
+    digest_hex(c->session->core->digest, text->len ? buf_slice(text) : SLICE("{}"), hex);
+    c->args_hash = slice_of(hex, DIGEST_HEX_LEN);
 }
 
 static enum call_next step_decide(struct call *c) {
@@ -550,8 +548,8 @@ static enum audit_result put_decision(struct call *c, struct audit_wait *wait) {
         .policy_hash = slice_of(policy_hash(c->policy), 64),
         .text = c->verdict.text,
         .shadow = shadow_json(c),
-        .args_mode = AUDIT_ARGS_KEYS,
-        .args = argument_keys(c),
+        .args_mode = core->audit_full ? AUDIT_ARGS_FULL : AUDIT_ARGS_KEYS,
+        .args = core->audit_full && c->args ? tape_raw(&c->request->tape, c->args) : argument_keys(c),
         .args_hash = c->args_hash,
         .fingerprint = c->tool ? slice_str(c->tool->fingerprint) : (struct slice){0},
     };
@@ -753,6 +751,17 @@ static void note_initialized(struct call *c) {
     s->init_done = true;
 }
 
+/* The call was made and counts; only its result is kept back. */
+static enum call_next withhold_result(struct call *c) {
+    struct slice text = arena_printf(&c->arena, "[POLICY DENIED] The result has %zu bytes; the policy lets %llu pass.",
+                                     c->response->bytes.len, (unsigned long long)c->verdict.result_bytes_max);
+    c->answer = answer_from(c, denial_result(c, text));
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = "result_too_large";
+    return CALL_NEXT;
+}
+
 static enum call_next step_filter(struct call *c) {
     struct msg *m = c->response;
     if (!m)
@@ -767,6 +776,8 @@ static enum call_next step_filter(struct call *c) {
         return answer_error(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
     if (m->rpc.kind != RPC_RESULT)
         return CALL_NEXT;
+    if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
+        return withhold_result(c);
     if (c->kind == CALL_INITIALIZE)
         note_initialized(c);
     if (c->kind == CALL_TOOLS_LIST) {

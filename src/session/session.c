@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/call.h"
+#include "session/digest.h"
 #include "session/tools.h"
 #include "wire/emit.h"
 
@@ -26,6 +27,7 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     *core = (struct session_core){.up = {.loop = loop, .spawn = spawn}};
     msg_pool_init(&core->up.msgs);
     buf_init(&core->scratch, MSG_BYTES_MAX);
+    core->digest = digest_new();
     list_init(&core->sessions);
 }
 
@@ -35,6 +37,7 @@ void session_core_free(struct session_core *core) {
     msg_pool_free(&core->up.msgs);
     policy_unref(core->policy);
     buf_free(&core->scratch);
+    digest_free(core->digest);
     for (size_t i = 0; i < core->server_count; i++)
         tools_free(&core->tools[i]);
     free(core->tools);

@@ -44,7 +44,9 @@ struct session_core {
     struct policy *policy; /* the present snapshot; calls take their own reference */
     struct state_store *state;
     struct audit *audit;
+    bool audit_full;    /* arguments are recorded as they are, not only their names */
     struct buf scratch; /* of one step */
+    struct session_digest *digest; /* SHA-256, looked up once */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;

@@ -94,14 +94,8 @@ static void quote_control(struct buf *out, unsigned char c) {
 
 /* How many bytes from `s` on may be copied as they are. */
 static size_t plain_run(struct slice s) {
-    size_t n = 0;
-    while (n < s.len) {
-        unsigned char c = (unsigned char)s.ptr[n];
-        if (c < 0x20 || c == '"' || c == '\\' || c >= 0x80)
-            break;
-        n++;
-    }
-    return n;
+    const unsigned char *p = (const unsigned char *)s.ptr;
+    return s.len ? (size_t)(tape_skip_plain(p, p + s.len) - p) : 0;
 }
 
 bool emit_quote(struct buf *out, struct slice text) {

@@ -196,6 +196,8 @@ static inline const unsigned char *skip_plain(const unsigned char *p, const unsi
     return p;
 }
 
+const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end) { return skip_plain(p, end); }
+
 /* r->at stands behind the opening quote. */
 static bool read_string(struct reader *r) {
     struct tape_node *n = tape_push(r, TAPE_STRING, r->at);

@@ -96,5 +96,7 @@ bool tape_double(const struct tape *t, uint32_t i, double *ret_value);
 /* Gives back memory that an unusually large text made the tape take. */
 void tape_trim(struct tape *t);
 
+/* Up to the first byte that is not plain inside a string: quote, backslash, control, or not ASCII. */
+const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end);
 /* Well-formed UTF-8 without surrogates or overlong forms? */
 bool tape_utf8_valid(struct slice s);
