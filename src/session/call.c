@@ -564,14 +564,44 @@ static void on_recorded(struct audit_wait *wait, bool written) {
     call_run(c);
 }
 
+static void on_log_room(struct io_timer *timer) {
+    struct session_core *core = container_of(timer, struct session_core, log_timer);
+    struct list ready;
+    list_init(&ready);
+    struct list *n;
+    while ((n = list_pop(&core->log_waiting)))
+        list_push(&ready, n);
+    while ((n = list_pop(&ready)))
+        call_run(container_of(n, struct call, wait));
+}
+
+/* A log that is behind slows the gate down before it stops it. */
+static bool wait_for_log(struct call *c) {
+    struct session *s = c->session;
+    if (clock_mono_us() - c->received_us > CALL_LOG_MS * 1000ull)
+        return false;
+    list_push(&s->core->log_waiting, &c->wait);
+    if (!s->core->log_timer.due_ms)
+        io_timer_arm(s->core->up.loop, &s->core->log_timer, 0, on_log_room);
+    if (s->front->hold && !c->holding)
+        s->front->hold(s, true);
+    c->holding = true;
+    return true;
+}
+
 /* A call that cannot be recorded is not made. */
 static enum call_next step_note(struct call *c) {
-    if (!c->session->core->audit)
+    struct session *s = c->session;
+    if (!s->core->audit)
         return CALL_NEXT;
     if (!c->recording) {
-        c->recording = true;
         c->audit_wait.done = on_recorded;
         enum audit_result result = put_decision(c, &c->audit_wait);
+        if (result == AUDIT_FULL && wait_for_log(c))
+            return CALL_WAIT;
+        c->recording = true;
+        if (c->holding && s->front->hold)
+            s->front->hold(s, false);
         if (result == AUDIT_WAIT)
             return CALL_WAIT;
         c->recorded = true;
@@ -581,7 +611,7 @@ static enum call_next step_note(struct call *c) {
         return CALL_NEXT;
     c->record = 0;
     struct audit_health health;
-    audit_health(c->session->core->audit, &health);
+    audit_health(s->core->audit, &health);
     log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method), health.failed ? health.fault : "is full");
     return answer_error(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
 }

@@ -77,6 +77,7 @@ struct call {
     bool recording;             /* waits for the log */
     bool recorded;              /* the log has answered */
     bool log_failed;
+    bool holding;               /* its client is held back meanwhile */
     const char *outcome;        /* for the log */
     const struct splice *answer; /* what the client gets; in the arena */
     struct msg *answer_msg;      /* whose bytes it edits, or NULL */

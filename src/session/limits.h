@@ -14,5 +14,6 @@
 #define CALL_IDLE_MS 600000           /* without a word from the server about this call */
 #define CALL_TOTAL_MS 3600000
 #define CALL_POOL_MAX 256
+#define CALL_LOG_MS 5000              /* how long a call waits for room in the audit log */
 #define CALL_TRIES_MAX 2
 #define CALL_NAME_MAX 1024            /* bytes of a tool or prompt name */

@@ -29,10 +29,12 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     buf_init(&core->scratch, MSG_BYTES_MAX);
     core->digest = digest_new();
     list_init(&core->sessions);
+    list_init(&core->log_waiting);
 }
 
 void session_core_free(struct session_core *core) {
     LIST_FOR_SAFE(n, next, &core->sessions) { session_close(container_of(n, struct session, node)); }
+    io_timer_stop(core->up.loop, &core->log_timer);
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
     policy_unref(core->policy);

@@ -44,6 +44,8 @@ struct session_core {
     struct policy *policy; /* the present snapshot; calls take their own reference */
     struct state_store *state;
     struct audit *audit;
+    struct list log_waiting; /* calls, until the log has room */
+    struct io_timer log_timer;
     bool audit_full;    /* arguments are recorded as they are, not only their names */
     struct buf scratch; /* of one step */
     struct session_digest *digest; /* SHA-256, looked up once */
