@@ -732,6 +732,8 @@ static enum call_next step_forward(struct call *c) {
         return answer_error(c, RPC_INTERNAL, 502,
                             arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->name).ptr);
     }
+    if (c->kind == CALL_INITIALIZED)
+        session_listen_again(c->link);
     if (link_busy(link) && c->session->front->hold)
         c->session->front->hold(c->session, true);
     return CALL_NEXT;
@@ -906,11 +908,13 @@ void call_failed(void *call, const char *why, bool retry) {
         call_fail(c, why);
         return;
     }
-    /* The server has not seen it: once more, on a fresh link. */
+    /* The server has not seen it: once more. Where the link itself is over, `down` follows and opens another. */
     c->sent = false;
-    session_link_release(c->link, why);
     c->step = STEP_FORWARD;
-    call_run(c);
+    if (c->link->link->is_up)
+        call_run(c);
+    else
+        session_wait(c->link, c);
 }
 
 void call_streaming(void *call, int64_t retry_ms, bool left) {

@@ -168,10 +168,14 @@ static void fail_waiting(struct session_link *sl, const char *why) {
         call_fail(container_of(n, struct call, wait), why);
 }
 
+void session_listen_again(struct session_link *sl) {
+    if (sl->session->listening && sl->session->version[0]) /* before that there is nothing to listen to */
+        link_listen(sl->link);
+}
+
 static void link_ready(struct session_link *sl) {
     sl->state = SESSION_LINK_READY;
-    if (sl->session->listening)
-        link_listen(sl->link);
+    session_listen_again(sl);
     session_wake(sl);
 }
 
@@ -218,12 +222,6 @@ static void link_drop(struct session_link *sl) {
     link_close(gone);
 }
 
-void session_link_release(struct session_link *sl, const char *why) {
-    log_info("server `%s`: %s; connecting again", sl->server->name, why);
-    if (sl->link)
-        link_drop(sl);
-}
-
 static void on_init_answer(struct session_own *own, struct msg *m) {
     struct session_link *sl = container_of(own, struct session_link, init_own);
     if (m->rpc.kind != RPC_RESULT) {
@@ -248,7 +246,7 @@ static void on_down(void *owner, const char *why, int exit_status) {
     struct session_link *sl = owner;
     CHECK_MAGIC(sl, SESSION_LINK_MAGIC);
     struct session *s = sl->session;
-    bool lost_session = exit_status == -1; /* the server is there, what we had with it is not */
+    bool lost_session = exit_status == LINK_LOST; /* the server is there, what we had with it is not */
     if (!lost_session) {
         bool steady = io_now_ms(s->core->up.loop) - sl->opened_ms >= SESSION_STEADY_MS;
         sl->failures = steady ? 1 : sl->failures + 1;
@@ -344,6 +342,10 @@ static bool deliver(struct session_link *sl, struct call *call, const struct ses
 }
 
 static void refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why) {
+    if (!sl->session->version[0] && sl->link->relates) { /* over HTTP the stateless era has no way to answer */
+        log_warn("server `%s` sent a request, which its era does not know", sl->server->name);
+        return;
+    }
     struct arena a;
     arena_init(&a);
     session_send_own(sl, call_error_text(&a, server_id, code, why), (struct slice){0}, false, NULL);
@@ -353,7 +355,7 @@ static void refuse_ask(struct session_link *sl, struct slice server_id, int code
 static void ask_client(struct session_link *sl, struct call *call, struct msg *m, struct arena *a) {
     struct session *s = sl->session;
     struct slice server_id = tape_raw(&m->tape, m->rpc.id);
-    if (s->asks.used >= SESSION_ASKS_MAX || s->stateless) {
+    if (s->asks.used >= SESSION_ASKS_MAX || !s->version[0]) {
         refuse_ask(sl, server_id, RPC_INVALID_REQUEST, "the client cannot be asked here");
         return;
     }
@@ -436,7 +438,7 @@ static struct call *call_by_number(struct session_link *sl, const struct msg *m,
 }
 
 /* The server takes back a request of its own, or ends a subscription. */
-static void on_server_cancel(struct session_link *sl, struct msg *m, struct splice *text, struct arena *a) {
+static void on_server_cancel(struct session_link *sl, struct call *on, struct msg *m, struct splice *text, struct arena *a) {
     struct session *s = sl->session;
     uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "requestId") : 0;
     struct session_out out = {.text = text, .msg = m};
@@ -452,7 +454,7 @@ static void on_server_cancel(struct session_link *sl, struct msg *m, struct spli
         if (ask->from != sl || !slice_eq(ask->server_id, tape_raw(&m->tape, node)))
             continue;
         splice_value(text, &m->tape, node, arena_u64(a, ask->id));
-        deliver(sl, NULL, &out);
+        deliver(sl, related_call(sl, on, true), &out); /* where the question went */
         ask_free(s, ask);
         return;
     }
@@ -465,7 +467,7 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
     struct slice method = tape_text(&m->tape, m->rpc.method, a);
     uint32_t params = m->rpc.params;
     if (slice_is(method, "notifications/cancelled")) {
-        on_server_cancel(sl, m, &text, a);
+        on_server_cancel(sl, call, m, &text, a);
         return;
     }
     if (slice_is(method, "notifications/progress")) {
@@ -575,7 +577,7 @@ void session_listen(struct session *s) {
     s->listening = true;
     for (size_t i = 0; i < s->core->server_count; i++)
         if (s->links[i].state == SESSION_LINK_READY)
-            link_listen(s->links[i].link);
+            session_listen_again(&s->links[i]);
 }
 
 void session_pause(struct session *s, bool on) {

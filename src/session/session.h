@@ -137,11 +137,12 @@ void session_pause(struct session *s, bool on);
 /* ---- for call.c ---- */
 /* The link, ready, or NULL when the call must wait: it is then in the waiting list and call_resume() follows. */
 struct session_link *session_link_for(struct session *s, size_t server, struct call *call);
-void session_link_release(struct session_link *sl, const char *why); /* open anew for the next call */
 void session_cancel(struct session *s, struct msg *m);
 /* Waits for what its link is doing; call_resume() follows. */
 void session_wait(struct session_link *sl, struct call *call);
 void session_wake(struct session_link *sl);
+/* The server's standing stream, if the client listens and it has been initialised. */
+void session_listen_again(struct session_link *sl);
 #define SESSION_OWN_MAGIC 0x0e4e0e4e
 /* A message of the gate's own. */
 void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern, struct link_req *req);

@@ -1,8 +1,7 @@
 #include "upstream/head.h"
 
 #include "base/mem.h"
-
-#include <openssl/evp.h>
+#include "wire/mirror.h"
 
 /* Written by the transport itself, or able to change where a message ends. */
 static const char *const own_headers[] = {
@@ -116,28 +115,8 @@ bool up_head_lines_ok(struct slice lines) {
 
 /* ---- mirrored values ---- */
 
-static bool header_safe(struct slice text) {
-    for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] < 0x20 || text.ptr[i] > 0x7e)
-            return false;
-    /* Outer spaces would be trimmed on the way, and what looks encoded would be decoded. */
-    return text.len && text.ptr[0] != ' ' && text.ptr[text.len - 1] != ' ' &&
-           !slice_starts(text, SLICE("=?"));
-}
-
 bool up_header_value(struct buf *out, struct slice text) {
-    if (text.len > UP_NAME_MAX)
-        return false;
-    if (header_safe(text))
-        return buf_put_slice(out, text);
-    size_t len = (text.len + 2) / 3 * 4;
-    buf_put_str(out, "=?base64?");
-    char *to = buf_reserve(out, len + 1); /* the encoder puts a NUL behind */
-    if (!to)
-        return false;
-    EVP_EncodeBlock((unsigned char *)to, (const unsigned char *)text.ptr, (int)text.len);
-    out->len += len;
-    return buf_put_str(out, "?=");
+    return text.len <= UP_NAME_MAX && mirror_encode(text, out);
 }
 
 bool up_only_asks(struct slice method) {

@@ -96,7 +96,8 @@ static void put_session(struct buf *out, const struct http_link *h) {
 
 /* The lines that mirror the body; the server compares them with it. */
 static bool put_mirror(struct buf *out, const struct http_link *h, const struct link_out *o) {
-    const char *version = h->base.version[0] ? h->base.version : MODERN_VERSION;
+    /* A version that was settled on by initialize is one of the era before. */
+    const char *version = strcmp(h->base.version, MODERN_VERSION) > 0 ? h->base.version : MODERN_VERSION;
     if (!up_head_line(out, "MCP-Protocol-Version", slice_str(version)))
         return false;
     if (o->method.len && !up_head_line(out, "Mcp-Method", o->method))

@@ -20,6 +20,7 @@ struct stand_conn {
     size_t later_step;
     int later_turns;
     bool hang_up;
+    bool deaf; /* nothing of what comes is read as a request any more */
 };
 
 /* ---- the server ---- */
@@ -72,6 +73,8 @@ static void build(struct buf *out, const struct stand_reply *r, uint64_t id) {
     }
     if (r->mode == STAND_CHUNKED && !r->hold_open)
         buf_put_str(out, "0\r\n\r\n");
+    if (r->tail)
+        buf_put_str(out, r->tail);
     buf_free(&body);
 }
 
@@ -164,10 +167,20 @@ static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *pt
     struct http_head h;
     const char *why;
     size_t used = 0;
+    if (c->deaf)
+        return len;
     for (;;) {
         int n = http_parse_request(slice_of(ptr + used, len - used), &h, &why);
         if (n < 0)
             fail_msg("the client sent a bad head: %s", why);
+        const struct stand_reply *next = t->script_at < t->script_len ? &t->script[t->script_at] : NULL;
+        if (n > 0 && next && next->early) {
+            t->script_at++;
+            c->deaf = true;
+            io_conn_read(c->io, false);
+            answer(c, next);
+            return len;
+        }
         size_t whole = n > 0 ? (size_t)n + (h.body == HTTP_BODY_LENGTH ? (size_t)h.body_len : 0) : 0;
         if (n == 0 || len - used < whole)
             return used;
@@ -249,9 +262,26 @@ static void on_streaming(void *call, int64_t retry_ms, bool left) {
     c->retry_ms = retry_ms;
 }
 
+static void keep(struct stand *t, struct msg *m) {
+    if (t->kept_count == STAND_KEPT_MAX)
+        return;
+    t->kept_text[t->kept_count] = mem_dup(m->bytes.ptr, m->bytes.len);
+    t->kept[t->kept_count++] = msg_ref(m);
+}
+
+static void check_kept(struct stand *t) {
+    while (t->kept_count) {
+        struct msg *m = t->kept[--t->kept_count];
+        assert_memory_equal(m->bytes.ptr, t->kept_text[t->kept_count], m->bytes.len);
+        free(t->kept_text[t->kept_count]);
+        msg_unref(m);
+    }
+}
+
 static void on_message(void *owner, void *call, struct msg *m) {
     struct stand *t = owner;
     struct stand_call *c = call;
+    keep(t, m);
     log_line(c ? &c->log : &t->log, m->bytes);
     if (c ? c->close_in_message : t->close_in_message) {
         link_close(t->link);
@@ -332,6 +362,9 @@ static bool conns_gone(struct stand *t, void *arg) {
 }
 
 void stand_close(struct stand *t) {
+    check_kept(t);
+    LIST_FOR (n, &t->conns)
+        io_conn_read(container_of(n, struct stand_conn, node)->io, true);
     link_close(t->link);
     up_server_close(&t->server);
     assert_int_equal(t->server.conn_count, 0);

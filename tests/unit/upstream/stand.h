@@ -29,6 +29,8 @@ struct stand_reply {
     const char *type;    /* Content-Type, when set */
     const char *headers; /* further lines, each with CRLF */
     const char *body;
+    const char *tail; /* raw bytes behind the response */
+    bool early;       /* sent when the head is there; the request's body is never read */
     size_t chunk;
     size_t split;     /* sent in two parts, the first this long; 0 for all at once */
     bool drip;        /* the second part goes byte by byte */
@@ -46,6 +48,8 @@ struct stand_request {
     int conn; /* number of the connection it came on, from 1 */
     uint64_t at_ms;
 };
+
+#define STAND_KEPT_MAX 512
 
 struct stand_conn;
 
@@ -76,6 +80,10 @@ struct stand {
     int noises;
     struct buf log; /* messages outside of calls, one a line */
     bool close_in_message;
+    /* Messages that were kept, and what they said when they came: the bytes must not change under them. */
+    struct msg *kept[STAND_KEPT_MAX];
+    char *kept_text[STAND_KEPT_MAX];
+    size_t kept_count;
 };
 
 struct stand_call {

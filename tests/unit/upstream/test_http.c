@@ -273,6 +273,7 @@ static void test_stale_list_may_be_repeated(void **state) {
     (void)state;
     STAND_START(
         "/mcp", {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("ok")}, {.mode = STAND_HANG_UP},
+        {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("ok")},
         {.mode = STAND_RAW,
          .body = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"a",
          .hang_up = true});
@@ -281,8 +282,47 @@ static void test_stale_list_may_be_repeated(void **state) {
     assert_int_equal(calls[1].failures, 1);
     assert_true(calls[1].retry);
     stand_say(2, "tools/list");
-    assert_int_equal(calls[2].failures, 1);
-    assert_false(calls[2].retry);
+    stand_say(3, "tools/list");
+    assert_int_equal(stand.requests[3].conn, stand.requests[2].conn);
+    assert_int_equal(calls[3].failures, 1);
+    assert_false(calls[3].retry); /* it had begun to answer */
+    stand_end();
+}
+
+static void test_most_recent_first(void **state) {
+    (void)state;
+    STAND_START("/mcp", {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("one"), .split = 20},
+                {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("two")},
+                {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("three")},
+                {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("four")});
+    stand_send(&calls[0], "ping");
+    stand_send(&calls[1], "ping");
+    stand_wait(&calls[0]);
+    stand_wait(&calls[1]);
+    assert_int_equal(stand.conns_made, 2);
+    stand_say(2, "ping");
+    stand_say(3, "ping");
+    assert_int_equal(stand.requests[2].conn, stand.requests[0].conn); /* whose answer came last */
+    assert_int_equal(stand.requests[3].conn, stand.requests[0].conn);
+    stand_end();
+}
+
+/* An answer that comes before the request has left is an answer; its connection is of no further use. */
+static void test_early_answer(void **state) {
+    (void)state;
+    STAND_START("/mcp", {.early = true, .status = 413, .type = "text/plain", .body = "too large"},
+                {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("ok")});
+    size_t size = 12u << 20;
+    cleanup_free char *params = big_text(size);
+    memcpy(params, "{\"a\":\"", 6);
+    memcpy(params + size - 2, "\"}", 2);
+    struct link_out out = {.method = SLICE("tools/call")};
+    stand_send_out(&calls[0], &out, params);
+    stand_wait(&calls[0]);
+    assert_true(stand_has(calls[0].why, "HTTP 413: too large"));
+    assert_int_equal(stand.server.conn_count, 0);
+    stand_say(1, "ping");
+    assert_int_equal(calls[1].answers, 1);
     stand_end();
 }
 
@@ -301,21 +341,19 @@ static void test_no_server(void **state) {
 
 static void test_not_kept(void **state) {
     (void)state;
-    STAND_START("/mcp",
-                {.status = 200,
-                 .headers = "Connection: close\r\n",
-                 .type = STAND_JSON,
-                 .body = STAND_RESULT("one"),
-                 .hang_up = true},
-                {.status = 200,
-                 .headers = "Keep-Alive: timeout=1\r\n",
-                 .type = STAND_JSON,
-                 .body = STAND_RESULT("two")},
-                {.mode = STAND_RAW,
-                 .body =
-                     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\nHTTP/1.1 "
-                     "200 OK\r\n"},
-                {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("four")});
+    STAND_START(
+        "/mcp",
+        {.status = 200,
+         .headers = "Connection: close\r\n",
+         .type = STAND_JSON,
+         .body = STAND_RESULT("one"),
+         .hang_up = true},
+        {.status = 200,
+         .headers = "Keep-Alive: timeout=1\r\n",
+         .type = STAND_JSON,
+         .body = STAND_RESULT("two")},
+        {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("three"), .tail = "HTTP/1.1 200 OK\r\n"},
+        {.status = 200, .type = STAND_JSON, .body = STAND_RESULT("four")});
     for (size_t i = 0; i < 4; i++)
         stand_say(i, "ping");
     assert_int_equal(stand.conns_made, 4);
@@ -604,6 +642,8 @@ int main(void) {
         cmocka_unit_test(test_wrong_type),
         cmocka_unit_test(test_early_close),
         cmocka_unit_test(test_stale_list_may_be_repeated),
+        cmocka_unit_test(test_most_recent_first),
+        cmocka_unit_test(test_early_answer),
         cmocka_unit_test(test_no_server),
         cmocka_unit_test(test_not_kept),
         cmocka_unit_test(test_idle_ends),

@@ -33,6 +33,30 @@ static void test_many_events_then_answer(void **state) {
     stand_end();
 }
 
+/* Messages that are still held do not change when more of the stream arrives. */
+static void test_kept_messages_stay(void **state) {
+    (void)state;
+    struct buf body;
+    buf_init(&body, 1u << 20);
+    for (int i = 0; i < 300; i++)
+        buf_printf(&body, "data: {\"jsonrpc\":\"2.0\",\"method\":\"n%d\",\"params\":{\"x\":\"%0900d\"}}\n\n",
+                   i, i);
+    buf_put_str(&body, "data: " STAND_RESULT("end") "\n\n");
+    buf_put_char(&body, '\0');
+    struct stand_reply reply = {.mode = STAND_CHUNKED,
+                                .chunk = 5000,
+                                .status = 200,
+                                .type = STAND_EVENTS,
+                                .body = body.ptr,
+                                .split = 70000};
+    stand_begin("/mcp", &reply, 1);
+    stand_say(0, "tools/call");
+    assert_int_equal(calls[0].answers, 1);
+    assert_int_equal(stand.kept_count, 300);
+    buf_free(&body);
+    stand_end();
+}
+
 /* A stream that stays open behind its answer does not hold its connection for ever. */
 static void test_unended_stream_is_cut(void **state) {
     (void)state;
@@ -338,6 +362,20 @@ static void test_session_lost_closed_in_failed(void **state) {
     stand_end();
 }
 
+/* What belongs to one era does not get into the requests of the other. */
+static void test_eras_on_one_link(void **state) {
+    (void)state;
+    STAND_START("/mcp", REPLY_INIT, {.status = 404}, {.method = "DELETE", .status = 200});
+    stand_say(0, "initialize");
+    stand_say(1, "+tools/list");
+    assert_true(stand_has(stand.requests[1].head, "\r\nMCP-Protocol-Version: 2026-07-28\r\n"));
+    assert_false(stand_has(stand.requests[1].head, "2025-11-25"));
+    assert_false(stand_has(stand.requests[1].head, "Mcp-Session-Id"));
+    assert_false(calls[1].retry);
+    assert_int_equal(stand.downs, 0);
+    stand_end();
+}
+
 static void test_unknown_method_is_no_lost_session(void **state) {
     (void)state;
     STAND_START("/mcp", REPLY_INIT,
@@ -397,6 +435,7 @@ static void test_no_fallback(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_events_then_answer),
+        cmocka_unit_test(test_kept_messages_stay),
         cmocka_unit_test(test_unended_stream_is_cut),
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_resume_refused),
@@ -411,6 +450,7 @@ int main(void) {
         cmocka_unit_test(test_session_lost_by_another_name),
         cmocka_unit_test(test_session_lost_with_straggler),
         cmocka_unit_test(test_session_lost_closed_in_failed),
+        cmocka_unit_test(test_eras_on_one_link),
         cmocka_unit_test(test_unknown_method_is_no_lost_session),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_no_fallback),
