@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #define POLICY_FILE_MAX (4u << 20)
+#define GATE_SETTLED_MS 300 /* after which the start is over */
 
 struct gate {
     const struct gate_config *config;
@@ -27,6 +28,7 @@ struct gate {
     struct front_stdio *stdio;
     uv_signal_t signals[3];
     struct io_timer drain;
+    struct io_timer settled;
     struct env_list env;
     struct io_watch watch;
     int exit_status;
@@ -221,18 +223,38 @@ static int front_start(struct gate *g, struct err *err) {
     return 0;
 }
 
-/* What only the start needed of the program's own pages goes back to the system; the rest returns at the
- * first use. Only mappings that nobody can have written to. */
-static void release_text(void) {
-    cleanup_file FILE *maps = fopen("/proc/self/maps", "re");
+/* One mapping of /proc/self/smaps: file-backed, readable only, and without a page of our own in it (relocated
+ * data has some). */
+struct mapping {
+    unsigned long from;
+    unsigned long to;
+    bool clean;
+};
+
+static void mapping_release(const struct mapping *m) {
+    if (m->clean && m->to > m->from)
+        madvise((void *)m->from, m->to - m->from, MADV_DONTNEED); /* a refusal costs nothing */
+}
+
+/* Pages of programs and libraries that only the start needed go back to the system; the others return at
+ * their next use. */
+static void release_start_pages(struct io_timer *timer) {
+    (void)timer;
+    cleanup_file FILE *maps = fopen("/proc/self/smaps", "re");
+    struct mapping m = {0};
     char line[512];
     while (maps && fgets(line, sizeof(line), maps)) {
         char *at = line;
-        unsigned long from = strtoul(at, &at, 16);
-        unsigned long to = *at == '-' ? strtoul(at + 1, &at, 16) : 0;
-        if (to > from && strncmp(at, " r-xp ", 6) == 0 && strchr(at, '/'))
-            madvise((void *)from, to - from, MADV_DONTNEED); /* a refusal costs nothing */
+        unsigned long from = strtoul(line, &at, 16);
+        if (at > line && *at == '-') {
+            mapping_release(&m);
+            m = (struct mapping){.from = from, .to = strtoul(at + 1, &at, 16)};
+            m.clean = (strncmp(at, " r-xp ", 6) == 0 || strncmp(at, " r--p ", 6) == 0) && strchr(at, '/');
+        } else if (strncmp(line, "Anonymous:", 10) == 0 && strtoul(line + 10, NULL, 10) > 0) {
+            m.clean = false;
+        }
     }
+    mapping_release(&m);
 }
 
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
@@ -246,12 +268,13 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
         return -1;
     if (spawn_attach(spawn, &g->loop, err) < 0)
         return -1;
-    release_text();
+    io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, release_start_pages);
     return 0;
 }
 
 static void gate_free(struct gate *g, struct spawn *spawn) {
     io_timer_stop(&g->loop, &g->drain);
+    io_timer_stop(&g->loop, &g->settled);
     front_stdio_free(g->stdio);
     if (g->http.loop)
         front_http_stop(&g->http);
