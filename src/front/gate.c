@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 
 #define POLICY_FILE_MAX (4u << 20)
-#define GATE_SETTLED_MS 300 /* after which the start is over */
+#define GATE_SETTLED_MS 2000 /* after which the start is over: the first checkpoint of the log is written by then */
 
 struct gate {
     const struct gate_config *config;
