@@ -259,13 +259,13 @@ static void release_start_pages(struct io_timer *timer) {
 
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     session_core_servers(&g->core, &g->server, 1);
-    if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0 ||
-        stores_open(g, err) < 0)
+    if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0)
+        return -1;
+    signals_start(g);
+    /* The child starts while the stores are opened; nothing is read from anybody before the loop runs. */
+    if (front_start(g, err) < 0 || stores_open(g, err) < 0)
         return -1;
     io_watch_start(&g->watch, &g->loop, g->config->policy_path, on_policy_changed);
-    signals_start(g);
-    if (front_start(g, err) < 0)
-        return -1;
     if (spawn_attach(spawn, &g->loop, err) < 0)
         return -1;
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, release_start_pages);
