@@ -14,8 +14,8 @@
 #include <time.h>
 
 #define AUDIT_MAGIC 0x61756474u
-#define AUDIT_OUTCOME_SPARE (AUDIT_RING_BYTES / 8) /* kept free of decisions, so that those taken can be completed */
-#define MS_PER_DAY 86400000ull
+#define AUDIT_OUTCOME_SPARE                                                                                  \
+    (AUDIT_RING_BYTES / 8) /* kept free of decisions, so that those taken can be completed */
 
 /* The loop's end of the writer: lives until the loop has closed the handle. */
 struct audit_port {
@@ -29,6 +29,8 @@ struct audit {
     enum audit_on_full on_full;
     char instance[RING_INSTANCE_LEN + 1];
     _Atomic uint64_t next_call;
+    char *home;
+    char *dir;
     struct audit_port *port;
     struct list waits; /* of the loop's thread, in the order of their positions */
 
@@ -40,6 +42,7 @@ struct audit {
     bool napping; /* the writer gathers; only haste wakes it */
     bool stop;
     bool hasty; /* somebody waits: no nap */
+    bool ready; /* the log is open */
     bool failed;
     uint64_t committed;
     uint64_t failed_at; /* position up to which waits have been told of a failure */
@@ -75,19 +78,15 @@ static int audit_make_dir(const char *path, struct err *err) {
 }
 
 static int audit_start(struct audit *a, const struct audit_config *config, struct err *err) {
-    cleanup_free char *dir = NULL;
-    if (asprintf(&dir, "%s/audit", config->home) < 0)
+    if (asprintf(&a->dir, "%s/audit", config->home) < 0 || asprintf(&a->home, "%s", config->home) < 0)
         return err_set(err, "out of memory");
-    if (audit_make_dir(dir, err) < 0)
+    if (audit_make_dir(a->dir, err) < 0 || ring_create(&a->ring, a->dir, a->instance, err) < 0)
         return -1;
     struct writer *w = &a->writer;
     memcpy(w->instance, a->instance, sizeof(w->instance));
     w->durable = config->durable;
     w->segment_bytes = config->segment_bytes ? config->segment_bytes : AUDIT_SEGMENT_BYTES;
-    w->retain_ms = config->retain_days * MS_PER_DAY;
-    if (writer_open(w, config->home, dir, err) < 0 || writer_recover(w, err) < 0 ||
-        ring_create(&a->ring, dir, a->instance, err) < 0 || writer_note(w, "start", "", err) < 0)
-        return -1;
+    w->retain_ms = config->retain_ms;
     if (config->loop) {
         a->port = mem_zalloc(sizeof(*a->port));
         a->port->audit = a;
@@ -160,6 +159,8 @@ void audit_close(struct audit *a) {
 
 static void audit_free(struct audit *a) {
     writer_close(&a->writer);
+    free(a->home);
+    free(a->dir);
     pthread_mutex_destroy(&a->mutex);
     pthread_cond_destroy(&a->wake);
     pthread_cond_destroy(&a->told);
@@ -168,7 +169,9 @@ static void audit_free(struct audit *a) {
 
 /* ---- putting ---- */
 
-uint64_t audit_next_call(struct audit *a) { return atomic_fetch_add_explicit(&a->next_call, 1, memory_order_relaxed); }
+uint64_t audit_next_call(struct audit *a) {
+    return atomic_fetch_add_explicit(&a->next_call, 1, memory_order_relaxed);
+}
 
 static uint64_t audit_now_us(void) {
     struct timespec ts;
@@ -233,7 +236,8 @@ static struct slice args_mode_text(enum audit_args_mode mode) {
     return SLICE("");
 }
 
-enum audit_result audit_put_decision(struct audit *a, const struct audit_decision *d, struct audit_wait *wait) {
+enum audit_result audit_put_decision(struct audit *a, const struct audit_decision *d,
+                                     struct audit_wait *wait) {
     struct audit_record r = {
         .kind = AUDIT_KIND_DECISION,
         .number = {[AUDIT_TIME_US] = d->time_us, [AUDIT_CALL] = d->call, [AUDIT_PARENT] = d->parent},
@@ -272,8 +276,8 @@ enum audit_result audit_put_outcome(struct audit *a, const struct audit_outcome 
     return audit_put(a, &r, NULL);
 }
 
-enum audit_result audit_put_event(struct audit *a, struct slice name, struct slice policy, struct slice policy_hash,
-                                  struct slice text) {
+enum audit_result audit_put_event(struct audit *a, struct slice name, struct slice policy,
+                                  struct slice policy_hash, struct slice text) {
     struct audit_record r = {
         .kind = AUDIT_KIND_EVENT,
         .text = {[AUDIT_EVENT] = name,
@@ -316,7 +320,7 @@ int audit_flush(struct audit *a, struct err *err) {
     uint64_t want = atomic_load(&a->ring.head->end);
     a->hasty = true;
     audit_wake(a);
-    while (a->committed < want && ring_used(&a->ring) > 0 && !a->failed)
+    while ((!a->ready || (a->committed < want && ring_used(&a->ring) > 0)) && !a->failed)
         pthread_cond_wait(&a->told, &a->mutex);
     int rc = a->failed ? err_set(err, "%s", a->health.fault) : 0;
     pthread_mutex_unlock(&a->mutex);
@@ -412,12 +416,46 @@ static int audit_work(struct audit *a, uint64_t gaps, bool *ret_busy, struct err
     return writer_sign_due(&a->writer, clock_mono_ms()) ? writer_sign(&a->writer, err) : 0;
 }
 
+/* Opens the log and takes over what dead processes left. Here and not in audit_open, because a gate should
+ * not wait for a disk before it listens: what is put meanwhile is safe in the ring. */
+static int audit_begin(struct audit *a, struct err *err) {
+    struct writer *w = &a->writer;
+    if (writer_open(w, a->home, a->dir, err) < 0)
+        return -1;
+    if (writer_recover(w, err) < 0 || writer_note(w, "start", "", err) < 0) {
+        writer_close(w);
+        return -1;
+    }
+    pthread_mutex_lock(&a->mutex);
+    a->ready = true;
+    a->failed = false;
+    audit_notify(a);
+    pthread_mutex_unlock(&a->mutex);
+    return 0;
+}
+
+/* False when the end came before the log could be opened. */
+static bool audit_begin_until(struct audit *a) {
+    struct err err = {0};
+    while (audit_begin(a, &err) < 0) {
+        audit_failed(a, &err);
+        pthread_mutex_lock(&a->mutex);
+        bool stop = a->stop;
+        pthread_mutex_unlock(&a->mutex);
+        if (stop)
+            return false;
+    }
+    return true;
+}
+
 static void *audit_thread(void *arg) {
     struct audit *a = arg;
     CHECK_MAGIC(a, AUDIT_MAGIC);
     bool busy = false, stop = false;
     struct err err = {0};
     pthread_setname_np(pthread_self(), "audit");
+    if (!audit_begin_until(a))
+        return NULL;
     while (!stop) {
         pthread_mutex_lock(&a->mutex);
         stop = audit_rest(a, busy);

@@ -29,15 +29,17 @@ enum audit_args_mode { AUDIT_ARGS_KEYS, AUDIT_ARGS_TOKENIZED, AUDIT_ARGS_FULL };
 enum audit_on_full { AUDIT_REFUSE, AUDIT_PASS };
 
 struct audit_config {
-    const char *home;         /* the log is HOME/audit/, the key HOME/audit.key; made when absent */
-    bool durable;             /* decisions are acknowledged by audit_wait after their commit */
-    enum audit_on_full on_full; /* full ring, failing disk: refuse calls (default) or pass and count the gap */
-    uint64_t segment_bytes;   /* 0: AUDIT_SEGMENT_BYTES */
-    uint64_t retain_days;     /* 0: keep everything */
-    uv_loop_t *loop;          /* where `done` is called; NULL: nobody waits but audit_flush */
+    const char *home; /* the log is HOME/audit/, the key HOME/audit.key; made when absent */
+    bool durable;     /* decisions are acknowledged by audit_wait after their commit */
+    enum audit_on_full
+        on_full;            /* full ring, failing disk: refuse calls (default) or pass and count the gap */
+    uint64_t segment_bytes; /* 0: AUDIT_SEGMENT_BYTES */
+    uint64_t retain_ms;     /* age of segments that are retired; 0: keep everything */
+    uv_loop_t *loop;        /* where `done` is called; NULL: nobody waits but audit_flush */
 };
 
-/* The key pair, the directory and the writer. The first record says that this instance started. */
+/* Makes the directory and starts the writer, which opens the log; what cannot be opened shows as AUDIT_FAILED
+ * and in the health. The first record says that this instance started. */
 int audit_open(const struct audit_config *config, struct audit **ret_audit, struct err *err);
 /* Writes what is in the ring, signs a last checkpoint, ends the writer. Waits that are still open are told.
  * Call it before the loop is freed. NULL is fine. */
@@ -85,25 +87,27 @@ struct audit_wait {
 
 /* In a durable log with a wait: AUDIT_WAIT, then done on the loop. With wait NULL, or a log that is not
  * durable: AUDIT_OK as soon as the record is in the ring. */
-enum audit_result audit_put_decision(struct audit *a, const struct audit_decision *d, struct audit_wait *wait);
+enum audit_result audit_put_decision(struct audit *a, const struct audit_decision *d,
+                                     struct audit_wait *wait);
 void audit_cancel(struct audit *a, struct audit_wait *wait);
 /* A decision that never gets an outcome is a finding in itself (the process died). Outcomes use a reserve of
  * the ring, so a decision that was taken can be completed. */
 enum audit_result audit_put_outcome(struct audit *a, const struct audit_outcome *o);
 /* What happens to the gate itself: reload, reload_failed, grant_created … */
-enum audit_result audit_put_event(struct audit *a, struct slice name, struct slice policy, struct slice policy_hash,
-                              struct slice text);
+enum audit_result audit_put_event(struct audit *a, struct slice name, struct slice policy,
+                                  struct slice policy_hash, struct slice text);
 
-/* Blocks until everything put so far is committed; -1 when that fails. Not for the loop's thread. */
+/* Blocks until the log is open and everything put so far is committed; -1 when that fails. Not for the loop's
+ * thread. */
 int audit_flush(struct audit *a, struct err *err);
 
 struct audit_health {
-    uint64_t written;     /* records by this process */
-    uint64_t queued;      /* bytes in the ring */
-    uint64_t gaps;        /* records that could not be kept (setting: pass) */
-    uint64_t refused;     /* puts answered FULL or FAILED */
+    uint64_t written; /* records by this process */
+    uint64_t queued;  /* bytes in the ring */
+    uint64_t gaps;    /* records that could not be kept (setting: pass) */
+    uint64_t refused; /* puts answered FULL or FAILED */
     uint64_t commits;
-    uint64_t seq;         /* newest of the chain that this process wrote */
+    uint64_t seq;          /* newest of the chain that this process wrote */
     uint64_t committed_ms; /* wall clock of the last commit */
     bool failed;
     char fault[256];

@@ -47,8 +47,9 @@ void chain_extend(struct chain_hasher *h, unsigned char hash[CHAIN_HASH], uint64
     memcpy(front, record_tag, sizeof(record_tag));
     memcpy(front + sizeof(record_tag), hash, CHAIN_HASH);
     memcpy(front + sizeof(record_tag) + CHAIN_HASH, &number, sizeof(number));
-    CHECK(EVP_DigestInit_ex2(h->ctx, h->md, NULL) == 1 && EVP_DigestUpdate(h->ctx, front, sizeof(front)) == 1 &&
-          EVP_DigestUpdate(h->ctx, record.ptr, record.len) == 1 && EVP_DigestFinal_ex(h->ctx, hash, NULL) == 1);
+    CHECK(
+        EVP_DigestInit_ex2(h->ctx, h->md, NULL) == 1 && EVP_DigestUpdate(h->ctx, front, sizeof(front)) == 1 &&
+        EVP_DigestUpdate(h->ctx, record.ptr, record.len) == 1 && EVP_DigestFinal_ex(h->ctx, hash, NULL) == 1);
 }
 
 /* ---- keys ---- */
@@ -87,7 +88,8 @@ static int key_read(const char *path, bool secret, EVP_PKEY **ret_pkey, struct e
     struct stat st;
     if (secret && (fstat(fileno(file), &st) < 0 || (st.st_mode & 077) != 0))
         return err_set(err, "`%s` may be read by others; make it 0600", path);
-    EVP_PKEY *pkey = secret ? PEM_read_PrivateKey(file, NULL, NULL, NULL) : PEM_read_PUBKEY(file, NULL, NULL, NULL);
+    EVP_PKEY *pkey =
+        secret ? PEM_read_PrivateKey(file, NULL, NULL, NULL) : PEM_read_PUBKEY(file, NULL, NULL, NULL);
     if (!pkey || EVP_PKEY_base_id(pkey) != EVP_PKEY_ED25519) {
         EVP_PKEY_free(pkey);
         return err_set(err, "`%s` is no Ed25519 key", path);
@@ -193,12 +195,14 @@ static void head_hex(struct emit *e, const char *name, const unsigned char *byte
 
 static int head_store(const char *temp, const char *path, struct slice text) {
     cleanup_fd int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || write(fd, text.ptr, text.len) != (ssize_t)text.len || fdatasync(fd) < 0 || rename(temp, path) < 0)
+    if (fd < 0 || write(fd, text.ptr, text.len) != (ssize_t)text.len || fdatasync(fd) < 0 ||
+        rename(temp, path) < 0)
         return -1;
     return 0;
 }
 
-int chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point, struct err *err) {
+int chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point,
+                     struct err *err) {
     struct chain_point old;
     /* Another instance may have signed a later one meanwhile. */
     if (chain_head_read(dir, &old, NULL) == 1 && memcmp(old.log_id, point->log_id, CHAIN_ID) == 0 &&

@@ -1,5 +1,5 @@
-/* What makes the log provable: each record's hash covers the one before it, and a key signs the hash from time
- * to time. */
+/* What makes the log provable: each record's hash covers the one before it, and a key signs the hash from
+ * time to time. */
 #pragma once
 
 #include "base/err.h"
@@ -37,7 +37,8 @@ bool chain_check(const struct chain_key *key, const struct chain_point *point);
 void chain_key_name(const struct chain_key *key, char name[CHAIN_KEY_NAME]);
 
 /* The newest point, beside the log: DIR/head, one line of JSON. */
-int chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point, struct err *err);
+int chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point,
+                     struct err *err);
 /* 1 read, 0 there is none, -1 unreadable. */
 int chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err);
 /* The grammar of that file. */

@@ -9,13 +9,17 @@ const char *const audit_number_names[AUDIT_NUMBERS] = {
 };
 
 const char *const audit_text_names[AUDIT_TEXTS] = {
-    [AUDIT_INSTANCE] = "instance",   [AUDIT_EVENT] = "event",   [AUDIT_IDENTITY] = "identity",
-    [AUDIT_GRANT] = "grant",         [AUDIT_SESSION] = "session", [AUDIT_SERVER] = "server",
-    [AUDIT_METHOD] = "method",       [AUDIT_TOOL] = "tool",     [AUDIT_VERDICT] = "verdict",
-    [AUDIT_REASON] = "reason",       [AUDIT_RULE] = "rule",     [AUDIT_POINTER] = "pointer",
-    [AUDIT_POLICY] = "policy",       [AUDIT_POLICY_HASH] = "policy_hash", [AUDIT_TEXT] = "text",
-    [AUDIT_SHADOW] = "shadow",       [AUDIT_ARGS_MODE] = "args_mode", [AUDIT_ARGS] = "args",
-    [AUDIT_ARGS_HASH] = "args_hash", [AUDIT_FINGERPRINT] = "fingerprint", [AUDIT_STATUS] = "status",
+    [AUDIT_INSTANCE] = "instance",   [AUDIT_EVENT] = "event",
+    [AUDIT_IDENTITY] = "identity",   [AUDIT_GRANT] = "grant",
+    [AUDIT_SESSION] = "session",     [AUDIT_SERVER] = "server",
+    [AUDIT_METHOD] = "method",       [AUDIT_TOOL] = "tool",
+    [AUDIT_VERDICT] = "verdict",     [AUDIT_REASON] = "reason",
+    [AUDIT_RULE] = "rule",           [AUDIT_POINTER] = "pointer",
+    [AUDIT_POLICY] = "policy",       [AUDIT_POLICY_HASH] = "policy_hash",
+    [AUDIT_TEXT] = "text",           [AUDIT_SHADOW] = "shadow",
+    [AUDIT_ARGS_MODE] = "args_mode", [AUDIT_ARGS] = "args",
+    [AUDIT_ARGS_HASH] = "args_hash", [AUDIT_FINGERPRINT] = "fingerprint",
+    [AUDIT_STATUS] = "status",
 };
 
 const char *audit_kind_name(enum audit_kind kind) {

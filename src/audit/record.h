@@ -1,6 +1,6 @@
-/* One record, and its canonical bytes: what is hashed is exactly what is stored. The kind, every number, and the
- * length of every text are written 7 bits a byte, lowest first, in as few bytes as will do; always all of them, in
- * the order of the tables below, each text behind its length. */
+/* One record, and its canonical bytes: what is hashed is exactly what is stored. The kind, every number, and
+ * the length of every text are written 7 bits a byte, lowest first, in as few bytes as will do; always all of
+ * them, in the order of the tables below, each text behind its length. */
 #pragma once
 
 #include "audit/limits.h"
@@ -53,7 +53,8 @@ extern const char *const audit_number_names[AUDIT_NUMBERS];
 extern const char *const audit_text_names[AUDIT_TEXTS];
 const char *audit_kind_name(enum audit_kind kind);
 
-/* Cuts texts over their ceiling (at a character) and returns a length that the canonical bytes do not pass. */
+/* Cuts texts over their ceiling (at a character) and returns a length that the canonical bytes do not pass.
+ */
 size_t audit_record_fit(struct audit_record *r);
 /* `to` has the room that fit asked for. Returns the canonical length. */
 size_t audit_record_write(const struct audit_record *r, char *to);

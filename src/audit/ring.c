@@ -14,12 +14,22 @@
 #define RING_HEAD_BYTES 4096
 #define RING_SKIP UINT32_MAX /* instead of a length: the next frame is at the beginning */
 #define RING_FRAME_HEAD 8
+#define RING_GROW (1u << 20)
 #define RING_FILE_BYTES (RING_HEAD_BYTES + (size_t)AUDIT_RING_BYTES)
 
 _Static_assert((AUDIT_RING_BYTES & (AUDIT_RING_BYTES - 1)) == 0, "positions wrap by masking");
 _Static_assert(AUDIT_RECORD_MAX * 8 <= AUDIT_RING_BYTES, "several records fit");
 
 static size_t ring_frame_len(size_t len) { return (RING_FRAME_HEAD + len + 7) & ~(size_t)7; }
+
+/* Disk blocks first: writing to a mapped page that has none would end the process when the disk is full. */
+static int ring_grow(struct ring *r, size_t need) {
+    size_t ready = (need + RING_GROW - 1) / RING_GROW * RING_GROW;
+    int rc = posix_fallocate(r->fd, 0, (off_t)(RING_HEAD_BYTES + ready));
+    if (rc == 0)
+        r->ready = ready;
+    return rc;
+}
 
 static int ring_map(struct ring *r) {
     void *memory = mmap(NULL, RING_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
@@ -38,8 +48,10 @@ int ring_create(struct ring *r, const char *dir, const char *instance, struct er
     int rc = r->fd < 0 ? errno : 0;
     if (rc == 0 && flock(r->fd, LOCK_EX | LOCK_NB) < 0)
         rc = errno;
-    if (rc == 0) /* blocks of its own: writing to the map must not fail later */
-        rc = posix_fallocate(r->fd, 0, (off_t)RING_FILE_BYTES);
+    if (rc == 0 && ftruncate(r->fd, (off_t)RING_FILE_BYTES) < 0)
+        rc = errno;
+    if (rc == 0)
+        rc = ring_grow(r, 1);
     if (rc == 0 && ring_map(r) < 0)
         rc = errno;
     if (rc != 0) {
@@ -100,18 +112,25 @@ char *ring_reserve(struct ring *r, size_t len, size_t spare) {
     uint64_t end = atomic_load_explicit(&r->head->end, memory_order_relaxed);
     uint64_t tail = atomic_load_explicit(&r->head->tail, memory_order_acquire);
     size_t at = end & (AUDIT_RING_BYTES - 1), need = ring_frame_len(len), to_edge = AUDIT_RING_BYTES - at;
-    /* Back to the beginning at the edge; also whenever nothing waits, so that a quiet gate touches few pages. */
+    /* Back to the beginning at the edge; also whenever nothing waits, so that a quiet gate touches few pages.
+     */
     if (at > 0 && (need > to_edge || end == tail)) {
         if (end != tail && AUDIT_RING_BYTES - (end - tail) < to_edge + need + spare)
             return NULL;
         uint32_t skip = RING_SKIP;
         memcpy(r->data + at, &skip, sizeof(skip));
+        if (need > r->ready && ring_grow(r, need) != 0)
+            return NULL;
         atomic_store_explicit(&r->head->end, end + to_edge, memory_order_release);
         if (end == tail) /* the writer moves the tail only when there is something to write */
             atomic_store_explicit(&r->head->tail, end + to_edge, memory_order_release);
         return r->data + RING_FRAME_HEAD;
     }
-    return AUDIT_RING_BYTES - (end - tail) < need + spare ? NULL : r->data + at + RING_FRAME_HEAD;
+    /* With room for a skip behind it. */
+    size_t upto = need < to_edge ? at + need + RING_FRAME_HEAD : AUDIT_RING_BYTES;
+    if (AUDIT_RING_BYTES - (end - tail) < need + spare || (upto > r->ready && ring_grow(r, upto) != 0))
+        return NULL;
+    return r->data + at + RING_FRAME_HEAD;
 }
 
 uint64_t ring_publish(struct ring *r, size_t len) {
@@ -144,4 +163,6 @@ enum ring_step ring_next(const struct ring *r, uint64_t *at, struct slice *ret_b
     return RING_BAD;
 }
 
-void ring_release(struct ring *r, uint64_t at) { atomic_store_explicit(&r->head->tail, at, memory_order_release); }
+void ring_release(struct ring *r, uint64_t at) {
+    atomic_store_explicit(&r->head->tail, at, memory_order_release);
+}

@@ -25,6 +25,7 @@ struct ring {
     char *data;
     int fd;
     char *path;
+    size_t ready; /* bytes of data whose disk blocks are there */
 };
 
 #define RING_INSTANCE_LEN 8
@@ -36,7 +37,8 @@ int ring_adopt(struct ring *r, const char *path);
 void ring_close(struct ring *r);
 void ring_remove(struct ring *r); /* closes and deletes the file */
 
-/* By the one who puts, under its lock: room for len bytes, or NULL when less than `spare` bytes would be left. */
+/* By the one who puts, under its lock: room for len bytes, or NULL when less than `spare` bytes would be
+ * left. */
 char *ring_reserve(struct ring *r, size_t len, size_t spare);
 /* Makes the reserved frame visible; returns the position behind it. */
 uint64_t ring_publish(struct ring *r, size_t len);

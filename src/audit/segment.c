@@ -11,7 +11,8 @@
 #define SEGMENT_NAME "%06llu.sqlite"
 #define SEGMENT_VERSION 1
 
-static const char segment_pragmas[] = "PRAGMA page_size=16384;""PRAGMA journal_mode=WAL;"
+static const char segment_pragmas[] = "PRAGMA page_size=8192;"
+                                      "PRAGMA journal_mode=WAL;"
                                       "PRAGMA synchronous=NORMAL;"
                                       "PRAGMA wal_autocheckpoint=4000;"
                                       "PRAGMA journal_size_limit=67108864;"
@@ -19,16 +20,20 @@ static const char segment_pragmas[] = "PRAGMA page_size=16384;""PRAGMA journal_m
                                       "PRAGMA cell_size_check=ON;";
 
 static const char segment_schema[] =
-    "CREATE TABLE IF NOT EXISTS blocks(first_seq INTEGER PRIMARY KEY, count INTEGER NOT NULL, hash BLOB NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS blocks(first_seq INTEGER PRIMARY KEY, count INTEGER NOT NULL, hash BLOB NOT "
+    "NULL,"
     " body BLOB NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS meta(id INTEGER PRIMARY KEY CHECK(id=1), version INTEGER NOT NULL,"
     " log_id BLOB NOT NULL, number INTEGER NOT NULL, base_seq INTEGER NOT NULL, base_hash BLOB NOT NULL,"
     " sealed INTEGER NOT NULL) STRICT;"
-    "CREATE TABLE IF NOT EXISTS head(id INTEGER PRIMARY KEY CHECK(id=1), seq INTEGER NOT NULL, hash BLOB NOT NULL)"
+    "CREATE TABLE IF NOT EXISTS head(id INTEGER PRIMARY KEY CHECK(id=1), seq INTEGER NOT NULL, hash BLOB NOT "
+    "NULL)"
     " STRICT;"
-    "CREATE TABLE IF NOT EXISTS checkpoints(seq INTEGER PRIMARY KEY, hash BLOB NOT NULL, time_ms INTEGER NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS checkpoints(seq INTEGER PRIMARY KEY, hash BLOB NOT NULL, time_ms INTEGER NOT "
+    "NULL,"
     " signature BLOB NOT NULL) STRICT;"
-    "CREATE TABLE IF NOT EXISTS rings(instance TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
+    "CREATE TABLE IF NOT EXISTS rings(instance TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT "
+    "ROWID;";
 
 /* ---- files ---- */
 
@@ -76,7 +81,8 @@ static int segment_connect(struct segment *s, const char *dir, uint64_t number, 
     s->path = mem_alloc(cap);
     segment_path(dir, number, s->path, cap);
     int flags = mode == SEGMENT_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    if (sqlite3_open_v2(s->path, &s->db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(s->path, &s->db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
         return segment_fail(s, err);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
@@ -114,15 +120,18 @@ static int segment_prepare(struct segment *s, struct err *err) {
         {&s->add, "INSERT INTO blocks VALUES(?1,?2,?3,?4)"},
         {&s->head, "SELECT seq, hash, (SELECT sealed FROM meta) FROM head"},
         {&s->set_head, "UPDATE head SET seq=?1, hash=?2"},
-        {&s->set_ring, "INSERT INTO rings VALUES(?1,?2) ON CONFLICT(instance) DO UPDATE SET position=excluded.position"},
+        {&s->set_ring,
+         "INSERT INTO rings VALUES(?1,?2) ON CONFLICT(instance) DO UPDATE SET position=excluded.position"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (sqlite3_prepare_v3(s->db, rows[i].sql, -1, SQLITE_PREPARE_PERSISTENT, rows[i].stmt, NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v3(s->db, rows[i].sql, -1, SQLITE_PREPARE_PERSISTENT, rows[i].stmt, NULL) !=
+            SQLITE_OK)
             return segment_fail(s, err);
     return 0;
 }
 
-int segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode, struct err *err) {
+int segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
+                 struct err *err) {
     if (segment_connect(s, dir, number, mode, err) < 0 || segment_read_meta(s, err) < 0 ||
         (mode == SEGMENT_WRITE && segment_prepare(s, err) < 0)) {
         segment_close(s);
@@ -135,7 +144,8 @@ static int segment_fill(struct segment *s, const struct segment_meta *base, stru
     if (segment_exec(s, "BEGIN IMMEDIATE", err) < 0 || segment_exec(s, segment_schema, err) < 0)
         return -1;
     sqlite3_stmt *put = NULL;
-    if (sqlite3_prepare_v2(s->db, "INSERT OR IGNORE INTO meta VALUES(1,1,?1,?2,?3,?4,0)", -1, &put, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(s->db, "INSERT OR IGNORE INTO meta VALUES(1,1,?1,?2,?3,?4,0)", -1, &put, NULL) !=
+        SQLITE_OK)
         return segment_fail(s, err);
     sqlite3_bind_blob(put, 1, base->log_id, CHAIN_ID, SQLITE_STATIC);
     sqlite3_bind_int64(put, 2, (sqlite3_int64)base->number);
@@ -192,14 +202,15 @@ int segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char hash[C
     return fine ? 0 : err_set(err, "`%s`: the head is gone", s->path);
 }
 
-int segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH], struct err *err) {
+int segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH],
+                       struct err *err) {
     sqlite3_bind_int64(s->set_head, 1, (sqlite3_int64)seq);
     sqlite3_bind_blob(s->set_head, 2, hash, CHAIN_HASH, SQLITE_STATIC);
     return segment_run(s, s->set_head, err);
 }
 
-int segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count, const unsigned char hash[CHAIN_HASH],
-                      struct slice body, struct err *err) {
+int segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
+                      const unsigned char hash[CHAIN_HASH], struct slice body, struct err *err) {
     sqlite3_bind_int64(s->add, 1, (sqlite3_int64)first_seq);
     sqlite3_bind_int64(s->add, 2, (sqlite3_int64)count);
     sqlite3_bind_blob(s->add, 3, hash, CHAIN_HASH, SQLITE_STATIC);
@@ -209,7 +220,8 @@ int segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count, con
 
 int segment_add_point(struct segment *s, const struct chain_point *point, struct err *err) {
     sqlite3_stmt *put = NULL;
-    if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO checkpoints VALUES(?1,?2,?3,?4)", -1, &put, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO checkpoints VALUES(?1,?2,?3,?4)", -1, &put, NULL) !=
+        SQLITE_OK)
         return segment_fail(s, err);
     sqlite3_bind_int64(put, 1, (sqlite3_int64)point->seq);
     sqlite3_bind_blob(put, 2, point->hash, CHAIN_HASH, SQLITE_STATIC);
@@ -228,7 +240,8 @@ int segment_set_ring(struct segment *s, struct slice instance, uint64_t position
 uint64_t segment_ring(struct segment *s, struct slice instance) {
     sqlite3_stmt *get = NULL;
     uint64_t position = 0;
-    if (sqlite3_prepare_v2(s->db, "SELECT position FROM rings WHERE instance=?1", -1, &get, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(s->db, "SELECT position FROM rings WHERE instance=?1", -1, &get, NULL) !=
+        SQLITE_OK)
         return 0;
     sqlite3_bind_text(get, 1, instance.ptr, (int)instance.len, SQLITE_STATIC);
     if (sqlite3_step(get) == SQLITE_ROW)

@@ -1,5 +1,5 @@
-/* One file of the log: SQLite with the records of a stretch of the chain, in blocks. A block is what one commit
- * wrote, as one row; in it each record is a frame:
+/* One file of the log: SQLite with the records of a stretch of the chain, in blocks. A block is what one
+ * commit wrote, as one row; in it each record is a frame:
  *
  *   length, 4 bytes │ first 8 bytes of its chain hash │ canonical bytes
  *
@@ -32,7 +32,8 @@ void segment_path(const char *dir, uint64_t number, char *path, size_t cap);
 int segment_list(const char *dir, uint64_t **ret_numbers, size_t *ret_count, struct err *err);
 
 enum segment_mode { SEGMENT_READ, SEGMENT_WRITE };
-int segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode, struct err *err);
+int segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
+                 struct err *err);
 /* Makes the file unless somebody was faster; `base` says where the chain stands. Then open for writing. */
 int segment_create(struct segment *s, const char *dir, const struct segment_meta *base, struct err *err);
 void segment_close(struct segment *s);
@@ -43,9 +44,10 @@ int segment_exec(struct segment *s, const char *sql, struct err *err);
 int segment_fail(const struct segment *s, struct err *err);
 /* Inside a transaction. The head is the number and hash of the newest record. */
 int segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char hash[CHAIN_HASH], struct err *err);
-int segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH], struct err *err);
-int segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count, const unsigned char hash[CHAIN_HASH],
-                      struct slice body, struct err *err);
+int segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH],
+                       struct err *err);
+int segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
+                      const unsigned char hash[CHAIN_HASH], struct slice body, struct err *err);
 int segment_add_point(struct segment *s, const struct chain_point *point, struct err *err);
 /* How far an instance's ring has been written: a killed process must not be written twice. */
 int segment_set_ring(struct segment *s, struct slice instance, uint64_t position, struct err *err);

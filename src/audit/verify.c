@@ -37,7 +37,8 @@ struct verify {
     struct tape tape;
 };
 
-static bool verify_bad(struct verify *v, uint64_t seq, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool verify_bad(struct verify *v, uint64_t seq, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 static bool verify_run(struct verify *v);
 static bool verify_segment(struct verify *v, uint64_t number);
 
@@ -56,7 +57,7 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
         snprintf(ret_report->text, sizeof(ret_report->text), "%.500s", err.text);
     } else {
         v.hasher = chain_hasher_new();
-            ret_report->sound = head == 0 ? verify_bad(&v, 0, "the signed head is missing") : verify_run(&v);
+        ret_report->sound = head == 0 ? verify_bad(&v, 0, "the signed head is missing") : verify_run(&v);
     }
     ret_report->last_seq = v.seq;
     chain_hex(v.hash, CHAIN_HASH, ret_report->last_hash);
@@ -80,7 +81,8 @@ static bool verify_start(struct verify *v) {
     struct segment s;
     struct err err = {0};
     if (v->count == 0)
-        return verify_bad(v, v->head.seq, "the log has no segments, but record %" PRIu64 " was signed", v->head.seq);
+        return verify_bad(v, v->head.seq, "the log has no segments, but record %" PRIu64 " was signed",
+                          v->head.seq);
     if (segment_open(&s, v->dir, v->numbers[0], SEGMENT_READ, &err) < 0)
         return verify_bad(v, 0, "%.400s", err.text);
     v->first = s.meta;
@@ -101,8 +103,9 @@ static bool verify_start(struct verify *v) {
 
 static bool verify_end(struct verify *v) {
     if (!v->head_seen)
-        return verify_bad(v, v->seq + 1, "record %" PRIu64 " and all up to the signed %" PRIu64 " are missing",
-                          v->seq + 1, v->head.seq);
+        return verify_bad(v, v->seq + 1,
+                          "record %" PRIu64 " and all up to the signed %" PRIu64 " are missing", v->seq + 1,
+                          v->head.seq);
     if (v->numbers[0] == 1)
         return true;
     const struct retired *r = &v->newest_retired;
@@ -156,8 +159,8 @@ static void verify_note_retired(struct verify *v, const struct audit_record *r) 
         return;
     uint32_t hash = tape_get_str(&v->tape, 0, "last_hash");
     uint32_t number = tape_get_str(&v->tape, 0, "segment"), seq = tape_get_str(&v->tape, 0, "last_seq");
-    if (!hash || !number || !seq || !tape_int(&v->tape, number, &segment) || !tape_int(&v->tape, seq, &last) ||
-        !tape_is(&v->tape, hash, TAPE_STRING))
+    if (!hash || !number || !seq || !tape_int(&v->tape, number, &segment) ||
+        !tape_int(&v->tape, seq, &last) || !tape_is(&v->tape, hash, TAPE_STRING))
         return;
     struct slice raw = tape_raw(&v->tape, hash);
     if (!chain_unhex(slice_of(raw.ptr + 1, raw.len - 2), found.last_hash, CHAIN_HASH))
@@ -199,7 +202,8 @@ static bool verify_points(struct verify *v, struct points *points) {
         v->head_seen = true;
     }
     /* One of a record before this segment was signed by an instance that came just after the seal. */
-    for (; points->more && points->next.seq <= v->seq; points->more = verify_next_point(v, points->rows, &points->next)) {
+    for (; points->more && points->next.seq <= v->seq;
+         points->more = verify_next_point(v, points->rows, &points->next)) {
         if (points->next.seq == v->seq && !verify_point(v, &points->next))
             return false;
         v->report->signed_seq = points->next.seq;
@@ -218,7 +222,8 @@ static bool verify_block(struct verify *v, sqlite3_stmt *row, struct points *poi
         if (!verify_record(v, &frame) || !verify_points(v, points))
             return false;
     if (body.len != 0)
-        return verify_bad(v, v->seq + 1, "record %" PRIu64 " was changed: it has no sound length", v->seq + 1);
+        return verify_bad(v, v->seq + 1, "record %" PRIu64 " was changed: it has no sound length",
+                          v->seq + 1);
     if (v->seq + 1 != first + count)
         return verify_bad(v, v->seq + 1, "record %" PRIu64 " is missing", v->seq + 1);
     if (hash.len != CHAIN_HASH || memcmp(hash.ptr, v->hash, CHAIN_HASH) != 0)
@@ -233,8 +238,9 @@ static bool verify_records(struct verify *v, sqlite3_stmt *rows, sqlite3_stmt *p
         if (!verify_block(v, rows, &points))
             return false;
     if (points.more)
-        return verify_bad(v, v->seq + 1, "record %" PRIu64 " and all up to the signed %" PRIu64 " are missing",
-                          v->seq + 1, points.next.seq);
+        return verify_bad(v, v->seq + 1,
+                          "record %" PRIu64 " and all up to the signed %" PRIu64 " are missing", v->seq + 1,
+                          points.next.seq);
     return true;
 }
 
@@ -243,7 +249,8 @@ static bool verify_close(struct verify *v, struct segment *s, sqlite3_stmt *head
         return verify_bad(v, 0, "segment %" PRIu64 ": its head is gone", s->meta.number);
     uint64_t seq = (uint64_t)sqlite3_column_int64(head, 0);
     if (seq > v->seq)
-        return verify_bad(v, v->seq + 1, "record %" PRIu64 " and all up to %" PRIu64 " are missing", v->seq + 1, seq);
+        return verify_bad(v, v->seq + 1, "record %" PRIu64 " and all up to %" PRIu64 " are missing",
+                          v->seq + 1, seq);
     if (seq < v->seq || memcmp(sqlite3_column_blob(head, 1), v->hash, CHAIN_HASH) != 0)
         return verify_bad(v, seq + 1, "record %" PRIu64 " was added behind the head", seq + 1);
     if (!last && !s->meta.sealed)
@@ -254,7 +261,8 @@ static bool verify_close(struct verify *v, struct segment *s, sqlite3_stmt *head
 
 static bool verify_walk(struct verify *v, struct segment *s, bool last) {
     sqlite3_stmt *rows = segment_blocks(s, 0, false);
-    sqlite3_stmt *points = verify_prepare(s, "SELECT seq,hash,time_ms,signature FROM checkpoints ORDER BY seq");
+    sqlite3_stmt *points =
+        verify_prepare(s, "SELECT seq,hash,time_ms,signature FROM checkpoints ORDER BY seq");
     sqlite3_stmt *head = verify_prepare(s, "SELECT seq,hash FROM head");
     bool good = rows && points && head;
     if (!good)
@@ -264,7 +272,8 @@ static bool verify_walk(struct verify *v, struct segment *s, bool last) {
     sqlite3_finalize(head);
     sqlite3_finalize(points);
     if (sqlite3_finalize(rows) != SQLITE_OK && good)
-        good = verify_bad(v, v->seq + 1, "record %" PRIu64 " cannot be read: %.300s", v->seq + 1, sqlite3_errmsg(s->db));
+        good = verify_bad(v, v->seq + 1, "record %" PRIu64 " cannot be read: %.300s", v->seq + 1,
+                          sqlite3_errmsg(s->db));
     return good;
 }
 

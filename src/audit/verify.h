@@ -8,8 +8,9 @@
 
 struct audit_report {
     bool sound;
-    bool unreadable;   /* the log could not be read at all: text says why */
-    uint64_t first_bad; /* number of the first record that is wrong or missing; 0 when it is none in particular */
+    bool unreadable; /* the log could not be read at all: text says why */
+    uint64_t
+        first_bad; /* number of the first record that is wrong or missing; 0 when it is none in particular */
     char text[AUDIT_REPORT_TEXT];
     uint64_t first_seq, last_seq;
     uint64_t records;
@@ -17,7 +18,6 @@ struct audit_report {
     uint64_t retired; /* segments that retention removed, on record */
     uint64_t checkpoints;
     uint64_t signed_seq; /* newest record under a signature */
-    uint64_t open_calls; /* decisions to go ahead that have no outcome */
     char last_hash[65];
 };
 

@@ -24,7 +24,8 @@ static int writer_resume(struct writer *w, const uint64_t *numbers, size_t count
     if (!segment_is_blank(w->dir, newest))
         return segment_open(&w->segment, w->dir, newest, SEGMENT_WRITE, err);
     if (count == 1)
-        return newest == 1 ? writer_first(w, err) : err_set(err, "segment %llu is empty", (unsigned long long)newest);
+        return newest == 1 ? writer_first(w, err)
+                           : err_set(err, "segment %llu is empty", (unsigned long long)newest);
     struct segment before;
     if (segment_open(&before, w->dir, numbers[count - 2], SEGMENT_WRITE, err) < 0)
         return -1;
@@ -32,7 +33,8 @@ static int writer_resume(struct writer *w, const uint64_t *numbers, size_t count
     base.number = newest;
     int rc = segment_read_head(&before, &base.base_seq, base.base_hash, err);
     if (rc == 0 && !before.meta.sealed)
-        rc = err_set(err, "segment %llu is empty, but the one before it is not complete", (unsigned long long)newest);
+        rc = err_set(err, "segment %llu is empty, but the one before it is not complete",
+                     (unsigned long long)newest);
     segment_close(&before);
     return rc < 0 ? -1 : segment_create(&w->segment, w->dir, &base, err);
 }
@@ -43,13 +45,16 @@ int writer_open(struct writer *w, const char *home, const char *dir, struct err 
     w->dir = mem_dup(dir, strlen(dir));
     w->hasher = chain_hasher_new();
     w->block = mem_alloc(AUDIT_BLOCK_BYTES);
-    if (chain_key_load(home, &w->key, err) < 0 || segment_list(dir, &numbers, &count, err) < 0)
-        return -1;
-    int rc = count == 0 ? writer_first(w, err) : writer_resume(w, numbers, count, err);
+    int rc = chain_key_load(home, &w->key, err);
+    if (rc == 0)
+        rc = segment_list(dir, &numbers, &count, err);
+    if (rc == 0)
+        rc = count == 0 ? writer_first(w, err) : writer_resume(w, numbers, count, err);
     free(numbers);
     if (rc == 0 && w->durable)
         rc = segment_exec(&w->segment, "PRAGMA synchronous=FULL", err);
-    w->signed_ms = clock_mono_ms();
+    if (rc < 0)
+        writer_close(w);
     return rc;
 }
 
@@ -59,7 +64,10 @@ void writer_close(struct writer *w) {
     chain_key_free(w->key);
     free(w->block);
     free(w->dir);
-    *w = (struct writer){0};
+    w->hasher = NULL;
+    w->key = NULL;
+    w->block = NULL;
+    w->dir = NULL;
 }
 
 static int writer_rollback(struct writer *w) {
@@ -96,10 +104,10 @@ static int writer_begin(struct writer *w, struct err *err) {
 }
 
 static int writer_commit(struct writer *w, struct err *err) {
-    if ((w->block_count > 0 &&
-         segment_add_block(&w->segment, w->seq - w->block_count + 1, w->block_count, w->hash,
-                           slice_of(w->block, w->block_len), err) < 0) ||
-        segment_write_head(&w->segment, w->seq, w->hash, err) < 0 || segment_exec(&w->segment, "COMMIT", err) < 0)
+    if ((w->block_count > 0 && segment_add_block(&w->segment, w->seq - w->block_count + 1, w->block_count,
+                                                 w->hash, slice_of(w->block, w->block_len), err) < 0) ||
+        segment_write_head(&w->segment, w->seq, w->hash, err) < 0 ||
+        segment_exec(&w->segment, "COMMIT", err) < 0)
         return writer_rollback(w);
     w->commits++;
     return 0;
@@ -157,8 +165,8 @@ static void writer_take(struct writer *w, const struct ring *ring, bool suspect,
     }
 }
 
-static int writer_write_from(struct writer *w, struct ring *ring, uint64_t gaps, bool suspect, uint64_t *ret_at,
-                             struct err *err) {
+static int writer_write_from(struct writer *w, struct ring *ring, uint64_t gaps, bool suspect,
+                             uint64_t *ret_at, struct err *err) {
     uint64_t at = atomic_load(&ring->head->tail);
     if (writer_begin(w, err) < 0)
         return -1;
@@ -290,8 +298,8 @@ static bool writer_is_old(struct writer *w, uint64_t number, struct chain_point 
     if (segment_open(&s, w->dir, number, SEGMENT_WRITE, NULL) < 0)
         return false;
     uint64_t last_us = writer_last_us(&s);
-    bool old = segment_read_head(&s, &ret_last->seq, ret_last->hash, NULL) == 0 && s.meta.sealed && last_us > 0 &&
-               last_us / 1000 + w->retain_ms < clock_wall_ms();
+    bool old = segment_read_head(&s, &ret_last->seq, ret_last->hash, NULL) == 0 && s.meta.sealed &&
+               last_us > 0 && last_us / 1000 + w->retain_ms < clock_wall_ms();
     segment_close(&s);
     return old;
 }
@@ -306,35 +314,18 @@ static void writer_unlink(const struct writer *w, uint64_t number) {
     unlink(side);
 }
 
-/* First the record that says so, then the file goes: verify tells a retired segment from a stolen one. */
-static int writer_retire(struct writer *w, struct err *err) {
-    uint64_t *numbers = NULL;
-    size_t count = 0;
-    if (w->retain_ms == 0)
-        return 0;
-    if (segment_list(w->dir, &numbers, &count, err) < 0)
-        return -1;
-    int rc = 0;
-    for (size_t i = 0; i < count && numbers[i] < w->segment.meta.number; i++) {
-        struct chain_point last;
-        char hash[2 * CHAIN_HASH + 1], text[256];
-        if (!writer_is_old(w, numbers[i], &last))
-            break;
-        chain_hex(last.hash, CHAIN_HASH, hash);
-        snprintf(text, sizeof(text), "{\"segment\":%llu,\"last_seq\":%llu,\"last_hash\":\"%s\"}",
-                 (unsigned long long)numbers[i], (unsigned long long)last.seq, hash);
-        rc = writer_note(w, "retired", text, err);
-        if (rc < 0)
-            break;
-        writer_unlink(w, numbers[i]);
-    }
-    free(numbers);
-    return rc;
+static int writer_note_retired(struct writer *w, uint64_t number, const struct chain_point *last,
+                               struct err *err) {
+    char hash[2 * CHAIN_HASH + 1], text[256];
+    chain_hex(last->hash, CHAIN_HASH, hash);
+    snprintf(text, sizeof(text), "{\"segment\":%llu,\"last_seq\":%llu,\"last_hash\":\"%s\"}",
+             (unsigned long long)number, (unsigned long long)last->seq, hash);
+    return writer_note(w, "retired", text, err);
 }
 
-int writer_sign(struct writer *w, struct err *err) {
+/* A signature on disk before the head file speaks of it. */
+static int writer_publish(struct writer *w, bool seal, struct err *err) {
     struct chain_point point;
-    bool seal = segment_bytes(&w->segment) >= w->segment_bytes;
     if (!w->durable && segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) < 0)
         return -1;
     int rc = writer_point(w, seal, &point, err);
@@ -344,7 +335,36 @@ int writer_sign(struct writer *w, struct err *err) {
         return -1;
     w->signed_seq = point.seq;
     w->signed_ms = clock_mono_ms();
-    if (chain_head_write(w->dir, w->key, &point, err) < 0)
+    return chain_head_write(w->dir, w->key, &point, err);
+}
+
+/* First the records that say so, signed, then the files go: verify tells a retired segment from a stolen one,
+ * and never looks for a signed record in a file that is gone. */
+static int writer_retire(struct writer *w, struct err *err) {
+    uint64_t *numbers = NULL;
+    size_t count = 0, old = 0;
+    if (w->retain_ms == 0)
+        return 0;
+    if (segment_list(w->dir, &numbers, &count, err) < 0)
+        return -1;
+    int rc = 0;
+    struct chain_point last;
+    for (; rc == 0 && old < count && numbers[old] <= w->segment.meta.number; old++) {
+        if (!writer_is_old(w, numbers[old], &last))
+            break;
+        rc = writer_note_retired(w, numbers[old], &last, err);
+    }
+    if (rc == 0 && old > 0)
+        rc = writer_publish(w, false, err);
+    for (size_t i = 0; rc == 0 && i < old; i++)
+        writer_unlink(w, numbers[i]);
+    free(numbers);
+    return rc;
+}
+
+int writer_sign(struct writer *w, struct err *err) {
+    bool seal = segment_bytes(&w->segment) >= w->segment_bytes;
+    if (writer_publish(w, seal, err) < 0)
         return -1;
     if (!seal)
         return 0;

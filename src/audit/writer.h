@@ -25,6 +25,7 @@ struct writer {
     uint64_t block_count;
 };
 
+/* After a failure the settings are as before and it may be tried again. */
 int writer_open(struct writer *w, const char *home, const char *dir, struct err *err);
 void writer_close(struct writer *w);
 

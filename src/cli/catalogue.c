@@ -87,7 +87,7 @@ static int print_rows(bool json, bool (*wanted)(const struct risk_known *k, stru
         emit_array_end(&e);
         buf_put_char(&out, '\n');
     }
-    int status = cli_print(&out);
+    int status = out.len ? cli_print(&out) : CLI_OK;
     return status ? status : found ? CLI_OK : CLI_NO;
 }
 

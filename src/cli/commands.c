@@ -17,6 +17,13 @@ extern const struct cli_command cli_pin_accept;
 extern const struct cli_command cli_pii_scan;
 extern const struct cli_command cli_pii_tokenize;
 extern const struct cli_command cli_pii_restore;
+extern const struct cli_command cli_audit_query;
+extern const struct cli_command cli_audit_show;
+extern const struct cli_command cli_audit_tail;
+extern const struct cli_command cli_audit_export;
+extern const struct cli_command cli_audit_verify;
+extern const struct cli_command cli_replay;
+extern const struct cli_command cli_status;
 extern const struct cli_command cli_version;
 extern const struct cli_command cli_help;
 extern const struct cli_command cli_completion;
@@ -35,6 +42,13 @@ static const struct cli_command *const cli_commands[] = {
     &cli_pii_scan,
     &cli_pii_tokenize,
     &cli_pii_restore,
+    &cli_replay,
+    &cli_audit_tail,
+    &cli_audit_query,
+    &cli_audit_show,
+    &cli_audit_verify,
+    &cli_audit_export,
+    &cli_status,
     &cli_version,
     &cli_help,
     &cli_completion,

@@ -23,7 +23,8 @@ static const struct cli_option explain_rows[] = {
      .help = "the tool to call"},
     {CLI_TEXT(struct explain_options, args), .name = "args", .argument = "JSON", .fallback = "{}",
      .help = "its arguments, a JSON object"},
-    {CLI_TEXT(struct explain_options, grant), .name = "grant", .argument = "NAME", .help = "the grant that calls"},
+    {CLI_TEXT(struct explain_options, grant), .name = "grant", .argument = "NAME",
+     .help = "the grant that calls"},
     {CLI_TEXT(struct explain_options, class), .name = "class", .argument = "CLASS",
      .help = "risk class of the tool, for rules that select by it"},
     {CLI_SWITCH(struct explain_options, json), .name = "json", .help = "print JSON"},
@@ -51,11 +52,13 @@ static void put_line(struct buf *out, const struct policy_trace_line *line) {
         break;
     case POLICY_TRACE_LEAF:
         buf_printf(out, "%.*s %.*s %.*s: %s, it is %.*s\n", SLICE_FMT(line->path), SLICE_FMT(line->op),
-                   SLICE_FMT(line->want), line->answer, SLICE_FMT(line->got.len ? line->got : SLICE("absent")));
+                   SLICE_FMT(line->want), line->answer,
+                   SLICE_FMT(line->got.len ? line->got : SLICE("absent")));
         break;
     case POLICY_TRACE_LIMIT:
         buf_printf(out, "limit \"%.*s\" (%.*s): counts %.*s towards %.*s of %.*s\n", SLICE_FMT(line->what),
-                   SLICE_FMT(line->pointer), SLICE_FMT(line->got), SLICE_FMT(line->want), SLICE_FMT(line->path));
+                   SLICE_FMT(line->pointer), SLICE_FMT(line->got), SLICE_FMT(line->want),
+                   SLICE_FMT(line->path));
         break;
     }
 }
@@ -131,7 +134,8 @@ static int report_problems(const struct policy_problems *problems) {
     return cli_fail(CLI_CONFIG, &err);
 }
 
-static int explain_call(const struct explain_options *opt, const struct policy *policy, const struct tape *args) {
+static int explain_call(const struct explain_options *opt, const struct policy *policy,
+                        const struct tape *args) {
     cleanup_arena struct arena arena;
     cleanup_memory struct policy_memory memory;
     cleanup_buf struct buf out;
@@ -145,6 +149,7 @@ static int explain_call(const struct explain_options *opt, const struct policy *
         .tool = slice_str(opt->tool),
         .grant = slice_str(opt->grant),
         .tape = args,
+        .args = 1, /* the array around them is ours */
         .now_ms = memory.now_ms,
         .counters = &counters,
         .traits = {.class = policy_class_from(slice_str(opt->class))},
@@ -173,12 +178,15 @@ static int explain_run(const void *options, const struct cli_rest *rest) {
     cleanup_problems struct policy_problems problems;
     cleanup_policy struct policy *policy = NULL;
     cleanup_tape struct tape args;
+    cleanup_buf struct buf text;
     policy_problems_init(&problems);
     tape_init(&args);
+    buf_init(&text, CLI_TEXT_MAX);
     if (cli_policy_load(opt->config, &policy, &problems) < 0)
         return report_problems(&problems);
-    enum tape_fault fault = tape_parse(&args, slice_str(opt->args), NULL);
-    if (fault != TAPE_OK || !tape_is(&args, 0, TAPE_OBJECT)) {
+    buf_printf(&text, "[%s]", opt->args);
+    enum tape_fault fault = tape_parse(&args, buf_slice(&text), NULL);
+    if (fault != TAPE_OK || tape_node(&args, 0)->count != 1 || !tape_is(&args, 1, TAPE_OBJECT)) {
         struct err err;
         err_set(&err, "--args: %s", fault != TAPE_OK ? tape_fault_text(fault) : "must be a JSON object");
         return cli_fail(CLI_USAGE, &err);

@@ -99,7 +99,7 @@ static int pin_list_run(const void *options, const struct cli_rest *rest) {
         emit_array_end(&e);
         buf_put_char(&out, '\n');
     }
-    return cli_print(&out);
+    return out.len ? cli_print(&out) : CLI_OK;
 }
 
 /* ---- diff ---- */
@@ -186,7 +186,7 @@ static int pin_diff_run(const void *options, const struct cli_rest *rest) {
         emit_array_end(&e);
         buf_put_char(&out, '\n');
     }
-    int status = cli_print(&out);
+    int status = out.len ? cli_print(&out) : CLI_OK;
     return status ? status : c.differences ? CLI_NO : CLI_OK;
 }
 

@@ -1,27 +1,12 @@
 /* scan: what can a server's tools do? */
-#include "cli/command.h"
-#include "cli/mcpconfig.h"
+#include "cli/scan.h"
 #include "cli/toollist.h"
 
 #include "base/mem.h"
 #include "risk/glyph.h"
-#include "risk/survey.h"
 
+#include <signal.h>
 #include <stdio.h>
-
-enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_JSON, FORMAT_SARIF, FORMAT_INTERCEPT, FORMAT_POLICYLAYER };
-
-struct scan_options {
-    const char *tools_json;
-    const char *upstream;
-    struct cli_list headers;
-    const char *mcp_config;
-    const char *output;
-    int format;
-    uint64_t timeout_ms;
-    struct cli_list fail_on;
-    const char *lock;
-};
 
 static const char *const formats[] = {"auto", "table", "json", "sarif", "intercept", "policylayer", NULL};
 
@@ -34,6 +19,8 @@ static const struct cli_option scan_rows[] = {
      .help = "for --upstream, repeatable"},
     {CLI_TEXT(struct scan_options, mcp_config), .name = "mcp-config", .argument = "FILE",
      .help = "every server of a client's configuration"},
+    {CLI_SWITCH(struct scan_options, no_start), .name = "no-start",
+     .help = "with --mcp-config: only say where the programs come from"},
     {CLI_TEXT(struct scan_options, output), .name = "output", .letter = 'o', .argument = "FILE",
      .help = "write there; without --format a policy for Intercept"},
     {CLI_CHOICE(struct scan_options, format), .name = "format", .choices = formats, .fallback = "auto",
@@ -149,7 +136,7 @@ static void table_findings(const struct risk_survey *s, struct buf *out) {
                    SLICE_FMT(s->impostor));
 }
 
-static void write_table(const struct risk_survey *s, bool colour, struct arena *a, struct buf *out) {
+void cli_scan_table(const struct risk_survey *s, bool colour, struct arena *a, struct buf *out) {
     size_t width = 4;
     for (size_t i = 0; i < s->count; i++)
         width = s->tools[i].entry.name.len > width ? s->tools[i].entry.name.len : width;
@@ -173,7 +160,7 @@ static void write_table(const struct risk_survey *s, bool colour, struct arena *
 
 /* ---- the work ---- */
 
-static void write_survey(const struct risk_survey *s, const struct scan_options *opt, enum format format,
+static void write_survey(const struct risk_survey *s, const struct scan_options *opt, enum scan_format format,
                          struct arena *a, struct buf *out) {
     switch (format) {
     case FORMAT_JSON:
@@ -191,12 +178,12 @@ static void write_survey(const struct risk_survey *s, const struct scan_options 
         return;
     case FORMAT_AUTO:
     case FORMAT_TABLE:
-        write_table(s, !opt->output && cli_colour(STDOUT_FILENO), a, out);
+        cli_scan_table(s, !opt->output && cli_colour(STDOUT_FILENO), a, out);
         return;
     }
 }
 
-static int load_lock(const char *path, struct risk_lock **ret_lock, struct err *err) {
+int cli_scan_lock(const char *path, struct risk_lock **ret_lock, struct err *err) {
     cleanup_buf struct buf text;
     buf_init(&text, RISK_LOCK_BYTES_MAX);
     bool missing;
@@ -207,20 +194,32 @@ static int load_lock(const char *path, struct risk_lock **ret_lock, struct err *
                : 0;
 }
 
-static int check_alarms(const struct scan_options *opt, const struct risk_survey *s, struct err *err) {
+int cli_scan_alarms(const struct scan_options *opt, const struct risk_survey *s) {
+    struct err err = {0};
     bool fires = false;
     for (size_t i = 0; i < opt->fail_on.count; i++) {
         struct alarm alarm;
-        if (read_alarm(opt->fail_on.items[i], &alarm, err))
-            return cli_fail(CLI_USAGE, err);
+        if (read_alarm(opt->fail_on.items[i], &alarm, &err))
+            return cli_fail(CLI_USAGE, &err);
         fires |= s && alarm_fires(s, &alarm);
     }
     return fires ? CLI_NO : CLI_OK;
 }
 
+int cli_scan_deliver(const struct scan_options *opt, const struct buf *out) {
+    struct err err = {0};
+    if (out->full) {
+        err_set(&err, "the result is larger than %zu bytes", out->max);
+        return cli_fail(CLI_FAILED, &err);
+    }
+    if (!opt->output)
+        return out->len ? cli_print(out) : CLI_OK;
+    return cli_file_write(opt->output, buf_slice(out), &err) ? cli_fail(CLI_FAILED, &err) : CLI_OK;
+}
+
 static int scan_list(const struct scan_options *opt, struct cli_toollist *list, struct err *err) {
     cleanup_lock struct risk_lock *lock = NULL;
-    if (load_lock(opt->lock, &lock, err))
+    if (cli_scan_lock(opt->lock, &lock, err))
         return cli_fail(CLI_CONFIG, err);
     struct risk_survey_input in = {.t = &list->tape,
                                    .tools = list->tools,
@@ -231,26 +230,20 @@ static int scan_list(const struct scan_options *opt, struct cli_toollist *list, 
                                    .lock = lock};
     struct risk_survey survey;
     risk_survey_run(&in, &list->arena, &survey);
-    enum format format = (enum format)opt->format;
+    enum scan_format format = (enum scan_format)opt->format;
     if (format == FORMAT_AUTO)
         format = opt->output ? FORMAT_INTERCEPT : FORMAT_TABLE;
     cleanup_buf struct buf out;
     buf_init(&out, RISK_POLICY_BYTES_MAX);
     write_survey(&survey, opt, format, &list->arena, &out);
-    if (out.full) {
-        err_set(err, "the result is larger than %u bytes", RISK_POLICY_BYTES_MAX);
-        return cli_fail(CLI_FAILED, err);
-    }
-    if (opt->output && cli_file_write(opt->output, buf_slice(&out), err))
-        return cli_fail(CLI_FAILED, err);
-    int status = opt->output ? CLI_OK : cli_print(&out);
-    return status ? status : check_alarms(opt, &survey, err);
+    int status = cli_scan_deliver(opt, &out);
+    return status ? status : cli_scan_alarms(opt, &survey);
 }
 
 static int scan_run(const void *options, const struct cli_rest *rest) {
     const struct scan_options *opt = options;
     struct err err = {0};
-    int usage = check_alarms(opt, NULL, &err);
+    int usage = cli_scan_alarms(opt, NULL);
     if (usage)
         return usage;
     int sources = !!opt->tools_json + !!opt->upstream + !!opt->mcp_config + !!rest->command;
@@ -258,8 +251,9 @@ static int scan_run(const void *options, const struct cli_rest *rest) {
         err_set(&err, "give one of --tools-json FILE, --upstream URL, --mcp-config FILE or -- COMMAND");
         return cli_fail(CLI_USAGE, &err);
     }
+    signal(SIGPIPE, SIG_IGN); /* a server that ends while we write to it is an answer, not our end */
     if (opt->mcp_config)
-        return cli_mcpconfig_report(opt->mcp_config, opt->format == FORMAT_JSON);
+        return cli_scan_config(opt);
     cleanup_toollist struct cli_toollist list;
     cli_toollist_init(&list);
     if (opt->tools_json) {
@@ -289,6 +283,8 @@ static const char *const scan_synopses[] = {
 static const struct cli_example scan_examples[] = {
     {"sallyport scan --tools-json tools.json", "a table of what each tool can do"},
     {"sallyport scan --tools-json tools.json -o policy.yaml", "a policy to begin with"},
+    {"sallyport scan -- npx -y some-server@1.2.3", "ask a server that is started for it"},
+    {"sallyport scan --mcp-config .mcp.json", "all servers of a client at once"},
     {"sallyport scan --tools-json tools.json --format sarif --fail-on poison --fail-on drift",
      "for a CI job"},
     {0},

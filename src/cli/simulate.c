@@ -49,9 +49,11 @@ static int simulate_run(const void *options, const struct cli_rest *rest) {
 const struct cli_command cli_simulate = {
     .name = "simulate",
     .summary = "run calls against a policy without a server",
-    .detail = "Reads JSON lines {\"id\", \"policy\" or \"policy_text\", \"steps\": [{\"call\": {\"name\", \"arguments\"}}]} "
-              "and prints a line of verdicts for each. Every line starts with its own counters; time stands still "
-              "except for a step's \"at\". docs/policy.md has the whole format.",
+    .detail =
+        "Reads JSON lines {\"id\", \"policy\" or \"policy_text\", \"steps\": [{\"call\": {\"name\", "
+        "\"arguments\"}}]} "
+        "and prints a line of verdicts for each. Every line starts with its own counters; time stands still "
+        "except for a step's \"at\". docs/policy.md has the whole format.",
     .operands = "[FILE]",
     .operands_max = 1,
     .examples = simulate_examples,

@@ -99,14 +99,16 @@ static int validate_run(const void *options, const struct cli_rest *rest) {
     bool valid = cli_policy_load(opt->config, &policy, &problems) == 0;
     if (valid && opt->lint)
         policy_lint(policy, &problems);
-    int status = opt->json ? put_json(opt->config, valid, &problems) : put_text(opt->config, valid, &problems);
+    int status =
+        opt->json ? put_json(opt->config, valid, &problems) : put_text(opt->config, valid, &problems);
     return status != CLI_OK ? status : valid ? CLI_OK : CLI_NO;
 }
 
 const struct cli_command cli_validate = {
     .name = "validate",
     .summary = "check a policy file",
-    .detail = "Prints `Policy file is valid.` and exits 0, or one `Error: TEXT` line for every mistake and exits 1. "
+    .detail = "Prints `Policy file is valid.` and exits 0, or one `Error: TEXT` line for every mistake and "
+              "exits 1. "
               "Where it is and what may be meant follows on stderr.",
     .options = validate_rows,
     .options_size = sizeof(struct validate_options),

@@ -34,8 +34,22 @@ struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_
     return slice_trim(slice_of(d->p + start, end - start));
 }
 
+/* Records repeat their keys, so the last few are remembered by their hash. */
+uint32_t pii_context_hints(struct detect *d, struct slice key) {
+    uint64_t h = key.len;
+    for (size_t i = 0; i < key.len; i++)
+        h = (h ^ (uint8_t)key.ptr[i]) * UINT64_C(0x9E3779B97F4A7C15);
+    h ^= h >> 29;
+    struct key_memo *memo = &d->memo[h % PII_KEY_MEMO];
+    if (memo->hash != h || h == 0) {
+        memo->hash = h;
+        memo->hints = pii_words_key(d->eng->words, key);
+    }
+    return memo->hints;
+}
+
 /* The label of `Phone:\n  "` or `card=`: hints of its key, 0 without an assignment sign. */
-static uint32_t label_before(const struct detect *d, uint32_t start) {
+static uint32_t label_before(struct detect *d, uint32_t start) {
     uint32_t i = start;
     unsigned lines = 0;
     while (i > 0 && start - i < 16) {
@@ -57,7 +71,7 @@ static uint32_t label_before(const struct detect *d, uint32_t start) {
         return 0;
     uint32_t key_start;
     const struct slice key = pii_context_key(d, i - 1, &key_start);
-    return key.len ? pii_words_key(d->eng->words, key) : 0;
+    return key.len ? pii_context_hints(d, key) : 0;
 }
 
 static uint32_t split_heads(const struct detect *d, struct slice line, char sep, uint32_t *hints) {

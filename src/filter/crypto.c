@@ -68,7 +68,7 @@ static const char *crypto_sub(struct slice w) {
         if (slice_eq_nocase(slice_upto(w, 4), SLICE("ltc1")) && bech32_check(w.ptr, w.len, 3))
             return "litecoin-segwit";
     }
-    if (w.len < 25 || w.len > 35)
+    if (w.len < 25 || w.len > 35 || memchr(w.ptr, '0', w.len)) /* most digests have a zero */
         return NULL;
     switch (w.ptr[0]) {
     case '1':

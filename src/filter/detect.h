@@ -34,6 +34,11 @@ struct columns {
     bool fresh; /* the next line may be a head */
 };
 
+struct key_memo {
+    uint64_t hash;
+    uint32_t hints;
+};
+
 struct detect {
     const struct pii_engine *eng;
     uint64_t kinds;
@@ -45,6 +50,7 @@ struct detect {
     uint32_t from;
     uint32_t key_hints; /* of the key the whole text belongs to */
     struct columns columns;
+    struct key_memo memo[PII_KEY_MEMO];
     uint32_t percent_done; /* percent runs before this are dealt with */
     uint32_t assign_done;  /* a keyed value before this was reported */
     struct pii_spans *out;
@@ -70,6 +76,7 @@ struct hints pii_context_of(struct detect *d, uint32_t start, uint32_t end);
 /* The key before an assignment sign at `at`; empty when there is none. *ret_start its offset. */
 struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_start);
 
+uint32_t pii_context_hints(struct detect *d, struct slice key);
 /* What parts the columns of the table around `at`, or 0. */
 char pii_context_separator(struct detect *d, uint32_t at);
 
@@ -94,6 +101,7 @@ void pii_secret_build(struct pii_engine *e);
 bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end);
 void pii_secret_assign(struct detect *d, uint32_t at);
 void pii_secret_tilde(struct detect *d, uint32_t at);
+void pii_secret_value(struct detect *d, struct slice key);
 bool pii_secret_dummy(struct slice value); /* placeholders and examples */
 
 static inline uint32_t secret_hash3(const char *p) {

@@ -483,7 +483,7 @@ bool pii_national_word(struct detect *d, uint32_t at, uint32_t *ret_end) {
     for (int spread = 0; spread < 2; spread++) {
         size_t len;
         if (spread) {
-            if (end - at >= 8 && detect_at(d, end) != '-')
+            if (end - at != 2)
                 return false;
             len = bare_word(d, at, bare, &end);
         } else {

@@ -354,7 +354,9 @@ static uint32_t run_kinds(struct detect *d, uint32_t at) {
     }
     if (r.groups == 1 && r.count > 19)
         return r.end;
-    const struct hints h = pii_context_of(d, r.start, r.end);
+    /* an international number and a card in fours speak for themselves */
+    const bool plain = r.plus || (r.groups == 4 && r.count == 16 && card_groups(&r) == 4);
+    const struct hints h = plain ? (struct hints){0} : pii_context_of(d, r.start, r.end);
     if (ssn_read(d, &r, h, &end) || card_read(d, &r, h, &end))
         return end;
     if (detect_wants(d, PII_NATIONAL_ID) && (h.label | h.near) & (HINT_NATIONAL | HINT_SOCIAL) &&
@@ -385,7 +387,8 @@ uint32_t pii_number_read(struct detect *d, uint32_t at) {
             return end;
         if (len <= 10 && ((c | 32) == 'x') && ch_digit(c1) && len >= 7)
             return run_kinds(d, at);
-        if (detect_wants(d, PII_NATIONAL_ID) && len >= 2 && len <= 9 && pii_national_word(d, at, &end))
+        if (detect_wants(d, PII_NATIONAL_ID) && ((len >= 2 && len <= 9) || (len == 17 && (c | 32) == 'x')) &&
+            pii_national_word(d, at, &end))
             return end;
         return at;
     } else if ((c == ':' || c == '-') && len <= 4) {
@@ -396,7 +399,8 @@ uint32_t pii_number_read(struct detect *d, uint32_t at) {
         if (c == ':')
             return i;
     }
-    if (len == 6 && (c == '-' || c == '+') && ch_alpha(detect_at(d, at + 10)) && pii_national_word(d, at, &end))
+    if (len == 6 && (c == '-' || c == '+') && ch_alpha(detect_at(d, at + 10)) &&
+        pii_national_word(d, at, &end))
         return end;
     if (len == 4 && detect_at(d, at + 4) == '-' && detect_at(d, at + 7) == '-' &&
         detect_at(d, at + 10) == 'T')

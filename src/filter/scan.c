@@ -149,7 +149,7 @@ static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsign
     if (digit_near) {
         if (ch_alpha(p[1]) && ch_digit(p[2]) && ch_digit(p[3]) && pii_net_iban(d, at, &end))
             return end;
-        if (len >= 8 && len <= 18 && pii_national_word(d, at, &end))
+        if ((len == 9 || len == 10 || len == 16 || len == 18) && pii_national_word(d, at, &end))
             return end;
     }
     if (p[2] == ' ' && ch_digit(p[3]) && ch_digit(p[4]) && p[5] == ' ' && len == 2 &&
@@ -177,7 +177,7 @@ static bool number_secret(struct detect *d, uint32_t at, uint32_t *ret_end) {
     while (end < d->n && end - i < 48 && ch_is(d->p[end], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64))
         end++;
     const uint32_t body = end - i - 1;
-    const bool telegram = sign == ':' && len <= 10 && d->p[i + 1] == 'A' && body == 35;
+    const bool telegram = sign == ':' && len <= 10 && detect_at(d, i + 1) == 'A' && body == 35;
     const bool facebook = sign == '|' && len >= 15 && body >= 27 && body <= 40;
     if ((!telegram && !facebook) || pii_secret_dummy(slice_of(d->p + i + 1, body)))
         return false;
@@ -257,13 +257,6 @@ static uint32_t read_long(struct detect *d, uint32_t at) {
     return at;
 }
 
-static unsigned word_length(const struct detect *d, uint32_t at) {
-    uint32_t i = at;
-    while (i < d->n && i - at < 64 && ch_alnum(d->p[i]))
-        i++;
-    return i - at;
-}
-
 /* Names of kinds start at words, or behind an escaped bracket: %5BEMAIL, \\u005bEMAIL, \\nEMAIL. */
 static inline void find_literal(struct detect *d, uint32_t at) {
     const char c = d->p[at];
@@ -279,7 +272,7 @@ static inline void find_literal(struct detect *d, uint32_t at) {
 
 /* One block of 64 bytes at `base`. `skip` is where the readers have got to. */
 static uint32_t read_block(struct detect *d, uint32_t base, const struct class_masks *m, uint64_t carry,
-                           uint32_t skip) {
+                           uint64_t next, uint32_t skip) {
     const uint64_t starts = m->alnum & ~(m->alnum << 1 | carry);
     for (uint64_t todo = starts | m->punct; todo; todo &= todo - 1) {
         const unsigned bit = (unsigned)__builtin_ctzll(todo);
@@ -297,13 +290,9 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
             at++;
         const bool digit = ch_digit(d->p[at]);
         uint32_t end = at;
-        unsigned len;
-        if (bit < 40 && ~(m->alnum >> bit)) { /* the mask knows how long the word is */
-            len = (unsigned)__builtin_ctzll(~(m->alnum >> bit));
-            len -= at - base - bit;
-        } else {
-            len = word_length(d, at);
-        }
+        /* how long the word is, by the masks of this block and the next: up to 64 */
+        const uint64_t ahead = bit ? m->alnum >> bit | next << (64 - bit) : m->alnum;
+        const unsigned len = (~ahead ? (unsigned)__builtin_ctzll(~ahead) : 64) - (at - base - bit);
         if (digit) {
             if (len < 8 || !number_secret(d, at, &end))
                 end = pii_number_read(d, at);
@@ -321,30 +310,51 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
     return skip;
 }
 
+/* Could this byte start something that folding changes? Accented Latin letters can not. */
+static bool may_fold(const struct detect *d, uint32_t at) {
+    const uint8_t c = (uint8_t)d->p[at];
+    if (c == '\\')
+        return detect_at(d, at + 1) == 'u';
+    if (c == '&')
+        return detect_at(d, at + 1) == '#';
+    return c == 0xC2 || (c >= 0xC9 && c <= 0xDB) || (c >= 0xE0 && c <= 0xE3) || c >= 0xEF;
+}
+
+static void class_block(const struct detect *d, uint32_t base, struct class_masks *m) {
+    if (d->n - base >= 64) {
+        d->eng->class_of(d->p + base, m);
+        return;
+    }
+    char tail[64] = {0};
+    memcpy(tail, d->p + base, d->n - base);
+    d->eng->class_of(tail, m);
+}
+
 static bool plain_pass(struct detect *d) {
     struct class_masks m;
-    uint64_t carry = 0, odd = 0;
+    uint64_t carry = 0;
+    bool odd = false;
     uint32_t skip = 0;
-    char tail[64];
     d->columns.fresh = true;
     d->columns.line_end =
         d->n ? (uint32_t)(memchr(d->p, '\n', d->n) ? (const char *)memchr(d->p, '\n', d->n) - d->p
                                                    : (ptrdiff_t)d->n)
              : 0;
-    for (uint32_t base = d->from & ~63u; base < d->n; base += 64) {
-        if (d->n - base >= 64) {
-            d->eng->class_of(d->p + base, &m);
-        } else {
-            memset(tail, 0, sizeof(tail));
-            memcpy(tail, d->p + base, d->n - base);
-            d->eng->class_of(tail, &m);
-        }
-        odd |= m.odd;
+    const uint32_t first = d->from & ~63u;
+    if (first < d->n)
+        class_block(d, first, &m);
+    for (uint32_t base = first; base < d->n; base += 64) {
+        struct class_masks ahead = {0};
+        if (base + 64 < d->n)
+            class_block(d, base + 64, &ahead);
+        for (uint64_t bits = odd ? 0 : m.odd; bits && !odd; bits &= bits - 1)
+            odd = may_fold(d, base + (uint32_t)__builtin_ctzll(bits));
         if (m.alnum | m.punct)
-            skip = read_block(d, base, &m, carry, skip);
+            skip = read_block(d, base, &m, carry, ahead.alnum, skip);
         carry = m.alnum >> 63;
+        m = ahead;
     }
-    return odd != 0;
+    return odd;
 }
 
 void pii_scan_plain(struct detect *d) {
@@ -413,5 +423,7 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
         scan_folded(&d, first);
     else
         pii_rules_scan(&d);
+    if (ctx && ctx->key.len)
+        pii_secret_value(&d, ctx->key);
     pii_scan_settle(out, first);
 }

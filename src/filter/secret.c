@@ -9,6 +9,7 @@
 #define VALUE_MIN 8
 #define PASSWORD_MIN 5
 #define VALUE_MAX 512
+#define DUMMY_MAX 256 /* characters looked at for placeholders */
 
 void pii_secret_build(struct pii_engine *e) {
     CHECK(pii_formats_count < ARRAY_LEN(e->chain));
@@ -122,18 +123,43 @@ static bool has_nocase(struct slice v, const char *word) {
     return false;
 }
 
+/* Does a word that only placeholders hold start here? `low` is the lower-case text. */
+static bool dummy_word(const char *low, size_t left) {
+    static const struct {
+        char first;
+        const char *rest;
+    } words[] = {{'e', "xample"},   {'x', "xxx"},   {'y', "our"},   {'p', "laceholder"}, {'p', "assword]"},
+                 {'c', "hangeme"},  {'d', "ummy"},  {'s', "ample"}, {'s', "ecret_here"}, {'$', "{"},
+                 {'$', "("},        {'{', "{"},     {'*', "***"},   {'<', ""},           {'.', ".."},
+                 {'r', "edact"},    {'i', "nsert"}, {'%', "s"},     {'%', "{"},          {'f', "oobar"},
+                 {'t', "oken_here"}};
+    static const bool starts[128] = {
+        ['e'] = true, ['x'] = true, ['y'] = true, ['p'] = true, ['c'] = true, ['d'] = true,
+        ['s'] = true, ['$'] = true, ['{'] = true, ['*'] = true, ['<'] = true, ['.'] = true,
+        ['r'] = true, ['i'] = true, ['%'] = true, ['f'] = true, ['t'] = true};
+    if (!starts[low[0] & 127])
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (words[i].first != low[0])
+            continue;
+        const size_t len = strlen(words[i].rest);
+        if (left > len && memcmp(low + 1, words[i].rest, len) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool pii_secret_dummy(struct slice v) {
-    static const char *const words[] = {
-        "example", "xxxx",      "your", "placeholder", "changeme",    "dummy",      "sample",
-        "${",      "{{",        "****", "<",           "...",         "redact",     "$(",
-        "insert",  "password]", "%s",   "foobar",      "secret_here", "token_here", "%{"};
+    char low[DUMMY_MAX];
     if (v.len == 0)
         return true;
     if (v.ptr[0] == '$' || v.ptr[0] == '{' || v.ptr[0] == '%' || v.ptr[0] == '[')
         return true;
-    const struct slice head = slice_upto(v, 256);
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (has_nocase(head, words[i]))
+    const struct slice head = slice_upto(v, DUMMY_MAX);
+    for (size_t i = 0; i < head.len; i++)
+        low[i] = ch_lower(head.ptr[i]);
+    for (size_t i = 0; i < head.len; i++)
+        if (dummy_word(low + i, head.len - i))
             return true;
     const char *first = memmem(head.ptr, head.len, "1234", 4);
     if (first && memmem(first + 4, (size_t)(head.ptr + head.len - first - 4), "1234", 4))
@@ -374,11 +400,22 @@ static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool qu
     return looks_random(v, s, false);
 }
 
-static bool value_end(char c, char quote) {
-    if (quote)
-        return c == quote || c == '\n';
-    return ch_space(c) || ch_is(c, CH_QUOTE) || c == ',' || c == ';' || c == '<' || c == '>' || c == ')' ||
-           c == '}' || c == ']' || c == '|' || c == '&' || c == '\\';
+/* Where a value ends that starts at `at`. */
+static uint32_t value_stop(const struct detect *d, uint32_t at, char quote) {
+    static const bool ends[256] = {
+        [' '] = true, ['\t'] = true, ['\n'] = true, ['\r'] = true, ['"'] = true, ['\''] = true,
+        ['`'] = true, [','] = true,  [';'] = true,  ['<'] = true,  ['>'] = true, [')'] = true,
+        ['}'] = true, [']'] = true,  ['|'] = true,  ['&'] = true,  ['\\'] = true};
+    const uint32_t most = d->n - at < VALUE_MAX ? d->n : at + VALUE_MAX;
+    if (quote) {
+        const char *end = memchr(d->p + at, quote, most - at);
+        const uint32_t stop = end ? (uint32_t)(end - d->p) : most;
+        const char *line = memchr(d->p + at, '\n', stop - at);
+        return line ? (uint32_t)(line - d->p) : stop;
+    }
+    while (at < most && !ends[(uint8_t)d->p[at]])
+        at++;
+    return at;
 }
 
 /* Authorization: Bearer x, Basic x, Token x, or the bare value. */
@@ -476,7 +513,7 @@ static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32
         header_read(d, start);
         return;
     }
-    uint32_t hints = pii_words_key(d->eng->words, key);
+    uint32_t hints = pii_context_hints(d, key);
     if (!hints && slice_eq_nocase(key, SLICE("value")))
         hints = neighbour_hints(d, key_start, &key);
     if (!(hints & (HINT_SECRET | HINT_VENDOR)))
@@ -525,9 +562,7 @@ void pii_secret_assign(struct detect *d, uint32_t at) {
     for (uint32_t k = i; k < i + PASSWORD_MIN; k++)
         if (ch_is(d->p[k], CH_SPACE | CH_QUOTE))
             return;
-    uint32_t end = i;
-    while (end < d->n && end - i < VALUE_MAX && !value_end(d->p[end], quote))
-        end++;
+    uint32_t end = value_stop(d, i, quote);
     if (quote && slashes)
         while (end > i && d->p[end - 1] == '\\')
             end--;
@@ -549,4 +584,17 @@ void pii_secret_assign(struct detect *d, uint32_t at) {
     if (!(seen & CH_DIGIT) && end - i < 12)
         return;
     assign_value(d, at, i, end, quote);
+}
+
+/* The whole text is the value of a key outside of it. */
+void pii_secret_value(struct detect *d, struct slice key) {
+    const struct slice v = slice_of(d->p, d->n);
+    const char *sub;
+    if (!detect_wants(d, PII_SECRET) || v.len < PASSWORD_MIN || v.len > VALUE_MAX)
+        return;
+    if (key_is_header(key))
+        header_read(d, 0);
+    else if (d->key_hints & (HINT_SECRET | HINT_VENDOR) && value_fits(key, v, d->key_hints, true, &sub) &&
+             !pii_secret_dummy(v) && !well_known(v))
+        pii_detect_add(d, 0, d->n, PII_SECRET, d->key_hints & HINT_SECRET ? 75 : 65, sub);
 }

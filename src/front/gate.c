@@ -132,6 +132,7 @@ static void on_signal(uv_signal_t *handle, int signal) {
     log_info("stopping: %u call(s) under way", g->core.calls_under_way);
     g->core.draining = true;
     front_http_drain(&g->http);
+    call_end_listens(&g->core);
     bool idle = g->core.calls_under_way == 0;
     g->core.idle = on_idle;
     io_timer_arm(&g->loop, &g->drain, idle ? 0 : FRONT_DRAIN_MS, on_drained);
@@ -213,9 +214,11 @@ static int front_start(struct gate *g, struct err *err) {
         g->stdio = front_stdio_start(&g->core, on_stdio_ended, g);
         return 0;
     }
+    if (read_token(g, err) < 0)
+        return -1;
     g->http.core = &g->core;
     g->http.loop = &g->loop;
-    if (read_token(g, err) < 0 || front_http_start(&g->http, config->bind, config->port, err) < 0)
+    if (front_http_start(&g->http, config->bind, config->port, err) < 0)
         return -1;
     bool v6 = strchr(config->bind, ':') != NULL;
     log_info("listening on http://%s%s%s:%u%s", v6 ? "[" : "", config->bind, v6 ? "]" : "", g->http.port,

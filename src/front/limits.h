@@ -17,4 +17,5 @@
 #define FRONT_BODY_BYTES_MAX (512u << 20)
 #define FRONT_DRAIN_MS 10000
 #define FRONT_CHILDREN_MS 5000           /* at the end: for children to heed end of input, TERM and KILL */
+#define FRONT_EOF_LOOK_MS 100
 #define FRONT_EOF_MS 30000               /* after end of input on stdio: time for answers under way */

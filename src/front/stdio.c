@@ -16,6 +16,7 @@ struct front_stdio {
     size_t scanned;
     bool ending;
     struct io_timer timer;
+    uint64_t patience_ms; /* until when answers under way are waited for */
     void (*ended)(void *owner, int status);
     void *owner;
 };
@@ -152,7 +153,14 @@ static void end_now(struct front_stdio *s) {
     /* otherwise the child's exit ends us */
 }
 
-static void on_patience(struct io_timer *timer) { end_now(container_of(timer, struct front_stdio, timer)); }
+/* Notifications end without a word, so this looks from time to time. */
+static void on_patience(struct io_timer *timer) {
+    struct front_stdio *s = container_of(timer, struct front_stdio, timer);
+    if (s->session->call_count == 0 || io_now_ms(s->core->up.loop) >= s->patience_ms)
+        end_now(s);
+    else
+        io_timer_arm(s->core->up.loop, &s->timer, FRONT_EOF_LOOK_MS, on_patience);
+}
 
 static void check_finished(struct front_stdio *s) {
     /* Called from within the last call's reply: it is still counted. */
@@ -167,10 +175,12 @@ static void on_end(struct io_conn *c, void *owner, int status) {
     if (s->ending)
         return;
     s->ending = true;
+    s->patience_ms = io_now_ms(s->core->up.loop) + FRONT_EOF_MS;
+    call_end_listens(s->core);
     if (s->session->call_count == 0)
         end_now(s);
     else
-        io_timer_arm(s->core->up.loop, &s->timer, FRONT_EOF_MS, on_patience);
+        io_timer_arm(s->core->up.loop, &s->timer, 0, on_patience);
 }
 
 static const struct io_handlers in_handlers = {.data = on_data, .end = on_end};

@@ -13,9 +13,9 @@
 
 const char *policy_reason_name(enum policy_reason reason) {
     static const char *const names[] = {
-        [POLICY_BY_NOTHING] = "none",      [POLICY_BY_HIDE] = "hidden",   [POLICY_BY_DEFAULT] = "default",
-        [POLICY_BY_RULE] = "rule",         [POLICY_BY_LIMIT] = "limit",   [POLICY_BY_APPROVAL] = "approval",
-        [POLICY_BY_FLOW] = "flow",         [POLICY_BY_METHOD] = "method", [POLICY_BY_SCHEMA] = "schema",
+        [POLICY_BY_NOTHING] = "none", [POLICY_BY_HIDE] = "hidden",   [POLICY_BY_DEFAULT] = "default",
+        [POLICY_BY_RULE] = "rule",    [POLICY_BY_LIMIT] = "limit",   [POLICY_BY_APPROVAL] = "approval",
+        [POLICY_BY_FLOW] = "flow",    [POLICY_BY_METHOD] = "method", [POLICY_BY_SCHEMA] = "schema",
         [POLICY_BY_FAULT] = "fault",
     };
     return names[reason];
@@ -62,7 +62,8 @@ void policy_refuse(const struct policy_limit *limit, uint64_t retry_after_ms, st
     deny(v, POLICY_BY_LIMIT, limit->rule, limit->pointer, limit->text);
     v->retry_after_ms = retry_after_ms;
     if (retry_after_ms)
-        v->detail = arena_printf(a, "the limit frees up in %llu s", (unsigned long long)(retry_after_ms + 999) / 1000);
+        v->detail = arena_printf(a, "the limit frees up in %llu s",
+                                 (unsigned long long)(retry_after_ms + 999) / 1000);
 }
 
 void policy_refuse_fault(struct policy_verdict *v) {
@@ -174,7 +175,7 @@ bool policy_wants_schema(const struct policy *p, struct slice tool, const struct
 static struct slice required_missing(const struct policy_facts *f) {
     struct slice name;
     for (size_t i = 0; (name = policy_schema_required(f->schema, i)).ptr; i++) {
-        uint32_t node = f->tape ? tape_get(f->tape, f->args, name) : 0;
+        uint32_t node = policy_has_args(f) ? tape_get(f->tape, f->args, name) : 0;
         if (!node || tape_is(f->tape, node, TAPE_NULL))
             return name;
     }
@@ -199,7 +200,7 @@ static enum check_answer check_schema(struct eval *e, const struct check *c, str
         return CHECK_DENIES;
     }
     struct policy_schema_failure failure = {0};
-    if (!f->tape) {
+    if (!policy_has_args(f)) {
         if (policy_schema_required(f->schema, 0).ptr == NULL)
             return CHECK_PASSES;
         failure.keyword = "required";
@@ -233,8 +234,8 @@ static struct slice check_detail(struct eval *e, const struct check *c) {
     if (c->mode != CHECK_REQUIRE || !e->blame || c->conds.count == 0)
         return (struct slice){0};
     const struct cond *leaf = e->blame;
-    return arena_printf(e->arena, "%.*s must be %s %.*s", SLICE_FMT(leaf->path.text), policy_ops[leaf->op].name,
-                        SLICE_FMT(leaf->value.text));
+    return arena_printf(e->arena, "%.*s must be %s %.*s", SLICE_FMT(leaf->path.text),
+                        policy_ops[leaf->op].name, SLICE_FMT(leaf->value.text));
 }
 
 static void approve(struct eval *e, const struct check *c, struct policy_verdict *v) {
@@ -276,7 +277,9 @@ static bool run_checks(struct eval *e, const struct entry *entry, struct policy_
         if (answer != CHECK_DENIES)
             continue;
         bool is_schema = c->mode == CHECK_REQUIRED_ARGS || c->mode == CHECK_SCHEMA;
-        enum policy_reason reason = e->fault ? POLICY_BY_FAULT : is_schema ? POLICY_BY_SCHEMA : POLICY_BY_RULE;
+        enum policy_reason reason = e->fault    ? POLICY_BY_FAULT
+                                    : is_schema ? POLICY_BY_SCHEMA
+                                                : POLICY_BY_RULE;
         if (!text.len)
             text = arena_printf(e->arena, "Denied by rule \"%.*s\"", SLICE_FMT(c->name));
         struct slice detail = c->shadow ? (struct slice){0} : check_detail(e, c);
@@ -295,8 +298,11 @@ static bool run_flows(struct eval *e, struct policy_verdict *v) {
         if ((e->facts->flow & flow->after) != flow->after || !(e->facts->traits.tags & flow->tags))
             continue;
         if (flow->approve) {
-            struct check as_check = {.name = flow->name, .pointer = flow->pointer, .text = flow->text,
-                                     .shadow = flow->shadow, .timeout_ms = flow->timeout_ms};
+            struct check as_check = {.name = flow->name,
+                                     .pointer = flow->pointer,
+                                     .text = flow->text,
+                                     .shadow = flow->shadow,
+                                     .timeout_ms = flow->timeout_ms};
             approve(e, &as_check, v);
         } else if (deny_or_note(e, v, POLICY_BY_FLOW, flow->shadow, flow->name, flow->pointer, flow->text)) {
             return false;
@@ -310,8 +316,8 @@ struct gathering {
     uint32_t count;
 };
 
-/* The limits of the applied entries, those that count or those that only check. false: denied, because an amount
- * cannot be had. */
+/* The limits of the applied entries, those that count or those that only check. false: denied, because an
+ * amount cannot be had. */
 static bool gather(struct eval *e, bool check_only, struct gathering *g, struct policy_verdict *v) {
     for (uint32_t i = 0; i < e->applied_count; i++) {
         const struct entry *entry = e->applied[i];
@@ -378,7 +384,8 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
     }
     const struct entry *exact = slice_is(tool, "*") ? NULL : map_get(&p->tools, tool);
     if (!exact && !name_is_plain(tool)) {
-        deny(v, POLICY_BY_DEFAULT, SLICE("(tool name)"), SLICE(""), SLICE("The tool name is not permitted by policy"));
+        deny(v, POLICY_BY_DEFAULT, SLICE("(tool name)"), SLICE(""),
+             SLICE("The tool name is not permitted by policy"));
         return;
     }
     bool listed = apply_tool(e, exact);

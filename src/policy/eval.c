@@ -74,7 +74,8 @@ static bool eval_contains(struct eval *e, const struct cond *c, const struct val
         if (c->value.type != TREE_STRING)
             return false;
         struct slice text = policy_value_text(v, e->arena);
-        return c->value.text.len == 0 || (text.len && memmem(text.ptr, text.len, c->value.text.ptr, c->value.text.len));
+        return c->value.text.len == 0 ||
+               (text.len && memmem(text.ptr, text.len, c->value.text.ptr, c->value.text.len));
     }
     if (v->kind != VALUE_NODE || !tape_is(v->tape, v->node, TAPE_ARRAY))
         return false;
@@ -92,9 +93,9 @@ static bool eval_affix(struct eval *e, const struct cond *c, const struct value 
     struct slice text = policy_value_text(v, e->arena);
     for (size_t i = 0; i < c->list_count; i++) {
         struct slice want = c->list[i].text;
-        if (c->op == OP_STARTS_WITH   ? slice_starts(text, want)
-            : c->op == OP_ENDS_WITH   ? slice_ends(text, want)
-                                      : policy_glob_match(want, text, '/'))
+        if (c->op == OP_STARTS_WITH ? slice_starts(text, want)
+            : c->op == OP_ENDS_WITH ? slice_ends(text, want)
+                                    : policy_glob_match(want, text, '/'))
             return true;
     }
     return false;
@@ -147,7 +148,8 @@ static bool eval_under(struct eval *e, const struct cond *c, const struct value 
         if (!files)
             return true;
         if (files->realpath(files->ctx, clean, e->arena, &real) &&
-            files->realpath(files->ctx, dir, e->arena, &real_dir) && policy_path_under(real, real_dir, e->arena))
+            files->realpath(files->ctx, dir, e->arena, &real_dir) &&
+            policy_path_under(real, real_dir, e->arena))
             return true;
     }
     return false;
@@ -229,15 +231,24 @@ static enum truth eval_op(struct eval *e, const struct cond *c, const struct val
         return truth_of(in_list(e, c, v));
     case OP_NOT_IN:
         return truth_of(!in_list(e, c, v));
-    case OP_LT: case OP_LTE: case OP_GT: case OP_GTE:
+    case OP_LT:
+    case OP_LTE:
+    case OP_GT:
+    case OP_GTE:
         return truth_of(eval_number(c, v));
     case OP_REGEX:
         return eval_regex(e, c, v);
     case OP_CONTAINS:
         return truth_of(eval_contains(e, c, v));
-    case OP_STARTS_WITH: case OP_ENDS_WITH: case OP_GLOB:
+    case OP_STARTS_WITH:
+    case OP_ENDS_WITH:
+    case OP_GLOB:
         return truth_of(eval_affix(e, c, v));
-    case OP_LEN_EQ: case OP_LEN_LT: case OP_LEN_LTE: case OP_LEN_GT: case OP_LEN_GTE:
+    case OP_LEN_EQ:
+    case OP_LEN_LT:
+    case OP_LEN_LTE:
+    case OP_LEN_GT:
+    case OP_LEN_GTE:
         return truth_of(eval_length(e, c, v));
     case OP_TYPE:
         return truth_of(eval_type(c, v));
@@ -245,13 +256,16 @@ static enum truth eval_op(struct eval *e, const struct cond *c, const struct val
         return truth_of(eval_under(e, c, v));
     case OP_HOST:
         return truth_of(eval_host(e, c, v));
-    case OP_SQL: case OP_NO_SHELL_META: case OP_NO_LEADING_DASH:
+    case OP_SQL:
+    case OP_NO_SHELL_META:
+    case OP_NO_LEADING_DASH:
         return truth_of(eval_text_test(e, c, v));
     case OP_SCHEMA:
         return eval_schema(e, c, v);
     case OP_WITHIN:
         return truth_of(eval_within(e, c));
-    case OP_EXISTS: case OP_COUNT:
+    case OP_EXISTS:
+    case OP_COUNT:
         break;
     }
     return fault(e, "unknown operator");
@@ -303,8 +317,8 @@ static bool is_applied(const struct eval *e, const struct entry *entry) {
     return false;
 }
 
-/* A counter as it will stand when this call is through. Only the limit's own pre-check looks at what is counted
- * already, because the reservation that follows does the exact comparison. */
+/* A counter as it will stand when this call is through. Only the limit's own pre-check looks at what is
+ * counted already, because the reservation that follows does the exact comparison. */
 static enum truth eval_state(struct eval *e, const struct cond *c) {
     const struct policy_counters *counters = e->facts->counters;
     if (!counters)
@@ -331,7 +345,8 @@ static enum truth eval_each(struct eval *e, const struct cond *c) {
     struct value v = {.kind = VALUE_NODE, .tape = e->facts->tape};
     size_t seen = 0;
     policy_walk_start(&walk, &c->path, e->facts->tape, e->facts->args);
-    for (enum policy_walk_state state; (state = policy_walk_next(&walk, &v.node)) != POLICY_WALK_END; seen++) {
+    for (enum policy_walk_state state; (state = policy_walk_next(&walk, &v.node)) != POLICY_WALK_END;
+         seen++) {
         if (seen == POLICY_FANOUT_MAX)
             return fault(e, "the path stands for too many values");
         v.kind = state == POLICY_WALK_VALUE ? VALUE_NODE : VALUE_ABSENT;
@@ -378,13 +393,13 @@ static enum truth eval_leaf(struct eval *e, const struct cond *c) {
         v = time_value(f, c->path.text);
         break;
     case ROOT_ARGS:
-        if (!f->tape)
+        if (!policy_has_args(f))
             break;
         if (c->path.has_each)
             return eval_each(e, c);
         v.node = find_node(e, &c->path);
         v.tape = f->tape;
-        if (v.node || c->path.step_count == 0)
+        if (v.node)
             v.kind = VALUE_NODE;
         break;
     }
@@ -446,7 +461,7 @@ bool policy_limit_amount(struct eval *e, const struct limit_rule *rule, int64_t 
         return true;
     }
     const struct tape *t = e->facts->tape;
-    for (uint32_t i = 0; t && i < rule->from_count; i++) {
+    for (uint32_t i = 0; policy_has_args(e->facts) && i < rule->from_count; i++) {
         uint32_t node = policy_path_find(&rule->from[i], t, e->facts->args);
         if (node)
             return node_amount(rule, t, node, e->arena, ret_amount);
@@ -548,10 +563,11 @@ static uint64_t hash_args(const struct tape *t, uint32_t root, struct arena *a) 
 
 static struct slice identical_key(struct eval *e, struct slice key) {
     struct slice hash = e->facts->args_hash;
-    if (!hash.len && e->facts->tape)
+    if (!hash.len && policy_has_args(e->facts))
         hash = arena_printf(e->arena, "%016llx",
                             (unsigned long long)hash_args(e->facts->tape, e->facts->args, e->arena));
-    return arena_printf(e->arena, "%.*s#%.*s#%.*s", SLICE_FMT(key), SLICE_FMT(e->facts->tool), SLICE_FMT(hash));
+    return arena_printf(e->arena, "%.*s#%.*s#%.*s", SLICE_FMT(key), SLICE_FMT(e->facts->tool),
+                        SLICE_FMT(hash));
 }
 
 bool policy_limit_build(struct eval *e, const struct limit_rule *rule, struct policy_limit *ret_limit) {

@@ -20,9 +20,12 @@ struct eval {
     const char *fault;        /* why TRUTH_FAULT */
 };
 
+/* As everywhere on a tape, node 0 stands for absent. */
+static inline bool policy_has_args(const struct policy_facts *f) { return f->tape && f->args; }
+
 enum truth policy_eval(struct eval *e, const struct cond *c);
 
-/* The limit as it stands for this call: key with the scope's identity, window start, amount. false: the amount
- * cannot be had from the arguments. */
+/* The limit as it stands for this call: key with the scope's identity, window start, amount. false: the
+ * amount cannot be had from the arguments. */
 bool policy_limit_build(struct eval *e, const struct limit_rule *rule, struct policy_limit *ret_limit);
 bool policy_limit_amount(struct eval *e, const struct limit_rule *rule, int64_t *ret_amount);

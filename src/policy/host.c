@@ -1,6 +1,6 @@
 /* Hosts of URLs, for rules against server-side request forgery. The reader is stricter than any HTTP client:
- * what two clients could read differently (backslashes, userinfo, tabs, percent-encoded hosts, odd IPv4 spellings
- * that resolve anyway) is refused or brought to one form before it is compared. */
+ * what two clients could read differently (backslashes, userinfo, tabs, percent-encoded hosts, odd IPv4
+ * spellings that resolve anyway) is refused or brought to one form before it is compared. */
 #include "policy/limits.h"
 #include "policy/match.h"
 
@@ -39,7 +39,7 @@ static bool number_part(struct slice part, uint64_t *ret) {
         return false;
     for (size_t i = 0; i < part.len; i++) {
         char c = part.ptr[i];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0')
+        unsigned digit = c >= '0' && c <= '9'                     ? (unsigned)(c - '0')
                          : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (unsigned)((c | 0x20) - 'a') + 10
                                                                   : 99;
         if (digit >= base)
@@ -129,9 +129,9 @@ static bool v6_is_private(const unsigned char *b) {
 
 static bool name_is_private(struct slice host) {
     static const char *const names[] = {"localhost", "metadata", "instance-data", "kubernetes", NULL};
-    static const char *const ends[] = {".localhost", ".local",    ".internal", ".localdomain", ".home.arpa",
-                                       ".lan",       ".intranet", ".corp",     ".home",        ".cluster.local",
-                                       NULL};
+    static const char *const ends[] = {".localhost", ".local",         ".internal", ".localdomain",
+                                       ".home.arpa", ".lan",           ".intranet", ".corp",
+                                       ".home",      ".cluster.local", NULL};
     for (size_t i = 0; names[i]; i++)
         if (slice_is(host, names[i]))
             return true;
@@ -211,7 +211,8 @@ static enum policy_url_fault read_v6(struct slice authority, struct arena *a, st
     return v6_is_private(bytes) ? POLICY_URL_PRIVATE : POLICY_URL_OK;
 }
 
-enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct slice *ret_host, bool *ret_is_ip) {
+enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct slice *ret_host,
+                                      bool *ret_is_ip) {
     struct slice authority, host;
     *ret_host = (struct slice){0};
     *ret_is_ip = false;

@@ -1,31 +1,31 @@
 /* Ceilings of the policy room; docs/limits.md lists them. */
 #pragma once
 
-#define POLICY_BYTES_MAX (8u << 20)      /* one policy document */
-#define POLICY_TOOLS_MAX 20000           /* entries under tools */
-#define POLICY_PATTERNS_MAX 256          /* tool names with a glob or a class selector: tried one by one */
-#define POLICY_RULES_MAX 1000            /* rules or blocks of one tool */
-#define POLICY_CONDITIONS_MAX 200        /* members of one condition list or group */
-#define POLICY_GROUP_DEPTH_MAX 8         /* any / all / not inside each other */
-#define POLICY_LIST_MAX 10000            /* elements of a constant list */
-#define POLICY_PROBLEMS_MAX 1000         /* reported at once */
+#define POLICY_BYTES_MAX (8u << 20) /* one policy document */
+#define POLICY_TOOLS_MAX 20000      /* entries under tools */
+#define POLICY_PATTERNS_MAX 256     /* tool names with a glob or a class selector: tried one by one */
+#define POLICY_RULES_MAX 1000       /* rules or blocks of one tool */
+#define POLICY_CONDITIONS_MAX 200   /* members of one condition list or group */
+#define POLICY_GROUP_DEPTH_MAX 8    /* any / all / not inside each other */
+#define POLICY_LIST_MAX 10000       /* elements of a constant list */
+#define POLICY_PROBLEMS_MAX 1000    /* reported at once */
 #define POLICY_PATH_STEPS_MAX 32
-#define POLICY_PATH_EACH_MAX 4           /* [*] steps in one path */
-#define POLICY_PATHS_REMEMBERED 64       /* distinct paths that one decision looks up only once */
-#define POLICY_FANOUT_MAX 100000         /* values one path may stand for in one call; more is a fault */
-#define POLICY_NAME_MAX 512              /* tool, counter and rule names */
-#define POLICY_TEXT_MAX 4096             /* on_deny and the like */
-#define POLICY_REGEX_MAX 8192            /* bytes of a pattern */
-#define POLICY_REGEX_MATCH_LIMIT 100000  /* backtracking steps; over it the call is refused */
+#define POLICY_PATH_EACH_MAX 4          /* [*] steps in one path */
+#define POLICY_PATHS_REMEMBERED 64      /* distinct paths that one decision looks up only once */
+#define POLICY_FANOUT_MAX 100000        /* values one path may stand for in one call; more is a fault */
+#define POLICY_NAME_MAX 512             /* tool, counter and rule names */
+#define POLICY_TEXT_MAX 4096            /* on_deny and the like */
+#define POLICY_REGEX_MAX 8192           /* bytes of a pattern */
+#define POLICY_REGEX_MATCH_LIMIT 100000 /* backtracking steps; over it the call is refused */
 #define POLICY_REGEX_DEPTH_LIMIT 1000
 #define POLICY_REGEX_HEAP_KIB 1024
-#define POLICY_APPLIED_MAX 64            /* entries (exact, patterns, "*") that one tool may fall under */
-#define POLICY_SCOPE_ID_MAX 256          /* bytes of a grant, identity, session or server name in a key */
-#define POLICY_SQL_MAX (256u << 10)      /* longer statements are not read-only */
+#define POLICY_APPLIED_MAX 64       /* entries (exact, patterns, "*") that one tool may fall under */
+#define POLICY_SCOPE_ID_MAX 256     /* bytes of a grant, identity, session or server name in a key */
+#define POLICY_SQL_MAX (256u << 10) /* longer statements are not read-only */
 #define POLICY_URL_MAX 8192
 #define POLICY_FILE_PATH_MAX 4096
-#define POLICY_GLOB_STEPS_MAX 100000     /* work of one glob match; more counts as no match */
-#define POLICY_CALLS_MAX 1000000000000   /* largest max of a limit, in whole units */
+#define POLICY_GLOB_STEPS_MAX 100000    /* work of one glob match; more counts as no match */
+#define POLICY_CALLS_MAX 1000000000000  /* largest max of a limit, in whole units */
 #define POLICY_SCHEMA_DEPTH_MAX 200     /* schemas applied inside each other, $ref included */
-#define POLICY_SCHEMA_NODES_MAX 50000    /* subschemas of one inputSchema */
-#define POLICY_SCHEMA_STEPS_MAX 2000000  /* work of one validation */
+#define POLICY_SCHEMA_NODES_MAX 50000   /* subschemas of one inputSchema */
+#define POLICY_SCHEMA_STEPS_MAX 2000000 /* work of one validation */

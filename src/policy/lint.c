@@ -7,7 +7,8 @@ struct linter {
     struct policy_problems *problems;
 };
 
-static void warn(struct linter *l, const struct tree *at, struct slice pointer, const char *hint, struct slice text) {
+static void warn(struct linter *l, const struct tree *at, struct slice pointer, const char *hint,
+                 struct slice text) {
     struct loader as_loader = {.problems = l->problems, .arena = &l->problems->arena};
     size_t before = l->problems->count;
     policy_problem(&as_loader, at, pointer, slice_str(hint), "%.*s", SLICE_FMT(text));
@@ -15,7 +16,8 @@ static void warn(struct linter *l, const struct tree *at, struct slice pointer, 
         l->problems->items[before].severity = POLICY_WARNING;
 }
 
-#define WARN(at, pointer, hint, ...) warn(l, at, pointer, hint, arena_printf(&l->problems->arena, __VA_ARGS__))
+#define WARN(at, pointer, hint, ...)                                                                         \
+    warn(l, at, pointer, hint, arena_printf(&l->problems->arena, __VA_ARGS__))
 
 static bool denies_always(const struct check *c) {
     return c->mode == CHECK_DENY && c->conds.count == 0 && !c->shadow;
@@ -65,7 +67,8 @@ static void lint_shadowed(struct linter *l, const struct entry *entry) {
     for (uint32_t i = 0; i < all->check_count; i++)
         if (denies_always(&all->checks[i]))
             WARN(entry->at, entry->checks ? entry->checks[0].pointer : (struct slice){0},
-                 "name the tools to deny instead", "\"%.*s\" is shadowed: rule \"%.*s\" for all tools denies every call",
+                 "name the tools to deny instead",
+                 "\"%.*s\" is shadowed: rule \"%.*s\" for all tools denies every call",
                  SLICE_FMT(entry->name), SLICE_FMT(all->checks[i].name));
 }
 
@@ -93,11 +96,12 @@ static void lint_missing(struct linter *l, const struct entry *entry, const stru
         return;
     for (uint32_t i = 0; i < c->conds.count; i++) {
         const struct cond *leaf = &c->conds.children[i];
-        if (leaf->kind != COND_LEAF || leaf->path.root != ROOT_ARGS || leaf->op == OP_EXISTS || leaf->absent ||
-            leaf->path.step_count == 0 || entry_requires(entry, leaf->path.text))
+        if (leaf->kind != COND_LEAF || leaf->path.root != ROOT_ARGS || leaf->op == OP_EXISTS ||
+            leaf->absent || leaf->path.step_count == 0 || entry_requires(entry, leaf->path.text))
             continue;
         WARN(c->at, c->pointer, "add on_missing: deny, or require that the argument exists",
-             "rule \"%.*s\" does not fire when %.*s is missing", SLICE_FMT(c->name), SLICE_FMT(leaf->path.text));
+             "rule \"%.*s\" does not fire when %.*s is missing", SLICE_FMT(c->name),
+             SLICE_FMT(leaf->path.text));
         return;
     }
 }
@@ -131,7 +135,8 @@ static bool may_backtrack(struct slice pattern) {
 
 /* Lookaround, backreferences, possessive and atomic groups: PCRE2 takes them, RE2 does not. */
 static bool beyond_re2(struct slice pattern) {
-    static const char *const marks[] = {"(?=", "(?!", "(?<=", "(?<!", "(?>", "*+", "++", "?+", "\\1", "\\2", "\\k", NULL};
+    static const char *const marks[] = {"(?=", "(?!", "(?<=", "(?<!", "(?>", "*+",
+                                        "++",  "?+",  "\\1",  "\\2",  "\\k", NULL};
     for (size_t i = 0; marks[i]; i++)
         if (pattern.len && memmem(pattern.ptr, pattern.len, marks[i], strlen(marks[i])))
             return true;
@@ -211,8 +216,8 @@ static void lint_ranges(struct linter *l, const struct check *c) {
         }
         if (r.low < r.high || (r.low == r.high && !r.low_open && !r.high_open))
             continue;
-        WARN(c->at, c->pointer, "", "rule \"%.*s\": no value of %.*s satisfies all conditions", SLICE_FMT(c->name),
-             SLICE_FMT(first->path.text));
+        WARN(c->at, c->pointer, "", "rule \"%.*s\": no value of %.*s satisfies all conditions",
+             SLICE_FMT(c->name), SLICE_FMT(first->path.text));
         return;
     }
 }

@@ -1,6 +1,6 @@
-/* A document becomes a program: the frame (version, default, hide, tools, methods, flows); rules and conditions
- * are read in load_rule.c and load_cond.c. Every error is collected, in the order that Intercept reports them:
- * version, default, hide, then tools by name. */
+/* A document becomes a program: the frame (version, default, hide, tools, methods, flows); rules and
+ * conditions are read in load_rule.c and load_cond.c. Every error is collected, in the order that Intercept
+ * reports them: version, default, hide, then tools by name. */
 #include "policy/load.h"
 
 #include "base/check.h"
@@ -13,9 +13,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-static const char *const document_keys[] = {"version", "description", "default", "hide",  "tools", "all_tools",
-                                            "flows",   "methods",     "mode",    "match", "prune", "deny_prefix",
-                                            NULL};
+static const char *const document_keys[] = {"version",   "description", "default", "hide", "tools",
+                                            "all_tools", "flows",       "methods", "mode", "match",
+                                            "prune",     "deny_prefix", NULL};
 
 /* ---- problems ---- */
 
@@ -66,7 +66,8 @@ struct slice policy_hint(struct loader *l, struct slice word, const char *const 
     return near ? arena_printf(l->arena, "did you mean \"%s\"?", near) : (struct slice){0};
 }
 
-static void unknown_key(struct loader *l, const struct tree *member, struct place place, const char *const *known) {
+static void unknown_key(struct loader *l, const struct tree *member, struct place place,
+                        const char *const *known) {
     struct tree at = {.line = member->key_line, .column = member->key_column};
     struct slice hint = policy_hint(l, member->key, known);
     struct slice pointer = policy_place_key(l, place, member->key).pointer;
@@ -77,7 +78,8 @@ static void unknown_key(struct loader *l, const struct tree *member, struct plac
         policy_problem(l, &at, pointer, hint, "unknown key \"%.*s\"", SLICE_FMT(member->key));
 }
 
-void policy_check_keys(struct loader *l, const struct tree *map, struct place place, const char *const *known) {
+void policy_check_keys(struct loader *l, const struct tree *map, struct place place,
+                       const char *const *known) {
     for (const struct tree *member = map->child; member; member = member->next) {
         bool found = false;
         for (size_t i = 0; known[i] && !found; i++)
@@ -112,20 +114,22 @@ struct place policy_place_key(struct loader *l, struct place place, struct slice
     const char *dot = place.prefix.len ? "." : "";
     return (struct place){
         .prefix = arena_printf(l->arena, "%.*s%s%.*s", SLICE_FMT(place.prefix), dot, SLICE_FMT(key)),
-        .pointer = arena_printf(l->arena, "%.*s/%.*s", SLICE_FMT(place.pointer), SLICE_FMT(pointer_escape(l, key))),
+        .pointer =
+            arena_printf(l->arena, "%.*s/%.*s", SLICE_FMT(place.pointer), SLICE_FMT(pointer_escape(l, key))),
     };
 }
 
 static void wrong_type(struct loader *l, const struct tree *at, struct place place, const char *key,
                        const char *want) {
     if (place.prefix.len)
-        policy_problem(l, at, place.pointer, (struct slice){0}, "%.*s: %s must be %s", SLICE_FMT(place.prefix), key,
-                       want);
+        policy_problem(l, at, place.pointer, (struct slice){0}, "%.*s: %s must be %s",
+                       SLICE_FMT(place.prefix), key, want);
     else
         policy_problem(l, at, place.pointer, (struct slice){0}, "%s must be %s", key, want);
 }
 
-struct slice policy_member_text(struct loader *l, const struct tree *map, struct place place, const char *key) {
+struct slice policy_member_text(struct loader *l, const struct tree *map, struct place place,
+                                const char *key) {
     const struct tree *t = tree_get(map, key);
     if (!t || t->type == TREE_NULL)
         return (struct slice){0};
@@ -179,7 +183,8 @@ bool policy_member_shadow(struct loader *l, const struct tree *map, struct place
     return slice_is(mode, "shadow");
 }
 
-uint64_t policy_member_duration(struct loader *l, const struct tree *map, struct place place, const char *key) {
+uint64_t policy_member_duration(struct loader *l, const struct tree *map, struct place place,
+                                const char *key) {
     struct slice text = policy_member_text(l, map, place, key);
     uint64_t ms = 0;
     if (text.len && !policy_duration_parse(text, &ms))
@@ -265,9 +270,9 @@ static void load_default(struct loader *l, const struct tree *root) {
 
 /* @read, @destructive, @sink …: sets class or tag. */
 static bool read_selector(struct loader *l, const struct tree *at, struct slice name, struct entry *entry) {
-    static const char *const words[] = {"@read",      "@write",         "@execute",     "@destructive",
-                                        "@financial", "@src_untrusted", "@src_private", "@sink",
-                                        "@exec",      "@money",         NULL};
+    static const char *const words[] = {
+        "@read",        "@write", "@execute", "@destructive", "@financial", "@src_untrusted",
+        "@src_private", "@sink",  "@exec",    "@money",       NULL};
     entry->class = policy_class_from(slice_from(name, 1));
     entry->tag = policy_flow_from(slice_from(name, 1));
     if (entry->class || entry->tag)
@@ -294,7 +299,8 @@ static void load_hide(struct loader *l, const struct tree *root) {
         }
         struct slice name = arena_dup(l->arena, item->text);
         if (map_put(&seen, name, p)) {
-            policy_problem(l, item, pointer, (struct slice){0}, "hide: duplicate entry \"%.*s\"", SLICE_FMT(name));
+            policy_problem(l, item, pointer, (struct slice){0}, "hide: duplicate entry \"%.*s\"",
+                           SLICE_FMT(name));
             continue;
         }
         struct entry *pattern = &p->hide_patterns[p->hide_pattern_count];
@@ -334,7 +340,8 @@ static void add_entry(struct loader *l, struct entry *entry) {
 }
 
 static void check_pattern(struct loader *l, const struct tree *root, const struct entry *entry) {
-    bool is_special = policy_glob_is_pattern(entry->name) || (entry->name.len > 1 && entry->name.ptr[0] == '@');
+    bool is_special =
+        policy_glob_is_pattern(entry->name) || (entry->name.len > 1 && entry->name.ptr[0] == '@');
     if (l->policy->dialect != POLICY_LAYER || !is_special)
         return;
     const struct tree *match = tree_get(root, "match");
@@ -454,8 +461,8 @@ static uint32_t read_labels(struct loader *l, const struct tree *flow, struct pl
     for (const struct tree *t = list ? list->child : NULL; t; t = t->next) {
         uint32_t label = policy_flow_from(t->text);
         if (!label)
-            policy_problem(l, t, place.pointer, policy_hint(l, t->text, words), "%.*s: unknown label \"%.*s\"",
-                           SLICE_FMT(place.prefix), SLICE_FMT(t->text));
+            policy_problem(l, t, place.pointer, policy_hint(l, t->text, words),
+                           "%.*s: unknown label \"%.*s\"", SLICE_FMT(place.prefix), SLICE_FMT(t->text));
         labels |= label;
     }
     return labels;
@@ -472,11 +479,13 @@ static struct slice flow_text(struct loader *l, const struct tree *after) {
 }
 
 static void load_flow(struct loader *l, const struct tree *t, size_t index, struct flow_rule *flow) {
-    static const char *const keys[] = {"name", "after", "deny", "approve", "on_deny", "reason",
-                                       "mode", "timeout", "description", NULL};
-    struct place place = {arena_printf(l->arena, "flows[%zu]", index), arena_printf(l->arena, "/flows/%zu", index)};
+    static const char *const keys[] = {"name",   "after", "deny",    "approve",     "on_deny",
+                                       "reason", "mode",  "timeout", "description", NULL};
+    struct place place = {arena_printf(l->arena, "flows[%zu]", index),
+                          arena_printf(l->arena, "/flows/%zu", index)};
     if (t->type != TREE_MAP) {
-        policy_problem(l, t, place.pointer, (struct slice){0}, "%.*s: must be a mapping", SLICE_FMT(place.prefix));
+        policy_problem(l, t, place.pointer, (struct slice){0}, "%.*s: must be a mapping",
+                       SLICE_FMT(place.prefix));
         return;
     }
     policy_check_keys(l, t, place, keys);
@@ -522,7 +531,8 @@ static void link_counters(struct loader *l) {
         c->counter = map_get(&l->limit_rules, slice_from(c->path.text, strlen("state.")));
         if (!c->counter && !l->problems->count)
             policy_problem(l, l->references[i].at, (struct slice){0}, (struct slice){0},
-                           "condition references %.*s but no matching state block found", SLICE_FMT(c->path.text));
+                           "condition references %.*s but no matching state block found",
+                           SLICE_FMT(c->path.text));
     }
     for (size_t i = 0; i < l->policy->entry_count; i++) {
         struct entry *entry = l->policy->entries[i];
@@ -530,7 +540,8 @@ static void link_counters(struct loader *l) {
             struct limit_rule *cap = &entry->limits[j];
             if (!cap->check_only)
                 continue;
-            const struct limit_rule *of = map_get(&l->limit_rules, slice_from(cap->counter, strlen("state.")));
+            const struct limit_rule *of =
+                map_get(&l->limit_rules, slice_from(cap->counter, strlen("state.")));
             if (!of)
                 continue;
             cap->kind = of->kind;
@@ -622,7 +633,8 @@ static struct tree parse_position(struct slice text) {
     return (struct tree){.line = (uint32_t)l, .column = (uint32_t)c};
 }
 
-int policy_load(struct slice text, const char *name, struct policy **ret_policy, struct policy_problems *problems) {
+int policy_load(struct slice text, const char *name, struct policy **ret_policy,
+                struct policy_problems *problems) {
     cleanup_policy struct policy *p = mem_zalloc(sizeof(*p));
     p->refs = 1;
     arena_init(&p->arena);
@@ -635,8 +647,8 @@ int policy_load(struct slice text, const char *name, struct policy **ret_policy,
     struct err err = {0};
     static const struct tree empty = {.type = TREE_MAP, .line = 1, .column = 1};
     if (text.len > POLICY_BYTES_MAX) {
-        policy_problem(&l, NULL, (struct slice){0}, (struct slice){0}, "parsing config file: larger than %u bytes",
-                       POLICY_BYTES_MAX);
+        policy_problem(&l, NULL, (struct slice){0}, (struct slice){0},
+                       "parsing config file: larger than %u bytes", POLICY_BYTES_MAX);
         return -1;
     }
     if (tree_parse(text, l.arena, &root, &err) < 0) {
@@ -647,7 +659,8 @@ int policy_load(struct slice text, const char *name, struct policy **ret_policy,
     if (!root || root->type == TREE_NULL)
         root = &empty;
     if (root->type != TREE_MAP) {
-        policy_problem(&l, root, (struct slice){0}, (struct slice){0}, "parsing config file: the document must be a mapping");
+        policy_problem(&l, root, (struct slice){0}, (struct slice){0},
+                       "parsing config file: the document must be a mapping");
         return -1;
     }
     load_document(&l, root);
@@ -689,7 +702,9 @@ void policy_unref(struct policy *p) {
     free(p);
 }
 
-struct slice policy_name(const struct policy *p) { return p->name; }
+struct slice policy_name(const struct policy *p) {
+    return p->name;
+}
 const char *policy_hash(const struct policy *p) { return p->hash; }
 enum policy_dialect policy_dialect(const struct policy *p) { return p->dialect; }
 bool policy_is_shadow(const struct policy *p) { return p->shadow; }

@@ -17,10 +17,10 @@ struct loader {
     struct policy *policy;
     struct arena *arena; /* the policy's */
     struct policy_problems *problems;
-    struct map counters;      /* "TOOL.COUNTER" → anything: state blocks, known before rules are read */
-    struct map limit_rules;   /* the same keys → struct limit_rule */
-    struct map shared;        /* dialect B: scope and counter → the first limit_rule of that name */
-    struct map paths;         /* text → id + 1 */
+    struct map counters;    /* "TOOL.COUNTER" → anything: state blocks, known before rules are read */
+    struct map limit_rules; /* the same keys → struct limit_rule */
+    struct map shared;      /* dialect B: scope and counter → the first limit_rule of that name */
+    struct map paths;       /* text → id + 1 */
     struct reference *references;
     size_t reference_count, reference_cap;
     bool page_form; /* a snippet as published pages print them: version and names may be missing */
@@ -31,13 +31,15 @@ struct loader {
 void policy_problem(struct loader *l, const struct tree *at, struct slice pointer, struct slice hint,
                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Every member must be among `known` (NULL-terminated). */
-void policy_check_keys(struct loader *l, const struct tree *map, struct place place, const char *const *known);
+void policy_check_keys(struct loader *l, const struct tree *map, struct place place,
+                       const char *const *known);
 struct place policy_place_index(struct loader *l, struct place place, const char *list, size_t index);
 struct place policy_place_key(struct loader *l, struct place place, struct slice key);
 struct slice policy_hint(struct loader *l, struct slice word, const char *const *words);
 
 /* Text of a scalar member; empty when absent, null or not a scalar (which is a problem). */
-struct slice policy_member_text(struct loader *l, const struct tree *map, struct place place, const char *key);
+struct slice policy_member_text(struct loader *l, const struct tree *map, struct place place,
+                                const char *key);
 bool policy_member_bool(struct loader *l, const struct tree *map, struct place place, const char *key,
                         bool fallback);
 /* The list under the key; NULL when absent; a problem when it is something else. */
@@ -46,7 +48,8 @@ const struct tree *policy_member_list(struct loader *l, const struct tree *map, 
 const struct tree *policy_member_map(struct loader *l, const struct tree *map, struct place place,
                                      const char *key);
 bool policy_member_shadow(struct loader *l, const struct tree *map, struct place place);
-uint64_t policy_member_duration(struct loader *l, const struct tree *map, struct place place, const char *key);
+uint64_t policy_member_duration(struct loader *l, const struct tree *map, struct place place,
+                                const char *key);
 
 struct cond_context {
     struct place place; /* of the rule */

@@ -39,10 +39,12 @@ const struct op_row policy_ops[OP_COUNT] = {
 };
 
 static const char *const op_names[] = {
-    "eq",          "neq",       "in",   "not_in", "lt",      "lte",     "gt",      "gte",    "exists",
-    "regex",       "contains",  "starts_with", "ends_with", "glob", "len_eq", "len_lt", "len_lte", "len_gt",
-    "len_gte",     "type",      "under", "host",  "sql",     "no_shell_meta", "no_leading_dash", "schema", "within",
-    NULL};
+    "eq",       "neq",         "in",        "not_in",        "lt",
+    "lte",      "gt",          "gte",       "exists",        "regex",
+    "contains", "starts_with", "ends_with", "glob",          "len_eq",
+    "len_lt",   "len_lte",     "len_gt",    "len_gte",       "type",
+    "under",    "host",        "sql",       "no_shell_meta", "no_leading_dash",
+    "schema",   "within",      NULL};
 
 struct where { /* one condition while it is being read */
     struct loader *l;
@@ -66,8 +68,9 @@ static bool read_list(const struct where *w, const struct tree *v, struct cond *
     bool single = v->type != TREE_LIST;
     size_t count = single ? 1 : v->count;
     if (count > POLICY_LIST_MAX) {
-        policy_problem(w->l, v, w->place.pointer, (struct slice){0}, "%.*s: a list may have at most %d elements",
-                       SLICE_FMT(w->place.prefix), POLICY_LIST_MAX);
+        policy_problem(w->l, v, w->place.pointer, (struct slice){0},
+                       "%.*s: a list may have at most %d elements", SLICE_FMT(w->place.prefix),
+                       POLICY_LIST_MAX);
         return false;
     }
     c->list = arena_array(w->l->arena, struct constant, count + 1);
@@ -95,14 +98,16 @@ static bool read_regex(const struct where *w, const struct tree *v, struct cond 
     int code = 0;
     PCRE2_SIZE offset = 0;
     if (v->text.len <= POLICY_REGEX_MAX)
-        c->regex = pcre2_compile((PCRE2_SPTR)(v->text.ptr ? v->text.ptr : ""), v->text.len,
-                                 PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
+        c->regex =
+            pcre2_compile((PCRE2_SPTR)(v->text.ptr ? v->text.ptr : ""), v->text.len,
+                          PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
     if (!c->regex) {
         PCRE2_UCHAR why[160] = "the pattern is too long";
         if (code)
             pcre2_get_error_message(code, why, sizeof(why));
-        policy_problem(l, v, w->place.pointer, (struct slice){0}, "%.*s: invalid regex \"%.*s\": %s at offset %zu",
-                       SLICE_FMT(w->place.prefix), SLICE_FMT(v->text), (char *)why, (size_t)offset);
+        policy_problem(l, v, w->place.pointer, (struct slice){0},
+                       "%.*s: invalid regex \"%.*s\": %s at offset %zu", SLICE_FMT(w->place.prefix),
+                       SLICE_FMT(v->text), (char *)why, (size_t)offset);
         return false;
     }
     pcre2_jit_compile(c->regex, PCRE2_JIT_COMPLETE); /* without JIT the interpreter does it, more slowly */
@@ -132,8 +137,8 @@ static bool read_dirs(const struct where *w, const struct tree *v, struct cond *
 }
 
 static bool read_types(const struct where *w, const struct tree *v, struct cond *c) {
-    static const char *const names[] = {"string", "number",  "integer", "boolean",
-                                        "array",  "object",  "null",    NULL};
+    static const char *const names[] = {"string", "number", "integer", "boolean",
+                                        "array",  "object", "null",    NULL};
     if (!read_strings(w, v, c))
         return false;
     for (size_t i = 0; i < c->list_count; i++) {
@@ -247,7 +252,8 @@ static bool read_utc_offset(struct slice text, int16_t *ret_min) {
     int16_t minutes;
     if (slice_is(text, "UTC") || slice_is(text, "Z") || !text.len)
         return true;
-    if ((text.ptr[0] != '+' && text.ptr[0] != '-') || !read_clock(slice_from(text, 1), &minutes) || minutes > 14 * 60)
+    if ((text.ptr[0] != '+' && text.ptr[0] != '-') || !read_clock(slice_from(text, 1), &minutes) ||
+        minutes > 14 * 60)
         return false;
     *ret_min = (int16_t)(text.ptr[0] == '-' ? -minutes : minutes);
     return true;
@@ -273,7 +279,8 @@ static bool read_within(const struct where *w, const struct tree *v, struct cond
     else
         good &= read_days(days->text, &c->within.days);
     if (!good)
-        policy_problem(l, v, w->place.pointer, SLICE("days: [mon-fri], from: \"09:00\", to: \"17:00\", utc_offset: \"+01:00\""),
+        policy_problem(l, v, w->place.pointer,
+                       SLICE("days: [mon-fri], from: \"09:00\", to: \"17:00\", utc_offset: \"+01:00\""),
                        "%.*s: operator \"within\" cannot read its time window", SLICE_FMT(w->place.prefix));
     return good;
 }
@@ -290,16 +297,27 @@ static bool read_value(const struct where *w, const struct tree *v, struct cond 
     if (v->type == TREE_BOOL)
         c->value.number = v->truth;
     switch (c->op) {
-    case OP_IN: case OP_NOT_IN:
+    case OP_IN:
+    case OP_NOT_IN:
         return v->type == TREE_LIST ? read_list(w, v, c) : needs(w, v, c->op);
-    case OP_LT: case OP_LTE: case OP_GT: case OP_GTE:
-    case OP_LEN_EQ: case OP_LEN_LT: case OP_LEN_LTE: case OP_LEN_GT: case OP_LEN_GTE:
+    case OP_LT:
+    case OP_LTE:
+    case OP_GT:
+    case OP_GTE:
+    case OP_LEN_EQ:
+    case OP_LEN_LT:
+    case OP_LEN_LTE:
+    case OP_LEN_GT:
+    case OP_LEN_GTE:
         return is_number(v) || needs(w, v, c->op);
     case OP_EXISTS:
         return v->type == TREE_BOOL || needs(w, v, c->op);
     case OP_REGEX:
         return read_regex(w, v, c);
-    case OP_STARTS_WITH: case OP_ENDS_WITH: case OP_GLOB: case OP_HOST:
+    case OP_STARTS_WITH:
+    case OP_ENDS_WITH:
+    case OP_GLOB:
+    case OP_HOST:
         return read_strings(w, v, c);
     case OP_TYPE:
         return read_types(w, v, c);
@@ -307,13 +325,17 @@ static bool read_value(const struct where *w, const struct tree *v, struct cond 
         return read_dirs(w, v, c);
     case OP_SQL:
         return slice_is(v->text, "read_only") || needs(w, v, c->op);
-    case OP_NO_SHELL_META: case OP_NO_LEADING_DASH:
+    case OP_NO_SHELL_META:
+    case OP_NO_LEADING_DASH:
         return (v->type == TREE_BOOL && v->truth) || needs(w, v, c->op);
     case OP_SCHEMA:
         return read_schema(w, v, c);
     case OP_WITHIN:
         return read_within(w, v, c);
-    case OP_EQ: case OP_NEQ: case OP_CONTAINS: case OP_COUNT:
+    case OP_EQ:
+    case OP_NEQ:
+    case OP_CONTAINS:
+    case OP_COUNT:
         break;
     }
     return true;
@@ -346,7 +368,8 @@ static void read_path(const struct where *w, const struct tree *t, struct cond *
                        SLICE_FMT(w->place.prefix), SLICE_FMT(text));
         return;
     case POLICY_PATH_SYNTAX:
-        policy_problem(l, at ? at : t, w->place.pointer, SLICE("args.a.b, args.list[0], args.list[*].c, args[\"a.b\"]"),
+        policy_problem(l, at ? at : t, w->place.pointer,
+                       SLICE("args.a.b, args.list[0], args.list[*].c, args[\"a.b\"]"),
                        "%.*s: path \"%.*s\" cannot be read", SLICE_FMT(w->place.prefix), SLICE_FMT(text));
         return;
     }
@@ -383,8 +406,9 @@ static void read_modifiers(const struct where *w, const struct tree *t, struct c
     c->lenient = w->lenient;
     c->match_all = match.len ? slice_is(match, "all") : w->lenient;
     if (match.len && !slice_is(match, "all") && !slice_is(match, "any"))
-        policy_problem(w->l, t, w->place.pointer, (struct slice){0}, "%.*s: match must be \"all\" or \"any\", got \"%.*s\"",
-                       SLICE_FMT(w->place.prefix), SLICE_FMT(match));
+        policy_problem(w->l, t, w->place.pointer, (struct slice){0},
+                       "%.*s: match must be \"all\" or \"any\", got \"%.*s\"", SLICE_FMT(w->place.prefix),
+                       SLICE_FMT(match));
     /* What a missing argument does: pass or deny, whichever way round the condition stands. */
     if (slice_is(missing, "pass"))
         c->absent = w->lenient;
@@ -392,8 +416,8 @@ static void read_modifiers(const struct where *w, const struct tree *t, struct c
         c->absent = !w->lenient;
     else if (missing.len)
         policy_problem(w->l, t, w->place.pointer, (struct slice){0},
-                       "%.*s: on_missing must be \"deny\" or \"pass\", got \"%.*s\"", SLICE_FMT(w->place.prefix),
-                       SLICE_FMT(missing));
+                       "%.*s: on_missing must be \"deny\" or \"pass\", got \"%.*s\"",
+                       SLICE_FMT(w->place.prefix), SLICE_FMT(missing));
 }
 
 static void read_leaf(const struct where *w, const struct tree *t, struct cond *c) {
@@ -414,7 +438,8 @@ static void read_leaf(const struct where *w, const struct tree *t, struct cond *
     if ((c->op == OP_WITHIN) != (c->path.root == ROOT_TIME && slice_is(c->path.text, "time.now")) &&
         c->path.text.len)
         policy_problem(w->l, t, w->place.pointer, (struct slice){0},
-                       "%.*s: operator \"within\" and path \"time.now\" belong together", SLICE_FMT(w->place.prefix));
+                       "%.*s: operator \"within\" and path \"time.now\" belong together",
+                       SLICE_FMT(w->place.prefix));
 }
 
 /* ---- groups ---- */

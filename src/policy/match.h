@@ -5,8 +5,8 @@
 #include "base/slice.h"
 
 /* `*` any run, `?` one character, `[a-z]` `[!a-z]` one of a set, `\x` the character itself. With `separator`
- * not 0, `*` and `?` stop there and `**` does not. Bytes, not code points, except that `?` takes a whole UTF-8
- * character. */
+ * not 0, `*` and `?` stop there and `**` does not. Bytes, not code points, except that `?` takes a whole
+ * UTF-8 character. */
 bool policy_glob_match(struct slice pattern, struct slice text, char separator);
 bool policy_glob_is_pattern(struct slice text);
 
@@ -18,14 +18,15 @@ bool policy_path_clean(struct slice path, struct arena *a, struct slice *ret_cle
 
 enum policy_url_fault {
     POLICY_URL_OK,
-    POLICY_URL_SYNTAX,   /* not an absolute http(s) URL that every parser reads alike */
+    POLICY_URL_SYNTAX, /* not an absolute http(s) URL that every parser reads alike */
     POLICY_URL_SCHEME,
     POLICY_URL_USERINFO,
-    POLICY_URL_PRIVATE,  /* an address or name that leads inside */
+    POLICY_URL_PRIVATE, /* an address or name that leads inside */
 };
-/* Host of an http or https URL, lower case, without a trailing dot, IPv6 without brackets; IPv4 in any notation
- * comes out as a dotted quad. */
-enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct slice *ret_host, bool *ret_is_ip);
+/* Host of an http or https URL, lower case, without a trailing dot, IPv6 without brackets; IPv4 in any
+ * notation comes out as a dotted quad. */
+enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct slice *ret_host,
+                                      bool *ret_is_ip);
 /* `example.com` exact, `*.example.com` any depth below it, `*` any public host. */
 bool policy_host_match(struct slice host, struct slice pattern);
 const char *policy_url_fault_text(enum policy_url_fault fault);

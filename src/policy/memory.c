@@ -35,7 +35,8 @@ static void plant_seed(struct policy_memory *m, struct policy_memory_meter *mete
 
 static struct policy_memory_meter *meter_for(struct policy_memory *m, const struct policy_limit *limit) {
     char head[48];
-    int len = snprintf(head, sizeof(head), "%d/%llu/", (int)limit->kind, (unsigned long long)limit->window_ms);
+    int len =
+        snprintf(head, sizeof(head), "%d/%llu/", (int)limit->kind, (unsigned long long)limit->window_ms);
     char stack[256], *key = stack;
     size_t total = (size_t)len + limit->key.len;
     if (total > sizeof(stack))

@@ -1,5 +1,5 @@
-/* Counters in memory, exact and forgetful: what simulate and the tests meter with, and the reference for every
- * other store. Time is passed in. */
+/* Counters in memory, exact and forgetful: what simulate and the tests meter with, and the reference for
+ * every other store. Time is passed in. */
 #pragma once
 
 #include "base/map.h"
@@ -10,7 +10,7 @@ struct policy_memory {
     struct map meters; /* key, kind and window → struct policy_memory_meter */
     struct map seeds;  /* label → struct policy_memory_seed */
     uint64_t seed_ms;
-    uint64_t now_ms;   /* for reads through the vtable */
+    uint64_t now_ms; /* for reads through the vtable */
 };
 
 struct policy_memory_meter {
@@ -34,9 +34,10 @@ static inline void policy_memory_cleanup(struct policy_memory *m) { policy_memor
 void policy_memory_seed(struct policy_memory *m, struct slice label, int64_t micro, uint64_t at_ms);
 struct policy_counters policy_memory_counters(struct policy_memory *m);
 
-/* All or none; limits in shadow that refuse are left out and noted in the verdict. NULL when all fit, else the
- * limit that refused, with *ret_retry_ms. */
+/* All or none; limits in shadow that refuse are left out and noted in the verdict. NULL when all fit, else
+ * the limit that refused, with *ret_retry_ms. */
 const struct policy_limit *policy_memory_reserve(struct policy_memory *m, struct policy_verdict *v,
                                                  struct arena *a, uint64_t *ret_retry_ms);
-/* The call is over: a failed one gives everything back, a finished one only its place among the concurrent. */
+/* The call is over: a failed one gives everything back, a finished one only its place among the concurrent.
+ */
 void policy_memory_settle(struct policy_memory *m, const struct policy_verdict *v, bool roll_back);

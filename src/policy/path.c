@@ -1,6 +1,7 @@
 #include "policy/path.h"
 
-static const char *const fact_roots[] = {"grant.", "identity.", "session.", "server.", "tool.", "call.", NULL};
+static const char *const fact_roots[] = {"grant.", "identity.", "session.", "server.",
+                                         "tool.",  "call.",     NULL};
 
 static bool path_root(struct slice text, enum root *ret_root, struct slice *ret_rest) {
     static const struct {
@@ -116,7 +117,7 @@ enum policy_path_fault policy_path_compile(struct slice text, struct arena *a, s
             return POLICY_PATH_SYNTAX;
         count++;
     }
-    if (count == 0 && path.text.len > strlen("params"))
+    if (count == 0 && !slice_is(path.text, "args") && !slice_is(path.text, "params"))
         return POLICY_PATH_SYNTAX;
     path.has_each = each > 0;
     path.step_count = count;
@@ -143,9 +144,9 @@ static inline uint32_t member(const struct tape *t, uint32_t obj, struct slice k
     if (nodes[obj].type != TAPE_OBJECT)
         return 0;
     for (uint32_t i = obj + 1, end = nodes[obj].next; i < end; i = nodes[i + 1].next) {
-        if (nodes[i].flags & TAPE_ESCAPED ? tape_eq(t, i, key)
-                                          : nodes[i].len == key.len &&
-                                                memcmp(t->src.ptr + nodes[i].start, key.ptr, key.len) == 0)
+        if (nodes[i].flags & TAPE_ESCAPED
+                ? tape_eq(t, i, key)
+                : nodes[i].len == key.len && memcmp(t->src.ptr + nodes[i].start, key.ptr, key.len) == 0)
             return i + 1;
     }
     return 0;
@@ -180,7 +181,8 @@ static bool is_each(const struct policy_walk *w, uint32_t node, const struct ste
 }
 
 /* Down from (node, step) to a value, opening a frame at every array step on the way. */
-static enum policy_walk_state descend(struct policy_walk *w, uint32_t node, uint32_t step, uint32_t *ret_node) {
+static enum policy_walk_state descend(struct policy_walk *w, uint32_t node, uint32_t step,
+                                      uint32_t *ret_node) {
     for (; step < w->path->step_count; step++) {
         const struct step *s = &w->path->steps[step];
         if (!is_each(w, node, s)) {

@@ -11,8 +11,8 @@ uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step
 /* For paths without array steps: the node, or 0. */
 uint32_t policy_path_find(const struct path *path, const struct tape *t, uint32_t node);
 
-/* For paths with array steps: every value they stand for, in order. ABSENT: an element without the rest of the
- * path. */
+/* For paths with array steps: every value they stand for, in order. ABSENT: an element without the rest of
+ * the path. */
 enum policy_walk_state { POLICY_WALK_VALUE, POLICY_WALK_ABSENT, POLICY_WALK_END };
 
 struct policy_walk_frame {

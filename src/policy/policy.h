@@ -117,7 +117,8 @@ size_t policy_tool_count(const struct policy *p);
 
 /* ---- facts ---- */
 
-struct policy_fact { /* "identity.team" → "billing"; also grant.*, session.*, server.* beyond the names below */
+struct policy_fact { /* "identity.team" → "billing"; also grant.*, session.*, server.* beyond the names below
+                      */
     struct slice key;
     struct slice value;
 };
@@ -130,7 +131,8 @@ struct policy_counters {
 };
 
 /* For `under`: the path with every symbolic link resolved, built in the arena; the longest existing ancestor
- * counts when the file itself does not exist yet. false when it cannot be resolved: the condition is false. */
+ * counts when the file itself does not exist yet. false when it cannot be resolved: the condition is false.
+ */
 struct policy_files {
     bool (*realpath)(void *ctx, struct slice path, struct arena *a, struct slice *ret_path);
     void *ctx;
@@ -141,7 +143,7 @@ struct policy_facts {
     enum policy_direction direction;
     struct slice server;
     struct slice tool; /* tools/call: the bare tool name; other methods: empty */
-    /* Arguments of the call, or params of any other method. node 0 with a NULL tape: none. */
+    /* Arguments of the call, or params of any other method: an object that is not the root. 0: none. */
     const struct tape *tape;
     uint32_t args;
     struct policy_traits traits;
@@ -150,12 +152,13 @@ struct policy_facts {
     struct slice session;
     const struct policy_fact *more;
     size_t more_count;
-    uint32_t flow; /* labels the session has gathered so far */
+    uint32_t flow;                      /* labels the session has gathered so far */
     const struct policy_schema *schema; /* the tool's inputSchema, compiled; NULL when not known */
     struct slice args_hash;             /* canonical argument hash if the caller has one, for `identical` */
     uint64_t now_ms;
-    const struct policy_counters *counters; /* NULL: no store; state conditions pass, no limits are returned */
-    const struct policy_files *files;       /* NULL: `under` stays lexical */
+    const struct policy_counters
+        *counters;                    /* NULL: no store; state conditions pass, no limits are returned */
+    const struct policy_files *files; /* NULL: `under` stays lexical */
 };
 
 /* ---- decisions ---- */
@@ -170,11 +173,11 @@ struct policy_shadow { /* what would have happened */
 struct policy_verdict {
     enum policy_outcome outcome;
     enum policy_reason reason;
-    struct slice rule;    /* name; "(hidden)", "(default deny)" …; empty when allowed */
-    struct slice pointer; /* JSON Pointer into the policy document */
-    struct slice text;    /* message for the agent without the prefix; policy_verdict_text() adds it */
-    struct slice detail;  /* what would be allowed: "args.amount must be lte 500"; may be empty */
-    uint64_t retry_after_ms;       /* 0: unknown or never */
+    struct slice rule;       /* name; "(hidden)", "(default deny)" …; empty when allowed */
+    struct slice pointer;    /* JSON Pointer into the policy document */
+    struct slice text;       /* message for the agent without the prefix; policy_verdict_text() adds it */
+    struct slice detail;     /* what would be allowed: "args.amount must be lte 500"; may be empty */
+    uint64_t retry_after_ms; /* 0: unknown or never */
     uint64_t approval_timeout_ms;  /* POLICY_APPROVE; 0: the gate's default */
     const struct slice *approvers; /* POLICY_APPROVE; borrowed from the policy */
     size_t approver_count;
@@ -202,8 +205,8 @@ void policy_shadow(const struct policy_limit *limit, struct arena *a, struct pol
  * allowed. */
 struct slice policy_verdict_text(const struct policy *p, const struct policy_verdict *v, struct arena *a);
 
-/* Out of tools/list? True for hidden tools, for names that are not plain ASCII and that the policy does not spell
- * out, and with `prune: true` for tools that default deny refuses. */
+/* Out of tools/list? True for hidden tools, for names that are not plain ASCII and that the policy does not
+ * spell out, and with `prune: true` for tools that default deny refuses. */
 bool policy_hides(const struct policy *p, struct slice tool, const struct policy_traits *traits);
 /* Does any rule select tools by class, or by what flows through them? */
 bool policy_wants_traits(const struct policy *p);

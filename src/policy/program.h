@@ -1,9 +1,8 @@
 /* The compiled form that both dialects become. Private to the policy room.
  *
- *   policy ── tools: name → entry          entry ── checks[]: require | deny | approve | schema, with conditions
- *          ── patterns[]: glob, @class           └─ limits[]: what a passing call has to reserve
- *          ── everything: "*" / all_tools
- *          ── methods: name → entry, flows[]
+ *   policy ── tools: name → entry          entry ── checks[]: require | deny | approve | schema, with
+ * conditions ── patterns[]: glob, @class           └─ limits[]: what a passing call has to reserve ──
+ * everything: "*" / all_tools ── methods: name → entry, flows[]
  *
  * Everything lives in policy->arena and never changes after policy_load. */
 #pragma once
@@ -22,9 +21,9 @@ enum step_kind { STEP_KEY, STEP_INDEX, STEP_EACH };
 
 struct step {
     enum step_kind kind;
-    struct slice key;  /* STEP_KEY */
-    bool on_array;     /* STEP_KEY written `0` or `*`: on an array an index, or every element */
-    uint32_t index;    /* STEP_INDEX, and `0` of the above */
+    struct slice key; /* STEP_KEY */
+    bool on_array;    /* STEP_KEY written `0` or `*`: on an array an index, or every element */
+    uint32_t index;   /* STEP_INDEX, and `0` of the above */
 };
 
 struct path {
@@ -81,7 +80,7 @@ struct constant {
     struct slice text; /* Go's %v with plain decimals; for strings the string */
 };
 
-struct within { /* minutes of the day and days of the week, at a fixed offset from UTC */
+struct within {   /* minutes of the day and days of the week, at a fixed offset from UTC */
     uint8_t days; /* bit 0 Monday */
     int16_t from_min, to_min;
     int16_t offset_min;
@@ -96,7 +95,7 @@ struct cond {
     /* leaf */
     enum op op;
     struct path path;
-    bool lenient;      /* the answer that lets a call through: true in what is required, false in what is denied */
+    bool lenient; /* the answer that lets a call through: true in what is required, false in what is denied */
     bool match_all;    /* array steps: every element, or some element */
     bool absent;       /* what a missing path makes of it (not for exists) */
     bool before_count; /* own limit: compares what is counted already, the reservation does the rest */
@@ -115,7 +114,8 @@ struct check {
     enum check_mode mode;
     struct slice name;
     struct slice pointer;
-    struct slice text; /* of the denial, or of the pending approval; filled in even when the document is silent */
+    struct slice
+        text; /* of the denial, or of the pending approval; filled in even when the document is silent */
     bool shadow;
     struct cond conds; /* COND_ALL */
     uint64_t timeout_ms;
@@ -135,13 +135,13 @@ struct limit_rule {
     uint64_t window_ms;
     int64_t max;
     int64_t refill;
-    int64_t amount;           /* constant amount; used when no path is given */
-    const struct path *from;  /* NULL: constant. Otherwise the first path of from_count that is present */
+    int64_t amount;          /* constant amount; used when no path is given */
+    const struct path *from; /* NULL: constant. Otherwise the first path of from_count that is present */
     uint32_t from_count;
-    int64_t unit;             /* the argument counts in 1/unit */
+    int64_t unit; /* the argument counts in 1/unit */
     bool numeric_strings;
-    bool identical;           /* the key carries the hash of the arguments */
-    bool check_only;          /* a cap that another rule puts on a counter this call reserves */
+    bool identical;  /* the key carries the hash of the arguments */
+    bool check_only; /* a cap that another rule puts on a counter this call reserves */
     bool shadow;
     struct slice name;
     struct slice pointer;
@@ -151,7 +151,7 @@ struct limit_rule {
 };
 
 struct entry {
-    struct slice name; /* tool or method, pattern, "*" */
+    struct slice name;       /* tool or method, pattern, "*" */
     enum policy_class class; /* @class selectors */
     uint32_t tag;            /* @sink and the like */
     struct check *checks;
@@ -182,13 +182,14 @@ struct policy {
     char hash[65];
     enum policy_dialect dialect;
     bool default_deny;
-    bool says_allow; /* `default: allow` is written out: what nothing speaks of is allowed, sampling included */
+    bool says_allow; /* `default: allow` is written out: what nothing speaks of is allowed, sampling included
+                      */
     bool shadow;
     bool prune;
     bool hide_all;
     struct slice deny_prefix;
     struct slice approve_prefix;
-    struct map hidden;         /* name → anything */
+    struct map hidden;           /* name → anything */
     struct entry *hide_patterns; /* names only */
     size_t hide_pattern_count;
     struct map tools; /* exact name → entry */

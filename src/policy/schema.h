@@ -1,6 +1,7 @@
 /* JSON Schema 2020-12, compiled once. No network: $ref reaches only into the same document. Formats are
- * annotations, as the standard has them by default. Work and nesting have ceilings, because the schema comes from
- * a server and the instance from an agent: over them the answer is FAULT, which callers treat as a refusal. */
+ * annotations, as the standard has them by default. Work and nesting have ceilings, because the schema comes
+ * from a server and the instance from an agent: over them the answer is FAULT, which callers treat as a
+ * refusal. */
 #pragma once
 
 #include "base/err.h"
@@ -20,7 +21,8 @@ int policy_schema_compile(struct slice json, struct policy_schema **ret_schema, 
 void policy_schema_free(struct policy_schema *s); /* NULL is fine */
 
 /* ret_failure may be NULL; its slices live in the arena. */
-enum policy_schema_answer policy_schema_check(const struct policy_schema *s, const struct tape *t, uint32_t node,
-                                              struct arena *a, struct policy_schema_failure *ret_failure);
+enum policy_schema_answer policy_schema_check(const struct policy_schema *s, const struct tape *t,
+                                              uint32_t node, struct arena *a,
+                                              struct policy_schema_failure *ret_failure);
 /* The i-th name of the top-level `required`, or an empty slice behind the last. */
 struct slice policy_schema_required(const struct policy_schema *s, size_t i);

@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-#define SIMULATE_START_MS 1767225600000 /* 2026-01-01T00:00:00Z: where time stands when no step says otherwise */
+#define SIMULATE_START_MS                                                                                    \
+    1767225600000 /* 2026-01-01T00:00:00Z: where time stands when no step says otherwise */
 #define SIMULATE_FACTS_MAX 64
 
 struct simulation {
@@ -27,7 +28,8 @@ struct simulation {
 
 static struct slice text_at(struct simulation *s, uint32_t obj, const char *key) {
     uint32_t node = tape_get_str(&s->tape, obj, key);
-    return node && tape_is(&s->tape, node, TAPE_STRING) ? tape_text(&s->tape, node, &s->arena) : (struct slice){0};
+    return node && tape_is(&s->tape, node, TAPE_STRING) ? tape_text(&s->tape, node, &s->arena)
+                                                        : (struct slice){0};
 }
 
 static void put_id(struct simulation *s) {
@@ -148,7 +150,8 @@ static void step_traits(struct simulation *s, uint32_t step, struct policy_facts
     if (!tags || !tape_is(&s->tape, tags, TAPE_ARRAY))
         return;
     TAPE_FOR_ELEM(&s->tape, tags, i)
-    f->traits.tags |= tape_is(&s->tape, i, TAPE_STRING) ? policy_flow_from(tape_text(&s->tape, i, &s->arena)) : 0;
+    f->traits.tags |=
+        tape_is(&s->tape, i, TAPE_STRING) ? policy_flow_from(tape_text(&s->tape, i, &s->arena)) : 0;
 }
 
 /* false: the arguments are something no call may carry. */
@@ -165,7 +168,8 @@ static bool step_facts(struct simulation *s, uint32_t step, struct policy_facts 
         step_schema(s, f);
     } else {
         f->method = text_at(s, step, "method");
-        f->direction = slice_is(text_at(s, step, "direction"), "to_client") ? POLICY_TO_CLIENT : POLICY_TO_SERVER;
+        f->direction =
+            slice_is(text_at(s, step, "direction"), "to_client") ? POLICY_TO_CLIENT : POLICY_TO_SERVER;
         args = tape_get_str(&s->tape, step, "params");
     }
     if (args && tape_is(&s->tape, args, TAPE_NULL))
@@ -240,7 +244,9 @@ static void run_call(struct simulation *s, uint32_t step) {
     struct policy_counters counters = policy_memory_counters(&s->memory);
     s->memory.now_ms = s->now_ms;
     if (!step_facts(s, step, &f)) {
-        v = (struct policy_verdict){.outcome = POLICY_DENY, .reason = POLICY_BY_FAULT, .rule = SLICE("(arguments)"),
+        v = (struct policy_verdict){.outcome = POLICY_DENY,
+                                    .reason = POLICY_BY_FAULT,
+                                    .rule = SLICE("(arguments)"),
                                     .text = SLICE("Arguments must be an object")};
         put_verdict(s, &v);
         return;
@@ -295,7 +301,8 @@ static int meter_cmp(const void *x, const void *y) {
 
 /* Counters at the end, by label; meters that share one (several grants, several windows) are added up. */
 static void put_counters(struct simulation *s) {
-    struct policy_memory_meter **meters = arena_array(&s->arena, struct policy_memory_meter *, s->memory.meters.count + 1);
+    struct policy_memory_meter **meters =
+        arena_array(&s->arena, struct policy_memory_meter *, s->memory.meters.count + 1);
     size_t count = 0, at = 0;
     for (struct map_entry *entry; (entry = map_next(&s->memory.meters, &at));) {
         struct policy_memory_meter *meter = entry->value;

@@ -1,11 +1,12 @@
 /* Is this text one statement that only reads?
  *
- * Databases disagree about comments, quotes and escapes, and an attacker lives off the difference: text that we
- * take for a string must be a string to every one of them. So wherever the dialects differ (backslash before a
- * quote, nested or executable comments, `#`, dollar quotes, brackets holding quotes, a number grown together with
- * a word, bytes beyond ASCII outside quotes) the answer is no. What is left is a plain row of tokens, in which
- * the first word must be a reading one and no writing word may stand anywhere, because T-SQL needs no semicolon
- * between statements. Functions that act on the outside are listed; user-defined ones cannot be known. */
+ * Databases disagree about comments, quotes and escapes, and an attacker lives off the difference: text that
+ * we take for a string must be a string to every one of them. So wherever the dialects differ (backslash
+ * before a quote, nested or executable comments, `#`, dollar quotes, brackets holding quotes, a number grown
+ * together with a word, bytes beyond ASCII outside quotes) the answer is no. What is left is a plain row of
+ * tokens, in which the first word must be a reading one and no writing word may stand anywhere, because T-SQL
+ * needs no semicolon between statements. Functions that act on the outside are listed; user-defined ones
+ * cannot be known. */
 #include "policy/limits.h"
 #include "policy/match.h"
 
@@ -24,24 +25,61 @@ static const char *const first_words[] = {"select", "with",     "show", "explain
                                           "table",  "describe", "desc", NULL};
 
 static const char *const writing_words[] = {
-    "insert",    "update",  "delete", "merge",  "upsert",   "into",    "drop",    "alter",       "create",
-    "truncate",  "exec",    "execute", "call",  "grant",    "revoke",  "set",     "do",          "declare",
-    "backup",    "restore", "shutdown", "kill", "dbcc",     "bulk",    "waitfor", "reconfigure", "refresh",
-    "writetext", "updatetext", "outfile", "dumpfile", "openrowset", "openquery", "opendatasource", "attach",
-    "detach",    "pragma",  "copy",   "replace", NULL};
+    "insert",    "update",         "delete",  "merge",     "upsert",     "into",    "drop",     "alter",
+    "create",    "truncate",       "exec",    "execute",   "call",       "grant",   "revoke",   "set",
+    "do",        "declare",        "backup",  "restore",   "shutdown",   "kill",    "dbcc",     "bulk",
+    "waitfor",   "reconfigure",    "refresh", "writetext", "updatetext", "outfile", "dumpfile", "openrowset",
+    "openquery", "opendatasource", "attach",  "detach",    "pragma",     "copy",    "replace",  NULL};
 
-static const char *const acting_functions[] = {
-    "pg_sleep",     "pg_sleep_for",  "pg_sleep_until", "pg_terminate_backend", "pg_cancel_backend",
-    "pg_reload_conf", "pg_rotate_logfile", "pg_promote", "pg_switch_wal", "pg_notify", "set_config", "nextval",
-    "setval",       "query_to_xml",  "query_to_xmlschema", "query_to_xml_and_xmlschema", "cursor_to_xml",
-    "database_to_xml", "table_to_xml", "load_file",    "load_extension", "writefile", "readfile", "edit",
-    "sys_exec",     "sys_eval",      "sleep",          "benchmark",      "get_lock", "release_lock",
-    "xp_cmdshell",  "sp_executesql", "utl_http",       "utl_file",       "dbms_xmlgen", "file", "url", "s3",
-    "remote",       "mysql",         "postgresql",     "jdbc",           "system", NULL};
+static const char *const acting_functions[] = {"pg_sleep",
+                                               "pg_sleep_for",
+                                               "pg_sleep_until",
+                                               "pg_terminate_backend",
+                                               "pg_cancel_backend",
+                                               "pg_reload_conf",
+                                               "pg_rotate_logfile",
+                                               "pg_promote",
+                                               "pg_switch_wal",
+                                               "pg_notify",
+                                               "set_config",
+                                               "nextval",
+                                               "setval",
+                                               "query_to_xml",
+                                               "query_to_xmlschema",
+                                               "query_to_xml_and_xmlschema",
+                                               "cursor_to_xml",
+                                               "database_to_xml",
+                                               "table_to_xml",
+                                               "load_file",
+                                               "load_extension",
+                                               "writefile",
+                                               "readfile",
+                                               "edit",
+                                               "sys_exec",
+                                               "sys_eval",
+                                               "sleep",
+                                               "benchmark",
+                                               "get_lock",
+                                               "release_lock",
+                                               "xp_cmdshell",
+                                               "sp_executesql",
+                                               "utl_http",
+                                               "utl_file",
+                                               "dbms_xmlgen",
+                                               "file",
+                                               "url",
+                                               "s3",
+                                               "remote",
+                                               "mysql",
+                                               "postgresql",
+                                               "jdbc",
+                                               "system",
+                                               NULL};
 
-static const char *const acting_prefixes[] = {"lo_",    "dblink", "pg_read_", "pg_ls_",  "pg_file_", "pg_write_",
-                                              "pg_advisory_", "pg_try_advisory_", "pg_logical_", "pg_create_",
-                                              "pg_drop_", "xp_", "sp_oa", NULL};
+static const char *const acting_prefixes[] = {"lo_",         "dblink",     "pg_read_",     "pg_ls_",
+                                              "pg_file_",    "pg_write_",  "pg_advisory_", "pg_try_advisory_",
+                                              "pg_logical_", "pg_create_", "pg_drop_",     "xp_",
+                                              "sp_oa",       NULL};
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -120,8 +158,8 @@ static bool read_quoted(struct lexer *l, char quote) {
     return false;
 }
 
-/* A name in backticks or brackets, where only some databases quote: nothing inside that would mean another thing
- * to the others. */
+/* A name in backticks or brackets, where only some databases quote: nothing inside that would mean another
+ * thing to the others. */
 static bool read_name(struct lexer *l, char close) {
     size_t i = l->at + 1;
     for (; i < l->text.len && l->text.ptr[i] != close; i++) {

@@ -84,7 +84,8 @@ bool policy_time_parse(struct slice text, uint64_t *ret_ms) {
     int offset;
     if (!read_offset(text, &at, &offset) || at != text.len)
         return false;
-    int64_t total = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset * 60;
+    int64_t total =
+        days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset * 60;
     if (total < 0)
         return false;
     *ret_ms = (uint64_t)total * 1000 + ms;

@@ -72,7 +72,9 @@ void policy_trace_open(struct policy_trace *t, const struct cond *group) {
     t->depth++;
 }
 
-void policy_trace_close(struct policy_trace *t, int truth) { answer_open(t, POLICY_TRACE_GROUP, truth_name(truth)); }
+void policy_trace_close(struct policy_trace *t, int truth) {
+    answer_open(t, POLICY_TRACE_GROUP, truth_name(truth));
+}
 
 static struct slice value_json(struct policy_trace *t, const struct value *v) {
     if (v->kind == VALUE_ABSENT)
@@ -94,7 +96,8 @@ static struct slice value_json(struct policy_trace *t, const struct value *v) {
     return arena_dup(t->arena, buf_slice(&text));
 }
 
-void policy_trace_leaf(struct policy_trace *t, const struct cond *leaf, const struct value *value, int truth) {
+void policy_trace_leaf(struct policy_trace *t, const struct cond *leaf, const struct value *value,
+                       int truth) {
     struct policy_trace_line *line = line_add(t, POLICY_TRACE_LEAF);
     if (!line)
         return;
@@ -112,8 +115,9 @@ void policy_trace_limit(struct policy_trace *t, const struct policy_limit *limit
     line->what = limit->rule;
     line->pointer = limit->pointer;
     line->path = limit->label;
-    line->want = limit->max == POLICY_NO_MAX ? SLICE("no maximum")
-                                             : policy_value_decimal((double)limit->max / POLICY_MICRO, t->arena);
+    line->want = limit->max == POLICY_NO_MAX
+                     ? SLICE("no maximum")
+                     : policy_value_decimal((double)limit->max / POLICY_MICRO, t->arena);
     line->got = policy_value_decimal((double)limit->amount / POLICY_MICRO, t->arena);
     line->answer = "to reserve";
 }

@@ -23,7 +23,7 @@ struct policy_trace_line {
     struct slice path;
     struct slice op;
     struct slice want;
-    struct slice got; /* the value as JSON, shortened; empty: absent */
+    struct slice got;   /* the value as JSON, shortened; empty: absent */
     const char *answer; /* "yes", "no", "fault", "passes", "denies" … */
 };
 

@@ -9,7 +9,9 @@
 
 #define DECIMAL_MAX 400 /* digits of the largest double and some room */
 
-bool policy_value_is_null(const struct value *v) { return v->kind == VALUE_NODE && tape_is(v->tape, v->node, TAPE_NULL); }
+bool policy_value_is_null(const struct value *v) {
+    return v->kind == VALUE_NODE && tape_is(v->tape, v->node, TAPE_NULL);
+}
 
 bool policy_value_is_text(const struct value *v) {
     return v->kind == VALUE_TEXT || (v->kind == VALUE_NODE && tape_is(v->tape, v->node, TAPE_STRING));
@@ -118,7 +120,7 @@ static void print_scalar(const struct tape *t, uint32_t i, struct buf *out, stru
     }
 }
 
-struct frame { /* one open list or map */
+struct frame {       /* one open list or map */
     uint32_t *items; /* nodes of the values in printing order */
     struct slice *keys;
     uint32_t count, at;
@@ -234,7 +236,8 @@ bool policy_value_length(const struct value *v, uint64_t *ret_length, struct are
         *ret_length = count_characters(policy_value_text(v, a));
         return true;
     }
-    if (v->kind != VALUE_NODE || (!tape_is(v->tape, v->node, TAPE_ARRAY) && !tape_is(v->tape, v->node, TAPE_OBJECT)))
+    if (v->kind != VALUE_NODE ||
+        (!tape_is(v->tape, v->node, TAPE_ARRAY) && !tape_is(v->tape, v->node, TAPE_OBJECT)))
         return false;
     *ret_length = tape_node(v->tape, v->node)->count;
     return true;
@@ -242,8 +245,9 @@ bool policy_value_length(const struct value *v, uint64_t *ret_length, struct are
 
 const char *policy_value_type_name(const struct value *v) {
     static const char *const names[] = {
-        [TAPE_NULL] = "null",     [TAPE_FALSE] = "boolean", [TAPE_TRUE] = "boolean",  [TAPE_NUMBER] = "number",
-        [TAPE_STRING] = "string", [TAPE_ARRAY] = "array",   [TAPE_OBJECT] = "object",
+        [TAPE_NULL] = "null",     [TAPE_FALSE] = "boolean", [TAPE_TRUE] = "boolean",
+        [TAPE_NUMBER] = "number", [TAPE_STRING] = "string", [TAPE_ARRAY] = "array",
+        [TAPE_OBJECT] = "object",
     };
     switch (v->kind) {
     case VALUE_NODE:

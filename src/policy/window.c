@@ -17,7 +17,8 @@ uint64_t policy_window_from(struct slice name) {
     static const struct {
         const char *name;
         uint64_t ms;
-    } rows[] = {{"minute", MS_PER_MINUTE}, {"hour", MS_PER_HOUR}, {"day", MS_PER_DAY}, {"week", 7 * MS_PER_DAY}};
+    } rows[] = {
+        {"minute", MS_PER_MINUTE}, {"hour", MS_PER_HOUR}, {"day", MS_PER_DAY}, {"week", 7 * MS_PER_DAY}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (slice_is(name, rows[i].name))
             return rows[i].ms;
@@ -265,11 +266,24 @@ bool policy_duration_parse(struct slice text, uint64_t *ret_ms) {
         text.len -= 2;
     } else if (text.len) {
         switch (text.ptr[text.len - 1]) {
-        case 's': scale = MS_PER_SECOND; text.len--; break;
-        case 'm': scale = MS_PER_MINUTE; text.len--; break;
-        case 'h': scale = MS_PER_HOUR; text.len--; break;
-        case 'd': scale = MS_PER_DAY; text.len--; break;
-        default: break;
+        case 's':
+            scale = MS_PER_SECOND;
+            text.len--;
+            break;
+        case 'm':
+            scale = MS_PER_MINUTE;
+            text.len--;
+            break;
+        case 'h':
+            scale = MS_PER_HOUR;
+            text.len--;
+            break;
+        case 'd':
+            scale = MS_PER_DAY;
+            text.len--;
+            break;
+        default:
+            break;
         }
     }
     uint64_t value;

@@ -6,8 +6,9 @@
 #include "base/slice.h"
 
 #define POLICY_MICRO 1000000
-#define POLICY_NO_MAX INT64_MAX     /* counted, never refused */
-#define POLICY_METER_SLOTS 32 /* of a sliding window, which may remember a call for 1/31 of its length too long, never too short */
+#define POLICY_NO_MAX INT64_MAX /* counted, never refused */
+#define POLICY_METER_SLOTS                                                                                   \
+    32 /* of a sliding window, which may remember a call for 1/31 of its length too long, never too short */
 
 enum policy_limit_kind {
     POLICY_FIXED,      /* aligned to the Unix epoch: minute, hour and day fall on UTC calendar bounds */
@@ -18,7 +19,8 @@ enum policy_limit_kind {
 
 struct policy_limit {
     enum policy_limit_kind kind;
-    struct slice key;   /* unique within the store, scope and identity included; kind and window are not in it */
+    struct slice
+        key; /* unique within the store, scope and identity included; kind and window are not in it */
     struct slice label; /* SCOPE.COUNTER, for people and for simulate */
     uint64_t window_ms; /* 0 for POLICY_CONCURRENT */
     uint64_t start_ms;  /* POLICY_FIXED: start of the window that now_ms falls into; others: now_ms */
@@ -45,8 +47,8 @@ uint64_t policy_window_from(struct slice name);
 
 /* Value that counts at now_ms, in micro-units. */
 int64_t policy_meter_read(const struct policy_meter *m, const struct policy_limit *limit, uint64_t now_ms);
-/* Adds limit->amount when it fits. When refused: false, nothing changed, *ret_retry_ms is the time after which
- * the same call would fit (0: never by waiting). */
+/* Adds limit->amount when it fits. When refused: false, nothing changed, *ret_retry_ms is the time after
+ * which the same call would fit (0: never by waiting). */
 bool policy_meter_reserve(struct policy_meter *m, const struct policy_limit *limit, uint64_t now_ms,
                           uint64_t *ret_retry_ms);
 /* Takes a reservation back. It carries its own start: one of an earlier window changes nothing. */

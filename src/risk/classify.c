@@ -236,10 +236,9 @@ static struct opinion prose_opinion(const struct risk_facts *f, size_t at, const
     return best;
 }
 
-/* The name says "reset", the description names the small edit that it is ("Unstages all staged changes"). */
+/* The one reset that loses nothing, where the description says so: "Unstages all staged changes". */
 static bool mild_reset(const struct opinion *n, const struct opinion *p) {
-    return n->verb->rule == WORD_SOFT && strcmp(n->verb->text, "reset") == 0 && p->strong &&
-           p->cls == RISK_WRITE;
+    return strcmp(n->verb->text, "reset") == 0 && p->opens && strcmp(p->verb->text, "unstage") == 0;
 }
 
 /* Both spoke and differ. */
@@ -269,9 +268,8 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
     if (p->strong && p->cls == RISK_READ && f->count > 1 && f->words[f->count - 1] &&
         f->words[f->count - 1]->nouns & NOUN_STATE && n->verb->kind != WORD_BROAD)
         return (struct decision){RISK_READ, 65}; /* indexing_status: "Get ..." */
-    bool may_only_tell = n->cls == RISK_WRITE || (n->cls == RISK_EXECUTE && !n->leads);
-    if (may_only_tell && p->cls == RISK_READ && f->first_nouns & NOUN_GUIDE)
-        return (struct decision){RISK_READ, 60};
+    if (n->cls == RISK_WRITE && p->cls == RISK_READ && f->first_nouns & NOUN_GUIDE)
+        return (struct decision){RISK_READ, 60}; /* write_rule: "Provide guidance for ..." */
     return (struct decision){worse, 60};
 }
 
@@ -312,8 +310,8 @@ static void raise_class(struct decision *d, struct risk_report *r, enum risk_cla
     say(r, kind, text);
 }
 
-static void consider_parameters(const struct risk_facts *f, const struct opinion *n, struct decision *d,
-                                struct risk_report *r) {
+static void consider_parameters(const struct risk_facts *f, const struct opinion *n, const struct opinion *p,
+                                struct decision *d, struct risk_report *r) {
     if (f->op_class != RISK_NONE) {
         enum risk_class op = f->op_class;
         if (op == RISK_DESTRUCTIVE && f->op_soft &&
@@ -321,14 +319,15 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
             op = RISK_WRITE;
         raise_class(d, r, op, "enum", f->op_text);
     }
-    if (d->cls != RISK_NONE && (d->cls != RISK_WRITE || n->strong))
+    bool weak = d->cls == RISK_NONE || (!n->strong && !p->strong); /* a noun with a `command` is a shell */
+    uint32_t speaks =
+        d->cls == RISK_NONE ? RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL : RISK_PARAM_COMMAND;
+    if (!weak || !(f->params & speaks) || f->params & RISK_PARAM_ROUTED)
         return;
-    if (d->cls == RISK_NONE && f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) &&
-        !(f->params & RISK_PARAM_ROUTED))
-        raise_class(d, r, RISK_EXECUTE, "parameter",
-                    f->params & RISK_PARAM_CODE  ? SLICE("code")
-                    : f->params & RISK_PARAM_SQL ? SLICE("sql")
-                                                 : SLICE("command"));
+    raise_class(d, r, RISK_EXECUTE, "parameter",
+                f->params & RISK_PARAM_COMMAND ? SLICE("command")
+                : f->params & RISK_PARAM_SQL   ? SLICE("sql")
+                                               : SLICE("code"));
 }
 
 static void consider_hints(const struct risk_facts *f, struct decision *d, struct risk_report *r) {
@@ -337,6 +336,18 @@ static void consider_hints(const struct risk_facts *f, struct decision *d, struc
         say(r, "hint", SLICE("readOnlyHint false raises"));
     }
     r->hint_mismatch = f->hint_read_only && d->cls > RISK_READ;
+    r->hint_destructive = f->hint_destructive;
+}
+
+/* Stray English words in a description of another language mean little; the name may still be worse. */
+static void consider_foreign(const struct risk_facts *f, const struct opinion *n, struct decision *d,
+                             struct risk_report *r) {
+    struct slice word;
+    enum risk_class cls = risk_foreign_class(f->lower, &word);
+    if (cls == RISK_NONE)
+        return;
+    *d = (struct decision){n->verb && n->cls > cls ? n->cls : cls, 60};
+    say(r, "description", word);
 }
 
 /* What it was about the object that changed the class of the verb. */
@@ -386,17 +397,11 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
         d = (struct decision){routed_class(f), 50};
         say(r, "parameter", SLICE("command"));
     }
-    if (d.cls == RISK_NONE || (!n.strong && !p.strong)) {
-        struct slice word;
-        enum risk_class cls = risk_foreign_class(f->lower, &word);
-        if (cls != RISK_NONE) {
-            d = (struct decision){cls, 60};
-            say(r, "description", word);
-        }
-    }
+    if (d.cls == RISK_NONE || (!n.strong && !p.strong))
+        consider_foreign(f, &n, &d, r);
     if (!n.verb && p.verb && p.verb->rule == WORD_CREATE && f->name_nouns & NOUN_MEDIA)
         raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media"));
-    consider_parameters(f, &n, &d, r);
+    consider_parameters(f, &n, &p, &d, r);
     if (d.cls == RISK_NONE) {
         d = (struct decision){RISK_WRITE, 20};
         say(r, "unknown", SLICE("no evidence, needs review"));

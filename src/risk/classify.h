@@ -36,10 +36,11 @@ struct risk_evidence {
 struct risk_report {
     enum risk_class cls;
     enum risk_severity severity;
-    uint8_t confidence; /* percent */
-    bool review;        /* little or contradicting evidence: a person should look */
-    bool hint_mismatch; /* readOnlyHint on a tool that is no read */
-    uint32_t tags;      /* enum risk_tag bits */
+    uint8_t confidence;    /* percent */
+    bool review;           /* little or contradicting evidence: a person should look */
+    bool hint_mismatch;    /* readOnlyHint on a tool that is no read */
+    bool hint_destructive; /* the server's own word; many mean every update by it, so it is no class */
+    uint32_t tags;         /* enum risk_tag bits */
     struct risk_evidence evidence[RISK_EVIDENCE_MAX];
     size_t evidence_count;
 };

@@ -83,7 +83,7 @@ void risk_context_read(const struct tape *t, uint32_t tools, struct slice server
     qsort(sizes, n, sizeof *sizes, by_size);
     ret_ctx->tool_count = (uint32_t)n;
     ret_ctx->description_median = n ? sizes[n / 2] : 0;
-    ret_ctx->browser = gestures >= 2;
+    ret_ctx->browser = gestures >= 2 && gestures * 10 >= n;
     ret_ctx->till = money >= 2;
     find_prefix(ret_ctx, names, n);
 }

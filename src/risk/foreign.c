@@ -11,6 +11,7 @@ static const struct {
 } stems[] = {
     /* Chinese */
     {"查询", RISK_READ},
+    {"定位", RISK_READ},
     {"获取", RISK_READ},
     {"搜索", RISK_READ},
     {"列出", RISK_READ},

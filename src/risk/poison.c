@@ -169,6 +169,8 @@ static void check_name(const struct risk_neighbours *near, struct slice name, st
         near && near->skeletons ? map_get(near->skeletons, risk_skeleton(name, a)) : NULL;
     if (other && !slice_eq(*other, name))
         risk_finding_add(f, RISK_LOOKALIKE, SLICE("name"), *other, a);
+    if (near && near->others && map_get(near->others, name)) /* two servers, one name */
+        risk_finding_add(f, RISK_LOOKALIKE, SLICE("name"), name, a);
 }
 
 void risk_poison_tool(const struct risk_context *ctx, const struct risk_neighbours *near,

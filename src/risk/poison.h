@@ -21,7 +21,7 @@ enum risk_detector {
     RISK_BLOB,          /* d8: a long run of base64 or hex */
     RISK_LONG,          /* d9: much longer than it should be */
     RISK_EXFIL_PARAM,   /* d10: a required parameter that asks for the conversation */
-    RISK_LOOKALIKE,     /* d11: looks like another tool's name */
+    RISK_LOOKALIKE,     /* d11: looks like another tool's name, or is it */
     RISK_BAD_NAME,      /* d12: not [A-Za-z0-9_.-]{1,128} */
 };
 #define RISK_DETECTORS 13

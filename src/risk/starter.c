@@ -343,16 +343,31 @@ static void write_policylayer(const struct risk_starter *s, const struct risk_en
     buf_put_char(out, '\n');
 }
 
+/* The tools to write, each name once; of two tools with one name the worse, since a call names only the name.
+ */
+static size_t pick(const struct risk_starter *s, const struct risk_entry **ret_list) {
+    size_t count = 0;
+    struct map taken; /* name -> its place in the list */
+    map_init(&taken);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct risk_entry *e = &s->entries[i];
+        if (e->refuse || !risk_name_plain(e->name))
+            continue;
+        const struct risk_entry **place = map_get(&taken, e->name);
+        if (place && (*place)->report.cls < e->report.cls)
+            *place = e;
+        if (place)
+            continue;
+        ret_list[count] = e;
+        map_put(&taken, e->name, &ret_list[count++]);
+    }
+    map_free(&taken);
+    return count;
+}
+
 bool risk_starter_write(const struct risk_starter *s, struct arena *a, struct buf *out) {
     const struct risk_entry **list = arena_alloc(a, sizeof *list * (s->count + 1));
-    size_t count = 0;
-    struct map taken;
-    map_init(&taken);
-    for (size_t i = 0; i < s->count; i++)
-        if (!s->entries[i].refuse && risk_name_plain(s->entries[i].name) &&
-            !map_put(&taken, s->entries[i].name, &taken))
-            list[count++] = &s->entries[i];
-    map_free(&taken);
+    size_t count = pick(s, list);
     if (s->dialect == RISK_DIALECT_INTERCEPT)
         write_intercept(s, list, count, a, out);
     else

@@ -25,6 +25,6 @@ struct risk_starter {
     size_t count;
 };
 
-/* YAML with a comment for each tool, or JSON. Tools whose names are not plain, and second tools of one name,
- * are left out: the default refuses them. False when `out` is full. */
+/* YAML with a comment for each tool, or JSON. Tools whose names are not plain are left out, and the default
+ * refuses them; of two tools with one name the worse is written. False when `out` is full. */
 bool risk_starter_write(const struct risk_starter *s, struct arena *a, struct buf *out);

@@ -1,6 +1,7 @@
 #include "risk/survey.h"
 
 #include "base/mem.h"
+#include "risk/detect.h"
 #include "risk/tokens.h"
 #include "wire/emit.h"
 
@@ -26,14 +27,22 @@ static uint32_t tokens_of(const struct tape *t, uint32_t node, struct arena *a) 
     return risk_definition_text(t, node, a, &text) ? risk_tokens_of(buf_slice(&text)) : 0;
 }
 
-static void survey_tool(struct risk_survey *s, const struct risk_neighbours *near, uint32_t node,
+struct neighbourhood {
+    struct risk_neighbours near;
+    struct map skeletons;
+    struct map names; /* met so far */
+};
+
+static void survey_tool(struct risk_survey *s, struct neighbourhood *n, uint32_t node,
                         struct risk_surveyed *tool, struct arena *a) {
     const struct tape *t = s->in.t;
     tool->entry.node = node;
     tool->entry.name = name_of(t, node, a);
     tool->entry.tokens = tokens_of(t, node, a);
     risk_classify(&s->context, t, node, a, &tool->entry.report);
-    risk_poison_tool(&s->context, near, t, node, a, &tool->findings);
+    risk_poison_tool(&s->context, &n->near, t, node, a, &tool->findings);
+    if (map_put(&n->names, tool->entry.name, n)) /* the list has that name twice */
+        risk_finding_add(&tool->findings, RISK_LOOKALIKE, SLICE("name"), tool->entry.name, a);
     tool->entry.refuse = risk_findings_deny(&tool->findings);
     tool->printed = risk_fingerprint_of(t, node, a, &tool->print);
     look_up(s, tool);
@@ -52,11 +61,11 @@ void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct
     risk_context_read(in->t, in->tools, name, a, &s->context);
     s->pinned = in->lock && risk_lock_knows(in->lock, in->server);
     s->impostor = in->package.len ? risk_impostor_of(in->package, a) : (struct slice){0};
-    struct map skeletons;
-    map_init(&skeletons);
-    risk_skeletons_add(&skeletons, in->t, in->tools, a);
-    struct risk_neighbours near = {&skeletons, in->others};
-    risk_poison_text(&s->context, &near, in->instructions, SLICE("instructions"), a, &s->instructions);
+    struct neighbourhood n = {.near = {&n.skeletons, in->others}};
+    map_init(&n.skeletons);
+    map_init(&n.names);
+    risk_skeletons_add(&n.skeletons, in->t, in->tools, a);
+    risk_poison_text(&s->context, &n.near, in->instructions, SLICE("instructions"), a, &s->instructions);
     s->poisoned += risk_findings_deny(&s->instructions);
     size_t max = tape_is(in->t, in->tools, TAPE_ARRAY) ? tape_node(in->t, in->tools)->count : 0;
     max = max < RISK_TOOLS_MAX ? max : RISK_TOOLS_MAX;
@@ -64,8 +73,9 @@ void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct
     if (max)
         TAPE_FOR_ELEM(in->t, in->tools, node)
     if (s->count < max)
-        survey_tool(s, &near, node, &s->tools[s->count++], a);
-    map_free(&skeletons);
+        survey_tool(s, &n, node, &s->tools[s->count++], a);
+    map_free(&n.skeletons);
+    map_free(&n.names);
 }
 
 struct slice risk_evidence_text(const struct risk_evidence *e, struct arena *a) {
@@ -157,6 +167,8 @@ static void put_tool(struct emit *e, const struct risk_surveyed *tool, struct ar
     emit_double(e, r->confidence / 100.0);
     emit_key(e, "review");
     emit_bool(e, r->review);
+    emit_key(e, "destructive_hint");
+    emit_bool(e, r->hint_destructive);
     put_lists(e, tool, a);
     emit_key(e, "tokens");
     emit_int(e, tool->entry.tokens);

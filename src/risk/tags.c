@@ -1,6 +1,17 @@
 /* What flows through a tool. */
 #include "risk/facts.h"
 
+/* "call_tool", or code with access to other servers. */
+static bool calls_tools(const struct risk_facts *f) {
+    static const char *const phrases[] = {"mcp server", "mcp tool", "other tools", "other servers", NULL};
+    if (f->name_nouns & NOUN_META)
+        return true;
+    for (const char *const *p = phrases; *p; p++)
+        if (risk_contains(f->lower, *p))
+            return true;
+    return false;
+}
+
 uint32_t risk_tags_of(const struct risk_facts *f, enum risk_class cls) {
     uint32_t nouns = f->name_nouns | f->first_nouns, tags = 0;
     if (cls == RISK_READ) {
@@ -23,8 +34,7 @@ uint32_t risk_tags_of(const struct risk_facts *f, enum risk_class cls) {
         tags |= RISK_TAG_FREEFORM_CODE;
     if (cls == RISK_EXECUTE && tags & RISK_TAG_FREEFORM_CODE)
         tags |= RISK_TAG_SINK;
-    if (cls == RISK_EXECUTE && (nouns & NOUN_META && risk_contains(f->lower, "tool")) &&
-        (risk_contains(f->lower, "mcp") || risk_contains(f->lower, "other tool")))
+    if (cls == RISK_EXECUTE && calls_tools(f))
         tags |= RISK_TAG_META_TOOL;
     if (f->params & RISK_PARAM_PATH)
         tags |= RISK_TAG_PATH_ARGS;

@@ -316,6 +316,9 @@ static enum call_next read_subject(struct call *c) {
     const struct msg *m = c->request;
     if (!c->subject)
         return CALL_NEXT;
+    if (rpc_has_alike(&m->tape, m->rpc.params, slice_str(c->subject)))
+        return answer_error(c, RPC_INVALID_PARAMS, 400,
+                            arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
     uint32_t node = tape_get_str(&m->tape, m->rpc.params, c->subject);
     if (node && tape_is(&m->tape, node, TAPE_STRING) && tape_node(&m->tape, node)->len <= CALL_NAME_MAX)
         c->name = tape_text(&m->tape, node, &c->arena);
@@ -345,6 +348,8 @@ static enum call_next step_route(struct call *c) {
     if (read_subject(c) == CALL_FAIL)
         return CALL_FAIL;
     if (c->kind == CALL_TOOLS_CALL) {
+        if (rpc_has_alike(&m->tape, m->rpc.params, SLICE("arguments")))
+            return answer_error(c, RPC_INVALID_PARAMS, 400, "a key differs only in case from params.arguments");
         c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
         if (c->args && !tape_is(&m->tape, c->args, TAPE_OBJECT))
             return answer_error(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
@@ -924,7 +929,8 @@ void call_streaming(void *call, int64_t retry_ms, bool left) {
         c->sink->ops->streaming(c->sink, retry_ms, left);
 }
 
-void call_cancel(struct call *c, const char *reason) {
+/* The server need not go on; the client gets that answer, or none. */
+static void call_stop(struct call *c, const char *reason, const struct splice *answer) {
     CHECK_MAGIC(c, CALL_MAGIC);
     struct link *link = c->link ? c->link->link : NULL;
     /* Over HTTP the stateless era cancels by closing; everywhere else the server is told. */
@@ -944,10 +950,31 @@ void call_cancel(struct call *c, const char *reason) {
     }
     link_end(&c->req);
     list_remove(&c->wait);
-    c->answer = NULL;
+    c->answer = answer;
     c->outcome = "cancelled";
     c->step = STEP_SETTLE;
     call_run(c);
+}
+
+void call_cancel(struct call *c, const char *reason) { call_stop(c, reason, NULL); }
+
+static void end_listen(struct call *c) {
+    struct slice text = arena_printf(&c->arena,
+                                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",\"_meta\":{"
+                                     "\"io.modelcontextprotocol/subscriptionId\":%.*s}}}",
+                                     SLICE_FMT(c->id_raw), SLICE_FMT(c->id_raw));
+    call_stop(c, "shutting down", answer_from(c, text));
+}
+
+void call_end_listens(struct session_core *core) {
+    LIST_FOR(n, &core->sessions) {
+        struct session *s = container_of(n, struct session, node);
+        LIST_FOR_SAFE(k, next, &s->calls) {
+            struct call *c = container_of(k, struct call, node);
+            if (c->kind == CALL_LISTEN && c->sink)
+                end_listen(c);
+        }
+    }
 }
 
 void call_orphan(struct call *c) {

@@ -95,6 +95,8 @@ void call_resume(struct call *c);
 void call_fail(struct call *c, const char *why);
 /* The client has lost interest: tells the server, answers nothing. */
 void call_cancel(struct call *c, const char *reason);
+/* The gate is about to end: every subscription gets its last answer. */
+void call_end_listens(struct session_core *core);
 /* The client is gone but the call goes on (its answer may be fetched later, or is dropped). */
 void call_orphan(struct call *c);
 /* The call's own stream is slow: stop (go on) reading it from the server. */

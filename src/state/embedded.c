@@ -49,7 +49,8 @@ struct key_buf {
 };
 
 /* Prefix and key; what is too long for the table keeps its beginning and ends in a hash of the whole. */
-static bool embedded_key(const struct embedded *e, struct slice key, struct key_buf *buf, struct slice *ret_key) {
+static bool embedded_key(const struct embedded *e, struct slice key, struct key_buf *buf,
+                         struct slice *ret_key) {
     size_t prefix = e->prefix ? strlen(e->prefix) : 0;
     if (prefix == 0 && key.len <= STATE_KEY_MAX) {
         *ret_key = key;
@@ -213,9 +214,9 @@ static void embedded_note_fault(struct embedded *e, const char *text) {
     pthread_mutex_unlock(&e->commit_mutex);
 }
 
-static enum state_step embedded_reserve(struct state_store *store, const struct state_limit *limits, size_t count,
-                                        uint64_t now_ms, struct state_ticket *ticket, state_done_fn *done,
-                                        void *ctx) {
+static enum state_step embedded_reserve(struct state_store *store, const struct state_limit *limits,
+                                        size_t count, uint64_t now_ms, struct state_ticket *ticket,
+                                        state_done_fn *done, void *ctx) {
     struct embedded *e = (struct embedded *)store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
     CHECK(!e->look_only);
@@ -269,8 +270,8 @@ static void embedded_settle(struct state_ticket *ticket, enum state_outcome outc
     ticket_free(ticket);
 }
 
-static enum state_result embedded_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
-                                       int64_t *ret_micro) {
+static enum state_result embedded_read(struct state_store *store, const struct state_limit *limit,
+                                       uint64_t now_ms, int64_t *ret_micro) {
     struct embedded *e = (struct embedded *)store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
     struct key_buf buf;
@@ -294,7 +295,8 @@ struct list_walk {
 
 static void embedded_show(void *ctx, const struct live_counter *c) {
     const struct list_walk *walk = ctx;
-    const struct state_limit limit = {.kind = (enum state_kind)c->kind, .window_ms = c->window_ms, .refill = c->refill};
+    const struct state_limit limit = {
+        .kind = (enum state_kind)c->kind, .window_ms = c->window_ms, .refill = c->refill};
     struct state_counter counter = {
         .kind = limit.kind,
         .key = slice_of(c->key, c->key_len),
@@ -305,7 +307,8 @@ static void embedded_show(void *ctx, const struct live_counter *c) {
         .used_ms = c->used_ms,
     };
     for (size_t i = 0; limit.kind == STATE_IDENTICAL && i < STATE_RECENT; i++)
-        if (c->meter.recent[i].first_ms + c->window_ms > walk->now_ms && c->meter.recent[i].count > counter.value)
+        if (c->meter.recent[i].first_ms + c->window_ms > walk->now_ms &&
+            c->meter.recent[i].count > counter.value)
             counter.value = c->meter.recent[i].count;
     if (counter.value > 0)
         walk->each(walk->ctx, &counter);
@@ -344,7 +347,9 @@ static void embedded_health(struct state_store *store, struct state_health *ret_
 
 static void embedded_restore(void *ctx, const struct live_counter *from) {
     struct embedded *e = ctx;
-    struct state_limit limit = {.kind = (enum state_kind)from->kind, .window_ms = from->window_ms, .max = from->max,
+    struct state_limit limit = {.kind = (enum state_kind)from->kind,
+                                .window_ms = from->window_ms,
+                                .max = from->max,
                                 .refill = from->refill};
     struct live_counter *c = live_make(&e->live, slice_of(from->key, from->key_len), &limit, from->used_ms);
     if (!c)
@@ -357,8 +362,8 @@ static int embedded_start(struct embedded *e, const char *path, struct err *err)
     if (!path)
         return live_open(&e->live, NULL, (const unsigned char[LIVE_ID_BYTES]){0}, err);
     cleanup_free char *live_path = NULL;
-    if (asprintf(&live_path, "%.*s.live", (int)(strlen(path) - (slice_ends(slice_str(path), SLICE(".sqlite")) ? 7 : 0)),
-                 path) < 0)
+    if (asprintf(&live_path, "%.*s.live",
+                 (int)(strlen(path) - (slice_ends(slice_str(path), SLICE(".sqlite")) ? 7 : 0)), path) < 0)
         return err_set(err, "out of memory");
     e->path = mem_dup(path, strlen(path));
     if (marks_open(path, e->look_only, &e->marks, err) < 0)
@@ -412,7 +417,7 @@ static void embedded_write_exact(struct embedded *e) {
     if (marks_commit(e->marks, NULL) < 0)
         return; /* the marks that are there promise more than was used */
     live_lock(&e->live);
-    for (at = 0; ;) {
+    for (at = 0;;) {
         struct live_counter *c = live_next(&e->live, &at);
         if (!c)
             break;

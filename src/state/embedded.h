@@ -1,5 +1,5 @@
-/* The store that needs no server: the shared table with marks in SQLite behind it, or the table alone. Private
- * to the state room. */
+/* The store that needs no server: the shared table with marks in SQLite behind it, or the table alone.
+ * Private to the state room. */
 #pragma once
 
 #include "state/state.h"

@@ -12,11 +12,11 @@
 
 #define LIVE_MAGIC 0x53504c56u
 #define LIVE_LAYOUT 1
-#define LIVE_BUCKETS 65536    /* a power of two */
+#define LIVE_BUCKETS 65536 /* a power of two */
 #define LIVE_HEAD_BYTES 4096
-#define LIVE_GROW 512         /* counters whose disk blocks are taken at once */
-#define LIVE_SWEEP_MS 1000    /* a full table is searched for idle counters so often at most */
-#define LIVE_OPENING_BYTE 0   /* byte-range locks: one for opening and closing, one for each process */
+#define LIVE_GROW 512       /* counters whose disk blocks are taken at once */
+#define LIVE_SWEEP_MS 1000  /* a full table is searched for idle counters so often at most */
+#define LIVE_OPENING_BYTE 0 /* byte-range locks: one for opening and closing, one for each process */
 #define LIVE_OWNER_BYTE 16
 
 struct live_head {
@@ -46,7 +46,8 @@ static void live_repair(struct live *l);
 
 /* ---- files and locks ---- */
 
-/* Identifies this run of the kernel: memory that was shared through a file is complete as long as it lasts. */
+/* Identifies this run of the kernel: memory that was shared through a file is complete as long as it lasts.
+ */
 static void live_boot_id(unsigned char id[LIVE_ID_BYTES]) {
     char text[64] = {0};
     cleanup_fd int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -91,8 +92,8 @@ static void live_map(struct live *l, void *memory) {
 }
 
 static int live_map_file(struct live *l, struct err *err) {
-    void *memory = mmap(NULL, LIVE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | (l->fd < 0 ? MAP_ANONYMOUS : 0),
-                        l->fd, 0);
+    void *memory = mmap(NULL, LIVE_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | (l->fd < 0 ? MAP_ANONYMOUS : 0), l->fd, 0);
     if (memory == MAP_FAILED)
         return err_set(err, "map the table of counters: %s", strerror(errno));
     live_map(l, memory);
@@ -107,7 +108,8 @@ static void live_release(struct live *l) {
     *l = (struct live){.fd = -1};
 }
 
-int live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES], struct err *err) {
+int live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES],
+              struct err *err) {
     *l = (struct live){.fd = -1, .alone = true, .fresh = true};
     if (path) {
         l->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -148,8 +150,9 @@ int live_attach(struct live *l, const char *path, const unsigned char store_id[L
     *l = (struct live){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
     if (l->fd < 0)
         return -1;
-    if (live_byte_lock(l->fd, F_OFD_SETLKW, F_WRLCK, LIVE_OPENING_BYTE, 1, NULL) < 0 || fstat(l->fd, &st) < 0 ||
-        st.st_size != (off_t)LIVE_BYTES || live_map_file(l, NULL) < 0 || !live_valid(l, store_id)) {
+    if (live_byte_lock(l->fd, F_OFD_SETLKW, F_WRLCK, LIVE_OPENING_BYTE, 1, NULL) < 0 ||
+        fstat(l->fd, &st) < 0 || st.st_size != (off_t)LIVE_BYTES || live_map_file(l, NULL) < 0 ||
+        !live_valid(l, store_id)) {
         live_release(l);
         return -1;
     }
@@ -202,7 +205,8 @@ static int live_prepare(struct live *l, const unsigned char store_id[LIVE_ID_BYT
     if (!l->alone)
         return 0;
     if (!valid) {
-        uint32_t ready = l->head->magic == LIVE_MAGIC && l->head->ready <= STATE_COUNTERS_MAX ? l->head->ready : 0;
+        uint32_t ready =
+            l->head->magic == LIVE_MAGIC && l->head->ready <= STATE_COUNTERS_MAX ? l->head->ready : 0;
         memset(l->head, 0, LIVE_COUNTERS_AT);
         for (uint32_t i = 0; i < ready; i++)
             l->counters[i].in_use = 0;
@@ -312,7 +316,8 @@ static void live_sweep(struct live *l, uint64_t now_ms) {
     h->swept_ms = now_ms;
     for (uint32_t i = 0; i < h->high; i++) {
         struct live_counter *c = &l->counters[i];
-        if (c->in_use && state_meter_idle(&c->meter, (enum state_kind)c->kind, c->window_ms, c->refill, now_ms)) {
+        if (c->in_use &&
+            state_meter_idle(&c->meter, (enum state_kind)c->kind, c->window_ms, c->refill, now_ms)) {
             c->in_use = 0;
             c->generation++;
         }
@@ -341,7 +346,8 @@ static int64_t live_spare(struct live *l, uint64_t now_ms) {
     return h->high++;
 }
 
-struct live_counter *live_make(struct live *l, struct slice key, const struct state_limit *limit, uint64_t now_ms) {
+struct live_counter *live_make(struct live *l, struct slice key, const struct state_limit *limit,
+                               uint64_t now_ms) {
     CHECK(key.len <= STATE_KEY_MAX);
     struct live_counter *c = live_find(l, key, limit->kind, limit->window_ms);
     if (c)
@@ -376,7 +382,9 @@ struct live_counter *live_held(struct live *l, const struct state_hold *hold) {
     return c->in_use && c->generation == hold->generation ? c : NULL;
 }
 
-uint32_t live_index(const struct live *l, const struct live_counter *c) { return (uint32_t)(c - l->counters); }
+uint32_t live_index(const struct live *l, const struct live_counter *c) {
+    return (uint32_t)(c - l->counters);
+}
 
 struct live_counter *live_next(struct live *l, uint32_t *at) {
     while (*at < l->head->high) {

@@ -1,6 +1,6 @@
-/* The table of counters that every process of one state directory shares: a file mapped into all of them, under
- * one lock. What a process counted is in the kernel's hands at once, so killing the process loses nothing; only
- * a crash of the machine does, and for that there are marks (marks.h).
+/* The table of counters that every process of one state directory shares: a file mapped into all of them,
+ * under one lock. What a process counted is in the kernel's hands at once, so killing the process loses
+ * nothing; only a crash of the machine does, and for that there are marks (marks.h).
  *
  *   head │ buckets: first counter of each chain │ counters: 512 bytes each, handed out in order, then reused
  *
@@ -42,7 +42,8 @@ struct live {
 };
 
 /* path NULL: anonymous. `store_id` is the database's own; a table of another database is not taken over.
- * Holds the opening lock until live_opened, so that whoever finds itself alone can fill the table in peace. */
+ * Holds the opening lock until live_opened, so that whoever finds itself alone can fill the table in peace.
+ */
 int live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES], struct err *err);
 void live_opened(struct live *l);
 /* For lookers: takes the opening lock and no place. -1 without err text when there is no valid table. */
@@ -57,7 +58,8 @@ void live_unlock(struct live *l);
 /* Under the lock. `key` has at most STATE_KEY_MAX bytes. */
 struct live_counter *live_find(struct live *l, struct slice key, enum state_kind kind, uint64_t window_ms);
 /* NULL when the table, or the disk behind it, is full. */
-struct live_counter *live_make(struct live *l, struct slice key, const struct state_limit *limit, uint64_t now_ms);
+struct live_counter *live_make(struct live *l, struct slice key, const struct state_limit *limit,
+                               uint64_t now_ms);
 /* The counter a hold speaks of, or NULL when it has been given to another key since. */
 struct live_counter *live_held(struct live *l, const struct state_hold *hold);
 uint32_t live_index(const struct live *l, const struct live_counter *c);

@@ -80,7 +80,8 @@ static int marks_setup(struct marks *m, const char *path, bool look_only, struct
             return err_set(err, "%s", strerror(errno));
     }
     int flags = look_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    if (sqlite3_open_v2(path, &m->db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_FULLMUTEX, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(path, &m->db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_FULLMUTEX, NULL) !=
+        SQLITE_OK)
         return marks_fail(m, err);
     sqlite3_db_config(m->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(m->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
@@ -89,7 +90,8 @@ static int marks_setup(struct marks *m, const char *path, bool look_only, struct
         return -1;
     if (marks_read_meta(m, err) < 0)
         return -1;
-    if (!look_only && sqlite3_prepare_v3(m->db, marks_put_sql, -1, SQLITE_PREPARE_PERSISTENT, &m->put, NULL) != SQLITE_OK)
+    if (!look_only &&
+        sqlite3_prepare_v3(m->db, marks_put_sql, -1, SQLITE_PREPARE_PERSISTENT, &m->put, NULL) != SQLITE_OK)
         return marks_fail(m, err);
     return 0;
 }
@@ -173,7 +175,8 @@ static bool marks_row(sqlite3_stmt *s, struct live_counter *c) {
     return c->meter.value >= 0;
 }
 
-int marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx, struct err *err) {
+int marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx,
+               struct err *err) {
     sqlite3_stmt *s = NULL;
     static const char sql[] =
         "SELECT key,kind,window_ms,start_ms,value,max,refill,used_ms,exact FROM counters";
@@ -195,8 +198,9 @@ int marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counte
 int marks_prune(struct marks *m, uint64_t now_ms, struct err *err) {
     sqlite3_stmt *s = NULL;
     /* Twice the window, because a sliding one reaches back; a bucket when its refill has filled it. */
-    static const char sql[] = "DELETE FROM counters WHERE start_ms + 2 * window_ms < ?1 AND"
-                              " (kind <> 2 OR (refill > 0 AND start_ms + (value / refill + 1) * window_ms < ?1))";
+    static const char sql[] =
+        "DELETE FROM counters WHERE start_ms + 2 * window_ms < ?1 AND"
+        " (kind <> 2 OR (refill > 0 AND start_ms + (value / refill + 1) * window_ms < ?1))";
     if (sqlite3_prepare_v2(m->db, sql, -1, &s, NULL) != SQLITE_OK)
         return marks_fail(m, err);
     sqlite3_bind_int64(s, 1, (sqlite3_int64)now_ms);

@@ -18,6 +18,7 @@ void marks_put(struct marks *m, const struct live_counter *c, const struct state
 int marks_commit(struct marks *m, struct err *err);
 
 /* Calls `each` for every counter that is kept; `c` has everything but its place in the table. */
-int marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx, struct err *err);
+int marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx,
+               struct err *err);
 /* Forgets counters that nothing can be left of. */
 int marks_prune(struct marks *m, uint64_t now_ms, struct err *err);

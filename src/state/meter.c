@@ -2,8 +2,8 @@
 
 #include "base/check.h"
 
-#define MARK_CALLS_MIN 16     /* smallest step of a mark, in calls */
-#define MARK_SHARE 8          /* otherwise this part of the limit: what a machine crash can over-count */
+#define MARK_CALLS_MIN 16 /* smallest step of a mark, in calls */
+#define MARK_SHARE 8      /* otherwise this part of the limit: what a machine crash can over-count */
 #define MARK_HORIZON_MS_MAX 5000
 
 static const char *const kind_names[] = {
@@ -99,7 +99,8 @@ int64_t state_meter_read(const struct state_meter *m, const struct state_limit *
 
 /* ---- refusing ---- */
 
-static uint64_t sliding_retry(const struct state_meter *m, uint64_t window_ms, uint64_t now_ms, int64_t over) {
+static uint64_t sliding_retry(const struct state_meter *m, uint64_t window_ms, uint64_t now_ms,
+                              int64_t over) {
     uint64_t slot = slot_ms(window_ms), newest = m->start_ms / slot;
     int64_t freed = 0;
     for (uint64_t back = STATE_SLOTS; back-- > 0;) {
@@ -157,7 +158,8 @@ static void sliding_advance(struct state_meter *m, uint64_t window_ms, uint64_t 
     m->start_ms = now * slot;
 }
 
-static struct state_recent *recent_take(struct state_meter *m, const struct state_limit *limit, uint64_t now_ms) {
+static struct state_recent *recent_take(struct state_meter *m, const struct state_limit *limit,
+                                        uint64_t now_ms) {
     struct state_recent *r = recent_find(m, limit->fingerprint);
     if (!r) {
         r = &m->recent[0];
@@ -292,7 +294,8 @@ bool state_mark_covers(const struct state_mark *mark, const struct state_meter *
     return false;
 }
 
-struct state_mark state_mark_ahead(const struct state_meter *m, const struct state_limit *limit, uint64_t now_ms) {
+struct state_mark state_mark_ahead(const struct state_meter *m, const struct state_limit *limit,
+                                   uint64_t now_ms) {
     int64_t step = (int64_t)MARK_CALLS_MIN * STATE_MICRO;
     int64_t share = (limit->max == STATE_NO_MAX ? m->value : limit->max) / MARK_SHARE;
     int64_t value = add_capped(m->value, share > step ? share : step);

@@ -10,9 +10,9 @@ struct state_recent {
     int64_t count;
 };
 
-struct state_meter { /* all zero is empty */
+struct state_meter {   /* all zero is empty */
     uint64_t start_ms; /* FIXED: window start; SLIDING: start of the newest slot; BUCKET: time of `value` */
-    int64_t value;     /* FIXED, CONCURRENT: used; SLIDING: sum of the slots; BUCKET: used, lowered by refill */
+    int64_t value; /* FIXED, CONCURRENT: used; SLIDING: sum of the slots; BUCKET: used, lowered by refill */
     union {
         int64_t slots[STATE_SLOTS];
         uint64_t rest; /* BUCKET: what refilled since start_ms below one micro-unit, times window_ms */
@@ -21,13 +21,13 @@ struct state_meter { /* all zero is empty */
     };
 };
 
-/* A limit that arithmetic can rely on: no negative amount, a window where one is needed, whole calls where calls
- * are counted. */
+/* A limit that arithmetic can rely on: no negative amount, a window where one is needed, whole calls where
+ * calls are counted. */
 bool state_limit_valid(const struct state_limit *limit);
 
 int64_t state_meter_read(const struct state_meter *m, const struct state_limit *limit, uint64_t now_ms);
-/* Counts limit->amount when it fits and fills *hold (but not which counter it is). When refused: false, nothing
- * changed, *ret_retry_ms the time after which the same call would fit, 0 for never. */
+/* Counts limit->amount when it fits and fills *hold (but not which counter it is). When refused: false,
+ * nothing changed, *ret_retry_ms the time after which the same call would fit, 0 for never. */
 bool state_meter_add(struct state_meter *m, const struct state_limit *limit, uint64_t now_ms, uint32_t owner,
                      struct state_hold *hold, uint64_t *ret_retry_ms);
 /* Takes a hold back, from the window that it went into. */
@@ -47,6 +47,7 @@ bool state_kind_durable(enum state_kind kind);
 bool state_mark_covers(const struct state_mark *mark, const struct state_meter *m,
                        const struct state_limit *limit, uint64_t now_ms);
 /* One that covers the meter with room for what comes next. */
-struct state_mark state_mark_ahead(const struct state_meter *m, const struct state_limit *limit, uint64_t now_ms);
+struct state_mark state_mark_ahead(const struct state_meter *m, const struct state_limit *limit,
+                                   uint64_t now_ms);
 void state_mark_restore(const struct state_mark *mark, enum state_kind kind, uint64_t window_ms,
                         struct state_meter *ret_meter);

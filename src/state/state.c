@@ -105,8 +105,8 @@ enum state_result state_read(struct state_store *store, const struct state_limit
     return store->ops->read(store, limit, now_ms, ret_micro);
 }
 
-int state_list(struct state_store *store, uint64_t now_ms, void (*each)(void *ctx, const struct state_counter *c),
-               void *ctx, struct err *err) {
+int state_list(struct state_store *store, uint64_t now_ms,
+               void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err) {
     return store->ops->list(store, now_ms, each, ctx, err);
 }
 

@@ -55,7 +55,8 @@ struct state_answer {
     bool degraded;           /* granted although the store failed: fail mode open */
 };
 
-struct state_hold { /* one limit's part of a reservation: enough to take it back from the window it went into */
+struct state_hold { /* one limit's part of a reservation: enough to take it back from the window it went into
+                     */
     uint32_t counter;
     uint32_t generation;
     uint64_t start_ms;
@@ -75,7 +76,8 @@ struct state_ticket {
     struct state_hold few[STATE_LIMITS_FEW];
 };
 
-typedef void state_done_fn(void *ctx, enum state_result result, size_t refused_index, uint64_t retry_after_ms);
+typedef void state_done_fn(void *ctx, enum state_result result, size_t refused_index,
+                           uint64_t retry_after_ms);
 
 enum state_fail_mode { STATE_FAIL_CLOSED, STATE_FAIL_OPEN };
 
@@ -100,7 +102,8 @@ enum state_step state_reserve(struct state_store *store, const struct state_limi
  * way. A ticket that was refused, or settled before, is left alone. On a ticket that still waits it cancels:
  * done will not be called and what the store may still grant is taken back. */
 void state_settle(struct state_ticket *ticket, enum state_outcome outcome);
-/* For state conditions: the value that counts at now_ms, 0 for an unknown counter. STATE_GRANTED or _FAULT. */
+/* For state conditions: the value that counts at now_ms, 0 for an unknown counter. STATE_GRANTED or _FAULT.
+ */
 enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
                              int64_t *ret_micro);
 
@@ -111,8 +114,8 @@ struct state_counter { /* one counter, as `status` shows it */
     struct slice key;
     uint64_t window_ms;
     uint64_t start_ms;
-    int64_t value; /* at the time asked for */
-    int64_t max;   /* as last used */
+    int64_t value;    /* at the time asked for */
+    int64_t max;      /* as last used */
     uint64_t used_ms; /* when it was last reserved from */
 };
 
@@ -120,15 +123,15 @@ struct state_health {
     const char *backend; /* "sqlite", "memory" */
     const char *path;    /* "" for none */
     size_t counters;
-    size_t processes;  /* attached, this one included */
-    uint64_t commits;  /* durable marks written by this process */
-    uint64_t faults;   /* calls that met a failing store */
-    char fault[256];   /* what it said last */
+    size_t processes; /* attached, this one included */
+    uint64_t commits; /* durable marks written by this process */
+    uint64_t faults;  /* calls that met a failing store */
+    char fault[256];  /* what it said last */
 };
 
 /* Calls `each` for every counter with something in it, in no order; the slice is valid inside the call. */
-int state_list(struct state_store *store, uint64_t now_ms, void (*each)(void *ctx, const struct state_counter *c),
-               void *ctx, struct err *err);
+int state_list(struct state_store *store, uint64_t now_ms,
+               void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err);
 void state_health(struct state_store *store, struct state_health *ret_health);
 
 /* ---- for those who implement a store ---- */

@@ -1,10 +1,12 @@
 #include "wire/rpc.h"
 
+#include "base/check.h"
+
 static const struct slice rpc_keys[] = {SLICE("jsonrpc"), SLICE("id"),     SLICE("method"),
                                         SLICE("params"),  SLICE("result"), SLICE("error")};
 enum { KEY_JSONRPC, KEY_ID, KEY_METHOD, KEY_PARAMS, KEY_RESULT, KEY_ERROR, KEY_COUNT };
 
-#define KEY_TEXT_MAX 16 /* longer keys cannot be look-alikes of the envelope's own */
+#define KEY_TEXT_MAX 16 /* of the keys that look-alikes are searched for */
 
 static int invalid(const char **ret_why, const char *why) {
     *ret_why = why;
@@ -30,24 +32,38 @@ static size_t fold(struct slice key, char *to) {
     return len;
 }
 
+static bool alike(const struct tape *t, uint32_t key, struct slice want) {
+    if (tape_node(t, key)->len < want.len || tape_node(t, key)->len > want.len * 6)
+        return false; /* the longest spelling of a character is its escape */
+    struct arena a;
+    arena_init(&a);
+    char folded[KEY_TEXT_MAX * 6], wanted[KEY_TEXT_MAX];
+    size_t len = fold(tape_text(t, key, &a), folded);
+    bool same = slice_eq(slice_of(folded, len), slice_of(wanted, fold(want, wanted)));
+    arena_free(&a);
+    return same;
+}
+
+bool rpc_has_alike(const struct tape *t, uint32_t obj, struct slice want) {
+    CHECK(want.len <= KEY_TEXT_MAX);
+    if (!obj || !tape_is(t, obj, TAPE_OBJECT))
+        return false;
+    TAPE_FOR_MEMBER(t, obj, key) {
+        if (!tape_eq(t, key, want) && alike(t, key, want))
+            return true;
+    }
+    return false;
+}
+
 /* Index of the envelope key, KEY_COUNT for any other, -1 for a look-alike. */
 static int classify_key(const struct tape *t, uint32_t key) {
     for (int i = 0; i < KEY_COUNT; i++)
         if (tape_eq(t, key, rpc_keys[i]))
             return i;
-    if (tape_node(t, key)->len > KEY_TEXT_MAX * 6)
-        return KEY_COUNT;
-    struct arena a;
-    arena_init(&a);
-    struct slice text = tape_text(t, key, &a);
-    char folded[KEY_TEXT_MAX * 6];
-    size_t len = fold(text, folded);
-    int found = KEY_COUNT;
     for (int i = 0; i < KEY_COUNT; i++)
-        if (slice_eq(slice_of(folded, len), rpc_keys[i]))
-            found = -1;
-    arena_free(&a);
-    return found;
+        if (alike(t, key, rpc_keys[i]))
+            return -1;
+    return KEY_COUNT;
 }
 
 static bool id_ok(const struct tape *t, uint32_t id) {

@@ -1,5 +1,6 @@
 // One kind of client for every front, and every pair of front and server to try it on. A peer
 // sends exact texts and keeps what comes back, text and all, with the stream it came on.
+import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startProbe } from '../fixtures/probe.mjs';
 import { Inbox } from './deadline.mjs';
@@ -68,7 +69,7 @@ export class StdioPeer extends Peer {
     gate.child.process.stdout.on('data', lineSplitter((line) => this.take(line, 'stdio')));
     gate.child.closed.then(() => this.ended());
   }
-  async send(message) { this.gate.child.stdin.write(`${asText(message)}\n`); }
+  async send(message) { this.gate.child.stdin.write(Buffer.concat([Buffer.from(asText(message)), Buffer.from('\n')])); }
 }
 
 export class ModernStdioPeer extends StdioPeer {
@@ -156,6 +157,28 @@ export async function pair(t, front, back, { initialize, peer: peerOptions, prob
   const gate = use(t, await startGate({ transport: front.replace('modern-', ''), ...target, ...gateOptions }));
   const peer = await peerFor(front, gate, { ...initialize, ...peerOptions });
   return { gate, peer, behind, probe: behind?.probe };
+}
+
+// The same for a whole suite, opened before its tests and shared by them.
+export function suitePair(front, back, options) {
+  const world = {};
+  const open = [];
+  before(async () => {
+    const opened = await pair({ after: (close) => open.push(close) }, front, back, options);
+    Object.assign(world, opened);
+  });
+  after(async () => { for (const close of open) await close(); });
+  return world;
+}
+
+// What the probe has seen since the mark was set.
+export async function watch({ peer, probe }) {
+  const all = async () => probe?.seen ?? peer.ask('seen');
+  const from = (await all()).length;
+  return async (method) => {
+    const entries = (await all()).slice(from);
+    return method ? entries.filter((entry) => entry.method === method) : entries;
+  };
 }
 
 const cross = (fronts, backs) => fronts.flatMap((front) => backs.map((back) => [front, back]));

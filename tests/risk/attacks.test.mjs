@@ -56,6 +56,14 @@ test('look-alike names, zero-width characters, terminal escapes, tag characters'
   assert.ok(ids[5].includes('d1'));
 });
 
+test('one name twice in a list: flagged, and the policy goes by the worse of the two', async () => {
+  const list = [{ name: 'list_x', description: 'List' }, { name: 'list_x', description: 'Deletes everything' }];
+  const [, second] = await scanJson(list);
+  assert.ok(second.findings.some((finding) => finding.detector === 'd11'));
+  const { stdout } = await run(['scan', '--tools-json', '-', '--format', 'policylayer'], { input: JSON.stringify(list) });
+  assert.ok(JSON.parse(stdout).tools.list_x.deny_if);
+});
+
 test('a definition that changes, a tool that arrives late, across restarts', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'pins-'));
   t.after(() => rmSync(dir, { recursive: true }));

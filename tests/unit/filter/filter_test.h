@@ -52,14 +52,15 @@ static inline char *rig_take(enum filter_result result, struct slice in, struct 
 static inline char *rig_hide(struct rig *r, const char *text) {
     struct buf out;
     buf_init(&out, FILTER_OUT_MAX);
-    return rig_take(filter_text(r->scope, &r->opt, slice_str(text), (struct slice){0}, &out, &r->report), slice_str(text),
-                    &out);
+    return rig_take(filter_text(r->scope, &r->opt, slice_str(text), (struct slice){0}, &out, &r->report),
+                    slice_str(text), &out);
 }
 
 static inline char *rig_back(struct rig *r, const char *text) {
     struct buf out;
     buf_init(&out, FILTER_OUT_MAX);
-    return rig_take(filter_restore_text(r->scope, &r->rules, slice_str(text), &out, &r->report), slice_str(text), &out);
+    return rig_take(filter_restore_text(r->scope, &r->rules, slice_str(text), &out, &r->report),
+                    slice_str(text), &out);
 }
 
 static inline char *rig_json(struct rig *r, const char *json, bool back) {
@@ -75,7 +76,8 @@ static inline char *rig_json(struct rig *r, const char *json, bool back) {
 }
 
 /* The first find of a kind in a text: its bytes, or NULL. malloc'ed. */
-static inline char *rig_find(const struct pii_engine *e, const char *text, enum pii_kind kind, const char *key) {
+static inline char *rig_find(const struct pii_engine *e, const char *text, enum pii_kind kind,
+                             const char *key) {
     cleanup_pii_spans struct pii_spans s;
     const struct pii_options opt = {.kinds = PII_ALL, .depth = PII_DEPTH_MAX};
     const struct pii_context ctx = {.key = slice_str(key)};

@@ -19,8 +19,9 @@ static void luhn_and_cards(void **state) {
 
 static void ibans(void **state) {
     (void)state;
-    static const char *const good[] = {"DE89370400440532013000", "GB82WEST12345698765432", "fr1420041010050500013m02606",
-                                       "NO9386011117947", "MT84MALT011000012345MTLCAST001S"};
+    static const char *const good[] = {"DE89370400440532013000", "GB82WEST12345698765432",
+                                       "fr1420041010050500013m02606", "NO9386011117947",
+                                       "MT84MALT011000012345MTLCAST001S"};
     for (size_t i = 0; i < ARRAY_LEN(good); i++)
         assert_true(pii_check_iban(good[i], strlen(good[i])));
     assert_false(pii_check_iban("DE88370400440532013000", 22));

@@ -15,11 +15,13 @@ static void strings_keys_numbers(void **state) {
     (void)state;
     struct rig r;
     rig_init(&r, 1);
-    round_trip(&r, "{ \"a\" : [1.50, \"x bob@example.org y\"], \"b\":\"\\u00e9\\/\" }", "bob@", "\"b\":\"\\u00e9\\/\" }");
+    round_trip(&r, "{ \"a\" : [1.50, \"x bob@example.org y\"], \"b\":\"\\u00e9\\/\" }", "bob@",
+               "\"b\":\"\\u00e9\\/\" }");
     round_trip(&r, "{\"by\":{\"bob@example.org\":1}}", "bob@", "\":1}}");
     round_trip(&r, "{\"card_number\":4111111111111111,\"n\":12}", "4111111111111111", "\"n\":12");
     round_trip(&r, "{\"order_id\":4111111111111111}", NULL, "4111111111111111");
-    round_trip(&r, "{\"phone\":\"9498777106\",\"order_id\":\"9498777106x\"}", "\"9498777106\"", "9498777106x");
+    round_trip(&r, "{\"phone\":\"9498777106\",\"order_id\":\"9498777106x\"}", "\"9498777106\"",
+               "9498777106x");
     rig_free(&r);
 }
 
@@ -27,7 +29,8 @@ static void escapes_come_back_as_they_were(void **state) {
     (void)state;
     struct rig r;
     rig_init(&r, 1);
-    round_trip(&r, "[\"bob\\u0040example.org\",\"bob@example.org\",\"bob\\u0040example\\u002eorg\"]", "example", NULL);
+    round_trip(&r, "[\"bob\\u0040example.org\",\"bob@example.org\",\"bob\\u0040example\\u002eorg\"]",
+               "example", NULL);
     round_trip(&r, "[\"tel \\u002b41 78 167 07 25\\n\\/x\"]", "167", "\\n\\/x");
     rig_free(&r);
 }
@@ -36,9 +39,11 @@ static void json_inside_strings(void **state) {
     (void)state;
     struct rig r;
     rig_init(&r, 1);
-    round_trip(&r, "{\"text\":\"{\\\"email\\\":\\\"bob@example.org\\\",\\\"card_number\\\":4111111111111111}\"}", "bob@",
-               "\\\"[CREDIT_CARD_");
-    round_trip(&r, "{\"t\":\"{\\\"u\\\":\\\"{\\\\\\\"dob\\\\\\\":\\\\\\\"1989-04-17\\\\\\\"}\\\"}\"}", "1989", NULL);
+    round_trip(&r,
+               "{\"text\":\"{\\\"email\\\":\\\"bob@example.org\\\",\\\"card_number\\\":4111111111111111}\"}",
+               "bob@", "\\\"[CREDIT_CARD_");
+    round_trip(&r, "{\"t\":\"{\\\"u\\\":\\\"{\\\\\\\"dob\\\\\\\":\\\\\\\"1989-04-17\\\\\\\"}\\\"}\"}", "1989",
+               NULL);
     rig_free(&r);
 }
 
@@ -63,9 +68,12 @@ static void values_cut_over_content_parts(void **state) {
     (void)state;
     struct rig r;
     rig_init(&r, 1);
-    round_trip(&r, "{\"content\":[{\"type\":\"text\",\"text\":\"to bob@exam\"},{\"type\":\"text\",\"text\":\"ple.org now\"}]}",
+    round_trip(&r,
+               "{\"content\":[{\"type\":\"text\",\"text\":\"to "
+               "bob@exam\"},{\"type\":\"text\",\"text\":\"ple.org now\"}]}",
                "bob@", " now");
-    round_trip(&r, "[{\"text\":\"ghp_16C7e42F292c6912\"},{\"text\":\"E7710c838347Ae178B4a\"}]", "E7710c8", NULL);
+    round_trip(&r, "[{\"text\":\"ghp_16C7e42F292c6912\"},{\"text\":\"E7710c838347Ae178B4a\"}]", "E7710c8",
+               NULL);
     round_trip(&r, "[{\"text\":\"4111 1111 \"},{\"text\":\"1111 1111\"}]", "1111", NULL);
     rig_free(&r);
 }
@@ -99,8 +107,8 @@ static void number_tokens_in_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_keys_numbers),      cmocka_unit_test(escapes_come_back_as_they_were),
-        cmocka_unit_test(json_inside_strings),       cmocka_unit_test(twins_get_the_same_token),
+        cmocka_unit_test(strings_keys_numbers),          cmocka_unit_test(escapes_come_back_as_they_were),
+        cmocka_unit_test(json_inside_strings),           cmocka_unit_test(twins_get_the_same_token),
         cmocka_unit_test(values_cut_over_content_parts), cmocka_unit_test(tokens_move_between_levels),
         cmocka_unit_test(number_tokens_in_text),
     };

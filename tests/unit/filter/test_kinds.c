@@ -67,8 +67,10 @@ static const struct row rows[] = {
 
     {PII_CRYPTO, "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", ""},
     {PII_CRYPTO, "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN3", NULL, ""},
-    {PII_CRYPTO, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", ""},
-    {PII_CRYPTO, "wallet 0x52908400098527886E0F7030069857D2E4169EE7", "0x52908400098527886E0F7030069857D2E4169EE7", ""},
+    {PII_CRYPTO, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+     ""},
+    {PII_CRYPTO, "wallet 0x52908400098527886E0F7030069857D2E4169EE7",
+     "0x52908400098527886E0F7030069857D2E4169EE7", ""},
 };
 
 static void texts(void **state) {
@@ -79,8 +81,8 @@ static void texts(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
             cleanup_free char *found = rig_find(r.engine, rows[i].text, rows[i].kind, rows[i].key);
             if (rows[i].want ? !found || strcmp(found, rows[i].want) != 0 : found != NULL)
-                fail_msg("%s in `%s` (key `%s`): `%s`, not `%s`", pii_kind_name(rows[i].kind), rows[i].text, rows[i].key,
-                         found ? found : "-", rows[i].want ? rows[i].want : "-");
+                fail_msg("%s in `%s` (key `%s`): `%s`, not `%s`", pii_kind_name(rows[i].kind), rows[i].text,
+                         rows[i].key, found ? found : "-", rows[i].want ? rows[i].want : "-");
         }
         pii_engine_scalar(r.engine); /* the portable pass must find the same */
     }

@@ -57,7 +57,8 @@ static void every_format_is_found(void **state) {
     for (size_t i = 0; i < pii_formats_count; i++) {
         char value[2048], text[2200];
         bool found = false;
-        for (int attempt = 0; attempt < 20 && !found; attempt++) { /* chance may draw one that looks made up */
+        for (int attempt = 0; attempt < 20 && !found;
+             attempt++) { /* chance may draw one that looks made up */
             make(&pii_formats[i], value);
             snprintf(text, sizeof(text), "using %s here", value);
             cleanup_free char *hit = rig_find(r.engine, text, PII_SECRET, "");
@@ -86,7 +87,8 @@ static const struct row rows[] = {
     {"curl -H 'Authorization: Basic dXNlcjpwYXNzMTIz' x", "dXNlcjpwYXNzMTIz"},
     {"curl -u deploy:Tr0ub4dor_3 https://x", "deploy:Tr0ub4dor_3"},
     {"merakiToken=\"e4351638c978775bee7dfb1323b608923d3c6008\"", "e4351638c978775bee7dfb1323b608923d3c6008"},
-    {"<codecovToken>\n    59vnmawcpam6t1eti4np357g4cmbmlmi\n</codecovToken>", "59vnmawcpam6t1eti4np357g4cmbmlmi"},
+    {"<codecovToken>\n    59vnmawcpam6t1eti4np357g4cmbmlmi\n</codecovToken>",
+     "59vnmawcpam6t1eti4np357g4cmbmlmi"},
     {"jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIzNDU2 x",
      "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIzNDU2"},
     {"bot 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsawx go", "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsawx"},
@@ -107,7 +109,8 @@ static void texts(void **state) {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         cleanup_free char *found = rig_find(r.engine, rows[i].text, PII_SECRET, "");
         if (rows[i].want ? !found || strcmp(found, rows[i].want) != 0 : found != NULL)
-            fail_msg("`%s`: `%s`, not `%s`", rows[i].text, found ? found : "-", rows[i].want ? rows[i].want : "-");
+            fail_msg("`%s`: `%s`, not `%s`", rows[i].text, found ? found : "-",
+                     rows[i].want ? rows[i].want : "-");
     }
     rig_free(&r);
 }
@@ -119,7 +122,8 @@ static void private_keys(void **state) {
     static const char body[] = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n"
                                "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\n";
     char text[600], cut[600];
-    snprintf(text, sizeof(text), "x\n-----BEGIN RSA PRIVATE KEY-----\n%s-----END RSA PRIVATE KEY-----\ny", body);
+    snprintf(text, sizeof(text), "x\n-----BEGIN RSA PRIVATE KEY-----\n%s-----END RSA PRIVATE KEY-----\ny",
+             body);
     cleanup_free char *whole = rig_find(r.engine, text, PII_SECRET, "");
     assert_non_null(whole);
     assert_int_equal(strlen(whole), strlen(text) - 4);
@@ -127,7 +131,8 @@ static void private_keys(void **state) {
     cleanup_free char *part = rig_find(r.engine, cut, PII_SECRET, "");
     assert_non_null(part);
     assert_null(strstr(part, "\n\n"));
-    cleanup_free char *public = rig_find(r.engine, "-----BEGIN PUBLIC KEY-----\nMIIBIjAN\n-----END PUBLIC KEY-----", PII_SECRET, "");
+    cleanup_free char *public =
+        rig_find(r.engine, "-----BEGIN PUBLIC KEY-----\nMIIBIjAN\n-----END PUBLIC KEY-----", PII_SECRET, "");
     assert_null(public);
     rig_free(&r);
 }

@@ -6,7 +6,8 @@ static struct slice run(struct rig *r, struct slice text, size_t piece, struct b
     buf_init(out, FILTER_OUT_MAX);
     for (size_t at = 0; at < text.len; at += piece) {
         const size_t before = out->len;
-        assert_int_equal(filter_stream_feed(st, slice_upto(slice_from(text, at), piece), out, &r->report), FILTER_CHANGED);
+        assert_int_equal(filter_stream_feed(st, slice_upto(slice_from(text, at), piece), out, &r->report),
+                         FILTER_CHANGED);
         assert_true(out->len >= before);
     }
     assert_int_equal(filter_stream_end(st, out, &r->report), FILTER_CHANGED);
@@ -14,11 +15,12 @@ static struct slice run(struct rig *r, struct slice text, size_t piece, struct b
     return buf_slice(out);
 }
 
-static const char sample[] = "Phone:\n467 3395\nmail bob@example.org, card 4111 1111 1111 1111\n"
-                             "-----BEGIN RSA PRIVATE KEY-----\n"
-                             "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n"
-                             "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\n"
-                             "-----END RSA PRIVATE KEY-----\nip=192.0.2.17 token [EMAIL_7K3QX9M2] \xc3\xa9nd\n";
+static const char sample[] =
+    "Phone:\n467 3395\nmail bob@example.org, card 4111 1111 1111 1111\n"
+    "-----BEGIN RSA PRIVATE KEY-----\n"
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n"
+    "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\n"
+    "-----END RSA PRIVATE KEY-----\nip=192.0.2.17 token [EMAIL_7K3QX9M2] \xc3\xa9nd\n";
 
 static void every_split_point(void **state) {
     (void)state;
@@ -53,7 +55,8 @@ static void every_piece_size(void **state) {
     cleanup_buf struct buf text;
     buf_init(&text, FILTER_OUT_MAX);
     for (int i = 0; i < 150; i++)
-        buf_printf(&text, "%s line %d user%d@example.org %s\n", sample, i, i, i % 3 ? "" : "no break in this one");
+        buf_printf(&text, "%s line %d user%d@example.org %s\n", sample, i, i,
+                   i % 3 ? "" : "no break in this one");
     struct buf whole;
     const struct slice want = run(&r, buf_slice(&text), text.len, &whole);
     for (size_t piece = 1; piece <= 64; piece++) {

@@ -27,7 +27,7 @@ static void mutations(void **state) {
     struct rig r;
     rig_init(&r, 1);
     cleanup_free char *token = rig_hide(&r, "bob@example.org");
-    char id[32], chars[16], low[32], title[32];
+    char id[32], chars[32], low[32], title[32];
     snprintf(id, sizeof(id), "%.*s", (int)strlen(token) - 2, token + 1);
     snprintf(chars, sizeof(chars), "%s", id + 6);
     for (size_t i = 0; i <= strlen(id); i++)
@@ -136,7 +136,8 @@ static void secrets_go_home_only(void **state) {
     cleanup_free char *home = rig_back(&r, token);
     assert_string_equal(home, "ghp_16C7e42F292c6912E7710c838347Ae178B4a");
     const struct slice from[] = {SLICE("github")};
-    r.rules = (struct filter_rules){.server = SLICE("ci"), .kinds = UINT64_MAX, .secrets_from = from, .secrets_from_count = 1};
+    r.rules = (struct filter_rules){
+        .server = SLICE("ci"), .kinds = UINT64_MAX, .secrets_from = from, .secrets_from_count = 1};
     cleanup_free char *friend = rig_back(&r, token);
     assert_string_equal(friend, "ghp_16C7e42F292c6912E7710c838347Ae178B4a");
     r.rules.kinds = PII_BIT(PII_EMAIL);
@@ -211,14 +212,10 @@ static void modes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape_and_stability),
-        cmocka_unit_test(mutations),
-        cmocka_unit_test(never_a_wrong_value),
-        cmocka_unit_test(outside_tokens_are_neutralised),
-        cmocka_unit_test(secrets_go_home_only),
-        cmocka_unit_test(collisions_make_longer_tokens),
-        cmocka_unit_test(formats_are_kept_where_asked),
-        cmocka_unit_test(modes),
+        cmocka_unit_test(shape_and_stability),          cmocka_unit_test(mutations),
+        cmocka_unit_test(never_a_wrong_value),          cmocka_unit_test(outside_tokens_are_neutralised),
+        cmocka_unit_test(secrets_go_home_only),         cmocka_unit_test(collisions_make_longer_tokens),
+        cmocka_unit_test(formats_are_kept_where_asked), cmocka_unit_test(modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,8 +38,12 @@ static void run(const char *what, struct buf *text, const char *tool, const char
     policy_memory_init(&memory);
     tape_parse(&tape, slice_str(args), NULL);
     struct policy_counters counters = policy_memory_counters(&memory);
-    struct policy_facts facts = {.method = SLICE("tools/call"), .tool = slice_str(tool), .tape = &tape,
-                                 .grant = SLICE("bench"), .now_ms = 1767225600000,
+    struct policy_facts facts = {.method = SLICE("tools/call"),
+                                 .tool = slice_str(tool),
+                                 .tape = &tape,
+                                 .args = 1,
+                                 .grant = SLICE("bench"),
+                                 .now_ms = 1767225600000,
                                  .counters = with_counters ? &counters : NULL};
     memory.now_ms = facts.now_ms;
     size_t allowed = 0;
@@ -67,9 +71,11 @@ static void put_rules(struct buf *text, int count, const char *condition) {
 }
 
 int main(void) {
-    static const char args[] = "{\"currency\":\"eur\",\"customer\":{\"email\":\"a@example.com\"},\"amount\":250}";
+    static const char args[] =
+        "[{\"currency\":\"eur\",\"customer\":{\"email\":\"a@example.com\"},\"amount\":250}]";
     static const char number[] = "{\"path\":\"args.amount\",\"op\":\"lte\",\"value\":500}";
-    static const char list[] = "{\"path\":\"args.currency\",\"op\":\"in\",\"value\":[\"usd\",\"gbp\",\"eur\"]}";
+    static const char list[] =
+        "{\"path\":\"args.currency\",\"op\":\"in\",\"value\":[\"usd\",\"gbp\",\"eur\"]}";
     static const char regex[] =
         "{\"path\":\"args.customer.email\",\"op\":\"regex\",\"value\":\"^[^@]+@example\\\\.com$\"}";
     struct buf text;
@@ -84,8 +90,9 @@ int main(void) {
     run("100 rules, number", &text, "pay", args, false);
     put_rules(&text, 100, list);
     run("100 rules, in a list", &text, "pay", args, false);
-    buf_put_str(&text, "{\"version\":\"1\",\"default\":\"deny\",\"tools\":{\"pay\":{\"limits\":[{\"counter\":\"c\","
-                       "\"window\":\"minute\",\"max\":1000,\"scope\":\"grant\"}]}}}");
+    buf_put_str(&text,
+                "{\"version\":\"1\",\"default\":\"deny\",\"tools\":{\"pay\":{\"limits\":[{\"counter\":\"c\","
+                "\"window\":\"minute\",\"max\":1000,\"scope\":\"grant\"}]}}}");
     run("1 limit, scope grant", &text, "pay", args, true);
     static const int sizes[] = {10, 1000, 10000};
     for (size_t i = 0; i < 3; i++) {

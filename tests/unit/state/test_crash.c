@@ -1,5 +1,5 @@
-/* Processes that count and are killed at any moment. What they had told the outside before they died must be on
- * the books, in the table they shared and in what a restart of the machine would find. */
+/* Processes that count and are killed at any moment. What they had told the outside before they died must be
+ * on the books, in the table they shared and in what a restart of the machine would find. */
 #include "base/clock.h"
 #include "state/state.h"
 
@@ -134,7 +134,7 @@ static void test_killed_workers(void **state) {
         assert_true(value_of(store, 1) >= granted * CALL);
         assert_true(value_of(store, 2) >= granted * 3 * CALL);
         assert_int_equal(value_of(store, 3), 0); /* the dead hold no calls in flight */
-        if (round < 4) /* exact up to the call that each was about to make */
+        if (round < 4)                           /* exact up to the call that each was about to make */
             assert_in_range(value_of(store, 0), granted * CALL, (granted + WORKERS * (round + 1)) * CALL);
         state_close(store);
     }

@@ -15,8 +15,12 @@
 #define T0 (20000 * DAY_MS) /* a midnight */
 
 static struct state_limit limit_of(enum state_kind kind, uint64_t window_ms, int64_t calls) {
-    return (struct state_limit){.kind = kind, .key = SLICE("k"), .window_ms = window_ms, .max = calls * CALL,
-                                .refill = calls * CALL, .amount = CALL};
+    return (struct state_limit){.kind = kind,
+                                .key = SLICE("k"),
+                                .window_ms = window_ms,
+                                .max = calls * CALL,
+                                .refill = calls * CALL,
+                                .amount = CALL};
 }
 
 static bool add(struct state_meter *m, const struct state_limit *l, uint64_t now, uint64_t *retry) {

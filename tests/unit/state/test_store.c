@@ -54,8 +54,12 @@ static void remove_live(void) {
 }
 
 static struct state_limit limit_of(const char *key, enum state_kind kind, int64_t calls) {
-    return (struct state_limit){.kind = kind, .key = slice_str(key), .window_ms = kind == STATE_CONCURRENT ? 0 : 3600000,
-                                .max = calls * CALL, .refill = CALL, .amount = CALL};
+    return (struct state_limit){.kind = kind,
+                                .key = slice_str(key),
+                                .window_ms = kind == STATE_CONCURRENT ? 0 : 3600000,
+                                .max = calls * CALL,
+                                .refill = CALL,
+                                .amount = CALL};
 }
 
 static enum state_result reserve(struct state_store *store, const struct state_limit *limits, size_t count,
@@ -260,7 +264,8 @@ struct caller {
 /* The value may never pass the limit, and what was rolled back must be there for others. */
 static void *caller_run(void *arg) {
     struct caller *c = arg;
-    struct state_limit limits[] = {limit_of("p1", STATE_FIXED, CALLER_MAX), limit_of("p2", STATE_CONCURRENT, 40)};
+    struct state_limit limits[] = {limit_of("p1", STATE_FIXED, CALLER_MAX),
+                                   limit_of("p2", STATE_CONCURRENT, 40)};
     for (int i = 0; i < 60; i++) {
         struct state_ticket ticket;
         state_reserve(c->store, limits, 2, now, &ticket, NULL, NULL);
@@ -325,7 +330,8 @@ static void test_fail_modes(void **state) {
             state_settle(&ticket, STATE_KEEP);
         }
         /* The table in memory still knows the limit. */
-        assert_int_equal(reserve(store, &limit, 1, &ticket), mode == STATE_FAIL_OPEN ? STATE_REFUSED : STATE_FAULT);
+        assert_int_equal(reserve(store, &limit, 1, &ticket),
+                         mode == STATE_FAIL_OPEN ? STATE_REFUSED : STATE_FAULT);
         struct state_health health;
         state_health(store, &health);
         assert_true(health.faults >= 2);
@@ -390,7 +396,8 @@ static void test_dsn(void **state) {
     assert_true(slice_is(dsn.path, "/a"));
     assert_int_equal(state_dsn_parse("memory:", &dsn, &err), 0);
     assert_int_equal(dsn.backend, STATE_MEMORY);
-    const char *bad[] = {"redis://localhost", "rediss://x", "postgres://x/y", "", "sqlite", "mysql:x", "memory:x"};
+    const char *bad[] = {"redis://localhost", "rediss://x", "postgres://x/y", "", "sqlite",
+                         "mysql:x",           "memory:x"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         err.text[0] = '\0';
         assert_int_equal(state_dsn_parse(bad[i], &dsn, &err), -1);

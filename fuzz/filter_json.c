@@ -1,0 +1,37 @@
+/* Any JSON: the filtered text is JSON again, and restoring gives the bytes that came. */
+#include "filter/filter.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static struct pii_engine *engine;
+    const uint8_t key[32] = {1};
+    struct filter_report report = {0};
+    const struct filter_rules rules = {.server = SLICE("s"), .kinds = UINT64_MAX};
+    struct filter_options opt = {.depth = PII_DEPTH_MAX, .origin = SLICE("s")};
+    const struct slice in = slice_of((const char *)data, size);
+    cleanup_tape struct tape t;
+    cleanup_tape struct tape again;
+    tape_init(&t);
+    tape_init(&again);
+    if (tape_parse(&t, in, NULL) != TAPE_OK)
+        return 0;
+    if (!engine)
+        CHECK(pii_engine_new(NULL, 0, &engine, NULL) == 0);
+    filter_options_set(&opt, FILTER_TOKENIZE);
+    struct filter_memory *memory = filter_memory_new();
+    struct filter_scope *scope = filter_scope_new(engine, key, filter_memory_vault(memory));
+    cleanup_buf struct buf hidden;
+    cleanup_buf struct buf back;
+    buf_init(&hidden, FILTER_OUT_MAX);
+    buf_init(&back, FILTER_OUT_MAX);
+    const enum filter_result result = filter_json(scope, &opt, &t, 0, &hidden, &report);
+    if (result <= FILTER_CHANGED) {
+        const struct slice seen = result == FILTER_SAME ? in : buf_slice(&hidden);
+        CHECK(tape_parse(&again, seen, NULL) == TAPE_OK);
+        const bool same = filter_restore_json(scope, &rules, &again, 0, &back, &report) == FILTER_SAME;
+        CHECK(slice_eq(same ? seen : buf_slice(&back), in));
+    }
+    filter_scope_free(scope);
+    filter_memory_free(memory);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* Any text: what is hidden comes back as it was, and pieces make no difference. */
+#include "filter/filter.h"
+#include "fuzz.h"
+
+static void check_stream(struct filter_scope *s, const struct filter_options *opt, struct slice in,
+                         struct slice want) {
+    struct filter_report report = {0};
+    cleanup_buf struct buf out;
+    buf_init(&out, FILTER_OUT_MAX);
+    struct filter_stream *st = filter_stream_new(s, opt);
+    const size_t piece = in.len % 7 + 1;
+    for (size_t at = 0; at < in.len; at += piece)
+        CHECK(filter_stream_feed(st, slice_upto(slice_from(in, at), piece), &out, &report) == FILTER_CHANGED);
+    CHECK(filter_stream_end(st, &out, &report) == FILTER_CHANGED);
+    CHECK(slice_eq(buf_slice(&out), want));
+    filter_stream_free(st);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static struct pii_engine *engine;
+    const uint8_t key[32] = {1};
+    struct filter_report report = {0};
+    const struct filter_rules rules = {.server = SLICE("s"), .kinds = UINT64_MAX};
+    struct filter_options opt = {.depth = PII_DEPTH_MAX, .origin = SLICE("s")};
+    const struct slice in = slice_of((const char *)data, size);
+    if (!engine)
+        CHECK(pii_engine_new(NULL, 0, &engine, NULL) == 0);
+    filter_options_set(&opt, FILTER_TOKENIZE);
+    struct filter_memory *memory = filter_memory_new();
+    struct filter_scope *scope = filter_scope_new(engine, key, filter_memory_vault(memory));
+    cleanup_buf struct buf hidden;
+    cleanup_buf struct buf back;
+    buf_init(&hidden, FILTER_OUT_MAX);
+    buf_init(&back, FILTER_OUT_MAX);
+    const enum filter_result result = filter_text(scope, &opt, in, (struct slice){0}, &hidden, &report);
+    if (result <= FILTER_CHANGED) {
+        const struct slice seen = result == FILTER_SAME ? in : buf_slice(&hidden);
+        const bool same = filter_restore_text(scope, &rules, seen, &back, &report) == FILTER_SAME;
+        CHECK(slice_eq(same ? seen : buf_slice(&back), in));
+        if (in.len < FILTER_STREAM_BLOCK)
+            check_stream(scope, &opt, in, seen);
+    }
+    filter_scope_free(scope);
+    filter_memory_free(memory);
+    return 0;
+}

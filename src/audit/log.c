@@ -1,0 +1,266 @@
+#include "audit/log.h"
+
+#include "audit/ring.h"
+#include "audit/segment.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define LOG_SETTLE_MS 300
+#define LOG_SETTLE_STEP_NS 3000000
+#define LOG_OUTCOMES_MAX 1000000 /* outcomes whose decision has not been met yet */
+#define LOG_BLOCK_FRAMES_MAX (AUDIT_BLOCK_BYTES / SEGMENT_FRAME_HEAD)
+
+struct audit_log {
+    char *dir;
+    uint64_t *numbers;
+    size_t count;
+};
+
+/* ---- opening ---- */
+
+/* Until a living writer has taken everything that lay in its ring when we looked. */
+static void log_settle_ring(const char *path, uint64_t until_ms) {
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct ring_head))
+        return;
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+        return; /* its process is dead */
+    struct ring_head *head = mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
+    if (head == MAP_FAILED)
+        return;
+    uint64_t end = atomic_load(&head->end);
+    while (atomic_load(&head->tail) < end && clock_mono_ms() < until_ms)
+        nanosleep(&(struct timespec){.tv_nsec = LOG_SETTLE_STEP_NS}, NULL);
+    munmap(head, sizeof(*head));
+}
+
+static void log_settle(const char *dir) {
+    DIR *d = opendir(dir);
+    uint64_t until_ms = clock_mono_ms() + LOG_SETTLE_MS;
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        cleanup_free char *path = NULL;
+        if (slice_starts(slice_str(entry->d_name), SLICE("ring-")) &&
+            asprintf(&path, "%s/%s", dir, entry->d_name) > 0)
+            log_settle_ring(path, until_ms);
+    }
+    if (d)
+        closedir(d);
+}
+
+int audit_log_open(const char *home, struct audit_log **ret_log, struct err *err) {
+    struct audit_log *log = mem_zalloc(sizeof(*log));
+    if (asprintf(&log->dir, "%s/audit", home) < 0) {
+        free(log);
+        return err_set(err, "out of memory");
+    }
+    log_settle(log->dir);
+    if (segment_list(log->dir, &log->numbers, &log->count, err) < 0) {
+        audit_log_close(log);
+        return err_wrap(err, "no audit log");
+    }
+    *ret_log = log;
+    return 0;
+}
+
+void audit_log_close(struct audit_log *log) {
+    if (!log)
+        return;
+    free(log->numbers);
+    free(log->dir);
+    free(log);
+}
+
+/* ---- matching ---- */
+
+static bool text_matches(struct slice want, struct slice have) {
+    if (want.len > 0 && want.ptr[want.len - 1] == '*')
+        return slice_starts(have, slice_upto(want, want.len - 1));
+    return slice_eq(want, have);
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c; }
+
+static bool contains(struct slice have, struct slice word) {
+    for (size_t at = 0; word.len <= have.len && at <= have.len - word.len; at++) {
+        size_t i = 0;
+        while (i < word.len && lower(have.ptr[at + i]) == lower(word.ptr[i]))
+            i++;
+        if (i == word.len)
+            return true;
+    }
+    return false;
+}
+
+static bool search_matches(struct slice search, const struct audit_record *r) {
+    while (search.len > 0) {
+        struct slice word;
+        slice_cut(&search, ' ', &word);
+        bool found = word.len == 0;
+        for (size_t i = AUDIT_EVENT; i < AUDIT_TEXTS && !found; i++)
+            found = r->text[i].len >= word.len && contains(r->text[i], word);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+bool audit_filter_matches(const struct audit_filter *f, uint64_t seq, const struct audit_record *r) {
+    uint64_t time_us = r->number[AUDIT_TIME_US];
+    if ((f->kinds && !(f->kinds & 1u << r->kind)) || (f->from_seq && seq < f->from_seq) ||
+        (f->to_seq && seq > f->to_seq) || (f->since_us && time_us < f->since_us) ||
+        (f->until_us && time_us > f->until_us))
+        return false;
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        if (f->text[i].len > 0 && !text_matches(f->text[i], r->text[i]))
+            return false;
+    return search_matches(f->search, r);
+}
+
+/* ---- walking ---- */
+
+struct walk {
+    const struct audit_filter *filter;
+    audit_entry_fn *each;
+    void *ctx;
+    uint64_t shown;
+    bool ended;
+    /* backwards only */
+    struct map outcomes; /* call number → struct kept */
+    struct slice *frames;
+};
+
+struct kept {
+    uint64_t call;
+    uint64_t seq;
+    struct audit_record record;
+    char *bytes;
+};
+
+static void walk_show(struct walk *w, const struct audit_entry *entry) {
+    w->shown++;
+    w->ended = !w->each(w->ctx, entry) || (w->filter->limit && w->shown >= w->filter->limit);
+}
+
+static int walk_damaged(uint64_t seq, struct err *err) {
+    return err_set(err, "record %llu is damaged; `sallyport audit verify` tells more",
+                   (unsigned long long)seq);
+}
+
+static int walk_block(struct walk *w, sqlite3_stmt *row, struct err *err) {
+    uint64_t seq = (uint64_t)sqlite3_column_int64(row, 0);
+    struct slice body = segment_column(row, 3);
+    struct segment_frame frame;
+    for (; !w->ended && segment_frame_next(&body, &frame); seq++) {
+        struct audit_record r;
+        if (!audit_record_read(frame.bytes, &r))
+            return walk_damaged(seq, err);
+        if (audit_filter_matches(w->filter, seq, &r))
+            walk_show(w, &(struct audit_entry){.seq = seq, .record = &r});
+    }
+    return w->ended || body.len == 0 ? 0 : walk_damaged(seq, err);
+}
+
+static void kept_free(struct kept *k) {
+    if (k)
+        free(k->bytes);
+    free(k);
+}
+
+static void walk_keep(struct walk *w, uint64_t seq, struct slice bytes) {
+    if (w->outcomes.count >= LOG_OUTCOMES_MAX)
+        return;
+    struct kept *k = mem_zalloc(sizeof(*k));
+    k->bytes = mem_dup(bytes.ptr, bytes.len);
+    k->seq = seq;
+    audit_record_read(slice_of(k->bytes, bytes.len), &k->record);
+    k->call = k->record.number[AUDIT_CALL];
+    kept_free(map_put(&w->outcomes, slice_of((const char *)&k->call, sizeof(k->call)), k));
+}
+
+static void walk_decision(struct walk *w, uint64_t seq, const struct audit_record *r) {
+    uint64_t call = r->number[AUDIT_CALL];
+    struct kept *k = map_remove(&w->outcomes, slice_of((const char *)&call, sizeof(call)));
+    if (k && !slice_eq(k->record.text[AUDIT_INSTANCE], r->text[AUDIT_INSTANCE])) {
+        kept_free(k);
+        k = NULL;
+    }
+    if (audit_filter_matches(w->filter, seq, r))
+        walk_show(
+            w, &(struct audit_entry){
+                   .seq = seq, .record = r, .outcome = k ? &k->record : NULL, .outcome_seq = k ? k->seq : 0});
+    kept_free(k);
+}
+
+static int walk_block_back(struct walk *w, sqlite3_stmt *row, struct err *err) {
+    uint64_t first = (uint64_t)sqlite3_column_int64(row, 0);
+    struct slice body = segment_column(row, 3);
+    struct segment_frame frame;
+    size_t count = 0;
+    while (count < LOG_BLOCK_FRAMES_MAX && segment_frame_next(&body, &frame))
+        w->frames[count++] = frame.bytes;
+    if (body.len != 0)
+        return walk_damaged(first + count, err);
+    while (!w->ended && count-- > 0) {
+        struct audit_record r;
+        if (!audit_record_read(w->frames[count], &r))
+            return walk_damaged(first + count, err);
+        if (r.kind == AUDIT_KIND_OUTCOME)
+            walk_keep(w, first + count, w->frames[count]);
+        else if (r.kind == AUDIT_KIND_DECISION)
+            walk_decision(w, first + count, &r);
+        else if (audit_filter_matches(w->filter, first + count, &r))
+            walk_show(w, &(struct audit_entry){.seq = first + count, .record = &r});
+    }
+    return 0;
+}
+
+static int walk_segment(struct walk *w, const char *dir, uint64_t number, bool back, struct err *err) {
+    struct segment s;
+    if (segment_open(&s, dir, number, SEGMENT_READ, err) < 0)
+        return segment_is_blank(dir, number) ? 0 : -1;
+    sqlite3_stmt *rows = segment_blocks(&s, w->filter->from_seq, back);
+    int rc = rows ? 0 : segment_fail(&s, err);
+    while (rc == 0 && !w->ended && sqlite3_step(rows) == SQLITE_ROW)
+        rc = back ? walk_block_back(w, rows, err) : walk_block(w, rows, err);
+    if (sqlite3_finalize(rows) != SQLITE_OK && rc == 0)
+        rc = segment_fail(&s, err);
+    segment_close(&s);
+    return rc;
+}
+
+int audit_log_walk(struct audit_log *log, const struct audit_filter *filter, audit_entry_fn *each, void *ctx,
+                   struct err *err) {
+    struct walk w = {.filter = filter, .each = each, .ctx = ctx};
+    for (size_t i = 0; i < log->count && !w.ended; i++)
+        if (walk_segment(&w, log->dir, log->numbers[i], false, err) < 0)
+            return -1;
+    return 0;
+}
+
+int audit_log_walk_back(struct audit_log *log, const struct audit_filter *filter, audit_entry_fn *each,
+                        void *ctx, struct err *err) {
+    struct walk w = {.filter = filter, .each = each, .ctx = ctx};
+    w.frames = mem_alloc(LOG_BLOCK_FRAMES_MAX * sizeof(*w.frames));
+    map_init(&w.outcomes);
+    int rc = 0;
+    for (size_t i = log->count; i-- > 0 && !w.ended && rc == 0;)
+        rc = walk_segment(&w, log->dir, log->numbers[i], true, err);
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&w.outcomes, &at));)
+        kept_free(e->value);
+    map_free(&w.outcomes);
+    free(w.frames);
+    return rc;
+}

@@ -1,0 +1,456 @@
+/* The audit log: verify, query, show, tail, export. */
+#include "audit/format.h"
+#include "audit/verify.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/limits.h"
+#include "cli/when.h"
+#include "wire/emit.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#define AUDIT_OUT_MAX (64u << 20) /* one entry, printed */
+#define AUDIT_OUT_FLUSH (64u << 10)
+#define AUDIT_FOLLOW_MS 200
+
+/* ---- what all of them share ---- */
+
+static int open_log(struct audit_log **ret_log, struct err *err) {
+    char home[CLI_PATH_MAX];
+    if (cli_home(home, err) < 0)
+        return -1;
+    return audit_log_open(home, ret_log, err);
+}
+
+struct print {
+    struct buf out;
+    void (*format)(struct buf *out, const struct audit_entry *e);
+    int status;
+    uint64_t last_seq;
+};
+
+static void format_json_line(struct buf *out, const struct audit_entry *e) {
+    audit_format_json(out, e);
+    buf_put_char(out, '\n');
+}
+
+static void print_flush(struct print *p) {
+    if (p->status == CLI_OK && p->out.len > 0)
+        p->status = cli_print(&p->out);
+    buf_reset(&p->out);
+}
+
+static bool print_entry(void *ctx, const struct audit_entry *e) {
+    struct print *p = ctx;
+    p->format(&p->out, e);
+    if (e->seq > p->last_seq)
+        p->last_seq = e->seq;
+    if (p->out.len >= AUDIT_OUT_FLUSH)
+        print_flush(p);
+    return p->status == CLI_OK;
+}
+
+/* ---- filters ---- */
+
+struct filter_options {
+    const char *since, *until;
+    const char *tool, *server, *verdict, *rule, *identity, *session, *grant, *method, *text;
+};
+
+#define FILTER_ROWS(type)                                                                                    \
+    {CLI_TEXT(type, filter.since), .name = "since", .argument = "TIME",                                      \
+     .help = "from then on: RFC 3339, or how long ago (15m, 2h, 7d)"},                                       \
+        {CLI_TEXT(type, filter.until), .name = "until", .argument = "TIME", .help = "up to then"},           \
+        {CLI_TEXT(type, filter.tool), .name = "tool", .argument = "NAME",                                    \
+         .help = "calls of this tool; a `*` at the end stands for any ending, here and below"},              \
+        {CLI_TEXT(type, filter.server), .name = "server", .argument = "NAME",                                \
+         .help = "calls to this server"},                                                                    \
+        {CLI_TEXT(type, filter.verdict), .name = "verdict", .argument = "VERDICT",                           \
+         .help = "allow, deny or approve"},                                                                  \
+        {CLI_TEXT(type, filter.rule), .name = "rule", .argument = "NAME", .help = "decided by this rule"},   \
+        {CLI_TEXT(type, filter.identity), .name = "identity", .argument = "NAME",                            \
+         .help = "of this identity"},                                                                        \
+        {CLI_TEXT(type, filter.session), .name = "session", .argument = "ID", .help = "of this session"},    \
+        {CLI_TEXT(type, filter.grant), .name = "grant", .argument = "NAME", .help = "under this grant"},     \
+        {CLI_TEXT(type, filter.method), .name = "method", .argument = "NAME", .help = "of this method"}, {   \
+        CLI_TEXT(type, filter.text), .name = "text", .argument = "WORDS",                                    \
+                                     .help = "with all of these words somewhere in the record"               \
+    }
+
+static int filter_make(const struct filter_options *o, struct audit_filter *f, struct err *err) {
+    const struct {
+        enum audit_text text;
+        const char *value;
+    } rows[] = {
+        {AUDIT_TOOL, o->tool},   {AUDIT_SERVER, o->server},     {AUDIT_VERDICT, o->verdict},
+        {AUDIT_RULE, o->rule},   {AUDIT_IDENTITY, o->identity}, {AUDIT_SESSION, o->session},
+        {AUDIT_GRANT, o->grant}, {AUDIT_METHOD, o->method},
+    };
+    *f = (struct audit_filter){.search = slice_str(o->text)};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        f->text[rows[i].text] = slice_str(rows[i].value);
+    if (cli_when("since", o->since, &f->since_us, err) < 0)
+        return -1;
+    return cli_when("until", o->until, &f->until_us, err);
+}
+
+/* ---- query ---- */
+
+struct query_options {
+    struct filter_options filter;
+    uint64_t limit;
+    bool json;
+};
+
+static const struct cli_option query_rows[] = {
+    FILTER_ROWS(struct query_options),
+    {CLI_NUMBER(struct query_options, limit), .name = "limit", .argument = "N", .fallback = "100",
+     .max = 10000000, .help = "at most so many, the newest; 0 for all"},
+    {CLI_SWITCH(struct query_options, json), .name = "json", .help = "print JSON, one object a line"},
+    {0},
+};
+
+static int query_run(const void *options, const struct cli_rest *rest) {
+    const struct query_options *opt = options;
+    struct err err = {0};
+    struct audit_filter filter;
+    cleanup_audit_log struct audit_log *log = NULL;
+    (void)rest;
+    if (filter_make(&opt->filter, &filter, &err) < 0)
+        return cli_fail(CLI_USAGE, &err);
+    filter.limit = opt->limit;
+    if (open_log(&log, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    struct print p = {.format = opt->json ? format_json_line : audit_format_line};
+    buf_init(&p.out, AUDIT_OUT_MAX);
+    int rc = audit_log_walk_back(log, &filter, print_entry, &p, &err);
+    print_flush(&p);
+    buf_free(&p.out);
+    return rc < 0 ? cli_fail(CLI_FAILED, &err) : p.status;
+}
+
+static const struct cli_example query_examples[] = {
+    {"sallyport audit query --verdict deny --since 2h", "what was refused in the last two hours"},
+    {"sallyport audit query --text 'customer 4711' --json", "every record with both words in it"},
+    {0},
+};
+
+const struct cli_command cli_audit_query = {
+    .name = "audit query",
+    .summary = "search the audit log, newest first",
+    .detail = "Shows decisions with their outcomes, and events of the gate.",
+    .options = query_rows,
+    .options_size = sizeof(struct query_options),
+    .examples = query_examples,
+    .run = query_run,
+};
+
+/* ---- show ---- */
+
+struct show_options {
+    bool json;
+};
+
+static const struct cli_option show_rows[] = {
+    {CLI_SWITCH(struct show_options, json), .name = "json", .help = "print JSON on one line"},
+    {0},
+};
+
+/* A decision is wanted with its outcome, which may stand anywhere behind it. */
+static bool show_keep(void *ctx, const struct audit_entry *e) {
+    audit_format_json(ctx, e);
+    return false;
+}
+
+static void show_fields(struct buf *out, struct slice json) {
+    int depth = 0;
+    bool quoted = false, escaped = false;
+    for (size_t i = 0; i < json.len; i++) {
+        char c = json.ptr[i];
+        if (c == '"' && !escaped)
+            quoted = !quoted;
+        escaped = c == '\\' && !escaped;
+        bool opens = !quoted && (c == '{' || c == '['), closes = !quoted && (c == '}' || c == ']');
+        depth += opens - closes;
+        if (closes && i > 0 && json.ptr[i - 1] != '{' && json.ptr[i - 1] != '[')
+            buf_printf(out, "\n%*s", depth * 2, "");
+        buf_put_char(out, c);
+        bool empty = opens && i + 1 < json.len && (json.ptr[i + 1] == '}' || json.ptr[i + 1] == ']');
+        if ((opens && !empty) || (c == ',' && !quoted))
+            buf_printf(out, "\n%*s", depth * 2, "");
+        if (c == ':' && !quoted)
+            buf_put_char(out, ' ');
+    }
+}
+
+static int show_run(const void *options, const struct cli_rest *rest) {
+    const struct show_options *opt = options;
+    struct err err = {0};
+    uint64_t seq;
+    cleanup_audit_log struct audit_log *log = NULL;
+    if (!slice_to_u64(slice_str(rest->operands[0]), &seq) || seq == 0) {
+        err_set(&err, "`%s` is no record number", rest->operands[0]);
+        return cli_fail(CLI_USAGE, &err);
+    }
+    if (open_log(&log, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    cleanup_buf struct buf json, out;
+    buf_init(&json, AUDIT_OUT_MAX);
+    buf_init(&out, AUDIT_OUT_MAX);
+    struct audit_filter filter = {.from_seq = seq, .to_seq = seq};
+    /* Backwards finds decisions with their outcomes, forwards the outcomes themselves. */
+    if (audit_log_walk_back(log, &filter, show_keep, &json, &err) < 0 ||
+        (json.len == 0 && audit_log_walk(log, &filter, show_keep, &json, &err) < 0))
+        return cli_fail(CLI_FAILED, &err);
+    if (json.len == 0) {
+        err_set(&err, "there is no record %" PRIu64, seq);
+        return cli_fail(CLI_NO, &err);
+    }
+    if (opt->json)
+        buf_put_slice(&out, buf_slice(&json));
+    else
+        show_fields(&out, buf_slice(&json));
+    buf_put_char(&out, '\n');
+    return cli_print(&out);
+}
+
+const struct cli_command cli_audit_show = {
+    .name = "audit show",
+    .summary = "show one record with all its fields",
+    .options = show_rows,
+    .options_size = sizeof(struct show_options),
+    .operands = "SEQ",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = show_run,
+};
+
+/* ---- tail ---- */
+
+struct tail_options {
+    bool follow;
+    uint64_t lines;
+    bool json;
+};
+
+static const struct cli_option tail_rows[] = {
+    {CLI_SWITCH(struct tail_options, follow), .name = "follow", .letter = 'f',
+     .help = "go on as records come"},
+    {CLI_NUMBER(struct tail_options, lines), .name = "lines", .letter = 'n', .argument = "N",
+     .fallback = "10", .max = 1000000, .help = "begin with the last N records"},
+    {CLI_SWITCH(struct tail_options, json), .name = "json", .help = "print JSON, one object a line"},
+    {0},
+};
+
+static bool tail_newest(void *ctx, const struct audit_entry *e) {
+    uint64_t *newest = ctx;
+    if (e->seq > *newest)
+        *newest = e->seq;
+    if (e->outcome_seq > *newest)
+        *newest = e->outcome_seq;
+    return false;
+}
+
+/* Everything from p->last_seq + 1 on. */
+static int tail_more(struct print *p, struct err *err) {
+    cleanup_audit_log struct audit_log *log = NULL;
+    struct audit_filter filter = {.from_seq = p->last_seq + 1};
+    if (open_log(&log, err) < 0)
+        return -1;
+    int rc = audit_log_walk(log, &filter, print_entry, p, err);
+    print_flush(p);
+    return rc;
+}
+
+static int tail_run(const void *options, const struct cli_rest *rest) {
+    const struct tail_options *opt = options;
+    struct err err = {0};
+    uint64_t newest = 0;
+    cleanup_audit_log struct audit_log *log = NULL;
+    (void)rest;
+    if (open_log(&log, &err) < 0 ||
+        audit_log_walk_back(log, &(struct audit_filter){0}, tail_newest, &newest, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    struct print p = {.format = opt->json ? format_json_line : audit_format_line,
+                      .last_seq = newest > opt->lines ? newest - opt->lines : 0};
+    buf_init(&p.out, AUDIT_OUT_MAX);
+    int rc = tail_more(&p, &err);
+    while (rc == 0 && opt->follow && p.status == CLI_OK) {
+        nanosleep(&(struct timespec){.tv_nsec = AUDIT_FOLLOW_MS * 1000000}, NULL);
+        rc = tail_more(&p, &err);
+    }
+    buf_free(&p.out);
+    return rc < 0 ? cli_fail(CLI_FAILED, &err) : p.status;
+}
+
+const struct cli_command cli_audit_tail = {
+    .name = "audit tail",
+    .summary = "show the newest records, and follow the log",
+    .options = tail_rows,
+    .options_size = sizeof(struct tail_options),
+    .run = tail_run,
+};
+
+/* ---- export ---- */
+
+enum export_format { EXPORT_JSONL, EXPORT_CSV, EXPORT_CEF };
+static const char *const export_formats[] = {
+    [EXPORT_JSONL] = "jsonl", [EXPORT_CSV] = "csv", [EXPORT_CEF] = "cef", NULL};
+
+struct export_options {
+    struct filter_options filter;
+    int format;
+};
+
+static const struct cli_option export_rows[] = {
+    {CLI_CHOICE(struct export_options, format), .name = "format", .choices = export_formats,
+     .fallback = "jsonl", .help = "JSON lines, comma-separated values, or Common Event Format"},
+    FILTER_ROWS(struct export_options),
+    {0},
+};
+
+static int export_run(const void *options, const struct cli_rest *rest) {
+    const struct export_options *opt = options;
+    struct err err = {0};
+    struct audit_filter filter;
+    cleanup_audit_log struct audit_log *log = NULL;
+    (void)rest;
+    if (filter_make(&opt->filter, &filter, &err) < 0)
+        return cli_fail(CLI_USAGE, &err);
+    if (open_log(&log, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    struct print p = {0};
+    buf_init(&p.out, AUDIT_OUT_MAX);
+    switch ((enum export_format)opt->format) {
+    case EXPORT_JSONL:
+        p.format = format_json_line;
+        break;
+    case EXPORT_CSV:
+        p.format = audit_format_csv;
+        audit_format_csv_head(&p.out);
+        break;
+    case EXPORT_CEF:
+        p.format = audit_format_cef;
+        break;
+    }
+    int rc = audit_log_walk(log, &filter, print_entry, &p, &err);
+    print_flush(&p);
+    buf_free(&p.out);
+    return rc < 0 ? cli_fail(CLI_FAILED, &err) : p.status;
+}
+
+static const struct cli_example export_examples[] = {
+    {"sallyport audit export --format csv --since 7d > week.csv", "a week for a spreadsheet"},
+    {0},
+};
+
+const struct cli_command cli_audit_export = {
+    .name = "audit export",
+    .summary = "write the audit log for other programs, oldest first",
+    .detail = "Decisions and outcomes are records of their own and share a call number.",
+    .options = export_rows,
+    .options_size = sizeof(struct export_options),
+    .examples = export_examples,
+    .run = export_run,
+};
+
+/* ---- verify ---- */
+
+struct verify_options {
+    const char *key;
+    bool json;
+};
+
+static const struct cli_option verify_rows[] = {
+    {CLI_TEXT(struct verify_options, key), .name = "key", .argument = "FILE",
+     .help = "the public key to trust, kept elsewhere; else the one beside the log"},
+    {CLI_SWITCH(struct verify_options, json), .name = "json", .help = "print JSON"},
+    {0},
+};
+
+static void verify_json(struct buf *out, const struct audit_report *r) {
+    struct emit e;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"records", r->records},       {"first_seq", r->first_seq}, {"last_seq", r->last_seq},
+        {"segments", r->segments},     {"retired", r->retired},     {"checkpoints", r->checkpoints},
+        {"signed_seq", r->signed_seq},
+    };
+    emit_init(&e, out);
+    emit_object(&e);
+    emit_key(&e, "ok");
+    emit_bool(&e, r->sound);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        emit_key(&e, rows[i].name);
+        emit_int(&e, (int64_t)rows[i].value);
+    }
+    emit_key(&e, "last_hash");
+    emit_cstr(&e, r->last_hash);
+    if (!r->sound) {
+        emit_key(&e, "first_bad");
+        if (r->first_bad)
+            emit_int(&e, (int64_t)r->first_bad);
+        else
+            emit_null(&e);
+        emit_key(&e, "error");
+        emit_cstr(&e, r->text);
+    }
+    emit_object_end(&e);
+    buf_put_char(out, '\n');
+}
+
+static void verify_text(struct buf *out, const struct audit_report *r) {
+    if (!r->sound) {
+        buf_printf(out, "NOT SOUND: %s\n", r->text);
+        if (r->first_bad)
+            buf_printf(out, "first bad record: %" PRIu64 "\n", r->first_bad);
+        return;
+    }
+    buf_printf(out,
+               "sound: %" PRIu64 " records (%" PRIu64 " to %" PRIu64 ") in %" PRIu64 " segments, %" PRIu64
+               " signed checkpoints, the last at record %" PRIu64 "\n",
+               r->records, r->first_seq, r->last_seq, r->segments, r->checkpoints, r->signed_seq);
+    if (r->retired)
+        buf_printf(out, "%" PRIu64 " older segments were retired, on record\n", r->retired);
+    buf_printf(out, "hash of record %" PRIu64 ": %s\n", r->last_seq, r->last_hash);
+}
+
+static int verify_run(const void *options, const struct cli_rest *rest) {
+    const struct verify_options *opt = options;
+    struct err err = {0};
+    struct audit_report report;
+    char home[CLI_PATH_MAX];
+    (void)rest;
+    if (cli_home(home, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    audit_verify(home, opt->key, &report);
+    if (report.unreadable) {
+        err_set(&err, "%s", report.text);
+        return cli_fail(CLI_FAILED, &err);
+    }
+    cleanup_buf struct buf out;
+    buf_init(&out, CLI_TEXT_MAX);
+    if (opt->json)
+        verify_json(&out, &report);
+    else
+        verify_text(&out, &report);
+    int status = cli_print(&out);
+    return status == CLI_OK && !report.sound ? CLI_NO : status;
+}
+
+const struct cli_command cli_audit_verify = {
+    .name = "audit verify",
+    .summary = "prove that the audit log is what was written",
+    .detail =
+        "Recomputes every hash and checks every signature. Any record that was edited, removed, moved or cut "
+        "off is found, and the first bad one is named; the exit status is then 1.\n\n"
+        "Whoever can write to the log and read its key can also make a new one: keep a copy of audit.pub, "
+        "and "
+        "now and then the last hash, on another machine.",
+    .options = verify_rows,
+    .options_size = sizeof(struct verify_options),
+    .run = verify_run,
+};

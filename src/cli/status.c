@@ -1,0 +1,387 @@
+/* How the gate is doing, from its state directory: no gate needs to run. */
+#include "audit/format.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/limits.h"
+#include "cli/when.h"
+#include "state/state.h"
+#include "wire/emit.h"
+
+#include <inttypes.h>
+
+#define STATUS_TOP 10
+#define STATUS_RULES_MAX 10000
+#define STATUS_COUNTERS_MAX 1000 /* shown */
+#define STATUS_OUT_MAX (16u << 20)
+
+struct status_options {
+    const char *state_dir;
+    const char *state_dsn;
+    const char *since;
+    bool json;
+};
+
+static const struct cli_option status_rows[] = {
+    {CLI_TEXT(struct status_options, state_dir), .name = "state-dir", .argument = "DIR",
+     .help = "where counters are kept, if not at home"},
+    {CLI_TEXT(struct status_options, state_dsn), .name = "state-dsn", .argument = "DSN",
+     .help = "the store of counters"},
+    {CLI_TEXT(struct status_options, since), .name = "since", .argument = "TIME", .fallback = "24h",
+     .help = "calls from then on"},
+    {CLI_SWITCH(struct status_options, json), .name = "json", .help = "print JSON"},
+    {0},
+};
+
+struct rule_count {
+    struct slice name;
+    uint64_t count;
+};
+
+struct status {
+    uint64_t since_us;
+    uint64_t calls, allowed, denied, approvals, errors, gaps;
+    uint64_t last_us;
+    struct arena arena;
+    struct map rules; /* name → struct rule_count */
+    struct rule_count top[STATUS_TOP];
+    struct buf recent; /* lines, or JSON array members */
+    uint64_t recent_count;
+    bool json;
+    char reload[AUDIT_TIME_TEXT];
+    struct slice reload_event, reload_policy, reload_text;
+    bool log_read;
+    struct err log_err;
+    bool state_read;
+    struct err state_err;
+    struct state_health health;
+    struct state_store *store;
+};
+
+/* ---- from the log ---- */
+
+static void status_denied(struct status *s, const struct audit_entry *e) {
+    struct slice name = e->record->text[AUDIT_RULE];
+    s->denied++;
+    struct rule_count *rule = map_get(&s->rules, name);
+    if (!rule && name.len > 0 && s->rules.count < STATUS_RULES_MAX) {
+        rule = arena_new(&s->arena, struct rule_count);
+        rule->name = arena_dup(&s->arena, name);
+        map_put(&s->rules, rule->name, rule);
+    }
+    if (rule)
+        rule->count++;
+    if (s->recent_count++ >= STATUS_TOP)
+        return;
+    if (s->json && s->recent_count > 1)
+        buf_put_char(&s->recent, ',');
+    if (s->json)
+        audit_format_json(&s->recent, e);
+    else
+        audit_format_line(&s->recent, e);
+}
+
+static void status_event(struct status *s, const struct audit_record *r) {
+    if (slice_is(r->text[AUDIT_EVENT], "gap"))
+        s->gaps++;
+    if (s->reload[0] || !slice_starts(r->text[AUDIT_EVENT], SLICE("reload")))
+        return;
+    audit_format_time(r->number[AUDIT_TIME_US], s->reload);
+    s->reload_event = arena_dup(&s->arena, r->text[AUDIT_EVENT]);
+    s->reload_policy = arena_dup(&s->arena, r->text[AUDIT_POLICY]);
+    s->reload_text = arena_dup(&s->arena, r->text[AUDIT_TEXT]);
+}
+
+static bool status_entry(void *ctx, const struct audit_entry *e) {
+    struct status *s = ctx;
+    const struct audit_record *r = e->record;
+    if (r->number[AUDIT_TIME_US] > s->last_us)
+        s->last_us = r->number[AUDIT_TIME_US];
+    if (r->kind == AUDIT_KIND_EVENT) {
+        status_event(s, r);
+        return true;
+    }
+    if (r->number[AUDIT_TIME_US] < s->since_us)
+        return true;
+    s->calls++;
+    s->allowed += slice_is(r->text[AUDIT_VERDICT], "allow");
+    s->approvals += slice_is(r->text[AUDIT_VERDICT], "approve");
+    s->errors += e->outcome && !slice_is(e->outcome->text[AUDIT_STATUS], "ok");
+    if (slice_is(r->text[AUDIT_VERDICT], "deny"))
+        status_denied(s, e);
+    return true;
+}
+
+static void status_read_log(struct status *s, const char *home) {
+    cleanup_audit_log struct audit_log *log = NULL;
+    const struct audit_filter all = {0};
+    s->log_read = audit_log_open(home, &log, &s->log_err) == 0 &&
+                  audit_log_walk_back(log, &all, status_entry, s, &s->log_err) == 0;
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&s->rules, &at));) {
+        struct rule_count rule = *(struct rule_count *)e->value;
+        for (size_t i = 0; i < STATUS_TOP; i++)
+            if (rule.count > s->top[i].count) {
+                struct rule_count less = s->top[i];
+                s->top[i] = rule;
+                rule = less;
+            }
+    }
+}
+
+static void status_read_state(struct status *s, const struct status_options *opt, const char *home) {
+    struct state_config config = {
+        .dsn = opt->state_dsn, .dir = opt->state_dir ? opt->state_dir : home, .look_only = true};
+    s->state_read = state_open(&config, &s->store, &s->state_err) == 0;
+    if (s->state_read)
+        state_health(s->store, &s->health);
+}
+
+/* ---- for people ---- */
+
+struct counter_print {
+    struct buf *out;
+    struct emit *emit;
+    uint64_t count;
+};
+
+static void put_micro(struct buf *out, int64_t micro) {
+    buf_printf(out, "%" PRId64, micro / STATE_MICRO);
+    if (micro % STATE_MICRO)
+        buf_printf(out, ".%06" PRId64, micro % STATE_MICRO);
+}
+
+static void put_counter(void *ctx, const struct state_counter *c) {
+    struct counter_print *p = ctx;
+    if (p->count++ >= STATUS_COUNTERS_MAX)
+        return;
+    buf_put_str(p->out, "  ");
+    for (size_t i = 0; i < c->key.len; i++)
+        buf_put_char(p->out,
+                     (unsigned char)c->key.ptr[i] < 0x20 || c->key.ptr[i] == 0x7f ? '?' : c->key.ptr[i]);
+    buf_put_str(p->out, "  ");
+    put_micro(p->out, c->value);
+    if (c->max != STATE_NO_MAX) {
+        buf_put_str(p->out, " of ");
+        put_micro(p->out, c->max);
+    }
+    if (c->window_ms)
+        buf_printf(p->out, " (%s, %" PRIu64 " s)\n", state_kind_name(c->kind), c->window_ms / 1000);
+    else
+        buf_printf(p->out, " (%s)\n", state_kind_name(c->kind));
+}
+
+static void status_text_state(struct status *s, struct buf *out) {
+    if (!s->state_read) {
+        buf_printf(out, "Counters: %s\n", s->state_err.text);
+        return;
+    }
+    struct counter_print p = {.out = out};
+    buf_printf(out, "Counters: %s %s, %zu processes attached\n", s->health.backend, s->health.path,
+               s->health.processes);
+    struct err err = {0};
+    if (state_list(s->store, clock_wall_ms(), put_counter, &p, &err) < 0)
+        buf_printf(out, "  %s\n", err.text);
+    if (p.count > STATUS_COUNTERS_MAX)
+        buf_printf(out, "  and %" PRIu64 " more\n", p.count - STATUS_COUNTERS_MAX);
+}
+
+static void status_text(struct status *s, struct buf *out) {
+    char time[AUDIT_TIME_TEXT];
+    status_text_state(s, out);
+    if (!s->log_read) {
+        buf_printf(out, "Audit log: %s\n", s->log_err.text);
+        return;
+    }
+    audit_format_time(s->last_us, time);
+    buf_printf(out, "Audit log: last record %s, %" PRIu64 " gaps\n", s->last_us ? time : "none", s->gaps);
+    if (s->reload[0])
+        buf_printf(out, "Last reload: %s %.*s %.*s %.*s\n", s->reload, SLICE_FMT(s->reload_event),
+                   SLICE_FMT(s->reload_policy), SLICE_FMT(s->reload_text));
+    buf_printf(out,
+               "Calls: %" PRIu64 " (%" PRIu64 " allowed, %" PRIu64 " denied, %" PRIu64
+               " need approval), %" PRIu64 " failed\n",
+               s->calls, s->allowed, s->denied, s->approvals, s->errors);
+    if (s->top[0].count)
+        buf_put_str(out, "Top deny rules:\n");
+    for (size_t i = 0; i < STATUS_TOP && s->top[i].count; i++)
+        buf_printf(out, "  %6" PRIu64 "  %.*s\n", s->top[i].count, SLICE_FMT(s->top[i].name));
+    if (s->recent.len)
+        buf_put_str(out, "Recent denials:\n");
+    buf_put_slice(out, buf_slice(&s->recent));
+}
+
+/* ---- for programs ---- */
+
+static void emit_micro(struct emit *e, const char *name, int64_t micro) {
+    emit_key(e, name);
+    if (micro % STATE_MICRO)
+        emit_double(e, (double)micro / STATE_MICRO);
+    else
+        emit_int(e, micro / STATE_MICRO);
+}
+
+static void json_counter(void *ctx, const struct state_counter *c) {
+    struct counter_print *p = ctx;
+    struct emit *e = p->emit;
+    if (p->count++ >= STATUS_COUNTERS_MAX)
+        return;
+    emit_object(e);
+    emit_key(e, "key");
+    emit_str(e, c->key);
+    emit_key(e, "kind");
+    emit_cstr(e, state_kind_name(c->kind));
+    emit_micro(e, "value", c->value);
+    if (c->max != STATE_NO_MAX)
+        emit_micro(e, "max", c->max);
+    emit_key(e, "window_ms");
+    emit_int(e, (int64_t)c->window_ms);
+    emit_key(e, "start_ms");
+    emit_int(e, (int64_t)c->start_ms);
+    emit_object_end(e);
+}
+
+static void status_json_state(struct status *s, struct emit *e) {
+    emit_key(e, "state");
+    emit_object(e);
+    emit_key(e, "ok");
+    emit_bool(e, s->state_read);
+    if (!s->state_read) {
+        emit_key(e, "error");
+        emit_cstr(e, s->state_err.text);
+        emit_object_end(e);
+        return;
+    }
+    emit_key(e, "backend");
+    emit_cstr(e, s->health.backend);
+    emit_key(e, "path");
+    emit_cstr(e, s->health.path);
+    emit_key(e, "processes");
+    emit_int(e, (int64_t)s->health.processes);
+    emit_key(e, "counters");
+    emit_array(e);
+    struct counter_print p = {.emit = e};
+    state_list(s->store, clock_wall_ms(), json_counter, &p, NULL);
+    emit_array_end(e);
+    emit_object_end(e);
+}
+
+static void status_json_log(struct status *s, struct emit *e) {
+    char time[AUDIT_TIME_TEXT];
+    emit_key(e, "audit");
+    emit_object(e);
+    emit_key(e, "ok");
+    emit_bool(e, s->log_read);
+    if (!s->log_read) {
+        emit_key(e, "error");
+        emit_cstr(e, s->log_err.text);
+    } else if (s->last_us) {
+        audit_format_time(s->last_us, time);
+        emit_key(e, "last_record");
+        emit_cstr(e, time);
+    }
+    emit_key(e, "gaps");
+    emit_int(e, (int64_t)s->gaps);
+    emit_object_end(e);
+    if (!s->reload[0])
+        return;
+    emit_key(e, "last_reload");
+    emit_object(e);
+    emit_key(e, "time");
+    emit_cstr(e, s->reload);
+    emit_key(e, "status");
+    emit_cstr(e, slice_is(s->reload_event, "reload") ? "success" : "failure");
+    emit_key(e, "policy");
+    emit_str(e, s->reload_policy);
+    emit_key(e, "message");
+    emit_str(e, s->reload_text);
+    emit_object_end(e);
+}
+
+static void status_json_calls(struct status *s, struct emit *e) {
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {{"total", s->calls},
+                {"allowed", s->allowed},
+                {"denied", s->denied},
+                {"approvals", s->approvals},
+                {"failed", s->errors}};
+    emit_key(e, "calls");
+    emit_object(e);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        emit_key(e, rows[i].name);
+        emit_int(e, (int64_t)rows[i].value);
+    }
+    emit_object_end(e);
+    emit_key(e, "top_deny_rules");
+    emit_array(e);
+    for (size_t i = 0; i < STATUS_TOP && s->top[i].count; i++) {
+        emit_object(e);
+        emit_key(e, "rule");
+        emit_str(e, s->top[i].name);
+        emit_key(e, "count");
+        emit_int(e, (int64_t)s->top[i].count);
+        emit_object_end(e);
+    }
+    emit_array_end(e);
+}
+
+static void status_json(struct status *s, struct buf *out) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_object(&e);
+    status_json_state(s, &e);
+    status_json_log(s, &e);
+    status_json_calls(s, &e);
+    emit_key(&e, "recent_denials");
+    struct buf list;
+    buf_init(&list, STATUS_OUT_MAX);
+    buf_put_char(&list, '[');
+    buf_put_slice(&list, buf_slice(&s->recent));
+    buf_put_char(&list, ']');
+    emit_raw(&e, buf_slice(&list));
+    buf_free(&list);
+    emit_object_end(&e);
+    buf_put_char(out, '\n');
+}
+
+static int status_run(const void *options, const struct cli_rest *rest) {
+    const struct status_options *opt = options;
+    struct err err = {0};
+    char home[CLI_PATH_MAX];
+    (void)rest;
+    struct status *s = mem_zalloc(sizeof(*s));
+    s->json = opt->json;
+    if (cli_when("since", opt->since, &s->since_us, &err) < 0 || cli_home(home, &err) < 0) {
+        free(s);
+        return cli_fail(CLI_USAGE, &err);
+    }
+    cleanup_buf struct buf out;
+    buf_init(&out, STATUS_OUT_MAX);
+    buf_init(&s->recent, STATUS_OUT_MAX);
+    arena_init(&s->arena);
+    map_init(&s->rules);
+    status_read_log(s, home);
+    status_read_state(s, opt, home);
+    if (opt->json)
+        status_json(s, &out);
+    else
+        status_text(s, &out);
+    state_close(s->store);
+    map_free(&s->rules);
+    arena_free(&s->arena);
+    buf_free(&s->recent);
+    free(s);
+    return cli_print(&out);
+}
+
+const struct cli_command cli_status = {
+    .name = "status",
+    .summary = "show counters, the audit log's state and what was denied",
+    .options = status_rows,
+    .options_size = sizeof(struct status_options),
+    .run = status_run,
+};

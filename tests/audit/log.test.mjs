@@ -1,0 +1,212 @@
+// The audit log from outside: what calls leave in it, how it is read, and that it cannot be changed unnoticed.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
+import { cli, policyFile, rawStdio, startGate, tempDir, use } from '../lib/index.mjs';
+
+const POLICY = {
+  version: '1', default: 'allow',
+  tools: {
+    drop_table: { rules: [{ name: 'no drops', action: 'deny', on_deny: 'Not here.' }] },
+    charge: { rules: [{ name: 'small only', conditions: [{ path: 'args.amount', op: 'lte', value: 100 }] }] },
+    ping: { rules: [{ name: 'twice', rate_limit: '2/hour' }] },
+  },
+};
+
+const server = rawStdio(async ({ serve }) => serve({
+  'tools/list': () => ({ tools: ['echo', 'drop_table', 'charge', 'ping', 'fail'].map((name) => ({ name, inputSchema: { type: 'object' } })) }),
+  'tools/call': ({ name }) => {
+    if (name === 'fail') throw { code: -32000, message: 'it broke' };
+    return { content: [{ type: 'text', text: name }] };
+  },
+}));
+
+const lines = (text) => text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+
+async function world(t, { args = ['--audit-args', 'full'], policy = POLICY } = {}) {
+  const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+  const gate = use(t, await startGate({ transport: 'stdio', policy, command: server, args, env }));
+  await gate.rpc.initialize();
+  const call = (name, params = {}) => gate.rpc.exchange('tools/call', { name, arguments: params });
+  const ask = (...line) => cli(line, { env });
+  return { env, gate, call, ask, home: env.SALLYPORT_HOME };
+}
+
+async function filled(t, options) {
+  const w = await world(t, options);
+  await w.call('echo', { text: 'Grüße an Bob' });
+  await w.call('drop_table', { table: 'users' });
+  await w.call('charge', { amount: 700 });
+  await w.call('charge', { amount: 70 });
+  for (let i = 0; i < 3; i++) await w.call('ping');
+  await w.call('fail', { why: '=cmd|x' });
+  return w;
+}
+
+test('calls are on record with decision and outcome, also while the gate runs', async (t) => {
+  const { ask } = await filled(t);
+  const { code, stdout, stderr } = await ask('audit', 'query', '--method', 'tools/call', '--json');
+  assert.equal(code, 0, stderr);
+  const found = lines(stdout).reverse();
+  assert.deepEqual(found.map(({ tool, verdict, rule }) => [tool, verdict, rule]), [
+    ['echo', 'allow', undefined], ['drop_table', 'deny', 'no drops'], ['charge', 'deny', 'small only'],
+    ['charge', 'allow', undefined], ['ping', 'allow', undefined], ['ping', 'allow', undefined], ['ping', 'deny', 'twice'],
+    ['fail', 'allow', undefined]]);
+  const [echo, drop] = found;
+  assert.deepEqual(echo.args, { text: 'Grüße an Bob' });
+  assert.match(echo.args_hash, /^(sha256:)?[0-9a-f]{64}$/);
+  assert.match(echo.policy_hash, /^[0-9a-f]{64}$/);
+  assert.equal(echo.outcome.status, 'ok');
+  assert.ok(echo.outcome.latency_us > 0 && echo.outcome.bytes_out > 0);
+  assert.ok(drop.pointer.startsWith('/tools/drop_table/rules/0'));
+  assert.equal(found.at(-1).outcome.status, 'rpc_error');
+});
+
+test('query filters, show, tail', async (t) => {
+  const { ask } = await filled(t);
+  const count = async (...args) => lines((await ask('audit', 'query', '--json', ...args)).stdout).length;
+  assert.equal(await count('--verdict', 'deny'), 3);
+  assert.equal(await count('--tool', 'ch*'), 2);
+  assert.equal(await count('--rule', 'twice'), 1);
+  assert.equal(await count('--text', 'grüße bob'), 1);
+  assert.equal(await count('--since', '1h', '--tool', 'ping', '--limit', '2'), 2);
+  assert.equal(await count('--until', '1h'), 0);
+  const [denied] = lines((await ask('audit', 'query', '--json', '--rule', 'twice')).stdout);
+  const shown = await ask('audit', 'show', `${denied.seq}`);
+  assert.equal(JSON.parse(shown.stdout).rule, 'twice');
+  assert.equal((await ask('audit', 'show', '99999999')).code, 1);
+  assert.equal((await ask('audit', 'show', 'x')).code, 2);
+  assert.equal((await ask('audit', 'query', '--since', 'yesterday')).code, 2);
+  assert.equal(lines((await ask('audit', 'tail', '-n', '3', '--json')).stdout).length, 3);
+});
+
+test('tail -f goes on as records come', async (t) => {
+  const w = await world(t);
+  const { start, sallyport } = await import('../lib/index.mjs');
+  const tail = use(t, start(sallyport, ['audit', 'tail', '-f', '-n', '0', '--json'], { env: w.env }));
+  await tail.waitLine(/./, { timeout: 300 }).catch(() => {}); // it has begun, or will read from its start anyway
+  await w.call('echo', { text: 'now' });
+  const line = await tail.waitLine(/"tool":"echo"/);
+  assert.equal(JSON.parse(line).verdict, 'allow');
+});
+
+test('export as JSON lines, CSV and CEF', async (t) => {
+  const { ask } = await filled(t);
+  const all = lines((await ask('audit', 'export')).stdout);
+  assert.deepEqual(all.map(({ seq }) => seq), all.map((_, i) => i + 1));
+  assert.ok(all.some(({ kind }) => kind === 'outcome') && all.some(({ kind, event }) => kind === 'event' && event === 'start'));
+  const csv = (await ask('audit', 'export', '--format', 'csv', '--tool', 'fail')).stdout;
+  assert.match(csv, /^seq,kind,time,.*\r\n/);
+  const cef = (await ask('audit', 'export', '--format', 'cef', '--verdict', 'deny')).stdout.trimEnd().split('\n');
+  assert.equal(cef.length, 3);
+  for (const line of cef) assert.match(line, /^CEF:0\|Sallyport\|sallyport\|[^|]+\|decision\|[^|]+\|6\|.*act=deny/);
+});
+
+test('verify: sound while running and after; what was changed is named', async (t) => {
+  const { gate, ask, home, env } = await filled(t);
+  const running = await ask('audit', 'verify', '--json');
+  if (running.code !== 0) assert.match(running.stdout + running.stderr, /head is missing|audit.pub/); // not yet a second old
+  await gate.stop();
+  const sound = await ask('audit', 'verify', '--json');
+  assert.equal(sound.code, 0, sound.stdout + sound.stderr);
+  const { records, signed_seq, ok } = JSON.parse(sound.stdout);
+  assert.ok(ok && records > 8 && signed_seq === records);
+  const [drop] = lines((await ask('audit', 'query', '--json', '--tool', 'drop_table')).stdout);
+
+  const path = join(home, 'audit', readdirSync(join(home, 'audit')).find((name) => name.endsWith('.sqlite')));
+  const before = readFileSync(path);
+  const at = before.indexOf('Not here.');
+  assert.ok(at > 0);
+  const changed = Buffer.from(before);
+  changed.write('Nothere!!', at);
+  writeFileSync(path, changed);
+  const edited = await ask('audit', 'verify');
+  assert.equal(edited.code, 1);
+  assert.match(edited.stdout, new RegExp(`first bad record: ${drop.seq}\\n`));
+
+  writeFileSync(path, before);
+  assert.equal((await ask('audit', 'verify')).code, 0);
+  const db = new DatabaseSync(path);
+  db.exec('DELETE FROM blocks WHERE first_seq = (SELECT max(first_seq) FROM blocks)');
+  db.close();
+  const cut = await cli(['audit', 'verify', '--json'], { env });
+  assert.equal(cut.code, 1);
+  assert.ok(JSON.parse(cut.stdout).first_bad > 1);
+});
+
+test('keys only by default', async (t) => {
+  const { ask } = await filled(t, { args: [] });
+  const [echo] = lines((await ask('audit', 'query', '--json', '--tool', 'echo')).stdout);
+  assert.deepEqual([echo.args_mode, echo.args], ['keys', ['text']]);
+  const everything = (await ask('audit', 'export')).stdout;
+  assert.ok(!everything.includes('Bob'));
+});
+
+test('replay: what another policy would change', async (t) => {
+  const { ask } = await filled(t);
+  const stricter = policyFile({
+    version: '1', default: 'allow', hide: ['echo'],
+    tools: {
+      charge: { rules: [{ name: 'tiny only', conditions: [{ path: 'args.amount', op: 'lte', value: 10 }] }] },
+      ping: { rules: [{ name: 'once', rate_limit: '1/hour' }] },
+    },
+  });
+  const { code, stdout, stderr } = await ask('replay', '-c', stricter, '--json');
+  assert.equal(code, 0, stderr);
+  const result = JSON.parse(stdout);
+  const by = (kind) => Object.fromEntries(result[kind].by.map(({ tool, rule, count }) => [`${tool}/${rule}`, count]));
+  assert.deepEqual(by('newly_denied'), { 'echo/(hidden)': 1, 'charge/tiny only': 1, 'ping/once': 1 });
+  assert.deepEqual(by('newly_allowed'), { 'drop_table/no drops': 1 });
+  assert.equal(result.not_judged.count, 0);
+  assert.match((await ask('replay', '-c', stricter)).stdout, /Newly denied: 3/);
+  assert.equal((await ask('replay', '-c', '/nonexistent')).code, 3);
+});
+
+test('replay says which rules it could not judge without arguments', async (t) => {
+  const { ask } = await filled(t, { args: [] });
+  const result = JSON.parse((await ask('replay', '-c', policyFile(POLICY), '--json')).stdout);
+  assert.deepEqual(result.not_judged.by.map(({ tool, rule, count }) => [tool, rule, count]), [['charge', 'small only', 2]]);
+  assert.equal(result.newly_denied.count + result.newly_allowed.count, 0);
+});
+
+test('status: counters, denials, health', async (t) => {
+  const { ask } = await filled(t);
+  const { code, stdout, stderr } = await ask('status', '--json');
+  assert.equal(code, 0, stderr);
+  const status = JSON.parse(stdout);
+  assert.ok(status.state.ok && status.audit.ok);
+  const ping = status.state.counters.find(({ key }) => key.includes('_rate_hour'));
+  assert.deepEqual([ping.value, ping.max], [2, 2]);
+  assert.equal(status.calls.denied, 3);
+  assert.deepEqual(status.top_deny_rules.map(({ count }) => count), [1, 1, 1]);
+  assert.equal(status.recent_denials.length, 3);
+  const text = (await ask('status')).stdout;
+  assert.match(text, /2 of 2 \(fixed, 3600 s\)/);
+  const nothing = await cli(['status', '--json']);
+  assert.equal(nothing.code, 0);
+  assert.equal(JSON.parse(nothing.stdout).audit.ok, false);
+});
+
+test('a log that cannot be written refuses calls, or passes by setting', async (t) => {
+  for (const [mode, passes] of [['refuse', false], ['pass', true]]) {
+    const w = await world(t, { args: ['--audit-on-full', mode] });
+    await w.call('echo');
+    const path = join(w.home, 'audit', '000001.sqlite');
+    const db = new DatabaseSync(path);
+    db.exec('ALTER TABLE blocks RENAME TO elsewhere');
+    // The first call after the damage may still be taken into the ring; the writer finds out at once.
+    let denied = 0;
+    for (let i = 0; i < 40 && !denied; i++) {
+      const answer = await w.call('echo');
+      denied += Number(Boolean(answer.error || answer.result?.isError));
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!denied) await w.ask('version');
+      if (passes && i > 5) break;
+    }
+    assert.equal(denied > 0, !passes, mode);
+    db.exec('ALTER TABLE elsewhere RENAME TO blocks');
+    db.close();
+  }
+});

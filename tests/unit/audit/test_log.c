@@ -1,0 +1,254 @@
+#include "home.h"
+
+#include "audit/format.h"
+#include "base/mem.h"
+#include "wire/tape.h"
+
+#include <sys/stat.h>
+
+struct seen {
+    uint64_t count;
+    uint64_t outcomes;
+    uint64_t first, last;
+    char tool[64];
+};
+
+static bool see(void *ctx, const struct audit_entry *e) {
+    struct seen *s = ctx;
+    if (s->count++ == 0)
+        s->first = e->seq;
+    s->last = e->seq;
+    s->outcomes += e->outcome != NULL;
+    snprintf(s->tool, sizeof(s->tool), "%.*s", SLICE_FMT(e->record->text[AUDIT_TOOL]));
+    return true;
+}
+
+static struct seen walk(struct audit_filter filter, bool back) {
+    struct seen s = {0};
+    struct err err = {0};
+    cleanup_audit_log struct audit_log *log = NULL;
+    assert_int_equal(audit_log_open(home, &log, &err), 0);
+    int rc =
+        back ? audit_log_walk_back(log, &filter, see, &s, &err) : audit_log_walk(log, &filter, see, &s, &err);
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    return s;
+}
+
+static void test_walks_and_filters(void **state) {
+    (void)state;
+    home_fill(90);
+    assert_int_equal(walk((struct audit_filter){0}, false).count, 90 + 60 + 2); /* and start, stop */
+    struct seen s = walk((struct audit_filter){.kinds = 1u << AUDIT_KIND_DECISION}, true);
+    assert_int_equal(s.count, 90);
+    assert_int_equal(s.outcomes, 60);
+    assert_true(s.first > s.last);
+    struct audit_filter denied = {.limit = 5};
+    denied.text[AUDIT_VERDICT] = SLICE("deny");
+    s = walk(denied, true);
+    assert_int_equal(s.count, 5);
+    assert_string_equal(s.tool, "write_file");
+    struct audit_filter tool = {0};
+    tool.text[AUDIT_TOOL] = SLICE("read_*");
+    assert_int_equal(walk(tool, true).count, 60);
+    assert_int_equal(walk((struct audit_filter){.search = SLICE("word7 HERE")}, true).count, 11);
+    assert_int_equal(walk((struct audit_filter){.search = SLICE("word7 \"/srv/77\"")}, true).count, 1);
+    assert_int_equal(walk((struct audit_filter){.from_seq = 3, .to_seq = 7}, false).count, 5);
+    assert_int_equal(walk((struct audit_filter){.from_seq = 100, .to_seq = 100}, false).first, 100);
+    assert_int_equal(walk((struct audit_filter){.since_us = UINT64_MAX / 2}, true).count, 0);
+}
+
+static void test_private_files(void **state) {
+    (void)state;
+    home_fill(1);
+    const char *names[] = {"audit", "audit.key", "audit/000001.sqlite", "audit/head"};
+    for (size_t i = 0; i < 4; i++) {
+        char path[128];
+        struct stat st;
+        snprintf(path, sizeof(path), "%s/%s", home, names[i]);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 077, 0);
+    }
+}
+
+/* Two instances write to one chain. */
+static void test_two_writers(void **state) {
+    (void)state;
+    struct audit *a = home_open((struct audit_config){0}), *b = home_open((struct audit_config){0});
+    for (int i = 0; i < 300; i++) {
+        assert_int_equal(home_put(a, "one", "allow", "{}"), AUDIT_OK);
+        assert_int_equal(home_put(b, "two", "allow", "{}"), AUDIT_OK);
+        if (i % 50 == 0)
+            assert_int_equal(audit_flush(i % 100 ? a : b, NULL), 0);
+    }
+    assert_int_equal(walk((struct audit_filter){.kinds = 1u << AUDIT_KIND_DECISION}, true).outcomes, 600);
+    audit_close(a);
+    audit_close(b);
+    struct audit_report report;
+    audit_verify(home, NULL, &report);
+    assert_true(report.sound);
+    assert_int_equal(report.records, 1200 + 4);
+}
+
+static void test_full_refuses_or_passes(void **state) {
+    (void)state;
+    char *big = mem_alloc(AUDIT_ARGS_MAX + 1);
+    memset(big, 'x', AUDIT_ARGS_MAX);
+    big[AUDIT_ARGS_MAX] = '\0';
+    for (int mode = AUDIT_REFUSE; mode <= AUDIT_PASS; mode++) {
+        struct audit *a = home_open((struct audit_config){.on_full = (enum audit_on_full)mode});
+        enum audit_result result = AUDIT_OK;
+        struct audit_health health = {0};
+        /* Somebody holds the database, so nothing leaves the ring. */
+        char path[128];
+        sqlite3 *db = NULL;
+        snprintf(path, sizeof(path), "%s/audit/000001.sqlite", home);
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        sqlite3_busy_timeout(db, 5000);
+        assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+        for (int i = 0; i < 100 && result == AUDIT_OK && health.gaps == 0; i++) {
+            result = home_put(a, "big", "deny", big);
+            audit_health(a, &health);
+        }
+        assert_int_equal(result, mode == AUDIT_REFUSE ? AUDIT_FULL : AUDIT_OK);
+        struct audit_outcome o = {.call = 5, .status = SLICE("ok")};
+        assert_int_equal(audit_put_outcome(a, &o), AUDIT_OK); /* the reserve */
+        assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        assert_int_equal(audit_flush(a, NULL), 0);
+        audit_close(a);
+        struct audit_filter gap = {0};
+        gap.text[AUDIT_EVENT] = SLICE("gap");
+        assert_int_equal(walk(gap, true).count, mode == AUDIT_PASS);
+    }
+    free(big);
+}
+
+static void test_failing_writer_refuses_and_recovers(void **state) {
+    (void)state;
+    struct audit *a = home_open((struct audit_config){0});
+    home_sql(1, "ALTER TABLE blocks RENAME TO stolen");
+    struct audit_decision d = {.call = 1, .verdict = SLICE("allow")};
+    struct err err = {0};
+    assert_int_equal(audit_put_decision(a, &d, NULL), AUDIT_OK);
+    assert_int_equal(audit_flush(a, &err), -1);
+    assert_non_null(strstr(err.text, "blocks"));
+    assert_int_equal(audit_put_decision(a, &d, NULL), AUDIT_FAILED);
+    home_sql(1, "ALTER TABLE stolen RENAME TO blocks");
+    struct audit_health health;
+    do { /* it tries again by itself */
+        audit_flush(a, NULL);
+        audit_health(a, &health);
+    } while (health.failed);
+    assert_int_equal(audit_put_decision(a, &d, NULL), AUDIT_OK);
+    audit_close(a);
+    struct audit_report report;
+    audit_verify(home, NULL, &report);
+    assert_true(report.sound);
+}
+
+struct durable {
+    struct audit_wait wait;
+    int *left;
+    bool written;
+};
+
+static void on_written(struct audit_wait *wait, bool written) {
+    struct durable *d = container_of(wait, struct durable, wait);
+    d->written = written;
+    --*d->left;
+}
+
+static void test_durable(void **state) {
+    (void)state;
+    uv_loop_t loop;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    struct audit *a = home_open((struct audit_config){.durable = true, .loop = &loop});
+    struct durable waits[200];
+    int left = 200;
+    for (int i = 0; i < 200; i++) {
+        struct audit_decision d = {.call = audit_next_call(a), .verdict = SLICE("allow")};
+        waits[i] = (struct durable){.wait.done = on_written, .left = &left};
+        assert_int_equal(audit_put_decision(a, &d, &waits[i].wait), AUDIT_WAIT);
+    }
+    audit_cancel(a, &waits[7].wait);
+    left--;
+    uv_idle_t alive; /* the log alone does not keep a loop running */
+    assert_int_equal(uv_run(&loop, UV_RUN_NOWAIT), 0);
+    uv_idle_init(&loop, &alive);
+    uv_async_t keep;
+    uv_async_init(&loop, &keep, NULL);
+    while (left > 0)
+        uv_run(&loop, UV_RUN_ONCE);
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(waits[i].written, i != 7);
+    struct audit_decision d = {.call = 1, .verdict = SLICE("allow")};
+    left = 1;
+    waits[0].written = false;
+    assert_int_equal(audit_put_decision(a, &d, &waits[0].wait), AUDIT_WAIT);
+    audit_close(a); /* tells those who still wait */
+    assert_int_equal(left, 0);
+    assert_true(waits[0].written);
+    uv_close((uv_handle_t *)&alive, NULL);
+    uv_close((uv_handle_t *)&keep, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void test_segments_and_retention(void **state) {
+    (void)state;
+    struct audit_report report;
+    for (int i = 0; i < 6; i++) { /* so small that every signature ends a segment */
+        struct audit *a = home_open((struct audit_config){.segment_bytes = 1});
+        home_put(a, "tool", "allow", "{}");
+        audit_close(a);
+    }
+    audit_verify(home, NULL, &report);
+    if (!report.sound)
+        fail_msg("%s", report.text);
+    assert_true(report.segments >= 5);
+    assert_int_equal(walk((struct audit_filter){.kinds = 1u << AUDIT_KIND_DECISION}, true).outcomes, 6);
+    struct audit *a = home_open((struct audit_config){.segment_bytes = 1, .retain_ms = 1});
+    home_put(a, "tool", "allow", "{}");
+    audit_close(a);
+    audit_verify(home, NULL, &report);
+    if (!report.sound)
+        fail_msg("%s", report.text);
+    assert_true(report.retired >= 4);
+    assert_true(report.first_seq > 1);
+}
+
+static void test_stolen_segment(void **state) {
+    (void)state;
+    struct audit_report report;
+    for (int i = 0; i < 3; i++) {
+        struct audit *a = home_open((struct audit_config){.segment_bytes = 1});
+        home_put(a, "tool", "allow", "{}");
+        audit_close(a);
+    }
+    audit_verify(home, NULL, &report);
+    assert_true(report.sound);
+    uint64_t records = report.records;
+    char first[128];
+    snprintf(first, sizeof(first), "%s/audit/000001.sqlite", home);
+    assert_int_equal(access(first, F_OK), 0);
+    assert_int_equal(unlink(first), 0);
+    audit_verify(home, NULL, &report);
+    assert_false(report.sound);
+    assert_non_null(strstr(report.text, "no record says that they were retired"));
+    assert_true(report.records < records);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_walks_and_filters, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_private_files, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_two_writers, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_full_refuses_or_passes, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_failing_writer_refuses_and_recovers, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_durable, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_segments_and_retention, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_stolen_segment, home_make, home_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+#include "audit/chain.h"
+#include "audit/format.h"
+#include "audit/record.h"
+#include "audit/ring.h"
+#include "base/mem.h"
+#include "wire/tape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct audit_record sample(void) {
+    struct audit_record r = {.kind = AUDIT_KIND_DECISION};
+    for (size_t i = 0; i < AUDIT_NUMBERS; i++)
+        r.number[i] = (uint64_t)1 << (9 * i + 3);
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        r.text[i] = slice_str(audit_text_names[i]);
+    return r;
+}
+
+static void test_round_trip(void **state) {
+    (void)state;
+    struct audit_record r = sample(), back;
+    char bytes[4096];
+    assert_true(audit_record_fit(&r) <= sizeof(bytes));
+    size_t len = audit_record_write(&r, bytes);
+    assert_true(audit_record_read(slice_of(bytes, len), &back));
+    assert_int_equal(back.kind, r.kind);
+    assert_memory_equal(back.number, r.number, sizeof(r.number));
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        assert_true(slice_eq(back.text[i], r.text[i]));
+    for (size_t cut = 0; cut < len; cut++)
+        assert_false(audit_record_read(slice_of(bytes, cut), &back));
+    bytes[len] = 0;
+    assert_false(audit_record_read(slice_of(bytes, len + 1), &back));
+}
+
+/* One record, one text: numbers in more bytes than needed are not read. */
+static void test_only_canonical(void **state) {
+    (void)state;
+    struct audit_record r = {.kind = AUDIT_KIND_EVENT}, back;
+    char bytes[256], longer[256];
+    size_t len = audit_record_write(&r, bytes);
+    assert_true(audit_record_read(slice_of(bytes, len), &back));
+    longer[0] = (char)0x83;
+    longer[1] = 0;
+    memcpy(longer + 2, bytes + 1, len - 1);
+    assert_false(audit_record_read(slice_of(longer, len + 1), &back));
+    bytes[0] = 4;
+    assert_false(audit_record_read(slice_of(bytes, len), &back));
+    memset(bytes + 1, 0xff, 10);
+    bytes[0] = 1;
+    assert_false(audit_record_read(slice_of(bytes, sizeof(bytes)), &back));
+}
+
+static void test_long_texts_are_cut_at_a_character(void **state) {
+    (void)state;
+    char *text = mem_zalloc(AUDIT_ARGS_MAX * 2);
+    for (size_t i = 0; i + 3 <= AUDIT_ARGS_MAX * 2; i += 3)
+        memcpy(text + i, "\xe2\x82\xac", 3);
+    struct audit_record r = {.kind = AUDIT_KIND_DECISION};
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        r.text[i] = slice_of(text, AUDIT_ARGS_MAX * 2 - 2);
+    r.number[AUDIT_CALL] = UINT64_MAX;
+    assert_true(audit_record_fit(&r) <= AUDIT_RECORD_MAX);
+    assert_true(r.number[AUDIT_CALL] == INT64_MAX);
+    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
+        assert_true(r.text[i].len > AUDIT_FIELD_MAX - 4);
+        assert_true(tape_utf8_valid(r.text[i]));
+    }
+    free(text);
+}
+
+static void test_ring(void **state) {
+    (void)state;
+    char dir[] = "/tmp/sallyport-ring-XXXXXX";
+    struct ring ring, other;
+    struct err err = {0};
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(ring_create(&ring, dir, "abcdef01", &err), 0);
+    assert_int_equal(ring_adopt(&other, ring.path), 0); /* its owner lives */
+    unsigned seed = 5;
+    uint64_t put = 0, got = 0, refused = 0, at = 0;
+    for (int round = 0; round < 40000; round++) {
+        seed = seed * 1103515245u + 12345u;
+        size_t len = 9 + (seed >> 8) % 9000;
+        char *to = ring_reserve(&ring, len, 1000);
+        if (to) {
+            memcpy(to, &put, sizeof(put));
+            memset(to + sizeof(put), (int)put, len - sizeof(put));
+            ring_publish(&ring, len);
+            put++;
+        }
+        refused += !to;
+        if (to && round % 1500)
+            continue;
+        struct slice bytes;
+        at = atomic_load(&ring.head->tail);
+        while (ring_next(&ring, &at, &bytes) == RING_FRAME) {
+            uint64_t number;
+            memcpy(&number, bytes.ptr, sizeof(number));
+            assert_true(number == got++);
+            assert_int_equal((unsigned char)bytes.ptr[bytes.len - 1], (unsigned char)number);
+            if (seed % 3 == 0 && got % 500 == 0)
+                break;
+        }
+        ring_release(&ring, at);
+    }
+    assert_true(refused > 0);
+    assert_true(put - got < 3000);
+    char *path = mem_dup(ring.path, strlen(ring.path));
+    ring_close(&ring);
+    assert_int_equal(ring_adopt(&other, path), 1);
+    assert_memory_equal(other.head->instance, "abcdef01", 8);
+    struct slice bytes;
+    at = atomic_load(&other.head->tail);
+    while (ring_next(&other, &at, &bytes) == RING_FRAME)
+        got++;
+    assert_true(got == put);
+    ring_remove(&other);
+    free(path);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/* An empty ring takes a record wherever it stands. */
+static void test_ring_empty_is_never_full(void **state) {
+    (void)state;
+    char dir[] = "/tmp/sallyport-ring-XXXXXX";
+    struct ring ring;
+    struct err err = {0};
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(ring_create(&ring, dir, "abcdef01", &err), 0);
+    for (int i = 0; i < 3000; i++) {
+        size_t batch = 1 + (size_t)i % 7;
+        for (size_t k = 0; k < batch; k++) {
+            assert_non_null(ring_reserve(&ring, 700 * k + 10, AUDIT_RING_BYTES / 8));
+            ring_publish(&ring, 700 * k + 10);
+        }
+        ring_release(&ring, atomic_load(&ring.head->end));
+    }
+    ring_remove(&ring);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void test_head_grammar(void **state) {
+    (void)state;
+    struct chain_point p;
+    const char *bad[] = {"", "{}", "[1]", "{\"log\":1}", "{\"log\":\"00\",\"seq\":1}"};
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(chain_head_parse(slice_str(bad[i]), &p, NULL), -1);
+}
+
+static void test_formats_cannot_be_broken_out_of(void **state) {
+    (void)state;
+    struct audit_record r = {.kind = AUDIT_KIND_DECISION};
+    r.text[AUDIT_TOOL] = SLICE("a|b\\c\n=x");
+    r.text[AUDIT_RULE] = SLICE("=HYPERLINK(\"http://x\")");
+    r.text[AUDIT_TEXT] = SLICE("line\nact=allow \x1b[2J\xc2\x9b");
+    r.text[AUDIT_ARGS] = SLICE("{\"a\":1,");
+    r.text[AUDIT_ARGS_MODE] = SLICE("full");
+    struct audit_entry e = {.seq = 3, .record = &r};
+    cleanup_buf struct buf out;
+    buf_init(&out, 65536);
+    audit_format_cef(&out, &e);
+    buf_put_char(&out, '\0');
+    assert_non_null(strstr(out.ptr, "|a\\|b\\\\c =x|2|rt="));
+    assert_non_null(strstr(out.ptr, "msg=line\\nact\\=allow"));
+    assert_ptr_equal(strchr(out.ptr, '\n'), out.ptr + out.len - 2);
+    buf_reset(&out);
+    audit_format_csv(&out, &e);
+    buf_put_char(&out, '\0');
+    assert_non_null(strstr(out.ptr, ",\"'=HYPERLINK(\"\"http://x\"\")\","));
+    buf_reset(&out);
+    audit_format_line(&out, &e);
+    assert_null(memchr(out.ptr, 0x1b, out.len));
+    assert_null(memchr(out.ptr, 0x9b, out.len));
+    buf_reset(&out);
+    audit_format_json(&out, &e);
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    assert_int_equal(tape_parse(&t, buf_slice(&out), NULL), TAPE_OK);
+    assert_true(tape_eq(&t, tape_get_str(&t, 0, "args"), SLICE("{\"a\":1,"))); /* cut: shown as text */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_only_canonical),
+        cmocka_unit_test(test_long_texts_are_cut_at_a_character),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_ring_empty_is_never_full),
+        cmocka_unit_test(test_head_grammar),
+        cmocka_unit_test(test_formats_cannot_be_broken_out_of),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+#include "policy/match.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void test_glob(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        char separator;
+        bool want;
+    } rows[] = {
+        {"", "", 0, true},
+        {"*", "", 0, true},
+        {"*", "a/b", 0, true},
+        {"*", "a/b", '/', false},
+        {"**", "a/b", '/', true},
+        {"a*c", "abbbc", 0, true},
+        {"a*c", "abbb", 0, false},
+        {"a?c", "abc", 0, true},
+        {"a?c", "a/c", '/', false},
+        {"[abc]x", "bx", 0, true},
+        {"[!abc]x", "bx", 0, false},
+        {"[a-", "a", 0, false},
+        {"[]]", "]", 0, true},
+        {"\\*", "*", 0, true},
+        {"\\*", "a", 0, false},
+        {"a**b", "a/x/b", '/', true},
+        {"a/*/b", "a/x/b", '/', true},
+        {"a/*/b", "a/x/y/b", '/', false},
+        {"*a*a*a", "aaa", 0, true},
+        {"*a*a*a", "aa", 0, false},
+        {"delete_*", "delete_", 0, true},
+        {"**/x", "a/b/x", '/', true},
+        {"*.c", "a.c.h", 0, false},
+        {"a", "b", 0, false},
+        {"?", "\xc3\xa9", 0, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (policy_glob_match(slice_str(rows[i].pattern), slice_str(rows[i].text), rows[i].separator) !=
+            rows[i].want)
+            fail_msg("%s against %s", rows[i].pattern, rows[i].text);
+}
+
+static void test_glob_gives_up(void **state) {
+    (void)state;
+    char text[4000], pattern[200];
+    memset(text, 'a', sizeof(text));
+    for (size_t i = 0; i + 1 < sizeof(pattern); i += 2) {
+        pattern[i] = 'a';
+        pattern[i + 1] = '*';
+    }
+    pattern[199] = 'b';
+    assert_false(policy_glob_match(slice_of(pattern, 200), slice_of(text, sizeof(text)), 0));
+}
+
+static void test_clean_paths(void **state) {
+    (void)state;
+    struct arena a;
+    struct slice clean;
+    arena_init(&a);
+    assert_true(policy_path_clean(SLICE("/a//b/./c/../d/"), &a, &clean) && slice_is(clean, "/a/b/d"));
+    assert_true(policy_path_clean(SLICE("/../.."), &a, &clean) && slice_is(clean, "/"));
+    assert_true(policy_path_clean(SLICE("/...a/.b"), &a, &clean) && slice_is(clean, "/...a/.b"));
+    assert_false(policy_path_clean(SLICE("a/b"), &a, &clean));
+    assert_false(policy_path_clean(SLICE("/a\0b"), &a, &clean));
+    assert_false(policy_path_clean(SLICE("/a/~root"), &a, &clean));
+    assert_false(policy_path_clean(SLICE("/a/%2F"), &a, &clean));
+    assert_true(policy_path_clean(SLICE("/a/100%25x/b"), &a, &clean) == false);
+    assert_true(policy_path_clean(SLICE("/a/100%/b"), &a, &clean));
+    arena_free(&a);
+}
+
+static void test_under(void **state) {
+    (void)state;
+    struct arena a;
+    arena_init(&a);
+    assert_true(policy_path_under(SLICE("/d/x"), SLICE("/d/"), &a));
+    assert_true(policy_path_under(SLICE("/d"), SLICE("/d"), &a));
+    assert_true(policy_path_under(SLICE("/anything"), SLICE("/"), &a));
+    assert_false(policy_path_under(SLICE("/dx"), SLICE("/d"), &a));
+    assert_false(policy_path_under(SLICE("/d/../e"), SLICE("/d"), &a));
+    arena_free(&a);
+}
+
+static void test_hosts(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *host;
+        enum policy_url_fault fault;
+    } rows[] = {
+        {"http://Example.COM./x", "example.com", POLICY_URL_OK},
+        {"https://example.com:443?a", "example.com", POLICY_URL_OK},
+        {"https://example.com#a@b", "example.com", POLICY_URL_OK},
+        {"http://1.1.1.1", "1.1.1.1", POLICY_URL_OK},
+        {"http://16843009/", "1.1.1.1", POLICY_URL_OK},
+        {"http://0x01010101", "1.1.1.1", POLICY_URL_OK},
+        {"http://[2606:4700:0:0::1111]/", "2606:4700::1111", POLICY_URL_OK},
+        {"http://[::FFFF:10.0.0.1]", "::ffff:10.0.0.1", POLICY_URL_PRIVATE},
+        {"http://017700000001/", "127.0.0.1", POLICY_URL_PRIVATE},
+        {"http://intranet/", "intranet", POLICY_URL_PRIVATE},
+        {"http://x.internal/", "x.internal", POLICY_URL_PRIVATE},
+        {"http://255.255.255.255/", "255.255.255.255", POLICY_URL_PRIVATE},
+        {"http://a@b/", "", POLICY_URL_USERINFO},
+        {"gopher://a.com/", "", POLICY_URL_SCHEME},
+        {"http://", "", POLICY_URL_SYNTAX},
+        {"http:///x", "", POLICY_URL_SYNTAX},
+        {"http://a..b/", "", POLICY_URL_SYNTAX},
+        {"http://[::1%25eth0]/", "", POLICY_URL_SYNTAX},
+        {"http://a.com:99999/", "", POLICY_URL_SYNTAX},
+        {"http://a.com:80x/", "", POLICY_URL_SYNTAX},
+        {"http://1.2.3.256/", "", POLICY_URL_SYNTAX},
+        {"http://0x.1.2.3/", "0.1.2.3", POLICY_URL_PRIVATE},
+        {"http://a%2ecom/", "", POLICY_URL_SYNTAX},
+        {"http://xn--e1afmkfd.com/", "xn--e1afmkfd.com", POLICY_URL_OK},
+        {" http://a.com/", "", POLICY_URL_SYNTAX},
+        {"http://a.com\t/", "", POLICY_URL_SYNTAX},
+    };
+    struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct slice host;
+        bool is_ip;
+        enum policy_url_fault fault = policy_url_host(slice_str(rows[i].url), &a, &host, &is_ip);
+        if (fault != rows[i].fault || (host.len && !slice_is(host, rows[i].host)))
+            fail_msg("%s: %d %.*s", rows[i].url, (int)fault, SLICE_FMT(host));
+    }
+    arena_free(&a);
+    assert_true(policy_host_match(SLICE("a.b.c"), SLICE("*.b.c")));
+    assert_false(policy_host_match(SLICE("b.c"), SLICE("*.b.c")));
+    assert_false(policy_host_match(SLICE("xb.c"), SLICE("*.b.c")));
+}
+
+static void test_shell(void **state) {
+    (void)state;
+    assert_true(policy_shell_clean(SLICE("a-b_c.d/e=f,g:h@i+j")));
+    for (const char *c = ";&|`$<>(){}[]*?!#~\\'\"^%\n\r\t\x7f"; *c; c++)
+        assert_false(policy_shell_clean(slice_of(c, 1)));
+    assert_false(policy_shell_clean(slice_of("\0", 1)));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_glob),        cmocka_unit_test(test_glob_gives_up),
+        cmocka_unit_test(test_clean_paths), cmocka_unit_test(test_under),
+        cmocka_unit_test(test_hosts),       cmocka_unit_test(test_shell),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
