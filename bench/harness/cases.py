@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+import time
 from dataclasses import dataclass
 
 from .machine import BUILD
@@ -69,6 +70,7 @@ CASES = [
 ]
 GROUPS = [*dict.fromkeys(case.group for case in CASES), "footprint"]
 FOOTPRINT_SUBJECTS = ("sallyport", "nginx", "haproxy http")
+IDLE_SECONDS = 3  # a process that has just started is not idle yet
 SESSIONS = 1000
 
 
@@ -166,6 +168,7 @@ class Runner:
     def memory(self, subject, sessions):
         """RSS and PSS of a fresh process with so many idle sessions."""
         process, url = self.stable.starter(subject, self.upstream)()
+        time.sleep(IDLE_SECONDS)
         try:
             return self.load("sessions", "--url", url, "-n", sessions, "--pid", process.pid,
                              *self.header_options(subject))

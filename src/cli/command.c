@@ -427,7 +427,7 @@ int cli_fail(enum cli_exit status, const struct err *err) {
 
 int cli_print(const struct buf *text) {
     CHECK(!text->full);
-    if (fwrite(text->ptr, 1, text->len, stdout) != text->len || fflush(stdout) != 0)
+    if (text->len && (fwrite(text->ptr, 1, text->len, stdout) != text->len || fflush(stdout) != 0))
         return CLI_FAILED;
     return CLI_OK;
 }

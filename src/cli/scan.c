@@ -251,7 +251,6 @@ static int scan_run(const void *options, const struct cli_rest *rest) {
         err_set(&err, "give one of --tools-json FILE, --upstream URL, --mcp-config FILE or -- COMMAND");
         return cli_fail(CLI_USAGE, &err);
     }
-    signal(SIGPIPE, SIG_IGN); /* a server that ends while we write to it is an answer, not our end */
     if (opt->mcp_config)
         return cli_scan_config(opt);
     cleanup_toollist struct cli_toollist list;

@@ -146,7 +146,6 @@ static void signals_start(struct gate *g) {
         uv_signal_start(&g->signals[i], on_signal, which[i]);
         uv_unref((uv_handle_t *)&g->signals[i]);
     }
-    signal(SIGPIPE, SIG_IGN);
 }
 
 /* ---- the start ---- */
@@ -154,7 +153,6 @@ static void signals_start(struct gate *g) {
 static int server_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct up_server *s = &g->server;
-    up_server_init(s, &g->core.up);
     s->headers = config->headers;
     s->header_count = config->header_count;
     if (config->upstream_url) {
@@ -261,6 +259,7 @@ static void release_start_pages(struct io_timer *timer) {
 }
 
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
+    up_server_init(&g->server, &g->core.up); /* first of all: gate_free() closes it whatever fails */
     session_core_servers(&g->core, &g->server, 1);
     if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0)
         return -1;

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "front/env.h"
+#include "front/limits.h"
 #include "io/tls.h"
 #include "session/call.h"
 #include "wire/emit.h"
@@ -313,6 +314,7 @@ int probe_run(struct probe *probes, size_t count, void (*done)(const struct prob
         io_loop_run(&all->loop);
     for (size_t i = 0; rc == 0 && i < count; i++)
         stop(&all->probers[i]);
+    spawn_await(spawn, FRONT_CHILDREN_MS);
     spawn_stop(spawn);
     io_loop_free(&all->loop);
     free(all->probers);

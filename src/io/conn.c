@@ -19,6 +19,7 @@ static struct io_conn *conn_new(struct io_loop *loop, const struct io_handlers *
     c->handlers = h;
     c->owner = owner;
     list_init(&c->dirty);
+    list_push(&loop->conns, &c->all);
     return c;
 }
 
@@ -382,6 +383,7 @@ void io_conn_close(struct io_conn *c) {
         return;
     CHECK_MAGIC(c, CONN_MAGIC);
     c->closing = true;
+    list_remove(&c->all);
     list_remove(&c->dirty);
     io_timer_stop(c->loop, &c->linger);
     uv_close((uv_handle_t *)&c->uv, on_handle_closed);

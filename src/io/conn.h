@@ -39,6 +39,7 @@ struct io_conn {
     } uv;
     struct io_tls *tls;
     struct list dirty;
+    struct list all; /* in the loop */
     /* in */
     struct block *in;
     uint32_t in_start;

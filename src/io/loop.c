@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "io/conn.h"
 
+#include <signal.h>
+
 static void tick_start(struct io_loop *loop);
 
 /* Writes gather here: everything that the callbacks of one turn queued leaves in one write per connection. */
@@ -20,6 +22,8 @@ void io_loop_init(struct io_loop *loop) {
     CHECK(uv_loop_init(&loop->uv) == 0);
     block_pool_init(&loop->blocks);
     list_init(&loop->dirty);
+    list_init(&loop->conns);
+    signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of one write, not of the process */
     for (int i = 0; i < IO_TIMER_SLOTS; i++)
         list_init(&loop->slots[i]);
     loop->armed = 0;
@@ -41,6 +45,8 @@ static void close_handle(uv_handle_t *handle, void *arg) {
 }
 
 void io_loop_free(struct io_loop *loop) {
+    while (!list_empty(&loop->conns))
+        io_conn_close(container_of(loop->conns.next, struct io_conn, all));
     uv_walk(&loop->uv, close_handle, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     CHECK(uv_loop_close(&loop->uv) == 0);

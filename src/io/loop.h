@@ -18,6 +18,7 @@ struct io_loop {
     uv_loop_t uv;
     struct block_pool blocks;
     struct list dirty; /* connections with unflushed output */
+    struct list conns; /* all connections */
     uv_prepare_t before_poll;
     uv_check_t after_poll;
     uv_timer_t tick;
