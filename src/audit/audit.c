@@ -80,7 +80,7 @@ static int audit_make_dir(const char *path, struct err *err) {
 static int audit_start(struct audit *a, const struct audit_config *config, struct err *err) {
     if (asprintf(&a->dir, "%s/audit", config->home) < 0 || asprintf(&a->home, "%s", config->home) < 0)
         return err_set(err, "out of memory");
-    if (audit_make_dir(a->dir, err) < 0 || ring_create(&a->ring, a->dir, a->instance, err) < 0)
+    if (audit_make_dir(a->dir, err) < 0 || audit_ring_create(&a->ring, a->dir, a->instance, err) < 0)
         return -1;
     struct writer *w = &a->writer;
     memcpy(w->instance, a->instance, sizeof(w->instance));
@@ -114,7 +114,7 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     a->ring.fd = -1;
     list_init(&a->waits);
     rand_bytes(id, sizeof(id));
-    chain_hex(id, sizeof(id), a->instance);
+    audit_chain_hex(id, sizeof(id), a->instance);
     rand_bytes(&tag, sizeof(tag));
     a->next_call = ((uint64_t)(tag & 0x1fffff) << 32) + 1; /* below 2^53: every JSON reader takes it */
     pthread_mutex_init(&a->mutex, NULL);
@@ -150,15 +150,15 @@ void audit_close(struct audit *a) {
         uv_close((uv_handle_t *)&a->port->async, audit_port_closed);
     }
     /* What could not be written stays for the next process. */
-    if (a->ring.head && ring_used(&a->ring) == 0)
-        ring_remove(&a->ring);
+    if (a->ring.head && audit_ring_used(&a->ring) == 0)
+        audit_ring_remove(&a->ring);
     else
-        ring_close(&a->ring);
+        audit_ring_close(&a->ring);
     audit_free(a);
 }
 
 static void audit_free(struct audit *a) {
-    writer_close(&a->writer);
+    audit_writer_close(&a->writer);
     free(a->home);
     free(a->dir);
     pthread_mutex_destroy(&a->mutex);
@@ -181,7 +181,7 @@ static uint64_t audit_now_us(void) {
 
 /* The lock is held. */
 static void audit_wake(struct audit *a) {
-    bool urgent = a->asleep || (a->napping && (a->hasty || ring_used(&a->ring) > AUDIT_RING_BYTES / 4));
+    bool urgent = a->asleep || (a->napping && (a->hasty || audit_ring_used(&a->ring) > AUDIT_RING_BYTES / 4));
     if (!urgent)
         return;
     a->asleep = a->napping = false;
@@ -209,10 +209,10 @@ static enum audit_result audit_put(struct audit *a, struct audit_record *r, stru
     char *to = NULL;
     if (a->failed && decision && a->on_full == AUDIT_REFUSE)
         result = audit_lost(a, AUDIT_FAILED, false);
-    else if (!(to = ring_reserve(&a->ring, len, decision ? AUDIT_OUTCOME_SPARE : 0)))
+    else if (!(to = audit_ring_reserve(&a->ring, len, decision ? AUDIT_OUTCOME_SPARE : 0)))
         result = audit_lost(a, AUDIT_FULL, !decision);
     if (to) {
-        uint64_t position = ring_publish(&a->ring, audit_record_write(r, to));
+        uint64_t position = audit_ring_publish(&a->ring, audit_record_write(r, to));
         if (wait && a->durable && a->port) {
             wait->position = position;
             list_push(&a->waits, &wait->node);
@@ -320,7 +320,7 @@ int audit_flush(struct audit *a, struct err *err) {
     uint64_t want = atomic_load(&a->ring.head->end);
     a->hasty = true;
     audit_wake(a);
-    while ((!a->ready || (a->committed < want && ring_used(&a->ring) > 0)) && !a->failed)
+    while ((!a->ready || (a->committed < want && audit_ring_used(&a->ring) > 0)) && !a->failed)
         pthread_cond_wait(&a->told, &a->mutex);
     int rc = a->failed ? err_set(err, "%s", a->health.fault) : 0;
     pthread_mutex_unlock(&a->mutex);
@@ -331,7 +331,7 @@ void audit_health(struct audit *a, struct audit_health *ret_health) {
     pthread_mutex_lock(&a->mutex);
     *ret_health = a->health;
     ret_health->failed = a->failed;
-    ret_health->queued = ring_used(&a->ring);
+    ret_health->queued = audit_ring_used(&a->ring);
     pthread_mutex_unlock(&a->mutex);
 }
 
@@ -352,15 +352,15 @@ static void audit_sleep(struct audit *a, uint64_t ms) {
 
 /* Until there is something to do; true when the end has come. The lock is held. */
 static bool audit_rest(struct audit *a, bool busy) {
-    if (ring_used(&a->ring) == 0)
+    if (audit_ring_used(&a->ring) == 0)
         a->hasty = false;
     if (busy && !a->durable && !a->hasty && !a->stop) {
         a->napping = true;
         audit_sleep(a, AUDIT_NAP_MS);
         a->napping = false;
     }
-    while (!a->stop && !a->hasty && !a->failed && ring_used(&a->ring) == 0 && a->gaps == a->gaps_written &&
-           !writer_sign_due(&a->writer, clock_mono_ms())) {
+    while (!a->stop && !a->hasty && !a->failed && audit_ring_used(&a->ring) == 0 &&
+           a->gaps == a->gaps_written && !audit_writer_sign_due(&a->writer, clock_mono_ms())) {
         a->asleep = true;
         if (a->writer.seq > a->writer.signed_seq)
             audit_sleep(a, AUDIT_CHECKPOINT_MS);
@@ -378,7 +378,7 @@ static void audit_notify(struct audit *a) {
 }
 
 static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
-    ring_release(&a->ring, at);
+    audit_ring_release(&a->ring, at);
     pthread_mutex_lock(&a->mutex);
     a->committed = at;
     a->gaps_written = gaps;
@@ -406,24 +406,24 @@ static void audit_failed(struct audit *a, const struct err *err) {
 /* What there is to write; -1 when it failed. */
 static int audit_work(struct audit *a, uint64_t gaps, bool *ret_busy, struct err *err) {
     *ret_busy = false;
-    if (ring_used(&a->ring) > 0 || gaps != a->gaps_written) {
+    if (audit_ring_used(&a->ring) > 0 || gaps != a->gaps_written) {
         uint64_t at;
-        if (writer_write(&a->writer, &a->ring, gaps - a->gaps_written, &at, err) < 0)
+        if (audit_writer_write(&a->writer, &a->ring, gaps - a->gaps_written, &at, err) < 0)
             return -1;
         audit_wrote(a, at, gaps);
         *ret_busy = true;
     }
-    return writer_sign_due(&a->writer, clock_mono_ms()) ? writer_sign(&a->writer, err) : 0;
+    return audit_writer_sign_due(&a->writer, clock_mono_ms()) ? audit_writer_sign(&a->writer, err) : 0;
 }
 
 /* Opens the log and takes over what dead processes left. Here and not in audit_open, because a gate should
  * not wait for a disk before it listens: what is put meanwhile is safe in the ring. */
 static int audit_begin(struct audit *a, struct err *err) {
     struct writer *w = &a->writer;
-    if (writer_open(w, a->home, a->dir, err) < 0)
+    if (audit_writer_open(w, a->home, a->dir, err) < 0)
         return -1;
-    if (writer_recover(w, err) < 0 || writer_note(w, "start", "", err) < 0) {
-        writer_close(w);
+    if (audit_writer_recover(w, err) < 0 || audit_writer_note(w, "start", "", err) < 0) {
+        audit_writer_close(w);
         return -1;
     }
     pthread_mutex_lock(&a->mutex);
@@ -464,7 +464,7 @@ static void *audit_thread(void *arg) {
         pthread_mutex_unlock(&a->mutex);
         int rc = audit_work(a, gaps, &busy, &err);
         if (rc == 0 && failed && !busy) { /* nothing to write: see whether it would work again */
-            rc = writer_note(&a->writer, "resumed", "writing works again", &err);
+            rc = audit_writer_note(&a->writer, "resumed", "writing works again", &err);
             if (rc == 0)
                 audit_wrote(a, atomic_load(&a->ring.head->tail), gaps);
         }
@@ -472,9 +472,9 @@ static void *audit_thread(void *arg) {
             audit_failed(a, &err);
     }
     bool rest = true;
-    while (rest && ring_used(&a->ring) > 0)
+    while (rest && audit_ring_used(&a->ring) > 0)
         rest = audit_work(a, a->gaps, &busy, &err) == 0;
-    if (rest && writer_note(&a->writer, "stop", "", &err) == 0)
-        writer_sign(&a->writer, &err);
+    if (rest && audit_writer_note(&a->writer, "stop", "", &err) == 0)
+        audit_writer_sign(&a->writer, &err);
     return NULL;
 }

@@ -25,15 +25,15 @@ struct chain_hasher {
     EVP_MD_CTX *ctx;
 };
 
-struct chain_hasher *chain_hasher_new(void) {
+struct chain_hasher *audit_chain_hasher_new(void) {
     struct chain_hasher *h = mem_zalloc(sizeof(*h));
     h->md = EVP_MD_fetch(NULL, "SHA256", NULL);
     h->ctx = EVP_MD_CTX_new();
-    CHECK(h->md && h->ctx);
+    CHECK(h->md && h->ctx && EVP_DigestInit_ex2(h->ctx, h->md, NULL) == 1);
     return h;
 }
 
-void chain_hasher_free(struct chain_hasher *h) {
+void audit_chain_hasher_free(struct chain_hasher *h) {
     if (!h)
         return;
     EVP_MD_CTX_free(h->ctx);
@@ -41,14 +41,15 @@ void chain_hasher_free(struct chain_hasher *h) {
     free(h);
 }
 
-void chain_extend(struct chain_hasher *h, unsigned char hash[CHAIN_HASH], uint64_t seq, struct slice record) {
+void audit_chain_extend(struct chain_hasher *h, unsigned char hash[CHAIN_HASH], uint64_t seq,
+                        struct slice record) {
     unsigned char front[sizeof(record_tag) + CHAIN_HASH + sizeof(uint64_t)];
     uint64_t number = htole64(seq);
     memcpy(front, record_tag, sizeof(record_tag));
     memcpy(front + sizeof(record_tag), hash, CHAIN_HASH);
     memcpy(front + sizeof(record_tag) + CHAIN_HASH, &number, sizeof(number));
     CHECK(
-        EVP_DigestInit_ex2(h->ctx, h->md, NULL) == 1 && EVP_DigestUpdate(h->ctx, front, sizeof(front)) == 1 &&
+        EVP_DigestInit_ex2(h->ctx, NULL, NULL) == 1 && EVP_DigestUpdate(h->ctx, front, sizeof(front)) == 1 &&
         EVP_DigestUpdate(h->ctx, record.ptr, record.len) == 1 && EVP_DigestFinal_ex(h->ctx, hash, NULL) == 1);
 }
 
@@ -104,7 +105,7 @@ static struct chain_key *key_wrap(EVP_PKEY *take_pkey) {
     return key;
 }
 
-int chain_key_load(const char *home, struct chain_key **ret_key, struct err *err) {
+int audit_chain_key_load(const char *home, struct chain_key **ret_key, struct err *err) {
     cleanup_free char *secret = NULL, *public = NULL;
     if (asprintf(&secret, "%s/audit.key", home) < 0 || asprintf(&public, "%s/audit.pub", home) < 0)
         return err_set(err, "out of memory");
@@ -127,7 +128,7 @@ int chain_key_load(const char *home, struct chain_key **ret_key, struct err *err
     return 0;
 }
 
-int chain_key_read_public(const char *path, struct chain_key **ret_key, struct err *err) {
+int audit_chain_key_read_public(const char *path, struct chain_key **ret_key, struct err *err) {
     EVP_PKEY *pkey = NULL;
     if (key_read(path, false, &pkey, err) < 0)
         return -1;
@@ -135,19 +136,19 @@ int chain_key_read_public(const char *path, struct chain_key **ret_key, struct e
     return 0;
 }
 
-void chain_key_free(struct chain_key *key) {
+void audit_chain_key_free(struct chain_key *key) {
     if (!key)
         return;
     EVP_PKEY_free(key->pkey);
     free(key);
 }
 
-void chain_key_name(const struct chain_key *key, char name[CHAIN_KEY_NAME]) {
+void audit_chain_key_name(const struct chain_key *key, char name[CHAIN_KEY_NAME]) {
     unsigned char raw[32], digest[EVP_MAX_MD_SIZE];
     size_t len = sizeof(raw);
     CHECK(EVP_PKEY_get_raw_public_key(key->pkey, raw, &len) == 1);
     CHECK(EVP_Digest(raw, len, digest, NULL, EVP_sha256(), NULL) == 1);
-    chain_hex(digest, (CHAIN_KEY_NAME - 1) / 2, name);
+    audit_chain_hex(digest, (CHAIN_KEY_NAME - 1) / 2, name);
 }
 
 /* ---- points ---- */
@@ -164,7 +165,7 @@ static void point_bytes(const struct chain_point *p, unsigned char bytes[POINT_B
     memcpy(bytes + CHAIN_ID + CHAIN_HASH + sizeof(seq), &time_ms, sizeof(time_ms));
 }
 
-void chain_sign(const struct chain_key *key, struct chain_point *point) {
+void audit_chain_sign(const struct chain_key *key, struct chain_point *point) {
     unsigned char bytes[POINT_BYTES];
     size_t len = CHAIN_SIGNATURE;
     point_bytes(point, bytes);
@@ -174,7 +175,7 @@ void chain_sign(const struct chain_key *key, struct chain_point *point) {
     EVP_MD_CTX_free(ctx);
 }
 
-bool chain_check(const struct chain_key *key, const struct chain_point *point) {
+bool audit_chain_check(const struct chain_key *key, const struct chain_point *point) {
     unsigned char bytes[POINT_BYTES];
     point_bytes(point, bytes);
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
@@ -188,7 +189,7 @@ bool chain_check(const struct chain_key *key, const struct chain_point *point) {
 
 static void head_hex(struct emit *e, const char *name, const unsigned char *bytes, size_t len) {
     char text[2 * CHAIN_SIGNATURE + 1];
-    chain_hex(bytes, len, text);
+    audit_chain_hex(bytes, len, text);
     emit_key(e, name);
     emit_cstr(e, text);
 }
@@ -201,11 +202,11 @@ static int head_store(const char *temp, const char *path, struct slice text) {
     return 0;
 }
 
-int chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point,
-                     struct err *err) {
+int audit_chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point,
+                           struct err *err) {
     struct chain_point old;
     /* Another instance may have signed a later one meanwhile. */
-    if (chain_head_read(dir, &old, NULL) == 1 && memcmp(old.log_id, point->log_id, CHAIN_ID) == 0 &&
+    if (audit_chain_head_read(dir, &old, NULL) == 1 && memcmp(old.log_id, point->log_id, CHAIN_ID) == 0 &&
         old.seq >= point->seq)
         return 0;
     char name[CHAIN_KEY_NAME];
@@ -220,7 +221,7 @@ int chain_head_write(const char *dir, const struct chain_key *key, const struct 
     head_hex(&e, "hash", point->hash, CHAIN_HASH);
     emit_key(&e, "time_ms");
     emit_int(&e, (int64_t)point->time_ms);
-    chain_key_name(key, name);
+    audit_chain_key_name(key, name);
     emit_key(&e, "key");
     emit_cstr(&e, name);
     head_hex(&e, "signature", point->signature, CHAIN_SIGNATURE);
@@ -241,7 +242,8 @@ static bool head_bytes(const struct tape *t, const char *name, unsigned char *by
     uint32_t node = tape_get_str(t, 0, name);
     if (!node || !tape_is(t, node, TAPE_STRING) || (tape_node(t, node)->flags & TAPE_ESCAPED))
         return false;
-    return chain_unhex(slice_of(t->src.ptr + tape_node(t, node)->start, tape_node(t, node)->len), bytes, len);
+    return audit_chain_unhex(slice_of(t->src.ptr + tape_node(t, node)->start, tape_node(t, node)->len), bytes,
+                             len);
 }
 
 static bool head_number(const struct tape *t, const char *name, uint64_t *ret_value) {
@@ -253,7 +255,7 @@ static bool head_number(const struct tape *t, const char *name, uint64_t *ret_va
     return true;
 }
 
-int chain_head_parse(struct slice text, struct chain_point *ret_point, struct err *err) {
+int audit_chain_head_parse(struct slice text, struct chain_point *ret_point, struct err *err) {
     cleanup_tape struct tape t;
     tape_init(&t);
     struct chain_point p;
@@ -266,7 +268,7 @@ int chain_head_parse(struct slice text, struct chain_point *ret_point, struct er
     return 0;
 }
 
-int chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err) {
+int audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err) {
     cleanup_free char *path = NULL;
     char text[HEAD_BYTES_MAX + 1];
     if (asprintf(&path, "%s/head", dir) < 0)
@@ -277,14 +279,14 @@ int chain_head_read(const char *dir, struct chain_point *ret_point, struct err *
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
     if (got < 0)
         return err_set(err, "read `%s`: %s", path, strerror(errno));
-    if (chain_head_parse(slice_of(text, (size_t)got), ret_point, err) < 0)
+    if (audit_chain_head_parse(slice_of(text, (size_t)got), ret_point, err) < 0)
         return err_wrap(err, "`%s`", path);
     return 1;
 }
 
 /* ---- hex ---- */
 
-void chain_hex(const unsigned char *bytes, size_t len, char *text) {
+void audit_chain_hex(const unsigned char *bytes, size_t len, char *text) {
     for (size_t i = 0; i < len; i++) {
         *text++ = "0123456789abcdef"[bytes[i] >> 4];
         *text++ = "0123456789abcdef"[bytes[i] & 15];
@@ -296,7 +298,7 @@ static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-bool chain_unhex(struct slice text, unsigned char *bytes, size_t len) {
+bool audit_chain_unhex(struct slice text, unsigned char *bytes, size_t len) {
     if (text.len != 2 * len)
         return false;
     for (size_t i = 0; i < len; i++) {

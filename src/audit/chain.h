@@ -10,10 +10,11 @@
 #define CHAIN_ID 16 /* bytes of a log's id */
 
 struct chain_hasher;
-struct chain_hasher *chain_hasher_new(void);
-void chain_hasher_free(struct chain_hasher *h);
+struct chain_hasher *audit_chain_hasher_new(void);
+void audit_chain_hasher_free(struct chain_hasher *h);
 /* hash := SHA-256(tag, hash, seq, record). `hash` holds the previous one and receives the new one. */
-void chain_extend(struct chain_hasher *h, unsigned char hash[CHAIN_HASH], uint64_t seq, struct slice record);
+void audit_chain_extend(struct chain_hasher *h, unsigned char hash[CHAIN_HASH], uint64_t seq,
+                        struct slice record);
 
 /* A signed statement: at time_ms the chain of this log had this hash at this number. */
 struct chain_point {
@@ -26,23 +27,23 @@ struct chain_point {
 
 struct chain_key;
 /* HOME/audit.key (0600) and HOME/audit.pub; made when absent. */
-int chain_key_load(const char *home, struct chain_key **ret_key, struct err *err);
+int audit_chain_key_load(const char *home, struct chain_key **ret_key, struct err *err);
 /* Only the public half, from a PEM file. */
-int chain_key_read_public(const char *path, struct chain_key **ret_key, struct err *err);
-void chain_key_free(struct chain_key *key);
-void chain_sign(const struct chain_key *key, struct chain_point *point);
-bool chain_check(const struct chain_key *key, const struct chain_point *point);
+int audit_chain_key_read_public(const char *path, struct chain_key **ret_key, struct err *err);
+void audit_chain_key_free(struct chain_key *key);
+void audit_chain_sign(const struct chain_key *key, struct chain_point *point);
+bool audit_chain_check(const struct chain_key *key, const struct chain_point *point);
 /* First bytes of the SHA-256 of the public key, in hex. */
 #define CHAIN_KEY_NAME 17
-void chain_key_name(const struct chain_key *key, char name[CHAIN_KEY_NAME]);
+void audit_chain_key_name(const struct chain_key *key, char name[CHAIN_KEY_NAME]);
 
 /* The newest point, beside the log: DIR/head, one line of JSON. */
-int chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point,
-                     struct err *err);
+int audit_chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point,
+                           struct err *err);
 /* 1 read, 0 there is none, -1 unreadable. */
-int chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err);
+int audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err);
 /* The grammar of that file. */
-int chain_head_parse(struct slice text, struct chain_point *ret_point, struct err *err);
+int audit_chain_head_parse(struct slice text, struct chain_point *ret_point, struct err *err);
 
-void chain_hex(const unsigned char *bytes, size_t len, char *text); /* 2 * len + 1 */
-bool chain_unhex(struct slice text, unsigned char *bytes, size_t len);
+void audit_chain_hex(const unsigned char *bytes, size_t len, char *text); /* 2 * len + 1 */
+bool audit_chain_unhex(struct slice text, unsigned char *bytes, size_t len);

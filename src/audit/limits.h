@@ -1,17 +1,15 @@
 /* Ceilings of the audit room; docs/limits.md lists them. */
 #pragma once
 
-#define AUDIT_RING_BYTES (8u << 20)   /* records that wait for the writer; full means refuse */
-#define AUDIT_RECORD_MAX (256u << 10) /* one serialised record */
-#define AUDIT_FIELD_MAX 4096          /* every field but the arguments; longer ones are cut, and say so */
-#define AUDIT_ARGS_MAX                                                                                       \
-    (128u << 10)                     /* recorded arguments; longer ones are cut, their hash is of the whole  \
-                                      */
-#define AUDIT_BLOCK_BYTES (1u << 20) /* records that are stored as one row; one commit each */
-#define AUDIT_NAP_MS 20              /* how long a busy writer gathers before it commits (not when durable) */
-#define AUDIT_CHECKPOINT_RECORDS 10000
-#define AUDIT_CHECKPOINT_MS 1000
+#define AUDIT_RING_BYTES (8u << 20)        /* records that wait for the writer; full means refuse */
+#define AUDIT_RECORD_MAX (256u << 10)      /* one serialised record */
+#define AUDIT_FIELD_MAX 4096               /* every field but the arguments; longer ones are cut */
+#define AUDIT_ARGS_MAX (128u << 10)        /* recorded arguments; the hash is of all of them */
+#define AUDIT_BLOCK_BYTES (1u << 20)       /* records that are stored as one row; one commit each */
+#define AUDIT_NAP_MS 20                    /* how long a busy writer gathers, unless durable */
+#define AUDIT_CHECKPOINT_RECORDS 10000     /* signed at the latest after so many records */
+#define AUDIT_CHECKPOINT_MS 1000           /* and after so long */
 #define AUDIT_SEGMENT_BYTES (512ull << 20) /* when a new segment is begun, unless configured */
-#define AUDIT_SEGMENTS_MAX 9999
-#define AUDIT_RETRY_MS 500 /* pause after a failed write */
-#define AUDIT_BUSY_MS 5000
+#define AUDIT_SEGMENTS_MAX 9999            /* segments in one log */
+#define AUDIT_RETRY_MS 500                 /* pause after a failed write */
+#define AUDIT_BUSY_MS 5000                 /* how long a locked database is waited for */

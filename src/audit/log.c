@@ -66,7 +66,7 @@ int audit_log_open(const char *home, struct audit_log **ret_log, struct err *err
         return err_set(err, "out of memory");
     }
     log_settle(log->dir);
-    if (segment_list(log->dir, &log->numbers, &log->count, err) < 0) {
+    if (audit_segment_list(log->dir, &log->numbers, &log->count, err) < 0) {
         audit_log_close(log);
         return err_wrap(err, "no audit log");
     }
@@ -160,9 +160,9 @@ static int walk_damaged(uint64_t seq, struct err *err) {
 
 static int walk_block(struct walk *w, sqlite3_stmt *row, struct err *err) {
     uint64_t seq = (uint64_t)sqlite3_column_int64(row, 0);
-    struct slice body = segment_column(row, 3);
+    struct slice body = audit_segment_column(row, 3);
     struct segment_frame frame;
-    for (; !w->ended && segment_frame_next(&body, &frame); seq++) {
+    for (; !w->ended && audit_segment_frame_next(&body, &frame); seq++) {
         struct audit_record r;
         if (!audit_record_read(frame.bytes, &r))
             return walk_damaged(seq, err);
@@ -205,10 +205,10 @@ static void walk_decision(struct walk *w, uint64_t seq, const struct audit_recor
 
 static int walk_block_back(struct walk *w, sqlite3_stmt *row, struct err *err) {
     uint64_t first = (uint64_t)sqlite3_column_int64(row, 0);
-    struct slice body = segment_column(row, 3);
+    struct slice body = audit_segment_column(row, 3);
     struct segment_frame frame;
     size_t count = 0;
-    while (count < LOG_BLOCK_FRAMES_MAX && segment_frame_next(&body, &frame))
+    while (count < LOG_BLOCK_FRAMES_MAX && audit_segment_frame_next(&body, &frame))
         w->frames[count++] = frame.bytes;
     if (body.len != 0)
         return walk_damaged(first + count, err);
@@ -228,15 +228,15 @@ static int walk_block_back(struct walk *w, sqlite3_stmt *row, struct err *err) {
 
 static int walk_segment(struct walk *w, const char *dir, uint64_t number, bool back, struct err *err) {
     struct segment s;
-    if (segment_open(&s, dir, number, SEGMENT_READ, err) < 0)
-        return segment_is_blank(dir, number) ? 0 : -1;
-    sqlite3_stmt *rows = segment_blocks(&s, w->filter->from_seq, back);
-    int rc = rows ? 0 : segment_fail(&s, err);
+    if (audit_segment_open(&s, dir, number, SEGMENT_READ, err) < 0)
+        return audit_segment_is_blank(dir, number) ? 0 : -1;
+    sqlite3_stmt *rows = audit_segment_blocks(&s, w->filter->from_seq, back);
+    int rc = rows ? 0 : audit_segment_fail(&s, err);
     while (rc == 0 && !w->ended && sqlite3_step(rows) == SQLITE_ROW)
         rc = back ? walk_block_back(w, rows, err) : walk_block(w, rows, err);
     if (sqlite3_finalize(rows) != SQLITE_OK && rc == 0)
-        rc = segment_fail(&s, err);
-    segment_close(&s);
+        rc = audit_segment_fail(&s, err);
+    audit_segment_close(&s);
     return rc;
 }
 

@@ -40,7 +40,7 @@ static int ring_map(struct ring *r) {
     return 0;
 }
 
-int ring_create(struct ring *r, const char *dir, const char *instance, struct err *err) {
+int audit_ring_create(struct ring *r, const char *dir, const char *instance, struct err *err) {
     *r = (struct ring){.fd = -1};
     if (asprintf(&r->path, "%s/ring-%s", dir, instance) < 0)
         return err_set(err, "out of memory");
@@ -58,7 +58,7 @@ int ring_create(struct ring *r, const char *dir, const char *instance, struct er
         err_set(err, "make `%s`: %s", r->path, strerror(rc));
         if (r->fd >= 0)
             unlink(r->path);
-        ring_close(r);
+        audit_ring_close(r);
         return -1;
     }
     memcpy(r->head->instance, instance, RING_INSTANCE_LEN);
@@ -67,7 +67,7 @@ int ring_create(struct ring *r, const char *dir, const char *instance, struct er
     return 0;
 }
 
-int ring_adopt(struct ring *r, const char *path) {
+int audit_ring_adopt(struct ring *r, const char *path) {
     struct stat st;
     *r = (struct ring){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
     if (r->fd < 0)
@@ -75,19 +75,19 @@ int ring_adopt(struct ring *r, const char *path) {
     r->path = mem_dup(path, strlen(path));
     if (flock(r->fd, LOCK_EX | LOCK_NB) < 0 || fstat(r->fd, &st) < 0 || st.st_nlink == 0 ||
         st.st_size != (off_t)RING_FILE_BYTES || ring_map(r) < 0) {
-        ring_close(r);
+        audit_ring_close(r);
         return 0;
     }
     uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
     if (r->head->magic != RING_MAGIC || r->head->layout != RING_LAYOUT || tail > end ||
         end - tail > AUDIT_RING_BYTES || tail % 8 || end % 8) {
-        ring_close(r);
+        audit_ring_close(r);
         return 0;
     }
     return 1;
 }
 
-void ring_close(struct ring *r) {
+void audit_ring_close(struct ring *r) {
     if (r->head)
         munmap(r->head, RING_FILE_BYTES);
     if (r->fd >= 0)
@@ -96,18 +96,18 @@ void ring_close(struct ring *r) {
     *r = (struct ring){.fd = -1};
 }
 
-void ring_remove(struct ring *r) {
+void audit_ring_remove(struct ring *r) {
     if (r->path)
         unlink(r->path);
-    ring_close(r);
+    audit_ring_close(r);
 }
 
-size_t ring_used(const struct ring *r) {
+size_t audit_ring_used(const struct ring *r) {
     return (size_t)(atomic_load_explicit(&r->head->end, memory_order_relaxed) -
                     atomic_load_explicit(&r->head->tail, memory_order_acquire));
 }
 
-char *ring_reserve(struct ring *r, size_t len, size_t spare) {
+char *audit_ring_reserve(struct ring *r, size_t len, size_t spare) {
     CHECK(len <= AUDIT_RECORD_MAX);
     uint64_t end = atomic_load_explicit(&r->head->end, memory_order_relaxed);
     uint64_t tail = atomic_load_explicit(&r->head->tail, memory_order_acquire);
@@ -133,7 +133,7 @@ char *ring_reserve(struct ring *r, size_t len, size_t spare) {
     return r->data + at + RING_FRAME_HEAD;
 }
 
-uint64_t ring_publish(struct ring *r, size_t len) {
+uint64_t audit_ring_publish(struct ring *r, size_t len) {
     uint64_t end = atomic_load_explicit(&r->head->end, memory_order_relaxed);
     uint32_t frame = (uint32_t)len;
     memcpy(r->data + (end & (AUDIT_RING_BYTES - 1)), &frame, sizeof(frame));
@@ -142,7 +142,7 @@ uint64_t ring_publish(struct ring *r, size_t len) {
     return end;
 }
 
-enum ring_step ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes) {
+enum ring_step audit_ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes) {
     uint64_t end = atomic_load_explicit(&r->head->end, memory_order_acquire);
     for (int turns = 0; turns < 2; turns++) {
         if (*at >= end)
@@ -163,6 +163,6 @@ enum ring_step ring_next(const struct ring *r, uint64_t *at, struct slice *ret_b
     return RING_BAD;
 }
 
-void ring_release(struct ring *r, uint64_t at) {
+void audit_ring_release(struct ring *r, uint64_t at) {
     atomic_store_explicit(&r->head->tail, at, memory_order_release);
 }

@@ -31,20 +31,20 @@ struct ring {
 #define RING_INSTANCE_LEN 8
 
 /* A new one: DIR/ring-INSTANCE, locked for as long as it is open. */
-int ring_create(struct ring *r, const char *dir, const char *instance, struct err *err);
+int audit_ring_create(struct ring *r, const char *dir, const char *instance, struct err *err);
 /* One that a dead process left. 1 taken over, 0 its process lives or it is no ring. */
-int ring_adopt(struct ring *r, const char *path);
-void ring_close(struct ring *r);
-void ring_remove(struct ring *r); /* closes and deletes the file */
+int audit_ring_adopt(struct ring *r, const char *path);
+void audit_ring_close(struct ring *r);
+void audit_ring_remove(struct ring *r); /* closes and deletes the file */
 
 /* By the one who puts, under its lock: room for len bytes, or NULL when less than `spare` bytes would be
  * left. */
-char *ring_reserve(struct ring *r, size_t len, size_t spare);
+char *audit_ring_reserve(struct ring *r, size_t len, size_t spare);
 /* Makes the reserved frame visible; returns the position behind it. */
-uint64_t ring_publish(struct ring *r, size_t len);
-size_t ring_used(const struct ring *r);
+uint64_t audit_ring_publish(struct ring *r, size_t len);
+size_t audit_ring_used(const struct ring *r);
 
 enum ring_step { RING_FRAME, RING_EMPTY, RING_BAD };
 /* The frame at *at (start with the tail); moves *at behind it. */
-enum ring_step ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes);
-void ring_release(struct ring *r, uint64_t at); /* everything before `at` is on disk */
+enum ring_step audit_ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes);
+void audit_ring_release(struct ring *r, uint64_t at); /* everything before `at` is on disk */

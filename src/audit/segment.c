@@ -11,7 +11,7 @@
 #define SEGMENT_NAME "%06llu.sqlite"
 #define SEGMENT_VERSION 1
 
-static const char segment_pragmas[] = "PRAGMA page_size=8192;"
+static const char segment_pragmas[] = "PRAGMA page_size=16384;"
                                       "PRAGMA journal_mode=WAL;"
                                       "PRAGMA synchronous=NORMAL;"
                                       "PRAGMA wal_autocheckpoint=4000;"
@@ -37,7 +37,7 @@ static const char segment_schema[] =
 
 /* ---- files ---- */
 
-void segment_path(const char *dir, uint64_t number, char *path, size_t cap) {
+void audit_segment_path(const char *dir, uint64_t number, char *path, size_t cap) {
     snprintf(path, cap, "%s/" SEGMENT_NAME, dir, (unsigned long long)number);
 }
 
@@ -46,7 +46,7 @@ static int by_number(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-int segment_list(const char *dir, uint64_t **ret_numbers, size_t *ret_count, struct err *err) {
+int audit_segment_list(const char *dir, uint64_t **ret_numbers, size_t *ret_count, struct err *err) {
     DIR *d = opendir(dir);
     if (!d)
         return err_set(err, "open `%s`: %s", dir, strerror(errno));
@@ -66,12 +66,12 @@ int segment_list(const char *dir, uint64_t **ret_numbers, size_t *ret_count, str
     return 0;
 }
 
-int segment_fail(const struct segment *s, struct err *err) {
+int audit_segment_fail(const struct segment *s, struct err *err) {
     return err_set(err, "`%s`: %s", s->path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 }
 
-int segment_exec(struct segment *s, const char *sql, struct err *err) {
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : segment_fail(s, err);
+int audit_segment_exec(struct segment *s, const char *sql, struct err *err) {
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : audit_segment_fail(s, err);
 }
 
 static int segment_connect(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
@@ -79,24 +79,24 @@ static int segment_connect(struct segment *s, const char *dir, uint64_t number, 
     *s = (struct segment){0};
     size_t cap = strlen(dir) + 32;
     s->path = mem_alloc(cap);
-    segment_path(dir, number, s->path, cap);
+    audit_segment_path(dir, number, s->path, cap);
     int flags = mode == SEGMENT_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     if (sqlite3_open_v2(s->path, &s->db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
-        return segment_fail(s, err);
+        return audit_segment_fail(s, err);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
     sqlite3_busy_timeout(s->db, AUDIT_BUSY_MS);
     if (mode == SEGMENT_READ)
-        return segment_exec(s, "PRAGMA trusted_schema=OFF", err);
-    return segment_exec(s, segment_pragmas, err);
+        return audit_segment_exec(s, "PRAGMA trusted_schema=OFF", err);
+    return audit_segment_exec(s, segment_pragmas, err);
 }
 
 static int segment_read_meta(struct segment *s, struct err *err) {
     sqlite3_stmt *row = NULL;
     static const char sql[] = "SELECT version, log_id, number, base_seq, base_hash, sealed FROM meta";
     if (sqlite3_prepare_v2(s->db, sql, -1, &row, NULL) != SQLITE_OK)
-        return segment_fail(s, err);
+        return audit_segment_fail(s, err);
     bool fine = sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0) == SEGMENT_VERSION &&
                 sqlite3_column_bytes(row, 1) == CHAIN_ID && sqlite3_column_bytes(row, 4) == CHAIN_HASH;
     if (fine) {
@@ -108,7 +108,7 @@ static int segment_read_meta(struct segment *s, struct err *err) {
     }
     int rc = sqlite3_finalize(row);
     if (rc != SQLITE_OK)
-        return segment_fail(s, err);
+        return audit_segment_fail(s, err);
     return fine ? 0 : err_set(err, "`%s` is no segment of an audit log of this version", s->path);
 }
 
@@ -126,53 +126,55 @@ static int segment_prepare(struct segment *s, struct err *err) {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (sqlite3_prepare_v3(s->db, rows[i].sql, -1, SQLITE_PREPARE_PERSISTENT, rows[i].stmt, NULL) !=
             SQLITE_OK)
-            return segment_fail(s, err);
+            return audit_segment_fail(s, err);
     return 0;
 }
 
-int segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
-                 struct err *err) {
+int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
+                       struct err *err) {
     if (segment_connect(s, dir, number, mode, err) < 0 || segment_read_meta(s, err) < 0 ||
         (mode == SEGMENT_WRITE && segment_prepare(s, err) < 0)) {
-        segment_close(s);
+        audit_segment_close(s);
         return -1;
     }
     return 0;
 }
 
 static int segment_fill(struct segment *s, const struct segment_meta *base, struct err *err) {
-    if (segment_exec(s, "BEGIN IMMEDIATE", err) < 0 || segment_exec(s, segment_schema, err) < 0)
+    if (audit_segment_exec(s, "BEGIN IMMEDIATE", err) < 0 || audit_segment_exec(s, segment_schema, err) < 0)
         return -1;
     sqlite3_stmt *put = NULL;
     if (sqlite3_prepare_v2(s->db, "INSERT OR IGNORE INTO meta VALUES(1,1,?1,?2,?3,?4,0)", -1, &put, NULL) !=
         SQLITE_OK)
-        return segment_fail(s, err);
+        return audit_segment_fail(s, err);
     sqlite3_bind_blob(put, 1, base->log_id, CHAIN_ID, SQLITE_STATIC);
     sqlite3_bind_int64(put, 2, (sqlite3_int64)base->number);
     sqlite3_bind_int64(put, 3, (sqlite3_int64)base->base_seq);
     sqlite3_bind_blob(put, 4, base->base_hash, CHAIN_HASH, SQLITE_STATIC);
     sqlite3_step(put);
     if (sqlite3_finalize(put) != SQLITE_OK)
-        return segment_fail(s, err);
-    return segment_exec(s, "INSERT OR IGNORE INTO head SELECT 1, base_seq, base_hash FROM meta; COMMIT", err);
+        return audit_segment_fail(s, err);
+    return audit_segment_exec(s, "INSERT OR IGNORE INTO head SELECT 1, base_seq, base_hash FROM meta; COMMIT",
+                              err);
 }
 
-int segment_create(struct segment *s, const char *dir, const struct segment_meta *base, struct err *err) {
+int audit_segment_create(struct segment *s, const char *dir, const struct segment_meta *base,
+                         struct err *err) {
     char path[4096];
-    segment_path(dir, base->number, path, sizeof(path));
+    audit_segment_path(dir, base->number, path, sizeof(path));
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_set(err, "make `%s`: %s", path, strerror(errno));
     close(fd);
     if (segment_connect(s, dir, base->number, SEGMENT_WRITE, err) < 0 || segment_fill(s, base, err) < 0 ||
         segment_read_meta(s, err) < 0 || segment_prepare(s, err) < 0) {
-        segment_close(s);
+        audit_segment_close(s);
         return -1;
     }
     return 0;
 }
 
-void segment_close(struct segment *s) {
+void audit_segment_close(struct segment *s) {
     sqlite3_finalize(s->add);
     sqlite3_finalize(s->head);
     sqlite3_finalize(s->set_head);
@@ -186,10 +188,11 @@ void segment_close(struct segment *s) {
 
 static int segment_run(struct segment *s, sqlite3_stmt *stmt, struct err *err) {
     sqlite3_step(stmt);
-    return sqlite3_reset(stmt) == SQLITE_OK ? 0 : segment_fail(s, err);
+    return sqlite3_reset(stmt) == SQLITE_OK ? 0 : audit_segment_fail(s, err);
 }
 
-int segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char hash[CHAIN_HASH], struct err *err) {
+int audit_segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char hash[CHAIN_HASH],
+                            struct err *err) {
     bool fine = sqlite3_step(s->head) == SQLITE_ROW && sqlite3_column_bytes(s->head, 1) == CHAIN_HASH;
     if (fine) {
         *ret_seq = (uint64_t)sqlite3_column_int64(s->head, 0);
@@ -198,19 +201,19 @@ int segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char hash[C
     }
     int rc = sqlite3_reset(s->head);
     if (rc != SQLITE_OK)
-        return segment_fail(s, err);
+        return audit_segment_fail(s, err);
     return fine ? 0 : err_set(err, "`%s`: the head is gone", s->path);
 }
 
-int segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH],
-                       struct err *err) {
+int audit_segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH],
+                             struct err *err) {
     sqlite3_bind_int64(s->set_head, 1, (sqlite3_int64)seq);
     sqlite3_bind_blob(s->set_head, 2, hash, CHAIN_HASH, SQLITE_STATIC);
     return segment_run(s, s->set_head, err);
 }
 
-int segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
-                      const unsigned char hash[CHAIN_HASH], struct slice body, struct err *err) {
+int audit_segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
+                            const unsigned char hash[CHAIN_HASH], struct slice body, struct err *err) {
     sqlite3_bind_int64(s->add, 1, (sqlite3_int64)first_seq);
     sqlite3_bind_int64(s->add, 2, (sqlite3_int64)count);
     sqlite3_bind_blob(s->add, 3, hash, CHAIN_HASH, SQLITE_STATIC);
@@ -218,26 +221,26 @@ int segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
     return segment_run(s, s->add, err);
 }
 
-int segment_add_point(struct segment *s, const struct chain_point *point, struct err *err) {
+int audit_segment_add_point(struct segment *s, const struct chain_point *point, struct err *err) {
     sqlite3_stmt *put = NULL;
     if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO checkpoints VALUES(?1,?2,?3,?4)", -1, &put, NULL) !=
         SQLITE_OK)
-        return segment_fail(s, err);
+        return audit_segment_fail(s, err);
     sqlite3_bind_int64(put, 1, (sqlite3_int64)point->seq);
     sqlite3_bind_blob(put, 2, point->hash, CHAIN_HASH, SQLITE_STATIC);
     sqlite3_bind_int64(put, 3, (sqlite3_int64)point->time_ms);
     sqlite3_bind_blob(put, 4, point->signature, CHAIN_SIGNATURE, SQLITE_STATIC);
     sqlite3_step(put);
-    return sqlite3_finalize(put) == SQLITE_OK ? 0 : segment_fail(s, err);
+    return sqlite3_finalize(put) == SQLITE_OK ? 0 : audit_segment_fail(s, err);
 }
 
-int segment_set_ring(struct segment *s, struct slice instance, uint64_t position, struct err *err) {
+int audit_segment_set_ring(struct segment *s, struct slice instance, uint64_t position, struct err *err) {
     sqlite3_bind_text(s->set_ring, 1, instance.ptr, (int)instance.len, SQLITE_STATIC);
     sqlite3_bind_int64(s->set_ring, 2, (sqlite3_int64)position);
     return segment_run(s, s->set_ring, err);
 }
 
-uint64_t segment_ring(struct segment *s, struct slice instance) {
+uint64_t audit_segment_ring(struct segment *s, struct slice instance) {
     sqlite3_stmt *get = NULL;
     uint64_t position = 0;
     if (sqlite3_prepare_v2(s->db, "SELECT position FROM rings WHERE instance=?1", -1, &get, NULL) !=
@@ -259,27 +262,27 @@ static uint64_t segment_number(struct segment *s, const char *sql) {
     return number;
 }
 
-uint64_t segment_bytes(struct segment *s) {
+uint64_t audit_segment_bytes(struct segment *s) {
     return segment_number(s, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
 }
 
-bool segment_is_blank(const char *dir, uint64_t number) {
+bool audit_segment_is_blank(const char *dir, uint64_t number) {
     struct segment s;
     bool blank = segment_connect(&s, dir, number, SEGMENT_WRITE, NULL) == 0 &&
                  segment_number(&s, "SELECT count(*) + 1 FROM sqlite_schema") == 1;
-    segment_close(&s);
+    audit_segment_close(&s);
     return blank;
 }
 
 /* ---- frames ---- */
 
-void segment_frame_head(char to[SEGMENT_FRAME_HEAD], size_t len, const unsigned char hash[CHAIN_HASH]) {
+void audit_segment_frame_head(char to[SEGMENT_FRAME_HEAD], size_t len, const unsigned char hash[CHAIN_HASH]) {
     uint32_t length = htole32((uint32_t)len);
     memcpy(to, &length, sizeof(length));
     memcpy(to + sizeof(length), hash, SEGMENT_TAG);
 }
 
-bool segment_frame_next(struct slice *body, struct segment_frame *ret_frame) {
+bool audit_segment_frame_next(struct slice *body, struct segment_frame *ret_frame) {
     uint32_t length;
     if (body->len < SEGMENT_FRAME_HEAD)
         return false;
@@ -293,7 +296,7 @@ bool segment_frame_next(struct slice *body, struct segment_frame *ret_frame) {
     return true;
 }
 
-sqlite3_stmt *segment_blocks(struct segment *s, uint64_t from_seq, bool newest_first) {
+sqlite3_stmt *audit_segment_blocks(struct segment *s, uint64_t from_seq, bool newest_first) {
     sqlite3_stmt *rows = NULL;
     /* The block that holds from_seq may begin before it. */
     const char *sql = newest_first
@@ -307,7 +310,7 @@ sqlite3_stmt *segment_blocks(struct segment *s, uint64_t from_seq, bool newest_f
     return rows;
 }
 
-struct slice segment_column(sqlite3_stmt *row, int column) {
+struct slice audit_segment_column(sqlite3_stmt *row, int column) {
     const char *bytes = sqlite3_column_blob(row, column);
     return slice_of(bytes ? bytes : "", (size_t)sqlite3_column_bytes(row, column));
 }

@@ -3,8 +3,8 @@
  *
  *   length, 4 bytes │ first 8 bytes of its chain hash │ canonical bytes
  *
- * Rows of their own would cost ten times as much processor time a record, and the log is on for every call. A
- * sealed segment gets no more blocks. Private to the audit room. */
+ * Rows of their own would cost four times as much processor time a record, and the log is on for every call.
+ * A sealed segment gets no more blocks. Private to the audit room. */
 #pragma once
 
 #include "audit/chain.h"
@@ -27,32 +27,34 @@ struct segment {
     char *path;
 };
 
-void segment_path(const char *dir, uint64_t number, char *path, size_t cap);
+void audit_segment_path(const char *dir, uint64_t number, char *path, size_t cap);
 /* Numbers of the segments in dir, ascending; *ret_numbers is to be freed. */
-int segment_list(const char *dir, uint64_t **ret_numbers, size_t *ret_count, struct err *err);
+int audit_segment_list(const char *dir, uint64_t **ret_numbers, size_t *ret_count, struct err *err);
 
 enum segment_mode { SEGMENT_READ, SEGMENT_WRITE };
-int segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
-                 struct err *err);
-/* Makes the file unless somebody was faster; `base` says where the chain stands. Then open for writing. */
-int segment_create(struct segment *s, const char *dir, const struct segment_meta *base, struct err *err);
-void segment_close(struct segment *s);
-/* Nothing in the file yet, not even tables? */
-bool segment_is_blank(const char *dir, uint64_t number);
-
-int segment_exec(struct segment *s, const char *sql, struct err *err);
-int segment_fail(const struct segment *s, struct err *err);
-/* Inside a transaction. The head is the number and hash of the newest record. */
-int segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char hash[CHAIN_HASH], struct err *err);
-int segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH],
+int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
                        struct err *err);
-int segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
-                      const unsigned char hash[CHAIN_HASH], struct slice body, struct err *err);
-int segment_add_point(struct segment *s, const struct chain_point *point, struct err *err);
+/* Makes the file unless somebody was faster; `base` says where the chain stands. Then open for writing. */
+int audit_segment_create(struct segment *s, const char *dir, const struct segment_meta *base,
+                         struct err *err);
+void audit_segment_close(struct segment *s);
+/* Nothing in the file yet, not even tables? */
+bool audit_segment_is_blank(const char *dir, uint64_t number);
+
+int audit_segment_exec(struct segment *s, const char *sql, struct err *err);
+int audit_segment_fail(const struct segment *s, struct err *err);
+/* Inside a transaction. The head is the number and hash of the newest record. */
+int audit_segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char hash[CHAIN_HASH],
+                            struct err *err);
+int audit_segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH],
+                             struct err *err);
+int audit_segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
+                            const unsigned char hash[CHAIN_HASH], struct slice body, struct err *err);
+int audit_segment_add_point(struct segment *s, const struct chain_point *point, struct err *err);
 /* How far an instance's ring has been written: a killed process must not be written twice. */
-int segment_set_ring(struct segment *s, struct slice instance, uint64_t position, struct err *err);
-uint64_t segment_ring(struct segment *s, struct slice instance);
-uint64_t segment_bytes(struct segment *s); /* with what is still in the write-ahead log */
+int audit_segment_set_ring(struct segment *s, struct slice instance, uint64_t position, struct err *err);
+uint64_t audit_segment_ring(struct segment *s, struct slice instance);
+uint64_t audit_segment_bytes(struct segment *s); /* with what is still in the write-ahead log */
 
 /* ---- frames ---- */
 
@@ -65,10 +67,10 @@ struct segment_frame {
 };
 
 /* Writes the head of a frame in front of its bytes. */
-void segment_frame_head(char to[SEGMENT_FRAME_HEAD], size_t len, const unsigned char hash[CHAIN_HASH]);
+void audit_segment_frame_head(char to[SEGMENT_FRAME_HEAD], size_t len, const unsigned char hash[CHAIN_HASH]);
 /* The next frame of a block; false at the end, and when *body is not empty then: it is damaged. */
-bool segment_frame_next(struct slice *body, struct segment_frame *ret_frame);
+bool audit_segment_frame_next(struct slice *body, struct segment_frame *ret_frame);
 
 /* Statement over blocks from `seq` on, in order: first_seq, count, hash, body. */
-sqlite3_stmt *segment_blocks(struct segment *s, uint64_t from_seq, bool newest_first);
-struct slice segment_column(sqlite3_stmt *row, int column); /* a BLOB, borrowed until the next step */
+sqlite3_stmt *audit_segment_blocks(struct segment *s, uint64_t from_seq, bool newest_first);
+struct slice audit_segment_column(sqlite3_stmt *row, int column); /* a BLOB, borrowed until the next step */

@@ -50,20 +50,20 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     tape_init(&v.tape);
     int rc = asprintf(&v.dir, "%s/audit", home) < 0 || asprintf(&public, "%s/audit.pub", home) < 0 ? -1 : 0;
     /* The head first: what is written while we read can only be newer. */
-    int head = rc < 0 ? -1 : chain_head_read(v.dir, &v.head, &err);
-    if (head < 0 || chain_key_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
-        segment_list(v.dir, &v.numbers, &v.count, &err) < 0) {
+    int head = rc < 0 ? -1 : audit_chain_head_read(v.dir, &v.head, &err);
+    if (head < 0 || audit_chain_key_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
+        audit_segment_list(v.dir, &v.numbers, &v.count, &err) < 0) {
         ret_report->unreadable = true;
         snprintf(ret_report->text, sizeof(ret_report->text), "%.500s", err.text);
     } else {
-        v.hasher = chain_hasher_new();
+        v.hasher = audit_chain_hasher_new();
         ret_report->sound = head == 0 ? verify_bad(&v, 0, "the signed head is missing") : verify_run(&v);
     }
     ret_report->last_seq = v.seq;
-    chain_hex(v.hash, CHAIN_HASH, ret_report->last_hash);
+    audit_chain_hex(v.hash, CHAIN_HASH, ret_report->last_hash);
     tape_free(&v.tape);
-    chain_hasher_free(v.hasher);
-    chain_key_free(v.key);
+    audit_chain_hasher_free(v.hasher);
+    audit_chain_key_free(v.key);
     free(v.numbers);
     free(v.dir);
 }
@@ -83,10 +83,10 @@ static bool verify_start(struct verify *v) {
     if (v->count == 0)
         return verify_bad(v, v->head.seq, "the log has no segments, but record %" PRIu64 " was signed",
                           v->head.seq);
-    if (segment_open(&s, v->dir, v->numbers[0], SEGMENT_READ, &err) < 0)
+    if (audit_segment_open(&s, v->dir, v->numbers[0], SEGMENT_READ, &err) < 0)
         return verify_bad(v, 0, "%.400s", err.text);
     v->first = s.meta;
-    segment_close(&s);
+    audit_segment_close(&s);
     v->seq = v->first.base_seq;
     memcpy(v->hash, v->first.base_hash, CHAIN_HASH);
     memcpy(v->log_id, v->first.log_id, CHAIN_ID);
@@ -96,7 +96,7 @@ static bool verify_start(struct verify *v) {
         return verify_bad(v, 1, "the first segment does not begin the chain");
     if (memcmp(v->log_id, v->head.log_id, CHAIN_ID) != 0)
         return verify_bad(v, v->seq + 1, "the signed head belongs to another log");
-    if (!chain_check(v->key, &v->head))
+    if (!audit_chain_check(v->key, &v->head))
         return verify_bad(v, 0, "the signature of the head is not by this key");
     return true;
 }
@@ -163,7 +163,7 @@ static void verify_note_retired(struct verify *v, const struct audit_record *r) 
         !tape_int(&v->tape, seq, &last) || !tape_is(&v->tape, hash, TAPE_STRING))
         return;
     struct slice raw = tape_raw(&v->tape, hash);
-    if (!chain_unhex(slice_of(raw.ptr + 1, raw.len - 2), found.last_hash, CHAIN_HASH))
+    if (!audit_chain_unhex(slice_of(raw.ptr + 1, raw.len - 2), found.last_hash, CHAIN_HASH))
         return;
     found.segment = (uint64_t)segment;
     found.last_seq = (uint64_t)last;
@@ -174,7 +174,7 @@ static void verify_note_retired(struct verify *v, const struct audit_record *r) 
 static bool verify_record(struct verify *v, const struct segment_frame *frame) {
     struct audit_record r;
     uint64_t seq = v->seq + 1;
-    chain_extend(v->hasher, v->hash, seq, frame->bytes);
+    audit_chain_extend(v->hasher, v->hash, seq, frame->bytes);
     if (memcmp(v->hash, frame->tag, SEGMENT_TAG) != 0)
         return verify_bad(v, seq, "record %" PRIu64 " was changed, or one before it was replaced", seq);
     if (!audit_record_read(frame->bytes, &r))
@@ -189,7 +189,7 @@ static bool verify_record(struct verify *v, const struct segment_frame *frame) {
 static bool verify_point(struct verify *v, const struct chain_point *point) {
     if (memcmp(point->hash, v->hash, CHAIN_HASH) != 0)
         return verify_bad(v, v->seq, "record %" PRIu64 " is not the one that was signed", v->seq);
-    if (!chain_check(v->key, point))
+    if (!audit_chain_check(v->key, point))
         return verify_bad(v, v->seq, "the signature at record %" PRIu64 " is not by this key", v->seq);
     return true;
 }
@@ -214,11 +214,11 @@ static bool verify_points(struct verify *v, struct points *points) {
 
 static bool verify_block(struct verify *v, sqlite3_stmt *row, struct points *points) {
     uint64_t first = (uint64_t)sqlite3_column_int64(row, 0), count = (uint64_t)sqlite3_column_int64(row, 1);
-    struct slice hash = segment_column(row, 2), body = segment_column(row, 3);
+    struct slice hash = audit_segment_column(row, 2), body = audit_segment_column(row, 3);
     struct segment_frame frame;
     if (first != v->seq + 1)
         return verify_bad(v, v->seq + 1, "record %" PRIu64 " is missing", v->seq + 1);
-    while (segment_frame_next(&body, &frame))
+    while (audit_segment_frame_next(&body, &frame))
         if (!verify_record(v, &frame) || !verify_points(v, points))
             return false;
     if (body.len != 0)
@@ -260,7 +260,7 @@ static bool verify_close(struct verify *v, struct segment *s, sqlite3_stmt *head
 }
 
 static bool verify_walk(struct verify *v, struct segment *s, bool last) {
-    sqlite3_stmt *rows = segment_blocks(s, 0, false);
+    sqlite3_stmt *rows = audit_segment_blocks(s, 0, false);
     sqlite3_stmt *points =
         verify_prepare(s, "SELECT seq,hash,time_ms,signature FROM checkpoints ORDER BY seq");
     sqlite3_stmt *head = verify_prepare(s, "SELECT seq,hash FROM head");
@@ -281,15 +281,15 @@ static bool verify_segment(struct verify *v, uint64_t number) {
     struct segment s;
     struct err err = {0};
     bool last = number == v->numbers[v->count - 1];
-    if (last && segment_is_blank(v->dir, number))
+    if (last && audit_segment_is_blank(v->dir, number))
         return true; /* just being made */
-    if (segment_open(&s, v->dir, number, SEGMENT_READ, &err) < 0)
+    if (audit_segment_open(&s, v->dir, number, SEGMENT_READ, &err) < 0)
         return verify_bad(v, v->seq + 1, "%.400s", err.text);
-    bool good = segment_exec(&s, "BEGIN", NULL) == 0;
+    bool good = audit_segment_exec(&s, "BEGIN", NULL) == 0;
     if (good && (s.meta.number != number || memcmp(s.meta.log_id, v->log_id, CHAIN_ID) != 0 ||
                  s.meta.base_seq != v->seq || memcmp(s.meta.base_hash, v->hash, CHAIN_HASH) != 0))
         good = verify_bad(v, v->seq + 1, "segment %" PRIu64 " does not follow the one before it", number);
     good = good && verify_walk(v, &s, last);
-    segment_close(&s);
+    audit_segment_close(&s);
     return good;
 }

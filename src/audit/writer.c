@@ -15,53 +15,53 @@
 static int writer_first(struct writer *w, struct err *err) {
     struct segment_meta base = {.number = 1};
     rand_bytes(base.log_id, CHAIN_ID);
-    return segment_create(&w->segment, w->dir, &base, err);
+    return audit_segment_create(&w->segment, w->dir, &base, err);
 }
 
 /* The newest segment, made whole when the process that made it died before it had written anything. */
 static int writer_resume(struct writer *w, const uint64_t *numbers, size_t count, struct err *err) {
     uint64_t newest = numbers[count - 1];
-    if (!segment_is_blank(w->dir, newest))
-        return segment_open(&w->segment, w->dir, newest, SEGMENT_WRITE, err);
+    if (!audit_segment_is_blank(w->dir, newest))
+        return audit_segment_open(&w->segment, w->dir, newest, SEGMENT_WRITE, err);
     if (count == 1)
         return newest == 1 ? writer_first(w, err)
                            : err_set(err, "segment %llu is empty", (unsigned long long)newest);
     struct segment before;
-    if (segment_open(&before, w->dir, numbers[count - 2], SEGMENT_WRITE, err) < 0)
+    if (audit_segment_open(&before, w->dir, numbers[count - 2], SEGMENT_WRITE, err) < 0)
         return -1;
     struct segment_meta base = before.meta;
     base.number = newest;
-    int rc = segment_read_head(&before, &base.base_seq, base.base_hash, err);
+    int rc = audit_segment_read_head(&before, &base.base_seq, base.base_hash, err);
     if (rc == 0 && !before.meta.sealed)
         rc = err_set(err, "segment %llu is empty, but the one before it is not complete",
                      (unsigned long long)newest);
-    segment_close(&before);
-    return rc < 0 ? -1 : segment_create(&w->segment, w->dir, &base, err);
+    audit_segment_close(&before);
+    return rc < 0 ? -1 : audit_segment_create(&w->segment, w->dir, &base, err);
 }
 
-int writer_open(struct writer *w, const char *home, const char *dir, struct err *err) {
+int audit_writer_open(struct writer *w, const char *home, const char *dir, struct err *err) {
     uint64_t *numbers = NULL;
     size_t count = 0;
     w->dir = mem_dup(dir, strlen(dir));
-    w->hasher = chain_hasher_new();
+    w->hasher = audit_chain_hasher_new();
     w->block = mem_alloc(AUDIT_BLOCK_BYTES);
-    int rc = chain_key_load(home, &w->key, err);
+    int rc = audit_chain_key_load(home, &w->key, err);
     if (rc == 0)
-        rc = segment_list(dir, &numbers, &count, err);
+        rc = audit_segment_list(dir, &numbers, &count, err);
     if (rc == 0)
         rc = count == 0 ? writer_first(w, err) : writer_resume(w, numbers, count, err);
     free(numbers);
     if (rc == 0 && w->durable)
-        rc = segment_exec(&w->segment, "PRAGMA synchronous=FULL", err);
+        rc = audit_segment_exec(&w->segment, "PRAGMA synchronous=FULL", err);
     if (rc < 0)
-        writer_close(w);
+        audit_writer_close(w);
     return rc;
 }
 
-void writer_close(struct writer *w) {
-    segment_close(&w->segment);
-    chain_hasher_free(w->hasher);
-    chain_key_free(w->key);
+void audit_writer_close(struct writer *w) {
+    audit_segment_close(&w->segment);
+    audit_chain_hasher_free(w->hasher);
+    audit_chain_key_free(w->key);
     free(w->block);
     free(w->dir);
     w->hasher = NULL;
@@ -79,9 +79,9 @@ static int writer_rollback(struct writer *w) {
 /* The write lock, and the head as of now: other instances write to the same chain. */
 static int writer_begin(struct writer *w, struct err *err) {
     for (int tries = 0; tries < AUDIT_SEGMENTS_MAX; tries++) {
-        if (segment_exec(&w->segment, "BEGIN IMMEDIATE", err) < 0)
+        if (audit_segment_exec(&w->segment, "BEGIN IMMEDIATE", err) < 0)
             return -1;
-        if (segment_read_head(&w->segment, &w->seq, w->hash, err) < 0)
+        if (audit_segment_read_head(&w->segment, &w->seq, w->hash, err) < 0)
             return writer_rollback(w);
         if (!w->segment.meta.sealed) {
             w->block_len = w->block_count = 0;
@@ -93,21 +93,22 @@ static int writer_begin(struct writer *w, struct err *err) {
         base.number++;
         base.base_seq = w->seq;
         memcpy(base.base_hash, w->hash, CHAIN_HASH);
-        if (segment_create(&next, w->dir, &base, err) < 0)
+        if (audit_segment_create(&next, w->dir, &base, err) < 0)
             return -1;
-        segment_close(&w->segment);
+        audit_segment_close(&w->segment);
         w->segment = next;
-        if (w->durable && segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) < 0)
+        if (w->durable && audit_segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) < 0)
             return -1;
     }
     return err_set(err, "too many segments");
 }
 
 static int writer_commit(struct writer *w, struct err *err) {
-    if ((w->block_count > 0 && segment_add_block(&w->segment, w->seq - w->block_count + 1, w->block_count,
-                                                 w->hash, slice_of(w->block, w->block_len), err) < 0) ||
-        segment_write_head(&w->segment, w->seq, w->hash, err) < 0 ||
-        segment_exec(&w->segment, "COMMIT", err) < 0)
+    if ((w->block_count > 0 &&
+         audit_segment_add_block(&w->segment, w->seq - w->block_count + 1, w->block_count, w->hash,
+                                 slice_of(w->block, w->block_len), err) < 0) ||
+        audit_segment_write_head(&w->segment, w->seq, w->hash, err) < 0 ||
+        audit_segment_exec(&w->segment, "COMMIT", err) < 0)
         return writer_rollback(w);
     w->commits++;
     return 0;
@@ -120,8 +121,8 @@ static bool writer_has_room(const struct writer *w) {
 /* Puts canonical bytes, which already lie behind the frame's head, on the chain. */
 static void writer_add_frame(struct writer *w, size_t len) {
     char *frame = w->block + w->block_len;
-    chain_extend(w->hasher, w->hash, ++w->seq, slice_of(frame + SEGMENT_FRAME_HEAD, len));
-    segment_frame_head(frame, len, w->hash);
+    audit_chain_extend(w->hasher, w->hash, ++w->seq, slice_of(frame + SEGMENT_FRAME_HEAD, len));
+    audit_segment_frame_head(frame, len, w->hash);
     w->block_len += SEGMENT_FRAME_HEAD + len;
     w->block_count++;
 }
@@ -150,7 +151,7 @@ static void writer_add_gap(struct writer *w, uint64_t gaps) {
 static void writer_take(struct writer *w, const struct ring *ring, bool suspect, uint64_t *at) {
     struct slice bytes;
     enum ring_step step = RING_EMPTY;
-    while (writer_has_room(w) && (step = ring_next(ring, at, &bytes)) == RING_FRAME) {
+    while (writer_has_room(w) && (step = audit_ring_next(ring, at, &bytes)) == RING_FRAME) {
         struct audit_record r;
         if (suspect && !audit_record_read(bytes, &r)) {
             step = RING_BAD;
@@ -173,7 +174,7 @@ static int writer_write_from(struct writer *w, struct ring *ring, uint64_t gaps,
     if (gaps > 0)
         writer_add_gap(w, gaps);
     writer_take(w, ring, suspect, &at);
-    if (segment_set_ring(&w->segment, slice_of(ring->head->instance, RING_INSTANCE_LEN), at, err) < 0)
+    if (audit_segment_set_ring(&w->segment, slice_of(ring->head->instance, RING_INSTANCE_LEN), at, err) < 0)
         return writer_rollback(w);
     if (writer_commit(w, err) < 0)
         return -1;
@@ -182,11 +183,12 @@ static int writer_write_from(struct writer *w, struct ring *ring, uint64_t gaps,
     return 0;
 }
 
-int writer_write(struct writer *w, struct ring *ring, uint64_t gaps, uint64_t *ret_at, struct err *err) {
+int audit_writer_write(struct writer *w, struct ring *ring, uint64_t gaps, uint64_t *ret_at,
+                       struct err *err) {
     return writer_write_from(w, ring, gaps, false, ret_at, err);
 }
 
-int writer_note(struct writer *w, const char *event, const char *text, struct err *err) {
+int audit_writer_note(struct writer *w, const char *event, const char *text, struct err *err) {
     if (writer_begin(w, err) < 0)
         return -1;
     writer_add_event(w, event, text);
@@ -197,13 +199,13 @@ int writer_note(struct writer *w, const char *event, const char *text, struct er
 
 /* The last position that was committed for an instance, wherever that was. */
 static uint64_t writer_ring_position(struct writer *w, struct slice instance) {
-    uint64_t position = segment_ring(&w->segment, instance);
+    uint64_t position = audit_segment_ring(&w->segment, instance);
     for (uint64_t number = w->segment.meta.number; position == 0 && --number > 0;) {
         struct segment s;
-        if (segment_open(&s, w->dir, number, SEGMENT_READ, NULL) < 0)
+        if (audit_segment_open(&s, w->dir, number, SEGMENT_READ, NULL) < 0)
             break;
-        position = segment_ring(&s, instance);
-        segment_close(&s);
+        position = audit_segment_ring(&s, instance);
+        audit_segment_close(&s);
     }
     return position;
 }
@@ -212,21 +214,21 @@ static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *
     struct slice instance = slice_of(ring->head->instance, RING_INSTANCE_LEN);
     uint64_t position = writer_ring_position(w, instance), end = atomic_load(&ring->head->end);
     if (position > atomic_load(&ring->head->tail) && position <= end)
-        ring_release(ring, position);
+        audit_ring_release(ring, position);
     uint64_t before = w->written;
-    while (ring_used(ring) > 0) {
+    while (audit_ring_used(ring) > 0) {
         uint64_t at;
         if (writer_write_from(w, ring, 0, true, &at, err) < 0)
             return -1;
-        ring_release(ring, at);
+        audit_ring_release(ring, at);
     }
     char text[96];
     snprintf(text, sizeof(text), "%llu records of instance %.8s, which did not end by itself",
              (unsigned long long)(w->written - before), ring->head->instance);
-    return writer_note(w, "recovered", text, err);
+    return audit_writer_note(w, "recovered", text, err);
 }
 
-int writer_recover(struct writer *w, struct err *err) {
+int audit_writer_recover(struct writer *w, struct err *err) {
     DIR *d = opendir(w->dir);
     if (!d)
         return err_set(err, "open `%s`: %s", w->dir, strerror(errno));
@@ -238,13 +240,13 @@ int writer_recover(struct writer *w, struct err *err) {
             continue;
         if (asprintf(&path, "%s/%s", w->dir, entry->d_name) < 0)
             break;
-        if (ring_adopt(&ring, path) != 1)
+        if (audit_ring_adopt(&ring, path) != 1)
             continue;
         rc = writer_recover_ring(w, &ring, err);
         if (rc == 0)
-            ring_remove(&ring);
+            audit_ring_remove(&ring);
         else
-            ring_close(&ring);
+            audit_ring_close(&ring);
     }
     closedir(d);
     return rc;
@@ -252,7 +254,7 @@ int writer_recover(struct writer *w, struct err *err) {
 
 /* ---- checkpoints, segments, retention ---- */
 
-bool writer_sign_due(const struct writer *w, uint64_t mono_ms) {
+bool audit_writer_sign_due(const struct writer *w, uint64_t mono_ms) {
     return w->seq > w->signed_seq && (w->seq - w->signed_seq >= AUDIT_CHECKPOINT_RECORDS ||
                                       mono_ms - w->signed_ms >= AUDIT_CHECKPOINT_MS);
 }
@@ -261,8 +263,8 @@ static int writer_add_point(struct writer *w, struct chain_point *ret_point, str
     *ret_point = (struct chain_point){.seq = w->seq, .time_ms = clock_wall_ms()};
     memcpy(ret_point->log_id, w->segment.meta.log_id, CHAIN_ID);
     memcpy(ret_point->hash, w->hash, CHAIN_HASH);
-    chain_sign(w->key, ret_point);
-    return segment_add_point(&w->segment, ret_point, err);
+    audit_chain_sign(w->key, ret_point);
+    return audit_segment_add_point(&w->segment, ret_point, err);
 }
 
 /* One transaction: perhaps the seal, then the signature. */
@@ -272,20 +274,20 @@ static int writer_point(struct writer *w, bool seal, struct chain_point *ret_poi
     if (seal)
         writer_add_event(w, "seal", "the segment is complete; the chain goes on in the next");
     if (writer_add_point(w, ret_point, err) < 0 ||
-        (seal && segment_exec(&w->segment, "UPDATE meta SET sealed=1", err) < 0))
+        (seal && audit_segment_exec(&w->segment, "UPDATE meta SET sealed=1", err) < 0))
         return writer_rollback(w);
     return writer_commit(w, err);
 }
 
 /* When the newest record of a segment was written; 0 when that cannot be told. */
 static uint64_t writer_last_us(struct segment *s) {
-    sqlite3_stmt *rows = segment_blocks(s, 0, true);
+    sqlite3_stmt *rows = audit_segment_blocks(s, 0, true);
     uint64_t time_us = 0;
     if (rows && sqlite3_step(rows) == SQLITE_ROW) {
-        struct slice body = segment_column(rows, 3);
+        struct slice body = audit_segment_column(rows, 3);
         struct segment_frame frame;
         struct audit_record r;
-        while (segment_frame_next(&body, &frame))
+        while (audit_segment_frame_next(&body, &frame))
             if (audit_record_read(frame.bytes, &r) && r.number[AUDIT_TIME_US] > time_us)
                 time_us = r.number[AUDIT_TIME_US];
     }
@@ -295,18 +297,18 @@ static uint64_t writer_last_us(struct segment *s) {
 
 static bool writer_is_old(struct writer *w, uint64_t number, struct chain_point *ret_last) {
     struct segment s;
-    if (segment_open(&s, w->dir, number, SEGMENT_WRITE, NULL) < 0)
+    if (audit_segment_open(&s, w->dir, number, SEGMENT_WRITE, NULL) < 0)
         return false;
     uint64_t last_us = writer_last_us(&s);
-    bool old = segment_read_head(&s, &ret_last->seq, ret_last->hash, NULL) == 0 && s.meta.sealed &&
+    bool old = audit_segment_read_head(&s, &ret_last->seq, ret_last->hash, NULL) == 0 && s.meta.sealed &&
                last_us > 0 && last_us / 1000 + w->retain_ms < clock_wall_ms();
-    segment_close(&s);
+    audit_segment_close(&s);
     return old;
 }
 
 static void writer_unlink(const struct writer *w, uint64_t number) {
     char path[4096], side[4128];
-    segment_path(w->dir, number, path, sizeof(path));
+    audit_segment_path(w->dir, number, path, sizeof(path));
     unlink(path);
     snprintf(side, sizeof(side), "%s-wal", path);
     unlink(side);
@@ -317,25 +319,25 @@ static void writer_unlink(const struct writer *w, uint64_t number) {
 static int writer_note_retired(struct writer *w, uint64_t number, const struct chain_point *last,
                                struct err *err) {
     char hash[2 * CHAIN_HASH + 1], text[256];
-    chain_hex(last->hash, CHAIN_HASH, hash);
+    audit_chain_hex(last->hash, CHAIN_HASH, hash);
     snprintf(text, sizeof(text), "{\"segment\":%llu,\"last_seq\":%llu,\"last_hash\":\"%s\"}",
              (unsigned long long)number, (unsigned long long)last->seq, hash);
-    return writer_note(w, "retired", text, err);
+    return audit_writer_note(w, "retired", text, err);
 }
 
 /* A signature on disk before the head file speaks of it. */
 static int writer_publish(struct writer *w, bool seal, struct err *err) {
     struct chain_point point;
-    if (!w->durable && segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) < 0)
+    if (!w->durable && audit_segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) < 0)
         return -1;
     int rc = writer_point(w, seal, &point, err);
     if (!w->durable)
-        segment_exec(&w->segment, "PRAGMA synchronous=NORMAL", NULL);
+        audit_segment_exec(&w->segment, "PRAGMA synchronous=NORMAL", NULL);
     if (rc < 0)
         return -1;
     w->signed_seq = point.seq;
     w->signed_ms = clock_mono_ms();
-    return chain_head_write(w->dir, w->key, &point, err);
+    return audit_chain_head_write(w->dir, w->key, &point, err);
 }
 
 /* First the records that say so, signed, then the files go: verify tells a retired segment from a stolen one,
@@ -345,7 +347,7 @@ static int writer_retire(struct writer *w, struct err *err) {
     size_t count = 0, old = 0;
     if (w->retain_ms == 0)
         return 0;
-    if (segment_list(w->dir, &numbers, &count, err) < 0)
+    if (audit_segment_list(w->dir, &numbers, &count, err) < 0)
         return -1;
     int rc = 0;
     struct chain_point last;
@@ -362,8 +364,8 @@ static int writer_retire(struct writer *w, struct err *err) {
     return rc;
 }
 
-int writer_sign(struct writer *w, struct err *err) {
-    bool seal = segment_bytes(&w->segment) >= w->segment_bytes;
+int audit_writer_sign(struct writer *w, struct err *err) {
+    bool seal = audit_segment_bytes(&w->segment) >= w->segment_bytes;
     if (writer_publish(w, seal, err) < 0)
         return -1;
     if (!seal)

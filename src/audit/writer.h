@@ -26,18 +26,18 @@ struct writer {
 };
 
 /* After a failure the settings are as before and it may be tried again. */
-int writer_open(struct writer *w, const char *home, const char *dir, struct err *err);
-void writer_close(struct writer *w);
+int audit_writer_open(struct writer *w, const char *home, const char *dir, struct err *err);
+void audit_writer_close(struct writer *w);
 
 /* One commit with what waits in the ring, at most one block, and before them an event for `gaps`
  * lost ones. *ret_at: position up to which all is on disk; the caller releases it. */
-int writer_write(struct writer *w, struct ring *ring, uint64_t gaps, uint64_t *ret_at, struct err *err);
+int audit_writer_write(struct writer *w, struct ring *ring, uint64_t gaps, uint64_t *ret_at, struct err *err);
 /* One commit with one record about the log itself. */
-int writer_note(struct writer *w, const char *event, const char *text, struct err *err);
+int audit_writer_note(struct writer *w, const char *event, const char *text, struct err *err);
 /* Takes over what killed processes left in their rings. */
-int writer_recover(struct writer *w, struct err *err);
+int audit_writer_recover(struct writer *w, struct err *err);
 
-bool writer_sign_due(const struct writer *w, uint64_t mono_ms);
+bool audit_writer_sign_due(const struct writer *w, uint64_t mono_ms);
 /* A signed checkpoint of where the chain stands, safe on disk before the head file says so; then, when it is
  * time, a new segment, and goodbye to segments that are too old. */
-int writer_sign(struct writer *w, struct err *err);
+int audit_writer_sign(struct writer *w, struct err *err);

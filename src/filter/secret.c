@@ -195,23 +195,6 @@ static bool jwt_read(struct detect *d, uint32_t at, uint32_t *ret_end) {
     return true;
 }
 
-/* Keys that their vendors publish for everyone to use (emulators, samples, browsers): FNV-1a of the text. */
-static bool well_known(struct slice v) {
-    static const uint64_t known[] = {
-        0xadbd04e3fe1b6d49u, 0x816cd10fdb11ead0u, 0x6d838f916bbdf54cu, 0x294c63f8344d5df1u,
-        0x6835e0f288832a40u, 0xaa97597e88ec98ecu, 0x828818f833257868u, 0x12113c2e6979f447u,
-        0x6acbd824bd32bbd4u, 0xc73f1e61952e6987u, 0x515cb771a4238032u, 0xe1f5ff4dd4424e01u,
-        0xe754678ea2b14ef1u, 0x29a336c7244f48ddu, 0xe7666dbb286c6c2eu, 0x08b545962adc7d8bu,
-        0xdb9422f1dd332dccu, 0xc800bf2100a21c67u, 0x99b2726346a1e92au, 0x0e627699b98376d0u};
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < v.len; i++)
-        h = (h ^ (uint8_t)v.ptr[i]) * 1099511628211u;
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (known[i] == h)
-            return true;
-    return false;
-}
-
 static bool try_formats(struct detect *d, uint32_t at, uint32_t *ret_end) {
     const uint32_t h = secret_hash3(d->p + at);
     const struct slice rest = slice_of(d->p + at, d->n - at);
@@ -235,7 +218,7 @@ static bool try_formats(struct detect *d, uint32_t at, uint32_t *ret_end) {
         best = end;
         found = f;
     }
-    if (!found || well_known(slice_of(d->p + at, best - at)))
+    if (!found)
         return false;
     pii_detect_add(d, at, best, PII_SECRET, 95, found->sub);
     *ret_end = best;
@@ -520,7 +503,7 @@ static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32
         return;
     const struct slice v = slice_of(d->p + start, end - start);
     const char *sub;
-    if (!value_fits(key, v, hints, quote != 0, &sub) || pii_secret_dummy(v) || well_known(v))
+    if (!value_fits(key, v, hints, quote != 0, &sub) || pii_secret_dummy(v))
         return;
     pii_detect_add(d, start, end, PII_SECRET, hints & HINT_SECRET ? 75 : 65, sub);
     d->assign_done = end;
@@ -595,6 +578,6 @@ void pii_secret_value(struct detect *d, struct slice key) {
     if (key_is_header(key))
         header_read(d, 0);
     else if (d->key_hints & (HINT_SECRET | HINT_VENDOR) && value_fits(key, v, d->key_hints, true, &sub) &&
-             !pii_secret_dummy(v) && !well_known(v))
+             !pii_secret_dummy(v))
         pii_detect_add(d, 0, d->n, PII_SECRET, d->key_hints & HINT_SECRET ? 75 : 65, sub);
 }

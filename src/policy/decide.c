@@ -150,15 +150,7 @@ bool policy_hides(const struct policy *p, struct slice tool, const struct policy
     return true;
 }
 
-bool policy_wants_traits(const struct policy *p) {
-    for (size_t i = 0; i < p->pattern_count; i++)
-        if (p->patterns[i]->class)
-            return true;
-    for (size_t i = 0; i < p->hide_pattern_count; i++)
-        if (p->hide_patterns[i].class)
-            return true;
-    return p->flow_count > 0;
-}
+bool policy_wants_traits(const struct policy *p) { return p->wants_traits; }
 
 bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits) {
     const struct entry *exact = map_get(&p->tools, tool);
@@ -370,6 +362,19 @@ static void run_applied(struct eval *e, struct policy_verdict *v) {
     gather_limits(e, v);
 }
 
+/* ---- presets ---- */
+
+/* Every string in the arguments, wherever it stands, keys included. */
+static bool touches_agent_config(struct eval *e) {
+    const struct policy_facts *f = e->facts;
+    if (!policy_has_args(f) || f->traits.class == POLICY_CLASS_READ)
+        return false;
+    for (uint32_t i = f->args + 1; i < tape_node(f->tape, f->args)->next; i++)
+        if (tape_is(f->tape, i, TAPE_STRING) && policy_names_agent_config(tape_text(f->tape, i, e->arena)))
+            return true;
+    return false;
+}
+
 /* ---- the two kinds of messages ---- */
 
 static void decide_tool(struct eval *e, struct policy_verdict *v) {
@@ -398,6 +403,10 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
     } else if (e->trace) {
         policy_trace_note(e->trace, listed ? "listed" : "not listed, and the default is allow", "passes");
     }
+    if (p->protect_agent_config && touches_agent_config(e) &&
+        deny_or_note(e, v, POLICY_BY_RULE, false, SLICE("(protect_agent_config)"), SLICE("/presets"),
+                     SLICE("Files that agents, editors and shells take orders from are protected")))
+        return;
     run_applied(e, v);
 }
 

@@ -15,7 +15,7 @@
 
 static const char *const document_keys[] = {"version",   "description", "default", "hide", "tools",
                                             "all_tools", "flows",       "methods", "mode", "match",
-                                            "prune",     "deny_prefix", NULL};
+                                            "prune",     "deny_prefix", "presets", NULL};
 
 /* ---- problems ---- */
 
@@ -555,8 +555,30 @@ static void link_counters(struct loader *l) {
     }
 }
 
+/* Groups nest at most POLICY_GROUP_DEPTH_MAX deep. */
+static void note_cond_wants(struct policy *p, struct entry *entry, const struct cond *c) {
+    if (c->kind == COND_LEAF) {
+        p->wants_traits |= c->path.root == ROOT_FACT && slice_is(c->path.text, "tool.class");
+        entry->wants_schema |= c->op == OP_SCHEMA && !c->schema;
+    }
+    for (uint32_t i = 0; i < c->count; i++)
+        note_cond_wants(p, entry, &c->children[i]);
+}
+
+/* What the caller has to find out about tools before a decision. */
+static void note_wants(struct policy *p) {
+    p->wants_traits = p->flow_count || p->protect_agent_config;
+    for (size_t i = 0; i < p->pattern_count; i++)
+        p->wants_traits |= p->patterns[i]->class || p->patterns[i]->tag;
+    for (size_t i = 0; i < p->hide_pattern_count; i++)
+        p->wants_traits |= p->hide_patterns[i].class || p->hide_patterns[i].tag;
+    for (size_t i = 0; i < p->entry_count; i++)
+        for (uint32_t j = 0; j < p->entries[i]->check_count; j++)
+            note_cond_wants(p, p->entries[i], &p->entries[i]->checks[j].conds);
+}
+
 static void count_shadows(struct policy *p) {
-    size_t count = 2 + p->flow_count; /* hidden, not listed */
+    size_t count = 3 + p->flow_count; /* hidden, not listed, preset */
     for (size_t i = 0; i < p->entry_count; i++)
         for (uint32_t j = 0; j < p->entries[i]->check_count; j++)
             count += p->shadow || p->entries[i]->checks[j].shadow;
@@ -564,6 +586,18 @@ static void count_shadows(struct policy *p) {
         for (uint32_t j = 0; j < p->entries[i]->limit_count; j++)
             count += p->shadow || p->entries[i]->limits[j].shadow;
     p->shadow_max = count < POLICY_RULES_MAX ? count : POLICY_RULES_MAX;
+}
+
+static void load_presets(struct loader *l, const struct tree *root) {
+    static const char *const words[] = {"protect_agent_config", NULL};
+    const struct tree *presets = policy_member_list(l, root, (struct place){0}, "presets");
+    for (const struct tree *t = presets ? presets->child : NULL; t; t = t->next) {
+        if (slice_is(t->text, words[0]))
+            l->policy->protect_agent_config = true;
+        else
+            policy_problem(l, t, SLICE("/presets"), policy_hint(l, t->text, words), "unknown preset \"%.*s\"",
+                           SLICE_FMT(t->text));
+    }
 }
 
 static void load_document(struct loader *l, const struct tree *root) {
@@ -587,6 +621,7 @@ static void load_document(struct loader *l, const struct tree *root) {
     load_all_tools(l, root);
     load_methods(l, root);
     load_flows(l, root);
+    load_presets(l, root);
     p->shadow = policy_member_shadow(l, root, (struct place){0});
     p->prune = policy_member_bool(l, root, (struct place){0}, "prune", false);
     struct slice prefix = policy_member_text(l, root, (struct place){0}, "deny_prefix");
@@ -666,6 +701,7 @@ int policy_load(struct slice text, const char *name, struct policy **ret_policy,
     load_document(&l, root);
     link_counters(&l);
     set_prefixes(p);
+    note_wants(p);
     count_shadows(p);
     map_free(&l.counters);
     map_free(&l.limit_rules);

@@ -1,5 +1,4 @@
-/* Rules of dialect A (a list under `rules`) and blocks of dialect B (require, deny_if, approve_if, limits).
- */
+/* Rules of dialect A (a list under `rules`) and blocks of dialect B (require, deny_if, approve_if). */
 #include "policy/load_rule.h"
 
 #include "base/mem.h"

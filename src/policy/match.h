@@ -35,5 +35,8 @@ const char *policy_url_fault_text(enum policy_url_fault fault);
  * the tokenizer is not sure about is not read-only. */
 bool policy_sql_read_only(struct slice sql);
 
+/* A path with a component that agents, editors or shells take orders from: .cursor, mcp.json, .bashrc … */
+bool policy_names_agent_config(struct slice text);
+
 /* Nothing in it that a shell treats specially, and no control characters. */
 bool policy_shell_clean(struct slice text);

@@ -208,7 +208,7 @@ struct slice policy_verdict_text(const struct policy *p, const struct policy_ver
 /* Out of tools/list? True for hidden tools, for names that are not plain ASCII and that the policy does not
  * spell out, and with `prune: true` for tools that default deny refuses. */
 bool policy_hides(const struct policy *p, struct slice tool, const struct policy_traits *traits);
-/* Does any rule select tools by class, or by what flows through them? */
+/* Can the class or the flow labels of a tool change a verdict? Then they are needed for every call. */
 bool policy_wants_traits(const struct policy *p);
-/* Does some rule for this tool need facts->schema (validate, op schema)? */
+/* Does some rule for this tool need facts->schema (validate, op schema without a schema of its own)? */
 bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits);

@@ -186,6 +186,8 @@ struct policy {
                       */
     bool shadow;
     bool prune;
+    bool wants_traits; /* class or tags of a tool can change a verdict */
+    bool protect_agent_config;
     bool hide_all;
     struct slice deny_prefix;
     struct slice approve_prefix;

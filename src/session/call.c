@@ -395,12 +395,16 @@ static enum call_next step_decide(struct call *c) {
             hash_arguments(c);
     }
     bool is_call = c->kind == CALL_TOOLS_CALL;
+    const struct tool *tool = NULL;
     /* Rules about classes, flows and schemas need the server's own definition: it is asked for first. */
     if (is_call && (policy_wants_traits(c->policy) || policy_wants_schema(c->policy, c->name, &(struct policy_traits){0}))) {
         struct session_link *sl = session_link_for(s, 0, c);
         if (!sl || !tools_ready(sl, c))
             return CALL_WAIT;
-        c->tool = tools_find(sl, c->name);
+        tool = tools_find(sl, c->name);
+        /* The list may be learned anew while this call waits: only a copy stays. */
+        if (tool)
+            c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
     }
     const struct policy_counters counters = {read_counter, c};
     struct policy_facts facts = {
@@ -418,11 +422,16 @@ static enum call_next step_decide(struct call *c) {
         .counters = &counters,
         .files = &session_files,
     };
-    if (c->tool) {
-        facts.traits = c->tool->traits;
-        facts.schema = c->tool->schema;
+    if (tool) {
+        facts.traits = tool->traits;
+        facts.schema = tool->schema;
     }
     policy_decide(c->policy, &facts, &c->arena, NULL, &c->verdict);
+    /* Neither classes nor flows can be judged for a tool that the server keeps to itself. */
+    if (is_call && !tool && policy_wants_traits(c->policy) && c->verdict.outcome != POLICY_DENY) {
+        policy_refuse_fault(&c->verdict);
+        c->verdict.text = SLICE("The server does not list this tool, and the policy needs to know its class");
+    }
     if (c->verdict.outcome != POLICY_ALLOW)
         return answer_denied(c);
     if (is_call)
@@ -556,7 +565,7 @@ static enum audit_result put_decision(struct call *c, struct audit_wait *wait) {
         .args_mode = core->audit_full ? AUDIT_ARGS_FULL : AUDIT_ARGS_KEYS,
         .args = core->audit_full && c->args ? tape_raw(&c->request->tape, c->args) : argument_keys(c),
         .args_hash = c->args_hash,
-        .fingerprint = c->tool ? slice_str(c->tool->fingerprint) : (struct slice){0},
+        .fingerprint = c->fingerprint,
     };
     return audit_put_decision(core->audit, &d, wait);
 }
@@ -790,9 +799,13 @@ static void note_initialized(struct call *c) {
 
 /* The call was made and counts; only its result is kept back. */
 static enum call_next withhold_result(struct call *c) {
-    struct slice text = arena_printf(&c->arena, "[POLICY DENIED] The result has %zu bytes; the policy lets %llu pass.",
-                                     c->response->bytes.len, (unsigned long long)c->verdict.result_bytes_max);
-    c->answer = answer_from(c, denial_result(c, text));
+    struct policy_verdict *v = &c->verdict;
+    v->outcome = POLICY_DENY;
+    v->reason = POLICY_BY_RULE;
+    v->rule = SLICE("max_result_bytes");
+    v->text = arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass", c->response->bytes.len,
+                           (unsigned long long)v->result_bytes_max);
+    c->answer = answer_from(c, denial_result(c, policy_verdict_text(c->policy, v, &c->arena)));
     c->answer_msg = NULL;
     c->http_status = 0;
     c->outcome = "result_too_large";

@@ -67,7 +67,7 @@ struct call {
     struct link_req req;
     struct policy *policy;
     struct policy_verdict verdict;
-    const struct tool *tool;    /* what is known of it, or NULL */
+    struct slice fingerprint;   /* of the tool's definition, when the decision needed it */
     struct slice args_hash;     /* of the canonical arguments, hex; tools/call only */
     struct state_ticket ticket; /* what its limits hold */
     bool reserving;             /* the ticket is in use */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #define TOOLS_FRESH_MS 300000
+#define TOOLS_RETRY_MS 1000 /* after a list that could not be had */
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
 #define FLOW_TAGS (POLICY_SRC_UNTRUSTED | POLICY_SRC_PRIVATE | POLICY_SINK | POLICY_EXEC | POLICY_MONEY)
@@ -97,10 +98,10 @@ void tools_learn(struct session_link *sl, const struct msg *m, bool first_page) 
     table->loaded_ms = io_now_ms(sl->session->core->up.loop);
 }
 
-static void fetched(struct session_link *sl) {
+static void fetched(struct session_link *sl, bool complete) {
     struct session_tools *table = table_of(sl->session->core, sl->server);
     table->loaded = true;
-    table->loaded_ms = io_now_ms(sl->session->core->up.loop);
+    table->loaded_ms = io_now_ms(sl->session->core->up.loop) - (complete ? 0 : TOOLS_FRESH_MS - TOOLS_RETRY_MS);
     arena_free(&sl->tools_page);
     session_wake(sl);
 }
@@ -114,20 +115,20 @@ static void on_page(struct session_own *own, struct msg *m) {
     if (cursor.len && ++sl->tools_pages < TOOLS_PAGES_MAX)
         fetch(sl, cursor);
     else
-        fetched(sl);
+        fetched(sl, m->rpc.kind == RPC_RESULT);
 }
 
 /* A server that cannot list its tools has no marks we could know of. */
 static void on_page_failed(struct session_own *own, const char *why) {
     (void)why;
-    fetched(container_of(own, struct session_link, tools_own));
+    fetched(container_of(own, struct session_link, tools_own), false);
 }
 
 static void fetch(struct session_link *sl, struct slice cursor_raw) {
     bool modern = !sl->session->init_done;
     sl->tools_own = (struct session_own){SESSION_OWN_MAGIC, on_page, on_page_failed};
     if (!link_begin(sl->link, &sl->tools_req, &sl->tools_own)) {
-        fetched(sl);
+        fetched(sl, false);
         return;
     }
     struct slice text = arena_printf(

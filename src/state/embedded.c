@@ -97,13 +97,13 @@ static void wants_add(struct wants *w, const struct live *l, const struct live_c
     struct want *want = &w->items[w->count++];
     want->counter = *c;
     want->counter.mark = state_mark_ahead(&c->meter, limit, now_ms);
-    want->where = (struct state_hold){.counter = live_index(l, c), .generation = c->generation};
+    want->where = (struct state_hold){.counter = state_live_index(l, c), .generation = c->generation};
 }
 
 static void embedded_undo(struct embedded *e, struct state_ticket *ticket, bool concurrent_only) {
     for (uint32_t i = ticket->count; i-- > 0;) {
         const struct state_hold *hold = &ticket->holds[i];
-        struct live_counter *c = live_held(&e->live, hold);
+        struct live_counter *c = state_live_held(&e->live, hold);
         if (c && (!concurrent_only || c->kind == STATE_CONCURRENT))
             state_meter_undo(&c->meter, (enum state_kind)c->kind, c->window_ms, e->live.owner, hold);
     }
@@ -124,7 +124,7 @@ static enum add_result embedded_add(struct embedded *e, const struct state_limit
     struct slice key;
     if (!embedded_key(e, limit->key, &buf, &key))
         return ADD_FAULT;
-    struct live_counter *c = live_make(&e->live, key, limit, now_ms);
+    struct live_counter *c = state_live_make(&e->live, key, limit, now_ms);
     if (!c)
         return ADD_FAULT;
     c->max = limit->max;
@@ -133,12 +133,12 @@ static enum add_result embedded_add(struct embedded *e, const struct state_limit
     uint64_t *retry = &ticket->answer.retry_after_ms;
     if (!state_meter_add(&c->meter, limit, now_ms, e->live.owner, hold, retry)) {
         /* Somebody who died may still stand in the way. */
-        if (limit->kind != STATE_CONCURRENT || !live_reap(&e->live, c) ||
+        if (limit->kind != STATE_CONCURRENT || !state_live_reap(&e->live, c) ||
             !state_meter_add(&c->meter, limit, now_ms, e->live.owner, hold, retry))
             return ADD_REFUSED;
     }
     c->used_ms = now_ms;
-    hold->counter = live_index(&e->live, c);
+    hold->counter = state_live_index(&e->live, c);
     hold->generation = c->generation;
     ticket->count++;
     *ret_counter = c;
@@ -150,7 +150,7 @@ static void embedded_try(struct embedded *e, const struct state_limit *limits, s
                          struct state_ticket *ticket, bool unmarked, struct wants *wants) {
     struct state_answer *answer = &ticket->answer;
     *answer = (struct state_answer){.result = STATE_GRANTED};
-    live_lock(&e->live);
+    state_live_lock(&e->live);
     for (size_t i = 0; i < count && answer->result == STATE_GRANTED; i++) {
         struct live_counter *c;
         enum add_result result = embedded_add(e, &limits[i], now_ms, ticket, &c);
@@ -172,20 +172,20 @@ static void embedded_try(struct embedded *e, const struct state_limit *limits, s
         embedded_undo(e, ticket, false);
         ticket->count = 0;
     }
-    live_unlock(&e->live);
+    state_live_unlock(&e->live);
 }
 
 static int embedded_write_marks(struct embedded *e, const struct wants *wants) {
     struct err err = {0};
     pthread_mutex_lock(&e->commit_mutex);
     int rc;
-    if (live_orphaned(&e->live)) {
+    if (state_live_orphaned(&e->live)) {
         rc = err_set(&err, "the table of counters was removed from the state directory");
     } else {
-        marks_begin(e->marks);
+        state_marks_begin(e->marks);
         for (size_t i = 0; i < wants->count; i++)
-            marks_put(e->marks, &wants->items[i].counter, &wants->items[i].counter.mark, NULL);
-        rc = marks_commit(e->marks, &err);
+            state_marks_put(e->marks, &wants->items[i].counter, &wants->items[i].counter.mark, NULL);
+        rc = state_marks_commit(e->marks, &err);
     }
     if (rc == 0)
         e->health.commits++;
@@ -194,15 +194,15 @@ static int embedded_write_marks(struct embedded *e, const struct wants *wants) {
     pthread_mutex_unlock(&e->commit_mutex);
     if (rc < 0)
         return -1;
-    live_lock(&e->live);
+    state_live_lock(&e->live);
     for (size_t i = 0; i < wants->count; i++) {
-        struct live_counter *c = live_held(&e->live, &wants->items[i].where);
+        struct live_counter *c = state_live_held(&e->live, &wants->items[i].where);
         const struct state_mark *mark = &wants->items[i].counter.mark;
         if (c && (mark->start_ms > c->mark.start_ms ||
                   (mark->start_ms == c->mark.start_ms && mark->value > c->mark.value)))
             c->mark = *mark;
     }
-    live_unlock(&e->live);
+    state_live_unlock(&e->live);
     return 0;
 }
 
@@ -263,9 +263,9 @@ static void embedded_settle(struct state_ticket *ticket, enum state_outcome outc
     if (!ticket->holds)
         return;
     if (ticket->count > 0) {
-        live_lock(&e->live);
+        state_live_lock(&e->live);
         embedded_undo(e, ticket, outcome == STATE_KEEP);
-        live_unlock(&e->live);
+        state_live_unlock(&e->live);
     }
     ticket_free(ticket);
 }
@@ -278,10 +278,10 @@ static enum state_result embedded_read(struct state_store *store, const struct s
     struct slice key;
     if (!e->live.head || !embedded_key(e, limit->key, &buf, &key))
         return STATE_FAULT;
-    live_lock(&e->live);
-    const struct live_counter *c = live_find(&e->live, key, limit->kind, limit->window_ms);
+    state_live_lock(&e->live);
+    const struct live_counter *c = state_live_find(&e->live, key, limit->kind, limit->window_ms);
     *ret_micro = c ? state_meter_read(&c->meter, limit, now_ms) : 0;
-    live_unlock(&e->live);
+    state_live_unlock(&e->live);
     return STATE_GRANTED;
 }
 
@@ -320,12 +320,12 @@ static int embedded_list(struct state_store *store, uint64_t now_ms,
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
     struct list_walk walk = {now_ms, each, ctx};
     if (!e->live.head)
-        return e->marks ? marks_load(e->marks, embedded_show, &walk, err) : 0;
-    live_lock(&e->live);
+        return e->marks ? state_marks_load(e->marks, embedded_show, &walk, err) : 0;
+    state_live_lock(&e->live);
     uint32_t at = 0;
-    for (struct live_counter *c; (c = live_next(&e->live, &at));)
+    for (struct live_counter *c; (c = state_live_next(&e->live, &at));)
         embedded_show(&walk, c);
-    live_unlock(&e->live);
+    state_live_unlock(&e->live);
     return 0;
 }
 
@@ -338,8 +338,8 @@ static void embedded_health(struct state_store *store, struct state_health *ret_
     ret_health->backend = e->path ? "sqlite" : "memory";
     ret_health->path = e->path ? e->path : "";
     if (e->live.head) {
-        ret_health->counters = live_count(&e->live);
-        ret_health->processes = live_processes(&e->live) + !e->look_only;
+        ret_health->counters = state_live_count(&e->live);
+        ret_health->processes = state_live_processes(&e->live) + !e->look_only;
     }
 }
 
@@ -351,7 +351,8 @@ static void embedded_restore(void *ctx, const struct live_counter *from) {
                                 .window_ms = from->window_ms,
                                 .max = from->max,
                                 .refill = from->refill};
-    struct live_counter *c = live_make(&e->live, slice_of(from->key, from->key_len), &limit, from->used_ms);
+    struct live_counter *c =
+        state_live_make(&e->live, slice_of(from->key, from->key_len), &limit, from->used_ms);
     if (!c)
         return;
     c->meter = from->meter;
@@ -360,30 +361,30 @@ static void embedded_restore(void *ctx, const struct live_counter *from) {
 
 static int embedded_start(struct embedded *e, const char *path, struct err *err) {
     if (!path)
-        return live_open(&e->live, NULL, (const unsigned char[LIVE_ID_BYTES]){0}, err);
+        return state_live_open(&e->live, NULL, (const unsigned char[LIVE_ID_BYTES]){0}, err);
     cleanup_free char *live_path = NULL;
     if (asprintf(&live_path, "%.*s.live",
                  (int)(strlen(path) - (slice_ends(slice_str(path), SLICE(".sqlite")) ? 7 : 0)), path) < 0)
         return err_set(err, "out of memory");
     e->path = mem_dup(path, strlen(path));
-    if (marks_open(path, e->look_only, &e->marks, err) < 0)
+    if (state_marks_open(path, e->look_only, &e->marks, err) < 0)
         return -1;
     if (e->look_only) {
-        live_attach(&e->live, live_path, marks_store_id(e->marks));
+        state_live_attach(&e->live, live_path, state_marks_store_id(e->marks));
         return 0;
     }
-    if (live_open(&e->live, live_path, marks_store_id(e->marks), err) < 0)
+    if (state_live_open(&e->live, live_path, state_marks_store_id(e->marks), err) < 0)
         return -1;
-    if (e->live.alone && marks_prune(e->marks, clock_wall_ms(), err) < 0)
+    if (e->live.alone && state_marks_prune(e->marks, clock_wall_ms(), err) < 0)
         return -1;
-    if (e->live.alone && e->live.fresh && marks_load(e->marks, embedded_restore, e, err) < 0)
+    if (e->live.alone && e->live.fresh && state_marks_load(e->marks, embedded_restore, e, err) < 0)
         return -1;
-    live_opened(&e->live);
+    state_live_opened(&e->live);
     return 0;
 }
 
-int embedded_open(const struct state_config *config, const char *path, struct state_store **ret_store,
-                  struct err *err) {
+int state_embedded_open(const struct state_config *config, const char *path, struct state_store **ret_store,
+                        struct err *err) {
     struct embedded *e = mem_zalloc(sizeof(*e));
     e->store.ops = &embedded_ops;
     e->magic = EMBEDDED_MAGIC;
@@ -403,37 +404,38 @@ int embedded_open(const struct state_config *config, const char *path, struct st
 /* The last one out writes every counter as it is, so that a restart of the machine finds the exact values. */
 static void embedded_write_exact(struct embedded *e) {
     uint32_t at = 0;
-    marks_begin(e->marks);
-    live_lock(&e->live);
-    for (struct live_counter *c; (c = live_next(&e->live, &at));) {
+    state_marks_begin(e->marks);
+    state_live_lock(&e->live);
+    for (struct live_counter *c; (c = state_live_next(&e->live, &at));) {
         if (!state_kind_durable((enum state_kind)c->kind))
             continue;
         struct state_mark mark = {c->meter.start_ms, c->meter.value};
         if (mark.start_ms == c->mark.start_ms && mark.value == c->mark.value)
             continue;
-        marks_put(e->marks, c, &mark, &c->meter);
+        state_marks_put(e->marks, c, &mark, &c->meter);
     }
-    live_unlock(&e->live);
-    if (marks_commit(e->marks, NULL) < 0)
+    state_live_unlock(&e->live);
+    if (state_marks_commit(e->marks, NULL) < 0)
         return; /* the marks that are there promise more than was used */
-    live_lock(&e->live);
+    state_live_lock(&e->live);
     for (at = 0;;) {
-        struct live_counter *c = live_next(&e->live, &at);
+        struct live_counter *c = state_live_next(&e->live, &at);
         if (!c)
             break;
         c->mark = (struct state_mark){c->meter.start_ms, c->meter.value};
     }
-    live_unlock(&e->live);
+    state_live_unlock(&e->live);
 }
 
 static void embedded_close(struct state_store *store) {
     struct embedded *e = (struct embedded *)store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
-    if (e->live.head && e->marks && !e->look_only && live_closing(&e->live) && !live_orphaned(&e->live))
+    if (e->live.head && e->marks && !e->look_only && state_live_closing(&e->live) &&
+        !state_live_orphaned(&e->live))
         embedded_write_exact(e);
     if (e->live.head || e->live.fd >= 0)
-        live_close(&e->live);
-    marks_close(e->marks);
+        state_live_close(&e->live);
+    state_marks_close(e->marks);
     pthread_mutex_destroy(&e->commit_mutex);
     free(e->path);
     free(e->prefix);

@@ -5,5 +5,5 @@
 #include "state/state.h"
 
 /* path: of the database; the table lies beside it. NULL: in memory only. */
-int embedded_open(const struct state_config *config, const char *path, struct state_store **ret_store,
-                  struct err *err);
+int state_embedded_open(const struct state_config *config, const char *path, struct state_store **ret_store,
+                        struct err *err);

@@ -108,8 +108,8 @@ static void live_release(struct live *l) {
     *l = (struct live){.fd = -1};
 }
 
-int live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES],
-              struct err *err) {
+int state_live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES],
+                    struct err *err) {
     *l = (struct live){.fd = -1, .alone = true, .fresh = true};
     if (path) {
         l->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -131,7 +131,7 @@ int live_open(struct live *l, const char *path, const unsigned char store_id[LIV
     return 0;
 }
 
-void live_opened(struct live *l) {
+void state_live_opened(struct live *l) {
     if (l->fd >= 0)
         live_byte_lock(l->fd, F_OFD_SETLK, F_UNLCK, LIVE_OPENING_BYTE, 1, NULL);
 }
@@ -145,7 +145,7 @@ static bool live_valid(const struct live *l, const unsigned char store_id[LIVE_I
            memcmp(h->store_id, store_id, LIVE_ID_BYTES) == 0;
 }
 
-int live_attach(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES]) {
+int state_live_attach(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES]) {
     struct stat st;
     *l = (struct live){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
     if (l->fd < 0)
@@ -159,14 +159,14 @@ int live_attach(struct live *l, const char *path, const unsigned char store_id[L
     return 0;
 }
 
-bool live_closing(struct live *l) {
+bool state_live_closing(struct live *l) {
     if (l->fd < 0)
         return true;
     live_byte_lock(l->fd, F_OFD_SETLKW, F_WRLCK, LIVE_OPENING_BYTE, 1, NULL);
     return !live_place_taken(l, 0, STATE_PROCESSES_MAX);
 }
 
-void live_close(struct live *l) { live_release(l); }
+void state_live_close(struct live *l) { live_release(l); }
 
 static void live_init_mutex(struct live_head *h) {
     pthread_mutexattr_t attr;
@@ -230,9 +230,9 @@ static int live_take_place(struct live *l, struct err *err) {
         if (live_byte_lock(l->fd, F_OFD_SETLK, F_WRLCK, LIVE_OWNER_BYTE + (off_t)i, 1, NULL) < 0)
             continue;
         l->owner = i;
-        live_lock(l);
+        state_live_lock(l);
         live_drop_owner(l, i);
-        live_unlock(l);
+        state_live_unlock(l);
         return 0;
     }
     return err_set(err, "more than %d processes share this state directory", STATE_PROCESSES_MAX);
@@ -240,7 +240,7 @@ static int live_take_place(struct live *l, struct err *err) {
 
 /* ---- the lock ---- */
 
-void live_lock(struct live *l) {
+void state_live_lock(struct live *l) {
     int rc = pthread_mutex_lock(&l->head->mutex);
     if (rc == EOWNERDEAD) {
         /* Its owner died inside. Every step of a change leaves a counter right or too high; only the chains
@@ -251,7 +251,7 @@ void live_lock(struct live *l) {
     CHECK(rc == 0);
 }
 
-void live_unlock(struct live *l) { CHECK(pthread_mutex_unlock(&l->head->mutex) == 0); }
+void state_live_unlock(struct live *l) { CHECK(pthread_mutex_unlock(&l->head->mutex) == 0); }
 
 /* ---- the table ---- */
 
@@ -298,7 +298,8 @@ static void live_repair(struct live *l) {
     }
 }
 
-struct live_counter *live_find(struct live *l, struct slice key, enum state_kind kind, uint64_t window_ms) {
+struct live_counter *state_live_find(struct live *l, struct slice key, enum state_kind kind,
+                                     uint64_t window_ms) {
     uint64_t hash = live_hash(l, key, (uint64_t)kind, window_ms);
     for (uint32_t i = *live_bucket(l, hash); i; i = l->counters[i - 1].next) {
         struct live_counter *c = &l->counters[i - 1];
@@ -346,10 +347,10 @@ static int64_t live_spare(struct live *l, uint64_t now_ms) {
     return h->high++;
 }
 
-struct live_counter *live_make(struct live *l, struct slice key, const struct state_limit *limit,
-                               uint64_t now_ms) {
+struct live_counter *state_live_make(struct live *l, struct slice key, const struct state_limit *limit,
+                                     uint64_t now_ms) {
     CHECK(key.len <= STATE_KEY_MAX);
-    struct live_counter *c = live_find(l, key, limit->kind, limit->window_ms);
+    struct live_counter *c = state_live_find(l, key, limit->kind, limit->window_ms);
     if (c)
         return c;
     int64_t at = live_spare(l, now_ms);
@@ -375,18 +376,18 @@ struct live_counter *live_make(struct live *l, struct slice key, const struct st
     return c;
 }
 
-struct live_counter *live_held(struct live *l, const struct state_hold *hold) {
+struct live_counter *state_live_held(struct live *l, const struct state_hold *hold) {
     if (hold->counter >= l->head->high)
         return NULL;
     struct live_counter *c = &l->counters[hold->counter];
     return c->in_use && c->generation == hold->generation ? c : NULL;
 }
 
-uint32_t live_index(const struct live *l, const struct live_counter *c) {
+uint32_t state_live_index(const struct live *l, const struct live_counter *c) {
     return (uint32_t)(c - l->counters);
 }
 
-struct live_counter *live_next(struct live *l, uint32_t *at) {
+struct live_counter *state_live_next(struct live *l, uint32_t *at) {
     while (*at < l->head->high) {
         struct live_counter *c = &l->counters[(*at)++];
         if (c->in_use)
@@ -409,12 +410,12 @@ static bool live_drop_share(struct live_counter *c, uint32_t owner) {
 
 static void live_drop_owner(struct live *l, uint32_t owner) {
     uint32_t at = 0;
-    for (struct live_counter *c; (c = live_next(l, &at));)
+    for (struct live_counter *c; (c = state_live_next(l, &at));)
         if (c->kind == STATE_CONCURRENT)
             live_drop_share(c, owner);
 }
 
-bool live_reap(struct live *l, struct live_counter *c) {
+bool state_live_reap(struct live *l, struct live_counter *c) {
     bool any = false;
     if (l->fd < 0)
         return false;
@@ -424,16 +425,16 @@ bool live_reap(struct live *l, struct live_counter *c) {
     return any;
 }
 
-size_t live_count(const struct live *l) { return l->head->count; }
+size_t state_live_count(const struct live *l) { return l->head->count; }
 
-size_t live_processes(const struct live *l) {
+size_t state_live_processes(const struct live *l) {
     size_t count = 0;
     for (uint32_t i = 0; l->fd >= 0 && i < STATE_PROCESSES_MAX; i++)
         count += live_place_taken(l, i, 1);
     return count;
 }
 
-bool live_orphaned(const struct live *l) {
+bool state_live_orphaned(const struct live *l) {
     struct stat st;
     return l->fd >= 0 && (fstat(l->fd, &st) < 0 || st.st_nlink == 0);
 }

@@ -42,32 +42,35 @@ struct live {
 };
 
 /* path NULL: anonymous. `store_id` is the database's own; a table of another database is not taken over.
- * Holds the opening lock until live_opened, so that whoever finds itself alone can fill the table in peace.
+ * Holds the opening lock until state_live_opened, so that whoever finds itself alone can fill the table in
+ * peace.
  */
-int live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES], struct err *err);
-void live_opened(struct live *l);
+int state_live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES],
+                    struct err *err);
+void state_live_opened(struct live *l);
 /* For lookers: takes the opening lock and no place. -1 without err text when there is no valid table. */
-int live_attach(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES]);
-/* Takes the opening lock again; true when this is the last process. live_close gives it back. */
-bool live_closing(struct live *l);
-void live_close(struct live *l);
+int state_live_attach(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES]);
+/* Takes the opening lock again; true when this is the last process. state_live_close gives it back. */
+bool state_live_closing(struct live *l);
+void state_live_close(struct live *l);
 
-void live_lock(struct live *l);
-void live_unlock(struct live *l);
+void state_live_lock(struct live *l);
+void state_live_unlock(struct live *l);
 
 /* Under the lock. `key` has at most STATE_KEY_MAX bytes. */
-struct live_counter *live_find(struct live *l, struct slice key, enum state_kind kind, uint64_t window_ms);
+struct live_counter *state_live_find(struct live *l, struct slice key, enum state_kind kind,
+                                     uint64_t window_ms);
 /* NULL when the table, or the disk behind it, is full. */
-struct live_counter *live_make(struct live *l, struct slice key, const struct state_limit *limit,
-                               uint64_t now_ms);
+struct live_counter *state_live_make(struct live *l, struct slice key, const struct state_limit *limit,
+                                     uint64_t now_ms);
 /* The counter a hold speaks of, or NULL when it has been given to another key since. */
-struct live_counter *live_held(struct live *l, const struct state_hold *hold);
-uint32_t live_index(const struct live *l, const struct live_counter *c);
+struct live_counter *state_live_held(struct live *l, const struct state_hold *hold);
+uint32_t state_live_index(const struct live *l, const struct live_counter *c);
 /* Walk: start with *at = 0. */
-struct live_counter *live_next(struct live *l, uint32_t *at);
+struct live_counter *state_live_next(struct live *l, uint32_t *at);
 /* Gives back what dead processes still hold of a concurrency counter; true when that was something. */
-bool live_reap(struct live *l, struct live_counter *c);
-size_t live_count(const struct live *l);
-size_t live_processes(const struct live *l);
+bool state_live_reap(struct live *l, struct live_counter *c);
+size_t state_live_count(const struct live *l);
+size_t state_live_processes(const struct live *l);
 /* Somebody removed the file under us: others would count elsewhere. */
-bool live_orphaned(const struct live *l);
+bool state_live_orphaned(const struct live *l);

@@ -96,17 +96,17 @@ static int marks_setup(struct marks *m, const char *path, bool look_only, struct
     return 0;
 }
 
-int marks_open(const char *path, bool look_only, struct marks **ret_marks, struct err *err) {
+int state_marks_open(const char *path, bool look_only, struct marks **ret_marks, struct err *err) {
     struct marks *m = mem_zalloc(sizeof(*m));
     if (marks_setup(m, path, look_only, err) < 0) {
-        marks_close(m);
+        state_marks_close(m);
         return err_wrap(err, "open `%s`", path);
     }
     *ret_marks = m;
     return 0;
 }
 
-void marks_close(struct marks *m) {
+void state_marks_close(struct marks *m) {
     if (!m)
         return;
     sqlite3_finalize(m->put);
@@ -114,12 +114,12 @@ void marks_close(struct marks *m) {
     free(m);
 }
 
-const unsigned char *marks_store_id(const struct marks *m) { return m->store_id; }
+const unsigned char *state_marks_store_id(const struct marks *m) { return m->store_id; }
 
-void marks_begin(struct marks *m) { m->rc = sqlite3_exec(m->db, "BEGIN IMMEDIATE", NULL, NULL, NULL); }
+void state_marks_begin(struct marks *m) { m->rc = sqlite3_exec(m->db, "BEGIN IMMEDIATE", NULL, NULL, NULL); }
 
-void marks_put(struct marks *m, const struct live_counter *c, const struct state_mark *mark,
-               const struct state_meter *exact) {
+void state_marks_put(struct marks *m, const struct live_counter *c, const struct state_mark *mark,
+                     const struct state_meter *exact) {
     if (m->rc != SQLITE_OK)
         return;
     sqlite3_stmt *s = m->put;
@@ -139,7 +139,7 @@ void marks_put(struct marks *m, const struct live_counter *c, const struct state
     m->rc = sqlite3_reset(s);
 }
 
-int marks_commit(struct marks *m, struct err *err) {
+int state_marks_commit(struct marks *m, struct err *err) {
     if (m->rc == SQLITE_OK)
         m->rc = sqlite3_exec(m->db, "COMMIT", NULL, NULL, NULL);
     if (m->rc == SQLITE_OK)
@@ -175,8 +175,8 @@ static bool marks_row(sqlite3_stmt *s, struct live_counter *c) {
     return c->meter.value >= 0;
 }
 
-int marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx,
-               struct err *err) {
+int state_marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx,
+                     struct err *err) {
     sqlite3_stmt *s = NULL;
     static const char sql[] =
         "SELECT key,kind,window_ms,start_ms,value,max,refill,used_ms,exact FROM counters";
@@ -195,7 +195,7 @@ int marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counte
     return rc == SQLITE_OK ? 0 : marks_fail(m, err);
 }
 
-int marks_prune(struct marks *m, uint64_t now_ms, struct err *err) {
+int state_marks_prune(struct marks *m, uint64_t now_ms, struct err *err) {
     sqlite3_stmt *s = NULL;
     /* Twice the window, because a sliding one reaches back; a bucket when its refill has filled it. */
     static const char sql[] =

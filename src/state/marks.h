@@ -6,19 +6,19 @@
 
 struct marks;
 
-int marks_open(const char *path, bool look_only, struct marks **ret_marks, struct err *err);
-void marks_close(struct marks *m);
-const unsigned char *marks_store_id(const struct marks *m);
+int state_marks_open(const char *path, bool look_only, struct marks **ret_marks, struct err *err);
+void state_marks_close(struct marks *m);
+const unsigned char *state_marks_store_id(const struct marks *m);
 
 /* One transaction: begin, any number of puts, commit. A failure anywhere makes commit fail. */
-void marks_begin(struct marks *m);
+void state_marks_begin(struct marks *m);
 /* `exact` may be NULL: then the counter is somewhere below its mark. */
-void marks_put(struct marks *m, const struct live_counter *c, const struct state_mark *mark,
-               const struct state_meter *exact);
-int marks_commit(struct marks *m, struct err *err);
+void state_marks_put(struct marks *m, const struct live_counter *c, const struct state_mark *mark,
+                     const struct state_meter *exact);
+int state_marks_commit(struct marks *m, struct err *err);
 
 /* Calls `each` for every counter that is kept; `c` has everything but its place in the table. */
-int marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx,
-               struct err *err);
+int state_marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx,
+                     struct err *err);
 /* Forgets counters that nothing can be left of. */
-int marks_prune(struct marks *m, uint64_t now_ms, struct err *err);
+int state_marks_prune(struct marks *m, uint64_t now_ms, struct err *err);

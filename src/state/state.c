@@ -63,7 +63,7 @@ int state_open(const struct state_config *config, struct state_store **ret_store
         if (asprintf(&path, "%s/" STATE_FILE, config->dir) < 0)
             return err_set(err, "out of memory");
     }
-    if (embedded_open(config, path, ret_store, err) < 0)
+    if (state_embedded_open(config, path, ret_store, err) < 0)
         return err_wrap(err, "state");
     (*ret_store)->fail_mode = config->fail_mode;
     return 0;

@@ -157,9 +157,9 @@ describe('a modern server', { concurrency: 2 }, () => {
 
 describe('other servers', { concurrency: 2 }, () => {
   // The same client sees the same list with and without the gate.
-  async function sameTools(t, command, { env, client = 'v1', negotiation } = {}) {
+  async function sameTools(t, command, { env, args, client = 'v1', negotiation } = {}) {
     const alone = use(t, await connect(client, { command: command[0], args: command.slice(1), env }, { negotiation }));
-    const gate = use(t, await startGate({ command, env }));
+    const gate = use(t, await startGate({ command, env, args }));
     const through = use(t, await connect(client, gate, { negotiation }));
     const [expected, found] = await Promise.all([alone.tools(), through.tools()]);
     assert.ok(expected.length > 0);
@@ -177,11 +177,11 @@ describe('other servers', { concurrency: 2 }, () => {
 
   test('memory', async (t) => {
     const env = { MEMORY_FILE_PATH: join(tempDir(), 'memory.jsonl') };
-    const session = await sameTools(t, [node, packages.memory], { env });
+    const session = await sameTools(t, [node, packages.memory], { env, args: ['--env', 'MEMORY_FILE_PATH'] });
     await session.call('create_entities', { entities: [{ name: 'gate', entityType: 'door', observations: ['shut'] }] });
     const { structuredContent } = await session.call('search_nodes', { query: 'shut' });
     assert.equal(structuredContent.entities[0].name, 'gate');
-    // Servers are configured through the environment: what the gate was given reaches them.
+    // Servers are configured through the environment: what --env names reaches them.
     assert.match(readFileSync(env.MEMORY_FILE_PATH, 'utf8'), /"gate"/);
   });
 

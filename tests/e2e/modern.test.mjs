@@ -146,6 +146,17 @@ describe('U4 arguments that travel as headers too', () => {
     }
   });
 
+  test('U8 pages of the list are followed where the gate has to know it; a cursor that does not advance ends', async (t) => {
+    const world = await pair(t, 'modern-stdio', 'http', { probe: { pageSize: 3 } });
+    const seen = await watch(world);
+    await world.peer.call('region', { region: 'eu' });
+    assert.equal((await seen('tools/call'))[0].headers['mcp-param-region'], 'eu');
+    assert.ok((await seen('tools/list')).length > 5);
+    const stuck = { 'tools/list': () => ({ resultType: 'complete', ttlMs: 0, cacheScope: 'private', tools: [], nextCursor: '' }) };
+    const { peer } = await pair(t, 'modern-stdio', 'http', { probe: { overrides: stuck } });
+    await peer.call('region', { region: 'eu' });
+  });
+
   test('a changed list of tools is learned anew', async (t) => {
     const world = await pair(t, 'modern-stdio', 'http', { probe: { pageSize: 7 } });
     const { peer, probe } = world;

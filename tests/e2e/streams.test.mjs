@@ -173,6 +173,16 @@ describe('H7 H8 streams of servers', () => {
     }
   });
 
+  test('H8 a stream that is lost together with its session fails its call at once', async (t) => {
+    const { peer, behind } = await pair(t, 'http', 'http');
+    const answered = peer.exchange('tools/call', { name: 'ask', arguments: { method: 'roots/list' } });
+    await peer.next((json) => json?.method === 'roots/list');
+    behind.sessions.clear();
+    for (const socket of behind.sockets) socket.destroy();
+    assert.match((await answered).json.error.message, /`upstream` (ended the stream|answered HTTP 400)/);
+    assert.deepEqual(await peer.ask('echo', { a: 1 }), { a: 1 });
+  });
+
   test('H8 the real thing: a session of the SDK\'s server with resumption', async (t) => {
     const server = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', 'legacy']);
     use(t, { stop: () => server.stop() });

@@ -92,13 +92,30 @@ export class HttpPeer extends Peer {
     this.statuses.push(response.status);
     this.sessionId ??= response.headers['mcp-session-id'];
     const via = `post ${++this.#posts}`;
-    if (response.isEventStream) this.pump(response, via);
+    if (response.isEventStream) this.follow(response, via, JSON.parse(asText(message)).id);
     else response.text().then((text) => { if (text) this.take(text, via); });
     return response;
   }
 
+  // The id of the last event that had one.
   async pump(response, via) {
-    for (let event; (event = await response.event({ timeout: 600_000 })) !== null;) if (event.data) this.take(event.data, via);
+    let last;
+    for (let event; (event = await response.event({ timeout: 600_000 })) !== null;) {
+      last = event.id ?? last;
+      if (event.data) this.take(event.data, via);
+    }
+    return last;
+  }
+
+  // A stream that ends before the answer is taken up again, as the SDKs do.
+  async follow(response, via, id) {
+    for (let from = this.received.length, last; ;) {
+      last = await this.pump(response, via) ?? last;
+      const answered = this.received.slice(from).some(({ json }) => json && !('method' in json) && json.id === id);
+      if (answered || last === undefined || response.error) return;
+      response = await request('GET', this.url, { headers: { ...this.headersFor(), Accept: 'text/event-stream', 'Last-Event-ID': last } }).catch((error) => ({ error }));
+      if (response.error || response.status !== 200) return;
+    }
   }
 
   // The stream for what belongs to no call.

@@ -84,18 +84,18 @@ static void test_ring(void **state) {
     struct ring ring, other;
     struct err err = {0};
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(ring_create(&ring, dir, "abcdef01", &err), 0);
-    assert_int_equal(ring_adopt(&other, ring.path), 0); /* its owner lives */
+    assert_int_equal(audit_ring_create(&ring, dir, "abcdef01", &err), 0);
+    assert_int_equal(audit_ring_adopt(&other, ring.path), 0); /* its owner lives */
     unsigned seed = 5;
     uint64_t put = 0, got = 0, refused = 0, at = 0;
     for (int round = 0; round < 40000; round++) {
         seed = seed * 1103515245u + 12345u;
         size_t len = 9 + (seed >> 8) % 9000;
-        char *to = ring_reserve(&ring, len, 1000);
+        char *to = audit_ring_reserve(&ring, len, 1000);
         if (to) {
             memcpy(to, &put, sizeof(put));
             memset(to + sizeof(put), (int)put, len - sizeof(put));
-            ring_publish(&ring, len);
+            audit_ring_publish(&ring, len);
             put++;
         }
         refused += !to;
@@ -103,7 +103,7 @@ static void test_ring(void **state) {
             continue;
         struct slice bytes;
         at = atomic_load(&ring.head->tail);
-        while (ring_next(&ring, &at, &bytes) == RING_FRAME) {
+        while (audit_ring_next(&ring, &at, &bytes) == RING_FRAME) {
             uint64_t number;
             memcpy(&number, bytes.ptr, sizeof(number));
             assert_true(number == got++);
@@ -111,20 +111,20 @@ static void test_ring(void **state) {
             if (seed % 3 == 0 && got % 500 == 0)
                 break;
         }
-        ring_release(&ring, at);
+        audit_ring_release(&ring, at);
     }
     assert_true(refused > 0);
     assert_true(put - got < 3000);
     char *path = mem_dup(ring.path, strlen(ring.path));
-    ring_close(&ring);
-    assert_int_equal(ring_adopt(&other, path), 1);
+    audit_ring_close(&ring);
+    assert_int_equal(audit_ring_adopt(&other, path), 1);
     assert_memory_equal(other.head->instance, "abcdef01", 8);
     struct slice bytes;
     at = atomic_load(&other.head->tail);
-    while (ring_next(&other, &at, &bytes) == RING_FRAME)
+    while (audit_ring_next(&other, &at, &bytes) == RING_FRAME)
         got++;
     assert_true(got == put);
-    ring_remove(&other);
+    audit_ring_remove(&other);
     free(path);
     assert_int_equal(rmdir(dir), 0);
 }
@@ -136,16 +136,16 @@ static void test_ring_empty_is_never_full(void **state) {
     struct ring ring;
     struct err err = {0};
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(ring_create(&ring, dir, "abcdef01", &err), 0);
+    assert_int_equal(audit_ring_create(&ring, dir, "abcdef01", &err), 0);
     for (int i = 0; i < 3000; i++) {
         size_t batch = 1 + (size_t)i % 7;
         for (size_t k = 0; k < batch; k++) {
-            assert_non_null(ring_reserve(&ring, 700 * k + 10, AUDIT_RING_BYTES / 8));
-            ring_publish(&ring, 700 * k + 10);
+            assert_non_null(audit_ring_reserve(&ring, 700 * k + 10, AUDIT_RING_BYTES / 8));
+            audit_ring_publish(&ring, 700 * k + 10);
         }
-        ring_release(&ring, atomic_load(&ring.head->end));
+        audit_ring_release(&ring, atomic_load(&ring.head->end));
     }
-    ring_remove(&ring);
+    audit_ring_remove(&ring);
     assert_int_equal(rmdir(dir), 0);
 }
 
@@ -154,7 +154,7 @@ static void test_head_grammar(void **state) {
     struct chain_point p;
     const char *bad[] = {"", "{}", "[1]", "{\"log\":1}", "{\"log\":\"00\",\"seq\":1}"};
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(chain_head_parse(slice_str(bad[i]), &p, NULL), -1);
+        assert_int_equal(audit_chain_head_parse(slice_str(bad[i]), &p, NULL), -1);
 }
 
 static void test_formats_cannot_be_broken_out_of(void **state) {

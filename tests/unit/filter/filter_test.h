@@ -69,7 +69,7 @@ static inline char *rig_json(struct rig *r, const char *json, bool back) {
     buf_init(&out, FILTER_OUT_MAX);
     tape_init(&t);
     if (tape_parse(&t, slice_str(json), NULL) != TAPE_OK)
-        fail_msg("no JSON: %s", json);
+        fail_msg("no JSON");
     return rig_take(back ? filter_restore_json(r->scope, &r->rules, &t, 0, &out, &r->report)
                          : filter_json(r->scope, &r->opt, &t, 0, &out, &r->report),
                     slice_str(json), &out);

@@ -163,6 +163,31 @@ static void test_hides(void **state) {
     policy_unref(p);
 }
 
+static bool wants(const char *text) {
+    struct policy *p = load(text);
+    bool answer = policy_wants_traits(p);
+    policy_unref(p);
+    return answer;
+}
+
+static void test_wants(void **state) {
+    (void)state;
+    assert_false(wants("version: \"1\"\ntools: {'a_*': {rules: []}}\n"));
+    assert_true(wants("version: \"1\"\ntools: {'@sink': {rules: []}}\n"));
+    assert_true(wants("version: \"1\"\nhide: ['@money']\n"));
+    assert_true(wants("version: \"1\"\npresets: [protect_agent_config]\n"));
+    assert_true(wants("version: \"1\"\nflows: [{after: [exec], deny: [sink]}]\n"));
+    assert_true(
+        wants("version: \"1\"\ntools: {t: {rules: [{name: r, conditions: [{not: {path: tool.class, op: eq, "
+              "value: read}}]}]}}\n"));
+    struct policy *p =
+        load("version: \"1\"\ntools: {a: {rules: [{name: r, conditions: [{path: args, op: schema, value: "
+             "true}]}]}, b: {rules: [{name: r, conditions: [{path: args, op: schema, value: {}}]}]}}\n");
+    assert_true(policy_wants_schema(p, SLICE("a"), &(struct policy_traits){0}));
+    assert_false(policy_wants_schema(p, SLICE("b"), &(struct policy_traits){0}));
+    policy_unref(p);
+}
+
 static void test_approval_carries_its_terms(void **state) {
     (void)state;
     struct world w;
@@ -263,6 +288,7 @@ int main(void) {
         cmocka_unit_test(test_scoped_keys_cannot_be_forged),
         cmocka_unit_test(test_links_are_followed),
         cmocka_unit_test(test_hides),
+        cmocka_unit_test(test_wants),
         cmocka_unit_test(test_approval_carries_its_terms),
         cmocka_unit_test(test_result_caps),
         cmocka_unit_test(test_escapes_are_decoded_before_deciding),

@@ -133,6 +133,17 @@ static void test_hosts(void **state) {
     assert_false(policy_host_match(SLICE("xb.c"), SLICE("*.b.c")));
 }
 
+static void test_agent_config(void **state) {
+    (void)state;
+    assert_true(policy_names_agent_config(SLICE(".cursor/mcp.json")));
+    assert_true(policy_names_agent_config(SLICE("a/b/../.VSCode/x")));
+    assert_true(policy_names_agent_config(SLICE("~\\.ssh\\config")));
+    assert_true(policy_names_agent_config(SLICE("/x/.git/hooks/pre-commit")));
+    assert_false(policy_names_agent_config(SLICE("read .bashrc first")));
+    assert_false(policy_names_agent_config(SLICE("/srv/.gitignore")));
+    assert_false(policy_names_agent_config(SLICE("")));
+}
+
 static void test_shell(void **state) {
     (void)state;
     assert_true(policy_shell_clean(SLICE("a-b_c.d/e=f,g:h@i+j")));
@@ -143,9 +154,10 @@ static void test_shell(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_glob),        cmocka_unit_test(test_glob_gives_up),
-        cmocka_unit_test(test_clean_paths), cmocka_unit_test(test_under),
-        cmocka_unit_test(test_hosts),       cmocka_unit_test(test_shell),
+        cmocka_unit_test(test_glob),         cmocka_unit_test(test_glob_gives_up),
+        cmocka_unit_test(test_clean_paths),  cmocka_unit_test(test_under),
+        cmocka_unit_test(test_hosts),        cmocka_unit_test(test_shell),
+        cmocka_unit_test(test_agent_config),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,103 @@
+// validate, explain and simulate as people and scripts meet them; and the policies that published pages print.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+
+import { run, simulate } from './run.mjs';
+
+const dir = mkdtempSync(path.join(os.tmpdir(), 'policy-'));
+after(() => rmSync(dir, { recursive: true }));
+const file = (name, text) => {
+  const where = path.join(dir, name);
+  writeFileSync(where, text);
+  return where;
+};
+
+const GOOD = `version: "1"
+tools:
+  pay:
+    rules:
+      - name: cap
+        conditions: [{path: args.amount, op: lte, value: 500}]
+        on_deny: Too much
+      - name: rate
+        rate_limit: 5/hour
+`;
+
+test('validate says where and what may be meant', () => {
+  const bad = file('bad.yaml', 'version: "1"\nhiden: [a]\ntools: {}\n');
+  const { status, stdout, stderr } = run('validate', '-c', bad);
+  assert.equal(status, 1);
+  assert.equal(stdout, 'Error: unknown key "hiden"\n');
+  assert.equal(stderr, `  at ${bad}:2:1; did you mean "hide"?\n`);
+  const json = JSON.parse(run('validate', '-c', bad, '--json').stdout);
+  assert.deepEqual(json.problems, [{ severity: 'error', text: 'unknown key "hiden"', line: 2, column: 1, pointer: '/hiden', hint: 'did you mean "hide"?' }]);
+  assert.equal(json.valid, false);
+});
+
+test('validate --lint warns and stays valid', () => {
+  const odd = file('odd.yaml', 'version: "1"\ntools: {t: {rules: [{name: a, action: deny}, {name: b, action: deny}]}}\n');
+  const { status, stdout } = run('validate', '-c', odd, '--lint');
+  assert.equal(status, 0);
+  assert.equal(stdout, 'Policy file is valid.\nWarning: rule "b" can never fire: "a" before it denies every call\n');
+});
+
+test('a file that is not there', () => {
+  const { status, stdout } = run('validate', '-c', path.join(dir, 'none.yaml'));
+  assert.equal(status, 1);
+  assert.match(stdout, /^Error: reading config file: /);
+});
+
+test('explain names rule, operand and value', () => {
+  const good = file('good.yaml', GOOD);
+  const denied = run('explain', '-c', good, '--tool', 'pay', '--args', '{"amount": 700}');
+  assert.equal(denied.status, 1);
+  assert.match(denied.stdout, /deny by cap/);
+  assert.match(denied.stdout, /args\.amount lte 500: no, it is 700/);
+  const allowed = run('explain', '-c', good, '--tool', 'pay', '--args', '{"amount": 7}', '--json');
+  assert.equal(allowed.status, 0);
+  const json = JSON.parse(allowed.stdout);
+  assert.equal(json.verdict, 'allow');
+  assert.deepEqual(json.trace.find((line) => line.kind === 'condition'),
+    { kind: 'condition', depth: 2, path: 'args.amount', op: 'lte', want: '500', got: '7', answer: 'yes' });
+  assert.equal(run('explain', '-c', good, '--tool', 'pay', '--args', '[]').status, 2);
+  assert.equal(run('explain', '-c', file('worse.yaml', 'version: 3'), '--tool', 'pay').status, 3);
+});
+
+test('simulate reads files and survives bad lines', () => {
+  const lines = file('lines.jsonl', `not json\n\n{"id":2,"policy_text":"version: 9","steps":[]}\n{"id":3,"policy":{"version":"1","tools":{}},"steps":[{"at":"yesterday","call":{"name":"x"}}]}\n{"id":4,"policy":{"version":"1","tools":{}},"steps":[{"call":{"name":"x"}}]}\n[1]\n`);
+  const { status, stdout } = run('simulate', lines);
+  assert.equal(status, 0);
+  const answers = stdout.trimEnd().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual(answers.map((one) => [one.id, !!one.error]), [[null, true], [2, true], [3, true], [4, false], [null, true]]);
+  assert.deepEqual(answers[1].error, ['version must be "1", got "9"']);
+});
+
+test('policies as published pages print them', () => {
+  const call = (name, args = {}) => ({ call: { name, arguments: args } });
+  const execute = { version: '1', default: 'deny', tools: { execute_code: { limits: [{ counter: 'execute_code_rate', window: 'minute', max: 10, scope: 'grant' }] } } };
+  const fragments = [
+    { clear_session: { deny_if: [{ conditions: [], on_deny: 'Blocked by default. Requires approval.' }] } },
+    { write_file: { limits: [{ counter: 'write_file_per_hour', window: 'hour', max: 30, scope: 'grant' }] } },
+    { list_directory: { limits: [{ counter: 'list_directory_per_minute', window: 'minute', max: 60, scope: 'grant' }] } },
+  ];
+  const page = 'tools:\n  asyncExecuteCode:\n    rules:\n      - action: allow\n        rate_limit:\n          max: 10\n          window: 60\n        validate:\n          required_args: true\n';
+  const blocked = 'version: "1"\ndefault: deny\ntools:\n  create_x:\n    rules:\n      - rate_limit: 2/hour\n  delete_x:\n    rules:\n      - action: deny\n        reason: Not this one\n';
+  const many = (name, n) => Array.from({ length: n }, () => call(name));
+  const [code, clear, write, list, async, named] = simulate([
+    { id: 1, grant: 'g', policy: execute, steps: [...many('execute_code', 11), call('other')] },
+    { id: 2, policy: fragments[0], steps: [call('clear_session')] },
+    { id: 3, policy: fragments[1], steps: many('write_file', 31) },
+    { id: 4, policy: fragments[2], steps: many('list_directory', 61) },
+    { id: 5, policy_text: page, steps: many('asyncExecuteCode', 11) },
+    { id: 6, policy_text: blocked, steps: [...many('create_x', 3), call('delete_x'), call('read_x')] },
+  ]);
+  const allowed = (answer) => answer.steps.filter((step) => step.allowed).length;
+  assert.deepEqual([allowed(code), code.steps[10].allowed, code.steps[11].rule], [10, false, '(default deny)']);
+  assert.equal(clear.steps[0].text, '[POLICY DENIED] Blocked by default. Requires approval.');
+  assert.deepEqual([allowed(write), allowed(list), allowed(async)], [30, 60, 10]);
+  assert.deepEqual(named.steps.map((step) => [step.verdict, step.rule]), [['allow', null], ['allow', null], ['deny', 'rule[0]'], ['deny', 'rule[0]'], ['deny', '(default deny)']]);
+  assert.equal(named.steps[3].text, '[INTERCEPT POLICY DENIED] Not this one');
+});
