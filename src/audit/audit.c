@@ -422,7 +422,8 @@ static int audit_begin(struct audit *a, struct err *err) {
     struct writer *w = &a->writer;
     if (audit_writer_open(w, a->home, a->dir, err) < 0)
         return -1;
-    if (audit_writer_recover(w, err) < 0 || audit_writer_note(w, "start", "", err) < 0) {
+    if (audit_writer_check(w, err) < 0 || audit_writer_recover(w, err) < 0 ||
+        audit_writer_note(w, "start", "", err) < 0) {
         audit_writer_close(w);
         return -1;
     }

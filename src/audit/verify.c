@@ -181,6 +181,9 @@ static bool verify_record(struct verify *v, const struct segment_frame *frame) {
         return verify_bad(v, seq, "record %" PRIu64 " is not a record", seq);
     v->seq = seq;
     v->report->records++;
+    if (r.kind == AUDIT_KIND_EVENT && slice_is(r.text[AUDIT_EVENT], "broken"))
+        return verify_bad(v, seq, "records were missing when record %" PRIu64 " was written: %.*s", seq,
+                          SLICE_FMT(slice_upto(r.text[AUDIT_TEXT], 200)));
     if (r.kind == AUDIT_KIND_EVENT && slice_is(r.text[AUDIT_EVENT], "retired"))
         verify_note_retired(v, &r);
     return true;

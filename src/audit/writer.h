@@ -34,6 +34,9 @@ void audit_writer_close(struct writer *w);
 int audit_writer_write(struct writer *w, struct ring *ring, uint64_t gaps, uint64_t *ret_at, struct err *err);
 /* One commit with one record about the log itself. */
 int audit_writer_note(struct writer *w, const char *event, const char *text, struct err *err);
+/* A log that is shorter than what was signed, or has lost its head, would look sound again once new records
+ * are signed: the finding goes on record first. */
+int audit_writer_check(struct writer *w, struct err *err);
 /* Takes over what killed processes left in their rings. */
 int audit_writer_recover(struct writer *w, struct err *err);
 

@@ -161,6 +161,9 @@ static int server_set_up(struct gate *g, struct err *err) {
             return -1;
         return up_server_check_headers(s, err);
     }
+    for (size_t i = 0; i < config->env_count; i++)
+        if (config->env[i][0] == '=' || !config->env[i][0])
+            return err_set(err, "--env `%s`: write it as NAME or NAME=VALUE", config->env[i]);
     const char *slash = strrchr(config->command[0], '/');
     s->name = slash ? slash + 1 : config->command[0];
     s->argv = (const char *const *)config->command;

@@ -121,7 +121,7 @@ static bool apply_tool(struct eval *e, const struct entry *exact) {
     bool listed = exact != NULL;
     if (exact)
         e->applied[e->applied_count++] = exact;
-    for (size_t i = 0; i < p->pattern_count && e->applied_count < POLICY_APPLIED_MAX - 1; i++) {
+    for (size_t i = 0; i < p->pattern_count; i++) {
         if (!entry_selects(p->patterns[i], e->facts->tool, &e->facts->traits))
             continue;
         e->applied[e->applied_count++] = p->patterns[i];
@@ -416,7 +416,7 @@ static void decide_method(struct eval *e, struct policy_verdict *v) {
     const struct entry *exact = p->methods.count ? map_get(&p->methods, method) : NULL;
     if (exact)
         e->applied[e->applied_count++] = exact;
-    for (size_t i = 0; i < p->method_pattern_count && e->applied_count < POLICY_APPLIED_MAX; i++)
+    for (size_t i = 0; i < p->method_pattern_count; i++)
         if (policy_glob_match(p->method_patterns[i]->name, method, 0))
             e->applied[e->applied_count++] = p->method_patterns[i];
     if (e->applied_count == 0 && !p->says_allow && e->facts->direction == POLICY_TO_CLIENT &&

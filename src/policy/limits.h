@@ -19,7 +19,8 @@
 #define POLICY_REGEX_MATCH_LIMIT 100000 /* backtracking steps; over it the call is refused */
 #define POLICY_REGEX_DEPTH_LIMIT 1000
 #define POLICY_REGEX_HEAP_KIB 1024
-#define POLICY_APPLIED_MAX 64       /* entries (exact, patterns, "*") that one tool may fall under */
+#define POLICY_APPLIED_MAX                                                                                   \
+    (POLICY_PATTERNS_MAX + 2)       /* entries one tool may fall under: exact, patterns, "*" */
 #define POLICY_SCOPE_ID_MAX 256     /* bytes of a grant, identity, session or server name in a key */
 #define POLICY_SQL_MAX (256u << 10) /* longer statements are not read-only */
 #define POLICY_URL_MAX 8192

@@ -444,12 +444,17 @@ static void load_methods(struct loader *l, const struct tree *root) {
         if (slice_is(t->key, "tools/call"))
             policy_problem(l, t, place.pointer, SLICE("use tools"), "%.*s: calls are governed by tools",
                            SLICE_FMT(place.prefix));
+        if (t->type == TREE_MAP)
+            policy_note_counters(l, t, entry->name);
         if (policy_glob_is_pattern(t->key))
             p->method_patterns[p->method_pattern_count++] = entry;
         else
             map_put(&p->methods, entry->name, entry);
         load_method(l, t, place, entry);
     }
+    if (p->method_pattern_count > POLICY_PATTERNS_MAX)
+        policy_problem(l, methods, SLICE("/methods"), (struct slice){0},
+                       "at most %d patterns among the methods", POLICY_PATTERNS_MAX);
 }
 
 /* ---- flows ---- */

@@ -281,7 +281,7 @@ static struct cond *own_limit(const struct rule *r, const struct check *check, s
 /* Largest value that satisfies lt or lte, in micro-units; -1 when none does. */
 int64_t policy_cap_from(const struct cond *c) {
     double micro = c->value.number * POLICY_MICRO;
-    if (micro < 0)
+    if (!(micro >= 0)) /* not a number satisfies nothing */
         return -1;
     if (micro > 9e18)
         return POLICY_NO_MAX;

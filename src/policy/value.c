@@ -62,7 +62,7 @@ bool policy_value_number(const struct value *v, double *ret_number) {
 
 struct slice policy_value_decimal(double number, struct arena *a) {
     char digits[40];
-    if (number == (double)(int64_t)number && fabs(number) < 1e15)
+    if (fabs(number) < 1e15 && number == (double)(int64_t)number)
         return arena_printf(a, "%lld", (long long)number);
     int precision = 0;
     do

@@ -48,6 +48,9 @@ static void child_free(struct child *c) {
     link_free_base(&c->base);
 }
 
+/* As shells have it: there, but not to be run; or not there. */
+static int start_status(int error) { return error == EACCES || error == ENOEXEC ? 126 : 127; }
+
 /* The child has ended and its output is read to the end. */
 static void child_over(struct child *c) {
     if (c->base.closed) {
@@ -65,7 +68,7 @@ static void child_over(struct child *c) {
     c->base.is_up = false;
     link_fail_all(&c->base, why);
     if (!c->base.closed)
-        c->base.events->down(c->base.owner, why, c->start_error ? 127 << 8 : c->exit_status);
+        c->base.events->down(c->base.owner, why, c->start_error ? start_status(c->start_error) << 8 : c->exit_status);
 }
 
 /* ---- its output ---- */
@@ -99,12 +102,17 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
     return used;
 }
 
+static void close_step(struct io_timer *timer);
+
+/* A server that can answer no more may still be busy ending; what stays after that is ended. */
 static void on_output_end(struct io_conn *conn, void *owner, int status) {
     (void)conn, (void)status;
     struct child *c = owner;
     c->out_ended = true;
     if (c->exited)
         child_over(c);
+    else if (!c->finishing)
+        io_timer_arm(child_loop(c), &c->timer, CHILD_CLOSE_MS, close_step);
 }
 
 static const struct io_handlers output_handlers = {.data = on_output, .end = on_output_end};
@@ -182,12 +190,23 @@ static bool child_send(struct link *l, const struct link_out *out, struct link_r
 
 /* ---- life ---- */
 
+static void on_held(struct io_timer *timer) {
+    struct child *c = container_of(timer, struct child, timer);
+    if (c->out->reading)
+        child_over(c);
+    else
+        io_timer_arm(child_loop(c), &c->timer, CHILD_HELD_MS, on_held);
+}
+
+/* Normally the output ends with the child; but a process that it left behind may hold it open. */
 static void on_exited(void *owner, int status) {
     struct child *c = owner;
     c->exited = true;
     c->exit_status = status;
     if (c->out_ended || c->base.closed)
         child_over(c);
+    else
+        io_timer_arm(child_loop(c), &c->timer, CHILD_HELD_MS, on_held);
 }
 
 static void close_step(struct io_timer *timer) {

@@ -6,6 +6,7 @@
 
 #define CHILD_CLOSE_MS 2000           /* after end of input, before TERM */
 #define CHILD_TERM_MS 2000            /* after TERM, before KILL */
+#define CHILD_HELD_MS 1000            /* after its exit, for the end of its output */
 #define CHILD_STDERR_LINE_MAX 4096
 
 #define UP_CONNS_MAX 1024             /* connections to one server */

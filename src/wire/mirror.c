@@ -8,9 +8,10 @@ static bool looks_marked(struct slice value) {
     return value.len >= mark_open.len + mark_close.len && slice_starts(value, mark_open) && slice_ends(value, mark_close);
 }
 
+/* An empty header value is one that many readers drop. */
 static bool plain_is_safe(struct slice text) {
-    if (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t' || text.ptr[text.len - 1] == ' ' ||
-                     text.ptr[text.len - 1] == '\t'))
+    if (!text.len || text.ptr[0] == ' ' || text.ptr[0] == '\t' || text.ptr[text.len - 1] == ' ' ||
+        text.ptr[text.len - 1] == '\t')
         return false;
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] != '\t' && (text.ptr[i] < 0x20 || text.ptr[i] > 0x7e))

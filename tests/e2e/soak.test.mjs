@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startProbe } from '../fixtures/probe.mjs';
-import { children, fdCount, peerFor, probeCommand, rssBytes, startGate, use, within } from '../lib/index.mjs';
+import { children, fdCount, mayGrow, peerFor, probeCommand, resultOf, rssBytes, startGate, use, within } from '../lib/index.mjs';
 
-const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 6);
+const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 4);
 const retryable = /server `.*`|upstream|cannot be reached|exited|ended|gone/;
 
 // One client's work: everything it sends says who it is, everything it gets must say the same.
@@ -31,14 +31,16 @@ async function work(peer, mark, { modern, dies }) {
       assert.ok(texts.every((text) => text === mark), `${mark} got ${texts}`);
     }
     if (!modern) {
-      const asked = attempt(() => peer.ask('ask', { method: 'elicitation/create', params: { message: mark, requestedSchema: { type: 'object', properties: {} } } }, { id: 9 }));
-      const question = await Promise.race([peer.next((json) => json?.method === 'elicitation/create'), asked.then(() => undefined)]);
-      if (question) {
-        assert.equal(question.params.message, mark);
-        await peer.respond(question.id, { result: { action: 'accept', content: { mark } } });
-      }
-      const answer = await asked;
-      if (answer) assert.deepEqual(answer, { action: 'accept', content: { mark } });
+      const isAnswer = (json) => json?.id === 9 && !('method' in json);
+      const answer = await attempt(async () => {
+        await peer.send(peer.message('tools/call', { name: 'ask', arguments: { method: 'elicitation/create', params: { message: mark, requestedSchema: { type: 'object', properties: {} } } } }, 9));
+        const first = await peer.next((json) => json?.method === 'elicitation/create' || isAnswer(json));
+        if (isAnswer(first)) return resultOf(first);
+        assert.equal(first.params.message, mark);
+        await peer.respond(first.id, { result: { action: 'accept', content: { mark } } });
+        return resultOf(await peer.next(isAnswer));
+      });
+      if (answer) assert.deepEqual(JSON.parse(answer.content[0].text), { action: 'accept', content: { mark } });
     }
   }
   for (const { json } of peer.received) {
@@ -86,7 +88,7 @@ test('50 clients to an HTTP server that forgets its sessions and drops its conne
   clearInterval(stop);
   assert.equal(await wave(gate, fronts, {}), 0, 'whole again');
   await settles(gate, { fds: before.fds + 4, servers: 0 });
-  assert.ok(rssBytes(gate.pid) < before.rss + (24 << 20), `grew from ${before.rss >> 20} to ${rssBytes(gate.pid) >> 20} MB`);
+  assert.ok(rssBytes(gate.pid) < before.rss + mayGrow(gate.pid, 24 << 20), `grew from ${before.rss >> 20} to ${rssBytes(gate.pid) >> 20} MB`);
 });
 
 test('clients with a child each, and one child shared by the stateless, killed meanwhile', async (t) => {
@@ -101,5 +103,5 @@ test('clients with a child each, and one child shared by the stateless, killed m
   });
   await wave(gate, fronts, { dies: true });
   await settles(gate, { fds: before.fds + 4, servers: 1 });
-  assert.ok(rssBytes(gate.pid) < before.rss + (24 << 20), `grew from ${before.rss >> 20} to ${rssBytes(gate.pid) >> 20} MB`);
+  assert.ok(rssBytes(gate.pid) < before.rss + mayGrow(gate.pid, 24 << 20), `grew from ${before.rss >> 20} to ${rssBytes(gate.pid) >> 20} MB`);
 });

@@ -30,7 +30,10 @@ class Peer {
   ended() { this.#inbox.end(); }
 
   // The next message that fits, as an entry of .received; null when there can be none.
-  entry(fits = () => true, options) { return this.#inbox.next(`a message to ${this.constructor.name}`, { fits: ({ json }) => fits(json), ...options }); }
+  entry(fits = () => true, { what = 'a message', ...options } = {}) {
+    const last = () => this.received.slice(-3).map(({ text, via }) => `${via}: ${text.slice(0, 200)}`).join('\n');
+    return this.#inbox.next(() => `${what} to ${this.constructor.name}; the last ones were\n${last()}\n`, { fits: ({ json }) => fits(json), ...options });
+  }
   async next(fits, options) { return (await this.entry(fits, options))?.json; }
 
   message(method, params, id) { return { jsonrpc: '2.0', id, method, ...(params && { params }) }; }
@@ -38,7 +41,8 @@ class Peer {
   // The answer as an entry; the request may be given as an exact text with its id.
   async exchange(method, params, { id = ++this.#id, ...options } = {}) {
     await this.send(this.message(method, params, id), options);
-    const entry = await this.entry((json) => isAnswerTo(id)(json ?? {}), options);
+    const what = `the answer ${JSON.stringify(id)} to ${method} ${JSON.stringify(params)?.slice(0, 100)}`;
+    const entry = await this.entry((json) => isAnswerTo(id)(json ?? {}), { what, ...options });
     if (!entry) throw new Error(`no answer to ${method}`);
     return entry;
   }

@@ -14,6 +14,9 @@ export function rssBytes(pid) {
   return kilobytes ? Number(kilobytes[1]) * 1024 : 0;
 }
 
+// How much a process may grow: a build with sanitizers (known by its terabytes of shadow) keeps what was freed.
+export const mayGrow = (pid, bytes) => (statm(pid).size > 2 ** 28 ? bytes + (300 << 20) : bytes);
+
 export function children(pid) {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((tid) =>

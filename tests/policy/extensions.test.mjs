@@ -166,6 +166,18 @@ test('patterns and class selectors', () => {
   assert.deepEqual(answer.steps.map((s) => s.rule), ['(hidden)', null, '(hidden)']);
 });
 
+test('a tool under very many patterns meets them all', () => {
+  const names = Array.from({ length: 254 }, (_, i) => `a${'*'.repeat(i + 1)}`);
+  const policy = { version: '1', tools: Object.fromEntries([...names.map((name) => [name, { rules: [] }]), ['ab*', { rules: [{ name: 'last', action: 'deny' }] }]]) };
+  assert.deepEqual(verdicts(policy, [call({}, 'abc'), call({}, 'axc')]), ['deny', 'allow']);
+});
+
+test('counters of methods', () => {
+  const policy = { version: '1', tools: {}, methods: { 'resources/read': { rules: [{ name: 'two', conditions: [{ path: 'state.resources/read.c', op: 'lte', value: 2 }], state: { counter: 'c', window: 'day' } }] } } };
+  const read = { method: 'resources/read', params: { uri: 'x' } };
+  assert.deepEqual(verdicts(policy, [read, read, read]), ['allow', 'allow', 'deny']);
+});
+
 test('facts of the caller', () => {
   const policy = rule([{ path: 'grant.name', op: 'in', value: ['ci', 'dev'] }]);
   assert.deepEqual(verdicts(policy, [call({})], { grant: 'ci' }), ['allow']);

@@ -148,6 +148,26 @@ static void test_careful_truncation(void **state) {
     assert_non_null(strstr(report.text, "signed"));
 }
 
+/* And then a gate runs on it, signs, and ends: what was cut off stays a finding. */
+static void test_truncation_is_not_forgotten(void **state) {
+    test_careful_truncation(state);
+    uint64_t last = verify().last_seq;
+    audit_close(home_open((struct audit_config){0}));
+    expect_bad(last + 1, "was signed");
+    audit_close(home_open((struct audit_config){0}));
+    expect_bad(last + 1, "was signed");
+}
+
+static void test_lost_head_is_not_forgotten(void **state) {
+    (void)state;
+    char path[128];
+    uint64_t last = verify().last_seq;
+    snprintf(path, sizeof(path), "%s/audit/head", home);
+    assert_int_equal(unlink(path), 0);
+    audit_close(home_open((struct audit_config){0}));
+    expect_bad(last + 1, "head was missing");
+}
+
 static void test_reordered(void **state) {
     (void)state;
     home_sql(1, "CREATE TEMP TABLE t AS SELECT * FROM blocks ORDER BY first_seq LIMIT 2;"
@@ -214,6 +234,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_removed_block, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_removed_end, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_careful_truncation, setup, home_remove),
+        cmocka_unit_test_setup_teardown(test_truncation_is_not_forgotten, setup, home_remove),
+        cmocka_unit_test_setup_teardown(test_lost_head_is_not_forgotten, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_reordered, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_added, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_other_key, setup, home_remove),
