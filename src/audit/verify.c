@@ -98,6 +98,7 @@ static bool verify_start(struct verify *v) {
         return verify_bad(v, v->seq + 1, "the signed head belongs to another log");
     if (!audit_chain_check(v->key, &v->head))
         return verify_bad(v, 0, "the signature of the head is not by this key");
+    v->head_seen = v->head.seq == 0 && v->seq == 0; /* signed before the first record */
     return true;
 }
 

@@ -197,32 +197,35 @@ int audit_writer_note(struct writer *w, const char *event, const char *text, str
 
 /* ---- is it the log we left? ---- */
 
-static bool writer_signed_before(struct writer *w) {
-    sqlite3_stmt *row = NULL;
-    bool any = false;
-    if (sqlite3_prepare_v2(w->segment.db, "SELECT 1 FROM checkpoints LIMIT 1", -1, &row, NULL) == SQLITE_OK)
-        any = sqlite3_step(row) == SQLITE_ROW;
-    sqlite3_finalize(row);
-    return any || w->segment.meta.number > 1 || w->seq >= AUDIT_CHECKPOINT_RECORDS;
+/* The log's first signature is that of its beginning, before there is any record: from then on a log without
+ * a head has lost it. */
+static int writer_sign_birth(struct writer *w, struct err *err) {
+    struct chain_point point = {.time_ms = clock_wall_ms()};
+    memcpy(point.log_id, w->segment.meta.log_id, CHAIN_ID);
+    audit_chain_sign(w->key, &point);
+    return audit_chain_head_write(w->dir, w->key, &point, err);
 }
 
 int audit_writer_check(struct writer *w, struct err *err) {
     struct chain_point head = {0};
-    /* Before the lock: what others write meanwhile can only make the log longer than this head. */
-    int got = audit_chain_head_read(w->dir, &head, NULL);
+    char text[128] = "";
+    int rc = 0;
     if (writer_begin(w, err) < 0)
         return -1;
-    char text[128] = "";
+    /* Under the lock: a head is written after the commit that it speaks of, so it cannot be ahead. */
+    int got = audit_chain_head_read(w->dir, &head, NULL);
     if (got < 0 || (got == 1 && memcmp(head.log_id, w->segment.meta.log_id, CHAIN_ID) != 0))
         snprintf(text, sizeof(text), "the signed head was not that of this log");
-    else if (got == 0 && w->seq > 0 && writer_signed_before(w))
+    else if (got == 0 && w->seq > 0)
         snprintf(text, sizeof(text), "the signed head was missing");
     else if (got == 1 && head.seq > w->seq)
         snprintf(text, sizeof(text), "the log ended at record %llu, but %llu was signed",
                  (unsigned long long)w->seq, (unsigned long long)head.seq);
+    else if (got == 0)
+        rc = writer_sign_birth(w, err);
     if (!text[0]) {
         writer_rollback(w);
-        return 0;
+        return rc;
     }
     writer_add_event(w, "broken", text);
     if (writer_commit(w, err) < 0)

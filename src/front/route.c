@@ -74,7 +74,9 @@ struct msg *front_read_message(struct front_conn *c, struct block *b, struct sli
 }
 
 static bool is_json(const struct http_head *head) {
-    return http_media_is(http_value(head, "Content-Type"), SLICE("application/json"));
+    struct slice coding = http_value(head, "Content-Encoding");
+    return http_media_is(http_value(head, "Content-Type"), SLICE("application/json")) &&
+           (!coding.len || slice_eq_nocase(coding, SLICE("identity")));
 }
 
 void front_request(struct front_conn *c, struct http_head *head, struct block *b, struct slice body) {
@@ -92,7 +94,7 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
     } else if (f->draining) {
         front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "shutting down");
     } else if (head->method == HTTP_POST && (mcp || slice_is(path, "/message")) && !is_json(head)) {
-        front_answer_error(c, 415, -32000, (struct slice){0}, "Content-Type must be application/json");
+        front_answer_error(c, 415, -32000, (struct slice){0}, "Content-Type must be application/json, and not compressed");
     } else if (mcp) {
         front_mcp(c, head, b, body);
     } else if (slice_is(path, "/sse")) {

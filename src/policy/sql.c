@@ -245,7 +245,8 @@ static bool word_acts(const struct lexer *l) {
 }
 
 bool policy_sql_read_only(struct slice sql) {
-    if (sql.len == 0 || sql.len > POLICY_SQL_MAX)
+    /* Some databases stop reading at a NUL. */
+    if (sql.len == 0 || sql.len > POLICY_SQL_MAX || slice_find(sql, '\0') >= 0)
         return false;
     struct lexer l = {.text = sql};
     bool started = false, ended = false;

@@ -1,0 +1,208 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/slice.h"
+#include "io/conn.h"
+#include "io/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* ---- timers ---- */
+
+struct alarm {
+    struct io_timer timer;
+    struct io_loop *loop;
+    uint64_t armed_ms;
+    uint64_t fired_ms;
+    int *order;
+    int place;
+};
+
+static void on_alarm(struct io_timer *timer) {
+    struct alarm *a = container_of(timer, struct alarm, timer);
+    a->fired_ms = io_now_ms(a->loop);
+    a->place = ++*a->order;
+}
+
+static void test_timers(void **state) {
+    (void)state;
+    struct io_loop loop;
+    io_loop_init(&loop);
+    int order = 0;
+    struct alarm alarms[4] = {0};
+    const uint64_t after[] = {120, 0, 60, 200};
+    for (size_t i = 0; i < ARRAY_LEN(alarms); i++) {
+        alarms[i].loop = &loop;
+        alarms[i].order = &order;
+        alarms[i].armed_ms = io_now_ms(&loop);
+        io_timer_arm(&loop, &alarms[i].timer, after[i], on_alarm);
+    }
+    io_timer_stop(&loop, &alarms[3].timer);
+    io_timer_stop(&loop, &alarms[3].timer); /* twice is fine */
+    io_loop_run(&loop);
+    assert_int_equal(alarms[1].place, 1);
+    assert_int_equal(alarms[2].place, 2);
+    assert_int_equal(alarms[0].place, 3);
+    assert_int_equal(alarms[3].place, 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(alarms[i].fired_ms >= alarms[i].armed_ms + after[i]);
+    io_loop_free(&loop);
+}
+
+/* ---- connections over pipes ---- */
+
+struct echo {
+    struct io_loop *loop;
+    struct io_conn *reader;
+    struct io_conn *writer;
+    size_t seen;
+    size_t expect;
+    bool in_order;
+    bool ended;
+    int calls;
+};
+
+static size_t take_data(struct io_conn *c, void *owner, struct block *b, char *ptr, size_t len) {
+    (void)c, (void)b;
+    struct echo *e = owner;
+    e->calls++;
+    if (len < 3 && e->seen + len < e->expect)
+        return 0; /* leaves a rest, which must stand in front of the next bytes */
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)ptr[i] != (unsigned char)((e->seen + i) * 31))
+            e->in_order = false;
+    e->seen += len;
+    return len;
+}
+
+static void take_end(struct io_conn *c, void *owner, int status) {
+    (void)c, (void)status;
+    struct echo *e = owner;
+    e->ended = true;
+    io_loop_stop(e->loop);
+}
+
+static const struct io_handlers echo_handlers = {.data = take_data, .end = take_end};
+
+static void test_pipe(void **state) {
+    (void)state;
+    struct io_loop loop;
+    io_loop_init(&loop);
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    const size_t size = 3 * 1024 * 1024 + 17;
+    struct block *big = block_new(&loop.blocks, size);
+    for (size_t i = 0; i < size; i++)
+        big->data[i] = (char)(i * 31);
+    struct echo e = {.loop = &loop, .expect = size, .in_order = true};
+    e.reader = io_conn_fd(&loop, ends[0], true, &echo_handlers, &e);
+    e.writer = io_conn_fd(&loop, ends[1], false, &echo_handlers, &e);
+    io_conn_read(e.reader, true);
+    /* Small and large pieces by turns: copied and referenced ones must keep their order. */
+    for (size_t at = 0; at < size;) {
+        size_t len = at % 2 ? 200000 : 37;
+        if (len > size - at)
+            len = size - at;
+        io_conn_put_ref(e.writer, big, slice_of(big->data + at, len));
+        at += len;
+    }
+    assert_true(io_conn_busy(e.writer));
+    block_unref(big);
+    io_conn_finish(e.writer);
+    io_loop_run(&loop);
+    assert_true(e.ended);
+    assert_true(e.in_order);
+    assert_int_equal(e.seen, size);
+    io_loop_free(&loop);
+}
+
+/* ---- children ---- */
+
+struct kid {
+    struct io_loop *loop;
+    struct spawn_child child;
+    int status;
+    bool started;
+    bool exited;
+};
+
+static void kid_started(void *owner, struct spawn_child child) {
+    struct kid *k = owner;
+    k->child = child;
+    k->started = true;
+    if (!child.pid)
+        io_loop_stop(k->loop);
+}
+
+static void kid_exited(void *owner, int status) {
+    struct kid *k = owner;
+    k->status = status;
+    k->exited = true;
+    io_loop_stop(k->loop);
+}
+
+static void keep_alive(uv_timer_t *timer) { (void)timer; }
+
+static struct kid run_kid(struct spawn *s, struct io_loop *loop, const char *const *argv) {
+    struct kid k = {.loop = loop, .child = {.in = -1, .out = -1, .errors = -1}};
+    const char *const env[] = {"PATH=/usr/bin:/bin", "MARK=yes", NULL};
+    struct spawn_request request = {.argv = argv, .envp = env, .cwd = "/"};
+    struct err err;
+    assert_true(spawn_child(s, &request, kid_started, kid_exited, &k, &err) != 0);
+    io_loop_run(loop);
+    return k;
+}
+
+static void test_spawn(void **state) {
+    struct spawn *s = *state;
+    struct io_loop loop;
+    io_loop_init(&loop);
+    struct err err;
+    assert_int_equal(spawn_attach(s, &loop, &err), 0);
+    uv_timer_t awake; /* the spawner's socket alone does not keep a loop running */
+    uv_timer_init(&loop.uv, &awake);
+    uv_timer_start(&awake, keep_alive, 60000, 0);
+
+    const char *const say[] = {"sh", "-c", "pwd; echo $MARK; echo $HOME; exit 7", NULL};
+    struct kid k = run_kid(s, &loop, say);
+    assert_true(k.started && k.exited);
+    assert_int_equal(WEXITSTATUS(k.status), 7);
+    char text[64] = {0};
+    assert_true(read(k.child.out, text, sizeof(text) - 1) > 0);
+    assert_string_equal(text, "/\nyes\n\n"); /* its directory, its environment, nothing of ours */
+    close(k.child.in), close(k.child.out), close(k.child.errors);
+
+    const char *const missing[] = {"/nowhere/at/all", NULL};
+    k = run_kid(s, &loop, missing);
+    assert_int_equal(k.child.pid, 0);
+    assert_int_equal(k.child.error, ENOENT);
+
+    execl("/bin/true", "true", (char *)NULL); /* must fail: exec has been given up */
+    assert_int_equal(errno, EPERM);
+    spawn_stop(s);
+    io_loop_free(&loop);
+}
+
+static int start_spawner(void **state) {
+    struct err err;
+    *state = spawn_start(&err);
+    return *state ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_pipe),
+        cmocka_unit_test_setup(test_spawn, start_spawner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
