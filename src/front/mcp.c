@@ -264,9 +264,21 @@ static void post_legacy(struct front_conn *c, const struct http_head *head, stru
     front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
 }
 
+/* A list may be spread over several lines. */
+static bool accepts(const struct http_head *head, struct slice type) {
+    bool said = false;
+    for (size_t i = 0; i < head->count; i++) {
+        if (!slice_eq_nocase(head->headers[i].name, SLICE("Accept")))
+            continue;
+        if (http_accepts(head->headers[i].value, type))
+            return true;
+        said = true;
+    }
+    return !said;
+}
+
 static void post(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body) {
-    struct slice accept = http_value(head, "Accept");
-    if (!http_accepts(accept, SLICE("application/json")) || !http_accepts(accept, SLICE("text/event-stream"))) {
+    if (!accepts(head, SLICE("application/json")) || !accepts(head, SLICE("text/event-stream"))) {
         front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list application/json and text/event-stream");
         return;
     }
@@ -298,7 +310,7 @@ static struct front_stream *find_stream(struct front_session *fs, uint64_t numbe
 }
 
 static void get(struct front_conn *c, const struct http_head *head) {
-    if (!http_value(head, "Accept").len || !http_accepts(http_value(head, "Accept"), SLICE("text/event-stream"))) {
+    if (!http_value(head, "Accept").len || !accepts(head, SLICE("text/event-stream"))) {
         front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list text/event-stream");
         return;
     }
