@@ -1,7 +1,7 @@
 /* Mirrored headers: what is encoded comes back, a header made from arguments agrees with them, and no schema
  * or header value breaks the reader. */
-#include "base/check.h"
 #include "wire/mirror.h"
+#include "base/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

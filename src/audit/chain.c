@@ -61,7 +61,7 @@ struct chain_key {
 
 static int key_write(const char *path, mode_t mode, EVP_PKEY *pkey, bool secret, struct err *err) {
     cleanup_free char *temp = NULL;
-    if (asprintf(&temp, "%s.%d", path, (int)getpid()) < 0)
+    if (asprintf(&temp, "%s.%d", path, (int)gettid()) < 0)
         return err_set(err, "out of memory");
     int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
@@ -228,7 +228,7 @@ int audit_chain_head_write(const char *dir, const struct chain_key *key, const s
     emit_object_end(&e);
     buf_put_char(&text, '\n');
     cleanup_free char *path = NULL, *temp = NULL;
-    if (asprintf(&path, "%s/head", dir) < 0 || asprintf(&temp, "%s/head.%d", dir, (int)getpid()) < 0)
+    if (asprintf(&path, "%s/head", dir) < 0 || asprintf(&temp, "%s/head.%d", dir, (int)gettid()) < 0)
         return err_set(err, "out of memory");
     if (head_store(temp, path, buf_slice(&text)) < 0) {
         err_set(err, "write `%s`: %s", path, strerror(errno));

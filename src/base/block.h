@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_BYTES 65536 /* the usual size: what one read takes */
-#define BLOCK_POOL_MAX 64 /* free blocks of the usual size that a pool keeps */
+#define BLOCK_BYTES 65536    /* the usual size: what one read takes */
+#define BLOCK_POOL_MAX 64    /* free blocks of the usual size that a pool keeps */
 #define BLOCK_BIG_POOL_MAX 8 /* free larger blocks kept, so that a stream of large messages reuses them */
 
 struct block_pool;

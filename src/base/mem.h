@@ -41,4 +41,4 @@ static inline void mem_cleanup_file(FILE **file) {
     })
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))

@@ -5,7 +5,9 @@
 
 int cli_toollist_ask(struct cli_toollist *list, const struct cli_target *target, struct err *err) {
     struct probe probe = {
-        .name = target->name ? target->name : target->command ? target->command[0] : "server",
+        .name = target->name      ? target->name
+                : target->command ? target->command[0]
+                                  : "server",
         .command = target->command,
         .url = target->url,
         .headers = target->headers,

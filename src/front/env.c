@@ -11,15 +11,47 @@ extern char **environ;
 
 /* A name, or a beginning of names when it ends in `*`. */
 static const char *const allowed[] = {
-    "PATH",     "HOME",       "USER",        "LOGNAME",     "SHELL",       "TERM",          "LANG",
-    "LANGUAGE", "LC_*",       "TZ",          "TMPDIR",      "XDG_*",       "HTTP_PROXY",    "HTTPS_PROXY",
-    "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",    "ALL_PROXY",   "SSL_CERT_FILE", "SSL_CERT_DIR",
-    "NODE_*",   "NVM_*",      "VOLTA_HOME",  "BUN_INSTALL", "DENO_DIR",    "PYENV_*",       "VIRTUAL_ENV",
-    "CONDA_*",  "PYTHON*",    "UV_CACHE_DIR", "JAVA_HOME",  "GOPATH",      "GOROOT",        "CARGO_HOME",
-    "DISPLAY",  "WAYLAND_DISPLAY",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "ALL_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_*",
+    "NVM_*",
+    "VOLTA_HOME",
+    "BUN_INSTALL",
+    "DENO_DIR",
+    "PYENV_*",
+    "VIRTUAL_ENV",
+    "CONDA_*",
+    "PYTHON*",
+    "UV_CACHE_DIR",
+    "JAVA_HOME",
+    "GOPATH",
+    "GOROOT",
+    "CARGO_HOME",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
 };
 
-static const char *const credential_marks[] = {"TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL", "_URL", "DSN"};
+static const char *const credential_marks[] = {"TOKEN",      "KEY",  "SECRET", "PASSWORD",
+                                               "CREDENTIAL", "_URL", "DSN"};
 
 static bool matches(const char *pattern, const char *name, size_t len) {
     size_t want = strlen(pattern);
@@ -53,7 +85,8 @@ static void env_add(struct env_list *list, const char *text) {
 static void say_kept_back(const char *name, size_t len) {
     for (size_t i = 0; i < ARRAY_LEN(credential_marks); i++) {
         if (memmem(name, len, credential_marks[i], strlen(credential_marks[i]))) {
-            log_info("not passed to the server: %.*s (pass it with --env %.*s)", (int)len, name, (int)len, name);
+            log_info("not passed to the server: %.*s (pass it with --env %.*s)", (int)len, name, (int)len,
+                     name);
             return;
         }
     }

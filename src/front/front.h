@@ -44,7 +44,7 @@ struct front_conn {
     bool head_only;
     bool got_bytes; /* of the request being read */
     bool told_continue;
-    bool chunked_on;      /* the answer under way is sent in chunks */
+    bool chunked_on; /* the answer under way is sent in chunks */
     /* a chunked request body in the making */
     struct block *head_copy;
     size_t head_len;
@@ -67,10 +67,12 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
 void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body);
 void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw, const char *message);
 /* An answer whose body is a message, gathered from its pieces. */
-void front_answer_message(struct front_conn *c, int status, struct slice extra, const struct session_out *out);
+void front_answer_message(struct front_conn *c, int status, struct slice extra,
+                          const struct session_out *out);
 /* Event stream: head now, events as they come, then the end. */
 void front_stream_begin(struct front_conn *c, struct slice extra);
-void front_stream_event(struct front_conn *c, struct slice type, struct slice id, const struct session_out *out);
+void front_stream_event(struct front_conn *c, struct slice type, struct slice id,
+                        const struct session_out *out);
 void front_stream_text(struct front_conn *c, struct slice text); /* comments, retry, stored events */
 void front_stream_end(struct front_conn *c);
 void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), void (*drained)(void *),
@@ -103,7 +105,7 @@ struct front_session {
     struct session *session;
     struct front *front;
     char id[33];
-    bool sse; /* HTTP+SSE: everything goes over one stream that cannot be resumed */
+    bool sse;   /* HTTP+SSE: everything goes over one stream that cannot be resumed */
     bool known; /* in the map: its id has been told */
     struct front_stream standing;
     struct list streams;
@@ -120,7 +122,8 @@ struct front_session *front_session_find(struct front *f, struct slice id);
 
 struct front_stream *front_stream_new(struct front_session *fs);
 /* The connection carries the stream from now on; events after that number are sent again. */
-void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t after_seq, struct slice extra);
+void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t after_seq,
+                         struct slice extra);
 bool front_stream_put(struct front_stream *st, const struct session_out *out);
 void front_stream_prime(struct front_stream *st);
 /* The connection is let go, the stream goes on: the client takes it up again after that time. */
@@ -138,7 +141,8 @@ bool front_is_known_version(struct slice version);
 
 /* ---- stdio.c ---- */
 struct front_stdio;
-struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(void *owner, int status), void *owner);
+struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(void *owner, int status),
+                                      void *owner);
 /* End of input or a signal: lets calls and the child finish, then `ended`. */
 void front_stdio_finish(struct front_stdio *s, int signal);
 void front_stdio_free(struct front_stdio *s);

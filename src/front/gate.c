@@ -17,7 +17,8 @@
 #include <sys/wait.h>
 
 #define POLICY_FILE_MAX (4u << 20)
-#define GATE_SETTLED_MS 2000 /* after which the start is over: the first checkpoint of the log is written by then */
+#define GATE_SETTLED_MS                                                                                      \
+    2000 /* after which the start is over: the first checkpoint of the log is written by then */
 
 struct gate {
     const struct gate_config *config;
@@ -70,8 +71,8 @@ static int load_policy(const char *path, struct policy **ret_policy, struct err 
         const struct policy_problem *p = &problems.items[i];
         errors += p->severity == POLICY_ERROR;
         if (rc < 0 && p->severity == POLICY_ERROR)
-            log_error("%s:%u:%u: %.*s%s%.*s", path, p->line, p->column, SLICE_FMT(p->text), p->hint.len ? "; " : "",
-                      SLICE_FMT(p->hint));
+            log_error("%s:%u:%u: %.*s%s%.*s", path, p->line, p->column, SLICE_FMT(p->text),
+                      p->hint.len ? "; " : "", SLICE_FMT(p->hint));
     }
     return rc < 0 ? err_set(err, "load policy `%s`: %zu error(s)", path, errors) : 0;
 }
@@ -83,7 +84,8 @@ static void on_policy_changed(struct io_watch *w) {
     struct err err;
     if (load_policy(w->path, &fresh, &err) < 0) {
         log_error("%s; the old policy stays in force", err.text);
-        audit_put_event(g->core.audit, SLICE("reload_failed"), slice_str(w->path), (struct slice){0}, slice_str(err.text));
+        audit_put_event(g->core.audit, SLICE("reload_failed"), slice_str(w->path), (struct slice){0},
+                        slice_str(err.text));
         return;
     }
     if (strcmp(policy_hash(fresh), policy_hash(g->core.policy)) == 0) {
@@ -93,7 +95,8 @@ static void on_policy_changed(struct io_watch *w) {
     policy_unref(g->core.policy);
     g->core.policy = fresh;
     log_info("policy reloaded successfully");
-    audit_put_event(g->core.audit, SLICE("reload"), slice_str(w->path), slice_of(policy_hash(fresh), 64), (struct slice){0});
+    audit_put_event(g->core.audit, SLICE("reload"), slice_str(w->path), slice_of(policy_hash(fresh), 64),
+                    (struct slice){0});
 }
 
 /* ---- the end ---- */
@@ -196,15 +199,17 @@ static int read_token(struct gate *g, struct err *err) {
     if (!g->config->token_file) {
         if (io_is_loopback(g->config->bind))
             return 0;
-        return err_set(err, "listening on %s needs --token-file FILE: everyone who can reach it could use the server",
-                       g->config->bind);
+        return err_set(
+            err, "listening on %s needs --token-file FILE: everyone who can reach it could use the server",
+            g->config->bind);
     }
     cleanup_buf struct buf text;
     if (read_file(g->config->token_file, FRONT_TOKEN_MAX - 1, &text, err) < 0)
         return err_wrap(err, "--token-file");
     struct slice token = slice_trim(buf_slice(&text));
     if (token.len < 16)
-        return err_set(err, "--token-file `%s`: the token must have at least 16 characters", g->config->token_file);
+        return err_set(err, "--token-file `%s`: the token must have at least 16 characters",
+                       g->config->token_file);
     memcpy(g->http.token, token.ptr, token.len);
     return 0;
 }

@@ -21,7 +21,7 @@ struct gate_config {
     const char *const *env; /* NAME or NAME=VALUE, passed to the child beyond the allow-list */
     size_t env_count;
     const char *token_file; /* clients must show this bearer token; required off the loop-back */
-    const char *home; /* where the audit log lives, and counters unless state_dir says otherwise */
+    const char *home;       /* where the audit log lives, and counters unless state_dir says otherwise */
     const char *state_dir;
     const char *state_dsn;
     const char *state_prefix;

@@ -22,7 +22,8 @@ static bool fail(struct header_fault *fault, int code, const char *why) {
     return false;
 }
 
-static bool check_meta(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *fault) {
+static bool check_meta(const struct http_head *head, const struct msg *m, struct arena *a,
+                       struct header_fault *fault) {
     uint32_t version = meta_node(m, META_VERSION);
     uint32_t capabilities = meta_node(m, META_CAPABILITIES);
     struct slice header = http_value(head, "MCP-Protocol-Version");
@@ -46,11 +47,12 @@ static const struct {
     const char *method;
     const char *member;
 } named_methods[] = {
-    {"tools/call", "name"},   {"prompts/get", "name"},      {"resources/read", "uri"},
+    {"tools/call", "name"},  {"prompts/get", "name"},    {"resources/read", "uri"},
     {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
 };
 
-static bool check_name(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *fault) {
+static bool check_name(const struct http_head *head, const struct msg *m, struct arena *a,
+                       struct header_fault *fault) {
     const char *member = NULL;
     for (size_t i = 0; i < sizeof(named_methods) / sizeof(named_methods[0]); i++)
         if (tape_eq(&m->tape, m->rpc.method, slice_str(named_methods[i].method)))
@@ -65,7 +67,8 @@ static bool check_name(const struct http_head *head, const struct msg *m, struct
     return true;
 }
 
-bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *ret_fault) {
+bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a,
+                         struct header_fault *ret_fault) {
     const struct http_header *method = http_find(head, SLICE("Mcp-Method"));
     bool request = m->rpc.kind == RPC_REQUEST;
     /* The revision says nothing about headers of notifications: they may be absent, but not wrong. */

@@ -14,6 +14,7 @@ struct header_fault {
 /* Does this request claim to be of the stateless era? */
 bool header_is_modern(const struct http_head *head, const struct msg *m);
 /* Checks `_meta` and the mirrored headers; false with the fault to answer (HTTP 400). */
-bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a, struct header_fault *ret_fault);
+bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a,
+                         struct header_fault *ret_fault);
 /* The Mcp-Param-* headers, as complete lines to pass on. */
 struct slice header_params(const struct http_head *head, struct arena *a);

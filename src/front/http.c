@@ -84,7 +84,8 @@ static void conn_timer(struct io_timer *timer) {
     if (c->state == FRONT_READING) {
         if (c->got_bytes) {
             c->keep_alive = false;
-            front_answer_error(c, 408, RPC_INVALID_REQUEST, (struct slice){0}, "the request took too long to arrive");
+            front_answer_error(c, 408, RPC_INVALID_REQUEST, (struct slice){0},
+                               "the request took too long to arrive");
         } else {
             conn_free(c, true);
         }
@@ -151,7 +152,8 @@ static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
         c->body = larger;
     }
     size_t used, out;
-    enum http_step step = http_chunked_decode(&c->chunked, ptr, len, c->body->data + c->body_len, &used, &out);
+    enum http_step step =
+        http_chunked_decode(&c->chunked, ptr, len, c->body->data + c->body_len, &used, &out);
     c->body_len += out;
     if (step == HTTP_BAD) {
         refuse(c, 400, "malformed chunked body");
@@ -281,7 +283,8 @@ static const char *date_text(struct front *f) {
     return f->date;
 }
 
-static void put_head(struct front_conn *c, int status, const char *type, struct slice extra, bool sized, size_t len) {
+static void put_head(struct front_conn *c, int status, const char *type, struct slice extra, bool sized,
+                     size_t len) {
     struct buf *out = &c->front->out;
     buf_reset(out);
     buf_put_str(out, "HTTP/1.1 ");
@@ -313,10 +316,12 @@ void front_answer(struct front_conn *c, int status, const char *type, struct sli
     conn_done(c);
 }
 
-void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw, const char *message) {
+void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw,
+                        const char *message) {
     struct arena a;
     arena_init(&a);
-    front_answer(c, status, "application/json", (struct slice){0}, call_error_text(&a, id_raw, code, message));
+    front_answer(c, status, "application/json", (struct slice){0},
+                 call_error_text(&a, id_raw, code, message));
     arena_free(&a);
 }
 
@@ -339,7 +344,8 @@ static void put_message(struct front_conn *c, const struct session_out *out) {
     splice_pieces(out->text, put_piece, &to);
 }
 
-void front_answer_message(struct front_conn *c, int status, struct slice extra, const struct session_out *out) {
+void front_answer_message(struct front_conn *c, int status, struct slice extra,
+                          const struct session_out *out) {
     put_head(c, status, "application/json", extra, true, splice_len(out->text));
     if (!c->head_only)
         put_message(c, out);
@@ -354,7 +360,8 @@ void front_stream_begin(struct front_conn *c, struct slice extra) {
     if (c->http10)
         c->keep_alive = false;
     char lines[512];
-    int n = snprintf(lines, sizeof(lines), "Cache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n%s%.*s",
+    int n = snprintf(lines, sizeof(lines),
+                     "Cache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n%s%.*s",
                      c->chunked_on ? "Transfer-Encoding: chunked\r\n" : "", SLICE_FMT(extra));
     put_head(c, 200, "text/event-stream", slice_of(lines, (size_t)n), false, 0);
     arm(c, FRONT_KEEPALIVE_MS);
@@ -380,7 +387,8 @@ void front_stream_text(struct front_conn *c, struct slice text) {
     chunk_tail(c);
 }
 
-void front_stream_event(struct front_conn *c, struct slice type, struct slice id, const struct session_out *out) {
+void front_stream_event(struct front_conn *c, struct slice type, struct slice id,
+                        const struct session_out *out) {
     cleanup_buf struct buf head;
     buf_init(&head, 4096);
     sse_write_head(&head, type, id);
@@ -417,7 +425,7 @@ void front_http_drain(struct front *f) {
     io_listener_close(f->listener);
     f->listener = NULL;
     f->draining = true;
-    LIST_FOR_SAFE(n, next, &f->conns) {
+    LIST_FOR_SAFE (n, next, &f->conns) {
         struct front_conn *c = container_of(n, struct front_conn, node);
         if (c->state == FRONT_READING && !c->got_bytes)
             conn_free(c, true);

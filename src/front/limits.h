@@ -2,20 +2,20 @@
 #pragma once
 
 #define FRONT_CONNS_MAX 4096
-#define FRONT_IDLE_MS 75000         /* a connection without a request */
-#define FRONT_REQUEST_MS 60000      /* from the first byte of a request to its last */
-#define FRONT_KEEPALIVE_MS 15000    /* an open stream or a waiting answer shows a sign of life this often */
-#define FRONT_PIPELINE_MAX 65536    /* bytes of further requests read while one is being answered */
+#define FRONT_IDLE_MS 75000      /* a connection without a request */
+#define FRONT_REQUEST_MS 60000   /* from the first byte of a request to its last */
+#define FRONT_KEEPALIVE_MS 15000 /* an open stream or a waiting answer shows a sign of life this often */
+#define FRONT_PIPELINE_MAX 65536 /* bytes of further requests read while one is being answered */
 #define FRONT_SESSION_IDLE_MS 1800000
-#define FRONT_STREAM_EVENTS_MAX 256      /* kept for resumption, a stream */
+#define FRONT_STREAM_EVENTS_MAX 256 /* kept for resumption, a stream */
 #define FRONT_STREAM_BYTES_MAX (1u << 20)
-#define FRONT_STREAMS_MAX 256            /* streams a session remembers */
-#define FRONT_STREAM_KEEP_MS 300000      /* how long a finished stream can be resumed */
-#define FRONT_QUEUE_MAX (72u << 20)      /* unsent bytes at which a slow reader is dropped */
+#define FRONT_STREAMS_MAX 256       /* streams a session remembers */
+#define FRONT_STREAM_KEEP_MS 300000 /* how long a finished stream can be resumed */
+#define FRONT_QUEUE_MAX (72u << 20) /* unsent bytes at which a slow reader is dropped */
 #define FRONT_TOKEN_MAX 512
-#define FRONT_BODY_SMALL (1u << 20)      /* larger bodies count against the next ceiling while they arrive */
+#define FRONT_BODY_SMALL (1u << 20) /* larger bodies count against the next ceiling while they arrive */
 #define FRONT_BODY_BYTES_MAX (512u << 20)
 #define FRONT_DRAIN_MS 10000
-#define FRONT_CHILDREN_MS 5000           /* at the end: for children to heed end of input, TERM and KILL */
+#define FRONT_CHILDREN_MS 5000 /* at the end: for children to heed end of input, TERM and KILL */
 #define FRONT_EOF_LOOK_MS 100
-#define FRONT_EOF_MS 30000               /* after end of input on stdio: time for answers under way */
+#define FRONT_EOF_MS 30000 /* after end of input on stdio: time for answers under way */

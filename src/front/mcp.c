@@ -24,7 +24,8 @@ static const struct call_sink_ops exchange_ops;
 
 /* ---- versions ---- */
 
-static const char *const known_versions[] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", MODERN_VERSION};
+static const char *const known_versions[] = {"2024-10-07", "2024-11-05", "2025-03-26",
+                                             "2025-06-18", "2025-11-25", MODERN_VERSION};
 
 bool front_is_known_version(struct slice version) {
     for (size_t i = 0; i < ARRAY_LEN(known_versions); i++)
@@ -39,7 +40,9 @@ bool front_is_modern_version(struct slice version) {
 
 /* ---- the answer ---- */
 
-static struct exchange *exchange_of(struct call_sink *sink) { return container_of(sink, struct exchange, sink); }
+static struct exchange *exchange_of(struct call_sink *sink) {
+    return container_of(sink, struct exchange, sink);
+}
 
 static void on_gone(void *owner) {
     struct exchange *ex = owner;
@@ -139,7 +142,9 @@ static void answer_initialize(struct exchange *ex, const struct session_out *out
 }
 
 /* A session that nobody was told of cannot be closed while its call is still on the stack. */
-static void close_later(struct io_timer *timer) { front_session_close(container_of(timer, struct front_session, idle)); }
+static void close_later(struct io_timer *timer) {
+    front_session_close(container_of(timer, struct front_session, idle));
+}
 
 static void exchange_free(struct exchange *ex) {
     if (ex->opens && !ex->fs->known)
@@ -203,14 +208,16 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
     struct arena *a = &f->scratch;
     struct slice id = m->rpc.id ? tape_raw(&m->tape, m->rpc.id) : (struct slice){0};
     if (m->rpc.kind == RPC_RESULT || m->rpc.kind == RPC_ERROR) {
-        front_answer_error(c, 400, RPC_INVALID_REQUEST, (struct slice){0}, "clients send no responses in this revision");
+        front_answer_error(c, 400, RPC_INVALID_REQUEST, (struct slice){0},
+                           "clients send no responses in this revision");
         return;
     }
     struct header_fault fault;
     if (!header_check_modern(head, m, a, &fault)) {
         struct slice text = call_error_text(a, id, fault.code, fault.why);
         if (fault.data.len) /* before the two closing braces */
-            text = arena_printf(a, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(fault.data));
+            text =
+                arena_printf(a, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(fault.data));
         front_answer(c, 400, "application/json", (struct slice){0}, text);
         return;
     }
@@ -232,7 +239,8 @@ static struct front_session *find_session(struct front_conn *c, const struct htt
     struct slice id = http_value(head, "Mcp-Session-Id");
     struct slice version = http_value(head, "MCP-Protocol-Version");
     if (!id.len) {
-        front_answer_error(c, 400, -32000, (struct slice){0}, "Mcp-Session-Id header is required; initialize first");
+        front_answer_error(c, 400, -32000, (struct slice){0},
+                           "Mcp-Session-Id header is required; initialize first");
         return NULL;
     }
     struct front_session *fs = front_session_find(c->front, id);
@@ -279,7 +287,8 @@ static bool accepts(const struct http_head *head, struct slice type) {
 
 static void post(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body) {
     if (!accepts(head, SLICE("application/json")) || !accepts(head, SLICE("text/event-stream"))) {
-        front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list application/json and text/event-stream");
+        front_answer_error(c, 406, -32000, (struct slice){0},
+                           "Accept must list application/json and text/event-stream");
         return;
     }
     struct msg *m = front_read_message(c, b, body);
@@ -301,7 +310,7 @@ static bool parse_event_id(struct slice text, uint64_t *ret_stream, uint64_t *re
 static struct front_stream *find_stream(struct front_session *fs, uint64_t number) {
     if (number == 0)
         return &fs->standing;
-    LIST_FOR(n, &fs->streams) {
+    LIST_FOR (n, &fs->streams) {
         struct front_stream *st = container_of(n, struct front_stream, node);
         if (st->number == number)
             return st;
@@ -327,7 +336,8 @@ static void get(struct front_conn *c, const struct http_head *head) {
     }
     struct front_stream *st = parse_event_id(last, &number, &seq) ? find_stream(fs, number) : NULL;
     if (!st) {
-        front_answer_error(c, 400, -32000, (struct slice){0}, "Last-Event-ID names no stream of this session");
+        front_answer_error(c, 400, -32000, (struct slice){0},
+                           "Last-Event-ID names no stream of this session");
         return;
     }
     front_stream_attach(st, c, seq, (struct slice){0});
@@ -348,7 +358,9 @@ void front_mcp(struct front_conn *c, struct http_head *head, struct block *b, st
         front_session_close(fs);
         front_answer(c, 200, NULL, (struct slice){0}, (struct slice){0});
     } else {
-        front_answer(c, 405, "application/json", modern ? SLICE("Allow: POST\r\n") : SLICE("Allow: GET, POST, DELETE\r\n"),
-                     SLICE("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"Method not allowed\"}}"));
+        front_answer(c, 405, "application/json",
+                     modern ? SLICE("Allow: POST\r\n") : SLICE("Allow: GET, POST, DELETE\r\n"),
+                     SLICE("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"Method "
+                           "not allowed\"}}"));
     }
 }

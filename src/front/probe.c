@@ -14,7 +14,8 @@
 #define PROBE_PAGES_MAX 500
 
 #define PROBE_META                                                                                           \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":"   \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"       \
+    "clientInfo\":"                                                                                          \
     "{\"name\":\"sallyport-scan\",\"version\":\"" SALLYPORT_VERSION "\"},"                                   \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
@@ -96,9 +97,10 @@ static void say(struct prober *p, struct slice text) {
 
 static void ask_initialize(struct prober *p) {
     p->stage = PROBE_INITIALIZE;
-    say(p, SLICE("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\","
-                 "\"capabilities\":{\"roots\":{}},\"clientInfo\":{\"name\":\"sallyport-scan\",\"version\":\"" SALLYPORT_VERSION
-                 "\"}}}"));
+    say(p, SLICE("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+                 "\"2025-11-25\","
+                 "\"capabilities\":{\"roots\":{}},\"clientInfo\":{\"name\":\"sallyport-scan\",\"version\":"
+                 "\"" SALLYPORT_VERSION "\"}}}"));
 }
 
 static void ask_page(struct prober *p, struct slice cursor_raw) {
@@ -199,8 +201,12 @@ static void on_reply(struct call_sink *sink, const struct session_out *out) {
 }
 
 static void on_event(struct call_sink *sink, const struct session_out *out);
-static void on_none(struct call_sink *sink) { finish(container_of(sink, struct prober, sink), "the server left"); }
-static void on_streaming(struct call_sink *sink, int64_t retry_ms, bool left) { (void)sink, (void)retry_ms, (void)left; }
+static void on_none(struct call_sink *sink) {
+    finish(container_of(sink, struct prober, sink), "the server left");
+}
+static void on_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
+    (void)sink, (void)retry_ms, (void)left;
+}
 
 static const struct call_sink_ops probe_sink = {
     .reply = on_reply, .event = on_event, .streaming = on_streaming, .none = on_none};

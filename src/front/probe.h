@@ -8,7 +8,7 @@
 struct probe {
     /* what to ask */
     const char *name;
-    char *const *command; /* NULL-terminated argv, or NULL */
+    char *const *command;   /* NULL-terminated argv, or NULL */
     const char *const *env; /* NAME or NAME=VALUE beyond the allow-list */
     size_t env_count;
     const char *cwd;
@@ -17,8 +17,9 @@ struct probe {
     size_t header_count;
     uint64_t timeout_ms;
     /* what came of it */
-    struct buf text; /* {"serverInfo":…,"protocolVersion":…,"instructions":…,"tools":[…]}; the caller frees it */
-    struct err err;  /* when failed */
+    struct buf
+        text; /* {"serverInfo":…,"protocolVersion":…,"instructions":…,"tools":[…]}; the caller frees it */
+    struct err err; /* when failed */
     bool failed;
     uint64_t took_ms;
 };

@@ -85,16 +85,20 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
     bool health = slice_is(path, "/healthz") || slice_is(path, "/readyz");
     bool mcp = slice_is(path, "/mcp") || slice_is(path, "/mcp/");
     if (!host_and_origin_ok(f, head)) {
-        front_answer_error(c, 403, RPC_INVALID_REQUEST, (struct slice){0}, "Host or Origin is not allowed here");
+        front_answer_error(c, 403, RPC_INVALID_REQUEST, (struct slice){0},
+                           "Host or Origin is not allowed here");
     } else if (health && (head->method == HTTP_GET || head->method == HTTP_HEAD)) {
-        front_answer(c, f->draining ? 503 : 200, "text/plain", (struct slice){0}, f->draining ? SLICE("draining\n") : SLICE("ok\n"));
+        front_answer(c, f->draining ? 503 : 200, "text/plain", (struct slice){0},
+                     f->draining ? SLICE("draining\n") : SLICE("ok\n"));
     } else if (!token_ok(f, head)) {
         front_answer(c, 401, "application/json", SLICE("WWW-Authenticate: Bearer\r\n"),
-                     SLICE("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"Unauthorized\"}}"));
+                     SLICE("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
+                           "\"Unauthorized\"}}"));
     } else if (f->draining) {
         front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "shutting down");
     } else if (head->method == HTTP_POST && (mcp || slice_is(path, "/message")) && !is_json(head)) {
-        front_answer_error(c, 415, -32000, (struct slice){0}, "Content-Type must be application/json, and not compressed");
+        front_answer_error(c, 415, -32000, (struct slice){0},
+                           "Content-Type must be application/json, and not compressed");
     } else if (mcp) {
         front_mcp(c, head, b, body);
     } else if (slice_is(path, "/sse")) {

@@ -13,7 +13,9 @@ static void sink_put(struct call_sink *sink, const struct session_out *out) {
     front_stream_put(&session_of(sink)->standing, out);
 }
 
-static void sink_streaming(struct call_sink *sink, int64_t retry_ms, bool left) { (void)sink, (void)retry_ms, (void)left; }
+static void sink_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
+    (void)sink, (void)retry_ms, (void)left;
+}
 static void sink_none(struct call_sink *sink) { (void)sink; }
 
 static const struct call_sink_ops sse_ops = {

@@ -49,9 +49,13 @@ static void put_line(struct front_stdio *s, const struct session_out *out) {
         session_pause(s->session, true);
 }
 
-static struct front_stdio *stdio_of(struct call_sink *sink) { return container_of(sink, struct front_stdio, sink); }
+static struct front_stdio *stdio_of(struct call_sink *sink) {
+    return container_of(sink, struct front_stdio, sink);
+}
 
-static void sink_event(struct call_sink *sink, const struct session_out *out) { put_line(stdio_of(sink), out); }
+static void sink_event(struct call_sink *sink, const struct session_out *out) {
+    put_line(stdio_of(sink), out);
+}
 
 static void sink_reply(struct call_sink *sink, const struct session_out *out) {
     struct front_stdio *s = stdio_of(sink);
@@ -66,7 +70,9 @@ static void sink_none(struct call_sink *sink) {
         check_finished(s);
 }
 
-static void sink_streaming(struct call_sink *sink, int64_t retry_ms, bool left) { (void)sink, (void)retry_ms, (void)left; }
+static void sink_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
+    (void)sink, (void)retry_ms, (void)left;
+}
 
 static const struct call_sink_ops sink_ops = {
     .reply = sink_reply, .event = sink_event, .streaming = sink_streaming, .none = sink_none};
@@ -87,7 +93,8 @@ static void server_ended(struct session *session, const char *why, int exit_stat
     s->ended(s->owner, exit_status);
 }
 
-static const struct session_front stdio_front = {.deliver = deliver, .hold = hold, .server_ended = server_ended};
+static const struct session_front stdio_front = {
+    .deliver = deliver, .hold = hold, .server_ended = server_ended};
 
 /* ---- from the client ---- */
 
@@ -115,8 +122,8 @@ static void on_line(struct front_stdio *s, struct block *b, struct slice line) {
         refuse_line(s, &a, code, why, id);
         return;
     }
-    s->sink.modern =
-        m->rpc.params && tape_path(&m->tape, m->rpc.params, "_meta", "io.modelcontextprotocol/protocolVersion", NULL);
+    s->sink.modern = m->rpc.params && tape_path(&m->tape, m->rpc.params, "_meta",
+                                                "io.modelcontextprotocol/protocolVersion", NULL);
     session_receive(s->session, m, &s->sink);
     msg_unref(m);
 }
@@ -214,7 +221,8 @@ void front_stdio_finish(struct front_stdio *s, int signal) {
     end_now(s);
 }
 
-struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(void *owner, int status), void *owner) {
+struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(void *owner, int status),
+                                      void *owner) {
     struct front_stdio *s = mem_zalloc(sizeof(*s));
     *s = (struct front_stdio){.core = core, .ended = ended, .owner = owner, .sink = {.ops = &sink_ops}};
     s->session = session_new(core, &stdio_front, s, false);

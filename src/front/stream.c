@@ -45,8 +45,8 @@ static void event_store(struct front_stream *st, uint64_t seq, const struct sess
     if (out->msg)
         msg_flatten(out->msg);
     splice_pieces(out->text, put_bytes, e);
-    while (st->event_count && (st->event_count >= FRONT_STREAM_EVENTS_MAX ||
-                               st->event_bytes + e->len > FRONT_STREAM_BYTES_MAX))
+    while (st->event_count &&
+           (st->event_count >= FRONT_STREAM_EVENTS_MAX || st->event_bytes + e->len > FRONT_STREAM_BYTES_MAX))
         event_drop(st, container_of(st->events.next, struct event, node));
     list_push(&st->events, &e->node);
     st->event_count++;
@@ -78,7 +78,8 @@ bool front_stream_put(struct front_stream *st, const struct session_out *out) {
         event_store(st, seq, out);
     if (!st->conn)
         return true;
-    front_stream_event(st->conn, SLICE("message"), resumable ? event_id(st, seq, id) : (struct slice){0}, out);
+    front_stream_event(st->conn, SLICE("message"), resumable ? event_id(st, seq, id) : (struct slice){0},
+                       out);
     st->sent_seq = seq;
     if (io_conn_queued(st->conn->io) > FRONT_QUEUE_MAX)
         front_conn_close(st->conn);
@@ -112,12 +113,13 @@ static void let_go(struct front_stream *st) {
         front_stream_end(c);
 }
 
-void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t after_seq, struct slice extra) {
+void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t after_seq,
+                         struct slice extra) {
     let_go(st);
     st->conn = c;
     front_conn_take(c, st, on_gone, on_drained, on_alive);
     front_stream_begin(c, extra);
-    LIST_FOR(n, &st->events) {
+    LIST_FOR (n, &st->events) {
         struct event *e = container_of(n, struct event, node);
         if (e->seq <= after_seq)
             continue;
@@ -176,7 +178,7 @@ static void stream_init(struct front_stream *st, struct front_session *fs) {
 /* Finished streams are forgotten when they are old or too many. */
 static void streams_trim(struct front_session *fs) {
     uint64_t now = io_now_ms(fs->front->loop);
-    LIST_FOR_SAFE(n, next, &fs->streams) {
+    LIST_FOR_SAFE (n, next, &fs->streams) {
         struct front_stream *st = container_of(n, struct front_stream, node);
         if (st->done && (now - st->done_ms > FRONT_STREAM_KEEP_MS || fs->stream_count > FRONT_STREAMS_MAX))
             stream_free(st);
@@ -239,8 +241,12 @@ void front_session_close(struct front_session *fs) {
     fs->sse = false; /* its connection may go now without closing the session again */
     let_go(&fs->standing);
     stream_clear(&fs->standing);
-    LIST_FOR_SAFE(n, next, &fs->streams) { stream_free(container_of(n, struct front_stream, node)); }
+    LIST_FOR_SAFE (n, next, &fs->streams) {
+        stream_free(container_of(n, struct front_stream, node));
+    }
     free(fs);
 }
 
-struct front_session *front_session_find(struct front *f, struct slice id) { return map_get(&f->sessions, id); }
+struct front_session *front_session_find(struct front *f, struct slice id) {
+    return map_get(&f->sessions, id);
+}

@@ -30,7 +30,8 @@ struct io_conn *io_conn_tcp(struct io_loop *loop, const struct io_handlers *h, v
     return c;
 }
 
-struct io_conn *io_conn_accept(struct io_loop *loop, uv_stream_t *server, const struct io_handlers *h, void *owner) {
+struct io_conn *io_conn_accept(struct io_loop *loop, uv_stream_t *server, const struct io_handlers *h,
+                               void *owner) {
     struct io_conn *c = io_conn_tcp(loop, h, owner);
     if (uv_accept(server, &c->uv.stream) != 0) {
         io_conn_close(c);
@@ -73,7 +74,8 @@ static void *pump_run(void *arg) {
 
 static int pollable(int fd) {
     struct stat st;
-    if (fstat(fd, &st) != 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(fd)))
+    if (fstat(fd, &st) != 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
+        (S_ISCHR(st.st_mode) && isatty(fd)))
         return fd;
     int ends[2];
     CHECK(pipe2(ends, O_CLOEXEC) == 0);
@@ -85,7 +87,8 @@ static int pollable(int fd) {
     return ends[0];
 }
 
-struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, const struct io_handlers *h, void *owner) {
+struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, const struct io_handlers *h,
+                           void *owner) {
     struct io_conn *c = conn_new(loop, h, owner);
     uv_pipe_init(&loop->uv, &c->uv.pipe, 0);
     c->uv.stream.data = c;

@@ -57,7 +57,7 @@ struct io_conn {
     struct block *out_tail; /* where small pieces are copied together */
     uint32_t out_used;
     uv_write_t write_req;
-    uint32_t writing; /* pieces that the write under way covers */
+    uint32_t writing;  /* pieces that the write under way covers */
     uint32_t q_cipher; /* leading pieces that are ciphertext already */
     bool over_high;
     bool finishing;
@@ -67,10 +67,12 @@ struct io_conn {
 };
 
 /* An accepted connection; NULL when it is gone already. */
-struct io_conn *io_conn_accept(struct io_loop *loop, uv_stream_t *server, const struct io_handlers *h, void *owner);
+struct io_conn *io_conn_accept(struct io_loop *loop, uv_stream_t *server, const struct io_handlers *h,
+                               void *owner);
 /* A descriptor to read from or to write to: pipe, socket, terminal, or (with for_reading said rightly) a
  * file or device that cannot be polled. Takes it. */
-struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, const struct io_handlers *h, void *owner);
+struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, const struct io_handlers *h,
+                           void *owner);
 /* Not connected yet; for net.c. */
 struct io_conn *io_conn_tcp(struct io_loop *loop, const struct io_handlers *h, void *owner);
 

@@ -1,15 +1,15 @@
 /* Ceilings of the io room; docs/limits.md lists them. */
 #pragma once
 
-#define IO_WRITE_PIECES_MAX 64        /* pieces handed to one gathered write */
-#define IO_QUEUE_HIGH (1u << 20)      /* queued bytes at which a writer asks its source to pause */
-#define IO_QUEUE_LOW (1u << 18)       /* and at which it may go on */
-#define IO_COPY_MAX 16384             /* pieces up to this size are copied together, larger ones are referenced */
-#define IO_LINGER_MS 1000             /* how long a finished connection waits for its peer to close */
+#define IO_WRITE_PIECES_MAX 64   /* pieces handed to one gathered write */
+#define IO_QUEUE_HIGH (1u << 20) /* queued bytes at which a writer asks its source to pause */
+#define IO_QUEUE_LOW (1u << 18)  /* and at which it may go on */
+#define IO_COPY_MAX 16384        /* pieces up to this size are copied together, larger ones are referenced */
+#define IO_LINGER_MS 1000        /* how long a finished connection waits for its peer to close */
 #define IO_TIMER_TICK_MS 50
 #define IO_TIMER_SLOTS 1024
 #define IO_BACKLOG 1024
-#define IO_WATCH_MS 200               /* between two looks at a watched file */
+#define IO_WATCH_MS 200                 /* between two looks at a watched file */
 #define SPAWN_REQUEST_MAX (128u * 1024) /* command line, environment and directory of one child */
 #define SPAWN_TEXT_MAX 1024             /* strings in one command line or environment */
 #define SPAWN_CHILDREN_MAX 4096

@@ -65,7 +65,7 @@ static struct list *slot_of(struct io_loop *loop, uint64_t ms) {
 static void slot_fire(struct io_loop *loop, struct list *slot, uint64_t now) {
     struct list due;
     list_init(&due);
-    LIST_FOR_SAFE(n, next, slot) {
+    LIST_FOR_SAFE (n, next, slot) {
         if (container_of(n, struct io_timer, node)->due_ms <= now) {
             list_remove(n);
             list_push(&due, n);
@@ -99,7 +99,8 @@ static void tick_start(struct io_loop *loop) {
         uv_timer_start(&loop->tick, on_tick, IO_TIMER_TICK_MS, 0);
 }
 
-void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms, void (*fire)(struct io_timer *)) {
+void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms,
+                  void (*fire)(struct io_timer *)) {
     uint64_t now = uv_now(&loop->uv);
     if (timer->due_ms)
         list_remove(&timer->node);

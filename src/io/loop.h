@@ -34,5 +34,6 @@ void io_loop_stop(struct io_loop *loop);
 static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&loop->uv); }
 
 /* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */
-void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms, void (*fire)(struct io_timer *));
+void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms,
+                  void (*fire)(struct io_timer *));
 void io_timer_stop(struct io_loop *loop, struct io_timer *timer);

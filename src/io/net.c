@@ -42,8 +42,8 @@ static uint16_t bound_port(uv_tcp_t *tcp) {
 }
 
 struct io_listener *io_listen(struct io_loop *loop, const char *address, uint16_t port,
-                              void (*incoming)(struct io_listener *l, void *owner, uv_stream_t *server), void *owner,
-                              uint16_t *ret_port, struct err *err) {
+                              void (*incoming)(struct io_listener *l, void *owner, uv_stream_t *server),
+                              void *owner, uint16_t *ret_port, struct err *err) {
     struct sockaddr_storage addr;
     if (parse_address(strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port, &addr) != 0) {
         err_set(err, "listen on `%s`: not a numeric address; use one such as 127.0.0.1 or ::1", address);

@@ -7,8 +7,8 @@ struct io_listener;
 
 /* Binds and listens on a numeric address. The real port (for port 0) goes to *ret_port. */
 struct io_listener *io_listen(struct io_loop *loop, const char *address, uint16_t port,
-                              void (*incoming)(struct io_listener *l, void *owner, uv_stream_t *server), void *owner,
-                              uint16_t *ret_port, struct err *err);
+                              void (*incoming)(struct io_listener *l, void *owner, uv_stream_t *server),
+                              void *owner, uint16_t *ret_port, struct err *err);
 void io_listener_close(struct io_listener *l); /* NULL is fine */
 
 struct io_dial;

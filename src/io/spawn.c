@@ -1,8 +1,8 @@
 #include "io/spawn.h"
 
+#include "base/buf.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "base/buf.h"
 #include "io/spawner.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static int give_up_exec(struct err *err) {
 }
 
 static struct request *find(struct spawn *s, uint64_t token) {
-    LIST_FOR(n, &s->requests) {
+    LIST_FOR (n, &s->requests) {
         struct request *r = container_of(n, struct request, node);
         if (r->token == token)
             return r;
@@ -170,8 +170,8 @@ static int pack(struct buf *out, uint64_t token, const struct spawn_request *req
 }
 
 uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
-                     void (*started)(void *owner, struct spawn_child child), void (*exited)(void *owner, int status),
-                     void *owner, struct err *err) {
+                     void (*started)(void *owner, struct spawn_child child),
+                     void (*exited)(void *owner, int status), void *owner, struct err *err) {
     cleanup_buf struct buf packet;
     buf_init(&packet, SPAWN_REQUEST_MAX);
     uint64_t token = s->last_token + 1;
@@ -222,7 +222,9 @@ static void on_poll_closed(uv_handle_t *handle) { free(handle->data); }
 void spawn_stop(struct spawn *s) {
     if (!s)
         return;
-    LIST_FOR_SAFE(n, next, &s->requests) { drop(s, container_of(n, struct request, node)); }
+    LIST_FOR_SAFE (n, next, &s->requests) {
+        drop(s, container_of(n, struct request, node));
+    }
     if (s->attached)
         uv_poll_stop(&s->poll);
     close(s->sock);

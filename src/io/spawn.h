@@ -2,9 +2,8 @@
  * one that executes programs; afterwards the gate gives up that right. It passes the pipes back, reports
  * exits, and when the gate is gone in whatever way it ends every child and what they left behind.
  *
- *   gate ──seqpacket──▶ spawner ──fork──▶ child (own session and process group, death signal, clean descriptors)
- *     ▲   pid, pipes, exits  │
- *     └──────────────────────┘
+ *   gate ──seqpacket──▶ spawner ──fork──▶ child (own session and process group, death signal, clean
+ * descriptors) ▲   pid, pipes, exits  │ └──────────────────────┘
  */
 #pragma once
 
@@ -20,9 +19,9 @@ struct spawn_request {
 };
 
 struct spawn_child {
-    int pid; /* or 0 when it could not be started */
+    int pid;   /* or 0 when it could not be started */
     int error; /* errno, then */
-    int in;  /* write end of its stdin; the receiver owns these */
+    int in;    /* write end of its stdin; the receiver owns these */
     int out;
     int errors;
 };
@@ -34,8 +33,9 @@ int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err);
 /* Asks for a child; `started` comes later, then `exited` once (status as from wait). The token stands for
  * the request until exited was called; spawn_forget() silences both. */
 uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
-                     void (*started)(void *owner, struct spawn_child child), void (*exited)(void *owner, int status),
-                     void *owner, struct err *err); /* 0 on failure */
+                     void (*started)(void *owner, struct spawn_child child),
+                     void (*exited)(void *owner, int status), void *owner,
+                     struct err *err); /* 0 on failure */
 void spawn_forget(struct spawn *s, uint64_t token);
 /* To the child's whole process group. */
 void spawn_signal(struct spawn *s, uint64_t token, int signal);

@@ -42,12 +42,14 @@ int spawner_receive(int sock, void *to, size_t size, int fds[3]) {
         struct cmsghdr align;
     } control;
     struct iovec iov = {to, size};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
     ssize_t got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
     if (got <= 0)
         return (int)got;
     struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(3 * sizeof(int)))
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(3 * sizeof(int)))
         memcpy(fds, CMSG_DATA(c), 3 * sizeof(int));
     return (int)got;
 }
@@ -199,7 +201,7 @@ static void do_spawn(struct spawner *s, const struct spawner_order *order, size_
 }
 
 static void do_signal(struct spawner *s, const struct spawner_order *order) {
-    LIST_FOR(n, &s->children) {
+    LIST_FOR (n, &s->children) {
         struct child *c = container_of(n, struct child, node);
         if (c->token == order->token)
             kill(-c->pid, order->signal);
@@ -229,12 +231,13 @@ static void reap(struct spawner *s) {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        LIST_FOR_SAFE(n, next, &s->children) {
+        LIST_FOR_SAFE (n, next, &s->children) {
             struct child *c = container_of(n, struct child, node);
             if (c->pid != pid)
                 continue;
             kill(-pid, SIGKILL); /* what it left behind in its group */
-            struct spawner_report r = {.kind = SPAWNER_EXITED, .pid = pid, .token = c->token, .value = status};
+            struct spawner_report r = {
+                .kind = SPAWNER_EXITED, .pid = pid, .token = c->token, .value = status};
             report(s->sock, &r, NULL);
             list_remove(&c->node);
             free(c);
@@ -275,10 +278,14 @@ static void wait_for_exits(struct spawner *s, int ms) {
 
 static _Noreturn void end_all(struct spawner *s) {
     wait_for_exits(s, GRACE_EOF_MS);
-    LIST_FOR(n, &s->children) { kill(-container_of(n, struct child, node)->pid, SIGTERM); }
+    LIST_FOR (n, &s->children) {
+        kill(-container_of(n, struct child, node)->pid, SIGTERM);
+    }
     if (signal_offspring(SIGTERM))
         wait_for_exits(s, GRACE_TERM_MS);
-    LIST_FOR(n, &s->children) { kill(-container_of(n, struct child, node)->pid, SIGKILL); }
+    LIST_FOR (n, &s->children) {
+        kill(-container_of(n, struct child, node)->pid, SIGKILL);
+    }
     for (int i = 0; i < 50 && signal_offspring(SIGKILL); i++)
         wait_for_exits(s, 20);
     _exit(0);

@@ -21,7 +21,7 @@ enum spawner_report_kind { SPAWNER_STARTED, SPAWNER_EXITED };
 
 struct spawner_report {
     uint32_t kind;
-    int32_t pid;   /* 0: not started */
+    int32_t pid; /* 0: not started */
     uint64_t token;
     int32_t value; /* errno, or the wait status */
     uint32_t pad;

@@ -25,7 +25,8 @@ struct io_tls {
 
 struct io_tls_ctx *io_tls_client_ctx(struct err *err) {
     SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
-    if (!ssl || SSL_CTX_set_default_verify_paths(ssl) != 1 || SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
+    if (!ssl || SSL_CTX_set_default_verify_paths(ssl) != 1 ||
+        SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
         SSL_CTX_free(ssl);
         err_set(err, "set up TLS: %s", ERR_reason_error_string(ERR_get_error()));
         return NULL;
@@ -95,7 +96,9 @@ static const char *tls_why(struct io_tls *tls, char text[TLS_WHY_MAX]) {
     unsigned long code = ERR_get_error();
     const char *reason = ERR_reason_error_string(code);
     snprintf(text, TLS_WHY_MAX, "TLS: %s",
-             verify != X509_V_OK ? X509_verify_cert_error_string(verify) : reason ? reason : "handshake failed");
+             verify != X509_V_OK ? X509_verify_cert_error_string(verify)
+             : reason            ? reason
+                                 : "handshake failed");
     return text;
 }
 

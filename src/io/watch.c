@@ -25,7 +25,8 @@ static void look(struct io_timer *timer) {
     io_timer_arm(w->loop, timer, IO_WATCH_MS, look);
 }
 
-void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path, void (*changed)(struct io_watch *w)) {
+void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,
+                    void (*changed)(struct io_watch *w)) {
     *w = (struct io_watch){.loop = loop, .path = path, .changed = changed};
     if (stat(path, &w->known) != 0)
         memset(&w->known, 0, sizeof(w->known));

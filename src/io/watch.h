@@ -15,5 +15,6 @@ struct io_watch {
     struct io_timer timer;
 };
 
-void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path, void (*changed)(struct io_watch *w));
+void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,
+                    void (*changed)(struct io_watch *w));
 void io_watch_stop(struct io_watch *w);

@@ -317,15 +317,16 @@ static enum call_next read_subject(struct call *c) {
     if (!c->subject)
         return CALL_NEXT;
     if (rpc_has_alike(&m->tape, m->rpc.params, slice_str(c->subject)))
-        return answer_error(c, RPC_INVALID_PARAMS, 400,
-                            arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
+        return answer_error(
+            c, RPC_INVALID_PARAMS, 400,
+            arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
     uint32_t node = tape_get_str(&m->tape, m->rpc.params, c->subject);
     if (node && tape_is(&m->tape, node, TAPE_STRING) && tape_node(&m->tape, node)->len <= CALL_NAME_MAX)
         c->name = tape_text(&m->tape, node, &c->arena);
     else if (node || c->subject_required)
         return answer_error(c, RPC_INVALID_PARAMS, 400,
-                            arena_printf(&c->arena, "params.%s must be a string of at most %d bytes", c->subject,
-                                         CALL_NAME_MAX)
+                            arena_printf(&c->arena, "params.%s must be a string of at most %d bytes",
+                                         c->subject, CALL_NAME_MAX)
                                 .ptr);
     return CALL_NEXT;
 }
@@ -341,25 +342,29 @@ static enum call_next step_route(struct call *c) {
         if (c->kind == CALL_INITIALIZED)
             c->session->initialized = true;
     } else if (c->kind == CALL_PING && !c->modern) {
-        c->answer = answer_from(
-            c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}", SLICE_FMT(c->id_raw)));
+        c->answer = answer_from(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                                                SLICE_FMT(c->id_raw)));
         return CALL_FAIL;
     }
     if (read_subject(c) == CALL_FAIL)
         return CALL_FAIL;
     if (c->kind == CALL_TOOLS_CALL) {
         if (rpc_has_alike(&m->tape, m->rpc.params, SLICE("arguments")))
-            return answer_error(c, RPC_INVALID_PARAMS, 400, "a key differs only in case from params.arguments");
+            return answer_error(c, RPC_INVALID_PARAMS, 400,
+                                "a key differs only in case from params.arguments");
         c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
         if (c->args && !tape_is(&m->tape, c->args, TAPE_OBJECT))
             return answer_error(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
     } else {
         c->args = m->rpc.params;
     }
+    c->wants_log = c->modern && m->rpc.params &&
+                   tape_path(&m->tape, m->rpc.params, "_meta", "io.modelcontextprotocol/logLevel", NULL);
     uint32_t token = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", "progressToken", NULL) : 0;
     if (token && m->rpc.id) {
         if (!tape_is(&m->tape, token, TAPE_STRING) && !tape_is(&m->tape, token, TAPE_NUMBER))
-            return answer_error(c, RPC_INVALID_PARAMS, 400, "params._meta.progressToken must be a string or a number");
+            return answer_error(c, RPC_INVALID_PARAMS, 400,
+                                "params._meta.progressToken must be a string or a number");
         c->token_raw = arena_dup(&c->arena, tape_raw(&m->tape, token));
     }
     return CALL_NEXT;
@@ -397,7 +402,8 @@ static enum call_next step_decide(struct call *c) {
     bool is_call = c->kind == CALL_TOOLS_CALL;
     const struct tool *tool = NULL;
     /* Rules about classes, flows and schemas need the server's own definition: it is asked for first. */
-    if (is_call && (policy_wants_traits(c->policy) || policy_wants_schema(c->policy, c->name, &(struct policy_traits){0}))) {
+    if (is_call && (policy_wants_traits(c->policy) ||
+                    policy_wants_schema(c->policy, c->name, &(struct policy_traits){0}))) {
         struct session_link *sl = session_link_for(s, 0, c);
         if (!sl || !tools_ready(sl, c))
             return CALL_WAIT;
@@ -448,7 +454,8 @@ static enum call_next reserved(struct call *c) {
         return answer_denied(c);
     }
     if (answer->result == STATE_REFUSED) {
-        policy_refuse(&c->verdict.limits[answer->refused_index], answer->retry_after_ms, &c->arena, &c->verdict);
+        policy_refuse(&c->verdict.limits[answer->refused_index], answer->retry_after_ms, &c->arena,
+                      &c->verdict);
         return answer_denied(c);
     }
     for (size_t i = 0; answer->shadow_refused && i < c->verdict.limit_count && i < 64; i++)
@@ -626,7 +633,8 @@ static enum call_next step_note(struct call *c) {
     c->record = 0;
     struct audit_health health;
     audit_health(s->core->audit, &health);
-    log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method), health.failed ? health.fault : "is full");
+    log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method),
+              health.failed ? health.fault : "is full");
     return answer_error(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
 }
 
@@ -641,7 +649,8 @@ static const char *outcome_of(const struct call *c) {
         return c->sent ? "gone" : "refused";
     if (c->response->rpc.kind == RPC_ERROR)
         return "rpc_error";
-    uint32_t flag = c->kind == CALL_TOOLS_CALL ? tape_get_str(&c->response->tape, c->response->rpc.body, "isError") : 0;
+    uint32_t flag =
+        c->kind == CALL_TOOLS_CALL ? tape_get_str(&c->response->tape, c->response->rpc.body, "isError") : 0;
     return flag && tape_is(&c->response->tape, flag, TAPE_TRUE) ? "tool_error" : "ok";
 }
 
@@ -655,11 +664,13 @@ static void on_timeout(struct io_timer *timer) {
     c->outcome = "timeout";
     struct session_link *sl = c->link;
     if (sl->link && c->req.id) {
-        struct slice note = arena_printf(&c->arena,
-                                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                                         "\"requestId\":%llu,\"reason\":\"timed out\"}}",
-                                         (unsigned long long)c->req.id);
-        struct link_out out = {.text = answer_from(c, note), .method = SLICE("notifications/cancelled"), .modern = c->modern};
+        struct slice note =
+            arena_printf(&c->arena,
+                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                         "\"requestId\":%llu,\"reason\":\"timed out\"}}",
+                         (unsigned long long)c->req.id);
+        struct link_out out = {
+            .text = answer_from(c, note), .method = SLICE("notifications/cancelled"), .modern = c->modern};
         if (!(c->modern && sl->link->relates))
             link_send(sl->link, &out, NULL);
     }
@@ -669,7 +680,9 @@ static void on_timeout(struct io_timer *timer) {
 }
 
 /* Some answers come when they come. */
-static bool waits_forever(const struct call *c) { return c->kind == CALL_LISTEN || slice_is(c->method, "tasks/result"); }
+static bool waits_forever(const struct call *c) {
+    return c->kind == CALL_LISTEN || slice_is(c->method, "tasks/result");
+}
 
 void call_touch(struct call *c) {
     if (waits_forever(c))
@@ -743,8 +756,9 @@ static enum call_next step_forward(struct call *c) {
     c->sent = link_send(link, &out, m->rpc.id ? &c->req : NULL);
     if (!c->sent && m->rpc.id) {
         link_end(&c->req);
-        return answer_error(c, RPC_INTERNAL, 502,
-                            arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->name).ptr);
+        return answer_error(
+            c, RPC_INTERNAL, 502,
+            arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->name).ptr);
     }
     if (c->kind == CALL_INITIALIZED)
         session_listen_again(c->link);
@@ -777,7 +791,8 @@ static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
 static enum call_next filter_tools(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     uint32_t tools = tape_get_str(&m->tape, m->rpc.body, "tools");
-    if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) || !splice_drop_elems(text, &m->tape, tools, hides_tool, c))
+    if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) ||
+        !splice_drop_elems(text, &m->tape, tools, hides_tool, c))
         return answer_error(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
     return CALL_NEXT;
 }
@@ -789,7 +804,8 @@ static void note_initialized(struct call *c) {
     uint32_t version = tape_get_str(&m->tape, m->rpc.body, "protocolVersion");
     if (version && tape_is(&m->tape, version, TAPE_STRING))
         snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(tape_text(&m->tape, version, &c->arena)));
-    struct slice params = c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params) : SLICE("{}");
+    struct slice params =
+        c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params) : SLICE("{}");
     if (params.len > SESSION_INIT_MAX)
         return; /* such a session works, but a restart of its server ends it */
     free((char *)(uintptr_t)s->init_params.ptr);
@@ -803,8 +819,8 @@ static enum call_next withhold_result(struct call *c) {
     v->outcome = POLICY_DENY;
     v->reason = POLICY_BY_RULE;
     v->rule = SLICE("max_result_bytes");
-    v->text = arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass", c->response->bytes.len,
-                           (unsigned long long)v->result_bytes_max);
+    v->text = arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass",
+                           c->response->bytes.len, (unsigned long long)v->result_bytes_max);
     c->answer = answer_from(c, denial_result(c, policy_verdict_text(c->policy, v, &c->arena)));
     c->answer_msg = NULL;
     c->http_status = 0;
@@ -836,7 +852,8 @@ static enum call_next step_filter(struct call *c) {
         return filter_tools(c, text);
     }
     if (c->kind == CALL_LISTEN) {
-        uint32_t id = tape_path(&m->tape, m->rpc.body, "_meta", "io.modelcontextprotocol/subscriptionId", NULL);
+        uint32_t id =
+            tape_path(&m->tape, m->rpc.body, "_meta", "io.modelcontextprotocol/subscriptionId", NULL);
         if (id)
             splice_value(text, &m->tape, id, c->id_raw);
     }
@@ -846,7 +863,8 @@ static enum call_next step_filter(struct call *c) {
 static enum call_next step_record(struct call *c) {
     struct session_core *core = c->session->core;
     if (c->denied)
-        log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name), SLICE_FMT(c->verdict.rule));
+        log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name),
+                 SLICE_FMT(c->verdict.rule));
     if (!core->audit || !c->policy)
         return CALL_NEXT;
     if (!c->recording)
@@ -926,7 +944,8 @@ void call_failed(void *call, const char *why, bool retry) {
         call_fail(c, why);
         return;
     }
-    /* The server has not seen it: once more. Where the link itself is over, `down` follows and opens another. */
+    /* The server has not seen it: once more. Where the link itself is over, `down` follows and opens another.
+     */
     c->sent = false;
     c->step = STEP_FORWARD;
     if (c->link->link->is_up)
@@ -951,7 +970,9 @@ static void call_stop(struct call *c, const char *reason, const struct splice *a
     if (tell) {
         struct buf note;
         buf_init(&note, 4096);
-        buf_printf(&note, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%llu,\"reason\":",
+        buf_printf(&note,
+                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+                   "cancelled\",\"params\":{\"requestId\":%llu,\"reason\":",
                    (unsigned long long)c->req.id);
         emit_quote(&note, slice_upto(slice_str(reason), 512));
         buf_put_str(&note, "}}");
@@ -972,17 +993,18 @@ static void call_stop(struct call *c, const char *reason, const struct splice *a
 void call_cancel(struct call *c, const char *reason) { call_stop(c, reason, NULL); }
 
 static void end_listen(struct call *c) {
-    struct slice text = arena_printf(&c->arena,
-                                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",\"_meta\":{"
-                                     "\"io.modelcontextprotocol/subscriptionId\":%.*s}}}",
-                                     SLICE_FMT(c->id_raw), SLICE_FMT(c->id_raw));
+    struct slice text =
+        arena_printf(&c->arena,
+                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",\"_meta\":{"
+                     "\"io.modelcontextprotocol/subscriptionId\":%.*s}}}",
+                     SLICE_FMT(c->id_raw), SLICE_FMT(c->id_raw));
     call_stop(c, "shutting down", answer_from(c, text));
 }
 
 void call_end_listens(struct session_core *core) {
-    LIST_FOR(n, &core->sessions) {
+    LIST_FOR (n, &core->sessions) {
         struct session *s = container_of(n, struct session, node);
-        LIST_FOR_SAFE(k, next, &s->calls) {
+        LIST_FOR_SAFE (k, next, &s->calls) {
             struct call *c = container_of(k, struct call, node);
             if (c->kind == CALL_LISTEN && c->sink)
                 end_listen(c);

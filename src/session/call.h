@@ -44,6 +44,7 @@ struct call {
     bool modern;
     bool mirrored;
     bool denied;
+    bool wants_log; /* asked for log messages (stateless era) */
     uint8_t tries;
     struct session *session;
     struct call_sink *sink; /* NULL for notifications and when the client went away */
@@ -55,14 +56,14 @@ struct call {
     struct msg *response;
     struct slice method;
     enum call_method kind;
-    const char *subject;    /* member of params that the message is about, or NULL */
+    const char *subject; /* member of params that the message is about, or NULL */
     bool subject_required;
-    struct slice name;      /* tool, prompt, URI or task: what the message is about */
-    struct slice id_raw;    /* as the client wrote it; empty for notifications */
+    struct slice name;   /* tool, prompt, URI or task: what the message is about */
+    struct slice id_raw; /* as the client wrote it; empty for notifications */
     struct slice id_key;
     struct slice token_raw; /* the client's progress token; empty for none */
     struct slice extra_headers;
-    uint32_t args;          /* node of the arguments in request->tape */
+    uint32_t args; /* node of the arguments in request->tape */
     struct session_link *link;
     struct link_req req;
     struct policy *policy;
@@ -74,11 +75,11 @@ struct call {
     bool sent;                  /* the server may have seen it */
     uint64_t record;            /* its number in the audit log; 0 before the decision is on record */
     struct audit_wait audit_wait;
-    bool recording;             /* waits for the log */
-    bool recorded;              /* the log has answered */
+    bool recording; /* waits for the log */
+    bool recorded;  /* the log has answered */
     bool log_failed;
-    bool holding;               /* its client is held back meanwhile */
-    const char *outcome;        /* for the log */
+    bool holding;                /* its client is held back meanwhile */
+    const char *outcome;         /* for the log */
     const struct splice *answer; /* what the client gets; in the arena */
     struct msg *answer_msg;      /* whose bytes it edits, or NULL */
     int http_status;

@@ -7,13 +7,13 @@
 #define SESSION_INIT_MAX (256u << 10) /* bytes of the initialize params kept for a restart */
 #define SESSION_VERSION_MAX 16
 #define SESSION_NAME_MAX 40
-#define SESSION_BACKOFF_MS 250        /* before a server that ended is started again; doubles */
+#define SESSION_BACKOFF_MS 250 /* before a server that ended is started again; doubles */
 #define SESSION_BACKOFF_MAX_MS 30000
-#define SESSION_STEADY_MS 10000       /* a server that ran this long starts from the first delay again */
+#define SESSION_STEADY_MS 10000 /* a server that ran this long starts from the first delay again */
 
-#define CALL_IDLE_MS 600000           /* without a word from the server about this call */
+#define CALL_IDLE_MS 600000 /* without a word from the server about this call */
 #define CALL_TOTAL_MS 3600000
 #define CALL_POOL_MAX 256
-#define CALL_LOG_MS 5000              /* how long a call waits for room in the audit log */
+#define CALL_LOG_MS 5000 /* how long a call waits for room in the audit log */
 #define CALL_TRIES_MAX 2
-#define CALL_NAME_MAX 1024            /* bytes of a tool or prompt name */
+#define CALL_NAME_MAX 1024 /* bytes of a tool or prompt name */

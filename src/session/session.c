@@ -33,7 +33,9 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
 }
 
 void session_core_free(struct session_core *core) {
-    LIST_FOR_SAFE(n, next, &core->sessions) { session_close(container_of(n, struct session, node)); }
+    LIST_FOR_SAFE (n, next, &core->sessions) {
+        session_close(container_of(n, struct session, node));
+    }
     io_timer_stop(core->up.loop, &core->log_timer);
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
@@ -53,15 +55,18 @@ void session_core_servers(struct session_core *core, struct up_server *servers, 
         tools_init(&core->tools[i]);
 }
 
-struct session *session_new(struct session_core *core, const struct session_front *front, void *owner, bool stateless) {
+struct session *session_new(struct session_core *core, const struct session_front *front, void *owner,
+                            bool stateless) {
     struct session *s = mem_zalloc(sizeof(*s));
-    *s = (struct session){.magic = SESSION_MAGIC, .core = core, .front = front, .owner = owner, .stateless = stateless};
+    *s = (struct session){
+        .magic = SESSION_MAGIC, .core = core, .front = front, .owner = owner, .stateless = stateless};
     list_init(&s->calls);
     map_init(&s->by_id);
     slots_init(&s->asks);
     s->links = mem_zalloc(core->server_count * sizeof(*s->links));
     for (size_t i = 0; i < core->server_count; i++) {
-        s->links[i] = (struct session_link){.magic = SESSION_LINK_MAGIC, .session = s, .server = &core->servers[i]};
+        s->links[i] =
+            (struct session_link){.magic = SESSION_LINK_MAGIC, .session = s, .server = &core->servers[i]};
         list_init(&s->links[i].waiting);
         arena_init(&s->links[i].tools_page);
     }
@@ -90,7 +95,9 @@ void session_close(struct session *s) {
         return;
     CHECK_MAGIC(s, SESSION_MAGIC);
     s->closed = true;
-    LIST_FOR_SAFE(n, next, &s->calls) { call_cancel(container_of(n, struct call, node), "session closed"); }
+    LIST_FOR_SAFE (n, next, &s->calls) {
+        call_cancel(container_of(n, struct call, node), "session closed");
+    }
     for (size_t i = 0; i < s->core->server_count; i++) {
         io_timer_stop(s->core->up.loop, &s->links[i].backoff);
         link_close(s->links[i].link);
@@ -126,7 +133,9 @@ static void open_now(struct session_link *sl) {
     sl->link = link_open(sl->server, &session_link_events, sl);
 }
 
-static void on_backoff(struct io_timer *timer) { open_now(container_of(timer, struct session_link, backoff)); }
+static void on_backoff(struct io_timer *timer) {
+    open_now(container_of(timer, struct session_link, backoff));
+}
 
 static void link_start(struct session_link *sl) {
     if (!sl->failures) {
@@ -179,12 +188,14 @@ static void link_ready(struct session_link *sl) {
     session_wake(sl);
 }
 
-void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern, struct link_req *req) {
+void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern,
+                      struct link_req *req) {
     struct arena a;
     arena_init(&a);
     struct splice whole;
     splice_init(&whole, text, &a);
-    struct link_out out = {.text = &whole, .method = method, .modern = modern, .opens = slice_is(method, "initialize")};
+    struct link_out out = {
+        .text = &whole, .method = method, .modern = modern, .opens = slice_is(method, "initialize")};
     if (!link_send(sl->link, &out, req) && req)
         link_end(req);
     arena_free(&a);
@@ -321,7 +332,7 @@ static struct call *related_call(struct session_link *sl, struct call *call, boo
     /* Pipes do not say which request a message belongs to: with one under way there is no doubt. */
     struct call *only = NULL;
     uint32_t found = 0;
-    LIST_FOR(n, &s->calls) {
+    LIST_FOR (n, &s->calls) {
         struct call *c = container_of(n, struct call, node);
         if (c->sink && c->link == sl && c->req.id) {
             only = c;
@@ -342,7 +353,8 @@ static bool deliver(struct session_link *sl, struct call *call, const struct ses
 }
 
 static void refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why) {
-    if (!sl->session->version[0] && sl->link->relates) { /* over HTTP the stateless era has no way to answer */
+    if (!sl->session->version[0] &&
+        sl->link->relates) { /* over HTTP the stateless era has no way to answer */
         log_warn("server `%s` sent a request, which its era does not know", sl->server->name);
         return;
     }
@@ -438,7 +450,8 @@ static struct call *call_by_number(struct session_link *sl, const struct msg *m,
 }
 
 /* The server takes back a request of its own, or ends a subscription. */
-static void on_server_cancel(struct session_link *sl, struct call *on, struct msg *m, struct splice *text, struct arena *a) {
+static void on_server_cancel(struct session_link *sl, struct call *on, struct msg *m, struct splice *text,
+                             struct arena *a) {
     struct session *s = sl->session;
     uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "requestId") : 0;
     struct session_out out = {.text = text, .msg = m};
@@ -473,21 +486,27 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
     if (slice_is(method, "notifications/progress")) {
         uint32_t token = params ? tape_get_str(&m->tape, params, "progressToken") : 0;
         struct call *owner = call_by_number(sl, m, token);
-        if (owner && owner->sink && owner->token_raw.len && splice_value(&text, &m->tape, token, owner->token_raw))
+        if (owner && owner->sink && owner->token_raw.len &&
+            splice_value(&text, &m->tape, token, owner->token_raw))
             deliver(sl, owner, &out);
         return; /* progress of a call that is over, or that nobody asked for, is dropped */
     }
     if (slice_is(method, "notifications/tools/list_changed"))
         tools_forget(sl->server, sl->session->core);
-    uint32_t sub = params ? tape_path(&m->tape, params, "_meta", "io.modelcontextprotocol/subscriptionId", NULL) : 0;
+    uint32_t sub =
+        params ? tape_path(&m->tape, params, "_meta", "io.modelcontextprotocol/subscriptionId", NULL) : 0;
     if (sub) {
         struct call *owner = call_by_number(sl, m, sub);
         if (owner && owner->sink && splice_value(&text, &m->tape, sub, owner->id_raw))
             deliver(sl, owner, &out);
         return;
     }
-    bool about_lists = slice_ends(method, SLICE("list_changed")) || slice_is(method, "notifications/resources/updated");
+    bool about_lists =
+        slice_ends(method, SLICE("list_changed")) || slice_is(method, "notifications/resources/updated");
     struct call *to = call || !about_lists || sl->session->stateless ? related_call(sl, call, false) : NULL;
+    /* Nobody gets another client's log lines: a guess is only good for one who asked for some. */
+    if (to && !call && sl->session->stateless && slice_is(method, "notifications/message") && !to->wants_log)
+        to = NULL;
     if (!deliver(sl, to, &out))
         log_debug("server `%s`: %.*s has nobody to go to", sl->server->name, SLICE_FMT(method));
 }

@@ -41,13 +41,13 @@ struct session_core {
     struct up_server *servers;
     size_t server_count;
     struct session_tools *tools; /* one a server */
-    struct policy *policy; /* the present snapshot; calls take their own reference */
+    struct policy *policy;       /* the present snapshot; calls take their own reference */
     struct state_store *state;
     struct audit *audit;
     struct list log_waiting; /* calls, until the log has room */
     struct io_timer log_timer;
-    bool audit_full;    /* arguments are recorded as they are, not only their names */
-    struct buf scratch; /* of one step */
+    bool audit_full;               /* arguments are recorded as they are, not only their names */
+    struct buf scratch;            /* of one step */
     struct session_digest *digest; /* SHA-256, looked up once */
     struct list sessions;
     uint32_t session_count;
@@ -66,9 +66,9 @@ void session_core_free(struct session_core *core);
 /* A message on its way to a client. */
 struct session_out {
     const struct splice *text;
-    struct msg *msg;     /* that text->src belongs to, or NULL when the text lives in an arena */
-    int http_status;     /* for a final answer over HTTP; 0: 200 */
-    bool is_request;     /* the server waits for the client's answer */
+    struct msg *msg; /* that text->src belongs to, or NULL when the text lives in an arena */
+    int http_status; /* for a final answer over HTTP; 0: 200 */
+    bool is_request; /* the server waits for the client's answer */
 };
 
 struct session_front {
@@ -88,7 +88,7 @@ struct session_link {
     struct up_server *server;
     struct link *link;
     enum session_link_state state;
-    struct list waiting; /* calls, until it is ready */
+    struct list waiting;         /* calls, until it is ready */
     struct session_own init_own; /* our own repeated initialize */
     struct link_req init;
     struct session_own tools_own; /* our own tools/list */
@@ -108,8 +108,8 @@ struct session {
     struct list node;
     bool stateless; /* shared by requests that have nothing to do with each other: their ids may be equal */
     bool closed;
-    char name[SESSION_NAME_MAX]; /* for policy and audit */
-    uint32_t flow;               /* labels gathered by allowed calls */
+    char name[SESSION_NAME_MAX];       /* for policy and audit */
+    uint32_t flow;                     /* labels gathered by allowed calls */
     char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
     struct slice init_params;          /* raw, owned: to repeat initialize with a restarted server */
     bool init_done;                    /* the client has been answered */
@@ -122,7 +122,8 @@ struct session {
     struct session_link *links; /* one a server */
 };
 
-struct session *session_new(struct session_core *core, const struct session_front *front, void *owner, bool stateless);
+struct session *session_new(struct session_core *core, const struct session_front *front, void *owner,
+                            bool stateless);
 void session_close(struct session *s); /* cancels its calls, closes its links, frees it; NULL is fine */
 
 /* A message from the client: takes a reference. `sink` gets the answer of a request (required for those). */
@@ -135,7 +136,8 @@ void session_listen(struct session *s);
 void session_pause(struct session *s, bool on);
 
 /* ---- for call.c ---- */
-/* The link, ready, or NULL when the call must wait: it is then in the waiting list and call_resume() follows. */
+/* The link, ready, or NULL when the call must wait: it is then in the waiting list and call_resume() follows.
+ */
 struct session_link *session_link_for(struct session *s, size_t server, struct call *call);
 void session_cancel(struct session *s, struct msg *m);
 /* Waits for what its link is doing; call_resume() follows. */
@@ -145,6 +147,7 @@ void session_wake(struct session_link *sl);
 void session_listen_again(struct session_link *sl);
 #define SESSION_OWN_MAGIC 0x0e4e0e4e
 /* A message of the gate's own. */
-void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern, struct link_req *req);
+void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern,
+                      struct link_req *req);
 /* Key of an id in by_id: the decoded text behind a quote, or the digits. */
 struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a);

@@ -40,8 +40,8 @@ void tools_forget(struct up_server *server, struct session_core *core) { tools_f
 
 static void fetch(struct session_link *sl, struct slice cursor_raw);
 
-static void learn_tool(struct session_tools *table, const struct tape *t, uint32_t def, const struct risk_context *ctx,
-                       struct arena *a) {
+static void learn_tool(struct session_tools *table, const struct tape *t, uint32_t def,
+                       const struct risk_context *ctx, struct arena *a) {
     uint32_t name = tape_get_str(t, def, "name");
     uint32_t schema = tape_get_str(t, def, "inputSchema");
     if (!name || !tape_is(t, name, TAPE_STRING) || table->by_name.count >= TOOLS_MAX)
@@ -55,7 +55,8 @@ static void learn_tool(struct session_tools *table, const struct tape *t, uint32
         tool->param_count = 0;
     struct risk_report report;
     risk_classify(ctx, t, def, a, &report);
-    tool->traits = (struct policy_traits){.class = (enum policy_class)report.cls, .tags = report.tags & FLOW_TAGS};
+    tool->traits =
+        (struct policy_traits){.class = (enum policy_class)report.cls, .tags = report.tags & FLOW_TAGS};
     if (schema)
         policy_schema_compile(tape_raw(t, schema), &tool->schema, NULL);
     struct risk_fingerprint print;
@@ -101,7 +102,8 @@ void tools_learn(struct session_link *sl, const struct msg *m, bool first_page) 
 static void fetched(struct session_link *sl, bool complete) {
     struct session_tools *table = table_of(sl->session->core, sl->server);
     table->loaded = true;
-    table->loaded_ms = io_now_ms(sl->session->core->up.loop) - (complete ? 0 : TOOLS_FRESH_MS - TOOLS_RETRY_MS);
+    table->loaded_ms =
+        io_now_ms(sl->session->core->up.loop) - (complete ? 0 : TOOLS_FRESH_MS - TOOLS_RETRY_MS);
     arena_free(&sl->tools_page);
     session_wake(sl);
 }
@@ -111,7 +113,8 @@ static void on_page(struct session_own *own, struct msg *m) {
     uint32_t next = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "nextCursor") : 0;
     if (m->rpc.kind == RPC_RESULT)
         learn_page(sl, m);
-    struct slice cursor = next && tape_is(&m->tape, next, TAPE_STRING) ? tape_raw(&m->tape, next) : (struct slice){0};
+    struct slice cursor =
+        next && tape_is(&m->tape, next, TAPE_STRING) ? tape_raw(&m->tape, next) : (struct slice){0};
     if (cursor.len && ++sl->tools_pages < TOOLS_PAGES_MAX)
         fetch(sl, cursor);
     else
@@ -131,15 +134,16 @@ static void fetch(struct session_link *sl, struct slice cursor_raw) {
         fetched(sl, false);
         return;
     }
-    struct slice text = arena_printf(
-        &sl->tools_page,
-        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"tools/list\",\"params\":{%s%.*s%s%s}}",
-        (unsigned long long)sl->tools_req.id, cursor_raw.len ? "\"cursor\":" : "", SLICE_FMT(cursor_raw),
-        cursor_raw.len && modern ? "," : "",
-        modern ? "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                 "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION
-                 "\"},\"io.modelcontextprotocol/clientCapabilities\":{}}"
-               : "");
+    struct slice text =
+        arena_printf(&sl->tools_page,
+                     "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"tools/list\",\"params\":{%s%.*s%s%s}}",
+                     (unsigned long long)sl->tools_req.id, cursor_raw.len ? "\"cursor\":" : "",
+                     SLICE_FMT(cursor_raw), cursor_raw.len && modern ? "," : "",
+                     modern ? "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                              "\"io.modelcontextprotocol/"
+                              "clientInfo\":{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION
+                              "\"},\"io.modelcontextprotocol/clientCapabilities\":{}}"
+                            : "");
     session_send_own(sl, text, SLICE("tools/list"), modern, &sl->tools_req);
 }
 

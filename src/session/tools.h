@@ -1,6 +1,6 @@
 /* What the gate knows of a server's tools: their risk class and tags, the
- * schema of their arguments, which arguments travel as headers too, and the fingerprint of the definition. Learned from the
- * server's own lists as they pass, or by asking for them when a call needs to know first. */
+ * schema of their arguments, which arguments travel as headers too, and the fingerprint of the definition.
+ * Learned from the server's own lists as they pass, or by asking for them when a call needs to know first. */
 #pragma once
 
 #include "policy/policy.h"

@@ -2,13 +2,13 @@
 #pragma once
 
 #define STATE_KEY_MAX 168 /* bytes of a counter's key kept as they are; longer ones end in their hash */
-#define STATE_KEY_GIVEN_MAX 4096 /* bytes of a key that a caller may hand in */
-#define STATE_COUNTERS_MAX 65536 /* counters alive in one store */
-#define STATE_LIMITS_MAX 256     /* limits of one call */
-#define STATE_LIMITS_FEW 6       /* of which a ticket holds so many without taking memory */
-#define STATE_PROCESSES_MAX 128  /* processes that share one state directory */
-#define STATE_SLOTS 32           /* resolution of a sliding window */
-#define STATE_RECENT 8           /* distinct calls that an identical-call breaker remembers */
-#define STATE_BUSY_MS 5000       /* how long a locked database is waited for */
-#define STATE_DSN_MAX 4096
+#define STATE_KEY_GIVEN_MAX 4096         /* bytes of a key that a caller may hand in */
+#define STATE_COUNTERS_MAX 65536         /* counters alive in one store */
+#define STATE_LIMITS_MAX 256             /* limits of one call */
+#define STATE_LIMITS_FEW 6               /* of which a ticket holds so many without taking memory */
+#define STATE_PROCESSES_MAX 128          /* processes that share one state directory */
+#define STATE_SLOTS 32                   /* resolution of a sliding window */
+#define STATE_RECENT 8                   /* distinct calls that an identical-call breaker remembers */
+#define STATE_BUSY_MS 5000               /* how long a locked database is waited for */
+#define STATE_DSN_MAX 4096               /* bytes of a data source name */
 #define STATE_AMOUNT_MAX (INT64_MAX / 4) /* one amount; sums are checked as they grow */

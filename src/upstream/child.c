@@ -68,7 +68,8 @@ static void child_over(struct child *c) {
     c->base.is_up = false;
     link_fail_all(&c->base, why);
     if (!c->base.closed)
-        c->base.events->down(c->base.owner, why, c->start_error ? start_status(c->start_error) << 8 : c->exit_status);
+        c->base.events->down(c->base.owner, why,
+                             c->start_error ? start_status(c->start_error) << 8 : c->exit_status);
 }
 
 /* ---- its output ---- */
@@ -94,7 +95,8 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
     }
     c->scanned = len - used;
     if (c->scanned > MSG_BYTES_MAX) {
-        c->base.events->noise(c->base.owner, "line over the message ceiling; ending the server", (struct slice){0});
+        c->base.events->noise(c->base.owner, "line over the message ceiling; ending the server",
+                              (struct slice){0});
         spawn_signal(c->base.server->core->spawn, c->token, SIGKILL);
         c->scanned = 0;
         return len;
@@ -149,7 +151,9 @@ static size_t on_input_data(struct io_conn *conn, void *owner, struct block *b, 
 }
 
 /* A child that closed its input still may answer; its exit tells the rest. */
-static void on_input_end(struct io_conn *conn, void *owner, int status) { (void)conn, (void)owner, (void)status; }
+static void on_input_end(struct io_conn *conn, void *owner, int status) {
+    (void)conn, (void)owner, (void)status;
+}
 
 static void on_input_drained(struct io_conn *conn, void *owner) {
     (void)conn;

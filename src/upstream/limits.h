@@ -1,23 +1,23 @@
 /* Ceilings of the upstream room; docs/limits.md lists them. */
 #pragma once
 
-#define MSG_BYTES_MAX (64u << 20)     /* one message, from either side */
-#define MSG_POOL_MAX 64               /* free messages kept for reuse */
+#define MSG_BYTES_MAX (64u << 20) /* one message, from either side */
+#define MSG_POOL_MAX 64           /* free messages kept for reuse */
 
-#define CHILD_CLOSE_MS 2000           /* after end of input, before TERM */
-#define CHILD_TERM_MS 2000            /* after TERM, before KILL */
-#define CHILD_HELD_MS 1000            /* after its exit, for the end of its output */
+#define CHILD_CLOSE_MS 2000 /* after end of input, before TERM */
+#define CHILD_TERM_MS 2000  /* after TERM, before KILL */
+#define CHILD_HELD_MS 1000  /* after its exit, for the end of its output */
 #define CHILD_STDERR_LINE_MAX 4096
 
-#define UP_CONNS_MAX 1024             /* connections to one server */
-#define UP_IDLE_MS 4000               /* an unused connection is closed before common servers (5 s) do it */
+#define UP_CONNS_MAX 1024 /* connections to one server */
+#define UP_IDLE_MS 4000   /* an unused connection is closed before common servers (5 s) do it */
 #define UP_CONNECT_MS 10000
-#define UP_HEAD_MS 3600000            /* from request to response head: a tool may work this long */
+#define UP_HEAD_MS 3600000 /* from request to response head: a tool may work this long */
 #define UP_URL_MAX 4096
 #define UP_HEADERS_MAX 64
 #define UP_SESSION_ID_MAX 512
 #define UP_EVENT_ID_MAX 512
-#define UP_RETRY_MS 1000              /* before a lost stream is taken up again, unless the server says */
+#define UP_RETRY_MS 1000 /* before a lost stream is taken up again, unless the server says */
 #define UP_RETRY_MAX_MS 30000
 #define UP_RESUME_MAX 8               /* attempts in a row without a new event */
 #define UP_ERROR_TEXT_MAX 200         /* of a server's own words that are passed on in an error */
@@ -29,10 +29,10 @@
 #define UP_PEEK_MS 100                /* a connection unused for longer is probed before it is used again */
 #define UP_DRAIN_MS 1000              /* how long the uninteresting rest of a response may take to end */
 #define UP_DRAIN_BYTES_MAX (256u << 10)
-#define UP_GOODBYE_MS 1000            /* for ending a session that is no longer used */
-#define UP_LOST_MS 1000               /* for the other requests of a session that the server has forgotten */
-#define UP_PROBE_MS 10000             /* for finding out whether an endpoint speaks the older transport */
-#define UP_RETRY_ASKED_MAX_MS 600000  /* longest pause before resuming that a server can ask for */
-#define UP_NAME_MAX 4096              /* bytes of a tool, prompt or URI that is mirrored in a header */
-#define UP_ENDPOINT_MS 30000          /* from opening an HTTP+SSE stream to its first event */
-#define UP_KEEPALIVE_S 60             /* of silence before the peer of a connection is asked whether it is there */
+#define UP_GOODBYE_MS 1000           /* for ending a session that is no longer used */
+#define UP_LOST_MS 1000              /* for the other requests of a session that the server has forgotten */
+#define UP_PROBE_MS 10000            /* for finding out whether an endpoint speaks the older transport */
+#define UP_RETRY_ASKED_MAX_MS 600000 /* longest pause before resuming that a server can ask for */
+#define UP_NAME_MAX 4096             /* bytes of a tool, prompt or URI that is mirrored in a header */
+#define UP_ENDPOINT_MS 30000         /* from opening an HTTP+SSE stream to its first event */
+#define UP_KEEPALIVE_S 60 /* of silence before the peer of a connection is asked whether it is there */

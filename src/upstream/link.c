@@ -63,7 +63,9 @@ void link_end(struct link_req *req) {
     l->ops->abandon(l, req);
 }
 
-struct link_req *link_find(struct link *l, uint64_t id) { return slots_get(&l->reqs, id); }
+struct link_req *link_find(struct link *l, uint64_t id) {
+    return slots_get(&l->reqs, id);
+}
 
 bool link_finish(struct link *l) {
     if (!l || l->closed || !l->ops->finish)
@@ -134,7 +136,8 @@ static void received_response(struct link *l, struct msg *m, struct link_req *fr
     l->events->answer(req->call, m);
 }
 
-void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from, int http_status) {
+void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from,
+                   int http_status) {
     int code;
     const char *why;
     struct slice id;

@@ -52,7 +52,8 @@ void up_server_init(struct up_server *s, struct up_core *core);
 int up_server_set_url(struct up_server *s, const char *url, struct err *err);
 /* The static header lines: well-formed, few, and none that the transport writes itself. */
 int up_server_check_headers(const struct up_server *s, struct err *err);
-/* All connections, also those that only carry a session's good-bye; links are closed by their owners before. */
+/* All connections, also those that only carry a session's good-bye; links are closed by their owners before.
+ */
 void up_server_close(struct up_server *s);
 /* Appends a text as the value of a mirrored header (Mcp-Name, Mcp-Param-*): as it is, or as base64 between
  * markers where a header could not carry it faithfully. False when the buffer is full. */
@@ -70,12 +71,12 @@ struct link_req {
 /* A message on its way to the server. */
 struct link_out {
     const struct splice *text;
-    struct block *block; /* holds text->src, or NULL when that must be copied */
-    struct slice method; /* decoded; empty for responses */
-    struct slice name;   /* decoded tool, prompt or URI, for the mirrored header; empty for none */
+    struct block *block;        /* holds text->src, or NULL when that must be copied */
+    struct slice method;        /* decoded; empty for responses */
+    struct slice name;          /* decoded tool, prompt or URI, for the mirrored header; empty for none */
     struct slice extra_headers; /* complete lines, each with CRLF */
-    bool modern;         /* mirrored headers, no session */
-    bool opens;          /* initialize: starts a new session with the server */
+    bool modern;                /* mirrored headers, no session */
+    bool opens;                 /* initialize: starts a new session with the server */
 };
 
 struct link_events {
@@ -92,7 +93,7 @@ struct link_events {
     void (*up)(void *owner);
     /* The link cannot be used any more; close it. Requests have been failed before. */
     void (*down)(void *owner, const char *why, int exit_status);
-    void (*drained)(void *owner); /* it was busy, it no longer is */
+    void (*drained)(void *owner);                                    /* it was busy, it no longer is */
     void (*noise)(void *owner, const char *what, struct slice text); /* for the log */
 };
 
@@ -100,13 +101,13 @@ struct link_ops {
     void (*start)(struct link *l);
     bool (*send)(struct link *l, const struct link_out *out, struct link_req *req);
     void (*abandon)(struct link *l, struct link_req *req); /* the request is forgotten: stop its stream */
-    void (*listen)(struct link *l);                          /* open the standing stream, where there is one */
+    void (*listen)(struct link *l);                        /* open the standing stream, where there is one */
     void (*pause)(struct link *l, struct link_req *req, bool on);
     bool (*busy)(const struct link *l);
     /* No more messages will be sent: let the server finish; `down` follows when it has. NULL: at once. */
     void (*finish)(struct link *l);
     void (*signal)(struct link *l, int signal); /* to a child; NULL for others */
-    void (*close)(struct link *l); /* frees the link, now or when the transport is gone */
+    void (*close)(struct link *l);              /* frees the link, now or when the transport is gone */
 };
 
 struct link {
@@ -155,7 +156,8 @@ struct link *link_child_new(void);
 struct link *link_http_new(void);
 struct link *link_sse_new(void);
 /* A complete message arrived; `from` is the request on whose own stream it came, or NULL. */
-void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from, int http_status);
+void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from,
+                   int http_status);
 void link_fail_req(struct link_req *req, const char *why, bool retry);
 void link_fail_all(struct link *l, const char *why);
 void link_free_base(struct link *l);

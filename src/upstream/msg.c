@@ -54,8 +54,8 @@ void msg_unref(struct msg *m) {
     m->pool->free_count++;
 }
 
-struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a, int *ret_code,
-                     const char **ret_why, struct slice *ret_id) {
+struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
+                     int *ret_code, const char **ret_why, struct slice *ret_id) {
     struct msg *m = msg_take(p);
     m->bytes = bytes;
     *ret_id = (struct slice){0};

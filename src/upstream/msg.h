@@ -27,8 +27,8 @@ void msg_pool_free(struct msg_pool *p);
 
 /* Reads one message. Returns it (one reference), or NULL with the JSON-RPC code and a reason; *ret_id is then
  * a copy of the usable raw id in the arena, or empty. `block` may be NULL when the bytes live long enough. */
-struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a, int *ret_code,
-                     const char **ret_why, struct slice *ret_id);
+struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
+                     int *ret_code, const char **ret_why, struct slice *ret_id);
 struct msg *msg_ref(struct msg *m);
 void msg_unref(struct msg *m); /* NULL is fine */
 /* Line breaks between tokens become spaces, for transports that frame by lines. The offsets stay. */

@@ -10,12 +10,12 @@
 #define RPC_METHOD_MAX 256
 #define RPC_ID_INT_MAX 9007199254740991 /* 2^53 - 1: the largest integer every peer reads alike */
 
-#define HTTP_LINE_MAX 8192       /* request line or status line */
-#define HTTP_HEAD_MAX 32768      /* the whole head, with the empty line */
+#define HTTP_LINE_MAX 8192  /* request line or status line */
+#define HTTP_HEAD_MAX 32768 /* the whole head, with the empty line */
 #define HTTP_HEADERS_MAX 100
 #define HTTP_METHOD_MAX 32
-#define HTTP_HOST_MAX 253        /* a DNS name */
-#define HTTP_CHUNK_LINE_MAX 256  /* chunk size and extensions */
+#define HTTP_HOST_MAX 253       /* a DNS name */
+#define HTTP_CHUNK_LINE_MAX 256 /* chunk size and extensions */
 #define HTTP_TRAILER_MAX 4096
 
 #define SSE_FIELD_MAX 1024 /* event name, id; data is bounded by the message ceiling */

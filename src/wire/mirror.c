@@ -5,7 +5,8 @@
 static const struct slice mark_open = SLICE("=?base64?"), mark_close = SLICE("?=");
 
 static bool looks_marked(struct slice value) {
-    return value.len >= mark_open.len + mark_close.len && slice_starts(value, mark_open) && slice_ends(value, mark_close);
+    return value.len >= mark_open.len + mark_close.len && slice_starts(value, mark_open) &&
+           slice_ends(value, mark_close);
 }
 
 /* An empty header value is one that many readers drop. */
@@ -30,7 +31,8 @@ bool mirror_encode(struct slice text, struct buf *out) {
             bits |= (uint32_t)(unsigned char)text.ptr[i + 1] << 8;
         if (i + 2 < text.len)
             bits |= (unsigned char)text.ptr[i + 2];
-        char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63], i + 1 < text.len ? digits[bits >> 6 & 63] : '=',
+        char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63],
+                        i + 1 < text.len ? digits[bits >> 6 & 63] : '=',
                         i + 2 < text.len ? digits[bits & 63] : '='};
         buf_put(out, four, 4);
     }
@@ -74,7 +76,8 @@ bool mirror_decode(struct slice value, struct arena *a, struct slice *ret_text) 
     *ret_text = value;
     if (!looks_marked(value))
         return true;
-    return base64_decode(slice_of(value.ptr + mark_open.len, value.len - mark_open.len - mark_close.len), a, ret_text);
+    return base64_decode(slice_of(value.ptr + mark_open.len, value.len - mark_open.len - mark_close.len), a,
+                         ret_text);
 }
 
 /* ---- marks in a schema ---- */
@@ -142,7 +145,8 @@ bool mirror_params(const struct tape *t, uint32_t schema, struct arena *a, struc
         if (mark) {
             struct mirror_param p = {.depth = depth};
             struct slice name = arena_dup(a, tape_text(t, mark, a));
-            if (!http_token_ok(name) || !name_is_new(params, *ret_count, name) || !param_type(t, prop, &p.type))
+            if (!http_token_ok(name) || !name_is_new(params, *ret_count, name) ||
+                !param_type(t, prop, &p.type))
                 return false;
             p.header = name;
             for (uint32_t i = 0; i < depth; i++)
@@ -172,7 +176,8 @@ static struct slice arg_text(const struct tape *t, uint32_t node, struct arena *
     return tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : tape_raw(t, node);
 }
 
-bool mirror_value(const struct tape *t, uint32_t args, const struct mirror_param *p, struct arena *a, struct buf *out) {
+bool mirror_value(const struct tape *t, uint32_t args, const struct mirror_param *p, struct arena *a,
+                  struct buf *out) {
     uint32_t node = args ? find_arg(t, args, p) : 0;
     return node && mirror_encode(arg_text(t, node, a), out);
 }
@@ -187,7 +192,8 @@ static bool text_int(struct slice text, int64_t *ret_value) {
     return true;
 }
 
-bool mirror_agrees(const struct tape *t, uint32_t args, const struct mirror_param *p, struct slice header, struct arena *a) {
+bool mirror_agrees(const struct tape *t, uint32_t args, const struct mirror_param *p, struct slice header,
+                   struct arena *a) {
     uint32_t node = args ? find_arg(t, args, p) : 0;
     if (!node || !header.ptr)
         return !node && !header.ptr;

@@ -27,6 +27,8 @@ bool mirror_decode(struct slice value, struct arena *a, struct slice *ret_text);
 bool mirror_params(const struct tape *t, uint32_t schema, struct arena *a, struct mirror_param **ret_params,
                    size_t *ret_count);
 /* Writes the argument that is mirrored as its header value; false when it is absent or null. */
-bool mirror_value(const struct tape *t, uint32_t args, const struct mirror_param *p, struct arena *a, struct buf *out);
+bool mirror_value(const struct tape *t, uint32_t args, const struct mirror_param *p, struct arena *a,
+                  struct buf *out);
 /* Does this header value (or its absence: ptr NULL) say what the arguments say? */
-bool mirror_agrees(const struct tape *t, uint32_t args, const struct mirror_param *p, struct slice header, struct arena *a);
+bool mirror_agrees(const struct tape *t, uint32_t args, const struct mirror_param *p, struct slice header,
+                   struct arena *a);

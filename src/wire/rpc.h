@@ -30,6 +30,6 @@ struct rpc {
 /* Reads the envelope of a parsed tape. 0, or the code to answer with and *ret_why. On failure out->id is the
  * id's node when a usable one was found, so the answer can carry it. */
 int rpc_read(const struct tape *t, struct rpc *out, const char **ret_why);
-/* Does a key of the object differ from `want` (of at most 16 bytes) in case only? Peers that ignore case would
- * take one for the other. */
+/* Does a key of the object differ from `want` (of at most 16 bytes) in case only? Peers that ignore case
+ * would take one for the other. */
 bool rpc_has_alike(const struct tape *t, uint32_t obj, struct slice want);

@@ -24,7 +24,8 @@ bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice
     if (start > end || end > s->src.len || !splice_grow(s))
         return false;
     uint32_t at = s->count;
-    /* Insertions at one place keep the order in which they were made, and stand before what is replaced there. */
+    /* Insertions at one place keep the order in which they were made, and stand before what is replaced
+     * there. */
     while (at > 0 && (s->edits[at - 1].start > start ||
                       (start == end && s->edits[at - 1].start == start && s->edits[at - 1].end > start)))
         at--;
@@ -51,7 +52,8 @@ bool splice_value(struct splice *s, const struct tape *t, uint32_t node, struct 
     return splice_replace(s, raw_start(t, node), raw_end(t, node), json);
 }
 
-bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, struct slice key, struct slice json) {
+bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, struct slice key,
+                       struct slice json) {
     struct buf text;
     buf_init(&text, key.len * 6 + json.len + 8);
     emit_quote(&text, key);
@@ -108,7 +110,8 @@ size_t splice_len(const struct splice *s) {
     return len;
 }
 
-bool splice_pieces(const struct splice *s, bool (*piece)(void *ctx, struct slice bytes, bool borrowed_src), void *ctx) {
+bool splice_pieces(const struct splice *s, bool (*piece)(void *ctx, struct slice bytes, bool borrowed_src),
+                   void *ctx) {
     size_t at = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         const struct splice_edit *e = &s->edits[i];

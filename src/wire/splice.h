@@ -28,7 +28,8 @@ bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice
 bool splice_value(struct splice *s, const struct tape *t, uint32_t node, struct slice json);
 /* Adds a member as the first of an object; `json` is the value. It counts on the members that are there: not
  * together with dropping the last of them. */
-bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, struct slice key, struct slice json);
+bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, struct slice key,
+                       struct slice json);
 /* Removes elements from an array, with their commas; `drop` says which (by node). */
 bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
                        bool (*drop)(void *ctx, const struct tape *t, uint32_t elem), void *ctx);
@@ -37,4 +38,5 @@ bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, ui
 size_t splice_len(const struct splice *s);
 bool splice_write(const struct splice *s, struct buf *out);
 /* Calls `piece` for each run of bytes of the result, in order; stops and returns false when it does. */
-bool splice_pieces(const struct splice *s, bool (*piece)(void *ctx, struct slice bytes, bool borrowed_src), void *ctx);
+bool splice_pieces(const struct splice *s, bool (*piece)(void *ctx, struct slice bytes, bool borrowed_src),
+                   void *ctx);

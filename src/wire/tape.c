@@ -148,7 +148,14 @@ static bool read_escape(struct reader *r) {
     if (r->end - r->at < 2)
         return reader_fail(r, TAPE_TRUNCATED);
     switch (r->at[1]) {
-    case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
         r->at += 2;
         return true;
     case 'u':
@@ -196,7 +203,9 @@ static inline const unsigned char *skip_plain(const unsigned char *p, const unsi
     return p;
 }
 
-const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end) { return skip_plain(p, end); }
+const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end) {
+    return skip_plain(p, end);
+}
 
 /* r->at stands behind the opening quote. */
 static bool read_string(struct reader *r) {
@@ -298,8 +307,17 @@ static bool read_scalar(struct reader *r) {
         return read_word(r, SLICE("false"), TAPE_FALSE);
     case 'n':
         return read_word(r, SLICE("null"), TAPE_NULL);
-    case '-': case '0': case '1': case '2': case '3': case '4':
-    case '5': case '6': case '7': case '8': case '9':
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9':
         return read_number(r);
     default:
         return reader_fail(r, TAPE_SYNTAX);
@@ -429,13 +447,26 @@ static size_t decode_step(const char **p, char out[4]) {
     }
     *p = s + 2;
     switch (s[1]) {
-    case 'b': out[0] = '\b'; return 1;
-    case 'f': out[0] = '\f'; return 1;
-    case 'n': out[0] = '\n'; return 1;
-    case 'r': out[0] = '\r'; return 1;
-    case 't': out[0] = '\t'; return 1;
-    case 'u': break;
-    default: out[0] = s[1]; return 1;
+    case 'b':
+        out[0] = '\b';
+        return 1;
+    case 'f':
+        out[0] = '\f';
+        return 1;
+    case 'n':
+        out[0] = '\n';
+        return 1;
+    case 'r':
+        out[0] = '\r';
+        return 1;
+    case 't':
+        out[0] = '\t';
+        return 1;
+    case 'u':
+        break;
+    default:
+        out[0] = s[1];
+        return 1;
     }
     uint32_t code = (uint32_t)hex4((const unsigned char *)s + 2, (const unsigned char *)s + 6);
     *p = s + 6;

@@ -7,9 +7,9 @@
  *                        node 4  STRING  x
  *
  * The tape points into the source bytes, which must outlive it. Refused: duplicate keys (compared decoded),
- * invalid UTF-8, lone surrogates, raw control characters, depth over TAPE_DEPTH_MAX, anything after the value,
- * a byte-order mark. Numbers keep their text. Node 0 is the root, so index 0 never names a child: it means
- * "absent" in the answers of the look-ups. */
+ * invalid UTF-8, lone surrogates, raw control characters, depth over TAPE_DEPTH_MAX, anything after the
+ * value, a byte-order mark. Numbers keep their text. Node 0 is the root, so index 0 never names a child: it
+ * means "absent" in the answers of the look-ups. */
 #pragma once
 
 #include "base/arena.h"
@@ -37,7 +37,7 @@ struct tape {
     struct tape_node *nodes;
     uint32_t count;
     uint32_t cap;
-    bool has_nul; /* some string holds U+0000: well-formed JSON, but not admitted from clients */
+    bool has_nul;      /* some string holds U+0000: well-formed JSON, but not admitted from clients */
     uint32_t *scratch; /* hash table for the duplicate check of large objects */
     uint32_t scratch_cap;
 };

@@ -193,8 +193,10 @@ test('a log that cannot be written refuses calls, or passes by setting', async (
   for (const [mode, passes] of [['refuse', false], ['pass', true]]) {
     const w = await world(t, { args: ['--audit-on-full', mode] });
     await w.call('echo');
+    while (!(await w.ask('audit', 'query', '--tool', 'echo')).stdout); // the log is open and written
     const path = join(w.home, 'audit', '000001.sqlite');
     const db = new DatabaseSync(path);
+    db.exec('PRAGMA busy_timeout = 5000'); // the writer may be at it
     db.exec('ALTER TABLE blocks RENAME TO elsewhere');
     // The first call after the damage may still be taken into the ring; the writer finds out at once.
     let denied = 0;

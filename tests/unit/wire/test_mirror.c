@@ -24,7 +24,8 @@ static void test_encode(void **state) {
     (void)state;
     check_encode("plain", "plain");
     check_encode("in the middle", "in the middle");
-    check_encode("", "=?base64??=");
+    check_encode("", "=?base64?"
+                     "?=");
     check_encode(" lead", "=?base64?IGxlYWQ=?=");
     check_encode("trail ", "=?base64?dHJhaWwg?=");
     check_encode("caf\xc3\xa9", "=?base64?Y2Fmw6k=?=");
@@ -40,7 +41,7 @@ static void test_decode_refuses(void **state) {
     struct slice text;
     assert_false(mirror_decode(SLICE("=?base64?SGVsbG8?="), &a, &text));
     assert_false(mirror_decode(SLICE("=?base64?SGVs!!!bG8=?="), &a, &text));
-    assert_false(mirror_decode(SLICE("=?base64?/w==?="), &a, &text)); /* not UTF-8 */
+    assert_false(mirror_decode(SLICE("=?base64?/w==?="), &a, &text));    /* not UTF-8 */
     assert_true(mirror_decode(SLICE("=?BASE64?SGVsbG8=?="), &a, &text)); /* the marks are lower case */
     assert_true(slice_is(text, "=?BASE64?SGVsbG8=?="));
 }
@@ -53,14 +54,21 @@ struct schema_case {
 static const struct schema_case schemas[] = {
     {"{\"type\":\"object\"}", 0},
     {"{\"properties\":{\"r\":{\"type\":\"string\",\"x-mcp-header\":\"Region\"}}}", 1},
-    {"{\"properties\":{\"o\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\",\"x-mcp-header\":\"N\"}}}}}", 1},
-    {"{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"X\"},\"b\":{\"type\":\"boolean\",\"x-mcp-header\":\"x\"}}}", -1},
+    {"{\"properties\":{\"o\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\",\"x-mcp-"
+     "header\":\"N\"}}}}}",
+     1},
+    {"{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"X\"},\"b\":{\"type\":\"boolean\",\"x-"
+     "mcp-header\":\"x\"}}}",
+     -1},
     {"{\"properties\":{\"a\":{\"type\":\"number\",\"x-mcp-header\":\"X\"}}}", -1},
     {"{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"no space\"}}}", -1},
     {"{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"\"}}}", -1},
     {"{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":7}}}", -1},
-    {"{\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"x-mcp-header\":\"X\"}}}}", -1},
-    {"{\"$defs\":{\"d\":{\"type\":\"string\",\"x-mcp-header\":\"X\"}},\"properties\":{\"a\":{\"$ref\":\"#/$defs/d\"}}}", -1},
+    {"{\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"x-mcp-header\":\"X\"}}}}",
+     -1},
+    {"{\"$defs\":{\"d\":{\"type\":\"string\",\"x-mcp-header\":\"X\"}},\"properties\":{\"a\":{\"$ref\":\"#/"
+     "$defs/d\"}}}",
+     -1},
     {"{\"properties\":[],\"x-mcp-header\":\"X\"}", -1},
 };
 
@@ -86,7 +94,9 @@ static void test_agrees(void **state) {
     arena_init(&a);
     cleanup_tape struct tape call;
     tape_init(&call);
-    assert_int_equal(tape_parse(&call, SLICE("[{\"r\":\"eu\",\"n\":42,\"b\":true,\"z\":null,\"o\":{\"r\":\"in\"}}]"), NULL),
+    assert_int_equal(tape_parse(&call,
+                                SLICE("[{\"r\":\"eu\",\"n\":42,\"b\":true,\"z\":null,\"o\":{\"r\":\"in\"}}]"),
+                                NULL),
                      TAPE_OK);
     struct mirror_param p = {.header = SLICE("H"), .path = {SLICE("r")}, .depth = 1};
     assert_false(mirror_agrees(&call, 0, &p, SLICE("eu"), &a)); /* node 0 means: no arguments */
