@@ -159,13 +159,33 @@ static void write_number(const struct tape *t, uint32_t node, struct arena *a, s
         buf_put_slice(out, text);
 }
 
+/* Without a backslash a string is canonical as it stands; otherwise its escapes are spelled anew one by one. */
+static void put_string(const struct tape *t, uint32_t node, struct buf *out) {
+    struct slice raw = tape_raw(t, node);
+    if (!(tape_node(t, node)->flags & TAPE_ESCAPED)) {
+        buf_put_slice(out, raw);
+        return;
+    }
+    const char *p = raw.ptr + 1, *end = raw.ptr + raw.len - 1;
+    buf_put_char(out, '"');
+    while (p < end) {
+        const char *slash = memchr(p, '\\', (size_t)(end - p));
+        buf_put(out, p, (size_t)((slash ? slash : end) - p));
+        p = slash ? slash : end;
+        char piece[4];
+        if (slash)
+            emit_escape(out, slice_of(piece, tape_unescape(&p, piece)));
+    }
+    buf_put_char(out, '"');
+}
+
 static void write_scalar(const struct tape *t, uint32_t node, struct arena *a, struct buf *out) {
     switch (tape_type(t, node)) {
     case TAPE_NUMBER:
         write_number(t, node, a, out);
         return;
     case TAPE_STRING:
-        emit_quote(out, tape_text(t, node, a));
+        put_string(t, node, out);
         return;
     default:
         buf_put_slice(out, tape_raw(t, node));
@@ -197,7 +217,7 @@ bool canon_write_without(const struct tape *t, uint32_t node, const char *const 
             buf_put_char(out, ',');
         value = top->order[top->at++];
         if (top->object) {
-            emit_quote(out, tape_text(t, value, a));
+            put_string(t, value, out);
             buf_put_char(out, ':');
             value++;
         }

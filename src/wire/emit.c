@@ -98,8 +98,7 @@ static size_t plain_run(struct slice s) {
     return s.len ? (size_t)(tape_skip_plain(p, p + s.len) - p) : 0;
 }
 
-bool emit_quote(struct buf *out, struct slice text) {
-    buf_put_char(out, '"');
+bool emit_escape(struct buf *out, struct slice text) {
     while (text.len) {
         size_t run = plain_run(text);
         buf_put(out, text.ptr, run);
@@ -124,5 +123,11 @@ bool emit_quote(struct buf *out, struct slice text) {
         }
         text = slice_from(text, step);
     }
+    return !out->full;
+}
+
+bool emit_quote(struct buf *out, struct slice text) {
+    buf_put_char(out, '"');
+    emit_escape(out, text);
     return buf_put_char(out, '"');
 }

@@ -26,5 +26,7 @@ void emit_bool(struct emit *e, bool value);
 void emit_null(struct emit *e);
 void emit_raw(struct emit *e, struct slice json); /* a complete JSON value, as it is */
 
+/* What stands between the quotes of a string. */
+bool emit_escape(struct buf *out, struct slice text);
 /* The string with its quotes, without comma handling. */
 bool emit_quote(struct buf *out, struct slice text);

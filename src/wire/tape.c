@@ -438,7 +438,7 @@ static size_t put_utf8(char *to, uint32_t code) {
 }
 
 /* One decoded character (or run of one byte) of a validated string; moves *p on. */
-static size_t decode_step(const char **p, char out[4]) {
+size_t tape_unescape(const char **p, char *out) {
     const char *s = *p;
     if (*s != '\\') {
         out[0] = *s;
@@ -481,14 +481,17 @@ static size_t decode_step(const char **p, char out[4]) {
 /* Decoded bytes are never more than the raw ones. */
 static size_t decode(struct slice raw, char *to) {
     const char *p = raw.ptr, *end = raw.ptr + raw.len;
-    size_t len = 0;
+    char *out = to;
     while (p < end) {
-        char piece[4];
-        size_t n = decode_step(&p, piece);
-        memcpy(to + len, piece, n);
-        len += n;
+        const char *slash = memchr(p, '\\', (size_t)(end - p));
+        size_t run = (size_t)((slash ? slash : end) - p);
+        memcpy(out, p, run);
+        out += run;
+        p += run;
+        if (slash)
+            out += tape_unescape(&p, out);
     }
-    return len;
+    return (size_t)(out - to);
 }
 
 static struct slice node_bytes(const struct tape *t, const struct tape_node *n) {
@@ -506,7 +509,7 @@ bool tape_eq(const struct tape *t, uint32_t i, struct slice text) {
     size_t at = 0;
     while (p < end) {
         char piece[4];
-        size_t len = decode_step(&p, piece);
+        size_t len = tape_unescape(&p, piece);
         if (text.len - at < len || memcmp(text.ptr + at, piece, len) != 0)
             return false;
         at += len;

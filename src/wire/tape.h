@@ -83,6 +83,9 @@ uint32_t tape_path(const struct tape *t, uint32_t obj, ...) __attribute__((senti
 bool tape_eq(const struct tape *t, uint32_t i, struct slice text);
 /* Decoded text of a string: borrowed from the source when it has no escapes, else built in the arena. */
 struct slice tape_text(const struct tape *t, uint32_t i, struct arena *a);
+/* Decodes what stands at *p inside a string that was parsed: one escape (at most 4 bytes), or one byte as it
+ * is. Moves *p on and returns how many bytes went to `out`. */
+size_t tape_unescape(const char **p, char *out);
 /* Exact: false for fractions, exponents, other types and what does not fit. */
 bool tape_int(const struct tape *t, uint32_t i, int64_t *ret_value);
 bool tape_double(const struct tape *t, uint32_t i, double *ret_value);
