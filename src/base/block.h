@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_BYTES 65536    /* the usual size: what one read takes */
-#define BLOCK_POOL_MAX 64    /* free blocks of the usual size that a pool keeps */
-#define BLOCK_BIG_POOL_MAX 8 /* free larger blocks kept, so that a stream of large messages reuses them */
+#define BLOCK_SMALL 16384    /* what one read of a socket takes; most messages are far smaller */
+#define BLOCK_BYTES 65536    /* what one read of a pipe takes: many messages at once */
+#define BLOCK_SMALL_MAX 512  /* free small blocks that a pool keeps */
+#define BLOCK_POOL_MAX 32    /* free blocks of BLOCK_BYTES */
+#define BLOCK_BIG_POOL_MAX 8 /* free larger blocks, so that a stream of large messages reuses them */
 
 struct block_pool;
 
@@ -20,9 +22,14 @@ struct block {
     char data[];
 };
 
+struct block_list {
+    struct block *first;
+    uint32_t count;
+};
+
 struct block_pool {
-    struct block *free;
-    uint32_t free_count;
+    struct block_list small;
+    struct block_list usual;
     struct block *big[BLOCK_BIG_POOL_MAX];
 };
 

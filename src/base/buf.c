@@ -28,7 +28,7 @@ char *buf_reserve(struct buf *b, size_t more) {
     return b->ptr + b->len;
 }
 
-bool buf_put(struct buf *b, const void *ptr, size_t len) {
+bool buf_put_growing(struct buf *b, const void *ptr, size_t len) {
     if (len == 0)
         return !b->full;
     char *to = b->full ? NULL : buf_reserve(b, len);

@@ -19,7 +19,14 @@ static inline void buf_cleanup(struct buf *b) { buf_free(b); }
 
 /* Room for `more` bytes behind len, or NULL (and full) when that would pass the ceiling. */
 char *buf_reserve(struct buf *b, size_t more);
-bool buf_put(struct buf *b, const void *ptr, size_t len);
+bool buf_put_growing(struct buf *b, const void *ptr, size_t len);
+static inline bool buf_put(struct buf *b, const void *ptr, size_t len) {
+    if (b->full || !len || len > b->cap - b->len)
+        return buf_put_growing(b, ptr, len);
+    memcpy(b->ptr + b->len, ptr, len);
+    b->len += len;
+    return true;
+}
 static inline bool buf_put_slice(struct buf *b, struct slice s) { return buf_put(b, s.ptr, s.len); }
 static inline bool buf_put_str(struct buf *b, const char *str) { return buf_put(b, str, strlen(str)); }
 bool buf_put_char(struct buf *b, char c);

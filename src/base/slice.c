@@ -2,11 +2,9 @@
 
 #include <strings.h>
 
-bool slice_eq_nocase(struct slice a, struct slice b) {
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        unsigned char x = (unsigned char)a.ptr[i], y = (unsigned char)b.ptr[i];
+bool slice_eq_nocase_same_len(const char *a, const char *b, size_t len) {
+    for (size_t i = 0; i < len; i++) {
+        unsigned char x = (unsigned char)a[i], y = (unsigned char)b[i];
         if (x == y)
             continue;
         unsigned char lx = (unsigned char)(x | 0x20);

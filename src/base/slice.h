@@ -42,8 +42,11 @@ static inline struct slice slice_upto(struct slice a, size_t len) {
     return (struct slice){a.ptr, len < a.len ? len : a.len};
 }
 
+bool slice_eq_nocase_same_len(const char *a, const char *b, size_t len);
 /* ASCII letters only: header names, schemes, host names. */
-bool slice_eq_nocase(struct slice a, struct slice b);
+static inline bool slice_eq_nocase(struct slice a, struct slice b) {
+    return a.len == b.len && slice_eq_nocase_same_len(a.ptr, b.ptr, a.len);
+}
 struct slice slice_trim(struct slice a);
 /* Index of the byte, or -1. */
 ptrdiff_t slice_find(struct slice a, char c);

@@ -285,8 +285,14 @@ static bool accepts(const struct http_head *head, struct slice type) {
     return !said;
 }
 
+/* Nearly every client writes it in the same words. */
+static bool accepts_both(const struct http_head *head) {
+    return slice_is(http_value(head, "Accept"), "application/json, text/event-stream") ||
+           (accepts(head, SLICE("application/json")) && accepts(head, SLICE("text/event-stream")));
+}
+
 static void post(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body) {
-    if (!accepts(head, SLICE("application/json")) || !accepts(head, SLICE("text/event-stream"))) {
+    if (!accepts_both(head)) {
         front_answer_error(c, 406, -32000, (struct slice){0},
                            "Accept must list application/json and text/event-stream");
         return;

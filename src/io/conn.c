@@ -90,6 +90,7 @@ static int pollable(int fd) {
 struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, const struct io_handlers *h,
                            void *owner) {
     struct io_conn *c = conn_new(loop, h, owner);
+    c->is_pipe = true;
     uv_pipe_init(&loop->uv, &c->uv.pipe, 0);
     c->uv.stream.data = c;
     CHECK(uv_pipe_open(&c->uv.pipe, for_reading ? pollable(take_fd) : take_fd) == 0);
@@ -105,7 +106,8 @@ static void in_make_room(struct io_conn *c) {
     size_t pending = c->in_end - c->in_start;
     size_t need = c->in_want > pending ? c->in_want : pending + CONN_READ_MIN;
     if (!c->in) {
-        c->in = block_new(&c->loop->blocks, need);
+        size_t usual = c->is_pipe ? BLOCK_BYTES : BLOCK_SMALL;
+        c->in = block_new(&c->loop->blocks, need > usual ? need : usual);
         c->in_start = c->in_end = 0;
         return;
     }
@@ -236,7 +238,7 @@ void io_conn_put(struct io_conn *c, struct slice bytes) {
     while (bytes.len) {
         if (!c->out_tail || c->out_used == c->out_tail->cap) {
             block_unref(c->out_tail);
-            c->out_tail = block_new(&c->loop->blocks, BLOCK_BYTES);
+            c->out_tail = block_new(&c->loop->blocks, c->is_pipe ? BLOCK_BYTES : BLOCK_SMALL);
             c->out_used = 0;
         }
         size_t room = c->out_tail->cap - c->out_used;

@@ -46,6 +46,7 @@ struct io_conn {
     uint32_t in_end;
     size_t in_want;
     bool reading;
+    bool is_pipe;
     bool in_handler;
     bool ended;
     /* out */

@@ -62,6 +62,8 @@ static bool reader_unexpected(struct reader *r) {
 }
 
 static inline void reader_skip_space(struct reader *r) {
+    if (r->at < r->end && *r->at > ' ')
+        return;
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
         r->at++;
 }
@@ -498,13 +500,8 @@ static struct slice node_bytes(const struct tape *t, const struct tape_node *n) 
     return slice_of(t->src.ptr + n->start, n->len);
 }
 
-bool tape_eq(const struct tape *t, uint32_t i, struct slice text) {
-    const struct tape_node *n = &t->nodes[i];
-    if (n->type != TAPE_STRING)
-        return false;
-    struct slice raw = node_bytes(t, n);
-    if (!(n->flags & TAPE_ESCAPED))
-        return slice_eq(raw, text);
+bool tape_eq_escaped(const struct tape *t, uint32_t i, struct slice text) {
+    struct slice raw = node_bytes(t, &t->nodes[i]);
     const char *p = raw.ptr, *end = raw.ptr + raw.len;
     size_t at = 0;
     while (p < end) {

@@ -79,8 +79,16 @@ static inline uint32_t tape_get_str(const struct tape *t, uint32_t obj, const ch
 }
 /* Down a path of keys, ending with NULL: tape_path(t, 0, "params", "_meta", NULL). 0 when any is absent. */
 uint32_t tape_path(const struct tape *t, uint32_t obj, ...) __attribute__((sentinel));
+bool tape_eq_escaped(const struct tape *t, uint32_t i, struct slice text);
 /* Decoded string equals? False for other types. */
-bool tape_eq(const struct tape *t, uint32_t i, struct slice text);
+static inline bool tape_eq(const struct tape *t, uint32_t i, struct slice text) {
+    const struct tape_node *n = &t->nodes[i];
+    if (n->type != TAPE_STRING)
+        return false;
+    if (n->flags & TAPE_ESCAPED)
+        return tape_eq_escaped(t, i, text);
+    return n->len == text.len && (text.len == 0 || memcmp(t->src.ptr + n->start, text.ptr, text.len) == 0);
+}
 /* Decoded text of a string: borrowed from the source when it has no escapes, else built in the arena. */
 struct slice tape_text(const struct tape *t, uint32_t i, struct arena *a);
 /* Decodes what stands at *p inside a string that was parsed: one escape (at most 4 bytes), or one byte as it
