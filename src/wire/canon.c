@@ -159,7 +159,8 @@ static void write_number(const struct tape *t, uint32_t node, struct arena *a, s
         buf_put_slice(out, text);
 }
 
-/* Without a backslash a string is canonical as it stands; otherwise its escapes are spelled anew one by one. */
+/* Without a backslash a string is canonical as it stands; otherwise its escapes are spelled anew one by one.
+ */
 static void put_string(const struct tape *t, uint32_t node, struct buf *out) {
     struct slice raw = tape_raw(t, node);
     if (!(tape_node(t, node)->flags & TAPE_ESCAPED)) {

@@ -62,7 +62,7 @@ static bool reader_unexpected(struct reader *r) {
 }
 
 static inline void reader_skip_space(struct reader *r) {
-    if (r->at < r->end && *r->at > ' ')
+    if (r->at<r->end && * r->at> ' ')
         return;
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
         r->at++;
