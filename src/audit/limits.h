@@ -13,3 +13,4 @@
 #define AUDIT_SEGMENTS_MAX 9999            /* segments in one log */
 #define AUDIT_RETRY_MS 500                 /* pause after a failed write */
 #define AUDIT_BUSY_MS 5000                 /* how long a locked database is waited for */
+#define AUDIT_BUSY_STEP_MS 5               /* between two tries while another process opens the log */

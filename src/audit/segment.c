@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 
 #define SEGMENT_NAME "%06llu.sqlite"
@@ -89,7 +90,15 @@ static int segment_connect(struct segment *s, const char *dir, uint64_t number, 
     sqlite3_busy_timeout(s->db, AUDIT_BUSY_MS);
     if (mode == SEGMENT_READ)
         return audit_segment_exec(s, "PRAGMA trusted_schema=OFF", err);
-    return audit_segment_exec(s, segment_pragmas, err);
+    /* While another process turns the journal around, SQLite answers BUSY without asking its busy handler. */
+    for (int waited = 0;; waited += AUDIT_BUSY_STEP_MS) {
+        int rc = sqlite3_exec(s->db, segment_pragmas, NULL, NULL, NULL);
+        if (rc == SQLITE_OK)
+            return 0;
+        if ((rc & 0xff) != SQLITE_BUSY || waited >= AUDIT_BUSY_MS)
+            return audit_segment_fail(s, err);
+        poll(NULL, 0, AUDIT_BUSY_STEP_MS);
+    }
 }
 
 static int segment_read_meta(struct segment *s, struct err *err) {

@@ -325,23 +325,8 @@ void front_answer_error(struct front_conn *c, int status, int code, struct slice
     arena_free(&a);
 }
 
-struct piece_to {
-    struct io_conn *io;
-    struct block *block;
-};
-
-static bool put_piece(void *ctx, struct slice bytes, bool borrowed_src) {
-    struct piece_to *to = ctx;
-    if (borrowed_src)
-        io_conn_put_ref(to->io, to->block, bytes);
-    else
-        io_conn_put(to->io, bytes);
-    return true;
-}
-
 static void put_message(struct front_conn *c, const struct session_out *out) {
-    struct piece_to to = {c->io, out->msg ? out->msg->block : NULL};
-    splice_pieces(out->text, put_piece, &to);
+    io_conn_put_splice(c->io, out->text, out->msg ? out->msg->block : NULL);
 }
 
 void front_answer_message(struct front_conn *c, int status, struct slice extra,

@@ -25,25 +25,10 @@ static void check_finished(struct front_stdio *s);
 
 /* ---- to the client ---- */
 
-struct piece_to {
-    struct io_conn *io;
-    struct block *block;
-};
-
-static bool put_piece(void *ctx, struct slice bytes, bool borrowed_src) {
-    struct piece_to *to = ctx;
-    if (borrowed_src)
-        io_conn_put_ref(to->io, to->block, bytes);
-    else
-        io_conn_put(to->io, bytes);
-    return true;
-}
-
 static void put_line(struct front_stdio *s, const struct session_out *out) {
     if (out->msg)
         msg_flatten(out->msg);
-    struct piece_to to = {s->out, out->msg ? out->msg->block : NULL};
-    splice_pieces(out->text, put_piece, &to);
+    io_conn_put_splice(s->out, out->text, out->msg ? out->msg->block : NULL);
     io_conn_put(s->out, SLICE("\n"));
     if (io_conn_busy(s->out))
         session_pause(s->session, true);

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "io/tls.h"
+#include "wire/splice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -265,6 +266,22 @@ void io_conn_put_ref(struct io_conn *c, struct block *b, struct slice bytes) {
         return;
     io_conn_queue(c, b, bytes.ptr, bytes.len);
     after_put(c);
+}
+
+struct splice_to {
+    struct io_conn *conn;
+    struct block *block;
+};
+
+static bool put_piece(void *ctx, struct slice bytes, bool borrowed_src) {
+    struct splice_to *to = ctx;
+    io_conn_put_ref(to->conn, borrowed_src ? to->block : NULL, bytes);
+    return true;
+}
+
+void io_conn_put_splice(struct io_conn *c, const struct splice *text, struct block *b) {
+    struct splice_to to = {c, b};
+    splice_pieces(text, put_piece, &to);
 }
 
 static void queue_drop(struct io_conn *c, size_t bytes) {

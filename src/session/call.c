@@ -11,8 +11,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "session/answer.h"
 #include "session/digest.h"
 #include "session/files.h"
+#include "session/record.h"
 #include "session/tools.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
@@ -138,126 +140,17 @@ static void call_run(struct call *c) {
     call_free(c);
 }
 
-/* ---- answers made here ---- */
-
-static struct splice *answer_from(struct call *c, struct slice text) {
-    struct splice *s = arena_alloc(&c->arena, sizeof(*s));
-    splice_init(s, text, &c->arena);
-    return s;
-}
-
-struct slice call_error_text(struct arena *a, struct slice id_raw, int code, const char *message) {
-    struct buf out;
-    buf_init(&out, MSG_BYTES_MAX);
-    struct emit e;
-    emit_init(&e, &out);
-    emit_object(&e);
-    emit_key(&e, "jsonrpc");
-    emit_cstr(&e, "2.0");
-    emit_key(&e, "id");
-    emit_raw(&e, id_raw.len ? id_raw : SLICE("null"));
-    emit_key(&e, "error");
-    emit_object(&e);
-    emit_key(&e, "code");
-    emit_int(&e, code);
-    emit_key(&e, "message");
-    emit_cstr(&e, message);
-    emit_object_end(&e);
-    emit_object_end(&e);
-    struct slice text = arena_dup(a, buf_slice(&out));
-    buf_free(&out);
-    return text;
-}
-
-static enum call_next answer_error(struct call *c, int code, int http_status, const char *message) {
-    c->answer = answer_from(c, call_error_text(&c->arena, c->id_raw, code, message));
-    c->answer_msg = NULL;
-    c->http_status = http_status;
-    return CALL_FAIL;
-}
-
-static void emit_denial(struct emit *e, struct call *c) {
-    const struct policy_verdict *v = &c->verdict;
-    emit_key(e, "_meta");
-    emit_object(e);
-    emit_key(e, "sallyport/denial");
-    emit_object(e);
-    emit_key(e, "rule");
-    emit_str(e, v->rule);
-    emit_key(e, "policy");
-    emit_str(e, policy_name(c->policy));
-    emit_key(e, "reason");
-    emit_cstr(e, policy_reason_name(v->reason));
-    if (v->retry_after_ms) {
-        emit_key(e, "retry_after_ms");
-        emit_int(e, (int64_t)v->retry_after_ms);
-    }
-    if (v->detail.len) {
-        emit_key(e, "detail");
-        emit_str(e, v->detail);
-    }
-    emit_object_end(e);
-    emit_object_end(e);
-}
-
-/* A denied tool call is answered with a result, so that the agent reads the reason. */
-static struct slice denial_result(struct call *c, struct slice text) {
-    struct buf out;
-    buf_init(&out, MSG_BYTES_MAX);
-    struct emit e;
-    emit_init(&e, &out);
-    emit_object(&e);
-    emit_key(&e, "jsonrpc");
-    emit_cstr(&e, "2.0");
-    emit_key(&e, "id");
-    emit_raw(&e, c->id_raw);
-    emit_key(&e, "result");
-    emit_object(&e);
-    if (c->modern) {
-        emit_key(&e, "resultType");
-        emit_cstr(&e, "complete");
-    }
-    emit_key(&e, "content");
-    emit_array(&e);
-    emit_object(&e);
-    emit_key(&e, "type");
-    emit_cstr(&e, "text");
-    emit_key(&e, "text");
-    emit_str(&e, text);
-    emit_object_end(&e);
-    emit_array_end(&e);
-    emit_key(&e, "isError");
-    emit_bool(&e, true);
-    emit_denial(&e, c);
-    emit_object_end(&e);
-    emit_object_end(&e);
-    struct slice result = arena_dup(&c->arena, buf_slice(&out));
-    buf_free(&out);
-    return result;
-}
-
-static enum call_next answer_denied(struct call *c) {
-    c->denied = true;
-    if (!c->id_raw.len)
-        return CALL_FAIL;
-    struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
-    bool is_call = c->kind == CALL_TOOLS_CALL;
-    if (c->verdict.outcome == POLICY_APPROVE) {
-        answer_error(c, RPC_APPROVAL_REQUIRED, 0, arena_dup(&c->arena, text).ptr);
-        return CALL_FAIL;
-    }
-    /* What is hidden must look as if it were not there; Intercept's dialect says so in its own words. */
-    if (is_call && c->verdict.reason == POLICY_BY_HIDE && policy_dialect(c->policy) != POLICY_INTERCEPT) {
-        struct slice unknown = arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name));
-        return answer_error(c, RPC_INVALID_PARAMS, 0, unknown.ptr);
-    }
-    if (!is_call)
-        return answer_error(c, RPC_INVALID_REQUEST, 0, arena_dup(&c->arena, text).ptr);
-    c->answer = answer_from(c, denial_result(c, text));
-    return CALL_FAIL;
-}
-
 /* ---- the steps ---- */
+
+static enum call_next refuse(struct call *c, int code, int http_status, const char *message) {
+    call_set_error(c, code, http_status, message);
+    return CALL_FAIL;
+}
+
+static enum call_next deny(struct call *c) {
+    call_set_denied(c);
+    return CALL_FAIL;
+}
 
 static const struct {
     struct slice method;
@@ -301,12 +194,12 @@ static enum call_next step_identify(struct call *c) {
         return CALL_NEXT;
     c->id_raw = arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id));
     if (s->call_count > SESSION_CALLS_MAX)
-        return answer_error(c, RPC_INTERNAL, 503, "too many requests under way in this session");
+        return refuse(c, RPC_INTERNAL, 503, "too many requests under way in this session");
     if (s->stateless)
         return CALL_NEXT;
     struct slice key = session_id_key(&m->tape, m->rpc.id, &c->arena);
     if (map_get(&s->by_id, key))
-        return answer_error(c, RPC_INVALID_REQUEST, 400, "a request with this id is under way");
+        return refuse(c, RPC_INVALID_REQUEST, 400, "a request with this id is under way");
     c->id_key = key;
     map_put(&s->by_id, key, c);
     return CALL_NEXT;
@@ -317,17 +210,16 @@ static enum call_next read_subject(struct call *c) {
     if (!c->subject)
         return CALL_NEXT;
     if (rpc_has_alike(&m->tape, m->rpc.params, slice_str(c->subject)))
-        return answer_error(
-            c, RPC_INVALID_PARAMS, 400,
-            arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
+        return refuse(c, RPC_INVALID_PARAMS, 400,
+                      arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
     uint32_t node = tape_get_str(&m->tape, m->rpc.params, c->subject);
     if (node && tape_is(&m->tape, node, TAPE_STRING) && tape_node(&m->tape, node)->len <= CALL_NAME_MAX)
         c->name = tape_text(&m->tape, node, &c->arena);
     else if (node || c->subject_required)
-        return answer_error(c, RPC_INVALID_PARAMS, 400,
-                            arena_printf(&c->arena, "params.%s must be a string of at most %d bytes",
-                                         c->subject, CALL_NAME_MAX)
-                                .ptr);
+        return refuse(c, RPC_INVALID_PARAMS, 400,
+                      arena_printf(&c->arena, "params.%s must be a string of at most %d bytes", c->subject,
+                                   CALL_NAME_MAX)
+                          .ptr);
     return CALL_NEXT;
 }
 
@@ -342,19 +234,18 @@ static enum call_next step_route(struct call *c) {
         if (c->kind == CALL_INITIALIZED)
             c->session->initialized = true;
     } else if (c->kind == CALL_PING && !c->modern) {
-        c->answer = answer_from(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
-                                                SLICE_FMT(c->id_raw)));
+        c->answer = call_text(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                                              SLICE_FMT(c->id_raw)));
         return CALL_FAIL;
     }
     if (read_subject(c) == CALL_FAIL)
         return CALL_FAIL;
     if (c->kind == CALL_TOOLS_CALL) {
         if (rpc_has_alike(&m->tape, m->rpc.params, SLICE("arguments")))
-            return answer_error(c, RPC_INVALID_PARAMS, 400,
-                                "a key differs only in case from params.arguments");
+            return refuse(c, RPC_INVALID_PARAMS, 400, "a key differs only in case from params.arguments");
         c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
         if (c->args && !tape_is(&m->tape, c->args, TAPE_OBJECT))
-            return answer_error(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
+            return refuse(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
     } else {
         c->args = m->rpc.params;
     }
@@ -363,8 +254,8 @@ static enum call_next step_route(struct call *c) {
     uint32_t token = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", "progressToken", NULL) : 0;
     if (token && m->rpc.id) {
         if (!tape_is(&m->tape, token, TAPE_STRING) && !tape_is(&m->tape, token, TAPE_NUMBER))
-            return answer_error(c, RPC_INVALID_PARAMS, 400,
-                                "params._meta.progressToken must be a string or a number");
+            return refuse(c, RPC_INVALID_PARAMS, 400,
+                          "params._meta.progressToken must be a string or a number");
         c->token_raw = arena_dup(&c->arena, tape_raw(&m->tape, token));
     }
     return CALL_NEXT;
@@ -439,7 +330,7 @@ static enum call_next step_decide(struct call *c) {
         c->verdict.text = SLICE("The server does not list this tool, and the policy needs to know its class");
     }
     if (c->verdict.outcome != POLICY_ALLOW)
-        return answer_denied(c);
+        return deny(c);
     if (is_call)
         s->flow |= facts.traits.tags;
     return CALL_NEXT;
@@ -451,12 +342,12 @@ static enum call_next reserved(struct call *c) {
     const struct state_answer *answer = &c->ticket.answer;
     if (answer->result == STATE_FAULT) {
         policy_refuse_fault(&c->verdict);
-        return answer_denied(c);
+        return deny(c);
     }
     if (answer->result == STATE_REFUSED) {
         policy_refuse(&c->verdict.limits[answer->refused_index], answer->retry_after_ms, &c->arena,
                       &c->verdict);
-        return answer_denied(c);
+        return deny(c);
     }
     for (size_t i = 0; answer->shadow_refused && i < c->verdict.limit_count && i < 64; i++)
         if (answer->shadow_refused >> i & 1)
@@ -509,74 +400,6 @@ static enum call_next step_settle(struct call *c) {
 
 /* ---- the log ---- */
 
-/* ["path","mode"]: which arguments there were, not what they said. */
-static struct slice argument_keys(struct call *c) {
-    const struct tape *t = &c->request->tape;
-    struct buf *out = &c->session->core->scratch;
-    buf_reset(out);
-    buf_put_char(out, '[');
-    if (c->args) {
-        TAPE_FOR_MEMBER(t, c->args, key) {
-            if (out->len > 1)
-                buf_put_char(out, ',');
-            buf_put_slice(out, tape_raw(t, key));
-        }
-    }
-    buf_put_char(out, ']');
-    return buf_slice(out);
-}
-
-static struct slice shadow_json(struct call *c) {
-    const struct policy_verdict *v = &c->verdict;
-    if (!v->shadow_count)
-        return (struct slice){0};
-    struct buf out;
-    buf_init(&out, AUDIT_FIELD_MAX);
-    struct emit e;
-    emit_init(&e, &out);
-    emit_array(&e);
-    for (size_t i = 0; i < v->shadow_count; i++) {
-        emit_object(&e);
-        emit_key(&e, "verdict");
-        emit_cstr(&e, policy_outcome_name(v->shadows[i].outcome));
-        emit_key(&e, "rule");
-        emit_str(&e, v->shadows[i].rule);
-        emit_key(&e, "pointer");
-        emit_str(&e, v->shadows[i].pointer);
-        emit_object_end(&e);
-    }
-    emit_array_end(&e);
-    struct slice kept = arena_dup(&c->arena, buf_slice(&out));
-    buf_free(&out);
-    return kept;
-}
-
-static enum audit_result put_decision(struct call *c, struct audit_wait *wait) {
-    struct session_core *core = c->session->core;
-    c->record = audit_next_call(core->audit);
-    struct audit_decision d = {
-        .call = c->record,
-        .identity = SLICE("local"),
-        .session = slice_str(c->session->name),
-        .server = slice_str(core->servers[0].name),
-        .method = c->method,
-        .tool = c->name,
-        .verdict = slice_str(policy_outcome_name(c->verdict.outcome)),
-        .reason = slice_str(policy_reason_name(c->verdict.reason)),
-        .rule = c->verdict.rule,
-        .pointer = c->verdict.pointer,
-        .policy = policy_name(c->policy),
-        .policy_hash = slice_of(policy_hash(c->policy), 64),
-        .text = c->verdict.text,
-        .shadow = shadow_json(c),
-        .args_mode = core->audit_full ? AUDIT_ARGS_FULL : AUDIT_ARGS_KEYS,
-        .args = core->audit_full && c->args ? tape_raw(&c->request->tape, c->args) : argument_keys(c),
-        .args_hash = c->args_hash,
-        .fingerprint = c->fingerprint,
-    };
-    return audit_put_decision(core->audit, &d, wait);
-}
-
 static void on_recorded(struct audit_wait *wait, bool written) {
     struct call *c = container_of(wait, struct call, audit_wait);
     CHECK_MAGIC(c, CALL_MAGIC);
@@ -617,7 +440,7 @@ static enum call_next step_note(struct call *c) {
         return CALL_NEXT;
     if (!c->recording) {
         c->audit_wait.done = on_recorded;
-        enum audit_result result = put_decision(c, &c->audit_wait);
+        enum audit_result result = call_record_decision(c, &c->audit_wait);
         if (result == AUDIT_FULL && wait_for_log(c))
             return CALL_WAIT;
         c->recording = true;
@@ -635,23 +458,7 @@ static enum call_next step_note(struct call *c) {
     audit_health(s->core->audit, &health);
     log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method),
               health.failed ? health.fault : "is full");
-    return answer_error(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
-}
-
-static const char *outcome_of(const struct call *c) {
-    if (c->outcome)
-        return c->outcome;
-    if (c->denied)
-        return "denied";
-    if (!c->request->rpc.id)
-        return "ok";
-    if (!c->response)
-        return c->sent ? "gone" : "refused";
-    if (c->response->rpc.kind == RPC_ERROR)
-        return "rpc_error";
-    uint32_t flag =
-        c->kind == CALL_TOOLS_CALL ? tape_get_str(&c->response->tape, c->response->rpc.body, "isError") : 0;
-    return flag && tape_is(&c->response->tape, flag, TAPE_TRUE) ? "tool_error" : "ok";
+    return refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
 }
 
 static void on_timeout(struct io_timer *timer) {
@@ -670,7 +477,7 @@ static void on_timeout(struct io_timer *timer) {
                          "\"requestId\":%llu,\"reason\":\"timed out\"}}",
                          (unsigned long long)c->req.id);
         struct link_out out = {
-            .text = answer_from(c, note), .method = SLICE("notifications/cancelled"), .modern = c->modern};
+            .text = call_text(c, note), .method = SLICE("notifications/cancelled"), .modern = c->modern};
         if (!(c->modern && sl->link->relates))
             link_send(sl->link, &out, NULL);
     }
@@ -718,7 +525,7 @@ static enum call_next mirror_arguments(struct call *c) {
     if (server_sees)
         c->extra_headers = tools_header_lines(c->link, c);
     else if (!tools_headers_agree(c->link, c))
-        return answer_error(c, RPC_HEADER_MISMATCH, 400, "an Mcp-Param header does not equal its argument");
+        return refuse(c, RPC_HEADER_MISMATCH, 400, "an Mcp-Param header does not equal its argument");
     return CALL_NEXT;
 }
 
@@ -737,10 +544,10 @@ static enum call_next step_forward(struct call *c) {
     if (mirrored != CALL_NEXT)
         return mirrored;
     if (m->rpc.id && !link_begin(link, &c->req, c))
-        return answer_error(c, RPC_INTERNAL, 503, "too many requests under way at this server");
+        return refuse(c, RPC_INTERNAL, 503, "too many requests under way at this server");
     struct splice text;
     if (!forward_text(c, &text))
-        return answer_error(c, RPC_INTERNAL, 0, "message could not be rewritten");
+        return refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
     if (link->ops == &link_child_ops)
         msg_flatten(m);
     struct link_out out = {
@@ -756,9 +563,8 @@ static enum call_next step_forward(struct call *c) {
     c->sent = link_send(link, &out, m->rpc.id ? &c->req : NULL);
     if (!c->sent && m->rpc.id) {
         link_end(&c->req);
-        return answer_error(
-            c, RPC_INTERNAL, 502,
-            arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->name).ptr);
+        return refuse(c, RPC_INTERNAL, 502,
+                      arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->name).ptr);
     }
     if (c->kind == CALL_INITIALIZED)
         session_listen_again(c->link);
@@ -793,7 +599,7 @@ static enum call_next filter_tools(struct call *c, struct splice *text) {
     uint32_t tools = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) ||
         !splice_drop_elems(text, &m->tape, tools, hides_tool, c))
-        return answer_error(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
+        return refuse(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
     return CALL_NEXT;
 }
 
@@ -821,7 +627,7 @@ static enum call_next withhold_result(struct call *c) {
     v->rule = SLICE("max_result_bytes");
     v->text = arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass",
                            c->response->bytes.len, (unsigned long long)v->result_bytes_max);
-    c->answer = answer_from(c, denial_result(c, policy_verdict_text(c->policy, v, &c->arena)));
+    c->answer = call_text(c, call_denial_text(c, policy_verdict_text(c->policy, v, &c->arena)));
     c->answer_msg = NULL;
     c->http_status = 0;
     c->outcome = "result_too_large";
@@ -834,12 +640,12 @@ static enum call_next step_filter(struct call *c) {
         return CALL_NEXT;
     c->link->failures = 0;
     c->http_status = m->http_status;
-    struct splice *text = answer_from(c, m->bytes);
+    struct splice *text = call_text(c, m->bytes);
     c->answer_msg = m;
     c->answer = text;
     if (m->rpc.id ? !splice_value(text, &m->tape, m->rpc.id, c->id_raw)
                   : !splice_add_member(text, &m->tape, 0, SLICE("id"), c->id_raw))
-        return answer_error(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
+        return refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
     if (m->rpc.kind != RPC_RESULT)
         return CALL_NEXT;
     if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
@@ -868,17 +674,9 @@ static enum call_next step_record(struct call *c) {
     if (!core->audit || !c->policy)
         return CALL_NEXT;
     if (!c->recording)
-        put_decision(c, NULL);
-    if (!c->record || c->denied)
-        return CALL_NEXT;
-    struct audit_outcome o = {
-        .call = c->record,
-        .status = slice_str(outcome_of(c)),
-        .latency_us = clock_mono_us() - c->received_us,
-        .bytes_in = c->request->bytes.len,
-        .bytes_out = c->response ? c->response->bytes.len : 0,
-    };
-    audit_put_outcome(core->audit, &o);
+        call_record_decision(c, NULL);
+    if (c->record && !c->denied)
+        call_record_outcome(c);
     return CALL_NEXT;
 }
 
@@ -924,7 +722,7 @@ void call_resume(struct call *c) {
 void call_fail(struct call *c, const char *why) {
     CHECK_MAGIC(c, CALL_MAGIC);
     list_remove(&c->wait);
-    answer_error(c, RPC_INTERNAL, 502, why);
+    call_set_error(c, RPC_INTERNAL, 502, why);
     c->step = STEP_SETTLE;
     call_run(c);
 }
@@ -976,7 +774,7 @@ static void call_stop(struct call *c, const char *reason, const struct splice *a
                    (unsigned long long)c->req.id);
         emit_quote(&note, slice_upto(slice_str(reason), 512));
         buf_put_str(&note, "}}");
-        struct link_out out = {.text = answer_from(c, arena_dup(&c->arena, buf_slice(&note))),
+        struct link_out out = {.text = call_text(c, arena_dup(&c->arena, buf_slice(&note))),
                                .method = SLICE("notifications/cancelled"),
                                .modern = c->modern};
         buf_free(&note);
@@ -998,7 +796,7 @@ static void end_listen(struct call *c) {
                      "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",\"_meta\":{"
                      "\"io.modelcontextprotocol/subscriptionId\":%.*s}}}",
                      SLICE_FMT(c->id_raw), SLICE_FMT(c->id_raw));
-    call_stop(c, "shutting down", answer_from(c, text));
+    call_stop(c, "shutting down", call_text(c, text));
 }
 
 void call_end_listens(struct session_core *core) {

@@ -10,5 +10,6 @@
 #define STATE_SLOTS 32                   /* resolution of a sliding window */
 #define STATE_RECENT 8                   /* distinct calls that an identical-call breaker remembers */
 #define STATE_BUSY_MS 5000               /* how long a locked database is waited for */
+#define STATE_BUSY_STEP_MS 5             /* between two tries while another process opens the store */
 #define STATE_DSN_MAX 4096               /* bytes of a data source name */
 #define STATE_AMOUNT_MAX (INT64_MAX / 4) /* one amount; sums are checked as they grow */

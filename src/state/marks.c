@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sqlite3.h>
 
 #define MARKS_SCHEMA_VERSION 1
@@ -47,8 +48,16 @@ static int marks_fail(const struct marks *m, struct err *err) {
     return err_set(err, "%s", m->db ? sqlite3_errmsg(m->db) : "out of memory");
 }
 
-static int marks_exec(struct marks *m, const char *sql, struct err *err) {
-    return sqlite3_exec(m->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : marks_fail(m, err);
+/* While another process turns the journal around, SQLite answers BUSY without asking its busy handler. */
+static int marks_exec_patiently(struct marks *m, const char *sql, struct err *err) {
+    for (int waited = 0;; waited += STATE_BUSY_STEP_MS) {
+        int rc = sqlite3_exec(m->db, sql, NULL, NULL, NULL);
+        if (rc == SQLITE_OK)
+            return 0;
+        if ((rc & 0xff) != SQLITE_BUSY || waited >= STATE_BUSY_MS)
+            return marks_fail(m, err);
+        poll(NULL, 0, STATE_BUSY_STEP_MS);
+    }
 }
 
 static int marks_read_meta(struct marks *m, struct err *err) {
@@ -86,7 +95,8 @@ static int marks_setup(struct marks *m, const char *path, bool look_only, struct
     sqlite3_db_config(m->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(m->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
     sqlite3_busy_timeout(m->db, STATE_BUSY_MS);
-    if (!look_only && (marks_exec(m, marks_pragmas, err) < 0 || marks_exec(m, marks_schema, err) < 0))
+    if (!look_only &&
+        (marks_exec_patiently(m, marks_pragmas, err) < 0 || marks_exec_patiently(m, marks_schema, err) < 0))
         return -1;
     if (marks_read_meta(m, err) < 0)
         return -1;

@@ -167,25 +167,10 @@ static void on_input_drained(struct io_conn *conn, void *owner) {
 static const struct io_handlers input_handlers = {
     .data = on_input_data, .end = on_input_end, .drained = on_input_drained};
 
-struct line_writer {
-    struct io_conn *to;
-    struct block *block;
-};
-
-static bool write_piece(void *ctx, struct slice bytes, bool borrowed_src) {
-    struct line_writer *w = ctx;
-    if (borrowed_src)
-        io_conn_put_ref(w->to, w->block, bytes);
-    else
-        io_conn_put(w->to, bytes);
-    return true;
-}
-
 static bool child_send(struct link *l, const struct link_out *out, struct link_req *req) {
     (void)req;
     struct child *c = child_of(l);
-    struct line_writer w = {c->in, out->block};
-    splice_pieces(out->text, write_piece, &w);
+    io_conn_put_splice(c->in, out->text, out->block);
     io_conn_put(c->in, SLICE("\n"));
     if (io_conn_busy(c->in))
         c->in_busy = true;

@@ -23,26 +23,12 @@ static bool copy_piece(void *ctx, struct slice bytes, bool borrowed_src) {
     return true;
 }
 
-struct writer {
-    struct io_conn *io;
-    struct block *block;
-};
-
-static bool write_piece(void *ctx, struct slice bytes, bool borrowed_src) {
-    struct writer *w = ctx;
-    if (borrowed_src)
-        io_conn_put_ref(w->io, w->block, bytes);
-    else
-        io_conn_put(w->io, bytes);
-    return true;
-}
-
 static void request_write(struct exchange *x, const struct exchange_request *r) {
-    struct writer w = {up_pool_io(&x->ticket), r->block};
-    io_conn_put(w.io, r->fixed);
-    io_conn_put(w.io, r->own);
+    struct io_conn *io = up_pool_io(&x->ticket);
+    io_conn_put(io, r->fixed);
+    io_conn_put(io, r->own);
     if (r->body)
-        splice_pieces(r->body, write_piece, &w);
+        io_conn_put_splice(io, r->body, r->block);
 }
 
 static void request_keep(struct exchange *x, const struct exchange_request *r) {

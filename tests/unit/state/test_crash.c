@@ -67,13 +67,19 @@ static struct state_store *open_store(void) {
 static _Noreturn void worker(int out) {
     struct state_store *store = NULL;
     struct state_config config = {.dir = dir};
-    if (state_open(&config, &store, NULL) < 0)
+    struct err err = {0};
+    if (state_open(&config, &store, &err) < 0) {
+        print_error("worker: %s\n", err.text);
         _exit(1);
+    }
     for (int i = 0;; i++) {
         struct state_ticket ticket;
         state_reserve(store, limits, 4, now, &ticket, NULL, NULL);
-        if (ticket.answer.result != STATE_GRANTED || write(out, "x", 1) != 1)
+        if (ticket.answer.result != STATE_GRANTED || write(out, "x", 1) != 1) {
+            print_error("worker: result %d at limit %zu\n", ticket.answer.result,
+                        ticket.answer.refused_index);
             _exit(1);
+        }
         if (i % 7) /* some stay in flight */
             state_settle(&ticket, STATE_KEEP);
     }

@@ -1,0 +1,12 @@
+/* Answers that the gate makes itself: errors and denials. */
+#pragma once
+
+#include "session/call.h"
+
+/* A text in the call's arena (or one that lives as long), ready to be answered. */
+struct splice *call_text(struct call *c, struct slice text);
+void call_set_error(struct call *c, int code, int http_status, const char *message);
+/* The answer that the call's verdict asks for. */
+void call_set_denied(struct call *c);
+/* The whole response with a result that says no. */
+struct slice call_denial_text(struct call *c, struct slice text);
