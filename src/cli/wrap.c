@@ -21,6 +21,7 @@ struct wrap_options {
     int state_fail_mode;
     int audit_args;
     bool audit_durable;
+    uint64_t audit_keep_ms;
     int audit_on_full;
 };
 
@@ -65,6 +66,9 @@ static const struct cli_option wrap_rows[] = {
      .fallback = "keys", .help = "what the audit log keeps of arguments: their names, or all of them"},
     {CLI_SWITCH(struct wrap_options, audit_durable), .name = "audit-durable",
      .help = "make a call only when its record is safely on disk"},
+    {CLI_DURATION(struct wrap_options, audit_keep_ms), .name = "audit-keep", .argument = "TIME",
+     .fallback = "0s",
+     .help = "retire parts of the audit log that are older, 90d for instance; 0s keeps everything"},
     {CLI_CHOICE(struct wrap_options, audit_on_full), .name = "audit-on-full", .choices = on_full_names,
      .fallback = "refuse", .help = "what happens to calls when the audit log is full or fails"},
     {0},
@@ -113,6 +117,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .state_fail_open = opt->state_fail_mode == FAIL_OPEN,
         .audit_full = opt->audit_args == ARGS_FULL,
         .audit_durable = opt->audit_durable,
+        .audit_keep_ms = opt->audit_keep_ms,
         .audit_pass = opt->audit_on_full == FULL_PASS,
     };
     /* A gate that does not come up is a configuration error unless it says otherwise. */

@@ -186,6 +186,7 @@ static int stores_open(struct gate *g, struct err *err) {
     struct audit_config audit = {
         .home = config->home,
         .durable = config->audit_durable,
+        .retain_ms = config->audit_keep_ms,
         .on_full = config->audit_pass ? AUDIT_PASS : AUDIT_REFUSE,
         .loop = &g->loop.uv,
     };
