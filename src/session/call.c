@@ -529,6 +529,14 @@ static enum call_next mirror_arguments(struct call *c) {
     return CALL_NEXT;
 }
 
+/* A large call that is on its way takes no memory here while it is being worked on. */
+static void forget_bytes(struct call *c) {
+    c->method = arena_dup(&c->arena, c->method);
+    c->name = arena_dup(&c->arena, c->name);
+    msg_release_bytes(c->request);
+    c->tries = CALL_TRIES_MAX;
+}
+
 static enum call_next step_forward(struct call *c) {
     struct msg *m = c->request;
     c->link = session_link_for(c->session, 0, c);
@@ -570,6 +578,8 @@ static enum call_next step_forward(struct call *c) {
         session_listen_again(c->link);
     if (link_busy(link) && c->session->front->hold)
         c->session->front->hold(c->session, true);
+    if (c->sent && c->kind == CALL_TOOLS_CALL && m->bytes.len > CALL_KEEP_BYTES)
+        forget_bytes(c);
     return CALL_NEXT;
 }
 

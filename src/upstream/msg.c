@@ -77,6 +77,13 @@ struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes
     return m;
 }
 
+void msg_release_bytes(struct msg *m) {
+    block_unref(m->block);
+    m->block = NULL;
+    m->bytes.ptr = NULL;
+    m->tape.src = (struct slice){0};
+}
+
 void msg_flatten(struct msg *m) {
     char *at = (char *)(uintptr_t)m->bytes.ptr, *end = at + m->bytes.len;
     for (; (at = memchr(at, '\n', (size_t)(end - at))); at++)

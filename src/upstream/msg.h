@@ -31,5 +31,8 @@ struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes
                      int *ret_code, const char **ret_why, struct slice *ret_id);
 struct msg *msg_ref(struct msg *m);
 void msg_unref(struct msg *m); /* NULL is fine */
+/* Gives the bytes back before the message itself: only its kind, nodes and length may be asked for
+ * afterwards. */
+void msg_release_bytes(struct msg *m);
 /* Line breaks between tokens become spaces, for transports that frame by lines. The offsets stay. */
 void msg_flatten(struct msg *m);
