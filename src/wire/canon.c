@@ -167,16 +167,19 @@ static void put_string(const struct tape *t, uint32_t node, struct buf *out) {
         buf_put_slice(out, raw);
         return;
     }
-    const char *p = raw.ptr + 1, *end = raw.ptr + raw.len - 1;
+    const char *p = raw.ptr + 1, *end = raw.ptr + raw.len - 1, *from = p;
     buf_put_char(out, '"');
-    while (p < end) {
-        const char *slash = memchr(p, '\\', (size_t)(end - p));
-        buf_put(out, p, (size_t)((slash ? slash : end) - p));
-        p = slash ? slash : end;
+    while ((p = memchr(p, '\\', (size_t)(end - p)))) {
+        if (p[1] != 'u' && p[1] != '/') { /* the short escapes are the canonical ones */
+            p += 2;
+            continue;
+        }
+        buf_put(out, from, (size_t)(p - from));
         char piece[4];
-        if (slash)
-            emit_escape(out, slice_of(piece, tape_unescape(&p, piece)));
+        emit_escape(out, slice_of(piece, tape_unescape(&p, piece)));
+        from = p;
     }
+    buf_put(out, from, (size_t)(end - from));
     buf_put_char(out, '"');
 }
 
