@@ -1,6 +1,6 @@
 /* The walk of one message. A front receives and parses it (RECV, PARSE); from then on it stands in exactly
  * one of the steps below, each a function that says what comes next. Waiting happens only here. A denied or
- * failed call skips to RECORD. Tools called from anywhere else inside the gate enter at IDENTIFY like
+ * failed call skips to SETTLE. Tools called from anywhere else inside the gate enter at IDENTIFY like
  * everybody: there is no second way in.
  *
  *   IDENTIFY → ROUTE → DECIDE → RESERVE → NOTE → FORWARD → AWAIT → FILTER → SETTLE → RECORD → REPLY
@@ -683,8 +683,9 @@ static enum call_next step_record(struct call *c) {
                  SLICE_FMT(c->verdict.rule));
     if (!core->audit || !c->policy)
         return CALL_NEXT;
-    if (!c->recording)
-        call_record_decision(c, NULL);
+    /* A refusal stands whether or not the log has room for it, but not in silence. */
+    if (!c->recording && call_record_decision(c, NULL) != AUDIT_OK)
+        log_error("not in the audit log: %.*s %.*s was refused", SLICE_FMT(c->method), SLICE_FMT(c->name));
     if (c->record && !c->denied)
         call_record_outcome(c);
     return CALL_NEXT;
@@ -777,12 +778,12 @@ static void call_stop(struct call *c, const char *reason, const struct splice *a
     bool tell = link && c->req.id && !(c->modern && link->relates) && c->kind != CALL_INITIALIZE;
     if (tell) {
         struct buf note;
-        buf_init(&note, 4096);
+        buf_init(&note, CALL_REASON_MAX * 6 + 256); /* every byte may need an escape */
         buf_printf(&note,
                    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
                    "cancelled\",\"params\":{\"requestId\":%llu,\"reason\":",
                    (unsigned long long)c->req.id);
-        emit_quote(&note, slice_upto(slice_str(reason), 512));
+        emit_quote(&note, slice_upto(slice_str(reason), CALL_REASON_MAX));
         buf_put_str(&note, "}}");
         struct link_out out = {.text = call_text(c, arena_dup(&c->arena, buf_slice(&note))),
                                .method = SLICE("notifications/cancelled"),

@@ -17,4 +17,5 @@
 #define CALL_LOG_MS 5000 /* how long a call waits for room in the audit log */
 #define CALL_TRIES_MAX 2
 #define CALL_KEEP_BYTES (128u << 10) /* larger calls are not kept for a second try once they are sent */
+#define CALL_REASON_MAX 512          /* bytes of a reason for cancelling that are passed on */
 #define CALL_NAME_MAX 1024           /* bytes of a tool or prompt name */
