@@ -1,0 +1,86 @@
+/* What the gate and the sandbox helper say to each other: the one header that both programs share.
+ *
+ *   gate ══ control (seqpacket, fds) ══▶ helper ══▶ zygote ──clone──▶ sandbox
+ *     └───────────── bridge (stream socket pair, frames) ──────────────┘
+ *
+ * Control: fixed packets in both directions. The helper is trusted code that holds no secrets.
+ * Bridge: one socket pair per sandbox, inherited as descriptor 0. The descriptor is the identity: there is no
+ * token, no path, no port. Everything that arrives there was written by the guest and is read by one strict
+ * parser with a ceiling on every size. */
+#pragma once
+
+#include <stdint.h>
+
+#define FRAME_VERSION 1
+
+/* ---- bridge ---- */
+
+/* Little-endian header, then `length` bytes. */
+struct frame_head {
+    uint32_t length; /* of what follows the header */
+    uint32_t id;     /* of a call, else 0 */
+    uint32_t kind;   /* enum frame_kind */
+};
+
+#define FRAME_HEAD_BYTES 12
+#define FRAME_BYTES_MAX (16u << 20) /* gate to sandbox: code, context and the results of calls */
+#define FRAME_GUEST_MAX (16u << 20) /* sandbox to gate: arguments and the result value */
+#define FRAME_IMAGES_MAX 32         /* images one run may hand over */
+#define FRAME_TEXT_MAX (256u << 10) /* error texts and tracebacks, progress texts */
+
+enum frame_kind {
+    /* gate to sandbox */
+    FRAME_RUN = 1,    /* JSON object: code, context, limits; see docs/internals/sandbox.md */
+    FRAME_RESULT = 2, /* id: the call's result, JSON */
+    FRAME_ERROR = 3,  /* id: the call failed, JSON string */
+    /* sandbox to gate */
+    FRAME_CALL = 16,     /* id: {"server","tool","args"}; server "" is the built-in one */
+    FRAME_PROGRESS = 17, /* {"fraction","text"} */
+    FRAME_IMAGE = 18,    /* one byte length, MIME type, then the bytes */
+    FRAME_DONE = 19,     /* {"ok","result","error","kind","traceback"}; the last frame of a run */
+};
+
+/* ---- control ---- */
+
+#define FRAME_PATH_MAX 1024
+#define FRAME_NAME_MAX 48
+#define FRAME_RUNTIMES 4
+#define FRAME_REASON_MAX 256
+
+enum frame_runtime { FRAME_PYTHON, FRAME_PYTHON_DATA, FRAME_NODE, FRAME_BUN };
+enum frame_profile { FRAME_PURE, FRAME_FILES, FRAME_PROC, FRAME_PROFILES };
+
+/* Gate to helper. FRAME_START carries three descriptors: bridge, stdout and stderr ends of the sandbox. */
+enum frame_order_kind { FRAME_START = 1, FRAME_KILL = 2 };
+
+struct frame_order {
+    uint32_t kind;
+    uint32_t runtime;
+    uint64_t token; /* stands for the sandbox from here on */
+    uint32_t profile;
+    uint32_t memory_mb;    /* ceiling that a run may lower, never raise */
+    uint32_t workspace_mb; /* size of the private /workspace and of /tmp */
+    uint32_t inodes;
+    uint32_t processes; /* threads, and with profile `proc` processes */
+    uint32_t pad;
+};
+
+/* Helper to gate. FRAME_STARTED carries a pidfd and a descriptor of the sandbox's /workspace. */
+enum frame_report_kind {
+    FRAME_HELLO = 1,     /* once, first */
+    FRAME_STARTED = 2,   /* value 0, or an errno and `text` when it could not be started */
+    FRAME_EXITED = 3,    /* value: wait status */
+    FRAME_VIOLATION = 4, /* text: the system call's name; value 1 when the sandbox was ended for it */
+    FRAME_RUNTIME = 5,   /* a runtime is ready (value 0) or not (value errno, text says why) */
+};
+
+struct frame_report {
+    uint32_t kind;
+    int32_t value;
+    uint64_t token;
+    uint32_t runtime;
+    uint32_t tier;
+    uint64_t cpu_us;
+    uint64_t rss_kb;
+    char text[FRAME_REASON_MAX];
+};
