@@ -13,3 +13,8 @@
 #define STATE_BUSY_STEP_MS 5             /* between two tries while another process opens the store */
 #define STATE_DSN_MAX 4096               /* bytes of a data source name */
 #define STATE_AMOUNT_MAX (INT64_MAX / 4) /* one amount; sums are checked as they grow */
+#define STATE_GRANTS_MAX 10000           /* grants of one home, revoked ones included */
+#define STATE_GRANT_NAME_MAX 64          /* bytes of a grant's name */
+#define STATE_GRANT_LABEL_MAX 256        /* bytes of what it says about itself */
+#define STATE_GRANT_GLOBS_MAX 64         /* patterns for servers, and for tools */
+#define STATE_GRANT_USED_MS 60000        /* how exactly the last use of a grant is known */

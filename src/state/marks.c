@@ -1,11 +1,7 @@
 #include "state/marks.h"
 
 #include "base/mem.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sqlite3.h>
+#include "state/sqlite.h"
 
 #define MARKS_SCHEMA_VERSION 1
 
@@ -15,12 +11,6 @@ struct marks {
     unsigned char store_id[LIVE_ID_BYTES];
     int rc; /* first failure of the open transaction */
 };
-
-/* FULL: a mark is a promise that must outlast the machine. One fsync each, and marks are rare by design. */
-static const char marks_pragmas[] = "PRAGMA journal_mode=WAL;"
-                                    "PRAGMA synchronous=FULL;"
-                                    "PRAGMA trusted_schema=OFF;"
-                                    "PRAGMA cell_size_check=ON;";
 
 static const char marks_schema[] =
     "BEGIN IMMEDIATE;"
@@ -44,21 +34,7 @@ static const char marks_put_sql[] =
     " start_ms=excluded.start_ms, max=excluded.max, refill=excluded.refill, used_ms=excluded.used_ms,"
     " exact=excluded.exact WHERE excluded.start_ms>=start_ms OR excluded.exact IS NOT NULL";
 
-static int marks_fail(const struct marks *m, struct err *err) {
-    return err_set(err, "%s", m->db ? sqlite3_errmsg(m->db) : "out of memory");
-}
-
-/* While another process turns the journal around, SQLite answers BUSY without asking its busy handler. */
-static int marks_exec_patiently(struct marks *m, const char *sql, struct err *err) {
-    for (int waited = 0;; waited += STATE_BUSY_STEP_MS) {
-        int rc = sqlite3_exec(m->db, sql, NULL, NULL, NULL);
-        if (rc == SQLITE_OK)
-            return 0;
-        if ((rc & 0xff) != SQLITE_BUSY || waited >= STATE_BUSY_MS)
-            return marks_fail(m, err);
-        poll(NULL, 0, STATE_BUSY_STEP_MS);
-    }
-}
+static int marks_fail(const struct marks *m, struct err *err) { return state_sqlite_fail(m->db, err); }
 
 static int marks_read_meta(struct marks *m, struct err *err) {
     sqlite3_stmt *stmt = NULL;
@@ -83,20 +59,7 @@ static int marks_read_meta(struct marks *m, struct err *err) {
 }
 
 static int marks_setup(struct marks *m, const char *path, bool look_only, struct err *err) {
-    if (!look_only) { /* for this user only; SQLite gives its side files the same mode */
-        cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0)
-            return err_set(err, "%s", strerror(errno));
-    }
-    int flags = look_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    if (sqlite3_open_v2(path, &m->db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_FULLMUTEX, NULL) !=
-        SQLITE_OK)
-        return marks_fail(m, err);
-    sqlite3_db_config(m->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(m->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    sqlite3_busy_timeout(m->db, STATE_BUSY_MS);
-    if (!look_only &&
-        (marks_exec_patiently(m, marks_pragmas, err) < 0 || marks_exec_patiently(m, marks_schema, err) < 0))
+    if (state_sqlite_open(path, look_only, marks_schema, &m->db, err) < 0)
         return -1;
     if (marks_read_meta(m, err) < 0)
         return -1;

@@ -3,10 +3,9 @@
 #include "base/mem.h"
 #include "state/embedded.h"
 #include "state/meter.h"
+#include "state/sqlite.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #define STATE_FILE "state.sqlite"
 
@@ -30,22 +29,6 @@ int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err
         dsn = slice_from(dsn, 2);
     *ret_dsn = (struct state_dsn){.backend = STATE_SQLITE, .path = dsn};
     return 0;
-}
-
-/* Every missing directory on the way, for this user only. */
-static int state_make_dir(const char *dir, struct err *err) {
-    cleanup_free char *path = mem_dup(dir, strlen(dir));
-    for (char *at = path + 1;; at++) {
-        if (*at != '/' && *at != '\0')
-            continue;
-        char end = *at;
-        *at = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return err_set(err, "make `%s`: %s", path, strerror(errno));
-        *at = end;
-        if (end == '\0')
-            return 0;
-    }
 }
 
 int state_open(const struct state_config *config, struct state_store **ret_store, struct err *err) {

@@ -1,0 +1,426 @@
+/* Grants: the tokens with which agents and people come to the gate. Every change is in force in every running
+ * gate of this home when the command returns. */
+#include "state/grants.h"
+
+#include "audit/audit.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/policy_file.h"
+#include "policy/tick.h"
+#include "policy/window.h"
+#include "wire/emit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#define GRANTS_OUT_MAX (64u << 20)
+
+struct grants_options {
+    const char *label;
+    const char *expires;
+    struct cli_list servers;
+    struct cli_list tools;
+    const char *policy;
+    const char *limits;
+    struct cli_list roles;
+    uint64_t grace_ms;
+    bool all;
+    bool json;
+};
+
+#define ROW_JSON                                                                                             \
+    { CLI_SWITCH(struct grants_options, json), .name = "json", .help = "print JSON" }
+
+static const struct cli_option create_rows[] = {
+    {CLI_TEXT(struct grants_options, label), .name = "label", .argument = "TEXT", .fallback = "",
+     .help = "what it is for, or whose"},
+    {CLI_TEXT(struct grants_options, expires), .name = "expires", .argument = "TIME",
+     .help = "when it ends: 30d, 12h, or a time like 2027-01-31T12:00:00Z; by default never"},
+    {CLI_LIST(struct grants_options, servers), .name = "server", .argument = "GLOB",
+     .help = "a server it may use; by default every one"},
+    {CLI_LIST(struct grants_options, tools), .name = "tool", .argument = "GLOB",
+     .help = "a tool it may see and call, as TOOL or SERVER__TOOL; by default every one"},
+    {CLI_TEXT(struct grants_options, policy), .name = "policy", .argument = "FILE",
+     .help =
+         "its own policy; without one, its server's or the gate's counts, and without those nothing passes"},
+    {CLI_TEXT(struct grants_options, limits), .name = "limits", .argument = "NAME", .fallback = "",
+     .help = "grants with the same NAME share what limits of scope `grant` count"},
+    {CLI_LIST(struct grants_options, roles), .name = "role", .argument = "ROLE",
+     .help = "what it may do at the admin API: admin, policy-manager, approver, viewer"},
+    ROW_JSON,
+    {0},
+};
+static const struct cli_option rotate_rows[] = {
+    {CLI_DURATION(struct grants_options, grace_ms), .name = "grace", .argument = "TIME", .fallback = "0s",
+     .help = "how long the old token is good, too"},
+    ROW_JSON,
+    {0},
+};
+static const struct cli_option list_rows[] = {
+    {CLI_SWITCH(struct grants_options, all), .name = "all", .help = "also those that are revoked or expired"},
+    ROW_JSON,
+    {0},
+};
+static const struct cli_option plain_rows[] = {ROW_JSON, {0}};
+
+static void grants_cleanup(struct state_grants **g) { state_grants_close(*g); }
+#define cleanup_grants __attribute__((cleanup(grants_cleanup)))
+
+static int open_grants(bool look_only, struct state_grants **ret_grants, struct err *err) {
+    char home[CLI_PATH_MAX];
+    return cli_home(home, err) < 0 ? -1 : state_grants_open(home, look_only, ret_grants, err);
+}
+
+/* A change that is not on record is said so; it has been made nevertheless. */
+static void record(const char *event, const char *name) {
+    char home[CLI_PATH_MAX];
+    struct err err = {0};
+    struct audit *audit = NULL;
+    if (cli_home(home, &err) < 0 || audit_open(&(struct audit_config){.home = home}, &audit, &err) < 0 ||
+        audit_put_event(audit, slice_str(event), (struct slice){0}, (struct slice){0}, slice_str(name)) !=
+            AUDIT_OK ||
+        audit_flush(audit, &err) < 0) {
+        err_wrap(&err, "not in the audit log");
+        cli_fail(CLI_FAILED, &err);
+    }
+    audit_close(audit);
+}
+
+/* ---- printing ---- */
+
+static const char *state_of(const struct state_grant *g, uint64_t now_ms) {
+    if (g->revoked_ms)
+        return "revoked";
+    return g->expires_ms && g->expires_ms <= now_ms ? "expired" : "active";
+}
+
+static void put_time(struct emit *e, const char *key, uint64_t ms) {
+    char text[CLOCK_TEXT_MAX];
+    emit_key(e, key);
+    if (!ms) {
+        emit_null(e);
+        return;
+    }
+    clock_text(ms, text);
+    emit_cstr(e, text);
+}
+
+static void put_list(struct emit *e, const char *key, const char *const *items, size_t count) {
+    emit_key(e, key);
+    emit_array(e);
+    for (size_t i = 0; i < count; i++)
+        emit_cstr(e, items[i]);
+    emit_array_end(e);
+}
+
+static void put_json(struct emit *e, const struct state_grant *g, const char *token, uint64_t now_ms) {
+    emit_object(e);
+    emit_key(e, "name");
+    emit_cstr(e, g->name);
+    if (token) {
+        emit_key(e, "token");
+        emit_cstr(e, token);
+    }
+    emit_key(e, "hint");
+    emit_cstr(e, g->hint);
+    emit_key(e, "label");
+    emit_cstr(e, g->label);
+    emit_key(e, "state");
+    emit_cstr(e, state_of(g, now_ms));
+    put_list(e, "servers", g->servers, g->server_count);
+    put_list(e, "tools", g->tools, g->tool_count);
+    emit_key(e, "policy");
+    emit_cstr(e, g->policy);
+    emit_key(e, "limits");
+    emit_cstr(e, g->limits);
+    emit_key(e, "roles");
+    emit_array(e);
+    for (size_t i = 0; state_role_name(i); i++)
+        if (g->roles >> i & 1)
+            emit_cstr(e, state_role_name(i));
+    emit_array_end(e);
+    put_time(e, "created_at", g->created_ms);
+    put_time(e, "expires_at", g->expires_ms);
+    put_time(e, "revoked_at", g->revoked_ms);
+    put_time(e, "used_at", g->used_ms);
+    put_time(e, "rotated_at", g->rotated_ms);
+    emit_object_end(e);
+}
+
+static void put_words(struct buf *out, const char *what, const char *const *items, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        buf_printf(out, "%s%s", i ? ", " : what, items[i]);
+    if (count)
+        buf_put_char(out, '\n');
+}
+
+static void put_when(struct buf *out, const char *what, uint64_t ms) {
+    char text[CLOCK_TEXT_MAX];
+    if (!ms)
+        return;
+    clock_text(ms, text);
+    buf_printf(out, "%s%s\n", what, text);
+}
+
+static void put_lines(struct buf *out, const struct state_grant *g, uint64_t now_ms) {
+    buf_printf(out, "name     %s\nstate    %s\ntoken    %s…\n", g->name, state_of(g, now_ms), g->hint);
+    if (g->label[0])
+        buf_printf(out, "label    %s\n", g->label);
+    put_words(out, "servers  ", g->servers, g->server_count);
+    put_words(out, "tools    ", g->tools, g->tool_count);
+    if (g->policy[0])
+        buf_printf(out, "policy   %s\n", g->policy);
+    if (g->limits[0])
+        buf_printf(out, "limits   %s\n", g->limits);
+    for (size_t i = 0; state_role_name(i); i++)
+        if (g->roles >> i & 1)
+            buf_printf(out, "role     %s\n", state_role_name(i));
+    put_when(out, "created  ", g->created_ms);
+    put_when(out, "expires  ", g->expires_ms);
+    put_when(out, "revoked  ", g->revoked_ms);
+    put_when(out, "used     ", g->used_ms);
+    put_when(out, "rotated  ", g->rotated_ms);
+}
+
+/* The token alone on stdout, so that it can go straight into a file or a variable. */
+static int show_token(const struct grants_options *opt, const struct state_grant *g, const char *token) {
+    cleanup_buf struct buf out;
+    buf_init(&out, GRANTS_OUT_MAX);
+    if (opt->json) {
+        struct emit e;
+        emit_init(&e, &out);
+        put_json(&e, g, token, clock_wall_ms());
+    } else {
+        fprintf(stderr, "grant `%s`: the token is shown this once\n", g->name);
+        buf_put_str(&out, token);
+    }
+    buf_put_char(&out, '\n');
+    return cli_print(&out);
+}
+
+/* ---- create ---- */
+
+static int read_expiry(const char *text, uint64_t now_ms, uint64_t *ret_ms, struct err *err) {
+    uint64_t ms;
+    *ret_ms = 0;
+    if (!text)
+        return 0;
+    bool duration = policy_duration_parse(slice_str(text), &ms);
+    if (duration)
+        ms += now_ms;
+    if ((!duration && !policy_time_parse(slice_str(text), &ms)) || ms <= now_ms)
+        return err_set(err, "--expires `%s`: write a time to come like 2027-01-31T12:00:00Z, or 12h, 30d",
+                       text);
+    *ret_ms = ms;
+    return 0;
+}
+
+static int read_roles(const struct cli_list *list, uint32_t *ret_roles, struct err *err) {
+    for (size_t i = 0; i < list->count; i++) {
+        uint32_t role = state_role_from(slice_str(list->items[i]));
+        if (!role)
+            return err_set(err, "--role `%s`: write admin, policy-manager, approver or viewer",
+                           list->items[i]);
+        *ret_roles |= role;
+    }
+    return 0;
+}
+
+/* A gate may run elsewhere: it needs the whole path, and a policy that does not load would only deny. */
+static int read_policy(const char *path, char ret_real[PATH_MAX], struct err *err) {
+    ret_real[0] = '\0';
+    if (!path)
+        return 0;
+    if (!realpath(path, ret_real))
+        return err_set(err, "--policy `%s`: %s", path, strerror(errno));
+    cleanup_policy struct policy *policy = NULL;
+    cleanup_problems struct policy_problems problems;
+    policy_problems_init(&problems);
+    if (cli_policy_load(path, &policy, &problems) < 0)
+        return err_set(err, "--policy `%s`: %.*s", path, SLICE_FMT(problems.items[0].text));
+    return 0;
+}
+
+static int create_run(const void *options, const struct cli_rest *rest) {
+    const struct grants_options *opt = options;
+    struct err err = {0};
+    uint64_t now_ms = clock_wall_ms();
+    char policy[PATH_MAX];
+    struct state_grant grant = {
+        .name = rest->operands[0],
+        .label = opt->label,
+        .policy = policy,
+        .limits = opt->limits,
+        .servers = opt->servers.items,
+        .server_count = opt->servers.count,
+        .tools = opt->tools.items,
+        .tool_count = opt->tools.count,
+    };
+    if (read_expiry(opt->expires, now_ms, &grant.expires_ms, &err) < 0 ||
+        read_roles(&opt->roles, &grant.roles, &err) < 0)
+        return cli_fail(CLI_USAGE, &err);
+    if (read_policy(opt->policy, policy, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
+    cleanup_grants struct state_grants *grants = NULL;
+    if (open_grants(false, &grants, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    char token[STATE_TOKEN_TEXT];
+    if (state_grants_create(grants, &grant, now_ms, token, &err) < 0)
+        return cli_fail(CLI_NO, &err);
+    record("grant_created", grant.name);
+    return show_token(opt, state_grants_by_name(grants, slice_str(grant.name)), token);
+}
+
+/* ---- rotate, revoke ---- */
+
+static int rotate_run(const void *options, const struct cli_rest *rest) {
+    const struct grants_options *opt = options;
+    struct err err = {0};
+    cleanup_grants struct state_grants *grants = NULL;
+    if (open_grants(false, &grants, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    char token[STATE_TOKEN_TEXT];
+    struct slice name = slice_str(rest->operands[0]);
+    if (state_grants_rotate(grants, name, clock_wall_ms(), opt->grace_ms, token, &err) < 0)
+        return cli_fail(CLI_NO, &err);
+    record("grant_rotated", name.ptr);
+    return show_token(opt, state_grants_by_name(grants, name), token);
+}
+
+static int print_one(const struct grants_options *opt, const struct state_grant *g) {
+    cleanup_buf struct buf out;
+    buf_init(&out, GRANTS_OUT_MAX);
+    if (opt->json) {
+        struct emit e;
+        emit_init(&e, &out);
+        put_json(&e, g, NULL, clock_wall_ms());
+        buf_put_char(&out, '\n');
+    } else {
+        put_lines(&out, g, clock_wall_ms());
+    }
+    return cli_print(&out);
+}
+
+static int revoke_run(const void *options, const struct cli_rest *rest) {
+    const struct grants_options *opt = options;
+    struct err err = {0};
+    cleanup_grants struct state_grants *grants = NULL;
+    if (open_grants(false, &grants, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    struct slice name = slice_str(rest->operands[0]);
+    if (state_grants_revoke(grants, name, clock_wall_ms(), &err) < 0)
+        return cli_fail(CLI_NO, &err);
+    record("grant_revoked", name.ptr);
+    return opt->json ? print_one(opt, state_grants_by_name(grants, name)) : CLI_OK;
+}
+
+/* ---- list, show ---- */
+
+static int show_run(const void *options, const struct cli_rest *rest) {
+    struct err err = {0};
+    cleanup_grants struct state_grants *grants = NULL;
+    if (open_grants(true, &grants, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    const struct state_grant *g = state_grants_by_name(grants, slice_str(rest->operands[0]));
+    if (!g) {
+        err_set(&err, "there is no grant `%s`", rest->operands[0]);
+        return cli_fail(CLI_NO, &err);
+    }
+    return print_one(options, g);
+}
+
+static int list_run(const void *options, const struct cli_rest *rest) {
+    const struct grants_options *opt = options;
+    (void)rest;
+    struct err err = {0};
+    cleanup_grants struct state_grants *grants = NULL;
+    if (open_grants(true, &grants, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    cleanup_buf struct buf out;
+    buf_init(&out, GRANTS_OUT_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    uint64_t now_ms = clock_wall_ms();
+    if (opt->json)
+        emit_array(&e);
+    for (size_t i = 0; i < state_grants_count(grants); i++) {
+        const struct state_grant *g = state_grants_at(grants, i);
+        const char *state = state_of(g, now_ms);
+        if (!opt->all && strcmp(state, "active") != 0)
+            continue;
+        if (opt->json)
+            put_json(&e, g, NULL, now_ms);
+        else
+            buf_printf(&out, "%-24s %-8s %s…  %s\n", g->name, state, g->hint, g->label);
+    }
+    if (opt->json) {
+        emit_array_end(&e);
+        buf_put_char(&out, '\n');
+    }
+    return out.len ? cli_print(&out) : CLI_OK;
+}
+
+static const struct cli_example create_examples[] = {
+    {"grants create ci --expires 30d --server files --tool 'read_*'",
+     "a month, one server, some of its tools"},
+    {"grants create anna --role approver", "somebody who decides about approvals"},
+    {0},
+};
+
+const struct cli_command cli_grants_create = {
+    .name = "grants create",
+    .summary = "make a grant and print its token",
+    .detail = "The token is printed once; only its hash is kept. Give it to the agent as a bearer token.",
+    .options = create_rows,
+    .options_size = sizeof(struct grants_options),
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .examples = create_examples,
+    .run = create_run,
+};
+
+const struct cli_command cli_grants_list = {
+    .name = "grants list",
+    .summary = "the grants that are in force",
+    .options = list_rows,
+    .options_size = sizeof(struct grants_options),
+    .run = list_run,
+};
+
+const struct cli_command cli_grants_show = {
+    .name = "grants show",
+    .summary = "one grant: what it may do, when it was used",
+    .options = plain_rows,
+    .options_size = sizeof(struct grants_options),
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = show_run,
+};
+
+const struct cli_command cli_grants_rotate = {
+    .name = "grants rotate",
+    .summary = "give a grant a new token and print it",
+    .detail = "The old token is refused from now on, and sessions that it opened end, unless --grace says "
+              "otherwise.",
+    .options = rotate_rows,
+    .options_size = sizeof(struct grants_options),
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = rotate_run,
+};
+
+const struct cli_command cli_grants_revoke = {
+    .name = "grants revoke",
+    .summary = "end a grant, and the sessions it has open, at once",
+    .options = plain_rows,
+    .options_size = sizeof(struct grants_options),
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = revoke_run,
+};

@@ -1,0 +1,85 @@
+/* Grants: what an agent shows to be let in, and what it may do then. They live in the home's own database,
+ * whatever store counts limits; of a token only its SHA-256 is kept, which is enough for 256 random bits.
+ *
+ *   sallyport grants … ──▶ grants.sqlite ◀── every gate of this home keeps a copy in memory
+ *                     └──▶ grants.live: one number that every change raises; a look at it is a load
+ *
+ * Gates look at the number at each request, so a grant that was revoked is refused from that moment on. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "state/limits.h"
+
+#define STATE_GRANT_PREFIX "sp_"
+#define STATE_TOKEN_CHARS 43 /* of 6 bits each */
+#define STATE_TOKEN_TEXT (sizeof(STATE_GRANT_PREFIX) + STATE_TOKEN_CHARS)
+#define STATE_HASH_BYTES 32
+
+/* What the bearer may do at the admin API. */
+enum state_role {
+    STATE_ROLE_ADMIN = 1,
+    STATE_ROLE_POLICY_MANAGER = 2,
+    STATE_ROLE_APPROVER = 4,
+    STATE_ROLE_VIEWER = 8,
+};
+/* 0 when there is no such role. */
+uint32_t state_role_from(struct slice name);
+/* The i-th role's name, or NULL behind the last; its bit is 1 << i. */
+const char *state_role_name(size_t i);
+
+struct state_grant {
+    const char *name;   /* what policies, limits and the log call it; never given out twice */
+    const char *label;  /* for people; may be empty */
+    const char *hint;   /* how the token begins */
+    const char *policy; /* path of its own policy, or empty */
+    const char *limits; /* name under which its limits are counted, shared with others; empty: its own */
+    const char *const *servers; /* globs; none: every server */
+    size_t server_count;
+    const char *const *tools; /* globs over tool or server__tool; none: every tool */
+    size_t tool_count;
+    uint32_t roles;
+    uint64_t version; /* another one after each change */
+    uint64_t created_ms;
+    uint64_t expires_ms; /* 0: never */
+    uint64_t revoked_ms; /* 0: not */
+    uint64_t used_ms;    /* to the minute */
+    uint64_t rotated_ms; /* when its token was last replaced */
+    uint64_t grace_ms;   /* until when the token before that is good, too */
+};
+
+struct state_grants;
+
+/* The directory is made when absent, unless the grants are only to be looked at. */
+int state_grants_open(const char *home, bool look_only, struct state_grants **ret_grants, struct err *err);
+void state_grants_close(struct state_grants *g); /* NULL is fine */
+
+/* Raised by every change, in whatever process. One load; costs nothing. */
+uint64_t state_grants_generation(const struct state_grants *g);
+/* Takes in what changed since. All grants handed out before are void afterwards. Cheap when nothing did. */
+int state_grants_refresh(struct state_grants *g, struct err *err);
+/* For a timer: sees also changes whose author died before raising the number. */
+bool state_grants_stale(struct state_grants *g);
+
+/* Valid until the next refresh. NULL when there is none: unknown token, revoked, expired. */
+const struct state_grant *state_grants_by_token(const struct state_grants *g, struct slice token,
+                                                uint64_t now_ms);
+/* Also revoked and expired ones. */
+const struct state_grant *state_grants_by_name(const struct state_grants *g, struct slice name);
+size_t state_grants_count(const struct state_grants *g);
+const struct state_grant *state_grants_at(const struct state_grants *g, size_t i); /* by time of creation */
+/* Notes that it was used; written now and then, and at the end. */
+void state_grants_used(struct state_grants *g, const struct state_grant *grant, uint64_t now_ms);
+void state_grants_write_used(struct state_grants *g);
+
+/* A new one; of `grant` name, label, policy, limits, servers, tools, roles, expires_ms count. The token is
+ * shown this once. */
+int state_grants_create(struct state_grants *g, const struct state_grant *grant, uint64_t now_ms,
+                        char ret_token[STATE_TOKEN_TEXT], struct err *err);
+/* A new token; the old one goes on for grace_ms. */
+int state_grants_rotate(struct state_grants *g, struct slice name, uint64_t now_ms, uint64_t grace_ms,
+                        char ret_token[STATE_TOKEN_TEXT], struct err *err);
+/* For good. Fine when it is revoked already. */
+int state_grants_revoke(struct state_grants *g, struct slice name, uint64_t now_ms, struct err *err);
+
+void state_token_hash(struct slice token, unsigned char ret_hash[STATE_HASH_BYTES]);

@@ -1,0 +1,17 @@
+/* How the databases of the home are opened: for this user only, write-ahead, distrustful of their content.
+ * Private to the state room. */
+#pragma once
+
+#include "base/err.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+/* Makes the file when absent, unless it is only to be looked at, and runs `schema` on it: statements that may
+ * be run again. */
+int state_sqlite_open(const char *path, bool look_only, const char *schema, sqlite3 **ret_db,
+                      struct err *err);
+/* -1 with what the database says. */
+int state_sqlite_fail(sqlite3 *db, struct err *err);
+/* Every missing directory on the way, for this user only. */
+int state_make_dir(const char *dir, struct err *err);
