@@ -3,26 +3,20 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "front/settings.h"
 #include "risk/supply.h"
 #include "wire/emit.h"
-#include "wire/tape.h"
 
 struct cli_mcpserver {
     const char *name;
-    char **argv;      /* program and arguments, NULL-terminated; NULL when there is a url */
-    const char **env; /* NAME=VALUE */
-    size_t env_count;
-    const char *cwd;
-    const char *url;
-    const char **headers; /* "Name: value" */
-    size_t header_count;
+    const char *url; /* NULL when it is a program */
+    const struct settings_server *from;
     struct risk_supply supply;
     struct slice impostor; /* the known package that this one imitates; empty when none */
 };
 
 struct cli_mcpconfig {
-    struct buf text;
-    struct tape tape;
+    struct settings *settings;
     struct arena arena; /* owns the servers */
     struct cli_mcpserver *servers;
     size_t count;
@@ -33,7 +27,6 @@ void cli_mcpconfig_free(struct cli_mcpconfig *c);
 static inline void cli_mcpconfig_cleanup(struct cli_mcpconfig *c) { cli_mcpconfig_free(c); }
 #define cleanup_mcpconfig __attribute__((cleanup(cli_mcpconfig_cleanup)))
 
-/* ${NAME} in a value stands for the environment variable, ${NAME:-text} for text when it is not set. */
 int cli_mcpconfig_read(struct cli_mcpconfig *c, const char *path, struct err *err);
 /* One line: where it comes from and what is wrong with that. */
 void cli_mcpserver_text(const struct cli_mcpserver *s, struct arena *a, struct buf *out);

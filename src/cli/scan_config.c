@@ -37,13 +37,13 @@ static int ask_all(const struct scan_options *opt, struct asked *asked, size_t c
         }
         asked[i].probe = &probes[n];
         probes[n++] = (struct probe){.name = s->name,
-                                     .command = s->argv,
-                                     .env = s->env,
-                                     .env_count = s->env_count,
-                                     .cwd = s->cwd,
+                                     .command = s->url ? NULL : (char *const *)(uintptr_t)s->from->argv.items,
+                                     .env = s->from->env.items,
+                                     .env_count = s->from->env.count,
+                                     .cwd = s->from->cwd,
                                      .url = s->url,
-                                     .headers = s->headers,
-                                     .header_count = s->header_count,
+                                     .headers = s->from->headers.items,
+                                     .header_count = s->from->headers.count,
                                      .timeout_ms = opt->timeout_ms};
     }
     return n && probe_run(probes, n, tell_done, err) < 0 ? -1 : 0;

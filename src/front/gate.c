@@ -4,12 +4,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "front/env.h"
+#include "front/file.h"
 #include "front/front.h"
 #include "io/tls.h"
 #include "io/watch.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,29 +36,10 @@ struct gate {
     bool at_once;
 };
 
-static int read_file(const char *path, size_t max, struct buf *out, struct err *err) {
-    buf_init(out, max);
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set(err, "read `%s`: %s", path, strerror(errno));
-    for (;;) {
-        char bytes[16384];
-        ssize_t got = read(fd, bytes, sizeof(bytes));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_set(err, "read `%s`: %s", path, strerror(errno));
-        if (got == 0)
-            return 0;
-        if (!buf_put(out, bytes, (size_t)got))
-            return err_set(err, "read `%s`: larger than %zu bytes", path, max);
-    }
-}
-
 /* Every problem is worth a line; the error says how many there were. */
 static int load_policy(const char *path, struct policy **ret_policy, struct err *err) {
     cleanup_buf struct buf text;
-    if (read_file(path, POLICY_FILE_MAX, &text, err) < 0)
+    if (front_read_file(path, POLICY_FILE_MAX, &text, err) < 0)
         return err_wrap(err, "load policy");
     cleanup_problems struct policy_problems problems;
     policy_problems_init(&problems);
@@ -205,7 +185,7 @@ static int read_token(struct gate *g, struct err *err) {
             g->config->bind);
     }
     cleanup_buf struct buf text;
-    if (read_file(g->config->token_file, FRONT_TOKEN_MAX - 1, &text, err) < 0)
+    if (front_read_file(g->config->token_file, FRONT_TOKEN_MAX - 1, &text, err) < 0)
         return err_wrap(err, "--token-file");
     struct slice token = slice_trim(buf_slice(&text));
     if (token.len < 16)

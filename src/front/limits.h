@@ -19,3 +19,12 @@
 #define FRONT_CHILDREN_MS 5000 /* at the end: for children to heed end of input, TERM and KILL */
 #define FRONT_EOF_LOOK_MS 100
 #define FRONT_EOF_MS 30000 /* after end of input on stdio: time for answers under way */
+
+#define SETTINGS_FILE_MAX (4u << 20)
+#define SETTINGS_SERVERS_MAX 256
+#define SETTINGS_WORDS_MAX 256   /* arguments, variables or headers of one server */
+#define SETTINGS_VALUE_MAX 65536 /* bytes of one of them */
+#define SETTINGS_NAME_MAX 64     /* of a server's name, in characters */
+#define SETTINGS_PREFIX_MAX 32   /* of what stands in front of its tools */
+#define SETTINGS_IDLE_MS 900000  /* a server without calls is ended after this, unless told otherwise */
+#define SETTINGS_APPROVAL_MS 1800000

@@ -1,0 +1,577 @@
+#include "front/settings.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "front/file.h"
+#include "front/limits.h"
+#include "front/settings_keys.h"
+#include "policy/window.h"
+#include "risk/glyph.h"
+#include "wire/tree.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- one reading ---- */
+
+struct reader {
+    struct arena *arena;
+    const char *path;
+    const char *dir; /* with the slash, or "" */
+    bool client;     /* a client's file: what we do not know is not ours to judge */
+    struct settings *to;
+    struct err *err;
+};
+
+struct settings_owned {
+    struct settings settings; /* first: settings_free() gets this address */
+    struct arena arena;
+};
+
+static int fault(struct reader *r, const struct tree *t, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static int fault(struct reader *r, const struct tree *t, const char *fmt, ...) {
+    char what[ERR_TEXT_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof(what), fmt, ap);
+    va_end(ap);
+    err_set(r->err, "%s", what);
+    return err_wrap(r->err, "line %u, column %u", t->line, t->column);
+}
+
+/* The value of ${NAME}, ${env:NAME} or ${NAME:-text}. */
+static int put_variable(struct reader *r, const struct tree *t, struct slice inside, struct buf *out) {
+    struct slice name = inside;
+    const char *dash = inside.len ? memmem(inside.ptr, inside.len, ":-", 2) : NULL;
+    if (dash)
+        name.len = (size_t)(dash - inside.ptr);
+    if (slice_starts(name, SLICE("env:")))
+        name = slice_from(name, 4);
+    const char *value = getenv(arena_dup(r->arena, name).ptr);
+    if (value)
+        buf_put_str(out, value);
+    else if (dash)
+        buf_put_str(out, arena_dup(r->arena, slice_from(inside, (size_t)(dash - inside.ptr) + 2)).ptr);
+    else
+        return fault(r, t, "the environment has no %.*s", SLICE_FMT(name));
+    return 0;
+}
+
+static int read_text(struct reader *r, const struct tree *t, const char **ret_text) {
+    if (t->type == TREE_LIST || t->type == TREE_MAP || t->type == TREE_NULL)
+        return fault(r, t, "must be a string, not a %s", tree_type_name(t->type));
+    cleanup_buf struct buf out;
+    buf_init(&out, SETTINGS_VALUE_MAX);
+    for (size_t i = 0; i < t->text.len; i++) {
+        const char *at = t->text.ptr + i;
+        const char *end =
+            t->text.len - i > 1 && at[0] == '$' && at[1] == '{' ? memchr(at, '}', t->text.len - i) : NULL;
+        if (!end) {
+            buf_put_char(&out, *at);
+            continue;
+        }
+        if (put_variable(r, t, slice_of(at + 2, (size_t)(end - at) - 2), &out) < 0)
+            return -1;
+        i += (size_t)(end - at);
+    }
+    if (out.full)
+        return fault(r, t, "larger than %d bytes", SETTINGS_VALUE_MAX);
+    *ret_text = arena_dup(r->arena, buf_slice(&out)).ptr;
+    return 0;
+}
+
+static int read_path(struct reader *r, const struct tree *t, const char **ret_path) {
+    const char *text = NULL;
+    if (read_text(r, t, &text) < 0)
+        return -1;
+    const char *home = getenv("HOME");
+    if (strncmp(text, "~/", 2) == 0 && home)
+        text = arena_printf(r->arena, "%s%s", home, text + 1).ptr;
+    *ret_path = text[0] == '/' || r->client ? text : arena_printf(r->arena, "%s%s", r->dir, text).ptr;
+    return 0;
+}
+
+static int read_choice(struct reader *r, const struct tree *t, const char *const *choices, int *ret_index) {
+    const char *text = NULL;
+    /* YAML 1.1 writers quote `off`; in 1.2 it is a string, and `false` means the same. */
+    if (t->type == TREE_BOOL && !t->truth && strcmp(choices[0], "off") == 0) {
+        *ret_index = 0;
+        return 0;
+    }
+    if (read_text(r, t, &text) < 0)
+        return -1;
+    char all[256] = "";
+    for (int i = 0; choices[i]; i++) {
+        if (strcmp(choices[i], text) == 0) {
+            *ret_index = i;
+            return 0;
+        }
+        size_t used = strlen(all);
+        snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "", choices[i]);
+    }
+    const char *near = nearest_word(slice_str(text), choices);
+    return fault(r, t, "`%s` is none of %s%s%s%s", text, all, near ? "; did you mean `" : "",
+                 near ? near : "", near ? "`?" : "");
+}
+
+static int read_duration(struct reader *r, const struct tree *t, uint64_t *ret_ms) {
+    if (slice_is(t->text, "never") || (t->type == TREE_INT && t->integer == 0)) {
+        *ret_ms = 0;
+        return 0;
+    }
+    if ((t->type != TREE_STRING && t->type != TREE_INT) || !policy_duration_parse(t->text, ret_ms))
+        return fault(r, t, "write a time like 30s, 5m, 2h, 1d or never");
+    return 0;
+}
+
+static int read_list(struct reader *r, const struct tree *t, struct settings_list *ret_list) {
+    if (t->type != TREE_LIST)
+        return fault(r, t, "must be a list, not a %s", tree_type_name(t->type));
+    if (t->count > SETTINGS_WORDS_MAX)
+        return fault(r, t, "more than %d entries", SETTINGS_WORDS_MAX);
+    const char **items = arena_array(r->arena, const char *, t->count + 1);
+    size_t count = 0;
+    for (const struct tree *e = t->child; e; e = e->next)
+        if (read_text(r, e, &items[count++]) < 0)
+            return -1;
+    *ret_list = (struct settings_list){items, count};
+    return 0;
+}
+
+/* {A: b} as "A=b" or "A: b" lines. */
+static int read_pairs(struct reader *r, const struct tree *t, const char *between,
+                      struct settings_list *ret_list) {
+    if (t->type != TREE_MAP)
+        return fault(r, t, "must be a map, not a %s", tree_type_name(t->type));
+    if (t->count > SETTINGS_WORDS_MAX)
+        return fault(r, t, "more than %d entries", SETTINGS_WORDS_MAX);
+    const char **items = arena_array(r->arena, const char *, t->count + 1);
+    size_t count = 0;
+    for (const struct tree *e = t->child; e; e = e->next) {
+        const char *value = NULL;
+        if (!e->key.len || slice_find(e->key, '=') >= 0 || slice_find(e->key, ':') >= 0)
+            return fault(r, e, "`%.*s` is no name", SLICE_FMT(e->key));
+        if (read_text(r, e, &value) < 0)
+            return -1;
+        items[count++] = arena_printf(r->arena, "%.*s%s%s", SLICE_FMT(e->key), between, value).ptr;
+    }
+    *ret_list = (struct settings_list){items, count};
+    return 0;
+}
+
+static int read_version(struct reader *r, const struct tree *t) {
+    return slice_is(t->text, "1")
+               ? 0
+               : fault(r, t, "version `%.*s` is not known; this program reads 1", SLICE_FMT(t->text));
+}
+
+static int read_servers(struct reader *r, const struct tree *map);
+
+static int read_plain(struct reader *r, const struct settings_key *key, const struct tree *t, void *to) {
+    switch (key->kind) {
+    case KEY_TEXT:
+        return read_text(r, t, to);
+    case KEY_PATH:
+        return read_path(r, t, to);
+    case KEY_CHOICE:
+        return read_choice(r, t, key->choices, to);
+    case KEY_BOOL:
+        if (t->type != TREE_BOOL)
+            return fault(r, t, "must be true or false");
+        *(bool *)to = t->truth;
+        return 0;
+    case KEY_INT:
+        if (t->type != TREE_INT)
+            return fault(r, t, "must be an integer");
+        *(int64_t *)to = t->integer;
+        return 0;
+    case KEY_DURATION:
+        return read_duration(r, t, to);
+    case KEY_LIST:
+        return read_list(r, t, to);
+    case KEY_ENV:
+        return read_pairs(r, t, "=", to);
+    case KEY_HEADERS:
+        return read_pairs(r, t, ": ", to);
+    case KEY_VERSION:
+        return read_version(r, t);
+    case KEY_SERVERS:
+        return read_servers(r, t);
+    default:
+        return -1;
+    }
+}
+
+static int check_keys(struct reader *r, const struct tree *map, const struct settings_key *keys) {
+    const char *names[64] = {0};
+    for (size_t i = 0; keys[i].name; i++)
+        names[i] = keys[i].name;
+    if (map->type != TREE_MAP)
+        return fault(r, map, "must be a map, not a %s", tree_type_name(map->type));
+    return r->client ? 0 : tree_check_keys(map, names, r->err);
+}
+
+/* Two levels at most: sections hold no sections. */
+static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base) {
+    if (check_keys(r, map, keys) < 0)
+        return -1;
+    for (const struct settings_key *key = keys; key->name; key++) {
+        const struct tree *t = tree_get(map, key->name);
+        if (!t)
+            continue;
+        if (key->kind != KEY_SECTION) {
+            if (read_plain(r, key, t, (char *)base + key->at) < 0)
+                return err_wrap(r->err, "`%s`", key->name);
+            continue;
+        }
+        if (check_keys(r, t, key->keys) < 0)
+            return err_wrap(r->err, "`%s`", key->name);
+        for (const struct settings_key *inner = key->keys; inner->name; inner++) {
+            const struct tree *value = tree_get(t, inner->name);
+            if (value && read_plain(r, inner, value, (char *)base + inner->at) < 0)
+                return err_wrap(r->err, "`%s.%s`", key->name, inner->name);
+        }
+    }
+    return 0;
+}
+
+/* ---- servers ---- */
+
+static bool plain_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_';
+}
+
+/* A name stands in paths and, with two underscores behind it, in front of tools: it must be possible to tell
+ * where it ends. */
+static const char *name_fault(struct slice name) {
+    if (!name.len || name.len > SETTINGS_NAME_MAX)
+        return "must have 1 to 64 characters";
+    for (size_t i = 0; i < name.len; i++)
+        if (!plain_char(name.ptr[i]))
+            return "may hold letters, digits, `-`, `.` and `_` only";
+    if (memmem(name.ptr, name.len, "__", 2) || name.ptr[name.len - 1] == '_')
+        return "must not hold `__` or end with `_`, which separates it from tool names";
+    if (name.ptr[0] == '.' || slice_is(name, "servers") || slice_is(name, "call"))
+        return "is reserved";
+    return NULL;
+}
+
+/* Clients call their servers as they like; the gate needs a name that fits. */
+static const char *fitting_name(struct reader *r, struct slice title) {
+    char *name = arena_alloc(r->arena, title.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < title.len && len < SETTINGS_NAME_MAX; i++) {
+        char c = plain_char(title.ptr[i]) ? title.ptr[i] : '-';
+        if (c == '_' && len && name[len - 1] == '_')
+            continue;
+        if (c == '-' && len && name[len - 1] == '-' && title.ptr[i] != '-')
+            continue;
+        name[len++] = c;
+    }
+    while (len && name[len - 1] == '_')
+        len--;
+    name[len] = '\0';
+    return name;
+}
+
+/* Clients have several words for one transport. */
+static int client_type(const char *type) {
+    static const char *const http[] = {"http", "streamable-http", "streamableHttp", "streamable_http"};
+    for (size_t i = 0; type && i < ARRAY_LEN(http); i++)
+        if (strcmp(type, http[i]) == 0)
+            return SETTINGS_HTTP;
+    return type && strcmp(type, "sse") == 0 ? SETTINGS_SSE : SETTINGS_AUTO;
+}
+
+static int read_client_server(struct reader *r, const struct tree *t, struct settings_server *s) {
+    struct reader inner = *r;
+    for (size_t i = 0; i < SETTINGS_CLIENT_KEYS; i++) {
+        const struct settings_key *key = &settings_server_keys[i];
+        const struct tree *value = tree_get(t, key->name);
+        if (!value && strcmp(key->name, "url") == 0)
+            value = tree_get(t, "serverUrl");
+        if (!value || value->type == TREE_NULL)
+            continue;
+        if (strcmp(key->name, "type") == 0)
+            s->type = client_type(value->type == TREE_STRING ? arena_dup(r->arena, value->text).ptr : NULL);
+        else if (read_plain(&inner, key, value, (char *)s + key->at) < 0)
+            return err_wrap(r->err, "`%s`", key->name);
+    }
+    const struct tree *disabled = tree_get(t, "disabled");
+    s->disabled = disabled && disabled->type == TREE_BOOL && disabled->truth;
+    return 0;
+}
+
+/* Room must be left for the tool's name: a long one is cut, and a hash of it keeps it apart from its like. */
+static const char *short_prefix(struct reader *r, struct slice name) {
+    if (name.len <= SETTINGS_PREFIX_MAX)
+        return name.ptr;
+    uint32_t hash = 2166136261u; /* FNV-1a: the same in every run */
+    for (size_t i = 0; i < name.len; i++)
+        hash = (hash ^ (unsigned char)name.ptr[i]) * 16777619u;
+    return arena_printf(r->arena, "%.*s-%08x", SETTINGS_PREFIX_MAX - 9, name.ptr, hash).ptr;
+}
+
+static int finish_server(struct reader *r, const struct tree *t, struct settings_server *s) {
+    if (!s->command == !s->url)
+        return fault(r, t, s->command ? "both `command` and `url`" : "neither `command` nor `url`");
+    if ((s->type == SETTINGS_STDIO && s->url) || (s->type > SETTINGS_STDIO && s->command))
+        return fault(r, t, "`type` does not go with `%s`", s->url ? "url" : "command");
+    if (s->type == SETTINGS_AUTO)
+        s->type = s->url ? SETTINGS_HTTP : SETTINGS_STDIO;
+    if (!s->prefix)
+        s->prefix = short_prefix(r, slice_str(s->name));
+    struct slice prefix = slice_str(s->prefix);
+    const char *why =
+        prefix.len > SETTINGS_PREFIX_MAX ? "must have at most 32 characters" : name_fault(prefix);
+    if (why)
+        return fault(r, t, "prefix `%s` %s", s->prefix, why);
+    if (!s->command)
+        return 0;
+    const char **argv = arena_array(r->arena, const char *, s->args.count + 2);
+    argv[0] = s->command;
+    for (size_t i = 0; i < s->args.count; i++)
+        argv[i + 1] = s->args.items[i];
+    s->argv = (struct settings_list){argv, s->args.count + 1};
+    return 0;
+}
+
+static int read_server(struct reader *r, const struct tree *t, struct settings_server *s) {
+    s->title = arena_dup(r->arena, t->key).ptr;
+    s->name = r->client ? fitting_name(r, t->key) : s->title;
+    s->line = t->key_line;
+    s->pii = -1, s->share = -1, s->idle_ms = UINT64_MAX; /* the defaults are filled in at the end */
+    const char *why = name_fault(slice_str(s->name));
+    if (why)
+        return fault(r, t, "the name %s", why);
+    if (t->type != TREE_MAP)
+        return fault(r, t, "must be a map, not a %s", tree_type_name(t->type));
+    if ((r->client ? read_client_server(r, t, s) : read_keys(r, t, settings_server_keys, s)) < 0)
+        return -1;
+    return finish_server(r, t, s);
+}
+
+static int read_servers(struct reader *r, const struct tree *map) {
+    struct settings *to = r->to;
+    if (map->type == TREE_NULL)
+        return 0;
+    if (map->type != TREE_MAP)
+        return fault(r, map, "must be a map, not a %s", tree_type_name(map->type));
+    if (to->server_count + map->count > SETTINGS_SERVERS_MAX)
+        return fault(r, map, "more than %d servers", SETTINGS_SERVERS_MAX);
+    struct settings_server *all =
+        arena_array(r->arena, struct settings_server, to->server_count + map->count + 1);
+    if (to->server_count)
+        memcpy(all, to->servers, to->server_count * sizeof(*all));
+    to->servers = all;
+    for (const struct tree *t = map->child; t; t = t->next)
+        if (read_server(r, t, &all[to->server_count++]) < 0)
+            return err_wrap(r->err, "server `%.*s`", SLICE_FMT(t->key));
+    return 0;
+}
+
+/* ---- files ---- */
+
+/* Editors let people write comments and trailing commas into JSON: they become spaces, and every place stays
+ * where it was. */
+static void blank_comments(char *p, size_t len) {
+    bool in_string = false;
+    for (size_t i = 0; i < len; i++) {
+        if (in_string) {
+            if (p[i] == '\\')
+                i++;
+            else if (p[i] == '"')
+                in_string = false;
+        } else if (p[i] == '"') {
+            in_string = true;
+        } else if (p[i] == '/' && i + 1 < len && p[i + 1] == '/') {
+            while (i < len && p[i] != '\n')
+                p[i++] = ' ';
+        } else if (p[i] == '/' && i + 1 < len && p[i + 1] == '*') {
+            while (i < len && !(p[i] == '*' && i + 1 < len && p[i + 1] == '/')) {
+                p[i] = p[i] == '\n' ? '\n' : ' ';
+                i++;
+            }
+            if (i + 1 < len)
+                p[i] = p[i + 1] = ' ';
+        }
+    }
+    for (size_t i = 0, comma = len; i < len; i++) {
+        if (in_string ? p[i] == '\\' : false) {
+            i++;
+        } else if (p[i] == '"') {
+            in_string = !in_string;
+            comma = len;
+        } else if (!in_string && (p[i] == ']' || p[i] == '}')) {
+            if (comma < len)
+                p[comma] = ' ';
+            comma = len;
+        } else if (!in_string && p[i] == ',') {
+            comma = i;
+        } else if (!in_string && p[i] != ' ' && p[i] != '\n' && p[i] != '\t' && p[i] != '\r') {
+            comma = len;
+        }
+    }
+}
+
+static int read_client_file(struct reader *r, struct slice text) {
+    const struct tree *root;
+    if (tree_parse_json(text, r->arena, &root, r->err) < 0)
+        return -1;
+    const struct tree *servers = tree_get(root, "mcpServers");
+    if (!servers)
+        servers = tree_get(root, "servers");
+    if (!servers)
+        return err_set(r->err, "neither `mcpServers` nor `servers`");
+    return read_servers(r, servers);
+}
+
+static int read_own_file(struct reader *r, struct slice text) {
+    const struct tree *root;
+    if (tree_parse(text, r->arena, &root, r->err) < 0)
+        return -1;
+    if (read_keys(r, root, settings_root_keys, r->to) < 0)
+        return -1;
+    return tree_get(root, "version") ? 0 : err_set(r->err, "`version: \"1\"` is missing");
+}
+
+static int read_one(struct settings_owned *o, const char *path, bool client, struct err *err) {
+    const char *slash = strrchr(path, '/');
+    struct reader r = {.arena = &o->arena, .path = path, .client = client, .to = &o->settings, .err = err};
+    r.dir = slash ? arena_dup(&o->arena, slice_of(path, (size_t)(slash - path) + 1)).ptr : "";
+    cleanup_buf struct buf text;
+    if (front_read_file(path, SETTINGS_FILE_MAX, &text, err) < 0)
+        return -1;
+    if (client && text.len)
+        blank_comments(text.ptr, text.len);
+    if ((client ? read_client_file(&r, buf_slice(&text)) : read_own_file(&r, buf_slice(&text))) < 0)
+        return err_wrap(err, "read `%s`", path);
+    return 0;
+}
+
+/* Names must differ, and differ to the eye. */
+static int check_names(struct settings_owned *o, struct err *err) {
+    struct settings *s = &o->settings;
+    struct map names, prefixes;
+    map_init(&names);
+    map_init(&prefixes);
+    int rc = 0;
+    for (size_t i = 0; i < s->server_count && rc == 0; i++) {
+        struct settings_server *server = &s->servers[i];
+        if (server->disabled)
+            continue;
+        const struct settings_server *other =
+            map_put(&names, risk_skeleton(slice_str(server->name), &o->arena), server);
+        if (other)
+            rc = err_set(err, "the servers `%s` and `%s` have names that look alike", other->title,
+                         server->title);
+        other = map_put(&prefixes, risk_skeleton(slice_str(server->prefix), &o->arena), server);
+        if (other && rc == 0)
+            rc = err_set(err, "the servers `%s` and `%s` have prefixes that look alike", other->title,
+                         server->title);
+    }
+    map_free(&names);
+    map_free(&prefixes);
+    return rc;
+}
+
+static void fill_defaults(struct settings *s) {
+    for (size_t i = 0; i < s->server_count; i++) {
+        struct settings_server *server = &s->servers[i];
+        if (server->pii < 0)
+            server->pii = s->pii.mode;
+        if (server->share < 0)
+            server->share = s->share;
+        if (server->idle_ms == UINT64_MAX)
+            server->idle_ms = s->idle_ms;
+    }
+}
+
+int settings_parse_listen(const char *text, char host[SETTINGS_HOST_MAX], uint16_t *ret_port,
+                          struct err *err) {
+    struct slice all = slice_str(text), at = SLICE("127.0.0.1"), port = all;
+    const char *colon = strrchr(text, ':');
+    if (colon) {
+        at = slice_of(text, (size_t)(colon - text));
+        port = slice_str(colon + 1);
+        if (!at.len)
+            at = SLICE("127.0.0.1");
+        if (at.ptr[0] == '[' && at.ptr[at.len - 1] == ']')
+            at = slice_of(at.ptr + 1, at.len - 2);
+    }
+    uint64_t number;
+    if (!slice_to_u64(port, &number) || number > UINT16_MAX || !at.len || at.len >= SETTINGS_HOST_MAX)
+        return err_set(err, "listen `%s`: write it as ADDRESS:PORT", text);
+    memcpy(host, at.ptr, at.len);
+    host[at.len] = '\0';
+    *ret_port = (uint16_t)number;
+    return 0;
+}
+
+static int finish(struct settings_owned *o, struct err *err) {
+    struct settings *s = &o->settings;
+    char *host = arena_alloc(&o->arena, SETTINGS_HOST_MAX);
+    if (settings_parse_listen(s->listen, host, &s->port, err) < 0)
+        return -1;
+    s->bind = host;
+    fill_defaults(s);
+    return check_names(o, err);
+}
+
+int settings_load(const char *path, const char *const *client_files, size_t client_file_count,
+                  struct settings **ret_settings, struct err *err) {
+    struct settings_owned *o = mem_zalloc(sizeof(*o));
+    struct settings *s = &o->settings;
+    arena_init(&o->arena);
+    s->listen = "127.0.0.1:8640";
+    s->idle_ms = SETTINGS_IDLE_MS;
+    s->code.profile = "native";
+    s->code.enabled = true;
+    s->approvals.timeout_ms = SETTINGS_APPROVAL_MS;
+    s->path = path ? arena_dup(&o->arena, slice_str(path)).ptr : NULL;
+    const char **files = arena_array(&o->arena, const char *, client_file_count + 1);
+    int rc = path ? read_one(o, path, false, err) : 0;
+    for (size_t i = 0; i < client_file_count && rc == 0; i++) {
+        files[i] = arena_dup(&o->arena, slice_str(client_files[i])).ptr;
+        rc = read_one(o, files[i], true, err);
+    }
+    s->client_files = (struct settings_list){files, client_file_count};
+    if (rc == 0)
+        rc = finish(o, err);
+    if (rc < 0) {
+        settings_free(s);
+        return -1;
+    }
+    *ret_settings = s;
+    return 0;
+}
+
+void settings_free(struct settings *s) {
+    if (!s)
+        return;
+    struct settings_owned *o = container_of(s, struct settings_owned, settings);
+    arena_free(&o->arena);
+    free(o);
+}
+
+/* ---- comparing ---- */
+
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+static bool same_list(const struct settings_list *a, const struct settings_list *b) {
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    return true;
+}
+
+bool settings_same_program(const struct settings_server *a, const struct settings_server *b) {
+    return same_text(a->url, b->url) && same_text(a->cwd, b->cwd) && a->type == b->type &&
+           same_list(&a->argv, &b->argv) && same_list(&a->env, &b->env) &&
+           same_list(&a->headers, &b->headers) && a->share == b->share;
+}

@@ -1,0 +1,108 @@
+/* What `serve` is told: sallyport.yaml, and clients' own files (`mcpServers` or `servers`) beside it. Read
+ * once into one immutable struct; a reload reads a new one and compares.
+ *
+ *   text ── wire/tree ──▶ tables of keys (settings.c) ──▶ struct settings
+ *                              └──▶ schemas/sallyport.schema.json
+ *
+ * To add a member: a field below, a row in the table of its section. Unknown keys are errors in our own file;
+ * in clients' files they are somebody else's business. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum settings_type { SETTINGS_AUTO, SETTINGS_STDIO, SETTINGS_HTTP, SETTINGS_SSE };
+enum settings_share { SETTINGS_PER_SESSION, SETTINGS_SHARED };
+enum settings_prefix { SETTINGS_PREFIX_ALWAYS, SETTINGS_PREFIX_CONDITIONAL, SETTINGS_PREFIX_NEVER };
+enum settings_pii { SETTINGS_PII_OFF, SETTINGS_PII_TOKENIZE, SETTINGS_PII_REDACT, SETTINGS_PII_BLOCK };
+enum settings_audit { SETTINGS_AUDIT_KEYS, SETTINGS_AUDIT_TOKENIZED, SETTINGS_AUDIT_FULL };
+enum settings_approvals { SETTINGS_APPROVALS_AUTO, SETTINGS_APPROVALS_RETRY, SETTINGS_APPROVALS_HOLD };
+enum settings_full { SETTINGS_FULL_REFUSE, SETTINGS_FULL_PASS };
+enum settings_fail { SETTINGS_FAIL_CLOSED, SETTINGS_FAIL_OPEN };
+
+struct settings_list {
+    const char *const *items; /* NULL-terminated */
+    size_t count;
+};
+
+struct settings_server {
+    const char *name;  /* as paths, prefixes and policies know it */
+    const char *title; /* as its file spells it */
+    uint32_t line;
+    const char *command;
+    struct settings_list args;
+    struct settings_list argv; /* command and args together; empty when there is a url */
+    struct settings_list env;  /* NAME=VALUE */
+    const char *cwd;
+    int type; /* enum settings_type, never AUTO once read */
+    const char *url;
+    struct settings_list headers; /* "Name: value" */
+    const char *policy;           /* a path, or NULL for the default policy */
+    int pii;                      /* enum settings_pii */
+    int share;                    /* enum settings_share */
+    const char *prefix;           /* in front of its tools' names */
+    uint64_t idle_ms;             /* without a call, before it is ended; 0: never */
+    bool disabled;
+};
+
+struct settings {
+    /* where it came from */
+    const char *path; /* sallyport.yaml, or NULL */
+    struct settings_list client_files;
+    /* what it says */
+    const char *listen; /* as written */
+    const char *bind;
+    uint16_t port;
+    const char *policy; /* a path, or NULL: then every server and every grant needs its own */
+    int prefix;         /* enum settings_prefix */
+    int share;          /* the default of every server */
+    uint64_t idle_ms;   /* the same */
+    struct {
+        bool enabled;
+        const char *profile;
+        int64_t min_tier;
+        const char *policy; /* a path, or NULL */
+    } code;
+    struct {
+        const char *dsn;
+        const char *dir;
+        const char *prefix;
+        int fail_mode; /* enum settings_fail */
+    } state;
+    struct {
+        int mode; /* enum settings_pii: the default of every server */
+    } pii;
+    struct {
+        int mode; /* enum settings_approvals */
+        uint64_t timeout_ms;
+    } approvals;
+    struct {
+        int arguments; /* enum settings_audit */
+        bool durable;
+        uint64_t keep_ms; /* 0: for ever */
+        int on_full;      /* enum settings_full */
+    } audit;
+    struct settings_server *servers; /* in the order of the files */
+    size_t server_count;
+};
+
+/* Either may be missing (NULL, or a count of 0), not both. *ret_settings is freed with settings_free. */
+int settings_load(const char *path, const char *const *client_files, size_t client_file_count,
+                  struct settings **ret_settings, struct err *err);
+void settings_free(struct settings *s); /* NULL is fine */
+static inline void settings_cleanup(struct settings **s) { settings_free(*s); }
+#define cleanup_settings __attribute__((cleanup(settings_cleanup)))
+
+/* "ADDRESS:PORT", "[v6]:PORT", ":PORT" or "PORT"; without an address the loopback. `host` holds bytes enough.
+ */
+#define SETTINGS_HOST_MAX 256
+int settings_parse_listen(const char *text, char host[SETTINGS_HOST_MAX], uint16_t *ret_port,
+                          struct err *err);
+/* Would a running server have to be started anew to follow the other settings? */
+bool settings_same_program(const struct settings_server *a, const struct settings_server *b);
+/* The JSON Schema of sallyport.yaml. */
+void settings_schema(struct buf *out);

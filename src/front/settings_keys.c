@@ -1,0 +1,227 @@
+#include "front/settings_keys.h"
+
+#include "wire/emit.h"
+
+static const char *const type_names[] = {[SETTINGS_AUTO] = "auto",
+                                         [SETTINGS_STDIO] = "stdio",
+                                         [SETTINGS_HTTP] = "http",
+                                         [SETTINGS_SSE] = "sse",
+                                         NULL};
+static const char *const share_names[] = {
+    [SETTINGS_PER_SESSION] = "per-session", [SETTINGS_SHARED] = "shared", NULL};
+static const char *const prefix_names[] = {[SETTINGS_PREFIX_ALWAYS] = "always",
+                                           [SETTINGS_PREFIX_CONDITIONAL] = "conditional",
+                                           [SETTINGS_PREFIX_NEVER] = "never",
+                                           NULL};
+static const char *const pii_names[] = {[SETTINGS_PII_OFF] = "off",
+                                        [SETTINGS_PII_TOKENIZE] = "tokenize",
+                                        [SETTINGS_PII_REDACT] = "redact",
+                                        [SETTINGS_PII_BLOCK] = "block",
+                                        NULL};
+static const char *const audit_names[] = {[SETTINGS_AUDIT_KEYS] = "keys",
+                                          [SETTINGS_AUDIT_TOKENIZED] = "tokenized",
+                                          [SETTINGS_AUDIT_FULL] = "full",
+                                          NULL};
+static const char *const approval_names[] = {[SETTINGS_APPROVALS_AUTO] = "auto",
+                                             [SETTINGS_APPROVALS_RETRY] = "retry",
+                                             [SETTINGS_APPROVALS_HOLD] = "hold",
+                                             NULL};
+static const char *const full_names[] = {
+    [SETTINGS_FULL_REFUSE] = "refuse", [SETTINGS_FULL_PASS] = "pass", NULL};
+static const char *const fail_names[] = {
+    [SETTINGS_FAIL_CLOSED] = "closed", [SETTINGS_FAIL_OPEN] = "open", NULL};
+
+#define AT(member) offsetof(struct settings, member)
+#define SERVER_AT(member) offsetof(struct settings_server, member)
+
+static const struct settings_key code_keys[] = {
+    {"enabled", KEY_BOOL, AT(code.enabled), .help = "offer the built-in code server"},
+    {"profile", KEY_TEXT, AT(code.profile), .help = "whose tools it shows"},
+    {"min_tier", KEY_INT, AT(code.min_tier), .help = "the weakest sandbox that may run code"},
+    {"policy", KEY_PATH, AT(code.policy), .help = "its policy, instead of the default"},
+    {0},
+};
+static const struct settings_key state_keys[] = {
+    {"dsn", KEY_TEXT, AT(state.dsn), .help = "where counters, grants and approvals are kept"},
+    {"dir", KEY_PATH, AT(state.dir), .help = "the directory of the embedded store"},
+    {"prefix", KEY_TEXT, AT(state.prefix), .help = "put in front of every key in a shared store"},
+    {"fail_mode", KEY_CHOICE, AT(state.fail_mode), fail_names, .help = "limited calls when the store fails"},
+    {0},
+};
+static const struct settings_key pii_keys[] = {
+    {"mode", KEY_CHOICE, AT(pii.mode), pii_names,
+     .help = "what happens to personal data and secrets in results"},
+    {0},
+};
+static const struct settings_key approvals_keys[] = {
+    {"mode", KEY_CHOICE, AT(approvals.mode), approval_names,
+     .help = "how a client learns that a person must agree"},
+    {"timeout", KEY_DURATION, AT(approvals.timeout_ms), .help = "how long a question stays open"},
+    {0},
+};
+static const struct settings_key audit_keys[] = {
+    {"arguments", KEY_CHOICE, AT(audit.arguments), audit_names, .help = "what the log keeps of arguments"},
+    {"durable", KEY_BOOL, AT(audit.durable), .help = "make a call only when its record is on disk"},
+    {"keep", KEY_DURATION, AT(audit.keep_ms), .help = "retire older parts of the log"},
+    {"on_full", KEY_CHOICE, AT(audit.on_full), full_names, .help = "calls when the log is full or fails"},
+    {0},
+};
+const struct settings_key settings_root_keys[] = {
+    {"version", KEY_VERSION, .help = "of this format: 1"},
+    {"listen", KEY_TEXT, AT(listen), .help = "ADDRESS:PORT"},
+    {"policy", KEY_PATH, AT(policy), .help = "the default policy; a server or a grant may name its own"},
+    {"prefix", KEY_CHOICE, AT(prefix), prefix_names, .help = "server names in front of tool names"},
+    {"share", KEY_CHOICE, AT(share), share_names, .help = "the default for every server"},
+    {"idle", KEY_DURATION, AT(idle_ms), .help = "the default for every server"},
+    {"servers", KEY_SERVERS, .help = "the MCP servers behind the gate, by name"},
+    {"code", KEY_SECTION, .keys = code_keys, .help = "the built-in code server"},
+    {"state", KEY_SECTION, .keys = state_keys, .help = "the store"},
+    {"pii", KEY_SECTION, .keys = pii_keys, .help = "personal data and secrets"},
+    {"approvals", KEY_SECTION, .keys = approvals_keys, .help = "calls that a person must agree to"},
+    {"audit", KEY_SECTION, .keys = audit_keys, .help = "the audit log"},
+    {0},
+};
+const struct settings_key settings_server_keys[] = {
+    {"command", KEY_TEXT, SERVER_AT(command), .help = "the program of a server on pipes"},
+    {"args", KEY_LIST, SERVER_AT(args), .help = "its arguments"},
+    {"env", KEY_ENV, SERVER_AT(env), .help = "variables of its environment"},
+    {"cwd", KEY_PATH, SERVER_AT(cwd), .help = "the directory it runs in"},
+    {"type", KEY_CHOICE, SERVER_AT(type), type_names,
+     .help = "the transport, when command or url do not say it"},
+    {"url", KEY_TEXT, SERVER_AT(url), .help = "of a server that speaks HTTP"},
+    {"headers", KEY_HEADERS, SERVER_AT(headers), .help = "sent with every request to it"},
+    {"policy", KEY_PATH, SERVER_AT(policy), .help = "its policy, instead of the default"},
+    {"pii", KEY_CHOICE, SERVER_AT(pii), pii_names, .help = "personal data and secrets in its results"},
+    {"share", KEY_CHOICE, SERVER_AT(share), share_names, .help = "one process a session, or one a principal"},
+    {"prefix", KEY_TEXT, SERVER_AT(prefix), .help = "in front of its tools' names, instead of its own name"},
+    {"idle", KEY_DURATION, SERVER_AT(idle_ms), .help = "end it after this long without a call"},
+    {"disabled", KEY_BOOL, SERVER_AT(disabled), .help = "leave it out"},
+    {0},
+};
+
+/* ---- the schema ---- */
+
+static void schema_type(struct emit *e, const char *type) {
+    emit_key(e, "type");
+    emit_cstr(e, type);
+}
+
+static void schema_scalar_type(struct emit *e) {
+    emit_key(e, "type");
+    emit_raw(e, SLICE("[\"string\",\"number\",\"boolean\"]"));
+}
+
+static void schema_value(struct emit *e, const struct settings_key *key) {
+    switch (key->kind) {
+    case KEY_CHOICE:
+        emit_key(e, "enum");
+        emit_array(e);
+        for (size_t i = 0; key->choices[i]; i++)
+            emit_cstr(e, key->choices[i]);
+        emit_array_end(e);
+        break;
+    case KEY_BOOL:
+        schema_type(e, "boolean");
+        break;
+    case KEY_INT:
+        schema_type(e, "integer");
+        break;
+    case KEY_DURATION:
+        emit_key(e, "type");
+        emit_raw(e, SLICE("[\"string\",\"integer\"]"));
+        emit_key(e, "pattern");
+        emit_cstr(e, "^([0-9]+(ms|s|m|h|d)?|never)$");
+        break;
+    case KEY_LIST:
+        schema_type(e, "array");
+        emit_key(e, "items");
+        emit_object(e);
+        schema_scalar_type(e);
+        emit_object_end(e);
+        break;
+    case KEY_ENV:
+    case KEY_HEADERS:
+        schema_type(e, "object");
+        emit_key(e, "additionalProperties");
+        emit_object(e);
+        schema_scalar_type(e);
+        emit_object_end(e);
+        break;
+    case KEY_VERSION:
+        emit_key(e, "enum");
+        emit_raw(e, SLICE("[\"1\",1]"));
+        break;
+    default:
+        schema_scalar_type(e);
+    }
+    emit_key(e, "description");
+    emit_cstr(e, key->help);
+}
+
+static void schema_open(struct emit *e, const char *description) {
+    schema_type(e, "object");
+    emit_key(e, "description");
+    emit_cstr(e, description);
+    emit_key(e, "additionalProperties");
+    emit_bool(e, false);
+    emit_key(e, "properties");
+    emit_object(e);
+}
+
+static void schema_servers(struct emit *e, const char *description) {
+    schema_type(e, "object");
+    emit_key(e, "description");
+    emit_cstr(e, description);
+    emit_key(e, "propertyNames");
+    emit_raw(e, SLICE("{\"pattern\":\"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$\",\"not\":{\"enum\":[\"servers\","
+                      "\"call\"]}}"));
+    emit_key(e, "additionalProperties");
+    emit_object(e);
+    schema_open(e, "one server: a command or a url, and how it is treated");
+    for (const struct settings_key *key = settings_server_keys; key->name; key++) {
+        emit_key(e, key->name);
+        emit_object(e);
+        schema_value(e, key);
+        emit_object_end(e);
+    }
+    emit_object_end(e);
+    emit_object_end(e);
+}
+
+static void schema_section(struct emit *e, const struct settings_key *section) {
+    schema_open(e, section->help);
+    for (const struct settings_key *key = section->keys; key->name; key++) {
+        emit_key(e, key->name);
+        emit_object(e);
+        schema_value(e, key);
+        emit_object_end(e);
+    }
+    emit_object_end(e);
+}
+
+void settings_schema(struct buf *out) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_object(&e);
+    emit_key(&e, "$schema");
+    emit_cstr(&e, "https://json-schema.org/draft/2020-12/schema");
+    emit_key(&e, "title");
+    emit_cstr(&e, "sallyport.yaml");
+    emit_key(&e, "required");
+    emit_raw(&e, SLICE("[\"version\"]"));
+    schema_open(&e, "The settings of sallyport serve; docs/serve.md explains every member.");
+    for (const struct settings_key *key = settings_root_keys; key->name; key++) {
+        emit_key(&e, key->name);
+        emit_object(&e);
+        if (key->kind == KEY_SECTION)
+            schema_section(&e, key);
+        else if (key->kind == KEY_SERVERS)
+            schema_servers(&e, key->help);
+        else
+            schema_value(&e, key);
+        emit_object_end(&e);
+    }
+    emit_object_end(&e);
+    emit_object_end(&e);
+    buf_put_char(out, '\n');
+}
