@@ -4,6 +4,8 @@
 #include "front/limits.h"
 #include "io/net.h"
 #include "session/call.h"
+#include "session/principal.h"
+#include "session/server.h"
 
 struct front_conn;
 
@@ -19,11 +21,13 @@ struct front {
     uint32_t conn_count;
     size_t body_bytes; /* of large requests that are arriving */
     struct list conns;
-    struct map sessions;       /* front_session by id */
-    struct session *stateless; /* requests of the modern era */
-    struct http_head head;     /* scratch: a head is read and answered in one turn */
-    struct arena scratch;      /* of one turn */
-    struct buf out;            /* scratch: the head of an answer */
+    struct map sessions;         /* front_session by id */
+    struct principal *principal; /* of everyone who comes in */
+    struct session_server *only; /* that the endpoint leads to */
+    struct session *stateless;   /* requests of the modern era */
+    struct http_head head;       /* scratch: a head is read and answered in one turn */
+    struct arena scratch;        /* of one turn */
+    struct buf out;              /* scratch: the head of an answer */
     char date[40];
     uint64_t date_at_ms;
     void (*all_done)(struct front *f);
@@ -141,7 +145,8 @@ bool front_is_known_version(struct slice version);
 
 /* ---- stdio.c ---- */
 struct front_stdio;
-struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(void *owner, int status),
+struct front_stdio *front_stdio_start(struct session_core *core, struct principal *principal,
+                                      struct session_server *only, void (*ended)(void *owner, int status),
                                       void *owner);
 /* End of input or a signal: lets calls and the child finish, then `ended`. */
 void front_stdio_finish(struct front_stdio *s, int signal);

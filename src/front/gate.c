@@ -23,7 +23,8 @@ struct gate {
     const struct gate_config *config;
     struct io_loop loop;
     struct session_core core;
-    struct up_server server;
+    struct session_server *server;
+    struct principal *local;
     struct front http;
     struct front_stdio *stdio;
     uv_signal_t signals[3];
@@ -135,7 +136,7 @@ static void signals_start(struct gate *g) {
 
 static int server_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
-    struct up_server *s = &g->server;
+    struct up_server *s = &g->server->up;
     s->headers = config->headers;
     s->header_count = config->header_count;
     if (config->upstream_url) {
@@ -198,13 +199,15 @@ static int read_token(struct gate *g, struct err *err) {
 static int front_start(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     if (config->transport == GATE_STDIO) {
-        g->stdio = front_stdio_start(&g->core, on_stdio_ended, g);
+        g->stdio = front_stdio_start(&g->core, g->local, g->server, on_stdio_ended, g);
         return 0;
     }
     if (read_token(g, err) < 0)
         return -1;
     g->http.core = &g->core;
     g->http.loop = &g->loop;
+    g->http.principal = g->local;
+    g->http.only = g->server;
     if (front_http_start(&g->http, config->bind, config->port, err) < 0)
         return -1;
     bool v6 = strchr(config->bind, ':') != NULL;
@@ -248,8 +251,8 @@ static void release_start_pages(struct io_timer *timer) {
 }
 
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
-    up_server_init(&g->server, &g->core.up); /* first of all: gate_free() closes it whatever fails */
-    session_core_servers(&g->core, &g->server, 1);
+    g->server = session_server_new(&g->core);
+    g->local = principal_new(PRINCIPAL_LOCAL, "local");
     if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0)
         return -1;
     signals_start(g);
@@ -275,7 +278,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     session_core_free(&g->core);
     audit_close(audit);
     state_close(state);
-    up_server_close(&g->server);
+    principal_unref(g->local);
     if (!g->at_once) /* their input has been closed: they may end by themselves */
         spawn_await(spawn, FRONT_CHILDREN_MS);
     spawn_stop(spawn);

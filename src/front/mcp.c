@@ -222,7 +222,7 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
         return;
     }
     if (!f->stateless)
-        f->stateless = session_new(f->core, &stateless_front, f, true);
+        f->stateless = session_new(f->core, &stateless_front, f, f->principal, f->only, true);
     if (m->rpc.kind == RPC_NOTIFICATION) {
         struct call_sink none = {.modern = true};
         session_receive(f->stateless, m, &none);

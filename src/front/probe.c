@@ -5,6 +5,8 @@
 #include "front/limits.h"
 #include "io/tls.h"
 #include "session/call.h"
+#include "session/principal.h"
+#include "session/server.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -25,7 +27,7 @@ struct prober {
     struct probe *probe;
     struct probe_all *all;
     struct session_core core;
-    struct up_server server;
+    struct session_server *server;
     struct env_list env;
     struct session *session;
     struct call_sink sink;
@@ -248,8 +250,8 @@ static const struct session_front probe_front = {.deliver = deliver, .server_end
 
 static int set_up_server(struct prober *p, struct err *err) {
     struct probe *probe = p->probe;
-    struct up_server *s = &p->server;
-    up_server_init(s, &p->core.up);
+    p->server = session_server_new(&p->core);
+    struct up_server *s = &p->server->up;
     s->name = probe->name;
     s->headers = probe->headers;
     s->header_count = probe->header_count;
@@ -271,7 +273,6 @@ static void start(struct prober *p, struct spawn *spawn, struct policy *policy) 
     buf_init(&p->tools, PROBE_BYTES_MAX);
     buf_init(&p->about, 1u << 20);
     session_core_init(&p->core, &p->all->loop, spawn);
-    session_core_servers(&p->core, &p->server, 1);
     p->core.policy = policy_ref(policy);
     p->sink.ops = &probe_sink;
     p->started_ms = io_now_ms(&p->all->loop);
@@ -280,7 +281,8 @@ static void start(struct prober *p, struct spawn *spawn, struct policy *policy) 
         finish(p, err.text);
         return;
     }
-    p->session = session_new(&p->core, &probe_front, p, false);
+    cleanup_principal struct principal *local = principal_new(PRINCIPAL_LOCAL, "local");
+    p->session = session_new(&p->core, &probe_front, p, local, p->server, false);
     io_timer_arm(&p->all->loop, &p->deadline, probe->timeout_ms, on_deadline);
     ask_initialize(p);
 }
@@ -289,7 +291,6 @@ static void stop(struct prober *p) {
     p->over = true;
     io_timer_stop(&p->all->loop, &p->deadline);
     session_core_free(&p->core);
-    up_server_close(&p->server);
     io_tls_ctx_free(p->core.up.tls);
     buf_free(&p->tools);
     buf_free(&p->about);

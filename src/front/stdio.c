@@ -139,7 +139,7 @@ static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr
 
 static void end_now(struct front_stdio *s) {
     io_timer_stop(s->core->up.loop, &s->timer);
-    struct link *link = s->session->links[0].link;
+    struct link *link = session_link_of(s->session, s->session->only)->link;
     if (!link_finish(link))
         s->ended(s->owner, 0);
     /* otherwise the child's exit ends us */
@@ -200,17 +200,18 @@ static const struct io_handlers out_handlers = {.data = out_data, .end = out_end
 void front_stdio_finish(struct front_stdio *s, int signal) {
     s->ending = true;
     io_conn_read(s->in, false);
-    struct link *link = s->session->links[0].link;
+    struct link *link = session_link_of(s->session, s->session->only)->link;
     if (signal)
         link_signal(link, signal);
     end_now(s);
 }
 
-struct front_stdio *front_stdio_start(struct session_core *core, void (*ended)(void *owner, int status),
+struct front_stdio *front_stdio_start(struct session_core *core, struct principal *principal,
+                                      struct session_server *only, void (*ended)(void *owner, int status),
                                       void *owner) {
     struct front_stdio *s = mem_zalloc(sizeof(*s));
     *s = (struct front_stdio){.core = core, .ended = ended, .owner = owner, .sink = {.ops = &sink_ops}};
-    s->session = session_new(core, &stdio_front, s, false);
+    s->session = session_new(core, &stdio_front, s, principal, only, false);
     s->in = io_conn_fd(core->up.loop, STDIN_FILENO, true, &in_handlers, s);
     s->out = io_conn_fd(core->up.loop, STDOUT_FILENO, false, &out_handlers, s);
     io_conn_read(s->in, true);

@@ -225,7 +225,7 @@ struct front_session *front_session_new(struct front *f, bool sse) {
     rand_token(fs->id, sizeof(fs->id) - 1);
     stream_init(&fs->standing, fs);
     list_init(&fs->streams);
-    fs->session = session_new(f->core, &http_front, fs, false);
+    fs->session = session_new(f->core, &http_front, fs, f->principal, f->only, false);
     snprintf(fs->session->name, sizeof(fs->session->name), "%s", fs->id);
     front_session_touch(fs);
     return fs;

@@ -14,7 +14,9 @@
 #include "session/answer.h"
 #include "session/digest.h"
 #include "session/files.h"
+#include "session/principal.h"
 #include "session/record.h"
+#include "session/server.h"
 #include "session/tools.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
@@ -190,6 +192,11 @@ static enum call_next step_identify(struct call *c) {
     struct session *s = c->session;
     const struct msg *m = c->request;
     read_method(c);
+    const char *fault = principal_fault(s->principal, clock_wall_ms());
+    if (fault) {
+        c->id_raw = m->rpc.id ? arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id)) : (struct slice){0};
+        return refuse(c, RPC_INVALID_REQUEST, 401, fault);
+    }
     if (!m->rpc.id)
         return CALL_NEXT;
     c->id_raw = arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id));
@@ -225,6 +232,7 @@ static enum call_next read_subject(struct call *c) {
 
 static enum call_next step_route(struct call *c) {
     const struct msg *m = c->request;
+    c->server = c->session->only;
     if (!m->rpc.id) {
         if (c->kind == CALL_CANCELLED) {
             session_cancel(c->session, c->request);
@@ -284,9 +292,8 @@ static void hash_arguments(struct call *c) {
 
 static enum call_next step_decide(struct call *c) {
     struct session *s = c->session;
-    struct session_core *core = s->core;
     if (!c->policy) {
-        c->policy = policy_ref(core->policy);
+        c->policy = policy_ref(session_policy(s, c->server));
         if (c->kind == CALL_TOOLS_CALL)
             hash_arguments(c);
     }
@@ -295,7 +302,7 @@ static enum call_next step_decide(struct call *c) {
     /* Rules about classes, flows and schemas need the server's own definition: it is asked for first. */
     if (is_call && (policy_wants_traits(c->policy) ||
                     policy_wants_schema(c->policy, c->name, &(struct policy_traits){0}))) {
-        struct session_link *sl = session_link_for(s, 0, c);
+        struct session_link *sl = session_link_for(s, c->server, c);
         if (!sl || !tools_ready(sl, c))
             return CALL_WAIT;
         tool = tools_find(sl, c->name);
@@ -307,11 +314,14 @@ static enum call_next step_decide(struct call *c) {
     struct policy_facts facts = {
         .method = c->method,
         .direction = POLICY_TO_SERVER,
-        .server = slice_str(core->servers[0].name),
+        .server = slice_str(c->server->up.name),
         .tool = is_call ? c->name : (struct slice){0},
         .tape = &c->request->tape,
         .args = c->args,
-        .identity = SLICE("local"),
+        .grant = slice_str(s->principal->grant),
+        .identity = slice_str(s->principal->id),
+        .more = s->principal->facts,
+        .more_count = s->principal->fact_count,
         .session = slice_str(s->name),
         .flow = s->flow,
         .args_hash = c->args_hash,
@@ -465,7 +475,7 @@ static void on_timeout(struct io_timer *timer) {
     struct call *c = container_of(timer, struct call, timer);
     CHECK_MAGIC(c, CALL_MAGIC);
     char why[128];
-    snprintf(why, sizeof(why), "server `%s` did not answer in time", c->link->server->name);
+    snprintf(why, sizeof(why), "server `%s` did not answer in time", c->link->server->up.name);
     struct call_sink *sink = c->sink;
     c->sink = NULL; /* answered below, after the server has been told */
     c->outcome = "timeout";
@@ -539,7 +549,7 @@ static void forget_bytes(struct call *c) {
 
 static enum call_next step_forward(struct call *c) {
     struct msg *m = c->request;
-    c->link = session_link_for(c->session, 0, c);
+    c->link = session_link_for(c->session, c->server, c);
     if (!c->link)
         return CALL_WAIT;
     struct link *link = c->link->link;
@@ -572,7 +582,7 @@ static enum call_next step_forward(struct call *c) {
     if (!c->sent && m->rpc.id) {
         link_end(&c->req);
         return refuse(c, RPC_INTERNAL, 502,
-                      arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->name).ptr);
+                      arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->up.name).ptr);
     }
     if (c->kind == CALL_INITIALIZED)
         session_listen_again(c->link);

@@ -63,7 +63,8 @@ struct call {
     struct slice id_key;
     struct slice token_raw; /* the client's progress token; empty for none */
     struct slice extra_headers;
-    uint32_t args; /* node of the arguments in request->tape */
+    uint32_t args;                 /* node of the arguments in request->tape */
+    struct session_server *server; /* it goes to; NULL when the gate answers itself */
     struct session_link *link;
     struct link_req req;
     struct policy *policy;

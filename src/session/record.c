@@ -1,6 +1,8 @@
 #include "session/record.h"
 
 #include "base/clock.h"
+#include "session/principal.h"
+#include "session/server.h"
 #include "wire/emit.h"
 
 /* ["path","mode"]: which arguments there were, not what they said. */
@@ -50,9 +52,10 @@ enum audit_result call_record_decision(struct call *c, struct audit_wait *wait) 
     c->record = audit_next_call(core->audit);
     struct audit_decision d = {
         .call = c->record,
-        .identity = SLICE("local"),
+        .identity = slice_str(c->session->principal->id),
+        .grant = slice_str(c->session->principal->grant),
         .session = slice_str(c->session->name),
-        .server = slice_str(core->servers[0].name),
+        .server = c->server ? slice_str(c->server->up.name) : (struct slice){0},
         .method = c->method,
         .tool = c->name,
         .verdict = slice_str(policy_outcome_name(c->verdict.outcome)),

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "session/call.h"
 #include "session/digest.h"
+#include "session/principal.h"
+#include "session/server.h"
 #include "session/tools.h"
 #include "wire/emit.h"
 
@@ -36,40 +38,33 @@ void session_core_free(struct session_core *core) {
     LIST_FOR_SAFE (n, next, &core->sessions) {
         session_close(container_of(n, struct session, node));
     }
+    for (size_t i = 0; i < core->server_count; i++)
+        if (core->servers[i])
+            session_server_free(core, core->servers[i]);
+    free(core->servers);
     io_timer_stop(core->up.loop, &core->log_timer);
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
     policy_unref(core->policy);
     buf_free(&core->scratch);
     digest_free(core->digest);
-    for (size_t i = 0; i < core->server_count; i++)
-        tools_free(&core->tools[i]);
-    free(core->tools);
-}
-
-void session_core_servers(struct session_core *core, struct up_server *servers, size_t count) {
-    core->servers = servers;
-    core->server_count = count;
-    core->tools = mem_zalloc(count * sizeof(*core->tools));
-    for (size_t i = 0; i < count; i++)
-        tools_init(&core->tools[i]);
 }
 
 struct session *session_new(struct session_core *core, const struct session_front *front, void *owner,
-                            bool stateless) {
+                            struct principal *principal, struct session_server *only, bool stateless) {
     struct session *s = mem_zalloc(sizeof(*s));
     *s = (struct session){
-        .magic = SESSION_MAGIC, .core = core, .front = front, .owner = owner, .stateless = stateless};
+        .magic = SESSION_MAGIC,
+        .core = core,
+        .front = front,
+        .owner = owner,
+        .principal = principal_ref(principal),
+        .only = only,
+        .stateless = stateless,
+    };
     list_init(&s->calls);
     map_init(&s->by_id);
     slots_init(&s->asks);
-    s->links = mem_zalloc(core->server_count * sizeof(*s->links));
-    for (size_t i = 0; i < core->server_count; i++) {
-        s->links[i] =
-            (struct session_link){.magic = SESSION_LINK_MAGIC, .session = s, .server = &core->servers[i]};
-        list_init(&s->links[i].waiting);
-        arena_init(&s->links[i].tools_page);
-    }
     snprintf(s->name, sizeof(s->name), "%s", stateless ? "stateless" : "stdio");
     list_push(&core->sessions, &s->node);
     core->session_count++;
@@ -90,6 +85,15 @@ static void asks_drop(struct session *s, const struct session_link *from) {
             ask_free(s, ask);
 }
 
+static void link_free(struct session_link *sl) {
+    struct session *s = sl->session;
+    s->links[sl->server->slot] = NULL;
+    io_timer_stop(s->core->up.loop, &sl->backoff);
+    link_close(sl->link);
+    arena_free(&sl->tools_page);
+    free(sl);
+}
+
 void session_close(struct session *s) {
     if (!s || s->closed)
         return;
@@ -98,16 +102,15 @@ void session_close(struct session *s) {
     LIST_FOR_SAFE (n, next, &s->calls) {
         call_cancel(container_of(n, struct call, node), "session closed");
     }
-    for (size_t i = 0; i < s->core->server_count; i++) {
-        io_timer_stop(s->core->up.loop, &s->links[i].backoff);
-        link_close(s->links[i].link);
-        arena_free(&s->links[i].tools_page);
-    }
+    for (size_t i = 0; i < s->link_count; i++)
+        if (s->links[i])
+            link_free(s->links[i]);
     asks_drop(s, NULL);
     slots_free(&s->asks);
     map_free(&s->by_id);
     free(s->links);
     free((char *)(uintptr_t)s->init_params.ptr);
+    principal_unref(s->principal);
     list_remove(&s->node);
     s->core->session_count--;
     s->magic = 0;
@@ -130,7 +133,7 @@ static void on_init_failed(struct session_own *own, const char *why);
 static void open_now(struct session_link *sl) {
     sl->state = SESSION_LINK_OPENING;
     sl->opened_ms = io_now_ms(sl->session->core->up.loop);
-    sl->link = link_open(sl->server, &session_link_events, sl);
+    sl->link = link_open(&sl->server->up, &session_link_events, sl);
 }
 
 static void on_backoff(struct io_timer *timer) {
@@ -148,8 +151,25 @@ static void link_start(struct session_link *sl) {
                  delay < SESSION_BACKOFF_MAX_MS ? delay : SESSION_BACKOFF_MAX_MS, on_backoff);
 }
 
-struct session_link *session_link_for(struct session *s, size_t server, struct call *call) {
-    struct session_link *sl = &s->links[server];
+struct session_link *session_link_of(struct session *s, struct session_server *server) {
+    if (server->slot >= s->link_count) {
+        size_t count = s->core->server_count;
+        s->links = mem_realloc(s->links, count * sizeof(*s->links));
+        memset(s->links + s->link_count, 0, (count - s->link_count) * sizeof(*s->links));
+        s->link_count = count;
+    }
+    struct session_link *sl = s->links[server->slot];
+    if (sl)
+        return sl;
+    sl = s->links[server->slot] = mem_zalloc(sizeof(*sl));
+    *sl = (struct session_link){.magic = SESSION_LINK_MAGIC, .session = s, .server = server};
+    list_init(&sl->waiting);
+    arena_init(&sl->tools_page);
+    return sl;
+}
+
+struct session_link *session_link_for(struct session *s, struct session_server *server, struct call *call) {
+    struct session_link *sl = session_link_of(s, server);
     if (sl->state == SESSION_LINK_READY)
         return sl;
     list_push(&sl->waiting, &call->wait);
@@ -180,6 +200,28 @@ static void fail_waiting(struct session_link *sl, const char *why) {
 void session_listen_again(struct session_link *sl) {
     if (sl->session->listening && sl->session->version[0]) /* before that there is nothing to listen to */
         link_listen(sl->link);
+}
+
+void session_drop_link(struct session *s, struct session_server *server) {
+    struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
+    if (!sl)
+        return;
+    char why[128];
+    snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
+    fail_waiting(sl, why);
+    LIST_FOR_SAFE (n, next, &s->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->link == sl)
+            call_fail(c, why);
+    }
+    asks_drop(s, sl);
+    link_free(sl);
+}
+
+struct policy *session_policy(const struct session *s, const struct session_server *server) {
+    if (s->principal->policy)
+        return s->principal->policy;
+    return server && server->policy ? server->policy : s->core->policy;
 }
 
 static void link_ready(struct session_link *sl) {
@@ -316,9 +358,9 @@ static void on_drained(void *owner) {
 static void on_noise(void *owner, const char *what, struct slice text) {
     struct session_link *sl = owner;
     if (what)
-        log_warn("server `%s`: %s: %.*s", sl->server->name, what, SLICE_FMT(text));
+        log_warn("server `%s`: %s: %.*s", sl->server->up.name, what, SLICE_FMT(text));
     else
-        log_info("[%s] %.*s", sl->server->name, SLICE_FMT(text));
+        log_info("[%s] %.*s", sl->server->up.name, SLICE_FMT(text));
 }
 
 /* ---- what servers say on their own account ---- */
@@ -355,7 +397,7 @@ static bool deliver(struct session_link *sl, struct call *call, const struct ses
 static void refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why) {
     if (!sl->session->version[0] &&
         sl->link->relates) { /* over HTTP the stateless era has no way to answer */
-        log_warn("server `%s` sent a request, which its era does not know", sl->server->name);
+        log_warn("server `%s` sent a request, which its era does not know", sl->server->up.name);
         return;
     }
     struct arena a;
@@ -393,7 +435,8 @@ static bool record_ask(struct session_link *sl, const struct policy_facts *f, co
         return true;
     struct audit_decision d = {
         .call = audit_next_call(s->core->audit),
-        .identity = SLICE("local"),
+        .identity = slice_str(s->principal->id),
+        .grant = slice_str(s->principal->grant),
         .session = slice_str(s->name),
         .server = f->server,
         .method = f->method,
@@ -420,21 +463,24 @@ static void on_request(struct session_link *sl, struct call *call, struct msg *m
     struct policy_facts facts = {
         .method = method,
         .direction = POLICY_TO_CLIENT,
-        .server = slice_str(sl->server->name),
+        .server = slice_str(sl->server->up.name),
         .tape = &m->tape,
         .args = m->rpc.params,
-        .identity = SLICE("local"),
+        .grant = slice_str(sl->session->principal->grant),
+        .identity = slice_str(sl->session->principal->id),
+        .more = sl->session->principal->facts,
+        .more_count = sl->session->principal->fact_count,
         .session = slice_str(sl->session->name),
         .now_ms = clock_wall_ms(),
     };
-    struct policy *policy = sl->session->core->policy;
+    struct policy *policy = session_policy(sl->session, sl->server);
     policy_decide(policy, &facts, a, NULL, &verdict);
     struct slice id = tape_raw(&m->tape, m->rpc.id);
     if (!record_ask(sl, &facts, policy, &verdict)) {
         refuse_ask(sl, id, RPC_INTERNAL, "the audit log cannot take this request");
     } else if (verdict.outcome != POLICY_ALLOW) {
         struct slice why = policy_verdict_text(policy, &verdict, a);
-        log_info("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->name);
+        log_info("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
         refuse_ask(sl, id, RPC_INVALID_REQUEST, arena_dup(a, why).ptr);
     } else {
         ask_client(sl, call, m, a);
@@ -492,7 +538,7 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
         return; /* progress of a call that is over, or that nobody asked for, is dropped */
     }
     if (slice_is(method, "notifications/tools/list_changed"))
-        tools_forget(sl->server, sl->session->core);
+        tools_forget(sl->server);
     uint32_t sub =
         params ? tape_path(&m->tape, params, "_meta", "io.modelcontextprotocol/subscriptionId", NULL) : 0;
     if (sub) {
@@ -508,7 +554,7 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
     if (to && !call && sl->session->stateless && slice_is(method, "notifications/message") && !to->wants_log)
         to = NULL;
     if (!deliver(sl, to, &out))
-        log_debug("server `%s`: %.*s has nobody to go to", sl->server->name, SLICE_FMT(method));
+        log_debug("server `%s`: %.*s has nobody to go to", sl->server->up.name, SLICE_FMT(method));
 }
 
 static void on_message(void *owner, void *call, struct msg *m) {
@@ -587,20 +633,20 @@ void session_cancel(struct session *s, struct msg *m) {
 }
 
 void session_start(struct session *s) {
-    for (size_t i = 0; i < s->core->server_count; i++)
-        if (s->links[i].state == SESSION_LINK_DOWN)
-            link_start(&s->links[i]);
+    struct session_link *sl = session_link_of(s, s->only);
+    if (sl->state == SESSION_LINK_DOWN)
+        link_start(sl);
 }
 
 void session_listen(struct session *s) {
     s->listening = true;
-    for (size_t i = 0; i < s->core->server_count; i++)
-        if (s->links[i].state == SESSION_LINK_READY)
-            session_listen_again(&s->links[i]);
+    for (size_t i = 0; i < s->link_count; i++)
+        if (s->links[i] && s->links[i]->state == SESSION_LINK_READY)
+            session_listen_again(s->links[i]);
 }
 
 void session_pause(struct session *s, bool on) {
-    for (size_t i = 0; i < s->core->server_count; i++)
-        if (s->links[i].link)
-            link_pause(s->links[i].link, NULL, on);
+    for (size_t i = 0; i < s->link_count; i++)
+        if (s->links[i] && s->links[i]->link)
+            link_pause(s->links[i]->link, NULL, on);
 }

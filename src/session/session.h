@@ -17,16 +17,10 @@ struct call;
 struct call_sink;
 struct audit;
 struct policy;
+struct principal;
 struct session;
+struct session_server;
 struct state_store;
-
-/* What is known of one server's tools; see tools.h. */
-struct session_tools {
-    struct arena arena;
-    struct map by_name;
-    bool loaded;
-    uint64_t loaded_ms;
-};
 
 /* A request of the gate's own: it stands where otherwise a call does. */
 struct session_own {
@@ -38,10 +32,9 @@ struct session_own {
 /* What all sessions of one loop share. */
 struct session_core {
     struct up_core up;
-    struct up_server *servers;
+    struct session_server **servers; /* by slot; NULL where one was removed */
     size_t server_count;
-    struct session_tools *tools; /* one a server */
-    struct policy *policy;       /* the present snapshot; calls take their own reference */
+    struct policy *policy; /* the present default; calls take their own reference */
     struct state_store *state;
     struct audit *audit;
     struct list log_waiting; /* calls, until the log has room */
@@ -59,8 +52,7 @@ struct session_core {
 };
 
 void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn);
-/* The servers, once, before the first session; they outlive the core. */
-void session_core_servers(struct session_core *core, struct up_server *servers, size_t count);
+/* Sessions and servers too. */
 void session_core_free(struct session_core *core);
 
 /* A message on its way to a client. */
@@ -85,7 +77,7 @@ enum session_link_state { SESSION_LINK_DOWN, SESSION_LINK_OPENING, SESSION_LINK_
 struct session_link {
     uint32_t magic;
     struct session *session;
-    struct up_server *server;
+    struct session_server *server;
     struct link *link;
     enum session_link_state state;
     struct list waiting;         /* calls, until it is ready */
@@ -105,6 +97,8 @@ struct session {
     struct session_core *core;
     const struct session_front *front;
     void *owner; /* the front's */
+    struct principal *principal;
+    struct session_server *only; /* NULL: every server that the principal may use */
     struct list node;
     bool stateless; /* shared by requests that have nothing to do with each other: their ids may be equal */
     bool closed;
@@ -119,16 +113,18 @@ struct session {
     uint32_t call_count;
     struct map by_id; /* calls under way by the client's id */
     struct slots asks;
-    struct session_link *links; /* one a server */
+    struct session_link **links; /* by the server's slot; NULL before the first use */
+    size_t link_count;
 };
 
+/* Takes a reference to the principal. */
 struct session *session_new(struct session_core *core, const struct session_front *front, void *owner,
-                            bool stateless);
+                            struct principal *principal, struct session_server *only, bool stateless);
 void session_close(struct session *s); /* cancels its calls, closes its links, frees it; NULL is fine */
 
 /* A message from the client: takes a reference. `sink` gets the answer of a request (required for those). */
 void session_receive(struct session *s, struct msg *m, struct call_sink *sink);
-/* Starts the servers now instead of at the first message. */
+/* Starts its one server now instead of at the first message. */
 void session_start(struct session *s);
 /* From now on the client listens outside calls too. */
 void session_listen(struct session *s);
@@ -136,9 +132,14 @@ void session_listen(struct session *s);
 void session_pause(struct session *s, bool on);
 
 /* ---- for call.c ---- */
+struct session_link *session_link_of(struct session *s, struct session_server *server);
 /* The link, ready, or NULL when the call must wait: it is then in the waiting list and call_resume() follows.
  */
-struct session_link *session_link_for(struct session *s, size_t server, struct call *call);
+struct session_link *session_link_for(struct session *s, struct session_server *server, struct call *call);
+/* The server is going away: calls that wait for it or are under way there fail. */
+void session_drop_link(struct session *s, struct session_server *server);
+/* The most specific one: the principal's own, else the server's, else the default. */
+struct policy *session_policy(const struct session *s, const struct session_server *server);
 void session_cancel(struct session *s, struct msg *m);
 /* Waits for what its link is doing; call_resume() follows. */
 void session_wait(struct session_link *sl, struct call *call);

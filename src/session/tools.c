@@ -30,11 +30,7 @@ void tools_free(struct session_tools *t) {
     t->loaded = false;
 }
 
-static struct session_tools *table_of(struct session_core *core, const struct up_server *server) {
-    return &core->tools[server - core->servers];
-}
-
-void tools_forget(struct up_server *server, struct session_core *core) { tools_free(table_of(core, server)); }
+void tools_forget(struct session_server *server) { tools_free(&server->tools); }
 
 /* ---- asking ---- */
 
@@ -71,14 +67,14 @@ static void learn_tool(struct session_tools *table, const struct tape *t, uint32
 }
 
 static void learn_page(struct session_link *sl, const struct msg *m) {
-    struct session_tools *table = table_of(sl->session->core, sl->server);
+    struct session_tools *table = &sl->server->tools;
     uint32_t list = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!list || !tape_is(&m->tape, list, TAPE_ARRAY))
         return;
     struct arena a;
     arena_init(&a);
     struct risk_context ctx;
-    risk_context_read(&m->tape, list, slice_str(sl->server->name), &a, &ctx);
+    risk_context_read(&m->tape, list, slice_str(sl->server->up.name), &a, &ctx);
     TAPE_FOR_ELEM(&m->tape, list, i) { learn_tool(table, &m->tape, i, &ctx, &a); }
     arena_free(&a);
 }
@@ -89,7 +85,7 @@ static bool is_last_page(const struct msg *m) {
 }
 
 void tools_learn(struct session_link *sl, const struct msg *m, bool first_page) {
-    struct session_tools *table = table_of(sl->session->core, sl->server);
+    struct session_tools *table = &sl->server->tools;
     if (sl->tools_req.id)
         return; /* being asked for right now */
     if (first_page)
@@ -100,7 +96,7 @@ void tools_learn(struct session_link *sl, const struct msg *m, bool first_page) 
 }
 
 static void fetched(struct session_link *sl, bool complete) {
-    struct session_tools *table = table_of(sl->session->core, sl->server);
+    struct session_tools *table = &sl->server->tools;
     table->loaded = true;
     table->loaded_ms =
         io_now_ms(sl->session->core->up.loop) - (complete ? 0 : TOOLS_FRESH_MS - TOOLS_RETRY_MS);
@@ -148,7 +144,7 @@ static void fetch(struct session_link *sl, struct slice cursor_raw) {
 }
 
 bool tools_ready(struct session_link *sl, struct call *call) {
-    struct session_tools *table = table_of(sl->session->core, sl->server);
+    struct session_tools *table = &sl->server->tools;
     uint64_t now = io_now_ms(sl->session->core->up.loop);
     if (table->loaded && now - table->loaded_ms < TOOLS_FRESH_MS)
         return true;
@@ -164,7 +160,7 @@ bool tools_ready(struct session_link *sl, struct call *call) {
 /* ---- using ---- */
 
 const struct tool *tools_find(struct session_link *sl, struct slice name) {
-    return map_get(&table_of(sl->session->core, sl->server)->by_name, name);
+    return map_get(&sl->server->tools.by_name, name);
 }
 
 struct slice tools_header_lines(struct session_link *sl, struct call *call) {

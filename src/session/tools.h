@@ -4,7 +4,7 @@
 #pragma once
 
 #include "policy/policy.h"
-#include "session/session.h"
+#include "session/server.h"
 #include "wire/mirror.h"
 
 struct call;
@@ -25,7 +25,7 @@ bool tools_ready(struct session_link *sl, struct call *call);
 const struct tool *tools_find(struct session_link *sl, struct slice name); /* NULL when not known */
 /* A list passes by. The first page starts anew. */
 void tools_learn(struct session_link *sl, const struct msg *m, bool first_page);
-void tools_forget(struct up_server *server, struct session_core *core); /* the list has changed */
+void tools_forget(struct session_server *server); /* the list has changed */
 /* The header lines for these arguments, or an empty slice. */
 struct slice tools_header_lines(struct session_link *sl, struct call *call);
 /* Do the header lines that came with the call say what its arguments say? */

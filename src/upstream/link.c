@@ -30,6 +30,7 @@ struct link *link_open(struct up_server *server, const struct link_events *event
     struct link *l = server->argv ? link_child_new() : server->use_sse ? link_sse_new() : link_http_new();
     l->magic = LINK_MAGIC;
     l->server = server;
+    server->link_count++;
     l->events = events;
     l->owner = owner;
     slots_init(&l->reqs);
@@ -96,9 +97,12 @@ void link_close(struct link *l) {
 }
 
 void link_free_base(struct link *l) {
+    struct up_server *server = l->server;
     slots_free(&l->reqs);
     l->magic = 0;
     free(l);
+    if (--server->link_count == 0 && server->unused)
+        server->unused(server);
 }
 
 void link_fail_req(struct link_req *req, const char *why, bool retry) {

@@ -37,7 +37,9 @@ struct up_server {
     struct http_url at;
     const char *const *headers; /* "Name: value" lines sent with every request */
     size_t header_count;
+    void (*unused)(struct up_server *s); /* set by up_server_close(): the last link is gone */
     /* owned by the room */
+    uint32_t link_count;
     struct list idle_conns; /* the most recently used at the end */
     struct list busy_conns;
     uint32_t conn_count;
@@ -53,8 +55,9 @@ int up_server_set_url(struct up_server *s, const char *url, struct err *err);
 /* The static header lines: well-formed, few, and none that the transport writes itself. */
 int up_server_check_headers(const struct up_server *s, struct err *err);
 /* All connections, also those that only carry a session's good-bye; links are closed by their owners before.
- */
-void up_server_close(struct up_server *s);
+ * A closed link may still wait for its child to end: `unused` (may be NULL) is called when none is
+ * left, now or later. */
+void up_server_close(struct up_server *s, void (*unused)(struct up_server *s));
 /* Appends a text as the value of a mirrored header (Mcp-Name, Mcp-Param-*): as it is, or as base64 between
  * markers where a header could not carry it faithfully. False when the buffer is full. */
 bool up_header_value(struct buf *out, struct slice text);

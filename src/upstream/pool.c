@@ -272,7 +272,7 @@ void up_pool_finish(struct up_ticket *t) {
     up_pool_drop(t);
 }
 
-void up_server_close(struct up_server *s) {
+void up_server_close(struct up_server *s, void (*unused)(struct up_server *s)) {
     struct up_loss loss = {.why = "the gateway is closing", .status = UV_ECANCELED, .unsent = true};
     struct list *n;
     while ((n = list_pop(&s->conn_waiters))) {
@@ -290,4 +290,7 @@ void up_server_close(struct up_server *s) {
     }
     buf_free(&s->post_head);
     buf_free(&s->scratch);
+    s->unused = unused;
+    if (!s->link_count && unused)
+        unused(s);
 }

@@ -366,7 +366,7 @@ void stand_close(struct stand *t) {
     LIST_FOR (n, &t->conns)
         io_conn_read(container_of(n, struct stand_conn, node)->io, true);
     link_close(t->link);
-    up_server_close(&t->server);
+    up_server_close(&t->server, NULL);
     assert_int_equal(t->server.conn_count, 0);
     stand_until(t, "the connections to end", conns_gone, NULL);
     io_listener_close(t->listener);

@@ -1,0 +1,47 @@
+#include "session/server.h"
+
+#include "base/mem.h"
+#include "policy/policy.h"
+#include "session/tools.h"
+
+static size_t free_slot(struct session_core *core) {
+    for (size_t i = 0; i < core->server_count; i++)
+        if (!core->servers[i])
+            return i;
+    core->servers = mem_realloc(core->servers, (core->server_count + 1) * sizeof(*core->servers));
+    core->servers[core->server_count] = NULL;
+    return core->server_count++;
+}
+
+struct session_server *session_server_new(struct session_core *core) {
+    struct session_server *server = mem_zalloc(sizeof(*server));
+    up_server_init(&server->up, &core->up);
+    tools_init(&server->tools);
+    arena_init(&server->arena);
+    server->slot = free_slot(core);
+    core->servers[server->slot] = server;
+    return server;
+}
+
+static void server_unused(struct up_server *up) {
+    struct session_server *server = container_of(up, struct session_server, up);
+    arena_free(&server->arena);
+    free(server);
+}
+
+void session_server_free(struct session_core *core, struct session_server *server) {
+    LIST_FOR (n, &core->sessions) {
+        session_drop_link(container_of(n, struct session, node), server);
+    }
+    core->servers[server->slot] = NULL;
+    tools_free(&server->tools);
+    policy_unref(server->policy);
+    up_server_close(&server->up, server_unused);
+}
+
+struct session_server *session_server_find(struct session_core *core, struct slice name) {
+    for (size_t i = 0; i < core->server_count; i++)
+        if (core->servers[i] && slice_is(name, core->servers[i]->up.name))
+            return core->servers[i];
+    return NULL;
+}

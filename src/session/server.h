@@ -1,0 +1,30 @@
+/* One configured server as sessions see it. It keeps its slot for as long as it exists, so that a session's
+ * links are found by number. */
+#pragma once
+
+#include "session/session.h"
+
+struct policy;
+
+/* What is known of one server's tools; see tools.h. */
+struct session_tools {
+    struct arena arena;
+    struct map by_name;
+    bool loaded;
+    uint64_t loaded_ms;
+};
+
+struct session_server {
+    struct up_server up;
+    size_t slot;
+    struct policy *policy; /* its own, or NULL */
+    struct session_tools tools;
+    struct arena arena; /* for the texts of `up` that nobody else keeps */
+};
+
+/* In the first free slot; its settings are filled in before the first session uses it. */
+struct session_server *session_server_new(struct session_core *core);
+/* Its links are closed, calls under way fail, the slot is free. */
+void session_server_free(struct session_core *core, struct session_server *server);
+/* NULL when there is none of that name. */
+struct session_server *session_server_find(struct session_core *core, struct slice name);
