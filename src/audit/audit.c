@@ -288,6 +288,25 @@ enum audit_result audit_put_event(struct audit *a, struct slice name, struct sli
     return audit_put(a, &r, NULL);
 }
 
+enum audit_result audit_put_action(struct audit *a, const struct audit_action *x) {
+    struct audit_record r = {
+        .kind = AUDIT_KIND_EVENT,
+        .text = {[AUDIT_EVENT] = x->name,
+                 [AUDIT_IDENTITY] = x->identity,
+                 [AUDIT_GRANT] = x->grant,
+                 [AUDIT_SESSION] = x->session,
+                 [AUDIT_SERVER] = x->server,
+                 [AUDIT_TOOL] = x->tool,
+                 [AUDIT_RULE] = x->rule,
+                 [AUDIT_POLICY] = x->policy,
+                 [AUDIT_POLICY_HASH] = x->policy_hash,
+                 [AUDIT_ARGS_HASH] = x->args_hash,
+                 [AUDIT_FINGERPRINT] = x->fingerprint,
+                 [AUDIT_TEXT] = x->text},
+    };
+    return audit_put(a, &r, NULL);
+}
+
 /* ---- waiting ---- */
 
 static void audit_tell(struct audit *a, uint64_t committed, uint64_t failed_at) {

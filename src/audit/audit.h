@@ -97,6 +97,17 @@ enum audit_result audit_put_outcome(struct audit *a, const struct audit_outcome 
 enum audit_result audit_put_event(struct audit *a, struct slice name, struct slice policy,
                                   struct slice policy_hash, struct slice text);
 
+/* Somebody did something that bears on a call, or on who may make it: approved it, made a grant … */
+struct audit_action {
+    struct slice name;     /* of the event: approval_approved … */
+    struct slice identity; /* who did it */
+    struct slice grant, session, server, tool;
+    struct slice rule, policy, policy_hash;
+    struct slice args_hash, fingerprint;
+    struct slice text;
+};
+enum audit_result audit_put_action(struct audit *a, const struct audit_action *x);
+
 /* Blocks until the log is open and everything put so far is committed; -1 when that fails. Not for the loop's
  * thread. */
 int audit_flush(struct audit *a, struct err *err);

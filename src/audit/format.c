@@ -70,6 +70,8 @@ void audit_format_line(struct buf *out, const struct audit_entry *e) {
     case AUDIT_KIND_EVENT:
         buf_put_str(out, "event ");
         put_plain(out, r->text[AUDIT_EVENT]);
+        put_field(out, " by ", r->text[AUDIT_IDENTITY]);
+        put_field(out, "  ", r->text[AUDIT_TOOL]);
         put_field(out, "  ", r->text[AUDIT_POLICY]);
         put_field(out, "  ", r->text[AUDIT_TEXT]);
         break;

@@ -18,3 +18,12 @@
 #define STATE_GRANT_LABEL_MAX 256        /* bytes of what it says about itself */
 #define STATE_GRANT_GLOBS_MAX 64         /* patterns for servers, and for tools */
 #define STATE_GRANT_USED_MS 60000        /* how exactly the last use of a grant is known */
+
+#define STATE_APPROVALS_PENDING_MAX 1000      /* approvals that wait for a person */
+#define STATE_APPROVALS_IDENTITY_MAX 100      /* of which one identity may have so many */
+#define STATE_APPROVAL_ARGS_MAX (64u << 10)   /* bytes of the arguments that an approver is shown */
+#define STATE_APPROVAL_TEXT_MAX 4096          /* every other text of an approval */
+#define STATE_APPROVALS_LIST_MAX 1000         /* approvals in one listing */
+#define STATE_APPROVALS_KEEP_MS 2592000000ull /* how long one that is over is kept: 30 days */
+#define STATE_APPROVAL_TIMEOUT_MS 1800000     /* unless the policy or the configuration says otherwise */
+#define STATE_APPROVAL_TIMEOUT_MAX_MS 2592000000ull

@@ -1,0 +1,318 @@
+/* Calls that wait for a person: list, show, approve, deny, expire. What is said here holds in every running
+ * gate of this home as soon as the command returns. */
+#include "state/approvals.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "risk/glyph.h"
+#include "session/approval.h"
+#include "wire/emit.h"
+
+#include <pwd.h>
+#include <string.h>
+
+#define APPROVALS_OUT_MAX (512u << 20) /* a full listing with the longest arguments, every byte escaped */
+#define LIST_TEXT_MAX 200              /* bytes of one text in a listing for people */
+
+struct approvals_options {
+    int status;
+    const char *note;
+    uint64_t limit;
+    bool json;
+};
+
+enum { SHOW_OPEN = STATE_APPROVAL_STATUSES, SHOW_ALL };
+static const char *const status_choices[] = {[STATE_APPROVAL_PENDING] = "pending",
+                                             [STATE_APPROVAL_APPROVED] = "approved",
+                                             [STATE_APPROVAL_DENIED] = "denied",
+                                             [STATE_APPROVAL_EXPIRED] = "expired",
+                                             [STATE_APPROVAL_USED] = "used",
+                                             [SHOW_OPEN] = "open",
+                                             [SHOW_ALL] = "all",
+                                             NULL};
+
+#define ROW_JSON                                                                                             \
+    { CLI_SWITCH(struct approvals_options, json), .name = "json", .help = "print JSON" }
+
+static const struct cli_option list_rows[] = {
+    {CLI_CHOICE(struct approvals_options, status), .name = "status", .choices = status_choices,
+     .fallback = "open", .help = "which ones; open are those that wait, or are approved and not used yet"},
+    {CLI_NUMBER(struct approvals_options, limit), .name = "limit", .argument = "N", .fallback = "100",
+     .min = 1, .max = STATE_APPROVALS_LIST_MAX, .help = "at most so many, the newest"},
+    ROW_JSON,
+    {0},
+};
+static const struct cli_option show_rows[] = {ROW_JSON, {0}};
+static const struct cli_option decide_rows[] = {
+    {CLI_TEXT(struct approvals_options, note), .name = "note", .argument = "TEXT", .fallback = "",
+     .help = "why; the agent of a denied call reads it"},
+    ROW_JSON,
+    {0},
+};
+
+/* ---- what they share ---- */
+
+static void approvals_cleanup(struct state_approvals **s) { state_approvals_close(*s); }
+#define cleanup_approvals __attribute__((cleanup(approvals_cleanup)))
+
+static int open_store(struct state_approvals **ret_store, struct err *err) {
+    char home[CLI_PATH_MAX];
+    return cli_home(home, err) < 0 ? -1 : state_approvals_open(home, ret_store, err);
+}
+
+/* Whoever may write to the home may decide; on record is the name that the system knows. */
+static struct slice local_name(struct arena *a) {
+    const struct passwd *user = getpwuid(geteuid());
+    if (user)
+        return arena_printf(a, "cli:%s", user->pw_name);
+    return arena_printf(a, "cli:%u", (unsigned)geteuid());
+}
+
+/* Names and arguments come from agents: what cannot be seen is spelled out, and nothing moves a cursor. */
+static void put_plain(struct buf *out, struct slice text, size_t max) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    buf_put_slice(out, risk_printable(text, max, &a));
+}
+
+static void put_line(struct buf *out, const char *label, struct slice text) {
+    if (!text.len)
+        return;
+    buf_printf(out, "%-12s", label);
+    put_plain(out, text, STATE_APPROVAL_ARGS_MAX);
+    buf_put_char(out, '\n');
+}
+
+static void put_time(struct buf *out, const char *label, uint64_t ms) {
+    char text[CLOCK_TEXT_MAX];
+    if (!ms)
+        return;
+    clock_text(ms, text);
+    put_line(out, label, slice_str(text));
+}
+
+static void put_whole(struct buf *out, const struct state_approval *r) {
+    put_line(out, "id", r->id);
+    put_line(out, "status", slice_str(state_approval_status_name(r->status)));
+    put_line(out, "identity", r->call.identity);
+    put_line(out, "server", r->call.server);
+    put_line(out, "tool", r->call.tool);
+    put_line(out, r->args_cut ? "args (cut)" : "arguments", r->args);
+    put_line(out, "text", r->text);
+    put_line(out, "rule", r->rule);
+    put_line(out, "policy", r->policy);
+    if (!slice_is(r->approvers, "[]"))
+        put_line(out, "approvers", r->approvers);
+    put_time(out, "created", r->created_ms);
+    put_time(out, "expires", r->expires_ms);
+    put_time(out, "decided", r->decided_ms);
+    put_line(out, "decided by", r->decider);
+    put_line(out, "note", r->note);
+    put_time(out, "used", r->used_ms);
+    put_line(out, "digest", r->digest);
+}
+
+static int print_one(const struct state_approval *r, bool json) {
+    cleanup_buf struct buf out;
+    buf_init(&out, APPROVALS_OUT_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    if (json) {
+        state_approval_json(&e, r);
+        buf_put_char(&out, '\n');
+    } else {
+        put_whole(&out, r);
+    }
+    return cli_print(&out);
+}
+
+/* ---- list, show ---- */
+
+struct listing {
+    struct buf out;
+    struct emit e;
+    bool json;
+    size_t count;
+};
+
+static bool list_one(void *ctx, const struct state_approval *r) {
+    struct listing *l = ctx;
+    l->count++;
+    if (l->json) {
+        state_approval_json(&l->e, r);
+        return true;
+    }
+    char until[CLOCK_TEXT_MAX];
+    clock_text(r->expires_ms, until);
+    buf_printf(&l->out, "%.*s  %-8s  until %s  ", SLICE_FMT(r->id), state_approval_status_name(r->status),
+               until);
+    put_plain(&l->out, r->call.identity, LIST_TEXT_MAX);
+    buf_put_str(&l->out, "  ");
+    put_plain(&l->out, r->call.server, LIST_TEXT_MAX);
+    buf_put_char(&l->out, '/');
+    put_plain(&l->out, r->call.tool, LIST_TEXT_MAX);
+    buf_put_str(&l->out, "  ");
+    put_plain(&l->out, r->args, LIST_TEXT_MAX);
+    buf_put_char(&l->out, '\n');
+    return true;
+}
+
+static int list_run(const void *options, const struct cli_rest *rest) {
+    const struct approvals_options *opt = options;
+    struct err err = {0};
+    cleanup_approvals struct state_approvals *s = NULL;
+    (void)rest;
+    if (open_store(&s, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    struct state_approval_filter filter = {
+        .limit = opt->limit,
+        .statuses = opt->status == SHOW_ALL    ? 0
+                    : opt->status == SHOW_OPEN ? 1u << STATE_APPROVAL_PENDING | 1u << STATE_APPROVAL_APPROVED
+                                               : 1u << opt->status,
+    };
+    struct listing l = {.json = opt->json};
+    buf_init(&l.out, APPROVALS_OUT_MAX);
+    emit_init(&l.e, &l.out);
+    if (l.json)
+        emit_array(&l.e);
+    int rc = state_approvals_list(s, &filter, clock_wall_ms(), list_one, &l, &err);
+    if (l.json)
+        emit_array_end(&l.e);
+    if (l.json || l.count == 0)
+        buf_put_str(&l.out, l.json ? "\n" : "nothing waits for approval\n");
+    int status = rc < 0 ? cli_fail(CLI_FAILED, &err) : cli_print(&l.out);
+    buf_free(&l.out);
+    return status;
+}
+
+static int show_run(const void *options, const struct cli_rest *rest) {
+    const struct approvals_options *opt = options;
+    struct err err = {0};
+    cleanup_approvals struct state_approvals *s = NULL;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct state_approval found;
+    if (open_store(&s, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    int rc = state_approvals_get(s, slice_str(rest->operands[0]), clock_wall_ms(), &a, &found, &err);
+    if (rc == 0)
+        err_set(&err, "no approval `%s`", rest->operands[0]);
+    return rc <= 0 ? cli_fail(rc < 0 ? CLI_FAILED : CLI_NO, &err) : print_one(&found, opt->json);
+}
+
+/* ---- approve, deny, expire ---- */
+
+enum verb { VERB_APPROVE, VERB_DENY, VERB_EXPIRE };
+
+/* A decision that is not on record is said so; it has been made nevertheless. */
+static void record(enum verb verb, const struct state_approval *r) {
+    static const char *const events[] = {"approval_approved", "approval_denied", "approval_expired"};
+    char home[CLI_PATH_MAX];
+    struct err err = {0};
+    struct audit *audit = NULL;
+    if (cli_home(home, &err) < 0 || audit_open(&(struct audit_config){.home = home}, &audit, &err) < 0 ||
+        session_approval_record(audit, events[verb], r, r->decider) != AUDIT_OK ||
+        audit_flush(audit, &err) < 0) {
+        err_wrap(&err, "not in the audit log");
+        cli_fail(CLI_FAILED, &err);
+    }
+    audit_close(audit);
+}
+
+static int decide(enum verb verb, const struct approvals_options *opt, const struct cli_rest *rest) {
+    struct err err = {0};
+    cleanup_approvals struct state_approvals *s = NULL;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    if (open_store(&s, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    struct state_decision d = {.id = slice_str(rest->operands[0]),
+                               .approve = verb == VERB_APPROVE,
+                               .decider = local_name(&a),
+                               .note = slice_str(opt->note),
+                               .now_ms = clock_wall_ms()};
+    struct state_approval after;
+    enum state_decide answer = verb == VERB_EXPIRE ? state_approvals_expire(s, &d, &a, &after, &err)
+                                                   : state_approvals_decide(s, &d, &a, &after, &err);
+    if (answer == STATE_DECIDED) {
+        record(verb, &after);
+        return print_one(&after, opt->json);
+    }
+    if (answer != STATE_DECIDE_FAULT)
+        session_approval_refusal(answer, d.id, &after, &err);
+    return cli_fail(answer == STATE_DECIDE_FAULT ? CLI_FAILED : CLI_NO, &err);
+}
+
+static int approve_run(const void *options, const struct cli_rest *rest) {
+    return decide(VERB_APPROVE, options, rest);
+}
+static int deny_run(const void *options, const struct cli_rest *rest) {
+    return decide(VERB_DENY, options, rest);
+}
+static int expire_run(const void *options, const struct cli_rest *rest) {
+    return decide(VERB_EXPIRE, options, rest);
+}
+
+/* ---- the rows ---- */
+
+const struct cli_command cli_approvals_list = {
+    .name = "approvals list",
+    .summary = "calls that wait for a person",
+    .options = list_rows,
+    .options_size = sizeof(struct approvals_options),
+    .run = list_run,
+};
+
+const struct cli_command cli_approvals_show = {
+    .name = "approvals show",
+    .summary = "one of them, with its arguments",
+    .options = show_rows,
+    .options_size = sizeof(struct approvals_options),
+    .operands = "ID",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = show_run,
+};
+
+static const struct cli_example approve_examples[] = {
+    {"sallyport approvals approve ap_Zk3...", "the same call, made again, passes once"},
+    {0},
+};
+
+const struct cli_command cli_approvals_approve = {
+    .name = "approvals approve",
+    .summary = "let a call pass, once",
+    .detail = "The approval is good for exactly this call: this identity, server, tool and arguments, under "
+              "this policy and this definition of the tool. It must be used before the request expires. Exit "
+              "status 1 when it is not pending, or the policy names other approvers.",
+    .options = decide_rows,
+    .options_size = sizeof(struct approvals_options),
+    .operands = "ID",
+    .operands_min = 1,
+    .operands_max = 1,
+    .examples = approve_examples,
+    .run = approve_run,
+};
+
+const struct cli_command cli_approvals_deny = {
+    .name = "approvals deny",
+    .summary = "refuse a call; the same call again is refused until the request's time is over",
+    .options = decide_rows,
+    .options_size = sizeof(struct approvals_options),
+    .operands = "ID",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = deny_run,
+};
+
+const struct cli_command cli_approvals_expire = {
+    .name = "approvals expire",
+    .summary = "end a request, or an approval that was not used, before its time",
+    .options = decide_rows,
+    .options_size = sizeof(struct approvals_options),
+    .operands = "ID",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = expire_run,
+};

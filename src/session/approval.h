@@ -1,0 +1,14 @@
+/* What everybody who has to do with approvals shares: the gate that asks, and those who decide from the
+ * command line, the admin API or a callback. */
+#pragma once
+
+#include "audit/audit.h"
+#include "state/approvals.h"
+
+/* Every turn of an approval goes on record: `event` is approval_requested, _approved, _denied, _expired or
+ * _used, `who` the one who caused it. */
+enum audit_result session_approval_record(struct audit *audit, const char *event,
+                                          const struct state_approval *r, struct slice who);
+/* Why a decision was not taken, in words. */
+void session_approval_refusal(enum state_decide why, struct slice id, const struct state_approval *after,
+                              struct err *err);

@@ -1,0 +1,591 @@
+#include "state/approvals.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "state/sqlite.h"
+#include "wire/tape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+
+#define APPROVALS_FILE "approvals.sqlite"
+#define APPROVALS_KEY "approvals.key"
+#define APPROVALS_KEY_LEN 32
+#define APPROVALS_ID_LEN 22 /* 132 random bits */
+#define APPROVALS_SQL_MAX 1024
+
+struct state_approvals {
+    sqlite3 *db;
+    sqlite3_stmt *version;
+    int64_t seen_version;
+    unsigned char key[APPROVALS_KEY_LEN];
+};
+
+static const char approvals_schema[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS approvals("
+    " id TEXT PRIMARY KEY, digest TEXT NOT NULL, status INTEGER NOT NULL,"
+    " identity TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, args_hash TEXT NOT NULL,"
+    " fingerprint TEXT NOT NULL, policy_hash TEXT NOT NULL, session TEXT NOT NULL,"
+    " args TEXT NOT NULL, args_cut INTEGER NOT NULL, rule TEXT NOT NULL, policy TEXT NOT NULL,"
+    " text TEXT NOT NULL, approvers TEXT NOT NULL, created_ms INTEGER NOT NULL,"
+    " expires_ms INTEGER NOT NULL, asked INTEGER NOT NULL, decided_ms INTEGER NOT NULL,"
+    " decider TEXT NOT NULL, note TEXT NOT NULL, used_ms INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX IF NOT EXISTS approvals_digest ON approvals(digest, created_ms);"
+    "CREATE INDEX IF NOT EXISTS approvals_status ON approvals(status, expires_ms);"
+    "CREATE INDEX IF NOT EXISTS approvals_created ON approvals(created_ms);"
+    "COMMIT;";
+
+/* In the order of the schema. */
+enum column {
+    COL_ID,
+    COL_DIGEST,
+    COL_STATUS,
+    COL_IDENTITY,
+    COL_SERVER,
+    COL_TOOL,
+    COL_ARGS_HASH,
+    COL_FINGERPRINT,
+    COL_POLICY_HASH,
+    COL_SESSION,
+    COL_ARGS,
+    COL_ARGS_CUT,
+    COL_RULE,
+    COL_POLICY,
+    COL_TEXT,
+    COL_APPROVERS,
+    COL_CREATED,
+    COL_EXPIRES,
+    COL_ASKED,
+    COL_DECIDED,
+    COL_DECIDER,
+    COL_NOTE,
+    COL_USED,
+};
+
+/* ---- names and digests ---- */
+
+static const char *const status_names[STATE_APPROVAL_STATUSES] = {
+    [STATE_APPROVAL_PENDING] = "pending", [STATE_APPROVAL_APPROVED] = "approved",
+    [STATE_APPROVAL_DENIED] = "denied",   [STATE_APPROVAL_EXPIRED] = "expired",
+    [STATE_APPROVAL_USED] = "used",
+};
+
+const char *state_approval_status_name(enum state_approval_status status) { return status_names[status]; }
+
+int state_approval_status_from(struct slice name, enum state_approval_status *ret_status) {
+    for (int i = 0; i < STATE_APPROVAL_STATUSES; i++) {
+        if (!slice_is(name, status_names[i]))
+            continue;
+        *ret_status = (enum state_approval_status)i;
+        return 0;
+    }
+    return -1;
+}
+
+static void to_hex(const unsigned char *bytes, char hex[STATE_DIGEST_LEN]) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < STATE_DIGEST_LEN / 2; i++) {
+        hex[2 * i] = digits[bytes[i] >> 4];
+        hex[2 * i + 1] = digits[bytes[i] & 15];
+    }
+}
+
+/* Each part behind its length: no two lists of parts give the same bytes. */
+static void digest_part(EVP_MD_CTX *ctx, struct slice part) {
+    char len[32];
+    int n = snprintf(len, sizeof(len), "%zu:", part.len);
+    CHECK(EVP_DigestUpdate(ctx, len, (size_t)n) == 1 && EVP_DigestUpdate(ctx, part.ptr, part.len) == 1);
+}
+
+void state_approval_digest(const struct state_approval_call *call, char ret_hex[STATE_DIGEST_LEN]) {
+    const struct slice parts[] = {SLICE("sallyport approval 1"),
+                                  call->identity,
+                                  call->server,
+                                  call->tool,
+                                  call->args_hash,
+                                  call->fingerprint,
+                                  call->policy_hash};
+    unsigned char sum[STATE_DIGEST_LEN / 2];
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    CHECK(ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        digest_part(ctx, parts[i]);
+    CHECK(EVP_DigestFinal_ex(ctx, sum, NULL) == 1);
+    EVP_MD_CTX_free(ctx);
+    to_hex(sum, ret_hex);
+}
+
+bool state_approvers_name(struct slice approvers, struct slice decider) {
+    struct tape t;
+    tape_init(&t);
+    struct slice short_name = decider, kind;
+    bool has_kind = slice_cut(&short_name, ':', &kind);
+    bool named = tape_parse(&t, approvers, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_ARRAY);
+    if (named && tape_node(&t, 0)->count > 0) {
+        named = false;
+        TAPE_FOR_ELEM(&t, 0, i) {
+            named = named || tape_eq(&t, i, decider) || (has_kind && tape_eq(&t, i, short_name));
+        }
+    }
+    tape_free(&t);
+    return named;
+}
+
+/* ---- opening ---- */
+
+/* Made under another name first: nobody ever reads half a key. */
+static int key_make(const char *path, struct err *err) {
+    unsigned char key[APPROVALS_KEY_LEN];
+    char tail[9];
+    rand_bytes(key, sizeof(key));
+    rand_token(tail, sizeof(tail) - 1);
+    cleanup_free char *fresh = NULL;
+    if (asprintf(&fresh, "%s.%s", path, tail) < 0)
+        return err_set(err, "out of memory");
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_set(err, "make `%s`: %s", fresh, strerror(errno));
+    bool fine = write(fd, key, sizeof(key)) == (ssize_t)sizeof(key) && fsync(fd) == 0;
+    fine = close(fd) == 0 && fine && (link(fresh, path) == 0 || errno == EEXIST);
+    int failure = errno;
+    unlink(fresh);
+    OPENSSL_cleanse(key, sizeof(key));
+    return fine ? 0 : err_set(err, "make `%s`: %s", path, strerror(failure));
+}
+
+static int key_read(struct state_approvals *s, const char *path, struct err *err) {
+    if (access(path, F_OK) != 0 && key_make(path, err) < 0)
+        return -1;
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return err_set(err, "read `%s`: %s", path, strerror(errno));
+    unsigned char bytes[APPROVALS_KEY_LEN + 1];
+    if (read(fd, bytes, sizeof(bytes)) != APPROVALS_KEY_LEN)
+        return err_set(err, "`%s` is no key of %d bytes", path, APPROVALS_KEY_LEN);
+    memcpy(s->key, bytes, sizeof(s->key));
+    OPENSSL_cleanse(bytes, sizeof(bytes));
+    return 0;
+}
+
+static int approvals_setup(struct state_approvals *s, const char *home, struct err *err) {
+    cleanup_free char *path = NULL, *key = NULL;
+    if (asprintf(&path, "%s/%s", home, APPROVALS_FILE) < 0 ||
+        asprintf(&key, "%s/%s", home, APPROVALS_KEY) < 0)
+        return err_set(err, "out of memory");
+    if (state_make_dir(home, err) < 0 || key_read(s, key, err) < 0)
+        return -1;
+    if (state_sqlite_open(path, false, approvals_schema, &s->db, err) < 0)
+        return err_wrap(err, "open `%s`", path);
+    if (sqlite3_prepare_v3(s->db, "PRAGMA data_version", -1, SQLITE_PREPARE_PERSISTENT, &s->version, NULL) !=
+        SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    state_approvals_changed(s);
+    return 0;
+}
+
+int state_approvals_open(const char *home, struct state_approvals **ret_store, struct err *err) {
+    struct state_approvals *s = mem_zalloc(sizeof(*s));
+    if (approvals_setup(s, home, err) < 0) {
+        state_approvals_close(s);
+        return err_wrap(err, "approvals");
+    }
+    *ret_store = s;
+    return 0;
+}
+
+void state_approvals_close(struct state_approvals *s) {
+    if (!s)
+        return;
+    sqlite3_finalize(s->version);
+    sqlite3_close(s->db);
+    OPENSSL_cleanse(s->key, sizeof(s->key));
+    free(s);
+}
+
+bool state_approvals_changed(struct state_approvals *s) {
+    int64_t version = sqlite3_step(s->version) == SQLITE_ROW ? sqlite3_column_int64(s->version, 0) : -1;
+    sqlite3_reset(s->version);
+    bool changed = version != s->seen_version;
+    s->seen_version = version;
+    return changed;
+}
+
+/* ---- rows ---- */
+
+static struct slice column(sqlite3_stmt *st, enum column col) {
+    const char *text = (const char *)sqlite3_column_text(st, col);
+    return slice_of(text ? text : "", (size_t)sqlite3_column_bytes(st, col));
+}
+
+static uint64_t column_u64(sqlite3_stmt *st, enum column col) {
+    int64_t value = sqlite3_column_int64(st, col);
+    return value < 0 ? 0 : (uint64_t)value;
+}
+
+static void row_read(sqlite3_stmt *st, uint64_t now_ms, struct state_approval *out) {
+    int64_t status = sqlite3_column_int64(st, COL_STATUS);
+    *out = (struct state_approval){
+        .id = column(st, COL_ID),
+        .digest = column(st, COL_DIGEST),
+        .status = status >= 0 && status < STATE_APPROVAL_STATUSES ? (enum state_approval_status)status
+                                                                  : STATE_APPROVAL_EXPIRED,
+        .call = {.identity = column(st, COL_IDENTITY),
+                 .server = column(st, COL_SERVER),
+                 .tool = column(st, COL_TOOL),
+                 .args_hash = column(st, COL_ARGS_HASH),
+                 .fingerprint = column(st, COL_FINGERPRINT),
+                 .policy_hash = column(st, COL_POLICY_HASH)},
+        .session = column(st, COL_SESSION),
+        .args = column(st, COL_ARGS),
+        .args_cut = sqlite3_column_int64(st, COL_ARGS_CUT) != 0,
+        .rule = column(st, COL_RULE),
+        .policy = column(st, COL_POLICY),
+        .text = column(st, COL_TEXT),
+        .approvers = column(st, COL_APPROVERS),
+        .created_ms = column_u64(st, COL_CREATED),
+        .expires_ms = column_u64(st, COL_EXPIRES),
+        .asked = column_u64(st, COL_ASKED),
+        .decided_ms = column_u64(st, COL_DECIDED),
+        .decider = column(st, COL_DECIDER),
+        .note = column(st, COL_NOTE),
+        .used_ms = column_u64(st, COL_USED),
+    };
+    bool open = out->status == STATE_APPROVAL_PENDING || out->status == STATE_APPROVAL_APPROVED;
+    if (open && out->expires_ms <= now_ms)
+        out->status = STATE_APPROVAL_EXPIRED;
+}
+
+static void row_keep(struct state_approval *r, struct arena *a) {
+    struct slice *texts[] = {&r->id,
+                             &r->digest,
+                             &r->call.identity,
+                             &r->call.server,
+                             &r->call.tool,
+                             &r->call.args_hash,
+                             &r->call.fingerprint,
+                             &r->call.policy_hash,
+                             &r->session,
+                             &r->args,
+                             &r->rule,
+                             &r->policy,
+                             &r->text,
+                             &r->approvers,
+                             &r->decider,
+                             &r->note};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = arena_dup(a, *texts[i]);
+}
+
+static void bind_text(sqlite3_stmt *st, int at, struct slice text) {
+    sqlite3_bind_text64(st, at, text.ptr ? text.ptr : "", text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+/* 1 a row was read, 0 there is none, -1. */
+static int row_find(struct state_approvals *s, const char *where, struct slice key, uint64_t now_ms,
+                    struct arena *a, struct state_approval *out, struct err *err) {
+    char sql[APPROVALS_SQL_MAX];
+    snprintf(sql, sizeof(sql), "SELECT * FROM approvals WHERE %s", where);
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    bind_text(st, 1, key);
+    int found = sqlite3_step(st) == SQLITE_ROW;
+    if (found) {
+        row_read(st, now_ms, out);
+        row_keep(out, a);
+    }
+    return sqlite3_finalize(st) == SQLITE_OK ? found : state_sqlite_fail(s->db, err);
+}
+
+static int64_t count_pending(struct state_approvals *s, struct slice identity, uint64_t now_ms) {
+    static const char sql[] =
+        "SELECT count(*) FROM approvals WHERE status=0 AND expires_ms>?1 AND (?2='' OR identity=?2)";
+    sqlite3_stmt *st = NULL;
+    int64_t count = -1;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK) {
+        sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms);
+        bind_text(st, 2, identity);
+        if (sqlite3_step(st) == SQLITE_ROW)
+            count = sqlite3_column_int64(st, 0);
+    }
+    sqlite3_finalize(st);
+    return count;
+}
+
+size_t state_approvals_pending(struct state_approvals *s, uint64_t now_ms) {
+    int64_t count = count_pending(s, (struct slice){0}, now_ms);
+    return count > 0 ? (size_t)count : 0;
+}
+
+/* Cut at a character. */
+static struct slice cut(struct slice text, size_t max) {
+    if (text.len <= max)
+        return text;
+    while (max > 0 && ((unsigned char)text.ptr[max] & 0xc0) == 0x80)
+        max--;
+    return slice_upto(text, max);
+}
+
+static int row_insert(struct state_approvals *s, const struct state_approval *r, struct err *err) {
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db,
+                           "INSERT INTO approvals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", -1,
+                           &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    const struct {
+        enum column at;
+        struct slice text;
+    } texts[] = {
+        {COL_ID, r->id},
+        {COL_DIGEST, r->digest},
+        {COL_IDENTITY, r->call.identity},
+        {COL_SERVER, r->call.server},
+        {COL_TOOL, r->call.tool},
+        {COL_ARGS_HASH, r->call.args_hash},
+        {COL_FINGERPRINT, r->call.fingerprint},
+        {COL_POLICY_HASH, r->call.policy_hash},
+        {COL_SESSION, r->session},
+        {COL_RULE, r->rule},
+        {COL_POLICY, r->policy},
+        {COL_TEXT, r->text},
+        {COL_APPROVERS, r->approvers},
+        {COL_DECIDER, {0}},
+        {COL_NOTE, {0}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        bind_text(st, texts[i].at + 1, cut(texts[i].text, STATE_APPROVAL_TEXT_MAX));
+    bind_text(st, COL_ARGS + 1, cut(r->args, STATE_APPROVAL_ARGS_MAX));
+    sqlite3_bind_int(st, COL_STATUS + 1, STATE_APPROVAL_PENDING);
+    sqlite3_bind_int(st, COL_ARGS_CUT + 1, r->args.len > STATE_APPROVAL_ARGS_MAX);
+    sqlite3_bind_int64(st, COL_CREATED + 1, (sqlite3_int64)r->created_ms);
+    sqlite3_bind_int64(st, COL_EXPIRES + 1, (sqlite3_int64)r->expires_ms);
+    sqlite3_bind_int(st, COL_ASKED + 1, 1);
+    sqlite3_bind_int(st, COL_DECIDED + 1, 0);
+    sqlite3_bind_int(st, COL_USED + 1, 0);
+    sqlite3_step(st);
+    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
+/* ---- asking ---- */
+
+/* The row becomes what `set` says. ?1 is the id, ?2 the time, ?3 and ?4 texts. */
+static int row_set(struct state_approvals *s, const char *set, struct slice id, uint64_t now_ms,
+                   struct slice decider, struct slice note, struct err *err) {
+    char sql[APPROVALS_SQL_MAX];
+    snprintf(sql, sizeof(sql), "UPDATE approvals SET %s WHERE id=?1", set);
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    bind_text(st, 1, id);
+    sqlite3_bind_int64(st, 2, (sqlite3_int64)now_ms);
+    bind_text(st, 3, cut(decider, STATE_APPROVAL_TEXT_MAX));
+    bind_text(st, 4, cut(note, STATE_APPROVAL_TEXT_MAX));
+    sqlite3_step(st);
+    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
+static enum state_ask ask_new(struct state_approvals *s, const struct state_approval *want, struct arena *a,
+                              struct state_approval *ret_found, struct err *err) {
+    int64_t own = count_pending(s, want->call.identity, want->created_ms);
+    int64_t all = count_pending(s, (struct slice){0}, want->created_ms);
+    if (own < 0 || all < 0)
+        return state_sqlite_fail(s->db, err), STATE_ASK_FAULT;
+    if (own >= STATE_APPROVALS_IDENTITY_MAX || all >= STATE_APPROVALS_PENDING_MAX)
+        return STATE_ASK_FULL;
+    char id[APPROVALS_ID_LEN + 1];
+    rand_token(id, APPROVALS_ID_LEN);
+    *ret_found = *want;
+    ret_found->id = arena_printf(a, "ap_%s", id);
+    ret_found->status = STATE_APPROVAL_PENDING;
+    ret_found->asked = 1;
+    if (row_insert(s, ret_found, err) < 0)
+        return STATE_ASK_FAULT;
+    row_keep(ret_found, a);
+    return STATE_ASK_NEW;
+}
+
+static enum state_ask ask_locked(struct state_approvals *s, const struct state_approval *want,
+                                 struct arena *a, struct state_approval *ret_found, struct err *err) {
+    static const char newest[] = "digest=?1 ORDER BY created_ms DESC, rowid DESC LIMIT 1";
+    uint64_t now = want->created_ms;
+    struct state_approval *r = ret_found;
+    int found = row_find(s, newest, want->digest, now, a, r, err);
+    if (found < 0)
+        return STATE_ASK_FAULT;
+    if (found && r->status == STATE_APPROVAL_APPROVED) {
+        r->status = STATE_APPROVAL_USED;
+        r->used_ms = now;
+        return row_set(s, "status=4, used_ms=?2, args=''", r->id, now, (struct slice){0}, (struct slice){0},
+                       err) < 0
+                   ? STATE_ASK_FAULT
+                   : STATE_ASK_GRANTED;
+    }
+    if (found && r->status == STATE_APPROVAL_PENDING) {
+        r->asked++;
+        return row_set(s, "asked=asked+1", r->id, now, (struct slice){0}, (struct slice){0}, err) < 0
+                   ? STATE_ASK_FAULT
+                   : STATE_ASK_JOINED;
+    }
+    if (found && r->status == STATE_APPROVAL_DENIED && r->expires_ms > now)
+        return STATE_ASK_DENIED;
+    return ask_new(s, want, a, r, err);
+}
+
+static int begin(struct state_approvals *s, struct err *err) {
+    if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    return state_sqlite_fail(s->db, err);
+}
+
+/* Nothing is true before it is on disk. */
+static int finish(struct state_approvals *s, bool fine, struct err *err) {
+    if (fine && sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    if (fine)
+        state_sqlite_fail(s->db, err);
+    if (!sqlite3_get_autocommit(s->db))
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}
+
+enum state_ask state_approvals_ask(struct state_approvals *s, const struct state_approval *want,
+                                   struct arena *a, struct state_approval *ret_found, struct err *err) {
+    if (begin(s, err) < 0)
+        return STATE_ASK_FAULT;
+    enum state_ask answer = ask_locked(s, want, a, ret_found, err);
+    return finish(s, answer != STATE_ASK_FAULT, err) < 0 ? STATE_ASK_FAULT : answer;
+}
+
+/* ---- deciding ---- */
+
+static enum state_decide decide_locked(struct state_approvals *s, const struct state_decision *d, bool expire,
+                                       struct arena *a, struct state_approval *r, struct err *err) {
+    int found = row_find(s, "id=?1", d->id, d->now_ms, a, r, err);
+    if (found <= 0)
+        return found < 0 ? STATE_DECIDE_FAULT : STATE_DECIDE_UNKNOWN;
+    bool open = r->status == STATE_APPROVAL_PENDING || (expire && r->status == STATE_APPROVAL_APPROVED);
+    if (!open)
+        return STATE_DECIDE_OVER;
+    if (!expire && slice_eq(d->decider, r->call.identity))
+        return STATE_DECIDE_SELF;
+    if (!expire && !state_approvers_name(r->approvers, d->decider))
+        return STATE_DECIDE_OTHERS;
+    r->status = expire       ? STATE_APPROVAL_EXPIRED
+                : d->approve ? STATE_APPROVAL_APPROVED
+                             : STATE_APPROVAL_DENIED;
+    r->decided_ms = d->now_ms;
+    r->decider = arena_dup(a, d->decider);
+    r->note = arena_dup(a, d->note);
+    /* Arguments are shown for as long as they matter to somebody who decides. */
+    const char *set = expire       ? "status=3, decided_ms=?2, decider=?3, note=?4, args=''"
+                      : d->approve ? "status=1, decided_ms=?2, decider=?3, note=?4"
+                                   : "status=2, decided_ms=?2, decider=?3, note=?4, args=''";
+    return row_set(s, set, r->id, d->now_ms, d->decider, d->note, err) < 0 ? STATE_DECIDE_FAULT
+                                                                           : STATE_DECIDED;
+}
+
+static enum state_decide decide(struct state_approvals *s, const struct state_decision *d, bool expire,
+                                struct arena *a, struct state_approval *ret_after, struct err *err) {
+    struct state_approval found;
+    if (begin(s, err) < 0)
+        return STATE_DECIDE_FAULT;
+    enum state_decide answer = decide_locked(s, d, expire, a, &found, err);
+    if (finish(s, answer != STATE_DECIDE_FAULT, err) < 0)
+        return STATE_DECIDE_FAULT;
+    if (ret_after && answer != STATE_DECIDE_UNKNOWN)
+        *ret_after = found;
+    return answer;
+}
+
+enum state_decide state_approvals_decide(struct state_approvals *s, const struct state_decision *d,
+                                         struct arena *a, struct state_approval *ret_after, struct err *err) {
+    return decide(s, d, false, a, ret_after, err);
+}
+
+enum state_decide state_approvals_expire(struct state_approvals *s, const struct state_decision *d,
+                                         struct arena *a, struct state_approval *ret_after, struct err *err) {
+    return decide(s, d, true, a, ret_after, err);
+}
+
+int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
+                          void (*each)(void *ctx, const struct state_approval *a), void *ctx,
+                          struct err *err) {
+    static const char over[] =
+        "UPDATE approvals SET status=3, args='' WHERE status IN(0,1) AND expires_ms<=?1"
+        " RETURNING *";
+    static const char old[] = "DELETE FROM approvals WHERE status>1 AND created_ms<?1";
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, over, -1, &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms);
+    while (sqlite3_step(st) == SQLITE_ROW) {
+        struct state_approval r;
+        row_read(st, now_ms, &r);
+        each(ctx, &r);
+    }
+    if (sqlite3_finalize(st) != SQLITE_OK || sqlite3_prepare_v2(s->db, old, -1, &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms - (sqlite3_int64)STATE_APPROVALS_KEEP_MS);
+    sqlite3_step(st);
+    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
+/* ---- looking ---- */
+
+int state_approvals_get(struct state_approvals *s, struct slice id, uint64_t now_ms, struct arena *a,
+                        struct state_approval *ret_found, struct err *err) {
+    return row_find(s, "id=?1", id, now_ms, a, ret_found, err);
+}
+
+int state_approvals_list(struct state_approvals *s, const struct state_approval_filter *filter,
+                         uint64_t now_ms, bool (*each)(void *ctx, const struct state_approval *a), void *ctx,
+                         struct err *err) {
+    static const char sql[] = "SELECT * FROM approvals WHERE ?1='' OR identity=?1"
+                              " ORDER BY created_ms DESC, rowid DESC";
+    uint64_t left =
+        filter->limit && filter->limit < STATE_APPROVALS_LIST_MAX ? filter->limit : STATE_APPROVALS_LIST_MAX;
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    bind_text(st, 1, filter->identity);
+    while (left > 0 && sqlite3_step(st) == SQLITE_ROW) {
+        struct state_approval r;
+        row_read(st, now_ms, &r);
+        if (filter->statuses && !(filter->statuses >> r.status & 1))
+            continue;
+        left--;
+        if (!each(ctx, &r))
+            break;
+    }
+    int rc = sqlite3_reset(st);
+    sqlite3_finalize(st);
+    return rc == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
+/* ---- seals ---- */
+
+void state_approvals_seal(const struct state_approvals *s, const char *purpose, struct slice what,
+                          char ret_hex[STATE_DIGEST_LEN]) {
+    unsigned char sum[EVP_MAX_MD_SIZE], key[EVP_MAX_MD_SIZE];
+    unsigned len;
+    /* A key for each purpose: what was sealed for one means nothing to another. */
+    CHECK(HMAC(EVP_sha256(), s->key, sizeof(s->key), (const unsigned char *)purpose, strlen(purpose), key,
+               &len) &&
+          HMAC(EVP_sha256(), key, (int)len, (const unsigned char *)what.ptr, what.len, sum, &len) &&
+          len == STATE_DIGEST_LEN / 2);
+    OPENSSL_cleanse(key, sizeof(key));
+    to_hex(sum, ret_hex);
+}
+
+bool state_approvals_sealed(const struct state_approvals *s, const char *purpose, struct slice what,
+                            struct slice seal) {
+    char hex[STATE_DIGEST_LEN];
+    state_approvals_seal(s, purpose, what, hex);
+    return seal.len == sizeof(hex) && CRYPTO_memcmp(seal.ptr, hex, sizeof(hex)) == 0;
+}

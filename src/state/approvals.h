@@ -1,0 +1,138 @@
+/* Calls that wait for a person. An approval is bound to one exact call: who asks, which server and tool, the
+ * canonical arguments, the tool's definition and the policy; whatever of it changes makes another call. It is
+ * good for one execution and for a limited time. Rows lie in approvals.sqlite of the home, so they outlive
+ * the process, and several gates and the command line see the same ones.
+ *
+ *   ask ──▶ pending ── decide ──▶ approved ── ask again ──▶ used
+ *              │          └─────▶ denied
+ *              └── its time is over ──▶ expired (an approval that nobody used in time, too)
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/slice.h"
+#include "state/limits.h"
+
+#define STATE_DIGEST_LEN 64 /* hex */
+
+enum state_approval_status {
+    STATE_APPROVAL_PENDING,
+    STATE_APPROVAL_APPROVED,
+    STATE_APPROVAL_DENIED,
+    STATE_APPROVAL_EXPIRED,
+    STATE_APPROVAL_USED,
+    STATE_APPROVAL_STATUSES,
+};
+const char *state_approval_status_name(enum state_approval_status status);
+/* -1 for any other name. */
+int state_approval_status_from(struct slice name, enum state_approval_status *ret_status);
+
+/* The call that an approval is bound to. */
+struct state_approval_call {
+    struct slice identity;
+    struct slice server;
+    struct slice tool;
+    struct slice args_hash;   /* of the canonical arguments */
+    struct slice fingerprint; /* of the tool's definition; empty when the server lists none */
+    struct slice policy_hash;
+};
+/* One text for one call: no two calls share it, whatever bytes their parts have. */
+void state_approval_digest(const struct state_approval_call *call, char ret_hex[STATE_DIGEST_LEN]);
+
+/* What is known of an approval. In a listing the texts live in the caller's arena. */
+struct state_approval {
+    struct slice id; /* unguessable */
+    struct slice digest;
+    enum state_approval_status status;
+    struct state_approval_call call;
+    struct slice session;
+    struct slice args; /* JSON for people to look at, while it is open; cut at STATE_APPROVAL_ARGS_MAX */
+    bool args_cut;
+    struct slice rule, policy;
+    struct slice text;      /* what the policy says about it */
+    struct slice approvers; /* JSON array of who may decide; "[]": every approver */
+    uint64_t created_ms, expires_ms;
+    uint64_t asked; /* how often the call was made while it waited */
+    uint64_t decided_ms;
+    struct slice decider, note;
+    uint64_t used_ms;
+};
+
+struct state_approvals;
+
+/* HOME/approvals.sqlite and the key HOME/approvals.key are made when absent. */
+int state_approvals_open(const char *home, struct state_approvals **ret_store, struct err *err);
+void state_approvals_close(struct state_approvals *s); /* NULL is fine */
+
+enum state_ask {
+    STATE_ASK_GRANTED, /* it was approved; that approval is used up now */
+    STATE_ASK_NEW,     /* a person has to decide */
+    STATE_ASK_JOINED,  /* so it was before */
+    STATE_ASK_DENIED,  /* a person said no, and that holds until the request's time is over */
+    STATE_ASK_FULL,    /* too many wait already, of this identity or at all */
+    STATE_ASK_FAULT,   /* the store failed */
+};
+/* The call wants to be made. `want` carries everything but id, status and what is known later; created_ms is
+ * now. *ret_found (unless FULL or FAULT) is what stands in the store, texts in the arena. */
+enum state_ask state_approvals_ask(struct state_approvals *s, const struct state_approval *want,
+                                   struct arena *a, struct state_approval *ret_found, struct err *err);
+
+enum state_decide {
+    STATE_DECIDED,
+    STATE_DECIDE_UNKNOWN, /* no such approval */
+    STATE_DECIDE_OVER,    /* it is not pending any more: *ret_after says what it is */
+    STATE_DECIDE_SELF,    /* who asks cannot decide */
+    STATE_DECIDE_OTHERS,  /* the policy names other approvers */
+    STATE_DECIDE_FAULT,
+};
+struct state_decision {
+    struct slice id;
+    bool approve;
+    struct slice decider; /* "cli:alice", "grant:NAME", "webhook:HOST": who says so */
+    struct slice note;
+    uint64_t now_ms;
+};
+/* ret_after may be NULL. */
+enum state_decide state_approvals_decide(struct state_approvals *s, const struct state_decision *d,
+                                         struct arena *a, struct state_approval *ret_after, struct err *err);
+/* A pending or approved one is over before its time. */
+enum state_decide state_approvals_expire(struct state_approvals *s, const struct state_decision *d,
+                                         struct arena *a, struct state_approval *ret_after, struct err *err);
+
+/* Ends what is past its time and forgets what has been over for long; `each` gets those that ended now, once
+ * among all processes. The texts are valid inside the call only. */
+int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
+                          void (*each)(void *ctx, const struct state_approval *a), void *ctx,
+                          struct err *err);
+
+/* Does this name stand for one of the approvers (a JSON array)? An entry is a whole identity, or what stands
+ * behind its first colon. An empty list is everybody. */
+bool state_approvers_name(struct slice approvers, struct slice decider);
+
+/* 1 and *ret_found, 0 when there is none, -1. */
+int state_approvals_get(struct state_approvals *s, struct slice id, uint64_t now_ms, struct arena *a,
+                        struct state_approval *ret_found, struct err *err);
+struct state_approval_filter {
+    uint32_t statuses; /* bits 1 << STATE_APPROVAL_…; 0: all */
+    struct slice identity;
+    uint64_t limit; /* 0: STATE_APPROVALS_LIST_MAX */
+};
+/* Newest first; the texts are valid inside the call only. False ends the walk. */
+int state_approvals_list(struct state_approvals *s, const struct state_approval_filter *filter,
+                         uint64_t now_ms, bool (*each)(void *ctx, const struct state_approval *a), void *ctx,
+                         struct err *err);
+size_t state_approvals_pending(struct state_approvals *s, uint64_t now_ms);
+
+struct emit;
+void state_approval_json(struct emit *e, const struct state_approval *r);
+
+/* Has another process, or another connection, written since the last time this was asked? Cheap. */
+bool state_approvals_changed(struct state_approvals *s);
+
+/* ---- seals ---- */
+/* A text that only a gate of this home can have made, about `what`. 64 hex digits. */
+void state_approvals_seal(const struct state_approvals *s, const char *purpose, struct slice what,
+                          char ret_hex[STATE_DIGEST_LEN]);
+bool state_approvals_sealed(const struct state_approvals *s, const char *purpose, struct slice what,
+                            struct slice seal);
