@@ -1,0 +1,418 @@
+#include "front/jwt.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/rsa.h>
+#include <string.h>
+
+#define JWT_RSA_BITS_MIN 2048
+#define JWT_EC_COORDINATE_MAX 66
+
+enum key_kind { KEY_RSA, KEY_P256, KEY_P384, KEY_P521, KEY_ED25519 };
+
+static const struct algorithm {
+    const char *name;
+    enum key_kind kind;
+    const char *digest; /* NULL: part of the algorithm */
+    bool pss;
+    size_t coordinate; /* bytes of one half of an ECDSA signature */
+} algorithms[] = {
+    {"RS256", KEY_RSA, "SHA256", false, 0},   {"RS384", KEY_RSA, "SHA384", false, 0},
+    {"RS512", KEY_RSA, "SHA512", false, 0},   {"PS256", KEY_RSA, "SHA256", true, 0},
+    {"PS384", KEY_RSA, "SHA384", true, 0},    {"PS512", KEY_RSA, "SHA512", true, 0},
+    {"ES256", KEY_P256, "SHA256", false, 32}, {"ES384", KEY_P384, "SHA384", false, 48},
+    {"ES512", KEY_P521, "SHA512", false, 66}, {"EdDSA", KEY_ED25519, NULL, false, 0},
+};
+
+struct key {
+    EVP_PKEY *pkey;
+    enum key_kind kind;
+    char *kid; /* NULL for none */
+    size_t kid_len;
+    size_t algorithm; /* the only one it is meant for, or ARRAY_LEN(algorithms) */
+};
+
+struct jwt_keys {
+    struct key items[FRONT_JWT_KEYS_MAX];
+    size_t count;
+};
+
+const char *jwt_fault_text(enum jwt_fault fault) {
+    static const char *const texts[] = {
+        [JWT_OK] = "the token is good",
+        [JWT_MALFORMED] = "the token is malformed",
+        [JWT_ALGORITHM] = "the token's algorithm is not allowed",
+        [JWT_KEY] = "the token is signed by an unknown key",
+        [JWT_SIGNATURE] = "the token's signature is wrong",
+        [JWT_EXPIRED] = "the token has expired",
+        [JWT_EARLY] = "the token is not valid yet",
+        [JWT_ISSUER] = "the token is of another issuer",
+        [JWT_AUDIENCE] = "the token is meant for another audience",
+    };
+    return texts[fault];
+}
+
+const char *jwt_algorithm_name(size_t i) { return i < ARRAY_LEN(algorithms) ? algorithms[i].name : NULL; }
+
+static size_t algorithm_index(struct slice name) {
+    size_t i = 0;
+    while (i < ARRAY_LEN(algorithms) && !slice_is(name, algorithms[i].name))
+        i++;
+    return i;
+}
+
+uint32_t jwt_algorithm_from(struct slice name) {
+    size_t i = algorithm_index(name);
+    return i < ARRAY_LEN(algorithms) ? 1u << i : 0;
+}
+
+/* ---- base64url ---- */
+
+static int digit(char c) {
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '-' ? 62 : c == '_' ? 63 : -1;
+}
+
+/* No padding, no other alphabet, and one way only to write a text: two readers must not disagree. */
+static bool decode(struct slice in, struct arena *a, struct slice *ret_out) {
+    char *out = arena_alloc(a, in.len / 4 * 3 + 3);
+    size_t len = 0;
+    uint32_t bits = 0;
+    unsigned have = 0;
+    for (size_t i = 0; i < in.len; i++) {
+        int value = digit(in.ptr[i]);
+        if (value < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)value;
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            out[len++] = (char)(bits >> have & 0xff);
+        }
+    }
+    if (have >= 6 || (bits & ((1u << have) - 1)))
+        return false;
+    *ret_out = slice_of(out, len);
+    return true;
+}
+
+/* ---- keys ---- */
+
+static struct slice text_at(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
+    uint32_t node = tape_get_str(t, obj, key);
+    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
+}
+
+static EVP_PKEY *pkey_from(const char *type, OSSL_PARAM_BLD *build) {
+    OSSL_PARAM *params = OSSL_PARAM_BLD_to_param(build);
+    EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+    EVP_PKEY *pkey = NULL;
+    if (!params || !ctx || EVP_PKEY_fromdata_init(ctx) != 1 ||
+        EVP_PKEY_fromdata(ctx, &pkey, EVP_PKEY_PUBLIC_KEY, params) != 1)
+        pkey = NULL;
+    EVP_PKEY_CTX_free(ctx);
+    OSSL_PARAM_free(params);
+    return pkey;
+}
+
+static EVP_PKEY *rsa_key(const struct tape *t, uint32_t obj, struct arena *a) {
+    struct slice n, e;
+    if (!decode(text_at(t, obj, "n", a), a, &n) || !decode(text_at(t, obj, "e", a), a, &e) ||
+        n.len > FRONT_JWT_RSA_BYTES_MAX || e.len == 0 || e.len > 8)
+        return NULL;
+    BIGNUM *bn = BN_bin2bn((const unsigned char *)n.ptr, (int)n.len, NULL);
+    BIGNUM *be = BN_bin2bn((const unsigned char *)e.ptr, (int)e.len, NULL);
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    EVP_PKEY *pkey = NULL;
+    if (bn && be && build && BN_num_bits(bn) >= JWT_RSA_BITS_MIN &&
+        OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, bn) == 1 &&
+        OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, be) == 1)
+        pkey = pkey_from("RSA", build);
+    OSSL_PARAM_BLD_free(build);
+    BN_free(bn);
+    BN_free(be);
+    return pkey;
+}
+
+static EVP_PKEY *ec_key(const struct tape *t, uint32_t obj, const char *group, size_t size, struct arena *a) {
+    struct slice x, y;
+    if (!decode(text_at(t, obj, "x", a), a, &x) || !decode(text_at(t, obj, "y", a), a, &y) || x.len != size ||
+        y.len != size)
+        return NULL;
+    unsigned char point[1 + 2 * JWT_EC_COORDINATE_MAX] = {POINT_CONVERSION_UNCOMPRESSED};
+    memcpy(point + 1, x.ptr, size);
+    memcpy(point + 1 + size, y.ptr, size);
+    OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+    EVP_PKEY *pkey = NULL;
+    if (build && OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, group, 0) == 1 &&
+        OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY, point, 1 + 2 * size) == 1)
+        pkey = pkey_from("EC", build); /* refuses points that are not on the curve */
+    OSSL_PARAM_BLD_free(build);
+    return pkey;
+}
+
+static EVP_PKEY *ed25519_key(const struct tape *t, uint32_t obj, struct arena *a) {
+    struct slice x;
+    if (!decode(text_at(t, obj, "x", a), a, &x) || x.len != 32)
+        return NULL;
+    return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, (const unsigned char *)x.ptr, x.len);
+}
+
+static EVP_PKEY *key_make(const struct tape *t, uint32_t obj, struct arena *a, enum key_kind *ret_kind) {
+    static const struct {
+        const char *type, *curve;
+        enum key_kind kind;
+        const char *group;
+        size_t size;
+    } kinds[] = {
+        {"RSA", NULL, KEY_RSA, NULL, 0},           {"EC", "P-256", KEY_P256, "P-256", 32},
+        {"EC", "P-384", KEY_P384, "P-384", 48},    {"EC", "P-521", KEY_P521, "P-521", 66},
+        {"OKP", "Ed25519", KEY_ED25519, NULL, 32},
+    };
+    struct slice type = text_at(t, obj, "kty", a), curve = text_at(t, obj, "crv", a);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        if (!slice_is(type, kinds[i].type) || (kinds[i].curve && !slice_is(curve, kinds[i].curve)))
+            continue;
+        *ret_kind = kinds[i].kind;
+        if (kinds[i].group)
+            return ec_key(t, obj, kinds[i].group, kinds[i].size, a);
+        return kinds[i].kind == KEY_RSA ? rsa_key(t, obj, a) : ed25519_key(t, obj, a);
+    }
+    return NULL;
+}
+
+static void key_add(struct jwt_keys *keys, const struct tape *t, uint32_t obj, struct arena *a) {
+    struct slice use = text_at(t, obj, "use", a), alg = text_at(t, obj, "alg", a);
+    size_t algorithm = algorithm_index(alg);
+    if ((use.len && !slice_is(use, "sig")) || (alg.len && algorithm == ARRAY_LEN(algorithms)) ||
+        keys->count == FRONT_JWT_KEYS_MAX)
+        return;
+    enum key_kind kind;
+    EVP_PKEY *pkey = key_make(t, obj, a, &kind);
+    if (!pkey)
+        return;
+    struct slice kid = text_at(t, obj, "kid", a);
+    keys->items[keys->count++] = (struct key){
+        .pkey = pkey,
+        .kind = kind,
+        .kid = kid.len ? mem_dup(kid.ptr, kid.len) : NULL,
+        .kid_len = kid.len,
+        .algorithm = algorithm,
+    };
+}
+
+int jwt_keys_read(struct slice text, struct jwt_keys **ret_keys, struct err *err) {
+    cleanup_arena struct arena a;
+    cleanup_tape struct tape t;
+    arena_init(&a);
+    tape_init(&t);
+    enum tape_fault fault = tape_parse(&t, text, NULL);
+    if (fault != TAPE_OK)
+        return err_set(err, "the key set is no JSON: %s", tape_fault_text(fault));
+    uint32_t list = tape_get_str(&t, 0, "keys");
+    if (!list || !tape_is(&t, list, TAPE_ARRAY))
+        return err_set(err, "the key set has no `keys`");
+    struct jwt_keys *keys = mem_zalloc(sizeof(*keys));
+    TAPE_FOR_ELEM(&t, list, key) {
+        if (tape_is(&t, key, TAPE_OBJECT))
+            key_add(keys, &t, key, &a);
+    }
+    if (!keys->count) {
+        jwt_keys_free(keys);
+        return err_set(err, "the key set has no usable key for signatures");
+    }
+    *ret_keys = keys;
+    return 0;
+}
+
+void jwt_keys_free(struct jwt_keys *keys) {
+    if (!keys)
+        return;
+    for (size_t i = 0; i < keys->count; i++) {
+        EVP_PKEY_free(keys->items[i].pkey);
+        free(keys->items[i].kid);
+    }
+    free(keys);
+}
+
+size_t jwt_keys_count(const struct jwt_keys *keys) { return keys->count; }
+
+/* ---- reading ---- */
+
+/* Of the types that others put into the same form: security events, proofs, logouts are no access tokens. */
+static bool type_ok(struct slice type) {
+    if (slice_eq_nocase(slice_upto(type, 12), SLICE("application/")))
+        type = slice_from(type, 12);
+    return !type.len || slice_eq_nocase(type, SLICE("JWT")) || slice_eq_nocase(type, SLICE("at+jwt"));
+}
+
+static enum jwt_fault read_header(struct slice json, struct arena *a, struct jwt *jwt) {
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (tape_parse(&t, json, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT) || t.has_nul ||
+        tape_get_str(&t, 0, "crit"))
+        return JWT_MALFORMED;
+    uint32_t alg = tape_get_str(&t, 0, "alg"), type = tape_get_str(&t, 0, "typ"),
+             kid = tape_get_str(&t, 0, "kid");
+    if (!alg || !tape_is(&t, alg, TAPE_STRING) || (type && !tape_is(&t, type, TAPE_STRING)) ||
+        (kid && !tape_is(&t, kid, TAPE_STRING)) || !type_ok(text_at(&t, 0, "typ", a)))
+        return JWT_MALFORMED;
+    jwt->kid = arena_dup(a, text_at(&t, 0, "kid", a));
+    jwt->algorithm = algorithm_index(text_at(&t, 0, "alg", a));
+    return jwt->algorithm < ARRAY_LEN(algorithms) ? JWT_OK : JWT_ALGORITHM;
+}
+
+enum jwt_fault jwt_read(struct slice token, struct arena *a, struct jwt *ret_jwt) {
+    *ret_jwt = (struct jwt){0};
+    tape_init(&ret_jwt->claims);
+    struct slice rest = token, parts[3], json;
+    if (token.len > FRONT_JWT_BYTES_MAX || !slice_cut(&rest, '.', &parts[0]) ||
+        !slice_cut(&rest, '.', &parts[1]))
+        return JWT_MALFORMED;
+    parts[2] = rest; /* another dot is no digit */
+    if (!parts[0].len || !parts[1].len || !decode(parts[0], a, &json))
+        return JWT_MALFORMED;
+    enum jwt_fault fault = read_header(json, a, ret_jwt);
+    if (fault != JWT_OK)
+        return fault;
+    struct tape *t = &ret_jwt->claims;
+    if (!decode(parts[1], a, &json) || tape_parse(t, json, NULL) != TAPE_OK || t->has_nul ||
+        !tape_is(t, 0, TAPE_OBJECT) || !decode(parts[2], a, &ret_jwt->signature))
+        return JWT_MALFORMED;
+    ret_jwt->signed_part = slice_of(token.ptr, parts[0].len + 1 + parts[1].len);
+    ret_jwt->issuer = text_at(t, 0, "iss", a);
+    ret_jwt->subject = text_at(t, 0, "sub", a);
+    return ret_jwt->issuer.len && ret_jwt->subject.len ? JWT_OK : JWT_MALFORMED;
+}
+
+void jwt_free(struct jwt *jwt) { tape_free(&jwt->claims); }
+
+/* ---- the signature ---- */
+
+/* The two halves of an ECDSA signature as OpenSSL wants them. */
+static unsigned char *ecdsa_der(struct slice raw, size_t size, size_t *ret_len) {
+    if (raw.len != 2 * size)
+        return NULL;
+    BIGNUM *r = BN_bin2bn((const unsigned char *)raw.ptr, (int)size, NULL);
+    BIGNUM *s = BN_bin2bn((const unsigned char *)raw.ptr + size, (int)size, NULL);
+    ECDSA_SIG *sig = ECDSA_SIG_new();
+    unsigned char *der = NULL;
+    if (r && s && sig && ECDSA_SIG_set0(sig, r, s) == 1) {
+        r = s = NULL; /* the signature's now */
+        int len = i2d_ECDSA_SIG(sig, &der);
+        *ret_len = len > 0 ? (size_t)len : 0;
+    }
+    BN_free(r);
+    BN_free(s);
+    ECDSA_SIG_free(sig);
+    return der;
+}
+
+static bool signature_good(const struct jwt *jwt, EVP_PKEY *pkey) {
+    const struct algorithm *alg = &algorithms[jwt->algorithm];
+    const unsigned char *sig = (const unsigned char *)jwt->signature.ptr;
+    size_t sig_len = jwt->signature.len;
+    unsigned char *der = NULL;
+    if (alg->coordinate) {
+        der = ecdsa_der(jwt->signature, alg->coordinate, &sig_len);
+        if (!der)
+            return false;
+        sig = der;
+    }
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    EVP_PKEY_CTX *how = NULL;
+    bool good = ctx && EVP_DigestVerifyInit_ex(ctx, &how, alg->digest, NULL, NULL, pkey, NULL) == 1 &&
+                (!alg->pss || (EVP_PKEY_CTX_set_rsa_padding(how, RSA_PKCS1_PSS_PADDING) == 1 &&
+                               EVP_PKEY_CTX_set_rsa_pss_saltlen(how, RSA_PSS_SALTLEN_DIGEST) == 1)) &&
+                EVP_DigestVerify(ctx, sig, sig_len, (const unsigned char *)jwt->signed_part.ptr,
+                                 jwt->signed_part.len) == 1;
+    EVP_MD_CTX_free(ctx);
+    OPENSSL_free(der);
+    return good;
+}
+
+enum jwt_fault jwt_verify(const struct jwt *jwt, const struct jwt_keys *keys, uint32_t allowed) {
+    if (!(allowed >> jwt->algorithm & 1))
+        return JWT_ALGORITHM;
+    bool tried = false;
+    for (size_t i = 0; keys && i < keys->count; i++) {
+        const struct key *k = &keys->items[i];
+        if (k->kind != algorithms[jwt->algorithm].kind ||
+            (k->algorithm < ARRAY_LEN(algorithms) && k->algorithm != jwt->algorithm) ||
+            (jwt->kid.len && !slice_eq(jwt->kid, slice_of(k->kid, k->kid_len))))
+            continue;
+        tried = true;
+        if (signature_good(jwt, k->pkey))
+            return JWT_OK;
+    }
+    return tried ? JWT_SIGNATURE : JWT_KEY;
+}
+
+/* ---- the claims ---- */
+
+/* Seconds; false when it is there and no time. */
+static bool time_at(const struct jwt *jwt, const char *key, bool *ret_there, double *ret_s) {
+    uint32_t node = tape_get_str(&jwt->claims, 0, key);
+    *ret_there = node != 0;
+    return !node || (tape_is(&jwt->claims, node, TAPE_NUMBER) && tape_double(&jwt->claims, node, ret_s) &&
+                     *ret_s >= 0 && *ret_s < 1e12);
+}
+
+static bool claim_names(const struct jwt *jwt, const char *claim, struct slice text) {
+    const struct tape *t = &jwt->claims;
+    uint32_t node = tape_get_str(t, 0, claim);
+    if (!node || !tape_is(t, node, TAPE_ARRAY))
+        return node && tape_eq(t, node, text);
+    TAPE_FOR_ELEM(t, node, elem) {
+        if (tape_eq(t, elem, text))
+            return true;
+    }
+    return false;
+}
+
+bool jwt_claim_has(const struct jwt *jwt, const char *claim, struct slice word) {
+    uint32_t node = tape_get_str(&jwt->claims, 0, claim);
+    if (!node || !tape_is(&jwt->claims, node, TAPE_STRING))
+        return claim_names(jwt, claim, word);
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct slice rest = tape_text(&jwt->claims, node, &a), one;
+    while (rest.len) {
+        slice_cut(&rest, ' ', &one);
+        if (slice_eq(one, word))
+            return true;
+    }
+    return false;
+}
+
+enum jwt_fault jwt_judge(const struct jwt *jwt, const struct jwt_rules *rules, uint64_t now_s,
+                         uint64_t *ret_expires_s) {
+    bool has_exp, has_nbf, has_iat;
+    double exp = 0, nbf = 0, iat = 0, now = (double)now_s, skew = (double)rules->skew_s;
+    if (!time_at(jwt, "exp", &has_exp, &exp) || !time_at(jwt, "nbf", &has_nbf, &nbf) ||
+        !time_at(jwt, "iat", &has_iat, &iat) || !has_exp)
+        return JWT_MALFORMED;
+    if (!slice_is(jwt->issuer, rules->issuer))
+        return JWT_ISSUER;
+    bool meant = false;
+    for (size_t i = 0; i < rules->audience_count; i++)
+        meant |= claim_names(jwt, "aud", slice_str(rules->audiences[i]));
+    if (!meant)
+        return JWT_AUDIENCE;
+    if (now >= exp + skew)
+        return JWT_EXPIRED;
+    if ((has_nbf && now + skew < nbf) || (has_iat && now + skew < iat))
+        return JWT_EARLY;
+    *ret_expires_s = (uint64_t)ceil(exp + skew);
+    return JWT_OK;
+}
