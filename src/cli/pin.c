@@ -1,16 +1,17 @@
 /* pin list, pin diff, pin accept: the accepted definitions of sallyport.lock. */
-#include "cli/command.h"
-#include "cli/toollist.h"
+#include "cli/ask.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "risk/glyph.h"
 #include "risk/lock.h"
 #include "wire/emit.h"
 
+#include <unistd.h>
+
 struct pin_options {
+    struct cli_ask_options ask;
     const char *lock;
-    const char *tools_json;
-    const char *server;
     bool json;
 };
 
@@ -19,35 +20,12 @@ struct pin_options {
         CLI_TEXT(struct pin_options, lock), .name = "lock", .argument = "FILE",                              \
                                             .fallback = "sallyport.lock", .help = "the lock file"            \
     }
-#define ROW_TOOLS                                                                                            \
-    {                                                                                                        \
-        CLI_TEXT(struct pin_options, tools_json),                                                            \
-            .name = "tools-json", .argument = "FILE", .required = true,                                      \
-            .help = "the server's tools/list result as it is now; - for stdin"                               \
-    }
-#define ROW_SERVER                                                                                           \
-    {                                                                                                        \
-        CLI_TEXT(struct pin_options, server),                                                                \
-            .name = "server", .argument = "NAME",                                                            \
-            .help = "what the lock calls the server; by default what the list says"                          \
-    }
 #define ROW_JSON                                                                                             \
     { CLI_SWITCH(struct pin_options, json), .name = "json", .help = "print JSON" }
 
 static const struct cli_option list_rows[] = {ROW_LOCK, ROW_JSON, {0}};
-static const struct cli_option diff_rows[] = {ROW_LOCK, ROW_TOOLS, ROW_SERVER, ROW_JSON, {0}};
-static const struct cli_option accept_rows[] = {ROW_LOCK, ROW_TOOLS, ROW_SERVER, {0}};
-
-static int load_lock(const char *path, bool may_be_missing, struct risk_lock **ret_lock, struct err *err) {
-    cleanup_buf struct buf text;
-    buf_init(&text, RISK_LOCK_BYTES_MAX);
-    bool missing;
-    if (cli_file_read(path, &text, &missing, err) && !(missing && may_be_missing))
-        return -1;
-    return risk_lock_load(missing ? (struct slice){0} : buf_slice(&text), ret_lock, err)
-               ? err_wrap(err, "read `%s`", path)
-               : 0;
-}
+static const struct cli_option diff_rows[] = {CLI_ASK_ROWS(struct pin_options), ROW_LOCK, ROW_JSON, {0}};
+static const struct cli_option accept_rows[] = {CLI_ASK_ROWS(struct pin_options), ROW_LOCK, {0}};
 
 /* ---- list ---- */
 
@@ -83,7 +61,11 @@ static int pin_list_run(const void *options, const struct cli_rest *rest) {
     (void)rest;
     struct err err = {0};
     cleanup_lock struct risk_lock *lock = NULL;
-    if (load_lock(opt->lock, false, &lock, &err))
+    if (access(opt->lock, F_OK) != 0)
+        err_set(&err, "there is no `%s`; `sallyport pin accept` makes one", opt->lock);
+    else if (cli_lock_read(opt->lock, &lock, &err) == 0)
+        err = (struct err){0};
+    if (!lock)
         return cli_fail(CLI_CONFIG, &err);
     cleanup_arena struct arena a;
     arena_init(&a);
@@ -107,17 +89,19 @@ static int pin_list_run(const void *options, const struct cli_rest *rest) {
 struct comparison {
     const struct risk_lock *lock;
     struct cli_toollist *list;
-    struct slice server;
     struct buf *out;
-    struct emit *e;
+    struct emit *e; /* NULL: lines for people */
+    bool named;     /* several servers: say which */
     size_t differences;
 };
 
 static void put_difference(struct comparison *c, const char *state, struct slice tool, struct slice detail) {
     c->differences++;
     if (!c->e) {
-        struct slice shown = risk_printable(tool, RISK_TOOL_NAME_MAX, &c->list->arena);
-        buf_printf(c->out, "%s: %.*s\n", state, SLICE_FMT(shown));
+        struct slice server = risk_printable(c->list->server, RISK_TOOL_NAME_MAX, &c->list->arena),
+                     shown = risk_printable(tool, RISK_TOOL_NAME_MAX, &c->list->arena);
+        buf_printf(c->out, "%s: %.*s%s%.*s\n", state, c->named ? (int)server.len : 0, server.ptr,
+                   c->named ? " " : "", SLICE_FMT(shown));
         struct slice line;
         bool more = detail.len > 0;
         while (more && detail.len) {
@@ -127,6 +111,8 @@ static void put_difference(struct comparison *c, const char *state, struct slice
         return;
     }
     emit_object(c->e);
+    emit_key(c->e, "server");
+    emit_str(c->e, c->list->server);
     emit_key(c->e, "tool");
     emit_str(c->e, tool);
     emit_key(c->e, "state");
@@ -140,7 +126,7 @@ static void compare_tool(struct comparison *c, uint32_t tool) {
     struct tape *t = &c->list->tape;
     struct arena *a = &c->list->arena;
     struct risk_pin_verdict verdict;
-    risk_lock_check(c->lock, c->server, t, tool, a, &verdict);
+    risk_lock_check(c->lock, c->list->server, t, tool, a, &verdict);
     if (verdict.pin == RISK_PIN_OK)
         return;
     uint32_t name = tape_is(t, tool, TAPE_OBJECT) ? tape_get_str(t, tool, "name") : 0;
@@ -148,7 +134,7 @@ static void compare_tool(struct comparison *c, uint32_t tool) {
     cleanup_buf struct buf detail;
     buf_init(&detail, RISK_DEFINITION_BYTES_MAX);
     if (verdict.pin == RISK_PIN_CHANGED)
-        risk_lock_diff(c->lock, c->server, t, tool, a, &detail);
+        risk_lock_diff(c->lock, c->list->server, t, tool, a, &detail);
     const char *state = verdict.pin == RISK_PIN_NEW       ? "new"
                         : verdict.pin == RISK_PIN_CHANGED ? "changed"
                                                           : "unreadable";
@@ -159,57 +145,106 @@ static void compare_gone(void *ctx, struct slice name) {
     put_difference(ctx, "gone", name, (struct slice){0});
 }
 
+static void compare_server(struct comparison *c, struct cli_asked *asked) {
+    c->list = &asked->list;
+    struct risk_server_facts facts;
+    cli_asked_facts(asked, &facts);
+    struct slice reason;
+    if (!risk_lock_same_start(c->lock, &facts, &c->list->arena, &reason))
+        put_difference(c, "started otherwise", c->list->server, reason);
+    TAPE_FOR_ELEM(&c->list->tape, c->list->tools, tool)
+    compare_tool(c, tool);
+    risk_lock_gone(c->lock, c->list->server, &c->list->tape, c->list->tools, &c->list->arena, compare_gone,
+                   c);
+}
+
+/* CLI_OK, or CLI_FAILED after a word about every server that gave no list. */
+static int tell_unlisted(const struct cli_asking *asking) {
+    int status = CLI_OK;
+    for (size_t i = 0; i < asking->count; i++)
+        if (!asking->asked[i].listed)
+            status = CLI_FAILED; /* why has been said as it happened */
+    return status;
+}
+
 static int pin_diff_run(const void *options, const struct cli_rest *rest) {
     const struct pin_options *opt = options;
-    (void)rest;
     struct err err = {0};
     cleanup_lock struct risk_lock *lock = NULL;
-    cleanup_toollist struct cli_toollist list;
-    cli_toollist_init(&list);
-    if (load_lock(opt->lock, true, &lock, &err) || cli_toollist_read(&list, opt->tools_json, &err))
+    cleanup_asking struct cli_asking asking;
+    cli_asking_init(&asking);
+    if (cli_lock_read(opt->lock, &lock, &err))
         return cli_fail(CLI_CONFIG, &err);
+    enum cli_exit asked = cli_ask(&asking, &opt->ask, rest, &err);
+    if (asked != CLI_OK)
+        return cli_fail(asked, &err);
     cleanup_buf struct buf out;
     buf_init(&out, RISK_LOCK_BYTES_MAX);
     struct emit e;
     emit_init(&e, &out);
-    struct comparison c = {.lock = lock,
-                           .list = &list,
-                           .server = opt->server ? slice_str(opt->server) : list.server,
-                           .out = &out,
-                           .e = opt->json ? &e : NULL};
+    struct comparison c = {.lock = lock, .out = &out, .e = opt->json ? &e : NULL, .named = asking.count > 1};
     if (opt->json)
         emit_array(&e);
-    TAPE_FOR_ELEM(&list.tape, list.tools, tool)
-    compare_tool(&c, tool);
-    risk_lock_gone(lock, c.server, &list.tape, list.tools, &list.arena, compare_gone, &c);
+    for (size_t i = 0; i < asking.count; i++)
+        if (asking.asked[i].listed)
+            compare_server(&c, &asking.asked[i]);
     if (opt->json) {
         emit_array_end(&e);
         buf_put_char(&out, '\n');
     }
     int status = out.len ? cli_print(&out) : CLI_OK;
-    return status ? status : c.differences ? CLI_NO : CLI_OK;
+    if (!status)
+        status = c.differences ? CLI_NO : tell_unlisted(&asking);
+    return status;
 }
 
 /* ---- accept ---- */
+
+/* The lock with one more server as it is now. */
+static int accept_one(struct risk_lock **lock, struct cli_asked *asked, const struct slice *only,
+                      struct buf *out, struct err *err) {
+    struct risk_server_facts who;
+    cli_asked_facts(asked, &who);
+    if (asked->server->supply.unpinned)
+        log_warn("%.*s: `%s %.*s` has no version: whatever was published last will run", SLICE_FMT(who.name),
+                 asked->server->supply.runner, SLICE_FMT(asked->server->supply.package));
+    buf_reset(out);
+    if (risk_lock_accept(*lock, &who, &asked->list.tape, asked->list.tools, only, &asked->list.arena, out,
+                         err))
+        return -1;
+    struct risk_lock *fresh = NULL;
+    if (risk_lock_load(buf_slice(out), &fresh, err))
+        return -1;
+    risk_lock_free(*lock);
+    *lock = fresh;
+    return 0;
+}
 
 static int pin_accept_run(const void *options, const struct cli_rest *rest) {
     const struct pin_options *opt = options;
     struct err err = {0};
     cleanup_lock struct risk_lock *lock = NULL;
-    cleanup_toollist struct cli_toollist list;
-    cli_toollist_init(&list);
-    if (load_lock(opt->lock, true, &lock, &err) || cli_toollist_read(&list, opt->tools_json, &err))
+    cleanup_asking struct cli_asking asking;
+    cli_asking_init(&asking);
+    if (cli_lock_read(opt->lock, &lock, &err))
         return cli_fail(CLI_CONFIG, &err);
-    struct risk_server_facts who = {.name = opt->server ? slice_str(opt->server) : list.server,
-                                    .package = list.package,
-                                    .version = list.version};
+    enum cli_exit asked = cli_ask(&asking, &opt->ask, rest, &err);
+    if (asked != CLI_OK)
+        return cli_fail(asked, &err);
     struct slice only = rest->operand_count ? slice_str(rest->operands[0]) : (struct slice){0};
+    if (only.len && asking.many) {
+        err_set(&err, "a tool's name goes with one server");
+        return cli_fail(CLI_USAGE, &err);
+    }
     cleanup_buf struct buf out;
     buf_init(&out, RISK_LOCK_BYTES_MAX);
-    if (risk_lock_accept(lock, &who, &list.tape, list.tools, rest->operand_count ? &only : NULL, &list.arena,
-                         &out, &err))
-        return cli_fail(CLI_CONFIG, &err);
-    return cli_file_write(opt->lock, buf_slice(&out), &err) ? cli_fail(CLI_FAILED, &err) : CLI_OK;
+    for (size_t i = 0; i < asking.count; i++)
+        if (asking.asked[i].listed &&
+            accept_one(&lock, &asking.asked[i], only.len ? &only : NULL, &out, &err))
+            return cli_fail(CLI_CONFIG, &err);
+    if (out.len && cli_file_write(opt->lock, buf_slice(&out), &err))
+        return cli_fail(CLI_FAILED, &err);
+    return tell_unlisted(&asking);
 }
 
 const struct cli_command cli_pin_list = {
@@ -220,20 +255,52 @@ const struct cli_command cli_pin_list = {
     .run = pin_list_run,
 };
 
+static const char *const diff_synopses[] = {
+    "pin diff [options] -- CMD ARG...",
+    "pin diff [options] --upstream URL",
+    "pin diff [options] --mcp-config FILE",
+    "pin diff [options] --tools-json FILE",
+    NULL,
+};
+
+static const char *const accept_synopses[] = {
+    "pin accept [options] [TOOL] -- CMD ARG...",
+    "pin accept [options] [TOOL] --upstream URL",
+    "pin accept [options] --mcp-config FILE",
+    "pin accept [options] [TOOL] --tools-json FILE",
+    NULL,
+};
+
+static const struct cli_example accept_examples[] = {
+    {"sallyport pin accept --mcp-config .mcp.json", "all servers of a client as they are now"},
+    {"sallyport pin accept read_file -- npx -y some-server@1.2.3", "one tool, the others as they were"},
+    {0},
+};
+
 const struct cli_command cli_pin_diff = {
     .name = "pin diff",
     .summary = "what changed since a server's tools were accepted",
-    .detail = "Exit status 1 when a tool is new, changed or gone.",
+    .detail =
+        "Asks the server, or all servers of a configuration, and compares with the lock. Exit status 1 when "
+        "a tool is new, changed or gone, or when the server is started otherwise than it was.",
+    .synopses = diff_synopses,
     .options = diff_rows,
     .options_size = sizeof(struct pin_options),
+    .takes_command = true,
     .run = pin_diff_run,
 };
 
 const struct cli_command cli_pin_accept = {
     .name = "pin accept",
     .summary = "accept a server's tools as they are now, or one of them",
+    .detail = "Writes the definitions, how the server is started and the hash of its program to the lock. A "
+              "gate that "
+              "runs with this lock takes the change over at once.",
+    .synopses = accept_synopses,
     .options = accept_rows,
     .options_size = sizeof(struct pin_options),
+    .takes_command = true,
+    .examples = accept_examples,
     .operands = "[TOOL]",
     .operands_max = 1,
     .run = pin_accept_run,

@@ -1,7 +1,7 @@
-/* What the two files of `scan` share. */
+/* What the files of `scan` share. */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/ask.h"
 #include "risk/survey.h"
 
 enum scan_format {
@@ -14,25 +14,17 @@ enum scan_format {
 };
 
 struct scan_options {
-    const char *tools_json;
-    const char *upstream;
-    struct cli_list headers;
-    const char *mcp_config;
-    bool no_start;
+    struct cli_ask_options ask;
     const char *output;
+    const char *save;
     int format; /* enum scan_format */
-    uint64_t timeout_ms;
     struct cli_list fail_on;
     const char *lock;
 };
 
-/* A missing file is a lock that knows nobody. */
-int cli_scan_lock(const char *path, struct risk_lock **ret_lock, struct err *err);
+/* scan_table.c */
 void cli_scan_table(const struct risk_survey *s, bool colour, struct arena *a, struct buf *out);
-/* CLI_NO when something that --fail-on names is there, CLI_USAGE when it names nothing known; s may be NULL.
- */
-int cli_scan_alarms(const struct scan_options *opt, const struct risk_survey *s);
-/* To --output, or to stdout. */
-int cli_scan_deliver(const struct scan_options *opt, const struct buf *out);
-/* --mcp-config: all servers of a client's configuration at once. */
-int cli_scan_config(const struct scan_options *opt);
+/* scan_write.c: in the format that was asked for, to --output or stdout. `surveys` has one for each that was
+ * asked; those without a list are zero. An exit status. */
+int cli_scan_write(const struct scan_options *opt, struct cli_asking *asking,
+                   const struct risk_survey *surveys);

@@ -27,18 +27,6 @@ int cli_toollist_parse(struct cli_toollist *list, const char *name, struct err *
 /* The same from a file; "-" is stdin. */
 int cli_toollist_read(struct cli_toollist *list, const char *path, struct err *err);
 
-/* A server that is asked for its list. */
-struct cli_target {
-    const char *name;           /* what to call it, or NULL */
-    char *const *command;       /* program and arguments, NULL-terminated; or NULL */
-    const char *url;            /* or NULL */
-    const char *const *headers; /* "Name: value" */
-    size_t header_count;
-    uint64_t timeout_ms;
-};
-/* Starts or connects, lists all pages, and puts the result into list->text for cli_toollist_parse. */
-int cli_toollist_ask(struct cli_toollist *list, const struct cli_target *target, struct err *err);
-
 /* A whole file into `out`; a missing one is an error unless *ret_missing is given. */
 int cli_file_read(const char *path, struct buf *out, bool *ret_missing, struct err *err);
 /* Beside the file first, then renamed over it: a reader sees the old text or the new one. */

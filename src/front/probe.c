@@ -261,6 +261,7 @@ static int set_up_server(struct prober *p, struct err *err) {
     s->argv = (const char *const *)probe->command;
     s->envp = (const char *const *)p->env.items;
     s->cwd = probe->cwd;
+    s->no_network = probe->no_network;
     return 0;
 }
 

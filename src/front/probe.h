@@ -15,6 +15,7 @@ struct probe {
     const char *url;
     const char *const *headers;
     size_t header_count;
+    bool no_network; /* the command is started without one */
     uint64_t timeout_ms;
     /* what came of it */
     struct buf

@@ -152,7 +152,7 @@ int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err) {
 
 /* The request as one packet: header, then argv, envp and cwd as NUL-terminated texts. */
 static int pack(struct buf *out, uint64_t token, const struct spawn_request *request) {
-    struct spawner_order order = {.kind = SPAWNER_SPAWN, .token = token};
+    struct spawner_order order = {.kind = SPAWNER_SPAWN, .token = token, .no_network = request->no_network};
     for (const char *const *p = request->argv; *p; p++)
         order.argc++;
     for (const char *const *p = request->envp; *p; p++)

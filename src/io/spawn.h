@@ -16,6 +16,7 @@ struct spawn_request {
     const char *const *argv; /* NULL-terminated */
     const char *const *envp; /* NULL-terminated, the whole environment of the child */
     const char *cwd;         /* NULL: as ours */
+    bool no_network;         /* in a network of its own, which leads nowhere; not started where that fails */
 };
 
 struct spawn_child {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -75,8 +76,36 @@ static void report(int sock, const struct spawner_report *r, const int fds[3]) {
         ;
 }
 
-/* In the child: from here to exec only async-signal-safe calls. */
-static _Noreturn void child_exec(char **argv, char **envp, const char *cwd, const int stdio[3], int failed) {
+/* What is to be started. */
+struct start {
+    char **argv;
+    char **envp;
+    const char *cwd;
+    bool no_network;
+};
+
+static bool write_text(const char *path, const char *text) {
+    cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+/* A network of its own, with nothing in it. Without the right to make one, within a user namespace in which
+ * the user stays who he is. */
+static bool leave_network(void) {
+    if (unshare(CLONE_NEWNET) == 0)
+        return true;
+    unsigned uid = getuid(), gid = getgid();
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+        return false;
+    char uids[64], gids[64];
+    snprintf(uids, sizeof uids, "%u %u 1", uid, uid);
+    snprintf(gids, sizeof gids, "%u %u 1", gid, gid);
+    return write_text("/proc/self/setgroups", "deny") && write_text("/proc/self/uid_map", uids) &&
+           write_text("/proc/self/gid_map", gids);
+}
+
+/* In the child: the spawner has one thread, so whatever it could do before the fork still works. */
+static _Noreturn void child_exec(const struct start *start, const int stdio[3], int failed) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
     for (int i = 0; i < 3; i++)
@@ -88,9 +117,11 @@ static _Noreturn void child_exec(char **argv, char **envp, const char *cwd, cons
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
-    if (*cwd && chdir(cwd) != 0)
+    if (*start->cwd && chdir(start->cwd) != 0)
         goto fail;
-    execvpe(argv[0], argv, envp);
+    if (start->no_network && !leave_network())
+        goto fail;
+    execvpe(start->argv[0], start->argv, start->envp);
 fail:;
     int code = errno;
     if (write(failed, &code, sizeof(code)) < 0)
@@ -136,14 +167,14 @@ static int pipes_open(struct pipes *p) {
 }
 
 /* 0 and *ret_pid, or an errno. */
-static int child_start(char **argv, char **envp, const char *cwd, struct pipes *p, pid_t *ret_pid) {
+static int child_start(const struct start *start, struct pipes *p, pid_t *ret_pid) {
     if (pipes_open(p) != 0)
         return errno;
     pid_t pid = fork();
     if (pid < 0)
         return errno;
     if (pid == 0)
-        child_exec(argv, envp, cwd, p->child, p->failed[1]);
+        child_exec(start, p->child, p->failed[1]);
     close(p->failed[1]);
     p->failed[1] = -1;
     int code = 0;
@@ -180,13 +211,14 @@ static void do_spawn(struct spawner *s, const struct spawner_order *order, size_
     if (!unpack(s->packet + sizeof(*order), len - sizeof(*order), count, texts))
         return;
     /* argv and envp each need their own NULL: move the later texts up by one place each. */
-    const char *cwd = texts[count - 1];
+    struct start start = {.argv = texts, .cwd = texts[count - 1], .no_network = order->no_network != 0};
     memmove(texts + order->argc + 1, texts + order->argc, order->envc * sizeof(*texts));
     texts[order->argc] = NULL;
     texts[order->argc + 1 + order->envc] = NULL;
+    start.envp = texts + order->argc + 1;
     struct pipes p;
     pid_t pid = 0;
-    answer.value = child_start(texts, texts + order->argc + 1, cwd, &p, &pid);
+    answer.value = child_start(&start, &p, &pid);
     answer.pid = pid;
     if (pid) {
         struct child *c = mem_zalloc(sizeof(*c));

@@ -14,6 +14,8 @@ struct spawner_order {
     uint64_t token;
     uint32_t argc;
     uint32_t envc;
+    uint32_t no_network;
+    uint32_t pad;
     /* then argc + envc + 1 NUL-terminated texts */
 };
 

@@ -6,6 +6,7 @@
 struct writer {
     struct emit e;
     struct slice uri;
+    struct slice server;
     struct arena *a;
 };
 
@@ -65,6 +66,8 @@ static void put_result(struct writer *w, const char *rule, const char *level, st
     emit_object(e);
     emit_key(e, "name");
     emit_str(e, tool);
+    emit_key(e, "fullyQualifiedName");
+    emit_str(e, arena_printf(w->a, "%.*s/%.*s", SLICE_FMT(w->server), SLICE_FMT(tool)));
     emit_key(e, "kind");
     emit_cstr(e, "function");
     emit_object_end(e);
@@ -105,8 +108,32 @@ static void put_tool(struct writer *w, const struct risk_surveyed *tool) {
                    SLICE("this version of the package was seen with another definition"));
 }
 
-void risk_survey_sarif(const struct risk_survey *s, const char *version, struct slice uri, struct arena *a,
-                       struct buf *out) {
+static void put_survey(struct writer *w, const struct risk_survey *s) {
+    w->server = s->in.server;
+    put_findings(w, SLICE("instructions"), &s->instructions);
+    if (s->impostor.len)
+        put_result(w, "impostor", "error", s->in.package,
+                   arena_printf(w->a, "the name is close to the known package %.*s", SLICE_FMT(s->impostor)));
+    for (size_t i = 0; i < s->count; i++)
+        put_tool(w, &s->tools[i]);
+}
+
+static void put_driver(struct emit *e, const char *version, struct arena *a) {
+    emit_object(e);
+    emit_key(e, "driver");
+    emit_object(e);
+    emit_key(e, "name");
+    emit_cstr(e, "sallyport");
+    emit_key(e, "version");
+    emit_cstr(e, version);
+    emit_key(e, "rules");
+    put_rules(e, a);
+    emit_object_end(e);
+    emit_object_end(e);
+}
+
+void risk_survey_sarif(const struct risk_survey *const *surveys, size_t count, const char *version,
+                       struct slice uri, struct arena *a, struct buf *out) {
     struct writer w = {.uri = uri, .a = a};
     struct emit *e = &w.e;
     emit_init(e, out);
@@ -119,25 +146,11 @@ void risk_survey_sarif(const struct risk_survey *s, const char *version, struct 
     emit_array(e);
     emit_object(e);
     emit_key(e, "tool");
-    emit_object(e);
-    emit_key(e, "driver");
-    emit_object(e);
-    emit_key(e, "name");
-    emit_cstr(e, "sallyport");
-    emit_key(e, "version");
-    emit_cstr(e, version);
-    emit_key(e, "rules");
-    put_rules(e, a);
-    emit_object_end(e);
-    emit_object_end(e);
+    put_driver(e, version, a);
     emit_key(e, "results");
     emit_array(e);
-    put_findings(&w, SLICE("instructions"), &s->instructions);
-    if (s->impostor.len)
-        put_result(&w, "impostor", "error", s->in.package,
-                   arena_printf(a, "the name is close to the known package %.*s", SLICE_FMT(s->impostor)));
-    for (size_t i = 0; i < s->count; i++)
-        put_tool(&w, &s->tools[i]);
+    for (size_t i = 0; i < count; i++)
+        put_survey(&w, surveys[i]);
     emit_array_end(e);
     emit_object_end(e);
     emit_array_end(e);

@@ -68,10 +68,8 @@ static size_t skip_verb(const struct slice *argv, size_t count, const char *verb
     return count > 1 && slice_is(argv[1], verb) ? 2 : 0;
 }
 
-void risk_supply_read(const struct slice *argv, size_t count, struct risk_supply *ret_supply) {
-    *ret_supply = (struct risk_supply){0};
-    if (!count)
-        return;
+/* Where the package stands that a runner is to fetch; 0 when this is no runner. */
+static size_t package_at(const struct slice *argv, size_t count, size_t *ret_runner) {
     struct slice program = base_name(argv[0]);
     if (slice_ends(program, SLICE(".cmd")))
         program.len -= 4;
@@ -91,11 +89,66 @@ void risk_supply_read(const struct slice *argv, size_t count, struct risk_supply
             else if (argv[at].len && argv[at].ptr[0] != '-' && !slice_is(argv[at], "run"))
                 break;
         }
-        if (at >= count)
-            return;
-        ret_supply->runner = runners[r].program;
-        split_package(argv[at], runners[r].separator, ret_supply);
-        ret_supply->unpinned = !ret_supply->version.len;
-        return;
+        *ret_runner = r;
+        return at < count ? at : 0;
     }
+    return 0;
+}
+
+void risk_supply_read(const struct slice *argv, size_t count, struct risk_supply *ret_supply) {
+    *ret_supply = (struct risk_supply){0};
+    size_t runner = 0;
+    size_t at = count ? package_at(argv, count, &runner) : 0;
+    if (!at)
+        return;
+    ret_supply->runner = runners[runner].program;
+    split_package(argv[at], runners[runner].separator, ret_supply);
+    ret_supply->unpinned = !ret_supply->version.len;
+}
+
+/* Programs that run the file they are given. A version may follow the name: python3.11. */
+static bool is_interpreter(struct slice program) {
+    static const char *const names[] = {"node", "python", "deno", "bun",  "ruby", "perl", "php",
+                                        "bash", "sh",     "tsx",  "java", "uv",   NULL};
+    while (program.len && (program.ptr[program.len - 1] == '.' ||
+                           (program.ptr[program.len - 1] >= '0' && program.ptr[program.len - 1] <= '9')))
+        program.len--;
+    for (const char *const *name = names; *name; name++)
+        if (slice_is(program, *name))
+            return true;
+    return false;
+}
+
+size_t risk_supply_subject(const struct slice *argv, size_t count) {
+    size_t runner;
+    size_t at = count ? package_at(argv, count, &runner) : 0;
+    if (at || !count || !is_interpreter(base_name(argv[0])))
+        return at;
+    for (size_t i = 1; i < count; i++)
+        if (argv[i].len && argv[i].ptr[0] != '-' && !slice_is(argv[i], "run"))
+            return i;
+    return 0;
+}
+
+struct slice risk_supply_name(const struct slice *argv, size_t count, struct arena *a) {
+    struct risk_supply supply;
+    risk_supply_read(argv, count, &supply);
+    if (supply.package.len)
+        return arena_dup(a, supply.package);
+    return count ? arena_dup(a, base_name(argv[risk_supply_subject(argv, count)])) : (struct slice){0};
+}
+
+struct slice risk_supply_url_name(struct slice url, struct arena *a) {
+    const char *scheme = url.len ? memmem(url.ptr, url.len, "://", 3) : NULL;
+    if (scheme)
+        url = slice_from(url, (size_t)(scheme - url.ptr) + 3);
+    for (size_t i = 0; i < url.len; i++)
+        if (url.ptr[i] == '?' || url.ptr[i] == '#')
+            url.len = i;
+    ptrdiff_t slash = slice_find(url, '/');
+    struct slice host = slash < 0 ? url : slice_upto(url, (size_t)slash);
+    for (size_t i = host.len; i-- > 0;)
+        if (host.ptr[i] == '@')
+            return arena_dup(a, slice_from(url, i + 1));
+    return arena_dup(a, url);
 }

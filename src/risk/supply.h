@@ -15,3 +15,11 @@ struct risk_supply {
 
 /* `argv` is program and arguments. */
 void risk_supply_read(const struct slice *argv, size_t count, struct risk_supply *ret_supply);
+/* Which word of the command line is the program that is meant: the script of an interpreter, the package of a
+ * runner, or the command itself. */
+size_t risk_supply_subject(const struct slice *argv, size_t count);
+/* What a server is called by that has no name of its own: the package, or the file name of its program. The
+ * server itself has no say in it. In the arena. */
+struct slice risk_supply_name(const struct slice *argv, size_t count, struct arena *a);
+/* The same for a server that is reached over HTTP: host and path. */
+struct slice risk_supply_url_name(struct slice url, struct arena *a);

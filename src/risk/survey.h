@@ -45,9 +45,9 @@ void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct
 /* An array of objects: tool, category, severity, confidence, evidence, tags, findings, tokens, fingerprint,
  * shape. */
 void risk_survey_json(const struct risk_survey *s, struct arena *a, struct buf *out);
-/* SARIF 2.1.0. `uri` names the file that was read. */
-void risk_survey_sarif(const struct risk_survey *s, const char *version, struct slice uri, struct arena *a,
-                       struct buf *out);
+/* SARIF 2.1.0, one run for all of them. `uri` names the file that was read. */
+void risk_survey_sarif(const struct risk_survey *const *surveys, size_t count, const char *version,
+                       struct slice uri, struct arena *a, struct buf *out);
 bool risk_survey_policy(const struct risk_survey *s, enum risk_dialect dialect, struct arena *a,
                         struct buf *out);
 /* "name:delete". */

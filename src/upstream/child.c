@@ -237,7 +237,8 @@ static void fail_start(struct io_timer *timer) { child_over(container_of(timer, 
 static void child_start(struct link *l) {
     struct child *c = child_of(l);
     struct up_server *s = l->server;
-    struct spawn_request request = {.argv = s->argv, .envp = s->envp, .cwd = s->cwd};
+    struct spawn_request request = {
+        .argv = s->argv, .envp = s->envp, .cwd = s->cwd, .no_network = s->no_network};
     struct err err;
     c->token = spawn_child(s->core->spawn, &request, on_started, on_exited, c, &err);
     if (!c->token) {

@@ -33,6 +33,7 @@ struct up_server {
     const char *const *argv; /* a child, or NULL */
     const char *const *envp;
     const char *cwd;
+    bool no_network; /* the child is started without one */
     const char *url; /* http, or NULL */
     struct http_url at;
     const char *const *headers; /* "Name: value" lines sent with every request */

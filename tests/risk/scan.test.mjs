@@ -121,7 +121,45 @@ test('all servers of a configuration at once, each against the others', async (t
   assert.equal(rows.mail.tools[0].category, 'Write');
   assert.ok(rows.notes.tools[0].findings.some((finding) => finding.detector === 'd6'));
   assert.ok(rows.broken.error);
-  assert.equal((await run(['scan', '--mcp-config', file, '--format', 'intercept'])).status, 2);
+
+  const all = (...args) => run(['scan', '--mcp-config', file, '--timeout', '20s', '--lock', '/nonexistent', ...args], { cwd: dir });
+  const table = await all();
+  assert.match(table.stdout, /mail: a program on this machine\n\nTOOL[^]*notes: a program/);
+  assert.match(table.stderr, /mail: answered in \d+ ms/);
+  assert.match(table.stderr, /broken: /);
+  const sarif = JSON.parse((await all('--format', 'sarif')).stdout);
+  assert.equal(sarif.runs.length, 1);
+  assert.ok(sarif.runs[0].results.some((r) => r.ruleId === 'd6' && r.locations[0].logicalLocations[0].fullyQualifiedName === 'notes/note'));
+  assert.equal((await all('--format', 'intercept', '-o', 'policies')).status, 4);
+  const layer = JSON.parse((await all('--format', 'policylayer')).stdout);
+  assert.deepEqual(Object.keys(layer), ['mail', 'notes']);
+  for (const name of ['mail', 'notes'])
+    assert.equal((await run(['validate', '-c', join(dir, 'policies', `${name}.yaml`)])).status, 0);
+  assert.equal((await all('--format', 'intercept')).stdout.match(/^---$/gm).length, 2);
+});
+
+test('a server that is started without a network reaches nobody, and one with a network does', async () => {
+  const { createServer } = await import('node:net');
+  const listener = createServer((socket) => socket.end('x'));
+  await new Promise((done) => { listener.listen(0, '127.0.0.1', done); });
+  const { port } = listener.address();
+  const names = async (...args) => {
+    const { status, stdout, stderr } = await run(['scan', '--format', 'json', ...args, '--env', `REACH=${port}`, '--', ...serve(tool('a'))]);
+    assert.equal(status, 0, stderr);
+    return JSON.parse(stdout).map((row) => row.tool);
+  };
+  assert.deepEqual(await names(), ['a', 'reached']);
+  assert.deepEqual(await names('--no-network'), ['a', 'alone']);
+  listener.close();
+});
+
+test('an answer can be kept and read again', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'risk-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const kept = join(dir, 'kept.json');
+  const live = await run(['scan', '--format', 'json', '--save', kept, '--', ...serve(tool('delete_x', 'Deletes x'))]);
+  const again = await run(['scan', '--format', 'json', '--tools-json', kept]);
+  assert.equal(again.stdout, live.stdout);
 });
 
 // What validates must also refuse: each critical tool is called through the policy.
