@@ -1,7 +1,9 @@
 /* What the fronts of one gate share. Not for other rooms: they see gate.h. */
 #pragma once
 
+#include "front/auth.h"
 #include "front/limits.h"
+#include "front/policies.h"
 #include "io/net.h"
 #include "session/call.h"
 #include "session/principal.h"
@@ -17,14 +19,14 @@ struct front {
     const char *bind;
     bool loopback;
     bool draining;
-    char token[FRONT_TOKEN_MAX]; /* empty: none needed */
+    struct front_auth *auth;
+    struct front_policies *policies; /* of grants; the gate's */
     uint32_t conn_count;
     size_t body_bytes; /* of large requests that are arriving */
     struct list conns;
     struct map sessions;         /* front_session by id */
-    struct principal *principal; /* of everyone who comes in */
+    struct map stateless;        /* sessions of the modern era: one a principal and endpoint */
     struct session_server *only; /* that the endpoint leads to */
-    struct session *stateless;   /* requests of the modern era */
     struct http_head head;       /* scratch: a head is read and answered in one turn */
     struct arena scratch;        /* of one turn */
     struct buf out;              /* scratch: the head of an answer */
@@ -62,6 +64,10 @@ struct front_conn {
     void (*drained)(void *owner);
     void (*alive)(void *owner); /* every FRONT_KEEPALIVE_MS while answering */
     void *owner;
+    /* of the request being answered */
+    struct principal *principal;
+    struct session_server *only; /* the server of its endpoint, NULL for all that the principal may use */
+    struct front_memo memo;
 };
 
 /* One complete request; answers now or takes the connection over (front_conn_take). */
@@ -119,10 +125,17 @@ struct front_session {
     struct io_timer idle;
 };
 
-struct front_session *front_session_new(struct front *f, bool sse);
+/* Of the connection's principal, at the endpoint it came to. */
+struct front_session *front_session_new(struct front_conn *c, bool sse);
 void front_session_close(struct front_session *fs);
 void front_session_touch(struct front_session *fs);
-struct front_session *front_session_find(struct front *f, struct slice id);
+/* NULL also when it is somebody else's, or of another endpoint. */
+struct front_session *front_session_find(struct front_conn *c, struct slice id);
+/* The session of the stateless era; NULL when there are too many. */
+struct session *front_stateless(struct front_conn *c);
+/* Ends what principals have open that may do nothing any more, and stateless sessions that nobody uses. */
+void front_sweep(struct front *f);
+void front_stateless_close(struct front *f);
 
 struct front_stream *front_stream_new(struct front_session *fs);
 /* The connection carries the stream from now on; events after that number are sent again. */

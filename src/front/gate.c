@@ -4,10 +4,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "front/env.h"
-#include "front/file.h"
 #include "front/front.h"
 #include "io/tls.h"
-#include "io/watch.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#define POLICY_FILE_MAX (4u << 20)
 #define GATE_SETTLED_MS                                                                                      \
     2000 /* after which the start is over: the first checkpoint of the log is written by then */
 
@@ -31,54 +28,12 @@ struct gate {
     struct io_timer drain;
     struct io_timer settled;
     struct env_list env;
-    struct io_watch watch;
+    struct front_policies *policies;
+    struct front_policy_place policy;
     int exit_status;
     bool stopping;
     bool at_once;
 };
-
-/* Every problem is worth a line; the error says how many there were. */
-static int load_policy(const char *path, struct policy **ret_policy, struct err *err) {
-    cleanup_buf struct buf text;
-    if (front_read_file(path, POLICY_FILE_MAX, &text, err) < 0)
-        return err_wrap(err, "load policy");
-    cleanup_problems struct policy_problems problems;
-    policy_problems_init(&problems);
-    /* Agents read the name in denials: they need not know where files lie. */
-    const char *slash = strrchr(path, '/');
-    int rc = policy_load(buf_slice(&text), slash ? slash + 1 : path, ret_policy, &problems);
-    size_t errors = 0;
-    for (size_t i = 0; i < problems.count; i++) {
-        const struct policy_problem *p = &problems.items[i];
-        errors += p->severity == POLICY_ERROR;
-        if (rc < 0 && p->severity == POLICY_ERROR)
-            log_error("%s:%u:%u: %.*s%s%.*s", path, p->line, p->column, SLICE_FMT(p->text),
-                      p->hint.len ? "; " : "", SLICE_FMT(p->hint));
-    }
-    return rc < 0 ? err_set(err, "load policy `%s`: %zu error(s)", path, errors) : 0;
-}
-
-/* A file that does not load changes nothing but the log. */
-static void on_policy_changed(struct io_watch *w) {
-    struct gate *g = container_of(w, struct gate, watch);
-    struct policy *fresh = NULL;
-    struct err err;
-    if (load_policy(w->path, &fresh, &err) < 0) {
-        log_error("%s; the old policy stays in force", err.text);
-        audit_put_event(g->core.audit, SLICE("reload_failed"), slice_str(w->path), (struct slice){0},
-                        slice_str(err.text));
-        return;
-    }
-    if (strcmp(policy_hash(fresh), policy_hash(g->core.policy)) == 0) {
-        policy_unref(fresh);
-        return;
-    }
-    policy_unref(g->core.policy);
-    g->core.policy = fresh;
-    log_info("policy reloaded successfully");
-    audit_put_event(g->core.audit, SLICE("reload"), slice_str(w->path), slice_of(policy_hash(fresh), 64),
-                    (struct slice){0});
-}
 
 /* ---- the end ---- */
 
@@ -177,23 +132,15 @@ static int stores_open(struct gate *g, struct err *err) {
     return audit_open(&audit, &g->core.audit, err);
 }
 
-static int read_token(struct gate *g, struct err *err) {
-    if (!g->config->token_file) {
-        if (io_is_loopback(g->config->bind))
-            return 0;
+static int auth_set_up(struct gate *g, struct err *err) {
+    const struct gate_config *config = g->config;
+    if (!config->token_file && !io_is_loopback(config->bind))
         return err_set(
             err, "listening on %s needs --token-file FILE: everyone who can reach it could use the server",
-            g->config->bind);
-    }
-    cleanup_buf struct buf text;
-    if (front_read_file(g->config->token_file, FRONT_TOKEN_MAX - 1, &text, err) < 0)
-        return err_wrap(err, "--token-file");
-    struct slice token = slice_trim(buf_slice(&text));
-    if (token.len < 16)
-        return err_set(err, "--token-file `%s`: the token must have at least 16 characters",
-                       g->config->token_file);
-    memcpy(g->http.token, token.ptr, token.len);
-    return 0;
+            config->bind);
+    struct front_auth_config auth = {
+        .home = config->home, .token_file = config->token_file, .open = !config->token_file};
+    return front_auth_new(&g->http, &auth, err);
 }
 
 static int front_start(struct gate *g, struct err *err) {
@@ -202,13 +149,11 @@ static int front_start(struct gate *g, struct err *err) {
         g->stdio = front_stdio_start(&g->core, g->local, g->server, on_stdio_ended, g);
         return 0;
     }
-    if (read_token(g, err) < 0)
-        return -1;
     g->http.core = &g->core;
     g->http.loop = &g->loop;
-    g->http.principal = g->local;
+    g->http.policies = g->policies;
     g->http.only = g->server;
-    if (front_http_start(&g->http, config->bind, config->port, err) < 0)
+    if (auth_set_up(g, err) < 0 || front_http_start(&g->http, config->bind, config->port, err) < 0)
         return -1;
     bool v6 = strchr(config->bind, ':') != NULL;
     log_info("listening on http://%s%s%s:%u%s", v6 ? "[" : "", config->bind, v6 ? "]" : "", g->http.port,
@@ -252,14 +197,16 @@ static void release_start_pages(struct io_timer *timer) {
 
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->server = session_server_new(&g->core);
-    g->local = principal_new(PRINCIPAL_LOCAL, "local");
-    if (load_policy(g->config->policy_path, &g->core.policy, err) < 0 || server_set_up(g, err) < 0)
+    g->local = front_local_user();
+    g->policies = front_policies_new(&g->loop);
+    if (front_policies_bind(g->policies, g->config->policy_path, &g->core.policy, &g->policy, err) < 0 ||
+        server_set_up(g, err) < 0)
         return -1;
     signals_start(g);
     /* The child starts while the stores are opened; nothing is read from anybody before the loop runs. */
     if (front_start(g, err) < 0 || stores_open(g, err) < 0)
         return -1;
-    io_watch_start(&g->watch, &g->loop, g->config->policy_path, on_policy_changed);
+    front_policies_set_audit(g->policies, g->core.audit);
     if (spawn_attach(spawn, &g->loop, err) < 0)
         return -1;
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, release_start_pages);
@@ -272,7 +219,8 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     front_stdio_free(g->stdio);
     if (g->http.loop)
         front_http_stop(&g->http);
-    io_watch_stop(&g->watch);
+    front_auth_free(&g->http);
+    front_policies_free(g->policies);
     struct state_store *state = g->core.state;
     struct audit *audit = g->core.audit;
     session_core_free(&g->core);

@@ -36,6 +36,7 @@ static void conn_free(struct front_conn *c, bool gracefully) {
     struct front *f = c->front;
     io_timer_stop(f->loop, &c->timer);
     conn_reset_request(c);
+    front_memo_clear(&c->memo);
     list_remove(&c->node);
     f->conn_count--;
     if (gracefully)
@@ -398,6 +399,7 @@ void front_stream_end(struct front_conn *c) {
 int front_http_start(struct front *f, const char *bind, uint16_t port, struct err *err) {
     list_init(&f->conns);
     map_init(&f->sessions);
+    map_init(&f->stateless);
     arena_init(&f->scratch);
     buf_init(&f->out, HTTP_HEAD_MAX);
     f->bind = bind;
@@ -418,6 +420,8 @@ void front_http_drain(struct front *f) {
 }
 
 void front_http_stop(struct front *f) {
+    if (!f->conns.next) /* never started */
+        return;
     io_listener_close(f->listener);
     f->listener = NULL;
     size_t at = 0;
@@ -428,8 +432,7 @@ void front_http_stop(struct front *f) {
     }
     while (!list_empty(&f->conns))
         front_conn_close(container_of(f->conns.next, struct front_conn, node));
-    session_close(f->stateless);
-    f->stateless = NULL;
+    front_stateless_close(f);
     map_free(&f->sessions);
     arena_free(&f->scratch);
     buf_free(&f->out);

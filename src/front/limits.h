@@ -13,6 +13,8 @@
 #define FRONT_STREAM_KEEP_MS 300000 /* how long a finished stream can be resumed */
 #define FRONT_QUEUE_MAX (72u << 20) /* unsent bytes at which a slow reader is dropped */
 #define FRONT_TOKEN_MAX 512
+#define FRONT_TOKEN_MIN 16
+#define FRONT_AUTH_LOOK_MS 500      /* between two looks for grants that were revoked or have expired */
 #define FRONT_BODY_SMALL (1u << 20) /* larger bodies count against the next ceiling while they arrive */
 #define FRONT_BODY_BYTES_MAX (512u << 20)
 #define FRONT_DRAIN_MS 10000

@@ -200,9 +200,6 @@ static void exchange_start(struct front_conn *c, struct front_session *fs, struc
 
 /* ---- the stateless era ---- */
 
-/* Nothing is ever said to such a client outside its own requests. */
-static const struct session_front stateless_front = {0};
-
 static void post_modern(struct front_conn *c, const struct http_head *head, struct msg *m) {
     struct front *f = c->front;
     struct arena *a = &f->scratch;
@@ -221,15 +218,18 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
         front_answer(c, 400, "application/json", (struct slice){0}, text);
         return;
     }
-    if (!f->stateless)
-        f->stateless = session_new(f->core, &stateless_front, f, f->principal, f->only, true);
+    struct session *session = front_stateless(c);
+    if (!session) {
+        front_answer_error(c, 503, RPC_INTERNAL, id, "too many sessions");
+        return;
+    }
     if (m->rpc.kind == RPC_NOTIFICATION) {
         struct call_sink none = {.modern = true};
-        session_receive(f->stateless, m, &none);
+        session_receive(session, m, &none);
         front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
         return;
     }
-    exchange_start(c, NULL, f->stateless, m, false, header_params(head, a));
+    exchange_start(c, NULL, session, m, false, header_params(head, a));
 }
 
 /* ---- the older era ---- */
@@ -243,7 +243,7 @@ static struct front_session *find_session(struct front_conn *c, const struct htt
                            "Mcp-Session-Id header is required; initialize first");
         return NULL;
     }
-    struct front_session *fs = front_session_find(c->front, id);
+    struct front_session *fs = front_session_find(c, id);
     if (!fs || fs->sse) {
         front_answer_error(c, 404, -32001, (struct slice){0}, "session not found; initialize again");
         return NULL;
@@ -258,7 +258,7 @@ static struct front_session *find_session(struct front_conn *c, const struct htt
 
 static void post_legacy(struct front_conn *c, const struct http_head *head, struct msg *m) {
     bool opens = m->rpc.kind == RPC_REQUEST && tape_eq(&m->tape, m->rpc.method, SLICE("initialize"));
-    struct front_session *fs = opens ? front_session_new(c->front, false) : find_session(c, head);
+    struct front_session *fs = opens ? front_session_new(c, false) : find_session(c, head);
     if (!fs) {
         if (opens)
             front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "too many sessions");

@@ -2,7 +2,6 @@
 #include "front/front.h"
 
 #include <arpa/inet.h>
-#include <openssl/crypto.h>
 
 /* The host part of "host:port" or "[v6]:port". */
 static struct slice host_only(struct slice authority) {
@@ -44,17 +43,6 @@ static bool host_and_origin_ok(struct front *f, const struct http_head *head) {
     return f->loopback ? names_loopback(value) : slice_eq_nocase(value, host);
 }
 
-static bool token_ok(struct front *f, const struct http_head *head) {
-    if (!f->token[0])
-        return true;
-    struct slice value = http_value(head, "Authorization");
-    if (!slice_eq_nocase(slice_upto(value, 7), SLICE("Bearer ")))
-        return false;
-    value = slice_trim(slice_from(value, 7));
-    size_t len = strlen(f->token);
-    return value.len == len && CRYPTO_memcmp(value.ptr, f->token, len) == 0;
-}
-
 struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body) {
     struct arena *a = &c->front->scratch;
     int code;
@@ -84,16 +72,15 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
     struct slice path = head->path;
     bool health = slice_is(path, "/healthz") || slice_is(path, "/readyz");
     bool mcp = slice_is(path, "/mcp") || slice_is(path, "/mcp/");
+    c->only = f->only;
     if (!host_and_origin_ok(f, head)) {
         front_answer_error(c, 403, RPC_INVALID_REQUEST, (struct slice){0},
                            "Host or Origin is not allowed here");
     } else if (health && (head->method == HTTP_GET || head->method == HTTP_HEAD)) {
         front_answer(c, f->draining ? 503 : 200, "text/plain", (struct slice){0},
                      f->draining ? SLICE("draining\n") : SLICE("ok\n"));
-    } else if (!token_ok(f, head)) {
-        front_answer(c, 401, "application/json", SLICE("WWW-Authenticate: Bearer\r\n"),
-                     SLICE("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
-                           "\"Unauthorized\"}}"));
+    } else if (!front_authenticate(c, head) || !front_may_enter(c)) {
+        return; /* answered */
     } else if (f->draining) {
         front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "shutting down");
     } else if (head->method == HTTP_POST && (mcp || slice_is(path, "/message")) && !is_json(head)) {

@@ -30,7 +30,7 @@ void front_sse_open(struct front_conn *c, struct http_head *head) {
         front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list text/event-stream");
         return;
     }
-    struct front_session *fs = front_session_new(c->front, true);
+    struct front_session *fs = front_session_new(c, true);
     if (!fs) {
         front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "too many sessions");
         return;
@@ -53,7 +53,7 @@ void front_sse_post(struct front_conn *c, struct http_head *head, struct block *
     cleanup_buf struct buf id;
     buf_init(&id, 64);
     bool named = http_query_get(head->query, SLICE("sessionId"), &id) && !id.full;
-    struct front_session *fs = named ? front_session_find(c->front, buf_slice(&id)) : NULL;
+    struct front_session *fs = named ? front_session_find(c, buf_slice(&id)) : NULL;
     if (!fs || !fs->sse) {
         front_answer_error(c, 404, -32001, (struct slice){0}, "session not found; open /sse first");
         return;

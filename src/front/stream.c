@@ -216,7 +216,8 @@ void front_session_touch(struct front_session *fs) {
     io_timer_arm(fs->front->loop, &fs->idle, FRONT_SESSION_IDLE_MS, on_idle);
 }
 
-struct front_session *front_session_new(struct front *f, bool sse) {
+struct front_session *front_session_new(struct front_conn *c, bool sse) {
+    struct front *f = c->front;
     if (f->core->session_count >= SESSION_MAX)
         return NULL;
     struct front_session *fs = mem_zalloc(sizeof(*fs));
@@ -225,7 +226,7 @@ struct front_session *front_session_new(struct front *f, bool sse) {
     rand_token(fs->id, sizeof(fs->id) - 1);
     stream_init(&fs->standing, fs);
     list_init(&fs->streams);
-    fs->session = session_new(f->core, &http_front, fs, f->principal, f->only, false);
+    fs->session = session_new(f->core, &http_front, fs, c->principal, c->only, false);
     snprintf(fs->session->name, sizeof(fs->session->name), "%s", fs->id);
     front_session_touch(fs);
     return fs;
@@ -247,6 +248,7 @@ void front_session_close(struct front_session *fs) {
     free(fs);
 }
 
-struct front_session *front_session_find(struct front *f, struct slice id) {
-    return map_get(&f->sessions, id);
+struct front_session *front_session_find(struct front_conn *c, struct slice id) {
+    struct front_session *fs = map_get(&c->front->sessions, id);
+    return fs && fs->session->principal == c->principal && fs->session->only == c->only ? fs : NULL;
 }

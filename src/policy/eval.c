@@ -472,7 +472,7 @@ bool policy_limit_amount(struct eval *e, const struct limit_rule *rule, int64_t 
 static struct slice scope_id(const struct policy_facts *f, enum scope scope) {
     switch (scope) {
     case SCOPE_GRANT:
-        return f->grant;
+        return f->limits.len ? f->limits : f->grant;
     case SCOPE_IDENTITY:
         return f->identity.len ? f->identity : f->grant;
     case SCOPE_SESSION:

@@ -148,6 +148,7 @@ struct policy_facts {
     uint32_t args;
     struct policy_traits traits;
     struct slice grant;
+    struct slice limits; /* what limits of scope grant are counted under; empty: the grant */
     struct slice identity;
     struct slice session;
     const struct policy_fact *more;

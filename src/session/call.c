@@ -290,6 +290,17 @@ static void hash_arguments(struct call *c) {
     c->args_hash = slice_of(hex, DIGEST_HEX_LEN);
 }
 
+/* In the words for a hidden tool: whether it exists is not the caller's to know. */
+static enum call_next deny_ungranted(struct call *c) {
+    c->verdict = (struct policy_verdict){
+        .outcome = POLICY_DENY,
+        .reason = POLICY_BY_HIDE,
+        .rule = SLICE("(grant)"),
+        .text = arena_printf(&c->arena, "Tool \"%.*s\" is hidden by policy", SLICE_FMT(c->name)),
+    };
+    return deny(c);
+}
+
 static enum call_next step_decide(struct call *c) {
     struct session *s = c->session;
     if (!c->policy) {
@@ -298,6 +309,8 @@ static enum call_next step_decide(struct call *c) {
             hash_arguments(c);
     }
     bool is_call = c->kind == CALL_TOOLS_CALL;
+    if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
+        return deny_ungranted(c);
     const struct tool *tool = NULL;
     /* Rules about classes, flows and schemas need the server's own definition: it is asked for first. */
     if (is_call && (policy_wants_traits(c->policy) ||
@@ -319,6 +332,7 @@ static enum call_next step_decide(struct call *c) {
         .tape = &c->request->tape,
         .args = c->args,
         .grant = slice_str(s->principal->grant),
+        .limits = slice_str(s->principal->limits),
         .identity = slice_str(s->principal->id),
         .more = s->principal->facts,
         .more_count = s->principal->fact_count,
@@ -610,6 +624,8 @@ static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
     if (!name || !tape_is(t, name, TAPE_STRING))
         return true;
     struct slice text = tape_text(t, name, &c->arena);
+    if (!principal_may_call(c->session->principal, slice_str(c->link->server->up.name), text))
+        return true;
     const struct tool *tool = tools_find(c->link, text);
     return policy_hides(c->policy, text, tool ? &tool->traits : &(struct policy_traits){0});
 }

@@ -7,7 +7,7 @@ struct principal *principal_new(enum principal_kind kind, const char *id) {
     struct principal *p = mem_zalloc(sizeof(*p));
     *p = (struct principal){.refs = 1, .kind = kind, .grant = ""};
     arena_init(&p->arena);
-    p->id = arena_dup(&p->arena, slice_str(id)).ptr;
+    p->limits = p->id = arena_dup(&p->arena, slice_str(id)).ptr;
     return p;
 }
 
@@ -41,15 +41,17 @@ bool principal_may_use(const struct principal *p, struct slice server) {
     return any_matches(p->servers, p->server_count, server);
 }
 
+/* A pattern with `__` speaks of a server: a tool that only calls itself so must not pass for another's. */
 bool principal_may_call(const struct principal *p, struct slice server, struct slice tool) {
     if (!principal_may_use(p, server))
         return false;
     if (!p->tool_count)
         return true;
-    struct arena a;
+    cleanup_arena struct arena a;
     arena_init(&a);
-    struct slice name = arena_printf(&a, "%.*s__%.*s", SLICE_FMT(server), SLICE_FMT(tool));
-    bool may = any_matches(p->tools, p->tool_count, name);
-    arena_free(&a);
-    return may;
+    struct slice whole = arena_printf(&a, "%.*s__%.*s", SLICE_FMT(server), SLICE_FMT(tool));
+    for (size_t i = 0; i < p->tool_count; i++)
+        if (policy_glob_match(slice_str(p->tools[i]), strstr(p->tools[i], "__") ? whole : tool, '\0'))
+            return true;
+    return false;
 }

@@ -22,15 +22,16 @@ enum principal_role {
 struct principal {
     uint32_t refs;
     enum principal_kind kind;
-    bool revoked;          /* the only member that changes */
+    bool revoked;
     uint64_t expires_ms;   /* wall clock; 0: never */
     const char *id;        /* "local", "grant:NAME": unique among all kinds */
     const char *grant;     /* name, or "" */
-    struct policy *policy; /* its own, or NULL */
+    const char *limits;    /* the name under which limits of scope `grant` are counted */
+    struct policy *policy; /* its own, or NULL; another one when its file changes */
     /* Globs of what it may use; none: everything. */
     const char *const *servers;
     size_t server_count;
-    const char *const *tools; /* "server__tool" */
+    const char *const *tools; /* with `__` in them, of "server__tool", else of the bare name */
     size_t tool_count;
     const struct policy_fact *facts; /* identity.*, grant.* */
     size_t fact_count;

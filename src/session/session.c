@@ -46,6 +46,7 @@ void session_core_free(struct session_core *core) {
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
     policy_unref(core->policy);
+    policy_unref(core->no_policy);
     buf_free(&core->scratch);
     digest_free(core->digest);
 }
@@ -218,10 +219,28 @@ void session_drop_link(struct session *s, struct session_server *server) {
     link_free(sl);
 }
 
+/* Where no policy says anything, nothing passes but the greeting. */
+static const char no_policy[] =
+    "{\"version\":\"1\",\"default\":\"deny\",\"prune\":true,\"tools\":{},\"methods\":{\"*\":{\"rules\":[{"
+    "\"name\":\"(no policy)\",\"conditions\":[{\"path\":\"call.method\",\"op\":\"regex\",\"value\":"
+    "\"^(initialize|ping|server/discover|tools/list|notifications/.*)$\"}],"
+    "\"on_deny\":\"No policy allows this\"}]}}}";
+
+static struct policy *policy_of_none(struct session_core *core) {
+    if (!core->no_policy) {
+        cleanup_problems struct policy_problems problems;
+        policy_problems_init(&problems);
+        CHECK(policy_load(SLICE(no_policy), "none", &core->no_policy, &problems) == 0);
+    }
+    return core->no_policy;
+}
+
 struct policy *session_policy(const struct session *s, const struct session_server *server) {
     if (s->principal->policy)
         return s->principal->policy;
-    return server && server->policy ? server->policy : s->core->policy;
+    if (server && server->policy)
+        return server->policy;
+    return s->core->policy ? s->core->policy : policy_of_none(s->core);
 }
 
 static void link_ready(struct session_link *sl) {

@@ -34,7 +34,8 @@ struct session_core {
     struct up_core up;
     struct session_server **servers; /* by slot; NULL where one was removed */
     size_t server_count;
-    struct policy *policy; /* the present default; calls take their own reference */
+    struct policy *policy;    /* the present default; calls take their own reference */
+    struct policy *no_policy; /* for those who have none; made at first use */
     struct state_store *state;
     struct audit *audit;
     struct list log_waiting; /* calls, until the log has room */

@@ -1,0 +1,32 @@
+/* Policy files in use: each is read once and looked after. Whoever binds a place gets a reference put there,
+ * and another one whenever the file has a new content; a file that does not load changes nothing but the log.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/list.h"
+#include "policy/policy.h"
+
+struct audit;
+struct front_policies;
+struct io_loop;
+
+struct front_policies *front_policies_new(struct io_loop *loop);
+/* Where reloads are recorded; NULL: nowhere. */
+void front_policies_set_audit(struct front_policies *ps, struct audit *audit);
+/* The files are no longer looked after; places keep what they have. NULL is fine. */
+void front_policies_free(struct front_policies *ps);
+
+struct front_policy_place {
+    struct list node;
+    struct policy **at;
+    void *file;
+};
+
+/* Puts a reference to *at, which is the caller's to give back. -1 when the file does not load. */
+int front_policies_bind(struct front_policies *ps, const char *path, struct policy **at,
+                        struct front_policy_place *place, struct err *err);
+void front_policies_unbind(struct front_policy_place *place); /* fine when it is not bound */
+
+/* Reads one file; every problem is worth a line in the log. */
+int front_policy_load(const char *path, struct policy **ret_policy, struct err *err);
