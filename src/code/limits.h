@@ -26,3 +26,7 @@
 #define SANDBOX_VIOLATIONS_MAX 64 /* kept of one run */
 #define SANDBOX_PRELUDE_MAX (256u << 10)
 #define SANDBOX_PRELUDES_MAX 16
+
+/* index.c: which tools there are */
+#define CODE_INDEX_TOOLS_MAX 20000
+#define CODE_INDEX_TEXT_MAX (256u << 10) /* bytes of one tool's title and parameter names */
