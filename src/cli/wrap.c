@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "front/gate.h"
+#include "session/approve.h"
 
 #include <string.h>
 
@@ -23,6 +24,8 @@ struct wrap_options {
     bool audit_durable;
     uint64_t audit_keep_ms;
     int audit_on_full;
+    int approvals;
+    uint64_t approval_timeout_ms;
 };
 
 static const char *const transport_names[] = {
@@ -33,6 +36,12 @@ static const char *const audit_args_names[] = {[ARGS_KEYS] = "keys", [ARGS_FULL]
 
 enum on_full { FULL_REFUSE, FULL_PASS };
 static const char *const on_full_names[] = {[FULL_REFUSE] = "refuse", [FULL_PASS] = "pass", NULL};
+
+static const char *const approvals_names[] = {[APPROVE_AUTO] = "auto",
+                                              [APPROVE_ELICIT] = "elicit",
+                                              [APPROVE_RETRY] = "retry",
+                                              [APPROVE_HOLD] = "hold",
+                                              NULL};
 
 enum fail_mode { FAIL_CLOSED, FAIL_OPEN };
 static const char *const fail_mode_names[] = {[FAIL_CLOSED] = "closed", [FAIL_OPEN] = "open", NULL};
@@ -71,6 +80,12 @@ static const struct cli_option wrap_rows[] = {
      .help = "retire parts of the audit log that are older, 90d for instance; 0s keeps everything"},
     {CLI_CHOICE(struct wrap_options, audit_on_full), .name = "audit-on-full", .choices = on_full_names,
      .fallback = "refuse", .help = "what happens to calls when the audit log is full or fails"},
+    {CLI_CHOICE(struct wrap_options, approvals), .name = "approvals", .choices = approvals_names,
+     .fallback = "auto",
+     .help = "how a person is reached: auto asks at the client where it can, else the agent tries again; "
+             "hold lets the call wait"},
+    {CLI_DURATION(struct wrap_options, approval_timeout_ms), .name = "approval-timeout", .argument = "TIME",
+     .fallback = "30m", .help = "how long a call may wait for approval, where the policy says nothing"},
     {0},
 };
 
@@ -119,6 +134,8 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .audit_durable = opt->audit_durable,
         .audit_keep_ms = opt->audit_keep_ms,
         .audit_pass = opt->audit_on_full == FULL_PASS,
+        .approvals_mode = opt->approvals,
+        .approvals_timeout_ms = opt->approval_timeout_ms,
     };
     /* A gate that does not come up is a configuration error unless it says otherwise. */
     int status = CLI_CONFIG;

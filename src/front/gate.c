@@ -6,6 +6,7 @@
 #include "front/env.h"
 #include "front/front.h"
 #include "io/tls.h"
+#include "session/approve.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -127,6 +128,8 @@ static int stores_open(struct gate *g, struct err *err) {
         .loop = &g->loop.uv,
     };
     g->core.audit_full = config->audit_full;
+    session_approvals_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
+                           config->approvals_timeout_ms);
     if (state_open(&state, &g->core.state, err) < 0)
         return -1;
     return audit_open(&audit, &g->core.audit, err);

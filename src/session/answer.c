@@ -31,6 +31,15 @@ struct slice call_error_text(struct arena *a, struct slice id_raw, int code, con
     return text;
 }
 
+void call_set_error_data(struct call *c, int code, const char *message, struct slice data) {
+    struct slice text = call_error_text(&c->arena, c->id_raw, code, message);
+    /* before the two closing braces */
+    c->answer = call_text(
+        c, arena_printf(&c->arena, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(data)));
+    c->answer_msg = NULL;
+    c->http_status = 0;
+}
+
 void call_set_error(struct call *c, int code, int http_status, const char *message) {
     c->answer = call_text(c, call_error_text(&c->arena, c->id_raw, code, message));
     c->answer_msg = NULL;
@@ -104,10 +113,8 @@ void call_set_denied(struct call *c) {
     struct slice text = arena_dup(&c->arena, policy_verdict_text(c->policy, &c->verdict, &c->arena));
     bool is_call = c->kind == CALL_TOOLS_CALL;
     bool hidden = is_call && c->verdict.reason == POLICY_BY_HIDE;
-    if (c->verdict.outcome == POLICY_APPROVE)
-        call_set_error(c, RPC_APPROVAL_REQUIRED, 0, text.ptr);
     /* What is hidden must look as if it were not there; Intercept's dialect says so in its own words. */
-    else if (hidden && policy_dialect(c->policy) != POLICY_INTERCEPT)
+    if (hidden && policy_dialect(c->policy) != POLICY_INTERCEPT)
         call_set_error(c, RPC_INVALID_PARAMS, 0,
                        arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name)).ptr);
     else if (!is_call)

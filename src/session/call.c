@@ -3,7 +3,7 @@
  * failed call skips to SETTLE. Tools called from anywhere else inside the gate enter at IDENTIFY like
  * everybody: there is no second way in.
  *
- *   IDENTIFY → ROUTE → DECIDE → RESERVE → NOTE → FORWARD → AWAIT → FILTER → SETTLE → RECORD → REPLY
+ *   IDENTIFY → ROUTE → DECIDE → RESERVE → APPROVE → NOTE → FORWARD → AWAIT → FILTER → SETTLE → RECORD → REPLY
  */
 #include "session/call.h"
 
@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/answer.h"
+#include "session/approve.h"
 #include "session/digest.h"
 #include "session/files.h"
 #include "session/principal.h"
@@ -24,8 +25,6 @@
 #include <stdio.h>
 
 #define CALL_MAGIC 0xca11ca11
-
-enum call_next { CALL_NEXT, CALL_WAIT, CALL_FAIL };
 
 static enum call_next step_identify(struct call *c);
 static enum call_next step_route(struct call *c);
@@ -44,6 +43,7 @@ enum {
     STEP_ROUTE,
     STEP_DECIDE,
     STEP_RESERVE,
+    STEP_APPROVE,
     STEP_NOTE,
     STEP_FORWARD,
     STEP_AWAIT,
@@ -59,13 +59,15 @@ static enum call_next (*const call_steps[])(struct call *) = {
     [STEP_ROUTE] = step_route,       /* what it is about, and which server it goes to */
     [STEP_DECIDE] = step_decide,     /* the policy's verdict */
     [STEP_RESERVE] = step_reserve,   /* its limits: all of them or none */
-    [STEP_NOTE] = step_note,         /* the decision goes on record before anything is done */
-    [STEP_FORWARD] = step_forward,   /* to the server, as soon as its link is ready */
-    [STEP_AWAIT] = step_await,       /* its answer */
-    [STEP_FILTER] = step_filter,     /* what of the answer the client may see */
-    [STEP_SETTLE] = step_settle,     /* what its limits held is kept or given back */
-    [STEP_RECORD] = step_record,     /* what came of it */
-    [STEP_REPLY] = step_reply,       /* to the client */
+    [STEP_APPROVE] =
+        call_step_approve,         /* a person's, where the policy asks for one; nothing is held meanwhile */
+    [STEP_NOTE] = step_note,       /* the decision goes on record before anything is done */
+    [STEP_FORWARD] = step_forward, /* to the server, as soon as its link is ready */
+    [STEP_AWAIT] = step_await,     /* its answer */
+    [STEP_FILTER] = step_filter,   /* what of the answer the client may see */
+    [STEP_SETTLE] = step_settle,   /* what its limits held is kept or given back */
+    [STEP_RECORD] = step_record,   /* what came of it */
+    [STEP_REPLY] = step_reply,     /* to the client */
 };
 
 /* ---- life ---- */
@@ -94,6 +96,7 @@ static void call_free(struct call *c) {
     struct session *s = c->session;
     struct session_core *core = s->core;
     io_timer_stop(core->up.loop, &c->timer);
+    call_approve_end(c);
     link_end(&c->req);
     list_remove(&c->node);
     list_remove(&c->wait);
@@ -129,6 +132,14 @@ void call_pool_free(struct session_core *core) {
     core->free_call_count = 0;
 }
 
+/* Policy, definition and limits may have changed while the call waited. */
+static void judge_anew(struct call *c) {
+    policy_unref(c->policy);
+    c->policy = NULL;
+    c->fingerprint = (struct slice){0};
+    c->step = STEP_DECIDE;
+}
+
 static void call_run(struct call *c) {
     while (c->step != STEP_END) {
         enum call_next next = call_steps[c->step](c);
@@ -136,6 +147,8 @@ static void call_run(struct call *c) {
             return;
         if (next == CALL_FAIL)
             c->step = STEP_SETTLE;
+        else if (next == CALL_AGAIN)
+            judge_anew(c);
         else
             c->step++;
     }
@@ -283,10 +296,13 @@ static bool read_counter(void *ctx, const struct policy_limit *limit, int64_t *r
 static void hash_arguments(struct call *c) {
     struct buf *text = &c->session->core->scratch;
     buf_reset(text);
-    if (!c->args || !canon_write(&c->request->tape, c->args, &c->arena, text))
-        buf_reset(text);
+    struct slice whole = SLICE("{}");
+    if (c->args) /* what has no canonical text within the ceiling stands for itself */
+        whole = canon_write(&c->request->tape, c->args, &c->arena, text)
+                    ? buf_slice(text)
+                    : tape_raw(&c->request->tape, c->args);
     char *hex = arena_alloc(&c->arena, DIGEST_HEX_LEN);
-    digest_hex(c->session->core->digest, text->len ? buf_slice(text) : SLICE("{}"), hex);
+    digest_hex(c->session->core->digest, whole, hex);
     c->args_hash = slice_of(hex, DIGEST_HEX_LEN);
 }
 
@@ -353,10 +369,11 @@ static enum call_next step_decide(struct call *c) {
         policy_refuse_fault(&c->verdict);
         c->verdict.text = SLICE("The server does not list this tool, and the policy needs to know its class");
     }
-    if (c->verdict.outcome != POLICY_ALLOW)
+    if (c->verdict.outcome == POLICY_DENY)
         return deny(c);
-    if (is_call)
-        s->flow |= facts.traits.tags;
+    c->tags = is_call ? facts.traits.tags : 0;
+    if (c->verdict.outcome == POLICY_ALLOW)
+        s->flow |= c->tags;
     return CALL_NEXT;
 }
 
@@ -530,7 +547,7 @@ static bool forward_text(struct call *c, struct splice *text) {
     if (!m->rpc.id)
         return true;
     struct slice id = arena_u64(&c->arena, c->req.id);
-    if (!splice_value(text, &m->tape, m->rpc.id, id))
+    if (!splice_value(text, &m->tape, m->rpc.id, id) || !call_approve_strip(c, text))
         return false;
     if (!c->token_raw.len)
         return true;
@@ -704,7 +721,7 @@ static enum call_next step_filter(struct call *c) {
 
 static enum call_next step_record(struct call *c) {
     struct session_core *core = c->session->core;
-    if (c->denied)
+    if (c->denied && c->verdict.outcome == POLICY_DENY)
         log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name),
                  SLICE_FMT(c->verdict.rule));
     if (!core->audit || !c->policy)

@@ -18,6 +18,16 @@ enum call_method {
     CALL_CANCELLED,
 };
 
+/* What a step says comes next. */
+enum call_next {
+    CALL_NEXT,
+    CALL_WAIT,
+    CALL_FAIL,  /* to SETTLE; the answer is there */
+    CALL_AGAIN, /* to DECIDE: it is judged anew */
+};
+
+struct call_approval;
+
 struct call_sink_ops {
     /* The answer; the sink is not used again. */
     void (*reply)(struct call_sink *sink, const struct session_out *out);
@@ -69,12 +79,14 @@ struct call {
     struct link_req req;
     struct policy *policy;
     struct policy_verdict verdict;
-    struct slice fingerprint;   /* of the tool's definition, when the decision needed it */
-    struct slice args_hash;     /* of the canonical arguments, hex; tools/call only */
-    struct state_ticket ticket; /* what its limits hold */
-    bool reserving;             /* the ticket is in use */
-    bool sent;                  /* the server may have seen it */
-    uint64_t record;            /* its number in the audit log; 0 before the decision is on record */
+    struct slice fingerprint;       /* of the tool's definition, when the decision needed it */
+    struct slice args_hash;         /* of the canonical arguments, hex; tools/call only */
+    uint32_t tags;                  /* labels that the session gathers when it is made */
+    struct call_approval *approval; /* in the arena, once a person has to approve it */
+    struct state_ticket ticket;     /* what its limits hold */
+    bool reserving;                 /* the ticket is in use */
+    bool sent;                      /* the server may have seen it */
+    uint64_t record;                /* its number in the audit log; 0 before the decision is on record */
     struct audit_wait audit_wait;
     bool recording; /* waits for the log */
     bool recorded;  /* the log has answered */

@@ -19,3 +19,9 @@
 #define CALL_KEEP_BYTES (128u << 10) /* larger calls are not kept for a second try once they are sent */
 #define CALL_REASON_MAX 512          /* bytes of a reason for cancelling that are passed on */
 #define CALL_NAME_MAX 1024           /* bytes of a tool or prompt name */
+
+#define APPROVE_LOOK_MS 100              /* between two looks at the store while a call waits for a person */
+#define APPROVE_PROGRESS_MS 5000         /* between two progress notifications meanwhile */
+#define APPROVE_SWEEP_MS 10000           /* between two looks for approvals whose time is over */
+#define APPROVE_TEXT_MAX 2048            /* bytes of one text in the question that a client is asked */
+#define APPROVE_QUESTION_MAX (64u << 10) /* bytes of the whole question */

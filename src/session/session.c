@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "session/approve.h"
 #include "session/call.h"
 #include "session/digest.h"
 #include "session/principal.h"
@@ -18,9 +19,10 @@
 
 /* A request of a server that waits for the client's answer. */
 struct ask {
-    uint64_t id; /* under which the client knows it */
-    struct session_link *from;
-    struct slice server_id; /* raw, owned */
+    uint64_t id;               /* under which the client knows it */
+    struct session_link *from; /* NULL for a question of our own */
+    struct slice server_id;    /* raw, owned */
+    struct call *call;         /* that waits for the answer to a question of our own */
 };
 
 static const struct link_events session_link_events;
@@ -45,6 +47,7 @@ void session_core_free(struct session_core *core) {
     io_timer_stop(core->up.loop, &core->log_timer);
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
+    session_approvals_free(core);
     policy_unref(core->policy);
     policy_unref(core->no_policy);
     buf_free(&core->scratch);
@@ -446,6 +449,42 @@ static void ask_client(struct session_link *sl, struct call *call, struct msg *m
     }
 }
 
+bool session_ask(struct call *c, struct slice method, struct slice params, uint64_t *ret_id) {
+    struct session *s = c->session;
+    if (!c->sink || s->asks.used >= SESSION_ASKS_MAX)
+        return false;
+    struct ask *ask = mem_zalloc(sizeof(*ask));
+    ask->call = c;
+    *ret_id = ask->id = slots_add(&s->asks, ask);
+    struct slice text =
+        arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%.*s\",\"params\":%.*s}",
+                     (unsigned long long)ask->id, SLICE_FMT(method), SLICE_FMT(params));
+    struct splice whole;
+    splice_init(&whole, text, &c->arena);
+    struct session_out out = {.text = &whole, .is_request = true};
+    c->sink->ops->event(c->sink, &out);
+    return true;
+}
+
+void session_ask_forget(struct session *s, uint64_t id) {
+    struct ask *ask = slots_get(&s->asks, id);
+    if (!ask)
+        return;
+    struct call *c = ask->call;
+    ask_free(s, ask);
+    if (!c->sink || s->closed)
+        return;
+    struct slice text = arena_printf(
+        &c->arena,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%llu,"
+        "\"reason\":\"decided elsewhere\"}}",
+        (unsigned long long)id);
+    struct splice whole;
+    splice_init(&whole, text, &c->arena);
+    struct session_out out = {.text = &whole};
+    c->sink->ops->event(c->sink, &out);
+}
+
 /* What a server wants of a client is decided and recorded like a call. */
 static bool record_ask(struct session_link *sl, const struct policy_facts *f, const struct policy *policy,
                        const struct policy_verdict *v) {
@@ -610,6 +649,12 @@ static void on_client_answer(struct session *s, struct msg *m) {
         ask = slots_get(&s->asks, (uint64_t)id);
     if (!ask) {
         log_debug("client's answer to no request under way");
+        return;
+    }
+    if (ask->call) {
+        struct call *waiting = ask->call;
+        ask_free(s, ask);
+        call_asked(waiting, m);
         return;
     }
     struct session_link *sl = ask->from;

@@ -16,6 +16,7 @@
 struct call;
 struct call_sink;
 struct audit;
+struct session_approvals;
 struct policy;
 struct principal;
 struct session;
@@ -38,7 +39,8 @@ struct session_core {
     struct policy *no_policy; /* for those who have none; made at first use */
     struct state_store *state;
     struct audit *audit;
-    struct list log_waiting; /* calls, until the log has room */
+    struct session_approvals *approvals; /* see approve.h; NULL: nobody can approve */
+    struct list log_waiting;             /* calls, until the log has room */
     struct io_timer log_timer;
     bool audit_full;               /* arguments are recorded as they are, not only their names */
     struct buf scratch;            /* of one step */
@@ -142,6 +144,11 @@ void session_drop_link(struct session *s, struct session_server *server);
 /* The most specific one: the principal's own, else the server's, else the default. */
 struct policy *session_policy(const struct session *s, const struct session_server *server);
 void session_cancel(struct session *s, struct msg *m);
+/* Asks the client something on behalf of the call, on the call's own stream: call_asked() gets the answer.
+ * *ret_id is set before anything is sent; false when the client cannot be asked. */
+bool session_ask(struct call *c, struct slice method, struct slice params, uint64_t *ret_id);
+/* Nobody waits for the answer any more; the client is told. */
+void session_ask_forget(struct session *s, uint64_t id);
 /* Waits for what its link is doing; call_resume() follows. */
 void session_wait(struct session_link *sl, struct call *call);
 void session_wake(struct session_link *sl);

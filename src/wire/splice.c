@@ -103,6 +103,32 @@ bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, ui
     return splice_replace(s, start, end, (struct slice){0});
 }
 
+static bool is_one_of(const struct tape *t, uint32_t key, const char *const *keys) {
+    for (; *keys; keys++)
+        if (tape_eq(t, key, slice_str(*keys)))
+            return true;
+    return false;
+}
+
+bool splice_drop_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *keys) {
+    uint32_t start = 0, end = 0;
+    bool kept_one = false, open = false;
+    TAPE_FOR_MEMBER(t, obj, key) {
+        bool out = is_one_of(t, key, keys);
+        if (out && !open) {
+            start = kept_one ? end : raw_start(t, key); /* with the comma in front, where one was kept */
+            open = true;
+        } else if (!out && open) {
+            if (!splice_replace(s, start, kept_one ? end : raw_start(t, key), (struct slice){0}))
+                return false;
+            open = false;
+        }
+        kept_one = kept_one || !out;
+        end = raw_end(t, key + 1);
+    }
+    return !open || splice_replace(s, start, end, (struct slice){0});
+}
+
 size_t splice_len(const struct splice *s) {
     size_t len = s->src.len;
     for (uint32_t i = 0; i < s->count; i++)

@@ -35,6 +35,8 @@ bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
                        bool (*drop)(void *ctx, const struct tape *t, uint32_t elem), void *ctx);
 /* Removes one member (key and value) of an object. Not for several neighbours of one object. */
 bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, uint32_t key);
+/* Removes every member of that object whose key is one of these (NULL-terminated). */
+bool splice_drop_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *keys);
 size_t splice_len(const struct splice *s);
 bool splice_write(const struct splice *s, struct buf *out);
 /* Calls `piece` for each run of bytes of the result, in order; stops and returns false when it does. */

@@ -126,7 +126,7 @@ for (const front of FRONTS) {
       const { peer, calls } = await world(t, {
         version: '1', default: 'allow',
         tools: { pay: { rules: [{ name: 'ask', action: 'require_approval', conditions: [{ path: 'args.amount', op: 'gt', value: 10 }] }] } },
-      }, { front });
+      }, { front, args: ['--approvals', 'retry'] });
       assert.ok(!denied(await outcome(peer, 'pay', { amount: 10 })));
       const { error } = await outcome(peer, 'pay', { amount: 11 });
       assert.equal(error.code, -32003);

@@ -283,9 +283,32 @@ static void test_pieces(void **state) {
     assert_int_equal(calls, 1);
 }
 
+static void test_drop_members(void **state) {
+    (void)state;
+    static const char *const keys[] = {"a", "b", NULL};
+    static const struct {
+        const char *from, *to;
+    } rows[] = {
+        {"{}", "{}"},
+        {"{\"a\":1}", "{}"},
+        {"{\"a\":1,\"b\":2}", "{}"},
+        {"{\"a\":1,\"b\":2,\"c\":3}", "{\"c\":3}"},
+        {"{\"c\":3,\"a\":1,\"b\":2}", "{\"c\":3}"},
+        {"{\"a\":1,\"c\":3,\"b\":2}", "{\"c\":3}"},
+        {"{\"c\":3, \"\\u0061\" : [1,{\"a\":2}] , \"d\":4}", "{\"c\":3 , \"d\":4}"},
+        {"{\"c\":{\"a\":1},\"A\":2}", "{\"c\":{\"a\":1},\"A\":2}"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        start(rows[i].from);
+        assert_true(splice_drop_members(&splice, &tape, 0, keys));
+        assert_result(rows[i].to);
+    }
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_drop_members, setup, teardown),
         TEST(test_against_model),
         TEST(test_nothing),
         TEST(test_value),

@@ -1,0 +1,104 @@
+// What must not get past the APPROVE step: answers that nobody gave, states that were made up, replays, and arguments swapped after
+// the approval.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { cli, legacyServer, ModernHttp, peerFor, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
+
+const POLICY = { version: '1', default: 'allow', tools: { pay: { approve_if: [{ conditions: [] }] } } };
+const CAPABLE = { elicitation: {} };
+
+async function world(t) {
+  const calls = [];
+  const server = use(t, await startUpstream(legacyServer({
+    tools: [{ name: 'pay', description: 'Pays', inputSchema: { type: 'object' } }],
+    methods: { 'tools/call': (params) => { calls.push(params); return { resultType: 'complete', content: [{ type: 'text', text: 'paid' }] }; } },
+  })));
+  const home = join(tempDir(), 'home');
+  const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, env: { SALLYPORT_HOME: home } }));
+  const http = new ModernHttp(gate.url, { capabilities: CAPABLE });
+  const send = async (params) => (await http.send('tools/call', { name: 'pay', arguments: { amount: 5 }, ...params })).json();
+  return { calls, gate, home, send };
+}
+
+const yes = { sallyport_approval: { action: 'accept', content: { decision: 'approve' } } };
+
+describe('approvals of the stateless era', { concurrency: 3 }, () => {
+  test('an answer passes once; the same answer again asks again', async (t) => {
+    const { send, calls } = await world(t);
+    const { result } = await send();
+    assert.equal(result.resultType, 'input_required');
+    const { requestState } = result;
+    assert.equal((await send({ requestState, inputResponses: yes })).result.content[0].text, 'paid');
+    assert.deepEqual(Object.keys(calls[0]).sort(), ['_meta', 'arguments', 'name'], 'what was for the gate stays at the gate');
+    const replayed = await send({ requestState, inputResponses: yes });
+    assert.equal(replayed.result.resultType, 'input_required');
+    assert.notEqual(replayed.result.requestState, requestState);
+    assert.equal(calls.length, 1);
+  });
+
+  test('an answer without a question, a question of another call, a state that was touched', async (t) => {
+    const { send, calls } = await world(t);
+    const { requestState } = (await send()).result;
+    const flipped = requestState.slice(0, -1) + (requestState.endsWith('0') ? '1' : '0');
+    const [mark, id, seal] = requestState.split('.');
+    const bad = [flipped, `${mark}.${id}`, `${mark}.${id}.`, `${mark}.ap_${'x'.repeat(22)}.${seal}`, `${mark}..${seal}`, `${mark}.`, `${mark}.${id}.${seal}x`];
+    for (const state of bad) assert.equal((await send({ requestState: state, inputResponses: yes })).error?.code, -32602, state);
+    assert.equal((await send({ arguments: { amount: 6 }, requestState, inputResponses: yes })).error.code, -32602, 'swapped arguments');
+    assert.equal((await send({ name: 'pay2', requestState, inputResponses: yes })).result?.content?.[0].text, 'paid', 'no approval needed there');
+    for (const more of [{ inputResponses: yes }, { inputResponses: yes, requestState: 'of the server' }, { inputResponses: yes, requestState: 5 }]) {
+      assert.equal((await send(more)).result.resultType, 'input_required', JSON.stringify(more));
+    }
+    assert.deepEqual(calls.filter(({ name }) => name === 'pay'), []);
+  });
+
+  test('a state of another gate', async (t) => {
+    const one = await world(t);
+    const other = await world(t);
+    const { requestState } = (await one.send()).result;
+    assert.equal((await other.send({ requestState, inputResponses: yes })).error.code, -32602);
+    assert.deepEqual(other.calls, []);
+  });
+
+  test('answers that are no yes', async (t) => {
+    const { send, calls } = await world(t);
+    const answers = [{ action: 'cancel' }, { action: 'accept' }, { action: 'accept', content: {} }, {}, [], 'approve', null, { action: 'ACCEPT', content: { decision: 'approve' } }];
+    for (const answer of answers) {
+      const { requestState } = (await send()).result;
+      const { error } = await send({ requestState, inputResponses: { sallyport_approval: answer } });
+      assert.equal(error?.code, -32003, JSON.stringify(answer));
+    }
+    assert.deepEqual(calls, []);
+  });
+});
+
+describe('approvals of the older era', { concurrency: 3 }, () => {
+  test('only the session that was asked can answer', async (t) => {
+    const { gate, calls } = await world(t);
+    const asked = await peerFor('http', gate, { capabilities: CAPABLE });
+    const other = await peerFor('http', gate, { capabilities: CAPABLE });
+    const answer = asked.exchange('tools/call', { name: 'pay', arguments: {} });
+    const { id } = await asked.next((json) => json?.method === 'elicitation/create');
+    await other.respond(id, { result: yes.sallyport_approval });
+    await other.respond(`${id}`, { result: yes.sallyport_approval });
+    assert.deepEqual(calls, []);
+    await asked.respond(id, { result: { action: 'decline' } });
+    assert.ok((await answer).json.result.isError);
+    await asked.respond(id, { result: yes.sallyport_approval });
+    assert.deepEqual(calls, []);
+  });
+
+  test('a client that goes away leaves nothing behind that could run', async (t) => {
+    const { gate, calls, home } = await world(t);
+    const peer = await peerFor('http', gate, { capabilities: CAPABLE });
+    peer.exchange('tools/call', { name: 'pay', arguments: {} }).catch(() => {});
+    await peer.next((json) => json?.method === 'elicitation/create');
+    await peer.end();
+    const env = { SALLYPORT_HOME: home };
+    const [{ id }] = JSON.parse((await cli(['approvals', 'list', '--json'], { env })).stdout);
+    await cli(['approvals', 'approve', id], { env });
+    const again = await peerFor('http', gate, { capabilities: {} });
+    assert.ok((await again.exchange('tools/call', { name: 'pay', arguments: {} })).json.result);
+    assert.equal(calls.length, 1, 'the one that was made again');
+  });
+});
