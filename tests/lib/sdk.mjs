@@ -1,4 +1,4 @@
-// The SDKs' clients, made and ended alike. target: { url } for HTTP, { sse } for the 2024
+// The SDKs' clients, made and ended alike. target: { url, headers } for HTTP (options: the transport's own), { sse } for the 2024
 // transport, { command, args, env } for stdio.
 import { load } from '../npm/load.mjs';
 import { FINDING } from './gate.mjs';
@@ -21,8 +21,8 @@ const SDKS = {
   },
 };
 
-async function transportTo(sdk, { url, sse, command, args, env }) {
-  if (url) return new (await sdk.http()).StreamableHTTPClientTransport(new URL(url));
+async function transportTo(sdk, { url, sse, headers, options, command, args, env }) {
+  if (url) return new (await sdk.http()).StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, ...options });
   if (sse) return new (await sdk.sse()).SSEClientTransport(new URL(sse));
   const { StdioClientTransport, getDefaultEnvironment } = await sdk.stdio();
   return new StdioClientTransport({ command, args, env: { ...getDefaultEnvironment(), ...env }, stderr: 'pipe' });
