@@ -36,3 +36,5 @@
 #define UP_NAME_MAX 4096             /* bytes of a tool, prompt or URI that is mirrored in a header */
 #define UP_ENDPOINT_MS 30000         /* from opening an HTTP+SSE stream to its first event */
 #define UP_KEEPALIVE_S 60 /* of silence before the peer of a connection is asked whether it is there */
+#define UP_FETCH_MS 10000 /* for a request of the gate's own */
+#define UP_FETCH_BYTES_MAX (1u << 20) /* of the answer to it */

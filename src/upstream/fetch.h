@@ -1,0 +1,37 @@
+/* One HTTP request of the gate's own and the whole answer to it: keys of an issuer, metadata, tokens,
+ * webhooks. Nothing is followed: not a redirect, not a proxy. What it carries may be secret, so plain HTTP is
+ * for the loop-back only. */
+#pragma once
+
+#include "base/err.h"
+#include "upstream/link.h"
+
+struct up_fetch;
+
+struct up_fetch_request {
+    enum http_method method; /* GET or POST */
+    const char *url;
+    const char *accept;       /* NULL: application/json */
+    const char *content_type; /* of the body */
+    struct slice headers;     /* complete lines, each with CRLF */
+    struct slice body;
+    uint64_t limit_ms; /* 0: UP_FETCH_MS */
+    size_t body_max;   /* 0: UP_FETCH_BYTES_MAX */
+};
+
+struct up_fetch_answer {
+    int status; /* 0: there was none, `why` says it */
+    const char *why;
+    struct slice body;
+    struct slice challenge; /* the WWW-Authenticate header */
+};
+
+/* May the gate send a secret there? https, or http to this very machine. */
+bool up_url_is_safe(struct slice url);
+
+/* The answer comes once, later, never inside; the text of the request need not outlive the call. NULL with
+ * err when there is nothing to ask. */
+struct up_fetch *up_fetch(struct up_core *core, const struct up_fetch_request *request,
+                          void (*done)(void *owner, const struct up_fetch_answer *answer), void *owner,
+                          struct err *err);
+void up_fetch_cancel(struct up_fetch *f); /* NULL is fine */
