@@ -6,7 +6,9 @@
 #include "base/mem.h"
 #include "front/file.h"
 #include "front/front.h"
-#include "front/policies.h"
+#include "front/identity.h"
+#include "front/issuer.h"
+#include "front/settings.h"
 #include "state/grants.h"
 
 #include <openssl/crypto.h>
@@ -20,21 +22,29 @@ _Static_assert((int)STATE_ROLE_ADMIN == (int)PRINCIPAL_ADMIN &&
 
 struct front_auth {
     struct front *front;
+    const struct settings *settings; /* or NULL */
     bool open;
     char token[FRONT_TOKEN_MAX]; /* empty: none */
     struct principal *everyone;  /* of an open gate, and of the one token */
     struct state_grants *grants; /* or NULL */
     uint64_t generation;         /* of the grants, as taken in */
+    uint64_t epoch;              /* raised whenever something that was good may no longer be */
     uint64_t used_written_ms;
-    struct map by_grant; /* struct holder by name */
+    struct map by_grant;    /* struct holder by name */
+    struct map by_identity; /* struct holder by what is known of them */
+    struct front_issuer **issuers;
+    size_t issuer_count;
+    struct list waiting; /* connections, for keys */
     struct io_timer look;
+    struct io_timer again;
 };
 
-/* The principal of a grant as it was at that version. */
+/* The principal of a grant as it was at that version, or of an identity. */
 struct holder {
     struct principal *principal;
     struct front_policy_place policy;
     uint64_t version;
+    struct slice key; /* in its map */
 };
 
 void front_memo_clear(struct front_memo *memo) {
@@ -55,12 +65,40 @@ struct principal *front_local_user(void) {
 
 /* ---- grants ---- */
 
-static void holder_drop(struct front_auth *auth, struct holder *h) {
-    map_remove(&auth->by_grant, slice_str(h->principal->grant));
+static void holder_drop(struct map *from, struct holder *h) {
+    map_remove(from, h->key);
     front_policies_unbind(&h->policy);
     h->principal->revoked = true;
     principal_unref(h->principal);
     free(h);
+}
+
+static void holders_drop(struct map *from) {
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(from, &at))) {
+        holder_drop(from, e->value);
+        at = 0;
+    }
+}
+
+/* Takes the principal. NULL when its policy does not load: no other may stand in for it. */
+static struct principal *holder_add(struct front_auth *auth, struct map *to, struct slice key,
+                                    struct principal *take_p, uint64_t version, const char *policy) {
+    struct holder *h = mem_zalloc(sizeof(*h));
+    h->principal = take_p;
+    h->version = version;
+    h->key = arena_dup(&take_p->arena, key);
+    struct err err;
+    if (policy && policy[0] &&
+        front_policies_bind(auth->front->policies, policy, &take_p->policy, &h->policy, &err) < 0) {
+        log_error("%s is refused: %s", take_p->id, err.text);
+        principal_unref(take_p);
+        free(h);
+        return NULL;
+    }
+    map_put(to, h->key, h);
+    return take_p;
 }
 
 static const char *const *dup_list(struct arena *a, const char *const *items, size_t count) {
@@ -89,29 +127,17 @@ static struct principal *grant_principal(const struct state_grant *g) {
     return p;
 }
 
-/* NULL when its policy does not load: no other may stand in for it. */
 static struct principal *grant_hold(struct front_auth *auth, const struct state_grant *g) {
     struct holder *h = map_get(&auth->by_grant, slice_str(g->name));
     if (h && h->version == g->version)
         return h->principal;
     if (h)
-        holder_drop(auth, h);
-    h = mem_zalloc(sizeof(*h));
-    h->principal = grant_principal(g);
-    h->version = g->version;
-    struct err err;
-    if (g->policy[0] &&
-        front_policies_bind(auth->front->policies, g->policy, &h->principal->policy, &h->policy, &err) < 0) {
-        log_error("grant `%s` is refused: %s", g->name, err.text);
-        principal_unref(h->principal);
-        free(h);
-        return NULL;
-    }
-    map_put(&auth->by_grant, slice_str(h->principal->grant), h);
-    return h->principal;
+        holder_drop(&auth->by_grant, h);
+    return holder_add(auth, &auth->by_grant, slice_str(g->name), grant_principal(g), g->version, g->policy);
 }
 
 static void sweep_soon(struct front_auth *auth);
+static void identities_check(struct front_auth *auth);
 
 /* Grants that were revoked, rotated or changed in any other way end what they have open. */
 static void take_in_changes(struct front_auth *auth) {
@@ -122,6 +148,7 @@ static void take_in_changes(struct front_auth *auth) {
         return;
     }
     auth->generation = state_grants_generation(auth->grants);
+    auth->epoch++;
     size_t at = 0;
     struct map_entry *e;
     while ((e = map_next(&auth->by_grant, &at))) {
@@ -134,10 +161,126 @@ static void take_in_changes(struct front_auth *auth) {
             h->version = g->version;
             continue;
         }
-        holder_drop(auth, h);
+        holder_drop(&auth->by_grant, h);
         at = 0;
     }
+    identities_check(auth);
     sweep_soon(auth);
+}
+
+/* ---- identities ---- */
+
+/* Those that were given a grant's rights have them as long as the grant. */
+static void identities_check(struct front_auth *auth) {
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&auth->by_identity, &at))) {
+        struct holder *h = e->value;
+        const struct state_grant *g =
+            h->version ? state_grants_by_name(auth->grants, slice_str(h->principal->grant)) : NULL;
+        if (!h->version || (g && g->version == h->version))
+            continue;
+        holder_drop(&auth->by_identity, h);
+        at = 0;
+    }
+}
+
+/* Nobody refers to them but the map: they are made anew when they come back. */
+static void identities_forget(struct front_auth *auth) {
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&auth->by_identity, &at))) {
+        struct holder *h = e->value;
+        if (h->principal->refs > 1)
+            continue;
+        holder_drop(&auth->by_identity, h);
+        at = 0;
+    }
+}
+
+/* What the grant may do becomes what this principal may do, where the rule says nothing narrower. */
+static void lend_grant(struct principal *p, const struct state_grant *g) {
+    p->grant = arena_dup(&p->arena, slice_str(g->name)).ptr;
+    p->limits = arena_dup(&p->arena, slice_str(g->limits[0] ? g->limits : g->name)).ptr;
+    if (!p->server_count) {
+        p->servers = dup_list(&p->arena, g->servers, g->server_count);
+        p->server_count = g->server_count;
+    }
+    if (!p->tool_count) {
+        p->tools = dup_list(&p->arena, g->tools, g->tool_count);
+        p->tool_count = g->tool_count;
+    }
+    p->roles |= g->roles;
+}
+
+/* NULL: no rule lets them in. */
+static struct principal *identity_hold(struct front_auth *auth, const struct identity *who,
+                                       uint64_t expires_ms) {
+    const struct settings *s = auth->settings;
+    const struct settings_rule *rule = identity_rule(who, s->auth.rules, s->auth.rule_count);
+    if (s->auth.rule_count && !rule)
+        return NULL;
+    struct slice key = identity_key(who, rule, &auth->front->scratch);
+    struct holder *h = map_get(&auth->by_identity, key);
+    if (h) { /* the same again with a newer token */
+        if (expires_ms > h->principal->expires_ms)
+            h->principal->expires_ms = expires_ms;
+        return h->principal;
+    }
+    const struct state_grant *g = NULL;
+    uint64_t now_ms = clock_wall_ms();
+    if (rule && rule->grant) {
+        g = auth->grants ? state_grants_by_name(auth->grants, slice_str(rule->grant)) : NULL;
+        if (!g || g->revoked_ms || (g->expires_ms && g->expires_ms <= now_ms))
+            return NULL;
+        if (g->expires_ms && g->expires_ms < expires_ms)
+            expires_ms = g->expires_ms;
+    }
+    struct principal *p = identity_principal(who, rule);
+    p->expires_ms = expires_ms;
+    if (g)
+        lend_grant(p, g);
+    const char *policy = rule && rule->policy ? rule->policy : g ? g->policy : NULL;
+    return holder_add(auth, &auth->by_identity, key, p, g ? g->version : 0, policy);
+}
+
+/* ---- keys ---- */
+
+static void on_again(struct io_timer *timer) {
+    struct front_auth *auth = container_of(timer, struct front_auth, again);
+    struct list due, *n;
+    list_init(&due);
+    while ((n = list_pop(&auth->waiting)))
+        list_push(&due, n);
+    while ((n = list_pop(&due)))
+        front_conn_release(container_of(n, struct front_conn, waiting));
+}
+
+static void on_keys_changed(void *owner) {
+    struct front_auth *auth = owner;
+    auth->epoch++;
+    io_timer_arm(auth->front->loop, &auth->again, 0, on_again);
+}
+
+static void on_waiter_gone(void *owner) {
+    struct front_conn *c = owner;
+    list_remove(&c->waiting);
+}
+
+/* The request is looked at again when keys have come, or have not. */
+static void wait_for_keys(struct front_conn *c, const struct http_head *head, struct block *b,
+                          struct slice body) {
+    c->waited = true;
+    list_push(&c->front->auth->waiting, &c->waiting);
+    front_conn_take(c, c, on_waiter_gone, NULL, NULL);
+    front_conn_hold(c, head, b, body);
+}
+
+static struct front_issuer *issuer_of(struct front_auth *auth, struct slice name) {
+    for (size_t i = 0; i < auth->issuer_count; i++)
+        if (slice_is(name, front_issuer_name(auth->issuers[i])))
+            return auth->issuers[i];
+    return NULL;
 }
 
 /* ---- looking after them ---- */
@@ -147,6 +290,7 @@ static void on_look(struct io_timer *timer) {
     if (auth->grants && state_grants_stale(auth->grants))
         take_in_changes(auth);
     front_sweep(auth->front);
+    identities_forget(auth);
     uint64_t now_ms = io_now_ms(auth->front->loop);
     if (auth->grants && now_ms - auth->used_written_ms >= STATE_GRANT_USED_MS) {
         auth->used_written_ms = now_ms;
@@ -159,14 +303,6 @@ static void on_look(struct io_timer *timer) {
 static void sweep_soon(struct front_auth *auth) { io_timer_arm(auth->front->loop, &auth->look, 0, on_look); }
 
 /* ---- requests ---- */
-
-static bool refuse(struct front_conn *c, int status, const char *challenge, const char *message) {
-    struct arena *a = &c->front->scratch;
-    struct slice line =
-        challenge ? arena_printf(a, "WWW-Authenticate: %s\r\n", challenge) : (struct slice){0};
-    front_answer(c, status, "application/json", line, call_error_text(a, (struct slice){0}, -32000, message));
-    return false;
-}
 
 /* The token behind "Bearer ", or empty. */
 static struct slice bearer(struct slice shown) {
@@ -190,114 +326,110 @@ static struct principal *by_grant(struct front_auth *auth, struct slice token, b
 }
 
 static void remember(struct front_conn *c, struct slice shown, struct principal *p) {
+    struct front_memo fresh = {.shown = mem_dup(shown.len ? shown.ptr : "", shown.len),
+                               .len = shown.len,
+                               .epoch = c->front->auth->epoch,
+                               .only = c->only,
+                               .principal = principal_ref(p)};
     front_memo_clear(&c->memo);
-    c->memo = (struct front_memo){.shown = mem_dup(shown.ptr, shown.len),
-                                  .len = shown.len,
-                                  .generation = c->front->auth->generation,
-                                  .principal = principal_ref(p)};
+    c->memo = fresh;
 }
 
 static bool remembers(const struct front_conn *c, struct slice shown) {
     const struct front_memo *m = &c->memo;
-    return m->principal && m->generation == c->front->auth->generation &&
+    return m->principal && m->epoch == c->front->auth->epoch && m->only == c->only &&
            slice_eq(shown, slice_of(m->shown, m->len)) && !principal_fault(m->principal, clock_wall_ms());
 }
 
-bool front_authenticate(struct front_conn *c, const struct http_head *head) {
+/* Of the scopes that the issuer's tokens must have, the first that is missing, or NULL. */
+static const char *missing_scope(const struct settings_issuer *s, const struct jwt *jwt) {
+    for (size_t i = 0; i < s->scopes.count; i++) {
+        struct slice scope = slice_str(s->scopes.items[i]);
+        if (!jwt_claim_has(jwt, "scope", scope) && !jwt_claim_has(jwt, "scp", scope))
+            return s->scopes.items[i];
+    }
+    return NULL;
+}
+
+/* A token of an identity provider. NULL: *verdict says what to answer. */
+static struct principal *by_token(struct front_conn *c, struct slice token, struct front_verdict *verdict) {
+    struct front_auth *auth = c->front->auth;
+    struct arena *a = &c->front->scratch;
+    struct jwt jwt;
+    uint64_t now_ms = clock_wall_ms(), expires_ms;
+    struct principal *p = NULL;
+    *verdict = (struct front_verdict){.status = 401, .error = "invalid_token"};
+    enum jwt_fault fault = jwt_read(token, a, &jwt);
+    struct front_issuer *issuer = fault == JWT_OK ? issuer_of(auth, jwt.issuer) : NULL;
+    if (fault == JWT_OK)
+        fault =
+            issuer ? front_issuer_judge(issuer, &jwt, front_resource(c, a), now_ms, &expires_ms) : JWT_ISSUER;
+    verdict->message = jwt_fault_text(fault);
+    if (fault == JWT_KEY && !c->waited && front_issuer_ask(issuer)) {
+        verdict->wait = true;
+    } else if (fault == JWT_KEY && !front_issuer_has_keys(issuer)) {
+        *verdict = (struct front_verdict){.status = 503, .message = "the issuer's keys cannot be had"};
+    } else if (fault == JWT_OK && missing_scope(front_issuer_settings(issuer), &jwt)) {
+        *verdict = (struct front_verdict){
+            .status = 403, .error = "insufficient_scope", .message = "the token lacks a scope"};
+    } else if (fault == JWT_OK) {
+        struct identity *who = arena_new(a, struct identity);
+        who->kind = PRINCIPAL_TOKEN;
+        who->id = arena_printf(a, "oidc:%.*s|%.*s", SLICE_FMT(jwt.issuer), SLICE_FMT(jwt.subject)).ptr;
+        identity_from_claims(who, a, &jwt);
+        p = identity_hold(auth, who, expires_ms);
+        *verdict = (struct front_verdict){.status = 403, .message = "no rule lets this identity in"};
+    }
+    jwt_free(&jwt);
+    return p;
+}
+
+enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
+                                     struct slice body) {
     struct front_auth *auth = c->front->auth;
     c->principal = auth->everyone;
     if (auth->open)
-        return true;
+        return FRONT_IN;
     struct slice shown = http_value(head, "Authorization");
     if (auth->grants && state_grants_generation(auth->grants) != auth->generation)
         take_in_changes(auth);
-    if (!remembers(c, shown)) {
-        struct slice token = bearer(shown);
-        struct principal *p = NULL;
-        bool lasting = true;
-        if (token.len)
-            p = is_the_token(auth, token) ? auth->everyone : by_grant(auth, token, &lasting);
-        if (!p)
-            return refuse(c, 401, "Bearer", "Unauthorized");
-        remember(c, shown, p);
-        if (!lasting)
-            c->memo.len = SIZE_MAX; /* never the same again, but keeps the principal */
+    if (remembers(c, shown)) {
+        c->principal = c->memo.principal;
+        return FRONT_IN;
     }
-    c->principal = c->memo.principal;
-    return true;
+    struct slice token = bearer(shown);
+    struct principal *p = NULL;
+    bool lasting = true;
+    struct front_verdict verdict = {.status = 401, .message = "Unauthorized"};
+    if (token.len && is_the_token(auth, token))
+        p = auth->everyone;
+    else if (token.len && slice_starts(token, SLICE(STATE_GRANT_PREFIX)))
+        p = by_grant(auth, token, &lasting);
+    else if (token.len && auth->issuer_count)
+        p = by_token(c, token, &verdict);
+    if (verdict.wait) {
+        wait_for_keys(c, head, b, body);
+        return FRONT_WAITS;
+    }
+    if (!p) {
+        front_challenge(c, &verdict);
+        return FRONT_ANSWERED;
+    }
+    remember(c, shown, p);
+    if (!lasting)
+        c->memo.len = SIZE_MAX; /* never the same again, but keeps the principal */
+    c->principal = p;
+    return FRONT_IN;
 }
 
 bool front_may_enter(struct front_conn *c) {
     if (!c->only || principal_may_use(c->principal, slice_str(c->only->up.name)))
         return true;
-    return refuse(c, 403, NULL, "this grant is for other servers");
+    front_challenge(c, &(struct front_verdict){.status = 403, .message = "this grant is for other servers"});
+    return false;
 }
 
-/* ---- sessions ---- */
-
-/* The session of the stateless era that a principal has at one endpoint. */
-struct stateless {
-    const void *key[2];
-    struct session *session;
-    uint64_t used_ms;
-};
-
-/* Nothing is ever said to such a client outside its own requests. */
-static const struct session_front stateless_front = {0};
-
-struct session *front_stateless(struct front_conn *c) {
-    struct front *f = c->front;
-    const void *key[2] = {c->principal, c->only};
-    struct stateless *s = map_get(&f->stateless, slice_of((const char *)key, sizeof(key)));
-    if (!s && f->core->session_count >= SESSION_MAX)
-        return NULL;
-    if (!s) {
-        s = mem_zalloc(sizeof(*s));
-        memcpy(s->key, key, sizeof(key));
-        s->session = session_new(f->core, &stateless_front, f, c->principal, c->only, true);
-        map_put(&f->stateless, slice_of((const char *)s->key, sizeof(s->key)), s);
-    }
-    s->used_ms = io_now_ms(f->loop);
-    return s->session;
-}
-
-static void stateless_end(struct front *f, struct stateless *s) {
-    map_remove(&f->stateless, slice_of((const char *)s->key, sizeof(s->key)));
-    session_close(s->session);
-    free(s);
-}
-
-void front_stateless_close(struct front *f) {
-    size_t at = 0;
-    struct map_entry *e;
-    while ((e = map_next(&f->stateless, &at))) {
-        stateless_end(f, e->value);
-        at = 0;
-    }
-    map_free(&f->stateless);
-}
-
-void front_sweep(struct front *f) {
-    uint64_t wall_ms = clock_wall_ms(), now_ms = io_now_ms(f->loop);
-    size_t at = 0;
-    struct map_entry *e;
-    while ((e = map_next(&f->sessions, &at))) {
-        struct front_session *fs = e->value;
-        if (!principal_fault(fs->session->principal, wall_ms))
-            continue;
-        front_session_close(fs);
-        at = 0; /* the map has changed */
-    }
-    at = 0;
-    while ((e = map_next(&f->stateless, &at))) {
-        struct stateless *s = e->value;
-        bool idle = s->session->call_count == 0 && now_ms - s->used_ms > FRONT_SESSION_IDLE_MS;
-        if (!idle && !principal_fault(s->session->principal, wall_ms))
-            continue;
-        stateless_end(f, s);
-        at = 0;
-    }
-}
+const struct settings *front_auth_settings(const struct front *f) { return f->auth->settings; }
 
 /* ---- the start and the end ---- */
 
@@ -318,7 +450,10 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
     f->auth = auth;
     auth->front = f;
     auth->open = config->open;
+    auth->settings = config->settings;
     map_init(&auth->by_grant);
+    map_init(&auth->by_identity);
+    list_init(&auth->waiting);
     auth->everyone = principal_new(PRINCIPAL_LOCAL, "local");
     if (config->token_file && read_token(auth, config->token_file, err) < 0)
         return -1;
@@ -326,6 +461,12 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
         return -1;
     if (auth->grants)
         auth->generation = state_grants_generation(auth->grants);
+    size_t count = config->settings && !config->open ? config->settings->auth.issuer_count : 0;
+    auth->issuers = mem_zalloc((count + 1) * sizeof(struct front_issuer *));
+    for (; auth->issuer_count < count; auth->issuer_count++)
+        auth->issuers[auth->issuer_count] =
+            front_issuer_new(&config->settings->auth.issuers[auth->issuer_count],
+                             config->settings->auth.resource, &f->core->up, on_keys_changed, auth);
     auth->used_written_ms = io_now_ms(f->loop);
     io_timer_arm(f->loop, &auth->look, FRONT_AUTH_LOOK_MS, on_look);
     return 0;
@@ -336,13 +477,14 @@ void front_auth_free(struct front *f) {
     if (!auth)
         return;
     io_timer_stop(f->loop, &auth->look);
-    size_t at = 0;
-    struct map_entry *e;
-    while ((e = map_next(&auth->by_grant, &at))) {
-        holder_drop(auth, e->value);
-        at = 0;
-    }
+    io_timer_stop(f->loop, &auth->again);
+    for (size_t i = 0; i < auth->issuer_count; i++)
+        front_issuer_free(auth->issuers[i]);
+    free(auth->issuers);
+    holders_drop(&auth->by_grant);
+    holders_drop(&auth->by_identity);
     map_free(&auth->by_grant);
+    map_free(&auth->by_identity);
     principal_unref(auth->everyone);
     state_grants_close(auth->grants);
     free(auth);

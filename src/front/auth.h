@@ -2,6 +2,7 @@
  *
  *   Authorization: Bearer sp_…      a grant of this home
  *   Authorization: Bearer TOKEN     the gate's one token (--token-file)
+ *   Authorization: Bearer eyJ…      a token of an identity provider
  *   nothing                         only where the gate was told to be open, on the loop-back
  *
  * What was shown is consumed here: no server behind the gate ever sees it. */
@@ -10,23 +11,29 @@
 #include "base/err.h"
 #include "base/slice.h"
 
+struct arena;
+struct block;
 struct front;
 struct front_auth;
 struct front_conn;
 struct http_head;
 struct principal;
+struct session_server;
+struct settings;
 
 struct front_auth_config {
-    const char *home;       /* whose grants count; NULL: none */
-    const char *token_file; /* one token for everybody, or NULL */
-    bool open;              /* nobody is asked for anything */
+    const char *home;                /* whose grants count; NULL: none */
+    const char *token_file;          /* one token for everybody, or NULL */
+    bool open;                       /* nobody is asked for anything */
+    const struct settings *settings; /* issuers and rules; NULL: none. Outlives the front. */
 };
 
 /* What a connection showed last: clients show the same with every request. */
 struct front_memo {
     char *shown; /* the Authorization header */
     size_t len;
-    uint64_t generation; /* of the grants at that time */
+    uint64_t epoch;
+    const struct session_server *only; /* the endpoint it was shown at */
     struct principal *principal;
 };
 void front_memo_clear(struct front_memo *memo);
@@ -34,9 +41,29 @@ void front_memo_clear(struct front_memo *memo);
 int front_auth_new(struct front *f, const struct front_auth_config *config, struct err *err);
 void front_auth_free(struct front *f); /* after the sessions are closed; half-made is fine */
 
-/* Sets c->principal, or answers (401, 403, 503) and returns false. */
-bool front_authenticate(struct front_conn *c, const struct http_head *head);
+enum front_answer {
+    FRONT_IN,       /* c->principal says who */
+    FRONT_ANSWERED, /* refused: 401, 403, 503 */
+    FRONT_WAITS,    /* for keys: the request comes again */
+};
+enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
+                                     struct slice body);
 /* May the principal use the server of this endpoint? Else answers 403. */
 bool front_may_enter(struct front_conn *c);
 /* "local:USER": whoever started this program. */
 struct principal *front_local_user(void);
+
+/* ---- challenge.c: the gate as an OAuth resource server ---- */
+
+struct front_verdict {
+    int status;
+    const char *error; /* of RFC 6750, or NULL */
+    const char *message;
+    bool wait;
+};
+void front_challenge(struct front_conn *c, const struct front_verdict *verdict);
+/* The URL of the endpoint asked for, as clients know it; empty when this is not told. */
+struct slice front_resource(struct front_conn *c, struct arena *a);
+/* GET /.well-known/oauth-protected-resource… */
+void front_resource_metadata(struct front_conn *c, const struct http_head *head);
+const struct settings *front_auth_settings(const struct front *f);

@@ -68,6 +68,12 @@ struct front_conn {
     struct principal *principal;
     struct session_server *only; /* the server of its endpoint, NULL for all that the principal may use */
     struct front_memo memo;
+    /* while it waits for the keys of an issuer */
+    struct list waiting;
+    bool waited;
+    struct block *held;
+    struct slice held_head;
+    struct slice held_body;
 };
 
 /* One complete request; answers now or takes the connection over (front_conn_take). */
@@ -88,6 +94,9 @@ void front_stream_end(struct front_conn *c);
 void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), void (*drained)(void *),
                      void (*alive)(void *));
 void front_conn_close(struct front_conn *c);
+/* Keeps the request, to be looked at once more after front_conn_release(); the connection has been taken. */
+void front_conn_hold(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body);
+void front_conn_release(struct front_conn *c);
 
 int front_http_start(struct front *f, const char *bind, uint16_t port, struct err *err);
 void front_http_drain(struct front *f); /* no new work; all_done when the last session is closed */

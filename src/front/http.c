@@ -25,7 +25,9 @@ static void arm(struct front_conn *c, uint64_t ms) { io_timer_arm(conn_loop(c), 
 static void conn_reset_request(struct front_conn *c) {
     block_unref(c->head_copy);
     block_unref(c->body);
-    c->head_copy = c->body = NULL;
+    block_unref(c->held);
+    c->head_copy = c->body = c->held = NULL;
+    c->waited = false;
     c->body_len = 0;
     c->front->body_bytes -= c->body_counted;
     c->body_counted = 0;
@@ -114,6 +116,25 @@ static void dispatch(struct front_conn *c, struct http_head *head, struct block 
     struct front *f = c->front;
     front_request(c, head, b, body);
     arena_reset(&f->scratch);
+}
+
+/* The request waits for something and is looked at again then. Its bytes stay where they are: no read moves
+ * what is referred to. */
+void front_conn_hold(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body) {
+    c->held = block_ref(b);
+    c->held_body = body;
+    c->held_head = c->head_copy ? slice_of(c->head_copy->data, c->head_len)
+                                : slice_of(body.ptr - head->head_len, head->head_len);
+}
+
+void front_conn_release(struct front_conn *c) {
+    const char *why;
+    struct block *b = c->held;
+    c->held = NULL;
+    front_conn_take(c, NULL, NULL, NULL, NULL);
+    CHECK(http_parse_request(c->held_head, &c->front->head, &why) > 0);
+    dispatch(c, &c->front->head, b, c->held_body);
+    block_unref(b);
 }
 
 static void tell_continue(struct front_conn *c, const struct http_head *head) {

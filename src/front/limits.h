@@ -33,4 +33,12 @@
 #define FRONT_EOF_MS 30000           /* after end of input on stdio: time for answers under way */
 #define FRONT_JWT_BYTES_MAX 16384    /* one token */
 #define FRONT_JWT_KEYS_MAX 64        /* keys of one issuer */
+#define FRONT_JWT_SKEW_MS 60000      /* by which clocks may differ, unless told otherwise */
+#define FRONT_KEYS_FRESH_MS 600000   /* after which an issuer's keys are fetched again */
+#define FRONT_KEYS_STALE_MS 3600000  /* keys that could not be fetched again for so long are given up */
+#define FRONT_KEYS_RETRY_MS 15000    /* after a fetch that failed */
+#define FRONT_KEYS_ASKS 4            /* fetches that tokens of unknown keys can cause at once */
+#define FRONT_KEYS_ASK_MS 15000      /* and how long one of them takes to be possible again */
+#define FRONT_FACTS_MAX 128          /* facts made of one token's claims */
+#define FRONT_FACT_MAX 1024          /* bytes of one */
 #define FRONT_JWT_RSA_BYTES_MAX 1024 /* modulus of an RSA key */

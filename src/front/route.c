@@ -79,8 +79,10 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
     } else if (health && (head->method == HTTP_GET || head->method == HTTP_HEAD)) {
         front_answer(c, f->draining ? 503 : 200, "text/plain", (struct slice){0},
                      f->draining ? SLICE("draining\n") : SLICE("ok\n"));
-    } else if (!front_authenticate(c, head) || !front_may_enter(c)) {
-        return; /* answered */
+    } else if (slice_starts(path, SLICE("/.well-known/oauth-protected-resource"))) {
+        front_resource_metadata(c, head);
+    } else if (front_authenticate(c, head, b, body) != FRONT_IN || !front_may_enter(c)) {
+        return; /* answered, or will be */
     } else if (f->draining) {
         front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "shutting down");
     } else if (head->method == HTTP_POST && (mcp || slice_is(path, "/message")) && !is_json(head)) {

@@ -4,10 +4,13 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "front/file.h"
+#include "front/jwt.h"
 #include "front/limits.h"
 #include "front/settings_keys.h"
 #include "policy/window.h"
 #include "risk/glyph.h"
+#include "state/grants.h"
+#include "upstream/fetch.h"
 #include "wire/tree.h"
 
 #include <stdarg.h>
@@ -140,7 +143,7 @@ static int read_list(struct reader *r, const struct tree *t, struct settings_lis
     return 0;
 }
 
-/* {A: b} as "A=b" or "A: b" lines. */
+/* {A: b} as "A=b" or "A: b" lines, or with a line feed between, which stands in no name. */
 static int read_pairs(struct reader *r, const struct tree *t, const char *between,
                       struct settings_list *ret_list) {
     if (t->type != TREE_MAP)
@@ -151,7 +154,8 @@ static int read_pairs(struct reader *r, const struct tree *t, const char *betwee
     size_t count = 0;
     for (const struct tree *e = t->child; e; e = e->next) {
         const char *value = NULL;
-        if (!e->key.len || slice_find(e->key, '=') >= 0 || slice_find(e->key, ':') >= 0)
+        if (!e->key.len ||
+            (between[0] != '\n' && (slice_find(e->key, '=') >= 0 || slice_find(e->key, ':') >= 0)))
             return fault(r, e, "`%.*s` is no name", SLICE_FMT(e->key));
         if (read_text(r, e, &value) < 0)
             return -1;
@@ -195,6 +199,8 @@ static int read_plain(struct reader *r, const struct settings_key *key, const st
         return read_pairs(r, t, "=", to);
     case KEY_HEADERS:
         return read_pairs(r, t, ": ", to);
+    case KEY_CLAIMS:
+        return read_pairs(r, t, "\n", to);
     case KEY_VERSION:
         return read_version(r, t);
     case KEY_SERVERS:
@@ -213,7 +219,24 @@ static int check_keys(struct reader *r, const struct tree *map, const struct set
     return r->client ? 0 : tree_check_keys(map, names, r->err);
 }
 
-/* Two levels at most: sections hold no sections. */
+static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base);
+
+static int read_each(struct reader *r, const struct settings_key *key, const struct tree *list, void *to) {
+    if (list->type != TREE_LIST)
+        return fault(r, list, "must be a list, not a %s", tree_type_name(list->type));
+    if (list->count > SETTINGS_WORDS_MAX)
+        return fault(r, list, "more than %d entries", SETTINGS_WORDS_MAX);
+    char *items = arena_zalloc(r->arena, key->size * (list->count + 1));
+    size_t count = 0;
+    for (const struct tree *t = list->child; t; t = t->next)
+        if (read_keys(r, t, key->keys, items + key->size * count++) < 0)
+            return -1;
+    *(void **)to = items;
+    *(size_t *)((char *)to + sizeof(void *)) = count;
+    return 0;
+}
+
+/* Goes as deep as the tables do, whatever the file. */
 static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base) {
     if (check_keys(r, map, keys) < 0)
         return -1;
@@ -221,18 +244,12 @@ static int read_keys(struct reader *r, const struct tree *map, const struct sett
         const struct tree *t = tree_get(map, key->name);
         if (!t)
             continue;
-        if (key->kind != KEY_SECTION) {
-            if (read_plain(r, key, t, (char *)base + key->at) < 0)
-                return err_wrap(r->err, "`%s`", key->name);
-            continue;
-        }
-        if (check_keys(r, t, key->keys) < 0)
+        void *to = (char *)base + key->at;
+        int rc = key->kind == KEY_SECTION ? read_keys(r, t, key->keys, base)
+                 : key->kind == KEY_EACH  ? read_each(r, key, t, to)
+                                          : read_plain(r, key, t, to);
+        if (rc < 0)
             return err_wrap(r->err, "`%s`", key->name);
-        for (const struct settings_key *inner = key->keys; inner->name; inner++) {
-            const struct tree *value = tree_get(t, inner->name);
-            if (value && read_plain(r, inner, value, (char *)base + inner->at) < 0)
-                return err_wrap(r->err, "`%s.%s`", key->name, inner->name);
-        }
     }
     return 0;
 }
@@ -511,12 +528,47 @@ int settings_parse_listen(const char *text, char host[SETTINGS_HOST_MAX], uint16
     return 0;
 }
 
+static int check_issuer(const struct settings *s, const struct settings_issuer *issuer, struct err *err) {
+    if (!issuer->issuer || !up_url_is_safe(slice_str(issuer->issuer)))
+        return err_set(err, "auth.issuers: every issuer needs its URL, with https");
+    if (issuer->jwks && !up_url_is_safe(slice_str(issuer->jwks)))
+        return err_set(err, "auth.issuers: `%s` is no https URL", issuer->jwks);
+    if (!issuer->audience.count && !s->auth.resource)
+        return err_set(err, "auth.issuers: `%s` needs an audience, or auth.resource", issuer->issuer);
+    for (size_t i = 0; i < issuer->algorithms.count; i++)
+        if (!jwt_algorithm_from(slice_str(issuer->algorithms.items[i])))
+            return err_set(err, "auth.issuers: algorithm `%s` is not supported", issuer->algorithms.items[i]);
+    return 0;
+}
+
+static int check_auth(const struct settings *s, struct err *err) {
+    struct http_url at;
+    const char *why;
+    if (s->auth.resource &&
+        (http_parse_url(slice_str(s->auth.resource), &at, &why) < 0 || !slice_is(at.target, "/")))
+        return err_set(err, "auth.resource: `%s` must be a URL without a path", s->auth.resource);
+    for (size_t i = 0; i < s->auth.issuer_count; i++)
+        if (check_issuer(s, &s->auth.issuers[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < s->auth.rule_count; i++) {
+        const struct settings_list *roles = &s->auth.rules[i].roles;
+        for (size_t k = 0; k < roles->count; k++)
+            if (!state_role_from(slice_str(roles->items[k])))
+                return err_set(err, "auth.rules: there is no role `%s`", roles->items[k]);
+    }
+    if (!s->tls.cert != !s->tls.key || (s->tls.client_ca && !s->tls.cert))
+        return err_set(err, "tls: both cert and key are needed");
+    return 0;
+}
+
 static int finish(struct settings_owned *o, struct err *err) {
     struct settings *s = &o->settings;
     char *host = arena_alloc(&o->arena, SETTINGS_HOST_MAX);
     if (settings_parse_listen(s->listen, host, &s->port, err) < 0)
         return -1;
     s->bind = host;
+    if (check_auth(s, err) < 0)
+        return -1;
     fill_defaults(s);
     return check_names(o, err);
 }

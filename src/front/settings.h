@@ -29,6 +29,27 @@ struct settings_list {
     size_t count;
 };
 
+/* An identity provider whose tokens are good here. */
+struct settings_issuer {
+    const char *issuer;
+    struct settings_list audience;   /* one of them must be in a token; none: the resource */
+    const char *jwks;                /* URL of its keys, or NULL: found by discovery */
+    struct settings_list algorithms; /* none: every one that is supported */
+    struct settings_list scopes;     /* that a token must have */
+    uint64_t skew_ms;                /* 0: the default */
+};
+
+/* What people and machines may do that show no grant but a token or a certificate. */
+struct settings_rule {
+    struct settings_list when; /* "claim\nvalue": all of them */
+    const char *grant;         /* as this one may, or NULL */
+    struct settings_list servers;
+    struct settings_list tools;
+    const char *policy; /* a path, or NULL */
+    const char *limits;
+    struct settings_list roles;
+};
+
 struct settings_server {
     const char *name;  /* as paths, prefixes and policies know it */
     const char *title; /* as its file spells it */
@@ -86,6 +107,18 @@ struct settings {
         uint64_t keep_ms; /* 0: for ever */
         int on_full;      /* enum settings_full */
     } audit;
+    struct {
+        const char *resource; /* the gate's URL as clients know it, without a path */
+        struct settings_issuer *issuers;
+        size_t issuer_count;
+        struct settings_rule *rules; /* the first that fits counts; none there: nothing is narrowed */
+        size_t rule_count;
+    } auth;
+    struct {
+        const char *cert; /* paths; NULL: plain HTTP */
+        const char *key;
+        const char *client_ca; /* of whom client certificates are taken, or NULL */
+    } tls;
     struct settings_server *servers; /* in the order of the files */
     size_t server_count;
 };

@@ -66,6 +66,50 @@ static const struct settings_key audit_keys[] = {
     {"on_full", KEY_CHOICE, AT(audit.on_full), full_names, .help = "calls when the log is full or fails"},
     {0},
 };
+#define ISSUER_AT(member) offsetof(struct settings_issuer, member)
+#define RULE_AT(member) offsetof(struct settings_rule, member)
+
+static const struct settings_key issuer_keys[] = {
+    {"issuer", KEY_TEXT, ISSUER_AT(issuer), .help = "its URL, exactly as its tokens name it"},
+    {"audience", KEY_LIST, ISSUER_AT(audience),
+     .help = "whom tokens must be meant for; by default the resource"},
+    {"jwks", KEY_TEXT, ISSUER_AT(jwks), .help = "where its keys are, when discovery does not tell"},
+    {"algorithms", KEY_LIST, ISSUER_AT(algorithms),
+     .help = "of signatures; by default all that are supported"},
+    {"scopes", KEY_LIST, ISSUER_AT(scopes), .help = "that a token must have"},
+    {"skew", KEY_DURATION, ISSUER_AT(skew_ms), .help = "how far clocks may differ; by default a minute"},
+    {0},
+};
+static const struct settings_key rule_keys[] = {
+    {"when", KEY_CLAIMS, RULE_AT(when), .help = "claims and the values they must have, or hold in a list"},
+    {"grant", KEY_TEXT, RULE_AT(grant), .help = "may do what this grant may"},
+    {"servers", KEY_LIST, RULE_AT(servers), .help = "patterns of servers; by default every one"},
+    {"tools", KEY_LIST, RULE_AT(tools), .help = "patterns of tools; by default every one"},
+    {"policy", KEY_PATH, RULE_AT(policy), .help = "its policy, instead of the server's or the default"},
+    {"limits", KEY_TEXT, RULE_AT(limits), .help = "the name under which limits of scope grant are counted"},
+    {"roles", KEY_LIST, RULE_AT(roles), .help = "admin, policy-manager, approver, viewer"},
+    {0},
+};
+static const struct settings_key auth_keys[] = {
+    {"resource", KEY_TEXT, AT(auth.resource),
+     .help = "the URL under which clients know the gate, without a path"},
+    {"issuers", KEY_EACH, AT(auth.issuers), .keys = issuer_keys, .size = sizeof(struct settings_issuer),
+     .help = "identity providers whose tokens are good here"},
+    {"rules", KEY_EACH, AT(auth.rules), .keys = rule_keys, .size = sizeof(struct settings_rule),
+     .help = "what bearers of tokens and client certificates may do; the first that fits"},
+    {0},
+};
+static const struct settings_key tls_keys[] = {
+    {"cert", KEY_PATH, AT(tls.cert), .help = "the gate's certificate, with its chain (PEM)"},
+    {"key", KEY_PATH, AT(tls.key), .help = "its private key (PEM)"},
+    {"client_ca", KEY_PATH, AT(tls.client_ca),
+     .help = "authorities whose client certificates are taken (PEM)"},
+    {0},
+};
+_Static_assert(AT(auth.issuer_count) == AT(auth.issuers) + sizeof(void *) &&
+                   AT(auth.rule_count) == AT(auth.rules) + sizeof(void *),
+               "counts follow their arrays");
+
 const struct settings_key settings_root_keys[] = {
     {"version", KEY_VERSION, .help = "of this format: 1"},
     {"listen", KEY_TEXT, AT(listen), .help = "ADDRESS:PORT"},
@@ -79,6 +123,8 @@ const struct settings_key settings_root_keys[] = {
     {"pii", KEY_SECTION, .keys = pii_keys, .help = "personal data and secrets"},
     {"approvals", KEY_SECTION, .keys = approvals_keys, .help = "calls that a person must agree to"},
     {"audit", KEY_SECTION, .keys = audit_keys, .help = "the audit log"},
+    {"auth", KEY_SECTION, .keys = auth_keys, .help = "who is let in besides those who show a grant"},
+    {"tls", KEY_SECTION, .keys = tls_keys, .help = "serve HTTPS"},
     {0},
 };
 const struct settings_key settings_server_keys[] = {
@@ -141,6 +187,7 @@ static void schema_value(struct emit *e, const struct settings_key *key) {
         break;
     case KEY_ENV:
     case KEY_HEADERS:
+    case KEY_CLAIMS:
         schema_type(e, "object");
         emit_key(e, "additionalProperties");
         emit_object(e);
@@ -168,6 +215,33 @@ static void schema_open(struct emit *e, const char *description) {
     emit_object(e);
 }
 
+static void schema_keys(struct emit *e, const struct settings_key *keys, const char *description);
+
+/* Follows the tables, which are not deep. */
+static void schema_key(struct emit *e, const struct settings_key *key) {
+    emit_key(e, key->name);
+    emit_object(e);
+    if (key->kind == KEY_SECTION) {
+        schema_keys(e, key->keys, key->help);
+    } else if (key->kind == KEY_EACH) {
+        schema_type(e, "array");
+        emit_key(e, "items");
+        emit_object(e);
+        schema_keys(e, key->keys, key->help);
+        emit_object_end(e);
+    } else {
+        schema_value(e, key);
+    }
+    emit_object_end(e);
+}
+
+static void schema_keys(struct emit *e, const struct settings_key *keys, const char *description) {
+    schema_open(e, description);
+    for (const struct settings_key *key = keys; key->name; key++)
+        schema_key(e, key);
+    emit_object_end(e);
+}
+
 static void schema_servers(struct emit *e, const char *description) {
     schema_type(e, "object");
     emit_key(e, "description");
@@ -177,25 +251,7 @@ static void schema_servers(struct emit *e, const char *description) {
                       "\"call\"]}}"));
     emit_key(e, "additionalProperties");
     emit_object(e);
-    schema_open(e, "one server: a command or a url, and how it is treated");
-    for (const struct settings_key *key = settings_server_keys; key->name; key++) {
-        emit_key(e, key->name);
-        emit_object(e);
-        schema_value(e, key);
-        emit_object_end(e);
-    }
-    emit_object_end(e);
-    emit_object_end(e);
-}
-
-static void schema_section(struct emit *e, const struct settings_key *section) {
-    schema_open(e, section->help);
-    for (const struct settings_key *key = section->keys; key->name; key++) {
-        emit_key(e, key->name);
-        emit_object(e);
-        schema_value(e, key);
-        emit_object_end(e);
-    }
+    schema_keys(e, settings_server_keys, "one server: a command or a url, and how it is treated");
     emit_object_end(e);
 }
 
@@ -211,14 +267,13 @@ void settings_schema(struct buf *out) {
     emit_raw(&e, SLICE("[\"version\"]"));
     schema_open(&e, "The settings of sallyport serve; docs/serve.md explains every member.");
     for (const struct settings_key *key = settings_root_keys; key->name; key++) {
+        if (key->kind != KEY_SERVERS) {
+            schema_key(&e, key);
+            continue;
+        }
         emit_key(&e, key->name);
         emit_object(&e);
-        if (key->kind == KEY_SECTION)
-            schema_section(&e, key);
-        else if (key->kind == KEY_SERVERS)
-            schema_servers(&e, key->help);
-        else
-            schema_value(&e, key);
+        schema_servers(&e, key->help);
         emit_object_end(&e);
     }
     emit_object_end(&e);

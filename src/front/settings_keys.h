@@ -14,7 +14,9 @@ enum settings_kind {
     KEY_LIST,     /* struct settings_list of texts */
     KEY_ENV,      /* struct settings_list of NAME=VALUE */
     KEY_HEADERS,  /* struct settings_list of "Name: value" */
+    KEY_CLAIMS,   /* struct settings_list of NAME, a line feed and VALUE */
     KEY_SECTION,  /* the keys below, in the same struct */
+    KEY_EACH,     /* a pointer to structs of `size`, then their count: a list of maps with the keys below */
     KEY_VERSION,  /* must be 1 */
     KEY_SERVERS,
 };
@@ -26,6 +28,7 @@ struct settings_key {
     const char *const *choices;
     const struct settings_key *keys;
     const char *help;
+    size_t size;
 };
 
 extern const struct settings_key settings_root_keys[];

@@ -1,0 +1,30 @@
+/* People and machines that show no grant: what is known of them becomes facts, and the rules of the settings
+ * say what they may do.
+ *
+ *   claims {"sub":"anna","groups":["ops"]} ──▶ identity.sub = anna, identity.groups.ops = true
+ */
+#pragma once
+
+#include "front/jwt.h"
+#include "session/principal.h"
+
+struct settings_rule;
+
+struct identity {
+    enum principal_kind kind;
+    const char *id;
+    struct policy_fact facts[FRONT_FACTS_MAX];
+    size_t count;
+};
+
+/* "identity.NAME" = value; what is too long or too much is left out, and then no rule can ask for it. */
+void identity_add(struct identity *who, struct arena *a, const char *name, struct slice value);
+void identity_from_claims(struct identity *who, struct arena *a, const struct jwt *jwt);
+
+/* The first rule that fits, or NULL. */
+const struct settings_rule *identity_rule(const struct identity *who, const struct settings_rule *rules,
+                                          size_t count);
+/* A principal that may do what the rule says (NULL: everything), except for its policy and its grant. */
+struct principal *identity_principal(const struct identity *who, const struct settings_rule *rule);
+/* A text that is the same for two identities who may do and are the same; in the arena. */
+struct slice identity_key(const struct identity *who, const struct settings_rule *rule, struct arena *a);

@@ -1,0 +1,26 @@
+/* An identity provider: its keys, fetched and kept fresh. Tokens of unknown keys make it ask again, at most
+ * so often that nobody can use the gate to wear the provider down.
+ *
+ *   issuer ── /.well-known/openid-configuration (or oauth-authorization-server) ── jwks_uri ──▶ keys
+ */
+#pragma once
+
+#include "front/jwt.h"
+#include "upstream/fetch.h"
+
+struct front_issuer;
+struct settings_issuer;
+
+/* `changed` is told whenever there are other keys, or an attempt to get some is over. */
+struct front_issuer *front_issuer_new(const struct settings_issuer *settings, const char *resource,
+                                      struct up_core *core, void (*changed)(void *owner), void *owner);
+void front_issuer_free(struct front_issuer *i); /* NULL is fine */
+const char *front_issuer_name(const struct front_issuer *i);
+const struct settings_issuer *front_issuer_settings(const struct front_issuer *i);
+
+/* What a token of this issuer is worth. `endpoint` is the URL of the resource asked for, or empty. */
+enum jwt_fault front_issuer_judge(struct front_issuer *i, const struct jwt *jwt, struct slice endpoint,
+                                  uint64_t now_ms, uint64_t *ret_expires_ms);
+bool front_issuer_has_keys(const struct front_issuer *i);
+/* A token came whose key is not known. True: keys are being fetched, `changed` follows. */
+bool front_issuer_ask(struct front_issuer *i);

@@ -1,0 +1,69 @@
+/* Sessions of the stateless era, one for each principal at each endpoint, and the end of sessions whose
+ * principal may do nothing any more. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "front/front.h"
+
+/* The session of the stateless era that a principal has at one endpoint. */
+struct stateless {
+    const void *key[2];
+    struct session *session;
+    uint64_t used_ms;
+};
+
+/* Nothing is ever said to such a client outside its own requests. */
+static const struct session_front stateless_front = {0};
+
+struct session *front_stateless(struct front_conn *c) {
+    struct front *f = c->front;
+    const void *key[2] = {c->principal, c->only};
+    struct stateless *s = map_get(&f->stateless, slice_of((const char *)key, sizeof(key)));
+    if (!s && f->core->session_count >= SESSION_MAX)
+        return NULL;
+    if (!s) {
+        s = mem_zalloc(sizeof(*s));
+        memcpy(s->key, key, sizeof(key));
+        s->session = session_new(f->core, &stateless_front, f, c->principal, c->only, true);
+        map_put(&f->stateless, slice_of((const char *)s->key, sizeof(s->key)), s);
+    }
+    s->used_ms = io_now_ms(f->loop);
+    return s->session;
+}
+
+static void stateless_end(struct front *f, struct stateless *s) {
+    map_remove(&f->stateless, slice_of((const char *)s->key, sizeof(s->key)));
+    session_close(s->session);
+    free(s);
+}
+
+void front_stateless_close(struct front *f) {
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&f->stateless, &at))) {
+        stateless_end(f, e->value);
+        at = 0;
+    }
+    map_free(&f->stateless);
+}
+
+void front_sweep(struct front *f) {
+    uint64_t wall_ms = clock_wall_ms(), now_ms = io_now_ms(f->loop);
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&f->sessions, &at))) {
+        struct front_session *fs = e->value;
+        if (!principal_fault(fs->session->principal, wall_ms))
+            continue;
+        front_session_close(fs);
+        at = 0; /* the map has changed */
+    }
+    at = 0;
+    while ((e = map_next(&f->stateless, &at))) {
+        struct stateless *s = e->value;
+        bool idle = s->session->call_count == 0 && now_ms - s->used_ms > FRONT_SESSION_IDLE_MS;
+        if (!idle && !principal_fault(s->session->principal, wall_ms))
+            continue;
+        stateless_end(f, s);
+        at = 0;
+    }
+}
