@@ -215,7 +215,7 @@ static enum call_next step_identify(struct call *c) {
     c->id_raw = arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id));
     if (s->call_count > SESSION_CALLS_MAX)
         return refuse(c, RPC_INTERNAL, 503, "too many requests under way in this session");
-    if (s->stateless)
+    if (s->stateless || c->inner)
         return CALL_NEXT;
     struct slice key = session_id_key(&m->tape, m->rpc.id, &c->arena);
     if (map_get(&s->by_id, key))
@@ -245,7 +245,8 @@ static enum call_next read_subject(struct call *c) {
 
 static enum call_next step_route(struct call *c) {
     const struct msg *m = c->request;
-    c->server = c->session->only;
+    if (!c->inner)
+        c->server = c->session->only;
     if (!m->rpc.id) {
         if (c->kind == CALL_CANCELLED) {
             session_cancel(c->session, c->request);
@@ -607,6 +608,7 @@ static enum call_next step_forward(struct call *c) {
         .extra_headers = c->extra_headers,
         .modern = c->modern,
         .opens = c->kind == CALL_INITIALIZE,
+        .inner = c->inner,
     };
     c->tries++;
     c->sent = link_send(link, &out, m->rpc.id ? &c->req : NULL);
@@ -758,6 +760,8 @@ void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
     if (sink) {
         c->modern = sink->modern;
         c->mirrored = sink->mirrored;
+        c->server = sink->to;
+        c->inner = sink->to != NULL;
         c->extra_headers = arena_dup(&c->arena, sink->extra_headers);
     }
     if (m->rpc.kind == RPC_REQUEST) {

@@ -46,6 +46,8 @@ struct call_sink {
     bool modern;                /* the message is of the stateless era */
     bool mirrored;              /* and came with headers that mirror it */
     struct slice extra_headers; /* Mcp-Param-* lines to pass on, valid during session_receive() only */
+    /* A call from inside the gate goes to this server, under the tool's bare name; NULL for clients' calls. */
+    struct session_server *to;
 };
 
 struct call {
@@ -55,6 +57,7 @@ struct call {
     bool mirrored;
     bool denied;
     bool wants_log; /* asked for log messages (stateless era) */
+    bool inner;     /* made from inside the gate: its id is nobody's */
     uint8_t tries;
     struct session *session;
     struct call_sink *sink; /* NULL for notifications and when the client went away */

@@ -2,7 +2,7 @@
  * HTTP+SSE. Whatever the transport, a link sends messages, gives out the ids under which requests travel,
  * and hands back responses to their requests and everything else to its owner.
  *
- *      session ── link_begin / link_send ──▶ link ──▶ child | http | sse
+ *      session ── link_begin / link_send ──▶ link ──▶ child | http | sse | builtin
  *         ▲                                   │
  *         └── link_events: answer, failed, message, up, down
  */
@@ -17,6 +17,7 @@
 
 struct link;
 struct io_tls_ctx;
+struct up_builtin;
 
 /* What every link of a process shares. */
 struct up_core {
@@ -35,6 +36,7 @@ struct up_server {
     const char *cwd;
     bool no_network; /* the child is started without one */
     const char *url; /* http, or NULL */
+    const struct up_builtin *builtin; /* inside the gate, or NULL; see builtin.h */
     struct http_url at;
     const char *const *headers; /* "Name: value" lines sent with every request */
     size_t header_count;
@@ -81,6 +83,7 @@ struct link_out {
     struct slice extra_headers; /* complete lines, each with CRLF */
     bool modern;                /* mirrored headers, no session */
     bool opens;                 /* initialize: starts a new session with the server */
+    bool inner;                 /* asked for from inside the gate, by code that runs in the sandbox */
 };
 
 struct link_events {
@@ -156,9 +159,11 @@ void link_close(struct link *l); /* no event comes after this; NULL is fine */
 extern const struct link_ops link_child_ops;
 extern const struct link_ops link_http_ops;
 extern const struct link_ops link_sse_ops;
+extern const struct link_ops link_builtin_ops;
 struct link *link_child_new(void);
 struct link *link_http_new(void);
 struct link *link_sse_new(void);
+struct link *link_builtin_new(void);
 /* A complete message arrived; `from` is the request on whose own stream it came, or NULL. */
 void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from,
                    int http_status);
