@@ -30,3 +30,46 @@
 /* index.c: which tools there are */
 #define CODE_INDEX_TOOLS_MAX 20000
 #define CODE_INDEX_TEXT_MAX (256u << 10) /* bytes of one tool's title and parameter names */
+/* the built-in server */
+#define CODE_OWNERS_MAX 10000  /* principals with files or jobs in one process */
+#define CODE_PRINCIPAL_MAX 256 /* bytes of a principal's name */
+#define CODE_OWNER_DIR_MAX 80  /* bytes of the name of a principal's directory */
+#define CODE_OWNER_PATH_MAX 2048
+#define CODE_REQUESTS_MAX 4096 /* under way over one link */
+#define CODE_WAIT_MS 5000      /* a background run that ends sooner is answered at once */
+#define CODE_TIMEOUT_S 30      /* of a run that does not say */
+#define CODE_TIMEOUT_S_MAX 3600
+#define CODE_JOBS_MAX 256                 /* of one principal: waiting, running or kept */
+#define CODE_JOBS_ACTIVE_MAX 128          /* of them waiting or running */
+#define CODE_JOB_KEEP_MS 3600000          /* how long the result of a job is kept */
+#define CODE_JOB_OUTPUT_MAX (256u << 10)  /* bytes of stdout, and of stderr, kept of a run */
+#define CODE_JOB_MESSAGE_MAX 1024         /* bytes of a progress text */
+#define CODE_PROGRESS_MS 100              /* between two progress notifications of one run */
+#define CODE_RESULT_MAX (64u << 10)       /* bytes of a result; larger ones are cut by structure */
+#define CODE_TEXT_RESULT_MAX (256u << 10) /* bytes of a text that stands for a result */
+#define CODE_ANSWER_MAX (48u << 20)       /* bytes of one answer */
+#define CODE_IMAGES_MAX 16                /* of one answer */
+#define CODE_IMAGE_BYTES_MAX (4u << 20)   /* one image in an answer; larger ones stay files */
+#define CODE_INNER_RESULT_MAX (8u << 20)  /* bytes of a tool's answer that code gets */
+
+#define CODE_PATH_MAX 1024
+#define CODE_PATH_DEPTH_MAX 16
+#define CODE_FILES_MAX 4096 /* in one workspace */
+#define CODE_FILE_BYTES_MAX (16u << 20)
+#define CODE_WORKSPACE_BYTES_MAX (64u << 20)
+#define CODE_FILES_SHOWN_MAX 32 /* links to changed files in one answer */
+
+#define CODE_SKILLS_MAX 512 /* of one principal */
+#define CODE_SKILL_NAME_MAX 64
+#define CODE_SKILL_BYTES_MAX (256u << 10)
+#define CODE_SKILL_DESCRIPTION_MAX 4096
+#define CODE_SKILL_VERSIONS_MAX 20 /* older ones that are kept of one skill */
+
+#define CODE_SESSION_NAME_MAX 64
+#define CODE_SESSIONS_MAX 16        /* of one principal */
+#define CODE_HISTORY_MAX 100        /* runs remembered of one session */
+#define CODE_HISTORY_BYTES_MAX 4096 /* of each of them */
+#define CODE_PII_TEXT_MAX (4u << 20)
+#define CODE_QUERY_MAX 4096 /* bytes of a search that are looked at */
+#define CODE_FOUND_MAX 50   /* tools in the answer to a search */
+#define CODE_PAGE 100       /* entries of one page of a list */

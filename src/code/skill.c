@@ -1,0 +1,313 @@
+#include "code/skill.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "code/limits.h"
+#include "code/workspace.h"
+#include "wire/emit.h"
+#include "wire/tape.h"
+#include "wire/tree.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SKILL_META_MAX (64u << 10)
+
+static const struct {
+    struct slice language;
+    const char *ending;
+} skill_languages[] = {
+    {SLICE("python"), "py"},
+    {SLICE("typescript"), "ts"},
+    {SLICE("javascript"), "js"},
+};
+
+static const char *ending_of(struct slice language) {
+    for (size_t i = 0; i < ARRAY_LEN(skill_languages); i++)
+        if (slice_eq(language, skill_languages[i].language))
+            return skill_languages[i].ending;
+    return NULL;
+}
+
+bool skill_name_ok(struct slice name) {
+    if (!name.len || name.len > CODE_SKILL_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && !(i && c >= '0' && c <= '9'))
+            return false;
+    }
+    return true;
+}
+
+struct slice skill_hash(const char *algorithm, struct slice text, struct arena *a) {
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    size_t len = 0;
+    CHECK(EVP_Q_digest(NULL, algorithm, NULL, text.ptr, text.len, sum, &len) == 1);
+    char *hex = arena_alloc(a, 2 * len + 1);
+    for (size_t i = 0; i < len; i++)
+        snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+    return slice_of(hex, 2 * len);
+}
+
+/* ---- reading ---- */
+
+static struct slice member_text(const struct tape *t, const char *key, struct arena *a) {
+    uint32_t node = tape_get_str(t, 0, key);
+    if (!node || !tape_is(t, node, TAPE_STRING))
+        return (struct slice){0};
+    return arena_dup(a, tape_text(t, node, a));
+}
+
+static bool read_meta(int fd, struct slice path, struct arena *a, struct skill *s) {
+    cleanup_buf struct buf text;
+    buf_init(&text, SKILL_META_MAX + BUFSIZ);
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (workspace_read(fd, path, SKILL_META_MAX, &text) != WORKSPACE_OK ||
+        tape_parse(&t, buf_slice(&text), NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
+        return false;
+    uint32_t version = tape_get_str(&t, 0, "version");
+    s->description = member_text(&t, "description", a);
+    s->created = member_text(&t, "created", a);
+    s->language = member_text(&t, "language", a);
+    if (!version || !tape_int(&t, version, &s->version))
+        s->version = 1;
+    if (!s->language.len)
+        s->language = SLICE("python");
+    return ending_of(s->language) != NULL;
+}
+
+static bool read_code(int fd, struct slice path, struct arena *a, struct skill *s) {
+    cleanup_buf struct buf text;
+    buf_init(&text, CODE_SKILL_BYTES_MAX + BUFSIZ);
+    if (workspace_read(fd, path, CODE_SKILL_BYTES_MAX, &text) != WORKSPACE_OK)
+        return false;
+    s->code = arena_dup(a, buf_slice(&text));
+    s->hash = skill_hash("SHA256", s->code, a);
+    return true;
+}
+
+enum skill_result skill_load(int fd, struct slice name, int64_t version, struct arena *a,
+                             struct skill *ret_skill) {
+    struct skill s = {.name = arena_dup(a, name)};
+    if (!skill_name_ok(name))
+        return SKILL_BAD_NAME;
+    if (!read_meta(fd, arena_printf(a, "%.*s.json", SLICE_FMT(name)), a, &s))
+        return SKILL_NOT_FOUND;
+    struct slice path = arena_printf(a, "%.*s.%s", SLICE_FMT(name), ending_of(s.language));
+    if (version && version != s.version) {
+        struct slice old = arena_printf(a, "versions/%.*s.%lld", SLICE_FMT(name), (long long)version);
+        if (!read_meta(fd, arena_printf(a, "%.*s.json", SLICE_FMT(old)), a, &s))
+            return SKILL_NOT_FOUND;
+        path = arena_printf(a, "%.*s.%s", SLICE_FMT(old), ending_of(s.language));
+    }
+    if (!read_code(fd, path, a, &s))
+        return SKILL_NOT_FOUND;
+    *ret_skill = s;
+    return SKILL_OK;
+}
+
+enum skill_result skill_all(int fd, struct arena *a, struct skill_list *ret_list) {
+    struct workspace_list files;
+    *ret_list = (struct skill_list){0};
+    if (workspace_list(fd, (struct slice){0}, a, &files) != WORKSPACE_OK)
+        return SKILL_FAILED;
+    ret_list->skills = arena_array(a, struct skill, files.count ? files.count : 1);
+    for (size_t i = 0; i < files.count; i++) {
+        struct slice path = files.files[i].path;
+        if (slice_find(path, '/') >= 0 || !slice_ends(path, SLICE(".json")))
+            continue;
+        struct slice name = slice_upto(path, path.len - 5);
+        if (skill_load(fd, name, 0, a, &ret_list->skills[ret_list->count]) == SKILL_OK)
+            ret_list->count++;
+    }
+    return SKILL_OK;
+}
+
+/* ---- writing ---- */
+
+static bool write_pair(int fd, struct slice stem, const struct skill *s, struct arena *a) {
+    cleanup_buf struct buf meta;
+    buf_init(&meta, SKILL_META_MAX);
+    struct emit e;
+    emit_init(&e, &meta);
+    emit_object(&e);
+    emit_key(&e, "name");
+    emit_str(&e, s->name);
+    emit_key(&e, "description");
+    emit_str(&e, s->description);
+    emit_key(&e, "created");
+    emit_str(&e, s->created);
+    emit_key(&e, "code_hash");
+    emit_str(&e, s->hash);
+    emit_key(&e, "language");
+    emit_str(&e, s->language);
+    emit_key(&e, "version");
+    emit_int(&e, s->version);
+    emit_object_end(&e);
+    struct slice code = arena_printf(a, "%.*s.%s", SLICE_FMT(stem), ending_of(s->language));
+    struct slice about = arena_printf(a, "%.*s.json", SLICE_FMT(stem));
+    return !meta.full && workspace_write(fd, code, s->code) == WORKSPACE_OK &&
+           workspace_write(fd, about, buf_slice(&meta)) == WORKSPACE_OK;
+}
+
+static struct slice old_stem(const struct skill *s, int64_t version, struct arena *a) {
+    return arena_printf(a, "versions/%.*s.%lld", SLICE_FMT(s->name), (long long)version);
+}
+
+/* What was the latest so far is kept aside; the oldest goes when there are too many. */
+static bool keep_version(int fd, const struct skill *before, struct arena *a) {
+    if (!write_pair(fd, old_stem(before, before->version, a), before, a))
+        return false;
+    if (before->version > CODE_SKILL_VERSIONS_MAX) {
+        struct slice stem = old_stem(before, before->version - CODE_SKILL_VERSIONS_MAX, a);
+        workspace_delete(fd, arena_printf(a, "%.*s.json", SLICE_FMT(stem)));
+        for (size_t i = 0; i < ARRAY_LEN(skill_languages); i++)
+            workspace_delete(fd, arena_printf(a, "%.*s.%s", SLICE_FMT(stem), skill_languages[i].ending));
+    }
+    return true;
+}
+
+enum skill_result skill_save(int fd, struct skill *s, struct arena *a) {
+    if (!skill_name_ok(s->name))
+        return SKILL_BAD_NAME;
+    if (s->code.len > CODE_SKILL_BYTES_MAX || s->description.len > CODE_SKILL_DESCRIPTION_MAX ||
+        !ending_of(s->language))
+        return SKILL_TOO_LARGE;
+    struct skill before;
+    bool is_new = skill_load(fd, s->name, 0, a, &before) != SKILL_OK;
+    struct skill_list all;
+    if (is_new && skill_all(fd, a, &all) == SKILL_OK && all.count >= CODE_SKILLS_MAX)
+        return SKILL_FULL;
+    char now[CLOCK_TEXT_MAX];
+    clock_text(clock_wall_ms(), now);
+    s->created = arena_dup(a, slice_str(now));
+    s->hash = skill_hash("SHA256", s->code, a);
+    s->version = is_new ? 1 : before.version + 1;
+    if (!is_new && !keep_version(fd, &before, a))
+        return SKILL_FAILED;
+    if (!write_pair(fd, s->name, s, a))
+        return SKILL_FAILED;
+    if (!is_new && !slice_eq(before.language, s->language))
+        workspace_delete(fd, arena_printf(a, "%.*s.%s", SLICE_FMT(s->name), ending_of(before.language)));
+    return SKILL_OK;
+}
+
+/* ---- SKILL.md ---- */
+
+struct slice skill_kebab(struct slice name, struct arena *a) {
+    struct slice copy = arena_dup(a, name);
+    char *text = (char *)(uintptr_t)copy.ptr;
+    for (size_t i = 0; i < copy.len; i++) {
+        if (text[i] == '_')
+            text[i] = '-';
+        else if (text[i] >= 'A' && text[i] <= 'Z')
+            text[i] = (char)(text[i] + 32);
+    }
+    return copy;
+}
+
+struct slice skill_to_md(const struct skill *s, struct arena *a) {
+    struct slice fence = SLICE("```");
+    cleanup_buf struct buf text, quoted;
+    buf_init(&text, 2 * CODE_SKILL_BYTES_MAX);
+    buf_init(&quoted, 8 * CODE_SKILL_DESCRIPTION_MAX);
+    struct slice about = s->description.len ? s->description : s->name;
+    emit_quote(&quoted, about); /* a JSON string is a YAML string */
+    while (memmem(s->code.ptr, s->code.len, fence.ptr, fence.len))
+        fence = arena_printf(a, "%.*s`", SLICE_FMT(fence));
+    buf_printf(&text,
+               "---\nname: %.*s\ndescription: %.*s\nmetadata:\n  module: %.*s\n  language: %.*s\n  version: "
+               "\"%lld\"\n---\n\n",
+               SLICE_FMT(skill_kebab(s->name, a)), SLICE_FMT(buf_slice(&quoted)), SLICE_FMT(s->name),
+               SLICE_FMT(s->language), (long long)s->version);
+    buf_printf(&text, "# %.*s\n\n%.*s\n\nCode that runs in `execute_code` can import it: `%s`.\n\n%.*s%.*s\n",
+               SLICE_FMT(s->name), SLICE_FMT(about),
+               slice_is(s->language, "python") ? arena_printf(a, "import %.*s", SLICE_FMT(s->name)).ptr
+                                               : arena_printf(a, "import * as %.*s from \"skills/%.*s\"",
+                                                              SLICE_FMT(s->name), SLICE_FMT(s->name))
+                                                     .ptr,
+               SLICE_FMT(fence), SLICE_FMT(s->language));
+    buf_put_slice(&text, s->code);
+    if (!slice_ends(s->code, SLICE("\n")))
+        buf_put_char(&text, '\n');
+    buf_put_slice(&text, fence);
+    buf_put_char(&text, '\n');
+    return arena_dup(a, buf_slice(&text));
+}
+
+/* Behind the opening fence: the language, then the code up to a line that is the same fence. */
+static bool fenced_block(struct slice body, struct slice *ret_language, struct slice *ret_code) {
+    struct slice rest = body, line;
+    size_t ticks = 0;
+    const char *from = NULL;
+    for (bool more = true; more;) {
+        const char *start = rest.ptr;
+        more = slice_cut(&rest, '\n', &line);
+        size_t n = 0;
+        while (n < line.len && line.ptr[n] == '`')
+            n++;
+        if (!from && n >= 3) {
+            ticks = n;
+            *ret_language = slice_trim(slice_from(line, n));
+            from = rest.ptr;
+        } else if (from && n >= ticks && !slice_trim(slice_from(line, n)).len) {
+            *ret_code = slice_of(from, (size_t)(start - from));
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct slice language_of(struct slice fence) {
+    static const struct {
+        struct slice word, language;
+    } words[] = {
+        {SLICE("python"), SLICE("python")}, {SLICE("py"), SLICE("python")},
+        {SLICE(""), SLICE("python")},       {SLICE("typescript"), SLICE("typescript")},
+        {SLICE("ts"), SLICE("typescript")}, {SLICE("javascript"), SLICE("javascript")},
+        {SLICE("js"), SLICE("javascript")},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (slice_eq_nocase(fence, words[i].word))
+            return words[i].language;
+    return (struct slice){0};
+}
+
+int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, struct err *err) {
+    if (!slice_starts(text, SLICE("---\n")))
+        return err_set(err, "no front matter");
+    struct slice rest = slice_from(text, 4);
+    const char *end = memmem(rest.ptr, rest.len, "\n---\n", 5);
+    if (!end)
+        return err_set(err, "the front matter does not end");
+    const struct tree *front;
+    if (tree_parse_yaml(slice_of(rest.ptr, (size_t)(end + 1 - rest.ptr)), a, &front, err) < 0)
+        return err_wrap(err, "front matter");
+    const struct tree *name = tree_get(front, "name"), *description = tree_get(front, "description");
+    const struct tree *metadata = tree_get(front, "metadata");
+    const struct tree *module =
+        metadata ? tree_get(metadata, "module") : NULL; /* kebab-case has lost capitals */
+    if (module && module->type == TREE_STRING)
+        name = module;
+    if (!name || name->type != TREE_STRING)
+        return err_set(err, "the front matter has no name");
+    struct skill s = {.description = description ? description->text : (struct slice){0}};
+    struct slice copy = arena_dup(a, name->text);
+    for (size_t i = 0; i < copy.len; i++)
+        if (copy.ptr[i] == '-')
+            ((char *)(uintptr_t)copy.ptr)[i] = '_';
+    s.name = copy;
+    struct slice fence = {0};
+    if (!fenced_block(slice_of(end + 5, (size_t)(text.ptr + text.len - (end + 5))), &fence, &s.code))
+        return err_set(err, "there is no fenced block of code");
+    s.language = language_of(fence);
+    if (!s.language.len)
+        return err_set(err, "code in `%.*s` cannot be run", SLICE_FMT(slice_upto(fence, 32)));
+    *ret_skill = s;
+    return 0;
+}

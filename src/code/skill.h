@@ -1,0 +1,43 @@
+/* Skills: pieces of code that an agent keeps for later. One directory per principal holds NAME.py (or .ts,
+ * .js) as it was given, NAME.json about it, and earlier versions as versions/NAME.N.py. They are written by
+ * the gate alone; code in the sandbox gets their text on import. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct skill {
+    struct slice name;
+    struct slice description;
+    struct slice created; /* RFC 3339, of this version */
+    struct slice language;
+    struct slice code;
+    struct slice hash; /* SHA-256 of the code, hex */
+    int64_t version;   /* from 1 */
+};
+
+struct skill_list {
+    struct skill *skills; /* sorted by name */
+    size_t count;
+};
+
+enum skill_result { SKILL_OK, SKILL_BAD_NAME, SKILL_NOT_FOUND, SKILL_TOO_LARGE, SKILL_FULL, SKILL_FAILED };
+
+/* ^[a-zA-Z_][a-zA-Z0-9_]*$ and not too long */
+bool skill_name_ok(struct slice name);
+/* Name, description, language and code of `s` are stored; the rest is filled in. */
+enum skill_result skill_save(int fd, struct skill *s, struct arena *a);
+/* version 0: the latest */
+enum skill_result skill_load(int fd, struct slice name, int64_t version, struct arena *a,
+                             struct skill *ret_skill);
+/* Everything there, with code. Broken entries are left out. */
+enum skill_result skill_all(int fd, struct arena *a, struct skill_list *ret_list);
+/* The name as Agent Skills have it: lower case, hyphens. */
+struct slice skill_kebab(struct slice name, struct arena *a);
+/* As a SKILL.md. */
+struct slice skill_to_md(const struct skill *s, struct arena *a);
+/* Reads one: name, description, language and code (of its first fenced block). */
+int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, struct err *err);
+/* SHA-256 or MD5, hex. */
+struct slice skill_hash(const char *algorithm, struct slice text, struct arena *a);
