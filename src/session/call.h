@@ -46,7 +46,8 @@ struct call_sink {
     bool modern;                /* the message is of the stateless era */
     bool mirrored;              /* and came with headers that mirror it */
     struct slice extra_headers; /* Mcp-Param-* lines to pass on, valid during session_receive() only */
-    /* A call from inside the gate goes to this server, under the tool's bare name; NULL for clients' calls. */
+    /* A call from inside the gate goes to this server, under the tool's bare name; NULL for clients' calls.
+     */
     struct session_server *to;
 };
 

@@ -34,8 +34,8 @@ struct up_server {
     const char *const *argv; /* a child, or NULL */
     const char *const *envp;
     const char *cwd;
-    bool no_network; /* the child is started without one */
-    const char *url; /* http, or NULL */
+    bool no_network;                  /* the child is started without one */
+    const char *url;                  /* http, or NULL */
     const struct up_builtin *builtin; /* inside the gate, or NULL; see builtin.h */
     struct http_url at;
     const char *const *headers; /* "Name: value" lines sent with every request */
