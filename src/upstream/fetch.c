@@ -74,7 +74,7 @@ static bool put_head(struct up_fetch *f, const struct up_fetch_request *r, const
         !up_head_lines_ok(r->headers))
         return false;
     buf_put_slice(out, r->headers);
-    return up_head_end(out, r->method == HTTP_POST ? body : NULL) && !out->full;
+    return up_head_end(out, &f->server, r->method == HTTP_POST ? body : NULL) && !out->full;
 }
 
 struct up_fetch *up_fetch(struct up_core *core, const struct up_fetch_request *r,

@@ -1,6 +1,7 @@
 #include "upstream/head.h"
 
 #include "base/mem.h"
+#include "upstream/secret.h"
 #include "wire/mirror.h"
 
 /* Written by the transport itself, or able to change where a message ends. */
@@ -92,7 +93,8 @@ bool up_head_line(struct buf *out, const char *name, struct slice value) {
     return buf_put_str(out, "\r\n");
 }
 
-bool up_head_end(struct buf *out, const struct splice *body) {
+bool up_head_end(struct buf *out, const struct up_server *s, const struct splice *body) {
+    up_secrets_put(s, out);
     if (body) {
         buf_put_str(out, "Content-Length: ");
         buf_put_u64(out, splice_len(body));

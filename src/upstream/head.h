@@ -11,7 +11,7 @@ void up_head_start(struct buf *out, const struct up_server *s, const char *metho
 bool up_head_line(struct buf *out, const char *name, struct slice value);
 /* Are these complete, well-formed header lines? */
 bool up_head_lines_ok(struct slice lines);
-/* The empty line, with the length in front where there is a body. False when the head did not fit. */
-bool up_head_end(struct buf *out, const struct splice *body);
+/* The server's secrets, the length where there is a body, the empty line. False when the head did not fit. */
+bool up_head_end(struct buf *out, const struct up_server *s, const struct splice *body);
 /* Methods that only ask. Everything else may have been done when its connection broke. */
 bool up_only_asks(struct slice method);

@@ -15,6 +15,7 @@
 #include "upstream/head.h"
 #include "upstream/link.h"
 #include "upstream/reply.h"
+#include "upstream/secret.h"
 
 #include <stdio.h>
 
@@ -33,6 +34,8 @@ struct http_link {
     struct list posts;
     struct list parked; /* posts that are to be failed as safe to repeat */
     struct standing standing;
+    struct up_wait opening;  /* for secrets */
+    struct up_wait renewing; /* the same, after the server refused them */
     struct io_timer lost_timer;
     bool lost; /* the server has forgotten the session */
     char session[UP_SESSION_ID_MAX + 1];
@@ -50,6 +53,7 @@ struct post {
     bool modern;
     bool effects;      /* doing it twice might not be the same as once */
     bool with_session; /* it named the session */
+    bool renewing;     /* parked until there are other secrets */
     bool held;         /* a call-out is under way that will be followed by a look at this post */
     bool dead;         /* to be freed after that */
     struct up_mark mark;
@@ -116,7 +120,7 @@ static bool post_head_own(struct buf *out, const struct http_link *h, const stru
     if (o->extra_headers.len && !up_head_lines_ok(o->extra_headers))
         return false;
     buf_put_slice(out, o->extra_headers);
-    return up_head_end(out, o->text);
+    return up_head_end(out, h->base.server, o->text);
 }
 
 static bool http_send(struct link *l, const struct link_out *o, struct link_req *req) {
@@ -165,7 +169,7 @@ static void start_get(struct http_link *h, struct exchange *x, const struct exch
     put_session(own, h);
     if (last_id)
         up_head_line(own, "Last-Event-ID", slice_str(last_id));
-    up_head_end(own, NULL);
+    up_head_end(own, s, NULL);
     struct exchange_request r = {.method = HTTP_GET, .own = buf_slice(own), .limit_ms = UP_HEAD_MS};
     up_exchange_start(x, s, ops, &r);
 }
@@ -262,6 +266,44 @@ static void post_park(struct post *p) {
     list_push(&h->parked, &p->node);
 }
 
+/* ---- secrets that the server refused ---- */
+
+static void on_renewed(struct up_wait *w, const char *fault) {
+    struct http_link *h = container_of(w, struct http_link, renewing);
+    struct link *l = &h->base;
+    char why[UP_WHY_MAX];
+    if (fault)
+        snprintf(why, sizeof(why), "%s", fault);
+    else
+        up_refusal_text(l->server, 401, NULL, (struct slice){0}, why);
+    struct list due, *n;
+    list_init(&due);
+    LIST_FOR_SAFE (at, next, &h->parked) {
+        if (!container_of(at, struct post, node)->renewing)
+            continue;
+        list_remove(at);
+        list_push(&due, at);
+    }
+    while (!l->closed && (n = list_pop(&due))) {
+        struct post *p = container_of(n, struct post, node);
+        uint64_t id = p->req_id;
+        post_free(p);
+        fail(h, id, 401, why, !fault);
+    }
+    posts_free(&due);
+}
+
+/* A server that says so has not acted on the request. */
+static void renew(struct post *p) {
+    struct http_link *h = p->link;
+    p->renewing = true;
+    post_park(p);
+    if (!list_linked(&h->renewing.node)) {
+        h->renewing.done = on_renewed;
+        up_secrets_wait(h->base.server, &h->renewing);
+    }
+}
+
 /* ---- answers ---- */
 
 static void post_fail(struct post *p, const char *why, bool retry) {
@@ -319,7 +361,9 @@ static void post_refused(struct post *p, struct block *b, struct slice body) {
     } else if (lost) {
         post_park(p);
         session_lost(h);
-    } else if (e.is_error && (!e.id || e.id == p->req_id)) {
+    } else if (status == 401 && up_secrets_renew(h->base.server)) {
+        renew(p);
+    } else if (status != 401 && e.is_error && (!e.id || e.id == p->req_id)) {
         post_answer(p, b, body);
     } else if (p->opens && p->phase == POST_SENT && (status == 400 || status == 404 || status == 405)) {
         probe_start(p, why);
@@ -586,7 +630,7 @@ static void goodbye(struct http_link *h) {
     struct buf *own = up_head_scratch(s);
     up_head_start(own, s, "DELETE", s->at.target);
     put_session(own, h);
-    up_head_end(own, NULL);
+    up_head_end(own, s, NULL);
     struct exchange_request r = {.method = HTTP_DELETE, .own = buf_slice(own), .limit_ms = UP_GOODBYE_MS};
     up_exchange_start(x, s, &goodbye_ops, &r);
 }
@@ -600,10 +644,22 @@ static void on_soon(uv_idle_t *handle) {
     h->base.events->up(h->base.owner);
 }
 
+static void on_secrets(struct up_wait *w, const char *fault) {
+    struct http_link *h = container_of(w, struct http_link, opening);
+    if (fault)
+        h->base.events->down(h->base.owner, fault, LINK_FAILED);
+    else
+        on_soon(&h->soon);
+}
+
 static void http_start(struct link *l) {
     struct http_link *h = http_of(l);
     uv_idle_init(&http_loop(h)->uv, &h->soon);
-    uv_idle_start(&h->soon, on_soon);
+    h->opening.done = on_secrets;
+    if (up_secrets_ready(l->server))
+        uv_idle_start(&h->soon, on_soon);
+    else
+        up_secrets_wait(l->server, &h->opening);
 }
 
 static void http_abandon(struct link *l, struct link_req *req) {
@@ -638,6 +694,8 @@ static void http_close(struct link *l) {
     posts_free(&h->parked);
     standing_stop(h);
     io_timer_stop(http_loop(h), &h->lost_timer);
+    up_secrets_unwait(&h->opening);
+    up_secrets_unwait(&h->renewing);
     if (h->session[0])
         goodbye(h);
     /* Whoever called may be inside one of our call-outs: the struct lives until the loop's turn is over. */

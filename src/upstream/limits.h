@@ -38,3 +38,6 @@
 #define UP_KEEPALIVE_S 60 /* of silence before the peer of a connection is asked whether it is there */
 #define UP_FETCH_MS 10000 /* for a request of the gate's own */
 #define UP_FETCH_BYTES_MAX (1u << 20) /* of the answer to it */
+#define UP_SECRET_MAX 8192            /* bytes of a header's value from a file, a program or a login */
+#define UP_COMMAND_MS 30000           /* for a program that makes one */
+#define UP_RENEW_MS 10000 /* between two attempts at another one when a server refuses what it is shown */

@@ -43,6 +43,10 @@ struct up_server {
     void (*unused)(struct up_server *s); /* set by up_server_close(): the last link is gone */
     /* owned by the room */
     uint32_t link_count;
+    struct list secrets; /* header lines whose values change: secret.h */
+    struct list secret_waiters;
+    struct io_timer secret_timer;
+    uint64_t renewed_ms;
     struct list idle_conns; /* the most recently used at the end */
     struct list busy_conns;
     uint32_t conn_count;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "io/net.h"
 #include "io/tls.h"
+#include "upstream/secret.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -288,6 +289,7 @@ void up_server_close(struct up_server *s, void (*unused)(struct up_server *s)) {
         up_pool_finish(t);
         t->ops->lost(t, &loss);
     }
+    up_secrets_free(s);
     buf_free(&s->post_head);
     buf_free(&s->scratch);
     s->unused = unused;

@@ -7,6 +7,7 @@
 #include "upstream/head.h"
 #include "upstream/link.h"
 #include "upstream/reply.h"
+#include "upstream/secret.h"
 
 #include <stdio.h>
 
@@ -14,7 +15,8 @@ struct sse_link {
     struct link base;
     uv_idle_t life; /* never runs; closing it frees the link */
     struct exchange stream;
-    struct io_timer timer; /* until the endpoint is known */
+    struct up_wait opening; /* for secrets */
+    struct io_timer timer;  /* until the endpoint is known */
     struct list posts;
     struct buf post_head; /* the part of each POST's head that never changes */
     char *where;          /* of a redirect */
@@ -51,6 +53,7 @@ static void post_free(struct sse_post *p) {
 
 static void stop(struct sse_link *h) {
     h->base.is_up = false;
+    up_secrets_unwait(&h->opening);
     up_exchange_drop(&h->stream);
     io_timer_stop(sse_loop(h), &h->timer);
     while (!list_empty(&h->posts))
@@ -247,7 +250,7 @@ static bool sse_send(struct link *l, const struct link_out *o, struct link_req *
     if (!up_head_lines_ok(o->extra_headers) || l->server->conn_waiting >= UP_WAITERS_MAX)
         return false;
     buf_put_slice(own, o->extra_headers);
-    if (!up_head_end(own, o->text))
+    if (!up_head_end(own, l->server, o->text))
         return false;
     struct sse_post *p = mem_zalloc(sizeof(*p));
     p->link = h;
@@ -278,17 +281,33 @@ static void on_late(struct io_timer *timer) {
     sse_over(h, why, LINK_FAILED);
 }
 
-static void sse_start(struct link *l) {
-    struct sse_link *h = sse_of(l);
-    struct up_server *s = l->server;
+static void stream_open(struct sse_link *h) {
+    struct up_server *s = h->base.server;
     struct buf *own = up_head_scratch(s);
-    uv_idle_init(&sse_loop(h)->uv, &h->life);
     up_head_start(own, s, "GET", s->at.target);
     buf_put_str(own, "Accept: text/event-stream\r\n");
-    up_head_end(own, NULL);
+    up_head_end(own, s, NULL);
     struct exchange_request r = {.method = HTTP_GET, .own = buf_slice(own), .limit_ms = UP_ENDPOINT_MS};
     up_exchange_start(&h->stream, s, &stream_ops, &r);
     io_timer_arm(sse_loop(h), &h->timer, UP_ENDPOINT_MS, on_late);
+}
+
+static void on_secrets(struct up_wait *w, const char *fault) {
+    struct sse_link *h = container_of(w, struct sse_link, opening);
+    if (fault)
+        sse_over(h, fault, LINK_FAILED);
+    else
+        stream_open(h);
+}
+
+static void sse_start(struct link *l) {
+    struct sse_link *h = sse_of(l);
+    uv_idle_init(&sse_loop(h)->uv, &h->life);
+    h->opening.done = on_secrets;
+    if (up_secrets_ready(l->server))
+        stream_open(h);
+    else
+        up_secrets_wait(l->server, &h->opening);
 }
 
 /* The stream is everybody's; whoever forgets a request leaves it alone. */
