@@ -258,7 +258,8 @@ enum audit_result audit_put_decision(struct audit *a, const struct audit_decisio
                  [AUDIT_ARGS_MODE] = d->args.len ? args_mode_text(d->args_mode) : SLICE(""),
                  [AUDIT_ARGS] = d->args,
                  [AUDIT_ARGS_HASH] = d->args_hash,
-                 [AUDIT_FINGERPRINT] = d->fingerprint},
+                 [AUDIT_FINGERPRINT] = d->fingerprint,
+                 [AUDIT_CLASS] = d->class},
     };
     return audit_put(a, &r, wait);
 }

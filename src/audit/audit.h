@@ -66,6 +66,7 @@ struct audit_decision {
     struct slice args;        /* keys: JSON array of paths; tokenized, full: JSON */
     struct slice args_hash;   /* of the canonical arguments, hex */
     struct slice fingerprint; /* of the tool's definition */
+    struct slice class;       /* its risk class: Read … Financial; empty when not known */
 };
 
 struct audit_outcome {

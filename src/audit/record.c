@@ -19,7 +19,7 @@ const char *const audit_text_names[AUDIT_TEXTS] = {
     [AUDIT_TEXT] = "text",           [AUDIT_SHADOW] = "shadow",
     [AUDIT_ARGS_MODE] = "args_mode", [AUDIT_ARGS] = "args",
     [AUDIT_ARGS_HASH] = "args_hash", [AUDIT_FINGERPRINT] = "fingerprint",
-    [AUDIT_STATUS] = "status",
+    [AUDIT_STATUS] = "status",       [AUDIT_CLASS] = "class",
 };
 
 const char *audit_kind_name(enum audit_kind kind) {

@@ -40,6 +40,7 @@ enum audit_text {
     AUDIT_ARGS_HASH,
     AUDIT_FINGERPRINT,
     AUDIT_STATUS,
+    AUDIT_CLASS,
     AUDIT_TEXTS,
 };
 

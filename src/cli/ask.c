@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "front/probe.h"
+#include "io/file.h"
 #include "risk/catalogue.h"
 #include "risk/program.h"
 
@@ -173,19 +174,20 @@ enum cli_exit cli_ask(struct cli_asking *asking, const struct cli_ask_options *o
 
 void cli_asked_facts(struct cli_asked *asked, struct risk_server_facts *ret_facts) {
     const struct settings_list *argv = &asked->server->from->argv;
-    *ret_facts = (struct risk_server_facts){.name = asked->list.server,
-                                            .command = words_of(argv, &asked->list.arena),
-                                            .command_count = argv->count,
-                                            .package = asked->list.package,
-                                            .version = asked->list.version,
-                                            .executable = asked->executable};
+    *ret_facts = (struct risk_server_facts){
+        .name = asked->list.server,
+        .command = risk_supply_mask(words_of(argv, &asked->list.arena), argv->count, &asked->list.arena),
+        .command_count = argv->count,
+        .package = asked->list.package,
+        .version = asked->list.version,
+        .executable = asked->executable};
 }
 
 int cli_lock_read(const char *path, struct risk_lock **ret_lock, struct err *err) {
     cleanup_buf struct buf text;
     buf_init(&text, RISK_LOCK_BYTES_MAX);
     bool missing;
-    if (cli_file_read(path, &text, &missing, err) && !missing)
+    if (io_file_read(path, &text, &missing, err) && !missing)
         return -1;
     return risk_lock_load(missing ? (struct slice){0} : buf_slice(&text), ret_lock, err)
                ? err_wrap(err, "read `%s`", path)

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "io/file.h"
 #include "risk/glyph.h"
 #include "risk/lock.h"
 #include "wire/emit.h"
@@ -226,11 +227,16 @@ static int pin_accept_run(const void *options, const struct cli_rest *rest) {
     cleanup_lock struct risk_lock *lock = NULL;
     cleanup_asking struct cli_asking asking;
     cli_asking_init(&asking);
-    if (cli_lock_read(opt->lock, &lock, &err))
-        return cli_fail(CLI_CONFIG, &err);
     enum cli_exit asked = cli_ask(&asking, &opt->ask, rest, &err);
     if (asked != CLI_OK)
         return cli_fail(asked, &err);
+    cleanup_fd int guard = io_file_guard(opt->lock); /* a gate may be writing its first use of a server */
+    if (guard < 0) {
+        err_set(&err, "the directory of `%s` cannot be locked", opt->lock);
+        return cli_fail(CLI_FAILED, &err);
+    }
+    if (cli_lock_read(opt->lock, &lock, &err))
+        return cli_fail(CLI_CONFIG, &err);
     struct slice only = rest->operand_count ? slice_str(rest->operands[0]) : (struct slice){0};
     if (only.len && asking.many) {
         err_set(&err, "a tool's name goes with one server");
@@ -242,7 +248,7 @@ static int pin_accept_run(const void *options, const struct cli_rest *rest) {
         if (asking.asked[i].listed &&
             accept_one(&lock, &asking.asked[i], only.len ? &only : NULL, &out, &err))
             return cli_fail(CLI_CONFIG, &err);
-    if (out.len && cli_file_write(opt->lock, buf_slice(&out), &err))
+    if (out.len && io_file_write(opt->lock, buf_slice(&out), &err))
         return cli_fail(CLI_FAILED, &err);
     return tell_unlisted(&asking);
 }

@@ -2,6 +2,7 @@
 #include "cli/scan.h"
 
 #include "base/mem.h"
+#include "io/file.h"
 
 static const char *const formats[] = {"auto", "table", "json", "sarif", "intercept", "policylayer", NULL};
 
@@ -137,7 +138,7 @@ static int status_of(const struct scan_options *opt, const struct cli_asking *as
 static int save_answer(const struct scan_options *opt, const struct cli_asking *asking, struct err *err) {
     if (asking->many)
         return err_set(err, "--save goes with one server");
-    return cli_file_write(opt->save, buf_slice(&asking->asked[0].list.text), err);
+    return io_file_write(opt->save, buf_slice(&asking->asked[0].list.text), err);
 }
 
 static int scan_run(const void *options, const struct cli_rest *rest) {

@@ -7,6 +7,7 @@
 #include "cli/scan.h"
 
 #include "base/mem.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static int deliver(const struct scan_options *opt, const struct buf *out) {
     }
     if (!opt->output)
         return out->len ? cli_print(out) : CLI_OK;
-    return cli_file_write(opt->output, buf_slice(out), &err) ? cli_fail(CLI_FAILED, &err) : CLI_OK;
+    return io_file_write(opt->output, buf_slice(out), &err) ? cli_fail(CLI_FAILED, &err) : CLI_OK;
 }
 
 /* ---- parts ---- */
@@ -146,7 +147,7 @@ static int write_files(const struct scan_options *opt, struct cli_asking *asking
         risk_survey_policy(&surveys[i], dialect_of(format), &a->list.arena, &policy);
         if (policy.full || path.full)
             err_set(&err, "the policy of `%s` or its path is too long", a->server->name);
-        else if (cli_file_write(path.ptr, buf_slice(&policy), &err) == 0)
+        else if (io_file_write(path.ptr, buf_slice(&policy), &err) == 0)
             continue;
         return cli_fail(CLI_FAILED, &err);
     }

@@ -26,8 +26,3 @@ static inline void cli_toollist_cleanup(struct cli_toollist *list) { cli_toollis
 int cli_toollist_parse(struct cli_toollist *list, const char *name, struct err *err);
 /* The same from a file; "-" is stdin. */
 int cli_toollist_read(struct cli_toollist *list, const char *path, struct err *err);
-
-/* A whole file into `out`; a missing one is an error unless *ret_missing is given. */
-int cli_file_read(const char *path, struct buf *out, bool *ret_missing, struct err *err);
-/* Beside the file first, then renamed over it: a reader sees the old text or the new one. */
-int cli_file_write(const char *path, struct slice text, struct err *err);

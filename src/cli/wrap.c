@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "front/gate.h"
 #include "session/approve.h"
+#include "session/guard.h"
 
 #include <string.h>
 
@@ -13,6 +14,10 @@ struct wrap_options {
     const char *upstream;
     struct cli_list headers;
     struct cli_list env;
+    const char *lock;
+    int first_use;
+    int poison;
+    int poison_results;
     const char *token_file;
     const char *bind;
     uint64_t port;
@@ -30,6 +35,13 @@ struct wrap_options {
 
 static const char *const transport_names[] = {
     [GATE_STDIO] = "stdio", [GATE_HTTP] = "http", [GATE_SSE] = "sse", NULL};
+
+enum first_use { FIRST_TRUST, FIRST_ASK };
+static const char *const first_use_names[] = {[FIRST_TRUST] = "trust", [FIRST_ASK] = "ask", NULL};
+
+static const char *const poison_names[] = {
+    [SESSION_POISON_OFF] = "off",   [SESSION_POISON_FLAG] = "flag", [SESSION_POISON_STRIP] = "strip",
+    [SESSION_POISON_HIDE] = "hide", [SESSION_POISON_DENY] = "deny", NULL};
 
 enum audit_args { ARGS_KEYS, ARGS_FULL };
 static const char *const audit_args_names[] = {[ARGS_KEYS] = "keys", [ARGS_FULL] = "full", NULL};
@@ -63,6 +75,15 @@ static const struct cli_option wrap_rows[] = {
      .help = "port to listen on; 0 takes a free one; the URL is printed on stderr"},
     {CLI_TEXT(struct wrap_options, token_file), .name = "token-file", .argument = "FILE",
      .help = "clients must show the token in this file as a bearer token; needed off the loopback"},
+    {CLI_TEXT(struct wrap_options, lock), .name = "lock", .argument = "FILE",
+     .help = "serve only tools whose definitions are accepted in this file; see `sallyport pin`"},
+    {CLI_CHOICE(struct wrap_options, first_use), .name = "first-use", .choices = first_use_names,
+     .fallback = "trust",
+     .help = "a server that the lock does not know yet: accept it, or wait for `pin accept`"},
+    {CLI_CHOICE(struct wrap_options, poison), .name = "poison", .choices = poison_names, .fallback = "deny",
+     .help = "what happens to definitions and instructions that carry an attack"},
+    {CLI_CHOICE(struct wrap_options, poison_results), .name = "poison-results", .choices = poison_names,
+     .fallback = "flag", .help = "what happens to results that do"},
     {CLI_TEXT(struct wrap_options, state_dir), .name = "state-dir", .argument = "DIR",
      .help = "where counters are kept"},
     {CLI_TEXT(struct wrap_options, state_dsn), .name = "state-dsn", .argument = "DSN",
@@ -124,6 +145,10 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .header_count = opt->headers.count,
         .env = opt->env.items,
         .env_count = opt->env.count,
+        .lock_path = opt->lock,
+        .pins_ask = opt->first_use == FIRST_ASK,
+        .poison = opt->poison,
+        .poison_results = opt->poison_results,
         .token_file = opt->token_file,
         .home = home,
         .state_dir = opt->state_dir ? opt->state_dir : home,

@@ -6,7 +6,9 @@
 #include "front/env.h"
 #include "front/front.h"
 #include "io/tls.h"
+#include "risk/supply.h"
 #include "session/approve.h"
+#include "session/guard.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -90,13 +92,35 @@ static void signals_start(struct gate *g) {
 
 /* ---- the start ---- */
 
+/* There is no name for the server here: the lock knows it by what it is started with. */
+static const char *pin_name_of(char *const *command, struct arena *a) {
+    size_t count = 0;
+    while (command[count])
+        count++;
+    struct slice *words = arena_array(a, struct slice, count + 1);
+    for (size_t i = 0; i < count; i++)
+        words[i] = slice_str(command[i]);
+    return risk_supply_name(words, count, a).ptr;
+}
+
+static int guard_set_up(struct gate *g, struct err *err) {
+    const struct gate_config *config = g->config;
+    struct session_guard_config guard = {.lock = config->lock_path,
+                                         .ask = config->pins_ask,
+                                         .definitions = (enum session_poison)config->poison,
+                                         .results = (enum session_poison)config->poison_results};
+    return session_guard_open(&g->core, &guard, err);
+}
+
 static int server_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct up_server *s = &g->server->up;
     s->headers = config->headers;
     s->header_count = config->header_count;
+    struct arena *a = &g->server->arena;
     if (config->upstream_url) {
         s->name = "upstream";
+        g->server->pin_name = risk_supply_url_name(slice_str(config->upstream_url), a).ptr;
         if (up_server_set_url(s, config->upstream_url, err) < 0)
             return -1;
         return up_server_check_headers(s, err);
@@ -107,6 +131,8 @@ static int server_set_up(struct gate *g, struct err *err) {
     const char *slash = strrchr(config->command[0], '/');
     s->name = slash ? slash + 1 : config->command[0];
     s->argv = (const char *const *)config->command;
+    g->server->pin_name = pin_name_of(config->command, a);
+    session_guard_supply(g->server);
     env_select(&g->env, config->env, config->env_count);
     s->envp = (const char *const *)g->env.items;
     return 0;
@@ -203,7 +229,7 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->local = front_local_user();
     g->policies = front_policies_new(&g->loop);
     if (front_policies_bind(g->policies, g->config->policy_path, &g->core.policy, &g->policy, err) < 0 ||
-        server_set_up(g, err) < 0)
+        server_set_up(g, err) < 0 || guard_set_up(g, err) < 0)
         return -1;
     signals_start(g);
     /* The child starts while the stores are opened; nothing is read from anybody before the loop runs. */

@@ -33,6 +33,12 @@ void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,
     io_timer_arm(loop, &w->timer, IO_WATCH_MS, look);
 }
 
+void io_watch_seen(struct io_watch *w) {
+    w->settling = false;
+    if (stat(w->path, &w->known) != 0)
+        memset(&w->known, 0, sizeof(w->known));
+}
+
 void io_watch_stop(struct io_watch *w) {
     if (w->loop)
         io_timer_stop(w->loop, &w->timer);

@@ -17,4 +17,6 @@ struct io_watch {
 
 void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,
                     void (*changed)(struct io_watch *w));
+/* The file as it is now is known already: we have written it ourselves. */
+void io_watch_seen(struct io_watch *w);
 void io_watch_stop(struct io_watch *w);

@@ -16,7 +16,7 @@ const char *policy_reason_name(enum policy_reason reason) {
         [POLICY_BY_NOTHING] = "none", [POLICY_BY_HIDE] = "hidden",   [POLICY_BY_DEFAULT] = "default",
         [POLICY_BY_RULE] = "rule",    [POLICY_BY_LIMIT] = "limit",   [POLICY_BY_APPROVAL] = "approval",
         [POLICY_BY_FLOW] = "flow",    [POLICY_BY_METHOD] = "method", [POLICY_BY_SCHEMA] = "schema",
-        [POLICY_BY_FAULT] = "fault",
+        [POLICY_BY_FAULT] = "fault",  [POLICY_BY_PIN] = "pin",       [POLICY_BY_POISON] = "poison",
     };
     return names[reason];
 }

@@ -37,7 +37,9 @@ enum policy_reason {
     POLICY_BY_FLOW,
     POLICY_BY_METHOD,
     POLICY_BY_SCHEMA,
-    POLICY_BY_FAULT, /* a rule could not be evaluated: refused */
+    POLICY_BY_FAULT,  /* a rule could not be evaluated: refused */
+    POLICY_BY_PIN,    /* the tool is not what was accepted */
+    POLICY_BY_POISON, /* its definition carries instructions */
 };
 const char *policy_reason_name(enum policy_reason reason);
 const char *policy_outcome_name(enum policy_outcome outcome);

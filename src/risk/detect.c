@@ -319,3 +319,19 @@ void risk_poison_text(const struct risk_context *ctx, const struct risk_neighbou
     detect_hosts(&x);
     detect_blob(&x);
 }
+
+void risk_detect_result(struct slice text, struct slice where, struct arena *a, struct risk_findings *f) {
+    text = slice_upto(text, RISK_TEXT_BYTES_MAX);
+    struct text x = {.raw = text, .where = where, .a = a, .f = f};
+    detect_glyphs(&x);
+    /* The others count together with a path or a tag only; without one of their characters there is neither.
+     */
+    if (!memchr(text.ptr, '<', text.len) && !memchr(text.ptr, '.', text.len) &&
+        !memchr(text.ptr, '/', text.len))
+        return;
+    x.fold = risk_fold_prose(text, a);
+    detect_tags(&x);
+    detect_paths(&x);
+    if (f->seen & (1u << RISK_PSEUDO_TAG | 1u << RISK_SENSITIVE))
+        detect_imperative(&x);
+}

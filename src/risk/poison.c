@@ -106,16 +106,17 @@ static void walk_open(struct walk *w, uint32_t node) {
                                           tape_is(w->t, node, TAPE_OBJECT)};
 }
 
-void risk_poison_value(const struct risk_context *ctx, const struct risk_neighbours *near,
-                       const struct tape *t, uint32_t node, const char *where, struct arena *a,
-                       struct risk_findings *f) {
+void risk_strings_each(
+    const struct tape *t, uint32_t node, const char *where, const char *const *skip, struct arena *a,
+    void (*each)(void *ctx, uint32_t node, bool key, struct slice text, struct slice where), void *ctx) {
     struct walk w = {.t = t};
     buf_init(&w.path, RISK_WHERE_BYTES_MAX);
     buf_put_str(&w.path, where);
     uint32_t value = node;
+    bool skipped = false;
     for (;;) {
-        if (tape_is(t, value, TAPE_STRING))
-            risk_poison_text(ctx, near, tape_text(t, value, a), buf_slice(&w.path), a, f);
+        if (tape_is(t, value, TAPE_STRING) && !skipped)
+            each(ctx, value, false, tape_text(t, value, a), buf_slice(&w.path));
         else if (tape_is(t, value, TAPE_OBJECT) || tape_is(t, value, TAPE_ARRAY))
             walk_open(&w, value);
         while (w.depth && w.stack[w.depth - 1].at >= w.stack[w.depth - 1].end)
@@ -124,10 +125,13 @@ void risk_poison_value(const struct risk_context *ctx, const struct risk_neighbo
             break;
         struct place *top = &w.stack[w.depth - 1];
         w.path.len = top->path_len;
+        skipped = false;
         if (top->object) {
             struct slice key = tape_text(t, top->at, a);
             path_put(&w.path, key);
-            risk_poison_text(ctx, near, key, buf_slice(&w.path), a, f);
+            each(ctx, top->at, true, key, buf_slice(&w.path));
+            for (const char *const *s = skip; s && *s; s++)
+                skipped |= slice_is(key, *s);
             value = top->at + 1;
         } else {
             path_put(&w.path, arena_printf(a, "%u", top->index++));
@@ -136,6 +140,53 @@ void risk_poison_value(const struct risk_context *ctx, const struct risk_neighbo
         top->at = tape_node(t, value)->next;
     }
     buf_free(&w.path);
+}
+
+struct examination {
+    const struct risk_context *ctx;
+    const struct risk_neighbours *near;
+    struct arena *a;
+    struct risk_findings *f;
+};
+
+static void examine(void *ctx, uint32_t node, bool key, struct slice text, struct slice where) {
+    struct examination *x = ctx;
+    (void)node, (void)key;
+    risk_poison_text(x->ctx, x->near, text, where, x->a, x->f);
+}
+
+void risk_poison_value(const struct risk_context *ctx, const struct risk_neighbours *near,
+                       const struct tape *t, uint32_t node, const char *where, struct arena *a,
+                       struct risk_findings *f) {
+    struct examination x = {ctx, near, a, f};
+    risk_strings_each(t, node, where, NULL, a, examine, &x);
+}
+
+static void examine_result(void *ctx, uint32_t node, bool key, struct slice text, struct slice where) {
+    struct examination *x = ctx;
+    (void)node, (void)key;
+    if (text.len)
+        risk_detect_result(text, where, x->a, x->f);
+}
+
+void risk_poison_result(const struct tape *t, uint32_t node, struct arena *a, struct risk_findings *f) {
+    static const char *const encoded[] = {"data", "blob", NULL};
+    struct examination x = {.a = a, .f = f};
+    risk_strings_each(t, node, "", encoded, a, examine_result, &x);
+}
+
+struct slice risk_findings_text(const struct risk_findings *f, struct arena *a) {
+    const struct risk_finding *shown = f->count ? &f->items[0] : NULL;
+    for (size_t i = f->count; i-- > 0;) {
+        struct risk_findings one = {.seen = 1u << f->items[i].detector};
+        bool pair = f->items[i].detector == RISK_PSEUDO_TAG || f->items[i].detector == RISK_SENSITIVE;
+        if (risk_findings_deny(&one) || (pair && risk_findings_deny(f)))
+            shown = &f->items[i];
+    }
+    if (!shown)
+        return (struct slice){0};
+    return arena_printf(a, "%s %s in %.*s: %.*s", risk_detector_id(shown->detector),
+                        risk_detector_name(shown->detector), SLICE_FMT(shown->where), SLICE_FMT(shown->text));
 }
 
 static bool asks_for_conversation(struct slice name, struct arena *a) {

@@ -56,9 +56,20 @@ void risk_poison_tool(const struct risk_context *ctx, const struct risk_neighbou
 void risk_poison_value(const struct risk_context *ctx, const struct risk_neighbours *near,
                        const struct tape *t, uint32_t node, const char *where, struct arena *a,
                        struct risk_findings *f);
+/* Calls `each` for every string below the node, names of members included (`key`), with the place where it
+ * stands. Members in `skip` (NULL-terminated, or NULL) are left out. */
+void risk_strings_each(
+    const struct tape *t, uint32_t node, const char *where, const char *const *skip, struct arena *a,
+    void (*each)(void *ctx, uint32_t node, bool key, struct slice text, struct slice where), void *ctx);
+/* A result of a call: only what no honest result needs (d1 to d5), and nothing inside `data` and `blob`,
+ * which hold encoded bytes. */
+void risk_poison_result(const struct tape *t, uint32_t node, struct arena *a, struct risk_findings *f);
 /* One text: a server's instructions. */
 void risk_poison_text(const struct risk_context *ctx, const struct risk_neighbours *near, struct slice text,
                       struct slice where, struct arena *a, struct risk_findings *f);
+/* "d3 pseudo-tag in description: <important>": the first of those that count for a denial, else the first.
+ * Empty without findings. In the arena. */
+struct slice risk_findings_text(const struct risk_findings *f, struct arena *a);
 /* Do the findings together deserve a denial without being asked? */
 bool risk_findings_deny(const struct risk_findings *f);
 /* Plain by d12's rule? */

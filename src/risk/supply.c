@@ -1,6 +1,9 @@
 #include "risk/supply.h"
 
 #include "base/mem.h"
+#include "risk/text.h"
+
+#include <openssl/sha.h>
 
 static const struct {
     const char *program;
@@ -151,4 +154,57 @@ struct slice risk_supply_url_name(struct slice url, struct arena *a) {
         if (host.ptr[i] == '@')
             return arena_dup(a, slice_from(url, i + 1));
     return arena_dup(a, url);
+}
+
+#define MASK_BYTES 8 /* of the hash that stands for a secret */
+
+static struct slice mask(struct slice secret, struct arena *a) {
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+    SHA256((const unsigned char *)secret.ptr, secret.len, hash);
+    char hex[2 * MASK_BYTES];
+    for (size_t i = 0; i < sizeof hex; i++)
+        hex[i] = "0123456789abcdef"[(i % 2 ? hash[i / 2] : hash[i / 2] >> 4) & 15];
+    return arena_printf(a, "<%.*s>", (int)sizeof hex, hex);
+}
+
+static bool names_secret(struct slice name, struct arena *a) {
+    static const char *const marks[] = {"key",    "token",      "secret", "password",
+                                        "passwd", "credential", "auth",   NULL};
+    struct slice lower = risk_lower(name, RISK_NAME_BYTES_MAX, a);
+    for (const char *const *m = marks; *m; m++)
+        if (risk_contains(lower, *m))
+            return true;
+    return false;
+}
+
+/* One word: NAME=secret, or scheme://user:secret@host. */
+static struct slice mask_word(struct slice word, struct arena *a) {
+    ptrdiff_t equals = slice_find(word, '=');
+    if (equals > 0 && names_secret(slice_upto(word, (size_t)equals), a)) {
+        struct slice shown = mask(slice_from(word, (size_t)equals + 1), a);
+        return arena_printf(a, "%.*s=%.*s", (int)equals, word.ptr, SLICE_FMT(shown));
+    }
+    const char *scheme = word.len ? memmem(word.ptr, word.len, "://", 3) : NULL;
+    if (!scheme)
+        return word;
+    size_t from = (size_t)(scheme - word.ptr) + 3, at = word.len, colon = 0;
+    for (size_t i = from; i < word.len && word.ptr[i] != '/'; i++) {
+        colon = word.ptr[i] == ':' && !colon ? i : colon;
+        at = word.ptr[i] == '@' ? i : at;
+    }
+    if (at == word.len || !colon || colon > at)
+        return word;
+    struct slice shown = mask(slice_of(word.ptr + colon + 1, at - colon - 1), a), rest = slice_from(word, at);
+    return arena_printf(a, "%.*s%.*s%.*s", (int)(colon + 1), word.ptr, SLICE_FMT(shown), SLICE_FMT(rest));
+}
+
+const struct slice *risk_supply_mask(const struct slice *argv, size_t count, struct arena *a) {
+    struct slice *words = arena_array(a, struct slice, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        bool option =
+            i && argv[i - 1].len > 1 && argv[i - 1].ptr[0] == '-' && slice_find(argv[i - 1], '=') < 0;
+        bool value = argv[i].len && argv[i].ptr[0] != '-';
+        words[i] = option && value && names_secret(argv[i - 1], a) ? mask(argv[i], a) : mask_word(argv[i], a);
+    }
+    return words;
 }

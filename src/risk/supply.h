@@ -23,3 +23,6 @@ size_t risk_supply_subject(const struct slice *argv, size_t count);
 struct slice risk_supply_name(const struct slice *argv, size_t count, struct arena *a);
 /* The same for a server that is reached over HTTP: host and path. */
 struct slice risk_supply_url_name(struct slice url, struct arena *a);
+/* The command line as the lock keeps it: what follows --api-key, TOKEN= and the like, and passwords in URLs,
+ * are replaced by a hash, so that the lock can be committed and still tells a changed one. In the arena. */
+const struct slice *risk_supply_mask(const struct slice *argv, size_t count, struct arena *a);

@@ -15,6 +15,7 @@
 #include "session/approve.h"
 #include "session/digest.h"
 #include "session/files.h"
+#include "session/poison.h"
 #include "session/principal.h"
 #include "session/record.h"
 #include "session/server.h"
@@ -318,6 +319,16 @@ static enum call_next deny_ungranted(struct call *c) {
     return deny(c);
 }
 
+/* Rules about classes, flows and schemas, and pins, need the server's own definition: it is asked for first.
+ * A list of pinned tools is compared with what is known before it passes. */
+static bool wants_definition(const struct call *c) {
+    bool pinned = guard_wants_definitions(c->session->core);
+    if (c->kind != CALL_TOOLS_CALL)
+        return c->kind == CALL_TOOLS_LIST && pinned;
+    return pinned || policy_wants_traits(c->policy) ||
+           policy_wants_schema(c->policy, c->name, &(struct policy_traits){0});
+}
+
 static enum call_next step_decide(struct call *c) {
     struct session *s = c->session;
     if (!c->policy) {
@@ -328,17 +339,16 @@ static enum call_next step_decide(struct call *c) {
     bool is_call = c->kind == CALL_TOOLS_CALL;
     if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
         return deny_ungranted(c);
-    const struct tool *tool = NULL;
-    /* Rules about classes, flows and schemas need the server's own definition: it is asked for first. */
-    if (is_call && (policy_wants_traits(c->policy) ||
-                    policy_wants_schema(c->policy, c->name, &(struct policy_traits){0}))) {
+    if (wants_definition(c)) {
         struct session_link *sl = session_link_for(s, c->server, c);
         if (!sl || !tools_ready(sl, c))
             return CALL_WAIT;
-        tool = tools_find(sl, c->name);
-        /* The list may be learned anew while this call waits: only a copy stays. */
-        if (tool)
-            c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
+    }
+    const struct tool *tool = is_call ? map_get(&c->server->tools.by_name, c->name) : NULL;
+    /* The list may be learned anew while this call waits: only a copy stays. */
+    if (tool) {
+        c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
+        c->class = tool->traits.class;
     }
     const struct policy_counters counters = {read_counter, c};
     struct policy_facts facts = {
@@ -370,6 +380,8 @@ static enum call_next step_decide(struct call *c) {
         policy_refuse_fault(&c->verdict);
         c->verdict.text = SLICE("The server does not list this tool, and the policy needs to know its class");
     }
+    if (is_call && guard_refuses(c, tool))
+        return deny(c);
     if (c->verdict.outcome == POLICY_DENY)
         return deny(c);
     c->tags = is_call ? facts.traits.tags : 0;
@@ -646,14 +658,16 @@ static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
     if (!principal_may_call(c->session->principal, slice_str(c->link->server->up.name), text))
         return true;
     const struct tool *tool = tools_find(c->link, text);
-    return policy_hides(c->policy, text, tool ? &tool->traits : &(struct policy_traits){0});
+    return policy_hides(c->policy, text, tool ? &tool->traits : &(struct policy_traits){0}) ||
+           guard_hides(c, tool, elem, c->list_serial);
 }
 
 static enum call_next filter_tools(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     uint32_t tools = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) ||
-        !splice_drop_elems(text, &m->tape, tools, hides_tool, c))
+        !splice_drop_elems(text, &m->tape, tools, hides_tool, c) ||
+        !poison_strip_list(c, tools, c->list_serial, text))
         return refuse(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
     return CALL_NEXT;
 }
@@ -674,19 +688,33 @@ static void note_initialized(struct call *c) {
     s->init_done = true;
 }
 
-/* The call was made and counts; only its result is kept back. */
-static enum call_next withhold_result(struct call *c) {
+/* Content that a model reads, and that others may have written. */
+static bool brings_content(const struct call *c) {
+    return c->kind == CALL_TOOLS_CALL || slice_is(c->method, "resources/read") ||
+           slice_is(c->method, "prompts/get");
+}
+
+/* The call was made and counts; only its result is kept back, for the reason that the verdict gives. */
+static enum call_next withhold_result(struct call *c, const char *outcome) {
+    struct slice why = policy_verdict_text(c->policy, &c->verdict, &c->arena);
+    if (c->kind == CALL_TOOLS_CALL)
+        c->answer = call_text(c, call_denial_text(c, why));
+    else
+        call_set_error(c, RPC_INVALID_REQUEST, 0, arena_dup(&c->arena, why).ptr);
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = outcome;
+    return CALL_NEXT;
+}
+
+static enum call_next withhold_large(struct call *c) {
     struct policy_verdict *v = &c->verdict;
     v->outcome = POLICY_DENY;
     v->reason = POLICY_BY_RULE;
     v->rule = SLICE("max_result_bytes");
     v->text = arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass",
                            c->response->bytes.len, (unsigned long long)v->result_bytes_max);
-    c->answer = call_text(c, call_denial_text(c, policy_verdict_text(c->policy, v, &c->arena)));
-    c->answer_msg = NULL;
-    c->http_status = 0;
-    c->outcome = "result_too_large";
-    return CALL_NEXT;
+    return withhold_result(c, "result_too_large");
 }
 
 static enum call_next step_filter(struct call *c) {
@@ -704,12 +732,17 @@ static enum call_next step_filter(struct call *c) {
     if (m->rpc.kind != RPC_RESULT)
         return CALL_NEXT;
     if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
-        return withhold_result(c);
+        return withhold_large(c);
     if (c->kind == CALL_INITIALIZE)
         note_initialized(c);
+    if (c->kind == CALL_INITIALIZE || slice_is(c->method, "server/discover"))
+        poison_filter_hello(c, text);
+    if (brings_content(c) && !poison_filter_result(c, text))
+        return withhold_result(c, "poisoned");
     if (c->kind == CALL_TOOLS_LIST) {
         uint32_t params = c->request->rpc.params;
-        tools_learn(c->link, m, !params || !tape_get_str(&c->request->tape, params, "cursor"));
+        c->list_serial =
+            tools_learn(c->link, m, !params || !tape_get_str(&c->request->tape, params, "cursor"));
         return filter_tools(c, text);
     }
     if (c->kind == CALL_LISTEN) {

@@ -83,7 +83,10 @@ struct call {
     struct link_req req;
     struct policy *policy;
     struct policy_verdict verdict;
-    struct slice fingerprint;       /* of the tool's definition, when the decision needed it */
+    struct slice fingerprint;       /* of the tool's definition, when it is known */
+    enum policy_class class;        /* of the tool, when it is known */
+    uint64_t list_serial;           /* of the list of tools that answers it */
+    struct slice findings;          /* what a detector found in the result */
     struct slice args_hash;         /* of the canonical arguments, hex; tools/call only */
     uint32_t tags;                  /* labels that the session gathers when it is made */
     struct call_approval *approval; /* in the arena, once a person has to approve it */

@@ -1,6 +1,7 @@
 #include "session/record.h"
 
 #include "base/clock.h"
+#include "risk/class.h"
 #include "session/principal.h"
 #include "session/server.h"
 #include "wire/emit.h"
@@ -70,6 +71,7 @@ enum audit_result call_record_decision(struct call *c, struct audit_wait *wait) 
         .args = core->audit_full && c->args ? tape_raw(&c->request->tape, c->args) : argument_keys(c),
         .args_hash = c->args_hash,
         .fingerprint = c->fingerprint,
+        .class = c->class ? slice_str(risk_class_name((enum risk_class)c->class)) : (struct slice){0},
     };
     return audit_put_decision(core->audit, &d, wait);
 }
@@ -94,6 +96,7 @@ void call_record_outcome(struct call *c) {
     struct audit_outcome o = {
         .call = c->record,
         .status = slice_str(outcome_of(c)),
+        .text = c->findings,
         .latency_us = clock_mono_us() - c->received_us,
         .bytes_in = c->request->bytes.len,
         .bytes_out = c->response ? c->response->bytes.len : 0,

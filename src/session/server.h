@@ -4,6 +4,8 @@
 
 #include "session/session.h"
 
+#define SERVER_REFUSED_MAX 512
+
 struct policy;
 
 /* What is known of one server's tools; see tools.h. */
@@ -12,14 +14,19 @@ struct session_tools {
     struct map by_name;
     bool loaded;
     uint64_t loaded_ms;
+    uint64_t serial;        /* of the list that was learned last */
+    struct buf definitions; /* of a first use, as they come */
 };
 
 struct session_server {
     struct up_server up;
     size_t slot;
     struct policy *policy; /* its own, or NULL */
+    const char *pin_name;  /* what the lock calls it; NULL: as everybody does */
     struct session_tools tools;
-    struct arena arena; /* for the texts of `up` that nobody else keeps */
+    char refused[SERVER_REFUSED_MAX]; /* why it was not started, when that happened last */
+    uint32_t tools_changes;           /* how often its list was said to have changed */
+    struct arena arena;               /* for the texts of `up` that nobody else keeps */
 };
 
 /* In the first free slot; its settings are filled in before the first session uses it. */

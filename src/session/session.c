@@ -7,6 +7,7 @@
 #include "session/approve.h"
 #include "session/call.h"
 #include "session/digest.h"
+#include "session/guard.h"
 #include "session/principal.h"
 #include "session/server.h"
 #include "session/tools.h"
@@ -45,6 +46,7 @@ void session_core_free(struct session_core *core) {
             session_server_free(core, core->servers[i]);
     free(core->servers);
     io_timer_stop(core->up.loop, &core->log_timer);
+    session_guard_close(core);
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
     session_approvals_free(core);
@@ -94,7 +96,7 @@ static void link_free(struct session_link *sl) {
     s->links[sl->server->slot] = NULL;
     io_timer_stop(s->core->up.loop, &sl->backoff);
     link_close(sl->link);
-    arena_free(&sl->tools_page);
+    tools_abandon(sl);
     free(sl);
 }
 
@@ -131,11 +133,23 @@ struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a) 
 /* ---- links ---- */
 
 static void link_up(struct session_link *sl);
+static void fail_waiting(struct session_link *sl, const char *why);
 static void on_init_answer(struct session_own *own, struct msg *m);
 static void on_init_failed(struct session_own *own, const char *why);
 
+static void on_refused(struct io_timer *timer) {
+    struct session_link *sl = container_of(timer, struct session_link, backoff);
+    sl->state = SESSION_LINK_DOWN;
+    fail_waiting(sl, sl->server->refused);
+}
+
 static void open_now(struct session_link *sl) {
     sl->state = SESSION_LINK_OPENING;
+    if (!guard_may_open(sl->session->core, sl->server)) {
+        /* Not from here: the call that wants it is in the middle of a step. */
+        io_timer_arm(sl->session->core->up.loop, &sl->backoff, 0, on_refused);
+        return;
+    }
     sl->opened_ms = io_now_ms(sl->session->core->up.loop);
     sl->link = link_open(&sl->server->up, &session_link_events, sl);
 }

@@ -35,8 +35,9 @@ struct session_core {
     struct up_core up;
     struct session_server **servers; /* by slot; NULL where one was removed */
     size_t server_count;
-    struct policy *policy;    /* the present default; calls take their own reference */
-    struct policy *no_policy; /* for those who have none; made at first use */
+    struct policy *policy;       /* the present default; calls take their own reference */
+    struct policy *no_policy;    /* for those who have none; made at first use */
+    struct session_guard *guard; /* pins and poison; NULL: neither */
     struct state_store *state;
     struct audit *audit;
     struct session_approvals *approvals; /* see approve.h; NULL: nobody can approve */
@@ -45,6 +46,7 @@ struct session_core {
     bool audit_full;               /* arguments are recorded as they are, not only their names */
     struct buf scratch;            /* of one step */
     struct session_digest *digest; /* SHA-256, looked up once */
+    uint64_t list_serial;          /* of lists of tools, as they are learned */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;
@@ -90,6 +92,9 @@ struct session_link {
     struct link_req tools_req;
     struct arena tools_page;
     uint32_t tools_pages;
+    struct session_tools *tools_fresh; /* what the answers add up to; shown to nobody before the last one */
+    uint32_t tools_changes;            /* of the server, when it was asked */
+    uint32_t tools_again;
     uint32_t failures;
     uint64_t opened_ms;
     struct io_timer backoff;

@@ -2,22 +2,26 @@
 
 #include "base/mem.h"
 #include "policy/schema.h"
-#include "risk/classify.h"
 #include "risk/fingerprint.h"
+#include "risk/lock.h"
 #include "session/call.h"
+#include "session/guard.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define TOOLS_FRESH_MS 300000
 #define TOOLS_RETRY_MS 1000 /* after a list that could not be had */
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
+#define TOOLS_AGAIN_MAX 4 /* a list that changes while it is read */
 #define FLOW_TAGS (POLICY_SRC_UNTRUSTED | POLICY_SRC_PRIVATE | POLICY_SINK | POLICY_EXEC | POLICY_MONEY)
 
 void tools_init(struct session_tools *t) {
     *t = (struct session_tools){0};
     arena_init(&t->arena);
     map_init(&t->by_name);
+    buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
 }
 
 void tools_free(struct session_tools *t) {
@@ -27,56 +31,76 @@ void tools_free(struct session_tools *t) {
         policy_schema_free(((struct tool *)e->value)->schema);
     map_free(&t->by_name);
     arena_free(&t->arena);
+    buf_free(&t->definitions);
+    buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
     t->loaded = false;
 }
 
-void tools_forget(struct session_server *server) { tools_free(&server->tools); }
+void tools_forget(struct session_server *server) {
+    tools_free(&server->tools);
+    server->tools_changes++;
+}
 
 /* ---- asking ---- */
 
 static void fetch(struct session_link *sl, struct slice cursor_raw);
 
-static void learn_tool(struct session_tools *table, const struct tape *t, uint32_t def,
-                       const struct risk_context *ctx, struct arena *a) {
+static void learn_tool(struct guard_page *p, struct session_tools *table, uint32_t def) {
+    const struct tape *t = p->t;
+    if (!tape_is(t, def, TAPE_OBJECT))
+        return;
     uint32_t name = tape_get_str(t, def, "name");
     uint32_t schema = tape_get_str(t, def, "inputSchema");
     if (!name || !tape_is(t, name, TAPE_STRING) || table->by_name.count >= TOOLS_MAX)
         return;
-    struct slice key = arena_dup(&table->arena, tape_text(t, name, a));
-    if (map_get(&table->by_name, key))
+    struct slice key = arena_dup(&table->arena, tape_text(t, name, &p->scratch));
+    struct tool *known = map_get(&table->by_name, key);
+    if (known && known->serial == table->serial)
         return; /* the first of two with one name is the one that counts */
+    if (known)
+        policy_schema_free(known->schema);
     struct tool *tool = arena_new(&table->arena, struct tool);
     /* A tool whose marks break the rules has no headers that could be right. */
     if (!mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count))
         tool->param_count = 0;
     struct risk_report report;
-    risk_classify(ctx, t, def, a, &report);
+    risk_classify(&p->ctx, t, def, &p->scratch, &report);
     tool->traits =
         (struct policy_traits){.class = (enum policy_class)report.cls, .tags = report.tags & FLOW_TAGS};
     if (schema)
         policy_schema_compile(tape_raw(t, schema), &tool->schema, NULL);
     struct risk_fingerprint print;
-    if (risk_fingerprint_of(t, def, a, &print)) {
+    if (risk_fingerprint_of(t, def, &p->scratch, &print)) {
         struct buf text;
         buf_init(&text, sizeof(tool->fingerprint));
         risk_fingerprint_text(print.full, &text);
         memcpy(tool->fingerprint, text.ptr, text.len < sizeof(tool->fingerprint) ? text.len : 0);
         buf_free(&text);
     }
+    tool->serial = table->serial;
+    tool->elem = def;
+    guard_judge(p, def, tool);
     map_put(&table->by_name, key, tool);
 }
 
-static void learn_page(struct session_link *sl, const struct msg *m) {
-    struct session_tools *table = &sl->server->tools;
+static void keep_definition(struct buf *all, struct slice raw) {
+    if (all->len)
+        buf_put_char(all, ',');
+    buf_put_slice(all, raw);
+}
+
+static void learn_page(struct session_link *sl, struct session_tools *table, bool keep, const struct msg *m) {
     uint32_t list = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!list || !tape_is(&m->tape, list, TAPE_ARRAY))
         return;
-    struct arena a;
-    arena_init(&a);
-    struct risk_context ctx;
-    risk_context_read(&m->tape, list, slice_str(sl->server->up.name), &a, &ctx);
-    TAPE_FOR_ELEM(&m->tape, list, i) { learn_tool(table, &m->tape, i, &ctx, &a); }
-    arena_free(&a);
+    struct guard_page p;
+    guard_page_init(&p, sl, &m->tape, list, &table->arena);
+    TAPE_FOR_ELEM(&m->tape, list, i) {
+        learn_tool(&p, table, i);
+        if (keep)
+            keep_definition(&table->definitions, tape_raw(&m->tape, i));
+    }
+    guard_page_free(&p);
 }
 
 static bool is_last_page(const struct msg *m) {
@@ -84,37 +108,57 @@ static bool is_last_page(const struct msg *m) {
     return !next || !tape_is(&m->tape, next, TAPE_STRING);
 }
 
-void tools_learn(struct session_link *sl, const struct msg *m, bool first_page) {
+uint64_t tools_learn(struct session_link *sl, const struct msg *m, bool first_page) {
     struct session_tools *table = &sl->server->tools;
-    if (sl->tools_req.id)
-        return; /* being asked for right now */
     if (first_page)
         tools_free(table);
-    learn_page(sl, m);
+    table->serial = ++sl->session->core->list_serial;
+    learn_page(sl, table, false, m);
     table->loaded = is_last_page(m);
     table->loaded_ms = io_now_ms(sl->session->core->up.loop);
+    return table->serial;
+}
+
+void tools_abandon(struct session_link *sl) {
+    arena_free(&sl->tools_page);
+    if (sl->tools_fresh)
+        tools_free(sl->tools_fresh);
+    free(steal(sl->tools_fresh));
 }
 
 static void fetched(struct session_link *sl, bool complete) {
-    struct session_tools *table = &sl->server->tools;
-    table->loaded = true;
-    table->loaded_ms =
-        io_now_ms(sl->session->core->up.loop) - (complete ? 0 : TOOLS_FRESH_MS - TOOLS_RETRY_MS);
+    struct session_server *server = sl->server;
+    struct session_core *core = sl->session->core;
+    /* The list changed while it was being asked for: once more, a few times. */
+    if (sl->tools_changes != server->tools_changes && ++sl->tools_again < TOOLS_AGAIN_MAX) {
+        tools_abandon(sl);
+        session_wake(sl);
+        return;
+    }
+    sl->tools_again = 0;
+    tools_free(&server->tools);
+    server->tools = *sl->tools_fresh;
+    free(steal(sl->tools_fresh));
     arena_free(&sl->tools_page);
+    if (complete && guard_wants_list(core, server))
+        guard_first_use(core, server, &server->tools);
+    server->tools.loaded = true;
+    server->tools.loaded_ms = io_now_ms(core->up.loop) - (complete ? 0 : TOOLS_FRESH_MS - TOOLS_RETRY_MS);
     session_wake(sl);
 }
 
 static void on_page(struct session_own *own, struct msg *m) {
     struct session_link *sl = container_of(own, struct session_link, tools_own);
-    uint32_t next = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "nextCursor") : 0;
-    if (m->rpc.kind == RPC_RESULT)
-        learn_page(sl, m);
+    bool listed = m->rpc.kind == RPC_RESULT;
+    uint32_t next = listed ? tape_get_str(&m->tape, m->rpc.body, "nextCursor") : 0;
+    if (listed)
+        learn_page(sl, sl->tools_fresh, guard_wants_list(sl->session->core, sl->server), m);
     struct slice cursor =
         next && tape_is(&m->tape, next, TAPE_STRING) ? tape_raw(&m->tape, next) : (struct slice){0};
     if (cursor.len && ++sl->tools_pages < TOOLS_PAGES_MAX)
         fetch(sl, cursor);
     else
-        fetched(sl, m->rpc.kind == RPC_RESULT);
+        fetched(sl, listed && !cursor.len);
 }
 
 /* A server that cannot list its tools has no marks we could know of. */
@@ -150,8 +194,11 @@ bool tools_ready(struct session_link *sl, struct call *call) {
         return true;
     session_wait(sl, call);
     if (!sl->tools_req.id) {
-        tools_free(table);
+        sl->tools_fresh = mem_zalloc(sizeof(*sl->tools_fresh));
+        tools_init(sl->tools_fresh);
+        sl->tools_fresh->serial = ++sl->session->core->list_serial;
         sl->tools_pages = 0;
+        sl->tools_changes = sl->server->tools_changes;
         fetch(sl, (struct slice){0});
     }
     return false;

@@ -16,6 +16,13 @@ struct tool {
     struct policy_traits traits;
     struct policy_schema *schema; /* NULL: none that could be compiled */
     char fingerprint[72];
+    /* what guard.c says of the definition */
+    const char *held;   /* why it is not what was accepted; NULL when it is, or nothing is pinned */
+    const char *poison; /* what of it only an attack needs; NULL when nothing */
+    uint32_t findings;  /* 1 << enum risk_detector, those that only flag included */
+    bool first_use;     /* held only until the whole list is in the lock */
+    uint64_t serial;    /* of the list that it came with */
+    uint32_t elem;      /* where it stood in that list's message */
 };
 
 void tools_init(struct session_tools *t);
@@ -23,9 +30,11 @@ void tools_free(struct session_tools *t);
 /* Ready to answer tools_find()? Otherwise the call waits in the link's list and is resumed. */
 bool tools_ready(struct session_link *sl, struct call *call);
 const struct tool *tools_find(struct session_link *sl, struct slice name); /* NULL when not known */
-/* A list passes by. The first page starts anew. */
-void tools_learn(struct session_link *sl, const struct msg *m, bool first_page);
+/* A list passes by. The first page starts anew. Its serial number; 0 when it was not learned. */
+uint64_t tools_learn(struct session_link *sl, const struct msg *m, bool first_page);
 void tools_forget(struct session_server *server); /* the list has changed */
+/* The link is going: so is what it was asking for. */
+void tools_abandon(struct session_link *sl);
 /* The header lines for these arguments, or an empty slice. */
 struct slice tools_header_lines(struct session_link *sl, struct call *call);
 /* Do the header lines that came with the call say what its arguments say? */

@@ -1,0 +1,14 @@
+/* Small files as a whole. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Into `out`, which has its ceiling. "-" is stdin. A missing file is an error, and *ret_missing (may be NULL)
+ * says that it was that one. */
+int io_file_read(const char *path, struct buf *out, bool *ret_missing, struct err *err);
+/* Beside the file first, then renamed over it: a reader sees the old text or the new one. */
+int io_file_write(const char *path, struct slice text, struct err *err);
+/* Keeps others who ask for the same out of the file's directory until the descriptor is closed; waits for
+ * them. -1 when that cannot be had. */
+int io_file_guard(const char *path);

@@ -1,0 +1,70 @@
+/* What stands between a server's definitions and everybody else.
+ *
+ *   pins     is the definition the one that was accepted? The lock file knows; what is new or has changed is
+ * kept back until `sallyport pin accept`. A program that is not the accepted one is not started. poison does
+ * a definition, the server's instructions or a result carry what only an attack needs?
+ *
+ * Both are judged where lists are learned (tools.c), kept with each tool, and enforced in DECIDE and FILTER.
+ */
+#pragma once
+
+#include "risk/classify.h"
+#include "session/server.h"
+#include "wire/splice.h"
+
+struct call;
+struct tool;
+
+enum session_poison {
+    SESSION_POISON_OFF,
+    SESSION_POISON_FLAG,  /* goes on record, nothing else */
+    SESSION_POISON_STRIP, /* what can be taken out is; a tool that cannot be cleaned is hidden */
+    SESSION_POISON_HIDE,  /* as if it were not there */
+    SESSION_POISON_DENY,  /* not listed, and a call is told why */
+};
+
+struct session_guard_config {
+    const char *lock; /* path of the lock file; NULL: nothing is pinned */
+    bool ask;         /* a server that the lock does not know waits for `pin accept`; else it is trusted */
+    enum session_poison definitions; /* and instructions */
+    enum session_poison results;
+};
+
+/* Settings for everybody behind this core; the lock is read and watched. May be called again with others. */
+int session_guard_open(struct session_core *core, const struct session_guard_config *config, struct err *err);
+void session_guard_close(struct session_core *core);
+/* A word of warning about where the server's program comes from: a package without a version, or one with the
+ * name of another. For every server that is set up. */
+void session_guard_supply(const struct session_server *server);
+
+/* ---- inside the room ---- */
+
+/* Must the definition be known before a call is decided, or a list is let through? */
+bool guard_wants_definitions(const struct session_core *core);
+/* May the server be started, or reached? server->refused says why not. What is known of its tools is
+ * forgotten: it is another process now. */
+bool guard_may_open(struct session_core *core, struct session_server *server);
+/* A page of a list, as it is judged. */
+struct guard_page {
+    struct session_core *core;
+    struct session_server *server;
+    const struct tape *t;
+    struct risk_context ctx;
+    struct map skeletons; /* of its names */
+    struct map others;    /* names of other servers' tools, as far as they are known */
+    struct arena scratch;
+    struct arena *keep; /* lives as long as the tools */
+};
+void guard_page_init(struct guard_page *p, struct session_link *sl, const struct tape *t, uint32_t tools,
+                     struct arena *keep);
+void guard_page_free(struct guard_page *p);
+/* Fills in what a definition is judged to be. */
+void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool);
+/* Are the definitions of a whole list wanted, because the server is used for the first time? */
+bool guard_wants_list(const struct session_core *core, const struct session_server *server);
+/* The whole list, with its definitions: it is accepted and written to the lock. */
+void guard_first_use(struct session_core *core, struct session_server *server, struct session_tools *table);
+/* Sets the verdict and says true when the call may not be made. `tool` may be NULL. */
+bool guard_refuses(struct call *c, const struct tool *tool);
+/* Is this element of the list that was just learned under `serial` kept from the client? */
+bool guard_hides(struct call *c, const struct tool *tool, uint32_t elem, uint64_t serial);
