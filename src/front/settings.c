@@ -9,6 +9,7 @@
 #include "front/settings_keys.h"
 #include "policy/window.h"
 #include "risk/glyph.h"
+#include "session/guard.h"
 #include "state/grants.h"
 #include "upstream/fetch.h"
 #include "wire/tree.h"
@@ -583,6 +584,8 @@ int settings_load(const char *path, const char *const *client_files, size_t clie
     s->code.profile = "native";
     s->code.enabled = true;
     s->approvals.timeout_ms = SETTINGS_APPROVAL_MS;
+    s->poison.definitions = SESSION_POISON_DENY;
+    s->poison.results = SESSION_POISON_FLAG;
     s->path = path ? arena_dup(&o->arena, slice_str(path)).ptr : NULL;
     const char **files = arena_array(&o->arena, const char *, client_file_count + 1);
     int rc = path ? read_one(o, path, false, err) : 0;

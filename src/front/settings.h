@@ -22,6 +22,7 @@ enum settings_pii { SETTINGS_PII_OFF, SETTINGS_PII_TOKENIZE, SETTINGS_PII_REDACT
 enum settings_audit { SETTINGS_AUDIT_KEYS, SETTINGS_AUDIT_TOKENIZED, SETTINGS_AUDIT_FULL };
 enum settings_approvals { SETTINGS_APPROVALS_AUTO, SETTINGS_APPROVALS_RETRY, SETTINGS_APPROVALS_HOLD };
 enum settings_full { SETTINGS_FULL_REFUSE, SETTINGS_FULL_PASS };
+enum settings_first_use { SETTINGS_FIRST_TRUST, SETTINGS_FIRST_ASK };
 enum settings_fail { SETTINGS_FAIL_CLOSED, SETTINGS_FAIL_OPEN };
 
 struct settings_list {
@@ -101,6 +102,14 @@ struct settings {
         int mode; /* enum settings_approvals */
         uint64_t timeout_ms;
     } approvals;
+    struct {
+        const char *lock; /* a path, or NULL: nothing is pinned */
+        int first_use;    /* enum settings_first_use */
+    } pins;
+    struct {
+        int definitions; /* enum session_poison */
+        int results;
+    } poison;
     struct {
         int arguments; /* enum settings_audit */
         bool durable;

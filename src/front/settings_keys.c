@@ -1,5 +1,6 @@
 #include "front/settings_keys.h"
 
+#include "session/guard.h"
 #include "wire/emit.h"
 
 static const char *const type_names[] = {[SETTINGS_AUTO] = "auto",
@@ -26,6 +27,11 @@ static const char *const approval_names[] = {[SETTINGS_APPROVALS_AUTO] = "auto",
                                              [SETTINGS_APPROVALS_RETRY] = "retry",
                                              [SETTINGS_APPROVALS_HOLD] = "hold",
                                              NULL};
+static const char *const first_use_names[] = {
+    [SETTINGS_FIRST_TRUST] = "trust", [SETTINGS_FIRST_ASK] = "ask", NULL};
+static const char *const poison_names[] = {
+    [SESSION_POISON_OFF] = "off",   [SESSION_POISON_FLAG] = "flag", [SESSION_POISON_STRIP] = "strip",
+    [SESSION_POISON_HIDE] = "hide", [SESSION_POISON_DENY] = "deny", NULL};
 static const char *const full_names[] = {
     [SETTINGS_FULL_REFUSE] = "refuse", [SETTINGS_FULL_PASS] = "pass", NULL};
 static const char *const fail_names[] = {
@@ -57,6 +63,18 @@ static const struct settings_key approvals_keys[] = {
     {"mode", KEY_CHOICE, AT(approvals.mode), approval_names,
      .help = "how a client learns that a person must agree"},
     {"timeout", KEY_DURATION, AT(approvals.timeout_ms), .help = "how long a question stays open"},
+    {0},
+};
+static const struct settings_key pins_keys[] = {
+    {"lock", KEY_PATH, AT(pins.lock), .help = "accepted definitions: nothing else is served"},
+    {"first_use", KEY_CHOICE, AT(pins.first_use), first_use_names,
+     .help = "a server that the lock does not know: accept it, or wait for `pin accept`"},
+    {0},
+};
+static const struct settings_key poison_keys[] = {
+    {"definitions", KEY_CHOICE, AT(poison.definitions), poison_names,
+     .help = "definitions and instructions that carry an attack"},
+    {"results", KEY_CHOICE, AT(poison.results), poison_names, .help = "results that do"},
     {0},
 };
 static const struct settings_key audit_keys[] = {
@@ -122,6 +140,8 @@ const struct settings_key settings_root_keys[] = {
     {"state", KEY_SECTION, .keys = state_keys, .help = "the store"},
     {"pii", KEY_SECTION, .keys = pii_keys, .help = "personal data and secrets"},
     {"approvals", KEY_SECTION, .keys = approvals_keys, .help = "calls that a person must agree to"},
+    {"pins", KEY_SECTION, .keys = pins_keys, .help = "tools that must stay what was accepted"},
+    {"poison", KEY_SECTION, .keys = poison_keys, .help = "instructions where they do not belong"},
     {"audit", KEY_SECTION, .keys = audit_keys, .help = "the audit log"},
     {"auth", KEY_SECTION, .keys = auth_keys, .help = "who is let in besides those who show a grant"},
     {"tls", KEY_SECTION, .keys = tls_keys, .help = "serve HTTPS"},
