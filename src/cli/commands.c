@@ -32,6 +32,7 @@ extern const struct cli_command cli_approvals_show;
 extern const struct cli_command cli_approvals_approve;
 extern const struct cli_command cli_approvals_deny;
 extern const struct cli_command cli_approvals_expire;
+extern const struct cli_command cli_login;
 extern const struct cli_command cli_replay;
 extern const struct cli_command cli_status;
 extern const struct cli_command cli_version;
@@ -39,23 +40,41 @@ extern const struct cli_command cli_help;
 extern const struct cli_command cli_completion;
 
 static const struct cli_command *const cli_commands[] = {
-    &cli_validate,        &cli_explain,
-    &cli_simulate,        &cli_scan,
-    &cli_catalogue_show,  &cli_catalogue_search,
-    &cli_catalogue_stats, &cli_pin_list,
-    &cli_pin_diff,        &cli_pin_accept,
-    &cli_pii_scan,        &cli_pii_tokenize,
-    &cli_pii_restore,     &cli_grants_create,
-    &cli_grants_list,     &cli_grants_show,
-    &cli_grants_rotate,   &cli_grants_revoke,
-    &cli_replay,          &cli_approvals_list,
-    &cli_approvals_show,  &cli_approvals_approve,
-    &cli_approvals_deny,  &cli_approvals_expire,
-    &cli_audit_tail,      &cli_audit_query,
-    &cli_audit_show,      &cli_audit_verify,
-    &cli_audit_export,    &cli_status,
-    &cli_version,         &cli_help,
-    &cli_completion,      NULL,
+    &cli_validate,
+    &cli_explain,
+    &cli_simulate,
+    &cli_scan,
+    &cli_catalogue_show,
+    &cli_catalogue_search,
+    &cli_catalogue_stats,
+    &cli_pin_list,
+    &cli_pin_diff,
+    &cli_pin_accept,
+    &cli_pii_scan,
+    &cli_pii_tokenize,
+    &cli_pii_restore,
+    &cli_grants_create,
+    &cli_grants_list,
+    &cli_grants_show,
+    &cli_grants_rotate,
+    &cli_grants_revoke,
+    &cli_login,
+    &cli_replay,
+    &cli_approvals_list,
+    &cli_approvals_show,
+    &cli_approvals_approve,
+    &cli_approvals_deny,
+    &cli_approvals_expire,
+    &cli_audit_tail,
+    &cli_audit_query,
+    &cli_audit_show,
+    &cli_audit_verify,
+    &cli_audit_export,
+    &cli_status,
+    &cli_version,
+    &cli_help,
+    &cli_completion,
+    NULL,
 };
 
 const struct cli_program cli_program = {

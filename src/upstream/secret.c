@@ -26,9 +26,11 @@ static void value_drop(struct up_secret *s) {
     free(steal(s->value));
 }
 
+static bool is_wanting(const struct up_secret *s) { return (!s->value && !s->none) || s->stale; }
+
 bool up_secrets_ready(const struct up_server *s) {
     LIST_FOR (n, &s->secrets)
-        if (!secret_of(n)->value || secret_of(n)->stale)
+        if (is_wanting(secret_of(n)))
             return false;
     return true;
 }
@@ -60,7 +62,7 @@ static void on_fetch(struct io_timer *timer) {
         return;
     }
     LIST_FOR_SAFE (n, next, &s->secrets)
-        if (!secret_of(n)->value || secret_of(n)->stale)
+        if (is_wanting(secret_of(n)))
             fetch(secret_of(n));
 }
 
@@ -117,9 +119,17 @@ void up_secret_set(struct up_secret *s, struct slice value) {
     }
     value_drop(s);
     s->value = mem_dup(line.ptr, line.len);
-    s->stale = false;
+    s->stale = s->none = false;
     if (up_secrets_ready(server))
         tell(server, NULL);
+}
+
+void up_secret_none(struct up_secret *s) {
+    s->fetching = s->stale = false;
+    value_drop(s);
+    s->none = true;
+    if (up_secrets_ready(s->server))
+        tell(s->server, NULL);
 }
 
 void up_secret_fail(struct up_secret *s, const char *why) {

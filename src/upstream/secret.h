@@ -29,6 +29,7 @@ struct up_secret { /* first member of every kind */
     const char *prefix; /* in front of the value: "Bearer " */
     char *value;        /* NULL before */
     bool fetching;
+    bool none;  /* there is no value, and none is needed */
     bool stale; /* the server did not like it */
 };
 
@@ -58,4 +59,5 @@ void up_secrets_free(struct up_server *s); /* wipes them */
 /* ---- for the kinds ---- */
 void up_secret_add(struct up_server *server, struct up_secret *s);
 void up_secret_set(struct up_secret *s, struct slice value);
+void up_secret_none(struct up_secret *s);
 void up_secret_fail(struct up_secret *s, const char *why); /* `why` names no value */

@@ -1,0 +1,597 @@
+#include "upstream/oauth.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "io/net.h"
+#include "upstream/fetch.h"
+#include "wire/emit.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+
+#define OAUTH_STATE_CHARS 43
+#define OAUTH_VERIFIER_CHARS 64
+#define OAUTH_TRIES 3 /* places where metadata may lie */
+#define CALLBACK_PATH "/callback"
+
+struct up_oauth {
+    struct up_core *core;
+    const struct up_oauth_events *events;
+    void *owner;
+    struct up_login login; /* what is known so far; its arena holds every text */
+    bool by_hand;
+    bool over;
+    struct slice fault;
+    const char *redirect;
+    struct slice authorize_url, register_url, metadata_url;
+    struct slice wanted_scope;
+    bool iss_promised;
+    int place; /* of metadata, that is being tried */
+    char state[OAUTH_STATE_CHARS + 1];
+    char verifier[OAUTH_VERIFIER_CHARS + 1];
+    struct up_fetch *fetch;
+    struct io_listener *listener;
+    struct list visitors;
+    struct io_timer later;
+};
+
+static void ask_server(struct up_oauth *o);
+static void ask_resource(struct up_oauth *o);
+static void ask_authority(struct up_oauth *o);
+static void ask_client(struct up_oauth *o);
+static void ask_person(struct up_oauth *o);
+static void ask_tokens(struct up_oauth *o, struct slice code);
+
+static struct arena *texts(struct up_oauth *o) { return &o->login.arena; }
+
+/* ---- the end ---- */
+
+static void on_over(struct io_timer *timer) {
+    struct up_oauth *o = container_of(timer, struct up_oauth, later);
+    o->events->done(o->owner, o->fault.len ? NULL : &o->login, o->fault.ptr);
+}
+
+/* Later: whoever hears of it may free what we are standing in. */
+static void over(struct up_oauth *o) {
+    o->over = true;
+    io_timer_arm(o->core->loop, &o->later, 0, on_over);
+}
+
+static void fail(struct up_oauth *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void fail(struct up_oauth *o, const char *fmt, ...) {
+    struct err err;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err.text, sizeof(err.text), fmt, ap);
+    va_end(ap);
+    if (o->over)
+        return;
+    o->fault = arena_dup(texts(o), slice_str(err.text));
+    over(o);
+}
+
+/* ---- pure parts ---- */
+
+/* name="quoted" or name=token, anywhere behind the scheme. */
+bool up_challenge_param(struct slice challenge, const char *name, struct buf *out) {
+    struct slice scheme, rest = challenge;
+    slice_cut(&rest, ' ', &scheme);
+    if (!slice_eq_nocase(scheme, SLICE("Bearer")))
+        return false;
+    while (rest.len) {
+        struct slice key;
+        rest = slice_trim(rest);
+        if (!slice_cut(&rest, '=', &key))
+            return false;
+        bool wanted = slice_eq_nocase(slice_trim(key), slice_str(name));
+        size_t i = 0;
+        buf_reset(out);
+        if (rest.len && rest.ptr[0] == '"') {
+            for (i = 1; i < rest.len && rest.ptr[i] != '"'; i++) {
+                if (rest.ptr[i] == '\\' && i + 1 < rest.len)
+                    i++;
+                buf_put_char(out, rest.ptr[i]);
+            }
+            if (i >= rest.len)
+                return false;
+            i++;
+        } else {
+            for (; i < rest.len && rest.ptr[i] != ','; i++)
+                buf_put_char(out, rest.ptr[i]);
+        }
+        if (wanted)
+            return !out->full && out->len > 0;
+        rest = slice_trim(slice_from(rest, i));
+        if (rest.len && rest.ptr[0] == ',')
+            rest = slice_from(rest, 1);
+    }
+    return false;
+}
+
+static bool same_origin(const struct http_url *a, const struct http_url *b) {
+    return a->tls == b->tls && a->port == b->port && slice_eq_nocase(a->host, b->host);
+}
+
+static struct slice path_of(const struct http_url *url) {
+    struct slice path, rest = url->target;
+    slice_cut(&rest, '?', &path);
+    return slice_is(path, "/") ? (struct slice){path.ptr, 0} : path;
+}
+
+bool up_resource_covers(struct slice resource, struct slice url) {
+    struct http_url a, b;
+    const char *why;
+    if (http_parse_url(resource, &a, &why) < 0 || http_parse_url(url, &b, &why) < 0 || !same_origin(&a, &b))
+        return false;
+    struct slice above = path_of(&a), below = path_of(&b);
+    if (slice_ends(above, SLICE("/")))
+        above.len--;
+    return slice_starts(below, above) && (below.len == above.len || below.ptr[above.len] == '/');
+}
+
+static struct slice origin_of(struct slice url) {
+    size_t scheme = slice_starts(url, SLICE("https://")) ? 8 : 7;
+    ptrdiff_t slash = slice_find(slice_from(url, scheme), '/');
+    return slash < 0 ? url : slice_upto(url, scheme + (size_t)slash);
+}
+
+static struct slice text_at(struct up_oauth *o, const struct tape *t, const char *key) {
+    uint32_t node = tape_get_str(t, 0, key);
+    return node && tape_is(t, node, TAPE_STRING) ? arena_dup(texts(o), tape_text(t, node, texts(o)))
+                                                 : (struct slice){0};
+}
+
+static bool list_has(const struct tape *t, const char *key, const char *word) {
+    uint32_t list = tape_get_str(t, 0, key);
+    if (!list || !tape_is(t, list, TAPE_ARRAY))
+        return false;
+    TAPE_FOR_ELEM(t, list, elem) {
+        if (tape_eq(t, elem, slice_str(word)))
+            return true;
+    }
+    return false;
+}
+
+static bool read_object(struct tape *t, const struct up_fetch_answer *answer, int status) {
+    return answer->status == status && tape_parse(t, answer->body, NULL) == TAPE_OK &&
+           tape_is(t, 0, TAPE_OBJECT) && !t->has_nul;
+}
+
+/* ---- asking ---- */
+
+static void get(struct up_oauth *o, struct slice url,
+                void (*done)(void *owner, const struct up_fetch_answer *answer)) {
+    struct err err;
+    struct up_fetch_request r = {.method = HTTP_GET, .url = arena_dup(texts(o), url).ptr};
+    o->fetch = up_fetch(o->core, &r, done, o, &err);
+    if (!o->fetch)
+        fail(o, "%s", err.text);
+}
+
+/* ---- 1. what the server says to a stranger ---- */
+
+static void on_server(void *owner, const struct up_fetch_answer *answer) {
+    struct up_oauth *o = owner;
+    o->fetch = NULL;
+    if (answer->why) {
+        fail(o, "%s", answer->why);
+        return;
+    }
+    if (answer->status != 401) {
+        fail(o, "the server asks for no login: it answered HTTP %d", answer->status);
+        return;
+    }
+    cleanup_buf struct buf value;
+    buf_init(&value, UP_URL_MAX);
+    if (up_challenge_param(answer->challenge, "scope", &value) && !o->wanted_scope.len)
+        o->wanted_scope = arena_dup(texts(o), buf_slice(&value));
+    if (up_challenge_param(answer->challenge, "resource_metadata", &value)) {
+        /* It speaks for itself only: no server may send us to another's. */
+        struct slice url = buf_slice(&value);
+        if (!slice_eq(origin_of(url), origin_of(o->login.url))) {
+            fail(o, "the server names metadata on another origin");
+            return;
+        }
+        o->metadata_url = arena_dup(texts(o), url);
+    }
+    ask_resource(o);
+}
+
+static void ask_server(struct up_oauth *o) {
+    struct err err;
+    static const char hello[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"sallyport\",\"version\":"
+        "\"" SALLYPORT_VERSION "\"}}}";
+    struct up_fetch_request r = {
+        .method = HTTP_POST,
+        .url = o->login.url.ptr,
+        .accept = "application/json, text/event-stream",
+        .content_type = "application/json",
+        .body = SLICE(hello),
+    };
+    o->fetch = up_fetch(o->core, &r, on_server, o, &err);
+    if (!o->fetch)
+        fail(o, "%s", err.text);
+}
+
+/* ---- 2. the resource's metadata ---- */
+
+static void on_resource(void *owner, const struct up_fetch_answer *answer) {
+    struct up_oauth *o = owner;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    o->fetch = NULL;
+    if (!read_object(&t, answer, 200)) {
+        if (!o->metadata_url.len && ++o->place < 2) {
+            ask_resource(o);
+            return;
+        }
+        fail(o, "the server has no usable resource metadata (HTTP %d)", answer->status);
+        return;
+    }
+    struct slice resource = text_at(o, &t, "resource");
+    if (!up_resource_covers(resource, o->login.url)) {
+        fail(o, "the metadata speaks of another resource, `%.*s`", (int)slice_upto(resource, 200).len,
+             resource.ptr);
+        return;
+    }
+    o->login.resource = resource;
+    uint32_t list = tape_get_str(&t, 0, "authorization_servers");
+    uint32_t first = list && tape_is(&t, list, TAPE_ARRAY) && tape_node(&t, list)->count ? list + 1 : 0;
+    if (!first || !tape_is(&t, first, TAPE_STRING)) {
+        fail(o, "the metadata names no authorization server");
+        return;
+    }
+    o->login.issuer = arena_dup(texts(o), tape_text(&t, first, texts(o)));
+    if (!up_url_is_safe(o->login.issuer)) {
+        fail(o, "the authorization server's URL is not https");
+        return;
+    }
+    o->place = 0;
+    ask_authority(o);
+}
+
+static void ask_resource(struct up_oauth *o) {
+    struct slice origin = origin_of(o->login.url), path = slice_from(o->login.url, origin.len), query;
+    slice_cut(&path, '?', &query);
+    struct slice url = o->metadata_url;
+    if (!url.len)
+        url = arena_printf(texts(o), "%.*s/.well-known/oauth-protected-resource%.*s", SLICE_FMT(origin),
+                           o->place == 0 ? (int)query.len : 0, query.ptr);
+    get(o, url, on_resource);
+}
+
+/* ---- 3. the authorization server's metadata ---- */
+
+static bool take_authority(struct up_oauth *o, const struct tape *t) {
+    struct slice issuer = text_at(o, t, "issuer");
+    o->authorize_url = text_at(o, t, "authorization_endpoint");
+    o->login.token_url = text_at(o, t, "token_endpoint");
+    o->register_url = text_at(o, t, "registration_endpoint");
+    uint32_t promised = tape_get_str(t, 0, "authorization_response_iss_parameter_supported");
+    o->iss_promised = promised && tape_is(t, promised, TAPE_TRUE);
+    if (!slice_eq(issuer, o->login.issuer))
+        fail(o, "the authorization server's metadata is of another issuer");
+    else if (!up_url_is_safe(o->authorize_url) || !up_url_is_safe(o->login.token_url) ||
+             (o->register_url.len && !up_url_is_safe(o->register_url)))
+        fail(o, "the authorization server names an endpoint that is not https");
+    else if (!list_has(t, "code_challenge_methods_supported", "S256"))
+        fail(o, "the authorization server does not say that it supports PKCE with S256");
+    if (o->over)
+        return false;
+    if (!o->login.client_secret.len)
+        o->login.auth_method = SLICE("none");
+    else if (list_has(t, "token_endpoint_auth_methods_supported", "client_secret_post") &&
+             !list_has(t, "token_endpoint_auth_methods_supported", "client_secret_basic"))
+        o->login.auth_method = SLICE("client_secret_post");
+    else
+        o->login.auth_method = SLICE("client_secret_basic");
+    return true;
+}
+
+static void on_authority(void *owner, const struct up_fetch_answer *answer) {
+    struct up_oauth *o = owner;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    o->fetch = NULL;
+    if (!read_object(&t, answer, 200)) {
+        if (++o->place < OAUTH_TRIES)
+            ask_authority(o);
+        else
+            fail(o, "the authorization server has no usable metadata (HTTP %d)", answer->status);
+        return;
+    }
+    if (take_authority(o, &t))
+        ask_client(o);
+}
+
+static void ask_authority(struct up_oauth *o) {
+    struct slice url = o->login.issuer, origin = origin_of(url), path = slice_from(url, origin.len);
+    if (slice_ends(path, SLICE("/")))
+        path.len--;
+    struct slice where = o->place == 0
+                             ? arena_printf(texts(o), "%.*s/.well-known/oauth-authorization-server%.*s",
+                                            SLICE_FMT(origin), SLICE_FMT(path))
+                         : o->place == 1 ? arena_printf(texts(o), "%.*s/.well-known/openid-configuration%.*s",
+                                                        SLICE_FMT(origin), SLICE_FMT(path))
+                                         : arena_printf(texts(o), "%.*s%.*s/.well-known/openid-configuration",
+                                                        SLICE_FMT(origin), SLICE_FMT(path));
+    get(o, where, on_authority);
+}
+
+/* ---- 4. a client id ---- */
+
+static void on_client(void *owner, const struct up_fetch_answer *answer) {
+    struct up_oauth *o = owner;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    o->fetch = NULL;
+    if (!read_object(&t, answer, 201) && !read_object(&t, answer, 200)) {
+        fail(o, "the authorization server registered no client (HTTP %d); give one with --client-id",
+             answer->status);
+        return;
+    }
+    o->login.client_id = text_at(o, &t, "client_id");
+    o->login.client_secret = text_at(o, &t, "client_secret");
+    struct slice method = text_at(o, &t, "token_endpoint_auth_method");
+    o->login.auth_method =
+        o->login.client_secret.len ? (method.len ? method : SLICE("client_secret_basic")) : SLICE("none");
+    if (!o->login.client_id.len || o->login.client_id.len > UP_NAME_MAX)
+        fail(o, "the authorization server gave no usable client id");
+    else
+        ask_person(o);
+}
+
+static void ask_client(struct up_oauth *o) {
+    if (o->login.client_id.len) {
+        ask_person(o);
+        return;
+    }
+    if (!o->register_url.len) {
+        fail(o, "the authorization server registers no clients; give one with --client-id");
+        return;
+    }
+    cleanup_buf struct buf body;
+    buf_init(&body, 4096);
+    struct emit e;
+    emit_init(&e, &body);
+    emit_raw(&e,
+             arena_printf(texts(o),
+                          "{\"client_name\":\"Sallyport\",\"application_type\":\"native\",\"redirect_uris\":"
+                          "[\"%s\"],\"grant_types\":[\"authorization_code\",\"refresh_token\"],"
+                          "\"response_types\":[\"code\"],\"token_endpoint_auth_method\":\"none\"}",
+                          o->redirect));
+    struct err err;
+    struct up_fetch_request r = {
+        .method = HTTP_POST,
+        .url = o->register_url.ptr,
+        .content_type = "application/json",
+        .body = buf_slice(&body),
+    };
+    o->fetch = up_fetch(o->core, &r, on_client, o, &err);
+    if (!o->fetch)
+        fail(o, "%s", err.text);
+}
+
+/* ---- 5. the person ---- */
+
+/* BASE64URL(SHA256(verifier)), without padding. */
+static void challenge_of(const char *verifier, char text[64]) {
+    unsigned char hash[32];
+    EVP_Digest(verifier, strlen(verifier), hash, NULL, EVP_sha256(), NULL);
+    EVP_EncodeBlock((unsigned char *)text, hash, sizeof(hash));
+    for (char *c = text; *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c == '=' ? '\0' : *c;
+}
+
+static void ask_person(struct up_oauth *o) {
+    char challenge[64] = "";
+    rand_token(o->state, OAUTH_STATE_CHARS);
+    rand_token(o->verifier, OAUTH_VERIFIER_CHARS);
+    challenge_of(o->verifier, challenge);
+    cleanup_buf struct buf query;
+    buf_init(&query, UP_URL_MAX * 4);
+    up_form_put(&query, "response_type", SLICE("code"));
+    up_form_put(&query, "client_id", o->login.client_id);
+    up_form_put(&query, "redirect_uri", slice_str(o->redirect));
+    up_form_put(&query, "code_challenge", slice_str(challenge));
+    up_form_put(&query, "code_challenge_method", SLICE("S256"));
+    up_form_put(&query, "state", slice_str(o->state));
+    up_form_put(&query, "resource", o->login.resource);
+    if (o->wanted_scope.len)
+        up_form_put(&query, "scope", o->wanted_scope);
+    struct slice url =
+        arena_printf(texts(o), "%.*s%c%.*s", SLICE_FMT(o->authorize_url),
+                     slice_find(o->authorize_url, '?') >= 0 ? '&' : '?', SLICE_FMT(buf_slice(&query)));
+    o->events->open(o->owner, url.ptr);
+}
+
+/* What the browser brought back. True when the code is good and tokens are being asked for. */
+static bool take_callback(struct up_oauth *o, struct slice query) {
+    cleanup_buf struct buf value;
+    buf_init(&value, UP_SECRET_MAX);
+    bool ours = http_query_get(query, SLICE("state"), &value) && value.len == OAUTH_STATE_CHARS &&
+                CRYPTO_memcmp(value.ptr, o->state, OAUTH_STATE_CHARS) == 0;
+    if (!ours || !o->state[0])
+        return false; /* somebody else's: the person's own may still come */
+    o->state[0] = '\0';
+    bool told = http_query_get(query, SLICE("iss"), &value);
+    if ((told && !slice_eq(buf_slice(&value), o->login.issuer)) || (!told && o->iss_promised)) {
+        fail(o, "the answer is not of the authorization server that was asked");
+        return false;
+    }
+    if (http_query_get(query, SLICE("error"), &value)) {
+        fail(o, "the authorization server refused: %.*s",
+             http_token_ok(buf_slice(&value)) ? (int)slice_upto(buf_slice(&value), 64).len : 0, value.ptr);
+        return false;
+    }
+    if (!http_query_get(query, SLICE("code"), &value)) {
+        fail(o, "the answer has no code");
+        return false;
+    }
+    ask_tokens(o, buf_slice(&value));
+    return true;
+}
+
+void up_oauth_paste(struct up_oauth *o, struct slice url) {
+    struct slice query = slice_trim(url), before;
+    slice_cut(&query, '?', &before);
+    if (!o->over && !take_callback(o, query))
+        fail(o, "this is not the URL that the login ends at");
+}
+
+/* ---- 6. tokens ---- */
+
+static void on_tokens(void *owner, const struct up_fetch_answer *answer) {
+    struct up_oauth *o = owner;
+    struct err err;
+    o->fetch = NULL;
+    if (up_login_take(&o->login, answer, clock_wall_ms(), &err) < 0) {
+        fail(o, "%s", err.text);
+        return;
+    }
+    over(o);
+}
+
+static void ask_tokens(struct up_oauth *o, struct slice code) {
+    cleanup_buf struct buf form;
+    struct err err;
+    buf_init(&form, UP_SECRET_MAX * 8);
+    up_form_put(&form, "grant_type", SLICE("authorization_code"));
+    up_form_put(&form, "code", code);
+    up_form_put(&form, "redirect_uri", slice_str(o->redirect));
+    up_form_put(&form, "code_verifier", slice_str(o->verifier));
+    o->fetch = up_login_ask(o->core, &o->login, &form, on_tokens, o, &err);
+    if (!o->fetch)
+        fail(o, "%s", err.text);
+}
+
+/* ---- the listener on the loop-back ---- */
+
+struct visitor {
+    struct up_oauth *oauth;
+    struct io_conn *io;
+    struct list node;
+};
+
+static void visitor_end(struct visitor *v, bool gracefully) {
+    list_remove(&v->node);
+    if (gracefully)
+        io_conn_finish(v->io);
+    else
+        io_conn_close(v->io);
+    free(v);
+}
+
+static void visitor_answer(struct visitor *v, int status, const char *text) {
+    char head[512];
+    int n = snprintf(head, sizeof(head),
+                     "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
+                     "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n%s",
+                     status, http_reason(status), strlen(text), text);
+    io_conn_put(v->io, slice_of(head, (size_t)n));
+    visitor_end(v, true);
+}
+
+static size_t on_visit(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
+    (void)io, (void)b;
+    struct visitor *v = owner;
+    struct up_oauth *o = v->oauth;
+    struct http_head *head = mem_zalloc(sizeof(*head));
+    const char *why;
+    int got = http_parse_request(slice_of(ptr, len), head, &why);
+    if (got < 0) {
+        visitor_answer(v, 400, "Bad request\n");
+    } else if (got > 0) {
+        bool ours = head->method == HTTP_GET && slice_is(head->path, CALLBACK_PATH);
+        bool good = ours && !o->over && take_callback(o, head->query);
+        visitor_answer(
+            v,
+            good   ? 200
+            : ours ? 400
+                   : 404,
+            good ? "The answer has arrived; the terminal says the rest. You can close this window.\n"
+                 : "This is not the answer that was waited for.\n");
+    }
+    free(head);
+    return got == 0 ? 0 : len;
+}
+
+static void on_visit_end(struct io_conn *io, void *owner, int status) {
+    (void)io, (void)status;
+    visitor_end(owner, false);
+}
+
+static const struct io_handlers visit_handlers = {.data = on_visit, .end = on_visit_end};
+
+static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
+    (void)l;
+    struct up_oauth *o = owner;
+    struct visitor *v = mem_zalloc(sizeof(*v));
+    v->oauth = o;
+    v->io = io_conn_accept(o->core->loop, server, &visit_handlers, v);
+    if (!v->io) {
+        free(v);
+        return;
+    }
+    list_push(&o->visitors, &v->node);
+    io_conn_read(v->io, true);
+}
+
+/* ---- the start ---- */
+
+static void on_start(struct io_timer *timer) {
+    struct up_oauth *o = container_of(timer, struct up_oauth, later);
+    struct err err;
+    uint16_t port = (uint16_t)o->place;
+    o->place = 0;
+    if (!o->by_hand) {
+        o->listener = io_listen(o->core->loop, "127.0.0.1", port, on_incoming, o, &port, &err);
+        if (!o->listener) {
+            fail(o, "%s", err.text);
+            return;
+        }
+    }
+    /* By hand nobody listens there: the browser shows an error page, and its address bar the answer. */
+    o->redirect =
+        arena_printf(texts(o), "http://127.0.0.1:%u" CALLBACK_PATH, port ? port : UP_OAUTH_PORT).ptr;
+    ask_server(o);
+}
+
+struct up_oauth *up_oauth_start(struct up_core *core, const struct up_oauth_request *r,
+                                const struct up_oauth_events *events, void *owner) {
+    struct up_oauth *o = mem_zalloc(sizeof(*o));
+    o->core = core;
+    o->events = events;
+    o->owner = owner;
+    o->by_hand = r->by_hand;
+    list_init(&o->visitors);
+    arena_init(texts(o));
+    o->login.url = arena_dup(texts(o), slice_str(r->url));
+    if (r->client_id)
+        o->login.client_id = arena_dup(texts(o), slice_str(r->client_id));
+    if (r->client_secret)
+        o->login.client_secret = arena_dup(texts(o), slice_str(r->client_secret));
+    for (size_t i = 0; i < r->scope_count; i++)
+        o->wanted_scope =
+            arena_printf(texts(o), "%.*s%s%s", SLICE_FMT(o->wanted_scope), i ? " " : "", r->scopes[i]);
+    o->place = r->port;
+    io_timer_arm(core->loop, &o->later, 0, on_start);
+    return o;
+}
+
+void up_oauth_free(struct up_oauth *o) {
+    if (!o)
+        return;
+    io_timer_stop(o->core->loop, &o->later);
+    up_fetch_cancel(o->fetch);
+    io_listener_close(o->listener);
+    while (!list_empty(&o->visitors))
+        visitor_end(container_of(o->visitors.next, struct visitor, node), true);
+    arena_free(texts(o));
+    OPENSSL_cleanse(o, sizeof(*o));
+    free(o);
+}

@@ -1,0 +1,44 @@
+/* How a person logs the gate in at a server that wants OAuth 2.1, step by step:
+ *
+ *   the server's 401 ─▶ resource metadata (RFC 9728) ─▶ authorization server's metadata (RFC 8414, OpenID)
+ *     ─▶ a client id: given, or by registration (RFC 7591)
+ *     ─▶ the URL that a person opens, with PKCE S256, state and resource (RFC 8707)
+ *     ─▶ the code comes back, to a port on the loop-back or by hand; issuer checked (RFC 9207) ─▶ tokens
+ *
+ * Everything a server says here is checked before it is used, and nothing it says is ever executed: the URL
+ * is shown to the person, no program is started with it. */
+#pragma once
+
+#include "upstream/login.h"
+
+struct up_oauth;
+
+struct up_oauth_request {
+    const char *url;           /* of the MCP server */
+    const char *client_id;     /* NULL: register one */
+    const char *client_secret; /* NULL: a public client */
+    const char *const *scopes; /* none: what the server asks for */
+    size_t scope_count;
+    bool by_hand;  /* no listener: up_oauth_paste gets what the browser ended at */
+    uint16_t port; /* to listen on; 0: a free one */
+};
+
+struct up_oauth_events {
+    /* The person is to open this. */
+    void (*open)(void *owner, const char *url);
+    /* Over: the login, to be saved, or the reason why not. */
+    void (*done)(void *owner, const struct up_login *login, const char *fault);
+};
+
+/* `done` comes once, later. */
+struct up_oauth *up_oauth_start(struct up_core *core, const struct up_oauth_request *request,
+                                const struct up_oauth_events *events, void *owner);
+/* The URL that the browser was sent to. */
+void up_oauth_paste(struct up_oauth *o, struct slice url);
+void up_oauth_free(struct up_oauth *o); /* NULL is fine */
+
+/* ---- pure parts ---- */
+/* The value of a parameter of a Bearer challenge; false when there is none. */
+bool up_challenge_param(struct slice challenge, const char *name, struct buf *out);
+/* Is that resource the server at this URL, or one above it on the same origin? */
+bool up_resource_covers(struct slice resource, struct slice url);
