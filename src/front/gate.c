@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "front/credentials.h"
 #include "front/env.h"
 #include "front/front.h"
 #include "io/tls.h"
@@ -123,6 +124,7 @@ static int server_set_up(struct gate *g, struct err *err) {
         g->server->pin_name = risk_supply_url_name(slice_str(config->upstream_url), a).ptr;
         if (up_server_set_url(s, config->upstream_url, err) < 0)
             return -1;
+        front_credentials(s, NULL, config->home);
         return up_server_check_headers(s, err);
     }
     for (size_t i = 0; i < config->env_count; i++)

@@ -155,6 +155,8 @@ static int read_pairs(struct reader *r, const struct tree *t, const char *betwee
     size_t count = 0;
     for (const struct tree *e = t->child; e; e = e->next) {
         const char *value = NULL;
+        if (between[0] == ':' && e->type == TREE_MAP && !r->client)
+            continue; /* read_headers */
         if (!e->key.len ||
             (between[0] != '\n' && (slice_find(e->key, '=') >= 0 || slice_find(e->key, ':') >= 0)))
             return fault(r, e, "`%.*s` is no name", SLICE_FMT(e->key));
@@ -173,6 +175,32 @@ static int read_version(struct reader *r, const struct tree *t) {
 }
 
 static int read_servers(struct reader *r, const struct tree *map);
+static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base);
+
+/* Plain ones, and behind them those whose values come from elsewhere. */
+static int read_headers(struct reader *r, const struct tree *t, void *to) {
+    struct settings_list *plain = to;
+    if (read_pairs(r, t, ": ", plain) < 0)
+        return -1;
+    struct settings_secret *all = arena_array(r->arena, struct settings_secret, t->count + 1);
+    size_t count = 0;
+    for (const struct tree *e = t->child; e && !r->client; e = e->next) {
+        if (e->type != TREE_MAP)
+            continue;
+        struct settings_secret *s = &all[count++];
+        s->header = arena_dup(r->arena, e->key).ptr;
+        s->prefix = "";
+        if (read_keys(r, e, settings_secret_keys, s) < 0)
+            return err_wrap(r->err, "`%s`", s->header);
+        if (!s->file == !s->command.count)
+            return fault(r, e, "header `%s` needs either `file` or `command`", s->header);
+        if (!http_token_ok(e->key) || !http_value_ok(slice_str(s->prefix)))
+            return fault(r, e, "`%s` is no header", s->header);
+    }
+    *(struct settings_secret **)(plain + 1) = all;
+    *(size_t *)((char *)(plain + 1) + sizeof(void *)) = count;
+    return 0;
+}
 
 static int read_plain(struct reader *r, const struct settings_key *key, const struct tree *t, void *to) {
     switch (key->kind) {
@@ -199,7 +227,7 @@ static int read_plain(struct reader *r, const struct settings_key *key, const st
     case KEY_ENV:
         return read_pairs(r, t, "=", to);
     case KEY_HEADERS:
-        return read_pairs(r, t, ": ", to);
+        return read_headers(r, t, to);
     case KEY_CLAIMS:
         return read_pairs(r, t, "\n", to);
     case KEY_VERSION:
@@ -219,8 +247,6 @@ static int check_keys(struct reader *r, const struct tree *map, const struct set
         return fault(r, map, "must be a map, not a %s", tree_type_name(map->type));
     return r->client ? 0 : tree_check_keys(map, names, r->err);
 }
-
-static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base);
 
 static int read_each(struct reader *r, const struct settings_key *key, const struct tree *list, void *to) {
     if (list->type != TREE_LIST)
@@ -625,8 +651,18 @@ static bool same_list(const struct settings_list *a, const struct settings_list 
     return true;
 }
 
+static bool same_secrets(const struct settings_server *a, const struct settings_server *b) {
+    bool same = a->secret_count == b->secret_count;
+    for (size_t i = 0; same && i < a->secret_count; i++) {
+        const struct settings_secret *x = &a->secrets[i], *y = &b->secrets[i];
+        same = same_text(x->header, y->header) && same_text(x->prefix, y->prefix) &&
+               same_text(x->file, y->file) && same_list(&x->command, &y->command) && x->ttl_ms == y->ttl_ms;
+    }
+    return same;
+}
+
 bool settings_same_program(const struct settings_server *a, const struct settings_server *b) {
     return same_text(a->url, b->url) && same_text(a->cwd, b->cwd) && a->type == b->type &&
            same_list(&a->argv, &b->argv) && same_list(&a->env, &b->env) &&
-           same_list(&a->headers, &b->headers) && a->share == b->share;
+           same_list(&a->headers, &b->headers) && same_secrets(a, b) && a->share == b->share;
 }

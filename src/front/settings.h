@@ -51,6 +51,15 @@ struct settings_rule {
     struct settings_list roles;
 };
 
+/* A header whose value comes from a file or a program. */
+struct settings_secret {
+    const char *header;
+    const char *prefix; /* in front of the value */
+    const char *file;   /* a path, or */
+    struct settings_list command;
+    uint64_t ttl_ms; /* after which the program is run again; 0: when the server refuses the value */
+};
+
 struct settings_server {
     const char *name;  /* as paths, prefixes and policies know it */
     const char *title; /* as its file spells it */
@@ -62,12 +71,14 @@ struct settings_server {
     const char *cwd;
     int type; /* enum settings_type, never AUTO once read */
     const char *url;
-    struct settings_list headers; /* "Name: value" */
-    const char *policy;           /* a path, or NULL for the default policy */
-    int pii;                      /* enum settings_pii */
-    int share;                    /* enum settings_share */
-    const char *prefix;           /* in front of its tools' names */
-    uint64_t idle_ms;             /* without a call, before it is ended; 0: never */
+    struct settings_list headers;    /* "Name: value" */
+    struct settings_secret *secrets; /* the headers whose values are elsewhere */
+    size_t secret_count;
+    const char *policy; /* a path, or NULL for the default policy */
+    int pii;            /* enum settings_pii */
+    int share;          /* enum settings_share */
+    const char *prefix; /* in front of its tools' names */
+    uint64_t idle_ms;   /* without a call, before it is ended; 0: never */
     bool disabled;
 };
 

@@ -147,6 +147,19 @@ const struct settings_key settings_root_keys[] = {
     {"tls", KEY_SECTION, .keys = tls_keys, .help = "serve HTTPS"},
     {0},
 };
+#define SECRET_AT(member) offsetof(struct settings_secret, member)
+const struct settings_key settings_secret_keys[] = {
+    {"file", KEY_PATH, SECRET_AT(file), .help = "whose first line is the value"},
+    {"command", KEY_LIST, SECRET_AT(command),
+     .help = "a program and its arguments; the first line it prints"},
+    {"prefix", KEY_TEXT, SECRET_AT(prefix), .help = "in front of the value, for instance `Bearer `"},
+    {"ttl", KEY_DURATION, SECRET_AT(ttl_ms), .help = "how long what the program printed is good"},
+    {0},
+};
+_Static_assert(SERVER_AT(secrets) == SERVER_AT(headers) + sizeof(struct settings_list) &&
+                   SERVER_AT(secret_count) == SERVER_AT(secrets) + sizeof(void *),
+               "secrets follow the headers");
+
 const struct settings_key settings_server_keys[] = {
     {"command", KEY_TEXT, SERVER_AT(command), .help = "the program of a server on pipes"},
     {"args", KEY_LIST, SERVER_AT(args), .help = "its arguments"},
@@ -155,7 +168,8 @@ const struct settings_key settings_server_keys[] = {
     {"type", KEY_CHOICE, SERVER_AT(type), type_names,
      .help = "the transport, when command or url do not say it"},
     {"url", KEY_TEXT, SERVER_AT(url), .help = "of a server that speaks HTTP"},
-    {"headers", KEY_HEADERS, SERVER_AT(headers), .help = "sent with every request to it"},
+    {"headers", KEY_HEADERS, SERVER_AT(headers),
+     .help = "sent with every request to it; a value may come from a file or a program"},
     {"policy", KEY_PATH, SERVER_AT(policy), .help = "its policy, instead of the default"},
     {"pii", KEY_CHOICE, SERVER_AT(pii), pii_names, .help = "personal data and secrets in its results"},
     {"share", KEY_CHOICE, SERVER_AT(share), share_names, .help = "one process a session, or one a principal"},
@@ -176,6 +190,8 @@ static void schema_scalar_type(struct emit *e) {
     emit_key(e, "type");
     emit_raw(e, SLICE("[\"string\",\"number\",\"boolean\"]"));
 }
+
+static void schema_keys(struct emit *e, const struct settings_key *keys, const char *description);
 
 static void schema_value(struct emit *e, const struct settings_key *key) {
     switch (key->kind) {
@@ -205,8 +221,22 @@ static void schema_value(struct emit *e, const struct settings_key *key) {
         schema_scalar_type(e);
         emit_object_end(e);
         break;
-    case KEY_ENV:
     case KEY_HEADERS:
+        schema_type(e, "object");
+        emit_key(e, "additionalProperties");
+        emit_object(e);
+        emit_key(e, "anyOf");
+        emit_array(e);
+        emit_object(e);
+        schema_scalar_type(e);
+        emit_object_end(e);
+        emit_object(e);
+        schema_keys(e, settings_secret_keys, "a value from elsewhere");
+        emit_object_end(e);
+        emit_array_end(e);
+        emit_object_end(e);
+        break;
+    case KEY_ENV:
     case KEY_CLAIMS:
         schema_type(e, "object");
         emit_key(e, "additionalProperties");
@@ -234,8 +264,6 @@ static void schema_open(struct emit *e, const char *description) {
     emit_key(e, "properties");
     emit_object(e);
 }
-
-static void schema_keys(struct emit *e, const struct settings_key *keys, const char *description);
 
 /* Follows the tables, which are not deep. */
 static void schema_key(struct emit *e, const struct settings_key *key) {

@@ -13,7 +13,7 @@ enum settings_kind {
     KEY_DURATION, /* uint64_t, milliseconds; `never` is 0 */
     KEY_LIST,     /* struct settings_list of texts */
     KEY_ENV,      /* struct settings_list of NAME=VALUE */
-    KEY_HEADERS,  /* struct settings_list of "Name: value" */
+    KEY_HEADERS,  /* struct settings_list of "Name: value", then the secrets and their count */
     KEY_CLAIMS,   /* struct settings_list of NAME, a line feed and VALUE */
     KEY_SECTION,  /* the keys below, in the same struct */
     KEY_EACH,     /* a pointer to structs of `size`, then their count: a list of maps with the keys below */
@@ -32,6 +32,7 @@ struct settings_key {
 };
 
 extern const struct settings_key settings_root_keys[];
+extern const struct settings_key settings_secret_keys[];
 /* The first SETTINGS_CLIENT_KEYS are those of clients' files. */
 extern const struct settings_key settings_server_keys[];
 #define SETTINGS_CLIENT_KEYS 7

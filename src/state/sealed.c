@@ -84,8 +84,8 @@ static int key_get(const char *home, unsigned char key[SEALED_KEY], struct err *
     return err_set(err, "`%s` does not stay", path);
 }
 
-static bool box_crypt(const unsigned char *key, const unsigned char *nonce, unsigned char *tag, struct slice name,
-                  struct slice in, unsigned char *out, bool seal) {
+static bool box_crypt(const unsigned char *key, const unsigned char *nonce, unsigned char *tag,
+                      struct slice name, struct slice in, unsigned char *out, bool seal) {
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int len = 0, last = 0;
     bool fine = c && EVP_CipherInit_ex(c, EVP_aes_256_gcm(), NULL, key, nonce, seal) == 1 &&
@@ -111,7 +111,8 @@ int state_sealed_write(const char *home, const char *dir, const char *name, stru
     unsigned char *box = mem_zalloc(size);
     memcpy(box, SEALED_MAGIC, 8);
     rand_bytes(box + 8, SEALED_NONCE);
-    bool fine = box_crypt(key, box + 8, box + 8 + SEALED_NONCE, slice_str(name), text, box + SEALED_HEAD, true);
+    bool fine =
+        box_crypt(key, box + 8, box + 8 + SEALED_NONCE, slice_str(name), text, box + SEALED_HEAD, true);
     OPENSSL_cleanse(key, sizeof(key));
     int rc = fine ? write_whole(path, slice_of((char *)box, size), true, err)
                   : err_set(err, "`%s` cannot be sealed", name);
