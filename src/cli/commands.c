@@ -33,6 +33,7 @@ extern const struct cli_command cli_approvals_approve;
 extern const struct cli_command cli_approvals_deny;
 extern const struct cli_command cli_approvals_expire;
 extern const struct cli_command cli_login;
+extern const struct cli_command cli_code_run;
 extern const struct cli_command cli_replay;
 extern const struct cli_command cli_status;
 extern const struct cli_command cli_version;
@@ -70,6 +71,7 @@ static const struct cli_command *const cli_commands[] = {
     &cli_audit_show,
     &cli_audit_verify,
     &cli_audit_export,
+    &cli_code_run,
     &cli_status,
     &cli_version,
     &cli_help,

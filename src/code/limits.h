@@ -26,6 +26,12 @@
 #define SANDBOX_VIOLATIONS_MAX 64 /* kept of one run */
 #define SANDBOX_PRELUDE_MAX (256u << 10)
 #define SANDBOX_PRELUDES_MAX 16
+#define SANDBOX_QUEUE_MAX (64u << 20) /* bytes of answers a sandbox may leave unread */
+#define SANDBOX_PROGRESS_MAX 10000    /* of one run */
+#define SANDBOX_TICK_MS 1000          /* between two looks at idle sessions and children */
+#define SANDBOX_HOT_MS 300000         /* how long a kind that was used is kept warm */
+#define SANDBOX_FAILURES_MAX 3        /* children in a row that do not start before runs are refused */
+#define SANDBOX_MIN_TIER 2            /* below it nothing runs unless the configuration says so */
 
 /* index.c: which tools there are */
 #define CODE_INDEX_TOOLS_MAX 20000

@@ -43,6 +43,7 @@ struct sandbox_config {
     uint32_t memory_mb_max;       /* what a run may ask for at most; 0: SANDBOX_MEMORY_MB_MAX */
     uint32_t workspace_mb;        /* size of /workspace and of /tmp, each; 0: SANDBOX_WORKSPACE_MB */
     enum sandbox_profile profile; /* the one that is kept warm from the start */
+    uint32_t languages;           /* bits 1 << enum sandbox_language that are wanted; 0: all */
     const struct sandbox_prelude *preludes; /* copied */
     size_t prelude_count;
 };
@@ -57,6 +58,8 @@ void sandbox_close(struct sandbox *s);
 /* 1: namespaces, Landlock, seccomp. 2: no user namespaces: Landlock, seccomp. 3: seccomp alone, profile PURE
  * only. 4: nothing may run. 0: not known yet. */
 int sandbox_tier(const struct sandbox *s);
+/* What kept the better tier away; "" for tier 1. */
+const char *sandbox_tier_why(const struct sandbox *s);
 /* NULL when the language can be run, else why not, in words for people ("node 18.19.0 is older than 20").
  * Before ready(): "still starting". */
 const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language language);
@@ -98,6 +101,7 @@ struct sandbox_violation {
 struct sandbox_outcome {
     enum sandbox_exit exit;
     struct slice result;    /* JSON, `null` when there is none; valid and within result_max */
+    bool result_cut;        /* it was made shorter to fit */
     struct slice error;     /* text; "" when exit is OK */
     struct slice kind;      /* the exception's class: "ZeroDivisionError"; may be "" */
     struct slice traceback; /* the agent's own lines, no host paths */
@@ -138,6 +142,7 @@ struct sandbox_request {
     struct slice context; /* JSON object of variables, or empty */
     /* Which of the config's preludes stands before the code: index + 1; 0 for none. */
     uint32_t prelude;
+    bool echo; /* Python: the value of a last line that is an expression is printed, as a prompt does */
     uint32_t memory_mb;  /* 0: SANDBOX_MEMORY_MB */
     uint32_t timeout_ms; /* 0: SANDBOX_TIMEOUT_MS; wall clock from the code being handed over */
     uint32_t cpu_s;      /* 0: as much as the wall clock allows */

@@ -17,6 +17,7 @@ struct spawn_request {
     const char *const *envp; /* NULL-terminated, the whole environment of the child */
     const char *cwd;         /* NULL: as ours */
     bool no_network;         /* in a network of its own, which leads nowhere; not started where that fails */
+    const int *fd;           /* NULL, or a descriptor that the child finds as number 3; stays the caller's */
 };
 
 struct spawn_child {

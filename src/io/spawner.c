@@ -49,9 +49,8 @@ int spawner_receive(int sock, void *to, size_t size, int fds[3]) {
     if (got <= 0)
         return (int)got;
     struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(3 * sizeof(int)))
-        memcpy(fds, CMSG_DATA(c), 3 * sizeof(int));
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len > CMSG_LEN(0))
+        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
     return (int)got;
 }
 
@@ -82,6 +81,7 @@ struct start {
     char **envp;
     const char *cwd;
     bool no_network;
+    int extra; /* -1, or what becomes descriptor 3 */
 };
 
 static bool write_text(const char *path, const char *text) {
@@ -117,6 +117,8 @@ static _Noreturn void child_exec(const struct start *start, const int stdio[3], 
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (start->extra >= 0 && (dup2(start->extra, 3) < 0 || fcntl(3, F_SETFD, 0) < 0))
+        goto fail;
     if (*start->cwd && chdir(start->cwd) != 0)
         goto fail;
     if (start->no_network && !leave_network())
@@ -202,7 +204,7 @@ static bool unpack(char *text, size_t len, uint32_t count, char **to) {
     return len == 0;
 }
 
-static void do_spawn(struct spawner *s, const struct spawner_order *order, size_t len) {
+static void do_spawn(struct spawner *s, const struct spawner_order *order, size_t len, int extra) {
     struct spawner_report answer = {.kind = SPAWNER_STARTED, .token = order->token};
     uint32_t count = order->argc + order->envc + 1;
     if (order->argc == 0 || order->argc > SPAWN_TEXT_MAX || order->envc > SPAWN_TEXT_MAX)
@@ -211,7 +213,8 @@ static void do_spawn(struct spawner *s, const struct spawner_order *order, size_
     if (!unpack(s->packet + sizeof(*order), len - sizeof(*order), count, texts))
         return;
     /* argv and envp each need their own NULL: move the later texts up by one place each. */
-    struct start start = {.argv = texts, .cwd = texts[count - 1], .no_network = order->no_network != 0};
+    struct start start = {
+        .argv = texts, .cwd = texts[count - 1], .no_network = order->no_network != 0, .extra = extra};
     memmove(texts + order->argc + 1, texts + order->argc, order->envc * sizeof(*texts));
     texts[order->argc] = NULL;
     texts[order->argc + 1 + order->envc] = NULL;
@@ -242,20 +245,21 @@ static void do_signal(struct spawner *s, const struct spawner_order *order) {
 
 /* False when the gate is gone. */
 static bool take_order(struct spawner *s) {
-    int none[3] = {-1, -1, -1};
-    int got = spawner_receive(s->sock, s->packet, sizeof(s->packet), none);
+    int fds[3] = {-1, -1, -1};
+    int got = spawner_receive(s->sock, s->packet, sizeof(s->packet), fds);
     if (got < 0)
         return errno == EINTR || errno == EAGAIN;
     if (got == 0)
         return false;
     struct spawner_order order;
-    if ((size_t)got < sizeof(order))
-        return true;
-    memcpy(&order, s->packet, sizeof(order));
-    if (order.kind == SPAWNER_SPAWN)
-        do_spawn(s, &order, (size_t)got);
-    else if (order.kind == SPAWNER_SIGNAL)
-        do_signal(s, &order);
+    if ((size_t)got >= sizeof(order)) {
+        memcpy(&order, s->packet, sizeof(order));
+        if (order.kind == SPAWNER_SPAWN)
+            do_spawn(s, &order, (size_t)got, fds[0]);
+        else if (order.kind == SPAWNER_SIGNAL)
+            do_signal(s, &order);
+    }
+    pipes_close(fds, 3);
     return true;
 }
 

@@ -51,7 +51,10 @@ enum frame_runtime { FRAME_PYTHON, FRAME_PYTHON_DATA, FRAME_NODE, FRAME_BUN };
 enum frame_profile { FRAME_PURE, FRAME_FILES, FRAME_PROC, FRAME_PROFILES };
 
 /* Gate to helper. FRAME_START carries three descriptors: bridge, stdout and stderr ends of the sandbox. */
-enum frame_order_kind { FRAME_START = 1, FRAME_KILL = 2 };
+enum frame_order_kind {
+    FRAME_SETUP = 1, /* once, first; with a descriptor of the preludes or none */
+    FRAME_START = 2,
+};
 
 struct frame_order {
     uint32_t kind;

@@ -1,0 +1,24 @@
+/* Files in and out of a sandbox's workspace: regular files only, beneath the two directories only. Blocking;
+ * meant for a worker thread. The sandbox's side may be changed by a hostile guest at the same time. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+
+struct sandbox_files {
+    int from; /* directory descriptors */
+    int to;
+    bool from_guest; /* `from` is the sandbox's side, else `to` is */
+    uint32_t guest_uid, guest_gid;
+    uint64_t bytes_max;
+    uint32_t files_max;
+    bool remove_missing; /* files of `to` that `from` lacks go */
+    /* out */
+    uint64_t bytes;
+    uint32_t files;
+    uint32_t skipped;
+    struct err first_skipped; /* "name: why" of the first one */
+};
+
+/* Makes `to` look like `from`. -1 only when nothing could be done; what was left out is counted. */
+int sandbox_files_copy(struct sandbox_files *job, struct err *err);

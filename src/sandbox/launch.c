@@ -1,0 +1,403 @@
+/* Who runs here: first the helper's fork with the privileges of whoever started the gate, which it gives up
+ * as soon as the tree is built; then the interpreter, with none. No environment but a few fixed words comes
+ * along.
+ *
+ *   root:  own mounts, net, ipc, uts ─▶ tree ─▶ a uid that owns nothing ─▶ no capabilities ─▶ exec
+ *   user:  own user namespace and those ─▶ tree ─▶ no capabilities ─▶ exec
+ *   tier 2 and 3: (root: that uid) ─▶ no capabilities ─▶ exec */
+#include "sandbox/launch.h"
+
+#include "base/mem.h"
+#include "base/slice.h"
+#include "sandbox/root.h"
+#include "sandbox/zygote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define MODULES "/opt/sallyport" /* our files, seen from inside */
+#define PROBE_MS 10000
+#define SHOWN_MAX 4
+
+/* How each interpreter is started. */
+static const struct launch_kind {
+    const char *program; /* in the path */
+    const char *inside;  /* its prefix or its binary, when it is not beneath /usr */
+    bool whole_prefix;   /* the library lies beside the binary */
+    const char *module;
+    const char *script;
+    const char *argv[6]; /* between the binary and the script */
+} kinds[FRAME_RUNTIMES] = {
+    [FRAME_PYTHON] =
+        {"python3", "/opt/python", true, "sallyport-python.so", "sallyport-python.py", {"-I", "-S", "-B"}},
+    [FRAME_PYTHON_DATA] =
+        {"python3", "/opt/python", true, "sallyport-python.so", "sallyport-python.py", {"-I", "-S", "-B"}},
+    [FRAME_NODE] = {"node",
+                    "/opt/node",
+                    false,
+                    "sallyport-node.so",
+                    "sallyport-node.js",
+                    {"--single-threaded", "--no-wasm-async-compilation", "--v8-pool-size=0",
+                     "--expose-internals", "--no-warnings"}},
+    [FRAME_BUN] = {"bun", "/opt/bun", false, "sallyport-sandbox", "sallyport-bun.js", {NULL}},
+};
+
+static const char *const environment[] = {
+    "LANG=C.UTF-8",
+    "HOME=/workspace",
+    "PATH=/usr/bin:/bin",
+    "MALLOC_ARENA_MAX=1",
+    "UV_THREADPOOL_SIZE=2",
+    "OPENBLAS_NUM_THREADS=1",
+    "OMP_NUM_THREADS=1",
+    "MPLBACKEND=Agg",
+    "MPLCONFIGDIR=/tmp",
+    "UV_USE_IO_URING=0",
+    "TZ=UTC",
+    NULL,
+};
+
+/* ---- finding ---- */
+
+static bool is_program(const char *path) {
+    char magic[4] = "";
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && access(path, X_OK) == 0 && read(fd, magic, 4) == 4 && memcmp(magic, "\177ELF", 4) == 0;
+}
+
+/* The first real program of that name; version managers put scripts of the same name in front of theirs. */
+static bool find_in_path(const char *path, const char *name, char ret_real[FRAME_PATH_MAX]) {
+    struct slice rest = slice_str(path), dir;
+    for (bool more = rest.len > 0; more;) {
+        more = slice_cut(&rest, ':', &dir);
+        char at[PATH_MAX], real[PATH_MAX];
+        snprintf(at, sizeof(at), "%.*s/%s", SLICE_FMT(dir), name);
+        if (dir.len && realpath(at, real) && strlen(real) < FRAME_PATH_MAX && is_program(real)) {
+            snprintf(ret_real, FRAME_PATH_MAX, "%s", real);
+            return true;
+        }
+    }
+    return false;
+}
+
+void launch_find(const struct launch_config *config, enum frame_runtime runtime, const char *given,
+                 struct launch_runtime *ret_runtime) {
+    const struct launch_kind *kind = &kinds[runtime];
+    memset(ret_runtime, 0, sizeof(*ret_runtime));
+    ret_runtime->runtime = runtime;
+    char *binary = ret_runtime->binary;
+    if (given && *given) {
+        char real[PATH_MAX];
+        if (realpath(given, real) && strlen(real) < FRAME_PATH_MAX && is_program(real))
+            snprintf(binary, FRAME_PATH_MAX, "%s", real);
+        else
+            snprintf(ret_runtime->why, sizeof(ret_runtime->why), "%.200s is not a program", given);
+    } else if (!find_in_path(config->path, kind->program, binary)) {
+        snprintf(ret_runtime->why, sizeof(ret_runtime->why), "no %s in the path", kind->program);
+    }
+    if (!*binary || strncmp(binary, "/usr/", 5) == 0)
+        return;
+    snprintf(ret_runtime->prefix, FRAME_PATH_MAX, "%s", binary);
+    for (int up = kind->whole_prefix ? 2 : 0; up > 0; up--)
+        if (strrchr(ret_runtime->prefix, '/'))
+            *strrchr(ret_runtime->prefix, '/') = '\0';
+}
+
+/* ---- giving up what is not needed ---- */
+
+/* Beneath /proc, which may not be mounted any more. */
+static int write_file(const char *path, const char *text, struct err *err) {
+    cleanup_fd int fd = openat(LOCK_FD_PROC, path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, text, strlen(text)) < 0)
+        return err_set(err, "write /proc/%s: %s", path, strerror(errno));
+    return 0;
+}
+
+/* The caller becomes LOCK_GUEST_ID there: the id 0 could not be handed on to a sandbox without privileges. */
+static int own_user_namespace(uint64_t others, struct err *err) {
+    char line[64];
+    const unsigned uid = geteuid(), gid = getegid();
+    if (unshare((int)(CLONE_NEWUSER | others)) != 0)
+        return err_set(err, "make a user namespace: %s", strerror(errno));
+    if (write_file("self/setgroups", "deny", err) != 0)
+        return -1;
+    snprintf(line, sizeof(line), "%d %u 1", LOCK_GUEST_ID, uid);
+    if (write_file("self/uid_map", line, err) != 0)
+        return -1;
+    snprintf(line, sizeof(line), "%d %u 1", LOCK_GUEST_ID, gid);
+    return write_file("self/gid_map", line, err);
+}
+
+/* As root: a uid that owns nothing here. In a user namespace with few ids there may be none but its root,
+ * which is an ordinary user (or root) outside: then another user namespace, in which it is nobody special. */
+static int drop_ids(struct err *err) {
+    static const uid_t ids[] = {LAUNCH_ROOT_ID, 65533};
+    if (geteuid() != 0)
+        return 0;
+    if (setgroups(0, NULL) != 0 && errno != EPERM)
+        return err_set(err, "drop groups: %s", strerror(errno));
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        if (setresgid(ids[i], ids[i], ids[i]) != 0 && errno == EINVAL)
+            continue;
+        if (setresuid(ids[i], ids[i], ids[i]) == 0)
+            return 0;
+        if (errno != EINVAL)
+            return err_set(err, "drop to uid %u: %s", ids[i], strerror(errno));
+    }
+    return own_user_namespace(0, err);
+}
+
+static int drop_caps(struct err *err) {
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct none[2] = {{0}, {0}};
+    if (geteuid() == 0) /* the next exec would give everything back */
+        return err_set(err, "give up root: no other id can be taken here");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(SYS_capset, &head, none) != 0)
+        return err_set(err, "give up capabilities: %s", strerror(errno));
+    return 0;
+}
+
+static int enter(const struct launch_config *config, uint32_t tier, const struct launch_runtime *runtime,
+                 struct err *err) {
+    const uint64_t others = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+    if (tier > 1)
+        return drop_ids(err) != 0 || drop_caps(err) != 0 ? -1 : 0;
+    if (geteuid() != 0) {
+        if (own_user_namespace(others, err) != 0)
+            return -1;
+    } else if (unshare((int)others) != 0) {
+        return err_set(err, "make mount and network namespaces: %s", strerror(errno));
+    }
+    struct root_item shown[SHOWN_MAX] = {{0}}, copied[SHOWN_MAX] = {{0}};
+    char module[PATH_MAX], script[PATH_MAX], module_in[PATH_MAX], script_in[PATH_MAX];
+    if (runtime) {
+        const struct launch_kind *kind = &kinds[runtime->runtime];
+        if (*runtime->prefix)
+            shown[0] = (struct root_item){runtime->prefix, kind->inside};
+        snprintf(module, sizeof(module), "%s/%s", config->helper_dir, kind->module);
+        snprintf(script, sizeof(script), "%s/%s", config->helper_dir, kind->script);
+        snprintf(module_in, sizeof(module_in), "%s/%s", MODULES, kind->module);
+        snprintf(script_in, sizeof(script_in), "%s/%s", MODULES, kind->script);
+        copied[0] = (struct root_item){module, module_in};
+        copied[1] = (struct root_item){script, script_in};
+    }
+    if (root_enter(shown, copied, err) != 0)
+        return -1;
+    if (sethostname("sandbox", 7) != 0)
+        return err_set(err, "name the host: %s", strerror(errno));
+    return drop_ids(err) != 0 || drop_caps(err) != 0 ? -1 : 0;
+}
+
+/* ---- the descriptors a zygote starts with ---- */
+
+static int place(const int from[], const int to[], size_t n) {
+    int high[8];
+    for (size_t i = 0; i < n; i++)
+        if ((high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64)) < 0)
+            return -1;
+    for (size_t i = 0; i < n; i++)
+        if (dup2(high[i], to[i]) < 0)
+            return -1;
+    return (int)syscall(SYS_close_range, LOCK_FD_FREE, ~0U, 0);
+}
+
+/* bridge: only the probe has one already. */
+static int place_descriptors(const struct launch_config *config, int sock, int setup, int bridge,
+                             struct err *err) {
+    cleanup_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    cleanup_fd int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    cleanup_fd int scratch =
+        *config->scratch_dir ? open(config->scratch_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : dup(null);
+    const int prelude = config->prelude_fd >= 0 ? config->prelude_fd : null;
+    const int from[] = {null, bridge >= 0 ? bridge : null, sock, setup, prelude, null, proc, scratch};
+    const int to[] = {STDIN_FILENO,    LOCK_FD_BRIDGE, LOCK_FD_REPORT, LOCK_FD_SETUP,
+                      LOCK_FD_PRELUDE, LOCK_FD_NULL,   LOCK_FD_PROC,   LOCK_FD_SCRATCH};
+    if (null < 0 || proc < 0 || place(from, to, ARRAY_LEN(from)) != 0)
+        return err_set(err, "place descriptors: %s", strerror(errno));
+    null = proc = scratch = -1; /* closed with the rest */
+    return 0;
+}
+
+static int write_setup(struct lock_setup *setup, int fd, struct err *err) {
+    setup->uid = geteuid();
+    setup->gid = getegid();
+    if (pwrite(fd, setup, sizeof(*setup), 0) != (ssize_t)sizeof(*setup))
+        return err_set(err, "write the setup: %s", strerror(errno));
+    return 0;
+}
+
+/* ---- the probe ---- */
+
+/* In the sandbox of the probe: it must be one. A denied call is answered by the kernel, as nobody listens. */
+static _Noreturn void probe_guest(const struct lock_setup *setup, const struct frame_order *order,
+                                  const int stdio[3]) {
+    lock_down(setup, order, stdio);
+    const bool open_file = open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0;
+    const bool open_net = socket(AF_INET, SOCK_STREAM, 0) >= 0;
+    const char verdict = open_file ? 'f' : open_net ? 'n' : 'k';
+    _exit(write(LOCK_FD_BRIDGE, &verdict, 1) == 1 ? 0 : 1);
+}
+
+static _Noreturn void probe_zygote(const struct launch_config *config, uint32_t tier, int sock, int bridge) {
+    struct err err = {""};
+    struct lock_setup *setup = mem_alloc(sizeof(*setup));
+    *setup = config->setup;
+    setup->tier = tier;
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (place_descriptors(config, sock, sock, bridge, &err) != 0 || enter(config, tier, NULL, &err) != 0) {
+        zygote_tell(LOCK_NOTE_DOWN, err.text);
+        _exit(LOCK_FAILED);
+    }
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the change of uid took it away, and an exec does not follow here */
+    setup->uid = geteuid();
+    setup->gid = getegid();
+    const struct frame_order order = {.kind = FRAME_START,
+                                      .token = 1,
+                                      .profile = tier == 3 ? FRAME_PURE : FRAME_FILES,
+                                      .memory_mb = 512,
+                                      .workspace_mb = 1,
+                                      .inodes = 64,
+                                      .processes = 16};
+    const int stdio[3] = {dup(LOCK_FD_BRIDGE), dup(LOCK_FD_NULL), dup(LOCK_FD_NULL)};
+    if (zygote_clone(setup, &order, stdio) == 0)
+        probe_guest(setup, &order, stdio);
+    _exit(0);
+}
+
+/* Reads notes until the guest has spoken or something ended. Returns the guest's verdict or 0 with err set.
+ */
+static char probe_watch(int sock, int bridge, pid_t *ret_guest, struct err *err) {
+    struct pollfd fds[2] = {{.fd = sock, .events = POLLIN}, {.fd = bridge, .events = POLLIN}};
+    while (poll(fds, 2, PROBE_MS) > 0) { /* the notes end and the bridge ends, so this does too */
+        char verdict = 0;
+        if (fds[1].revents && read(bridge, &verdict, 1) == 1)
+            return verdict;
+        if (fds[1].revents)
+            break;
+        struct lock_note note;
+        int got[3];
+        if (lock_receive(sock, &note, sizeof(note), got) != (int)sizeof(note)) {
+            fds[0].fd = -1; /* everything was said; the guest's verdict is still to come */
+            continue;
+        }
+        for (int i = 0; i < 3; i++)
+            if (got[i] >= 0)
+                close(got[i]);
+        if (note.kind == LOCK_NOTE_CLONED && note.pid > 0)
+            *ret_guest = note.pid;
+        else if (note.kind == LOCK_NOTE_CLONED)
+            return err_set(err, "make a sandbox's namespaces: %s", strerror(note.error)), 0;
+        else if (note.kind == LOCK_NOTE_DOWN)
+            return err_set(err, "%s", note.text), 0;
+        else if (note.kind == LOCK_NOTE_FAILED)
+            return err_set(err, "%s: %s", lock_step_name(note.step), strerror(note.error)), 0;
+    }
+    return err_set(err, "the sandbox of the probe ended without a word"), 0;
+}
+
+int launch_probe(const struct launch_config *config, uint32_t tier, struct err *err) {
+    int notes[2], bridge[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, notes) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, bridge) != 0)
+        return err_set(err, "probe: %s", strerror(errno));
+    pid_t pid = fork(), guest = 0;
+    if (pid == 0)
+        probe_zygote(config, tier, notes[1], bridge[1]);
+    close(notes[1]);
+    close(bridge[1]);
+    char verdict = 0;
+    if (pid < 0)
+        err_set(err, "probe: %s", strerror(errno));
+    else
+        verdict = probe_watch(notes[0], bridge[0], &guest, err);
+    close(notes[0]);
+    close(bridge[0]);
+    for (int i = 0; i < 2; i++) {
+        pid_t one = i ? guest : pid;
+        if (one > 0) {
+            kill(one, SIGKILL);
+            waitpid(one, NULL, 0);
+        }
+    }
+    if (verdict == 'f')
+        return err_set(err, "a file of the host could be opened");
+    if (verdict == 'n')
+        return err_set(err, "a network socket could be opened");
+    return verdict == 'k' ? 0 : -1;
+}
+
+/* ---- the real thing ---- */
+
+static void inside_paths(const struct launch_config *config, const struct launch_runtime *r, char binary[],
+                         char dir[]) {
+    const struct launch_kind *kind = &kinds[r->runtime];
+    const bool moved = config->setup.tier == 1;
+    snprintf(dir, FRAME_PATH_MAX, "%s", moved ? MODULES : config->helper_dir);
+    if (moved && *r->prefix)
+        snprintf(binary, PATH_MAX, "%s%s", kind->inside, r->binary + strlen(r->prefix));
+    else
+        snprintf(binary, PATH_MAX, "%s", r->binary);
+}
+
+static _Noreturn void zygote_exec(const struct launch_config *config, const struct launch_runtime *r,
+                                  int sock) {
+    struct err err = {""};
+    const struct launch_kind *kind = &kinds[r->runtime];
+    char binary[PATH_MAX], dir[FRAME_PATH_MAX], module[PATH_MAX], script[PATH_MAX];
+    struct lock_setup *setup = mem_alloc(sizeof(*setup));
+    *setup = config->setup;
+    setup->data_limit = setup->hold = r->runtime >= FRAME_NODE;
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    int memory = memfd_create("setup", MFD_CLOEXEC);
+    if (memory < 0 || place_descriptors(config, sock, memory, -1, &err) != 0 ||
+        enter(config, setup->tier, r, &err) != 0 || write_setup(setup, LOCK_FD_SETUP, &err) != 0)
+        goto fail;
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* the change of uid took it away */
+    inside_paths(config, r, binary, dir);
+    snprintf(module, sizeof(module), "%s/%s", dir, kind->module);
+    snprintf(script, sizeof(script), "%s/%s", dir, kind->script);
+    const char *argv[16] = {binary};
+    size_t n = 1;
+    for (size_t i = 0; i < ARRAY_LEN(kind->argv) && kind->argv[i]; i++)
+        argv[n++] = kind->argv[i];
+    argv[n++] = script;
+    argv[n++] = module;
+    argv[n++] = r->runtime == FRAME_PYTHON_DATA ? "data" : "plain";
+    execve(binary, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)environment);
+    err_set(&err, "execute %s: %s", r->binary, strerror(errno));
+fail:
+    zygote_tell(LOCK_NOTE_DOWN, err.text);
+    _exit(LOCK_FAILED);
+}
+
+int launch_zygote(const struct launch_config *config, const struct launch_runtime *runtime, pid_t *ret_pid,
+                  int *ret_sock, struct err *err) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return err_set(err, "start an interpreter: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid == 0)
+        zygote_exec(config, runtime, ends[1]);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return err_set(err, "start an interpreter: %s", strerror(errno));
+    }
+    *ret_pid = pid;
+    *ret_sock = ends[0];
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* Starts zygotes: the process that the helper forks, up to the exec of the interpreter. */
+#pragma once
+
+#include "base/err.h"
+#include "sandbox/lock.h"
+
+#define LAUNCH_ROOT_ID 700000 /* what root becomes: a uid that owns nothing */
+
+struct launch_runtime {
+    enum frame_runtime runtime;
+    char binary[FRAME_PATH_MAX]; /* real path; "" when there is none */
+    char prefix[FRAME_PATH_MAX]; /* to be shown as well when it lies outside /usr, else "" */
+    char why[FRAME_REASON_MAX];  /* when there is none */
+};
+
+struct launch_config {
+    char helper_dir[FRAME_PATH_MAX];  /* modules and start scripts */
+    char scratch_dir[FRAME_PATH_MAX]; /* tier 2: parent of the workspaces */
+    const char *path;                 /* where programs are looked for */
+    int prelude_fd;                   /* -1 for none */
+    struct lock_setup setup;          /* tier, filters, fault to inject */
+};
+
+/* Finds the interpreter: `given`, else the name in the path. Scripts that stand in front of one are passed
+ * over. */
+void launch_find(const struct launch_config *config, enum frame_runtime runtime, const char *given,
+                 struct launch_runtime *ret_runtime);
+/* Does in a throw-away child what every sandbox does; 0 when that tier holds here, else -1 and which step did
+ * not. */
+int launch_probe(const struct launch_config *config, uint32_t tier, struct err *err);
+/* Forks; *ret_sock is where its notes come and orders go. */
+int launch_zygote(const struct launch_config *config, const struct launch_runtime *runtime, pid_t *ret_pid,
+                  int *ret_sock, struct err *err);

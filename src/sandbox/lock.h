@@ -1,0 +1,91 @@
+/* The lock-down of one sandbox: what a fresh child does to itself before it may see a byte of the guest's.
+ *
+ *   idmap ─▶ scratch ─▶ workdir ─▶ rlimits ─▶ landlock ─▶ caps ─▶ descriptors ─▶ privileges ─▶ seccomp
+ *
+ * Compiled into the helper (which tries it out in a throw-away child to learn what the machine can do) and
+ * into the modules that the interpreters load. A step that fails ends the child: nothing is skipped, nothing
+ * goes on. */
+#pragma once
+
+#include "sandbox/frame.h"
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Descriptors with fixed numbers. */
+#define LOCK_FD_BRIDGE 3  /* in the sandbox: the only one besides 0, 1 and 2 */
+#define LOCK_FD_REPORT 4  /* until the lock-down is over: to the helper; in the zygote: its control socket */
+#define LOCK_FD_SETUP 5   /* zygote: the struct below */
+#define LOCK_FD_PRELUDE 6 /* zygote: preludes of the gate */
+#define LOCK_FD_NULL 7    /* zygote: /dev/null */
+#define LOCK_FD_PROC 8    /* zygote: /proc, for the id maps */
+#define LOCK_FD_SCRATCH 9 /* zygote, tier 2: directory for the sandboxes' workspaces */
+#define LOCK_FD_FREE 10   /* what is not listed starts here */
+
+#define LOCK_PROGRAM_MAX 2048 /* BPF instructions of one filter */
+#define LOCK_DIRS_MAX 12
+#define LOCK_FAILED 125 /* exit status of a child whose lock-down did not succeed */
+#define LOCK_GUEST_ID 1000
+
+enum lock_step {
+    LOCK_DEATHSIG = 1,
+    LOCK_IDMAP,
+    LOCK_SCRATCH,
+    LOCK_WORKDIR,
+    LOCK_RLIMITS,
+    LOCK_LANDLOCK,
+    LOCK_CAPS,
+    LOCK_DESCRIPTORS,
+    LOCK_PRIVILEGES,
+    LOCK_SECCOMP,
+    LOCK_REPORT,
+    LOCK_STEPS,
+};
+
+/* Made once by the helper, read by every zygote. */
+struct lock_setup {
+    uint32_t tier;
+    uint32_t fail_step;  /* for tests: this step fails; 0 for none */
+    uint32_t data_limit; /* V8 reserves address space by the gigabyte: bound its private memory, not its
+                            addresses */
+    uint32_t hold;   /* old descriptor numbers stay taken (by /dev/null): the event loop closes them itself */
+    uint32_t notify; /* the filters report to the helper; else they end the process */
+    uint32_t uid, gid; /* of the zygote, seen from its own user namespace */
+    uint32_t dir_count;
+    char dirs[LOCK_DIRS_MAX][FRAME_PATH_MAX]; /* readable with profiles FILES and PROC */
+    uint32_t program_len[FRAME_PROFILES];
+    struct sock_filter programs[FRAME_PROFILES][LOCK_PROGRAM_MAX];
+};
+
+/* What the zygote and its children say to the helper. */
+enum lock_note_kind {
+    LOCK_NOTE_UP = 1,     /* the zygote can be used; text: the runtime's name and version */
+    LOCK_NOTE_DOWN = 2,   /* it cannot; text says why */
+    LOCK_NOTE_CLONED = 3, /* pid, with a pidfd; or error */
+    LOCK_NOTE_READY = 4,  /* from the child: its /workspace and its listener (absent without notify) */
+    LOCK_NOTE_FAILED = 5, /* from the child: step and error */
+};
+
+struct lock_note {
+    uint32_t kind;
+    int32_t error;
+    uint64_t token;
+    int32_t pid;
+    uint32_t step;
+    char text[FRAME_REASON_MAX];
+};
+
+/* Sends a note with up to two descriptors (-1 for none). */
+int lock_send_note(int sock, const struct lock_note *note, const int fds[2]);
+/* A packet and up to three descriptors; bytes, 0 at the end, -1. Descriptors that did not come are -1. */
+int lock_receive(int sock, void *to, size_t size, int fds[3]);
+
+const char *lock_step_name(enum lock_step step);
+int lock_read_setup(int fd, struct lock_setup *ret_setup);
+
+/* In the fresh child; stdio are bridge, stdout and stderr. Returns only when the sandbox is shut and the
+ * helper knows; else the child exits with LOCK_FAILED after having told the helper which step it was. */
+void lock_down(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]);
+/* After that, for one run: lowers the limits. 0, or -1 when the kernel refuses. */
+int lock_limit(const struct lock_setup *setup, uint32_t memory_mb, uint32_t cpu_s);

@@ -1,0 +1,16 @@
+/* The file tree a sandbox sees: an empty memory disk with a few read-only windows on the host. */
+#pragma once
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+struct root_item {
+    const char *from; /* on the host */
+    const char *to;   /* in the sandbox */
+};
+
+/* For a process that is alone in its mount namespace and may mount: builds the tree, moves into it and lets
+ * go of the old one. `shown` are shown read-only, `copied` are small files. What is absent on the host is
+ * left out. */
+int root_enter(const struct root_item *shown, const struct root_item *copied, struct err *err);

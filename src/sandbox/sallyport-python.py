@@ -1,0 +1,554 @@
+"""What a Python sandbox starts with: preloads the library, forks on order, then runs one piece of code.
+
+Everything here is the guest's from the moment its code runs: it can change or read any of it, and gains
+nothing, since the walls are the kernel's and the gate checks every byte that comes over the bridge.
+"""
+import sys
+
+MODULE, KIND = sys.argv[1], sys.argv[2]
+CODE = "<code>"
+BRIDGE = 3
+FRAME_MAX = 16 << 20
+RUN, RESULT, ERROR, CALL, PROGRESS, IMAGE, DONE = 1, 2, 3, 16, 17, 18, 19
+
+PRELOAD = """
+abc argparse array ast asyncio base64 binascii bisect calendar cmath codecs collections collections.abc
+bz2 concurrent.futures contextlib contextvars copy csv ctypes dataclasses datetime decimal difflib email.message enum
+fractions functools gc glob graphlib gzip hashlib heapq hmac html html.parser inspect io ipaddress itertools json
+keyword linecache locale logging lzma math mimetypes numbers operator os os.path pathlib pickle pprint queue random re
+reprlib secrets selectors shlex shutil signal socket sqlite3 statistics string struct subprocess tempfile textwrap threading time
+timeit tokenize traceback types typing unicodedata unittest urllib.parse uuid warnings weakref xml.etree.ElementTree
+zipfile zlib zoneinfo
+""".split()
+DATA = ("numpy", "pandas", "matplotlib.pyplot")
+
+
+def load_module():
+    from importlib import machinery, util
+
+    loader = machinery.ExtensionFileLoader("_sallyport", MODULE)
+    spec = util.spec_from_loader("_sallyport", loader)
+    module = util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+native = load_module()
+if sys.version_info < (3, 9):
+    native.tell(0, "Python %d.%d is older than 3.9" % sys.version_info[:2])
+    sys.exit(1)
+
+import json
+import os
+import site
+import struct
+import threading
+
+sys.path[:] = [p for p in sys.path if p.startswith("/") and os.path.isdir(p) and p != os.path.dirname(__file__)]
+sys.path += [p for p in site.getsitepackages() + ["/usr/lib/python3/dist-packages"] if os.path.isdir(p) and p not in sys.path]
+for name in PRELOAD:
+    try:
+        __import__(name)
+    except ImportError:
+        pass
+loaded = []
+if KIND == "data":
+    for name in DATA:
+        try:
+            __import__(name)
+            loaded.append(name.partition(".")[0])
+        except Exception:
+            pass
+else:
+    from importlib.util import find_spec
+
+    loaded = [n for n in ("numpy", "pandas", "matplotlib") if find_spec(n)]
+
+import ast
+import io
+import linecache
+import random
+import time
+import traceback
+import types
+
+
+def read_preludes():
+    """{index: compiled}: a sequence of language (0 is Python), length, bytes."""
+    found, index = {}, 0
+    try:
+        data = os.pread(6, 16 << 20, 0)
+    except OSError:
+        data = b""
+    at = 0
+    while at + 8 <= len(data):
+        language, length = struct.unpack_from("<II", data, at)
+        text = data[at + 8:at + 8 + length].decode()
+        at += 8 + length
+        index += 1
+        if language == 0:
+            found[index] = compile(text, "<prelude>", "exec")
+    return found
+
+
+class ToolError(Exception):
+    """A tool that was called from code failed or was refused."""
+
+
+class Output(io.TextIOBase):
+    """A stream on a descriptor: gathered, but never held back for long while the code goes on writing."""
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+    line_buffering = False
+
+    def __init__(self, fd, name):
+        self.fd, self.name, self.parts, self.size = fd, name, [], 0
+        self.flushed = 0.0
+        self.lock = threading.RLock()
+        self.buffer = Bytes(self)
+
+    def writable(self):
+        return True
+
+    def fileno(self):
+        return self.fd
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError("write() argument must be str, not " + type(text).__name__)
+        self.put(text.encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def put(self, data):
+        with self.lock:
+            self.parts.append(data)
+            self.size += len(data)
+            if self.size > 8192 or time.monotonic() - self.flushed > 0.05:
+                self.flush()
+
+    def flush(self):
+        with self.lock:
+            data, self.parts, self.size = b"".join(self.parts), [], 0
+            self.flushed = time.monotonic()
+            while data:
+                data = data[os.write(self.fd, data):]
+
+
+class Bytes(io.RawIOBase):
+    def __init__(self, stream):
+        self.stream = stream
+
+    def writable(self):
+        return True
+
+    def fileno(self):
+        return self.stream.fd
+
+    def write(self, data):
+        self.stream.put(bytes(data))
+        return len(data)
+
+    def flush(self):
+        self.stream.flush()
+
+
+class Bridge:
+    """Frames on the socket. Threads may call at the same time: whoever waits reads for the others too."""
+
+    def __init__(self):
+        self.send_lock = threading.Lock()
+        self.ready = threading.Condition()
+        self.reading = False
+        self.answers = {}
+        self.last = 0
+        self.held = b""
+
+    def send(self, kind, ident, data):
+        with self.send_lock:
+            self.write(kind, ident, data)
+
+    def write(self, kind, ident, data):
+        if len(data) > FRAME_MAX:
+            raise ValueError("%d bytes are more than one message may have" % len(data))
+        left = memoryview(struct.pack("<III", len(data), ident, kind) + data)
+        while left:
+            left = left[os.write(BRIDGE, left):]
+
+    def read(self, count):
+        while len(self.held) < count:
+            more = os.read(BRIDGE, max(65536, count - len(self.held)))
+            if not more:
+                os._exit(0)
+            self.held = self.held + more if self.held else more
+        data, self.held = self.held[:count], self.held[count:]
+        return data
+
+    def receive(self):
+        length, ident, kind = struct.unpack("<III", self.read(12))
+        return kind, ident, self.read(length)
+
+    def call(self, server, tool, args):
+        data = json.dumps({"server": server, "tool": tool, "args": args}, default=plain, allow_nan=False).encode()
+        sys.stdout.flush()
+        with self.send_lock:  # numbers go out in order
+            self.last = ident = self.last + 1
+            self.write(CALL, ident, data)
+        while True:
+            with self.ready:
+                while ident not in self.answers and self.reading:
+                    self.ready.wait()
+                if ident in self.answers:
+                    kind, data = self.answers.pop(ident)
+                    break
+                self.reading = True
+            try:
+                kind, other, data = self.receive()
+            finally:
+                with self.ready:
+                    self.reading = False
+                    self.ready.notify_all()
+            with self.ready:
+                self.answers[other] = (kind, data)
+        value = json.loads(data)
+        if kind == ERROR:
+            raise ToolError(value)
+        return value
+
+
+def plain(value):
+    """What JSON has no form for."""
+    if isinstance(value, (set, frozenset)):
+        try:
+            return sorted(value)
+        except TypeError:
+            return list(value)
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode("utf-8", "backslashreplace")
+    for name in ("tolist", "item"):  # numpy
+        if hasattr(value, name) and type(value).__module__.partition(".")[0] == "numpy":
+            return getattr(value, name)()
+    if type(value).__module__.partition(".")[0] == "pandas":
+        if hasattr(value, "columns"):
+            return value.to_dict(orient="records")
+        if hasattr(value, "to_dict"):
+            return {str(k): v for k, v in value.to_dict().items()}
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    if hasattr(value, "__next__"):
+        return list(value)
+    if isinstance(value, types.MappingProxyType):
+        return dict(value)
+    return str(value)
+
+
+def tidy(value, depth=0):
+    """The slow way, for values that the encoder refused: not-a-number becomes null, keys become text."""
+    if depth > 60:
+        return "..."
+    if isinstance(value, float):
+        return value if value == value and value not in (float("inf"), float("-inf")) else None
+    if value is None or isinstance(value, (str, int, bool)):
+        return value
+    if isinstance(value, dict):
+        return {k if isinstance(k, str) else str(k): tidy(v, depth + 1) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [tidy(v, depth + 1) for v in value]
+    return tidy(plain(value), depth + 1)
+
+
+def to_json(value):
+    try:
+        return json.dumps(value, default=plain, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return json.dumps(tidy(value))
+
+
+class Tools:
+    """tools.SERVER.TOOL(**args); names that are no identifiers: tools["my-server"]["a.tool"](...)"""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path=()):
+        object.__setattr__(self, "_path", path)
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Tools(self._path + (name,))
+
+    def __getitem__(self, name):
+        return Tools(self._path + (str(name),))
+
+    def _arguments(self, args, kwargs):
+        if len(self._path) != 2:
+            raise ToolError("call a tool as tools.SERVER.TOOL(name=value)")
+        if len(args) > 1 or (args and not isinstance(args[0], dict)):
+            raise TypeError("a tool takes its arguments by name")
+        return {**(args[0] if args else {}), **kwargs}
+
+    def __call__(self, *args, **kwargs):
+        if self._path and self._path[-1] == "aio":
+            return Tools(self._path[:-1])._later(args, kwargs)
+        return bridge.call(self._path[0], self._path[1], self._arguments(args, kwargs)) if len(self._path) == 2 \
+            else self._arguments(args, kwargs)
+
+    async def _later(self, args, kwargs):
+        import asyncio
+
+        arguments = self._arguments(args, kwargs)
+        return await asyncio.get_running_loop().run_in_executor(None, bridge.call, *self._path, arguments)
+
+    def __repr__(self):
+        return ".".join(("tools",) + self._path)
+
+
+def call_tool(server, tool, args=None, **kwargs):
+    return bridge.call(server, tool, {**(args or {}), **kwargs})
+
+
+def search_tools(query="", **kwargs):
+    return bridge.call("", "search_tools", {"query": query, **kwargs})
+
+
+def progress(fraction=None, text=""):
+    if isinstance(fraction, str):
+        fraction, text = None, fraction
+    sys.stdout.flush()
+    bridge.send(PROGRESS, 0, json.dumps({"fraction": fraction, "text": str(text)}).encode())
+
+
+def parallel(calls, limit=8):
+    """Runs functions without arguments at the same time; their values in order. The first error is raised at the end."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=max(1, min(limit, 32))) as pool:
+        waiting = [pool.submit(call) for call in calls]
+    return [one.result() for one in waiting]
+
+
+async def awaited(value):
+    """`await` in front of a tool's result, which is there already."""
+    return await value if hasattr(value, "__await__") else value
+
+
+class Skills:
+    """`import skills.NAME`: saved code as a module, fetched through the gate when it is first imported."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        from importlib.machinery import ModuleSpec
+
+        if name == "skills":
+            return ModuleSpec(name, Skills, is_package=True)
+        if name.startswith("skills.") and name.count(".") == 1:
+            return ModuleSpec(name, Skills)
+        return None
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        name = module.__name__.partition(".")[2]
+        if not name:
+            module.__path__ = []
+            return
+        try:
+            found = bridge.call("", "load_skill", {"name": name})
+        except ToolError as error:
+            raise ModuleNotFoundError("no skill `%s`: %s" % (name, error), name=module.__name__) from None
+        code = found.get("code") if isinstance(found, dict) else None
+        if not isinstance(code, str):
+            raise ModuleNotFoundError("no skill `%s`" % name, name=module.__name__)
+        place = "<skill %s>" % name
+        remember(place, code)
+        exec(compile(code, place, "exec"), module.__dict__)
+
+
+def remember(place, text):
+    linecache.cache[place] = (len(text), None, text.splitlines(True), place)
+
+
+def clean(code):
+    """Code as models hand it over: in a fence, or indented as a whole."""
+    text = code.strip("\n")
+    lines = text.strip().split("\n")
+    if lines[0].startswith("```") and len(lines) > 1:
+        end = max((i for i, line in enumerate(lines) if line.strip() == "```"), default=len(lines))
+        text = "\n".join(lines[1:end])
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    if first[:1] in " \t":
+        import textwrap
+
+        text = textwrap.dedent(text)
+    return text
+
+
+TOOL_NAMES = {"tools", "call_tool", "search_tools"}
+
+
+class Awaits(ast.NodeTransformer):
+    def visit_Await(self, node):
+        self.generic_visit(node)
+        root = node.value.func if isinstance(node.value, ast.Call) else None
+        while isinstance(root, (ast.Attribute, ast.Subscript)):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in TOOL_NAMES:
+            name = ast.copy_location(ast.Name("__awaited__", ast.Load()), node)
+            node.value = ast.copy_location(ast.Call(name, [node.value], []), node)
+        return node
+
+
+def execute(text, space, echo):
+    """Compiles and runs; top-level await is allowed."""
+    tree = ast.parse(text, CODE)
+    if "await" in text:
+        tree = ast.fix_missing_locations(Awaits().visit(tree))
+    parts = [(tree, "exec")]
+    if echo and tree.body and isinstance(tree.body[-1], ast.Expr):
+        last = ast.Interactive([tree.body.pop()])
+        parts = [(tree, "exec"), (last, "single")]
+    for part, mode in parts:
+        code = compile(part, CODE, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        if code.co_flags & 0x80:
+            import asyncio
+
+            asyncio.run(eval(code, space))
+        else:
+            exec(code, space)
+
+
+PLACES = [(p, "<python>") for p in sorted({os.path.dirname(os.__file__), *sys.path}, key=len, reverse=True)]
+
+
+def own_frames(error):
+    """The traceback as the agent should see it: without this file's frames, and without where anything lies here."""
+    shown = traceback.TracebackException(type(error), error, error.__traceback__, lookup_lines=False)
+    todo, seen = [shown], set()
+    while todo:
+        one = todo.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.stack[:] = [frame for frame in one.stack if frame.filename != __file__]
+        todo += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]
+    text = "".join(shown.format())
+    for path, name in PLACES:
+        text = text.replace(path, name)
+    return text
+
+
+def describe(error):
+    if isinstance(error, SyntaxError):
+        return str(error)
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__
+
+
+def send_figures():
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if not pyplot:
+        return
+    for number in pyplot.get_fignums()[:32]:
+        data = io.BytesIO()
+        pyplot.figure(number).savefig(data, format="png")
+        bridge.send(IMAGE, 0, b"\x09image/png" + data.getvalue())
+    pyplot.close("all")
+
+
+def run(order, space):
+    outcome = {"ok": True}
+    space.pop("result", None)
+    try:
+        if order.get("prelude"):
+            exec(preludes[order["prelude"]], space)
+        space.update(order.get("context") or {})
+        text = clean(order["code"])
+        remember(CODE, text)
+        if not native.limit(order.get("memory_mb", 0), order.get("cpu_s", 0)):
+            raise RuntimeError("the limits could not be set")
+        execute(text, space, order.get("echo"))
+        send_figures()
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            outcome = {"ok": False, "error": "SystemExit: %s" % (error.code,), "kind": "SystemExit",
+                       "traceback": own_frames(error)}
+    except MemoryError as error:
+        space.clear()
+        outcome = {"ok": False, "error": "out of memory", "kind": "MemoryError", "traceback": ""}
+        outcome["traceback"] = own_frames(error)[-65536:]
+    except BaseException as error:
+        outcome = {"ok": False, "error": describe(error)[:65536], "kind": type(error).__name__,
+                   "traceback": own_frames(error)[-65536:]}
+    try:
+        value = to_json(space.get("result"))
+    except BaseException as error:
+        value = "null"
+        if outcome["ok"]:
+            outcome = {"ok": False, "error": "`result` cannot be shown as JSON: " + describe(error),
+                       "kind": type(error).__name__, "traceback": ""}
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    data = json.dumps(outcome)
+    if len(value) > FRAME_MAX - len(data) - 64:
+        value = json.dumps("the result has %d characters of JSON, more than can be handed over" % len(value))
+    bridge.send(DONE, 0, (data[:-1] + ', "result": ' + value + "}").encode())
+
+
+def names(space):
+    space.update(__name__="__main__", __builtins__=__builtins__, tools=Tools(), call_tool=call_tool,
+                 search_tools=search_tools, progress=progress, parallel=parallel, ToolError=ToolError,
+                 __awaited__=awaited)
+    return space
+
+
+preludes = read_preludes()
+os.environ.clear()
+bridge = Bridge()
+sys.argv[:] = [""]
+sys.meta_path.insert(0, Skills)
+sys.dont_write_bytecode = True
+sys.path.insert(0, "/workspace")
+sys.path_importer_cache.clear()
+
+
+def warm_up():
+    """Touches what every run touches, so that its pages are the child's own before the clock runs."""
+    space = names({})
+    execute("def f(a):\n  return sum(i * 2 for i in a)\nresult = [f([1, 2]), f'{1!r:>4}'.upper(), {'a': 2.5}]", space, False)
+    json.loads(json.dumps({"code": "x", "context": {"a": [1, None]}}))
+    to_json(space["result"])
+    time.monotonic()
+
+
+warm_up()
+import gc
+
+gc.collect()
+gc.freeze()
+native.tell(1, "CPython %d.%d.%d|%s" % (*sys.version_info[:3], " ".join(loaded)))
+profile = native.serve()
+
+sys.stdin = io.StringIO("")
+sys.stdout, sys.stderr = Output(1, "<stdout>"), Output(2, "<stderr>")
+sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+random.seed()
+if "numpy" in sys.modules:
+    sys.modules["numpy"].random.seed()
+if profile == 0:
+    sys.path.remove("/workspace")
+main = types.ModuleType("__main__")
+sys.modules["__main__"] = main
+warm_up()
+names(main.__dict__)
+while True:
+    kind, ident, data = bridge.receive()
+    if kind == RUN:
+        run(json.loads(data), main.__dict__)

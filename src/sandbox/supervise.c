@@ -1,0 +1,627 @@
+/* Who runs here: the helper, with the privileges of whoever started the gate and none of its secrets. It
+ * never runs a guest and reads nothing that a guest wrote: notes come from children that are not guests yet.
+ *
+ *   order ─▶ zygote ─▶ CLONED (pid, pidfd)  ┐
+ *                 └──▶ READY  (workspace,   ├─▶ STARTED to the gate ─▶ … ─▶ EXITED
+ *                              listener)    ┘          VIOLATION now and then */
+#include "sandbox/supervise.h"
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "sandbox/launch.h"
+#include "sandbox/syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define ZYGOTE_FORKS 1000    /* children of one zygote: they share its address layout and hash seed */
+#define ZYGOTE_AGE_MS 600000 /* and it is replaced after this time when it was used */
+#define ZYGOTE_FAILURES 3    /* starts in a row that may fail */
+#define VIOLATIONS_MAX 200   /* denied calls after which a sandbox is ended */
+#define TIER_NONE 4
+
+enum source_kind { SOURCE_CONTROL, SOURCE_ZYGOTE, SOURCE_BOX_EXIT, SOURCE_BOX_NOTIFY };
+
+struct source {
+    enum source_kind kind;
+    void *of;
+};
+
+struct zygote {
+    struct list node;
+    enum frame_runtime runtime;
+    pid_t pid;
+    int sock;
+    struct source source;
+    bool up;
+    bool retiring;
+    uint32_t forks;
+    uint32_t open; /* boxes that are not started yet */
+    uint64_t born_ms;
+};
+
+struct box {
+    struct list node;
+    uint64_t token;
+    struct zygote *zygote; /* that makes it; NULL once it has started, or when the zygote is gone */
+    bool started;
+    enum frame_runtime runtime;
+    int pidfd;
+    int workspace;
+    int listener;
+    struct source exit_source;
+    struct source notify_source;
+    bool cloned;
+    bool ready;
+    uint32_t violations;
+    char failure[FRAME_REASON_MAX];
+};
+
+struct runtime {
+    struct launch_runtime found;
+    struct zygote *current;
+    struct zygote *next; /* starting, to replace it */
+    uint32_t failures;
+    bool told;
+    char why[FRAME_REASON_MAX]; /* it cannot be used */
+};
+
+struct supervisor {
+    int poll;
+    struct launch_config config;
+    struct runtime runtimes[FRAME_RUNTIMES];
+    struct list zygotes;
+    struct list boxes;
+};
+
+/* ---- to the gate ---- */
+
+static void tell(const struct frame_report *report, int fd0, int fd1) {
+    union {
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    memset(&control, 0, sizeof(control));
+    struct iovec iov = {(void *)(uintptr_t)report, sizeof(*report)};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (fd0 >= 0 && fd1 >= 0) {
+        msg.msg_control = &control;
+        msg.msg_controllen = sizeof(control);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(2 * sizeof(int));
+        memcpy(CMSG_DATA(c), (int[]){fd0, fd1}, 2 * sizeof(int));
+    }
+    while (sendmsg(SUPERVISE_FD_CONTROL, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
+}
+
+static void tell_runtime(enum frame_runtime runtime, int error, const char *text) {
+    struct frame_report r = {.kind = FRAME_RUNTIME, .value = error, .runtime = runtime};
+    snprintf(r.text, sizeof(r.text), "%s", text);
+    tell(&r, -1, -1);
+}
+
+static void tell_not_started(uint64_t token, enum frame_runtime runtime, int error, const char *text) {
+    struct frame_report r = {
+        .kind = FRAME_STARTED, .value = error ? error : EIO, .token = token, .runtime = runtime};
+    snprintf(r.text, sizeof(r.text), "%s", text);
+    tell(&r, -1, -1);
+}
+
+/* ---- sources ---- */
+
+static int watch(struct supervisor *s, int fd, struct source *source) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
+    return epoll_ctl(s->poll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void unwatch(struct supervisor *s, int *fd) {
+    if (*fd < 0)
+        return;
+    epoll_ctl(s->poll, EPOLL_CTL_DEL, *fd, NULL);
+    close(*fd);
+    *fd = -1;
+}
+
+/* ---- boxes ---- */
+
+static struct box *box_find(struct supervisor *s, uint64_t token) {
+    LIST_FOR (n, &s->boxes) {
+        struct box *b = container_of(n, struct box, node);
+        if (b->token == token)
+            return b;
+    }
+    return NULL;
+}
+
+static void remove_tree(const char *dir, uint64_t token) {
+    char path[FRAME_PATH_MAX + 32];
+    snprintf(path, sizeof(path), "%s/%llu", dir, (unsigned long long)token);
+    char *const paths[] = {path, NULL};
+    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    for (FTSENT *e; walk && (e = fts_read(walk));) {
+        if (e->fts_info == FTS_D)
+            chmod(e->fts_accpath, 0700);
+        else if (e->fts_info == FTS_DP)
+            rmdir(e->fts_accpath);
+        else
+            unlink(e->fts_accpath);
+    }
+    if (walk)
+        fts_close(walk);
+}
+
+static void box_free(struct supervisor *s, struct box *b) {
+    if (b->zygote)
+        b->zygote->open--;
+    unwatch(s, &b->pidfd);
+    unwatch(s, &b->listener);
+    if (b->workspace >= 0)
+        close(b->workspace);
+    if (*s->config.scratch_dir)
+        remove_tree(s->config.scratch_dir, b->token);
+    list_remove(&b->node);
+    free(b);
+}
+
+static void box_maybe_started(struct box *b) {
+    if (!b->cloned || !b->ready || !b->zygote)
+        return;
+    b->zygote->open--;
+    b->zygote = NULL;
+    b->started = true;
+    const struct frame_report r = {.kind = FRAME_STARTED, .token = b->token, .runtime = b->runtime};
+    tell(&r, b->pidfd, b->workspace);
+    close(b->workspace);
+    b->workspace = -1;
+}
+
+/* The box is gone; reaped here, as it is this process's child. */
+static void box_exited(struct supervisor *s, struct box *b) {
+    siginfo_t info = {0};
+    struct rusage used = {0};
+    if (syscall(SYS_waitid, P_PIDFD, b->pidfd, &info, WEXITED | WNOHANG, &used) != 0 || info.si_pid == 0)
+        return;
+    if (!b->started) {
+        const char *why = *b->failure ? b->failure : "the sandbox ended before it was locked";
+        tell_not_started(b->token, b->runtime, EIO, why);
+    } else {
+        struct frame_report r = {.kind = FRAME_EXITED, .token = b->token, .runtime = b->runtime};
+        r.value = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
+        r.cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+                   (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+        r.rss_kb = (uint64_t)used.ru_maxrss;
+        tell(&r, -1, -1);
+    }
+    box_free(s, b);
+}
+
+static void box_kill(const struct box *b) { syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0); }
+
+/* A denied system call stands still until it is answered here. */
+static void box_violated(struct supervisor *s, struct box *b) {
+    struct seccomp_notif asked;
+    memset(&asked, 0, sizeof(asked));
+    if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
+        if (errno != EINTR && errno != ENOENT) /* nobody is left behind it */
+            unwatch(s, &b->listener);
+        return;
+    }
+    const enum syscalls_verdict verdict = syscalls_judge(asked.data.nr);
+    const bool end = verdict == SYSCALLS_END || ++b->violations > VIOLATIONS_MAX;
+    if (verdict != SYSCALLS_QUIET || end) {
+        struct frame_report r = {
+            .kind = FRAME_VIOLATION, .token = b->token, .runtime = b->runtime, .value = end};
+        syscalls_name(asked.data.nr, r.text, sizeof(r.text));
+        tell(&r, -1, -1);
+    }
+    if (end) {
+        box_kill(b);
+        return;
+    }
+    struct seccomp_notif_resp answer = {.id = asked.id, .error = -EPERM};
+    ioctl(b->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+/* ---- zygotes ---- */
+
+static void zygote_free(struct supervisor *s, struct zygote *z) {
+    struct runtime *r = &s->runtimes[z->runtime];
+    if (r->current == z)
+        r->current = NULL;
+    if (r->next == z)
+        r->next = NULL;
+    LIST_FOR_SAFE (n, next, &s->boxes) {
+        struct box *b = container_of(n, struct box, node);
+        if (b->zygote != z)
+            continue;
+        if (b->pidfd >= 0) { /* its exit will be reported */
+            snprintf(b->failure, sizeof(b->failure), "the interpreter that started it is gone");
+            box_kill(b);
+            b->zygote = NULL;
+            continue;
+        }
+        tell_not_started(b->token, b->runtime, EIO, "the interpreter that should have started it is gone");
+        box_free(s, b);
+    }
+    unwatch(s, &z->sock);
+    kill(z->pid, SIGKILL);
+    waitpid(z->pid, NULL, 0);
+    list_remove(&z->node);
+    free(z);
+}
+
+static struct zygote *zygote_start(struct supervisor *s, enum frame_runtime runtime) {
+    struct runtime *r = &s->runtimes[runtime];
+    struct err err = {""};
+    struct zygote *z = mem_zalloc(sizeof(*z));
+    z->runtime = runtime;
+    z->born_ms = clock_mono_ms();
+    if (launch_zygote(&s->config, &r->found, &z->pid, &z->sock, &err) != 0) {
+        snprintf(r->why, sizeof(r->why), "%.200s", err.text);
+        free(z);
+        return NULL;
+    }
+    z->source = (struct source){SOURCE_ZYGOTE, z};
+    watch(s, z->sock, &z->source);
+    list_push(&s->zygotes, &z->node);
+    return z;
+}
+
+/* It ended, or said that it cannot work. */
+static void zygote_lost(struct supervisor *s, struct zygote *z, const char *why) {
+    struct runtime *r = &s->runtimes[z->runtime];
+    const enum frame_runtime runtime = z->runtime;
+    const bool was_up = z->up;
+    if (!was_up && !z->retiring) {
+        r->failures++;
+        snprintf(r->why, sizeof(r->why), "%.200s", why);
+    }
+    zygote_free(s, z);
+    if (!was_up && (!r->told || r->failures >= ZYGOTE_FAILURES)) {
+        tell_runtime(runtime, EIO, r->why);
+        r->told = true;
+        r->failures = ZYGOTE_FAILURES;
+    }
+}
+
+static void zygote_is_up(struct supervisor *s, struct zygote *z, const char *name) {
+    struct runtime *r = &s->runtimes[z->runtime];
+    z->up = true;
+    r->failures = 0;
+    if (r->next == z) {
+        r->next = NULL;
+        if (r->current)
+            r->current->retiring = true;
+        r->current = z;
+    }
+    if (!r->told)
+        tell_runtime(z->runtime, 0, name);
+    r->told = true;
+    LIST_FOR_SAFE (n, next, &s->zygotes) {
+        struct zygote *old = container_of(n, struct zygote, node);
+        if (old->retiring && old->open == 0)
+            zygote_free(s, old);
+    }
+}
+
+static void zygote_note(struct supervisor *s, struct zygote *z) {
+    struct lock_note note;
+    int fds[3];
+    if (lock_receive(z->sock, &note, sizeof(note), fds) != (int)sizeof(note)) {
+        zygote_lost(s, z, "the interpreter ended while it started");
+        return;
+    }
+    note.text[sizeof(note.text) - 1] = '\0';
+    struct box *b = box_find(s, note.token);
+    if (note.kind == LOCK_NOTE_UP) {
+        zygote_is_up(s, z, note.text);
+    } else if (note.kind == LOCK_NOTE_DOWN) {
+        zygote_lost(s, z, note.text);
+    } else if (b && note.kind == LOCK_NOTE_CLONED && note.pid > 0 && fds[0] >= 0) {
+        b->cloned = true;
+        b->pidfd = fds[0], fds[0] = -1;
+        b->exit_source = (struct source){SOURCE_BOX_EXIT, b};
+        watch(s, b->pidfd, &b->exit_source);
+        box_maybe_started(b);
+    } else if (b && note.kind == LOCK_NOTE_CLONED) {
+        tell_not_started(b->token, b->runtime, note.error, "the sandbox's process could not be made");
+        box_free(s, b);
+    } else if (b && note.kind == LOCK_NOTE_READY) {
+        b->ready = true;
+        b->workspace = fds[0], fds[0] = -1;
+        b->listener = fds[1], fds[1] = -1;
+        b->notify_source = (struct source){SOURCE_BOX_NOTIFY, b};
+        if (b->listener >= 0)
+            watch(s, b->listener, &b->notify_source);
+        box_maybe_started(b);
+    } else if (b && note.kind == LOCK_NOTE_FAILED) {
+        snprintf(b->failure, sizeof(b->failure), "lock-down step `%s` failed: %s", lock_step_name(note.step),
+                 strerror(note.error));
+    }
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+/* The zygote that takes the next order of a runtime; starts or replaces it as needed. */
+static struct zygote *zygote_for(struct supervisor *s, enum frame_runtime runtime) {
+    struct runtime *r = &s->runtimes[runtime];
+    if (!*r->found.binary || r->failures >= ZYGOTE_FAILURES)
+        return NULL;
+    if (!r->current)
+        r->current = zygote_start(s, runtime);
+    struct zygote *z = r->current;
+    const bool old =
+        z && z->forks && (z->forks >= ZYGOTE_FORKS || clock_mono_ms() - z->born_ms > ZYGOTE_AGE_MS);
+    if (old && !r->next)
+        r->next = zygote_start(s, runtime);
+    return z;
+}
+
+/* ---- orders ---- */
+
+static int forward(int sock, const struct frame_order *order, const int fds[3]) {
+    union {
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    memset(&control, 0, sizeof(control));
+    struct iovec iov = {(void *)(uintptr_t)order, sizeof(*order)};
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(3 * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, 3 * sizeof(int));
+    return sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
+static void start_box(struct supervisor *s, const struct frame_order *order, const int fds[3]) {
+    if (order->runtime >= FRAME_RUNTIMES || order->profile >= FRAME_PROFILES || fds[2] < 0)
+        return;
+    const enum frame_runtime runtime = (enum frame_runtime)order->runtime;
+    const uint32_t tier = s->config.setup.tier;
+    if ((order->profile == FRAME_PROC && tier > 1) || (order->profile != FRAME_PURE && tier > 2)) {
+        tell_not_started(order->token, runtime, EPERM, "this machine cannot confine that profile");
+        return;
+    }
+    struct zygote *z = zygote_for(s, runtime);
+    if (!z || forward(z->sock, order, fds) != 0) {
+        const char *why = z ? "the interpreter takes no more orders" : s->runtimes[runtime].why;
+        tell_not_started(order->token, runtime, EAGAIN, why);
+        return;
+    }
+    struct box *b = mem_zalloc(sizeof(*b));
+    *b = (struct box){
+        .token = order->token, .zygote = z, .runtime = runtime, .pidfd = -1, .workspace = -1, .listener = -1};
+    list_push(&s->boxes, &b->node);
+    z->forks++;
+    z->open++;
+}
+
+/* False when the gate is gone. */
+static bool take_order(struct supervisor *s) {
+    struct frame_order order;
+    int fds[3];
+    int got = lock_receive(SUPERVISE_FD_CONTROL, &order, sizeof(order), fds);
+    if (got <= 0)
+        return false;
+    if (got == (int)sizeof(order) && order.kind == FRAME_START)
+        start_box(s, &order, fds);
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return true;
+}
+
+/* The first packet: limits are in the orders, so it only brings the preludes. */
+static bool take_setup(struct supervisor *s) {
+    struct frame_order order;
+    int fds[3];
+    int got = lock_receive(SUPERVISE_FD_CONTROL, &order, sizeof(order), fds);
+    s->config.prelude_fd = fds[0];
+    return got == (int)sizeof(order) && order.kind == FRAME_SETUP;
+}
+
+/* ---- start ---- */
+
+static void find_self(const struct supervise_options *o, char ret_dir[FRAME_PATH_MAX]) {
+    ssize_t n = -1;
+    if (o->helper_dir)
+        snprintf(ret_dir, FRAME_PATH_MAX, "%s", o->helper_dir);
+    else
+        n = readlink("/proc/self/exe", ret_dir, FRAME_PATH_MAX - 1);
+    if (n > 0) {
+        ret_dir[n] = '\0';
+        if (strrchr(ret_dir, '/'))
+            *strrchr(ret_dir, '/') = '\0';
+    }
+}
+
+static void add_dir(struct lock_setup *setup, const char *dir) {
+    if (setup->dir_count < LOCK_DIRS_MAX && *dir)
+        snprintf(setup->dirs[setup->dir_count++], FRAME_PATH_MAX, "%s", dir);
+}
+
+/* Where guests with a file profile may read: libraries and programs, by their paths inside. */
+static void add_dirs(struct supervisor *s) {
+    static const char *const usual[] = {
+        "/usr",           "/bin",       "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives",
+        "/etc/localtime", "/etc/fonts", NULL};
+    struct lock_setup *setup = &s->config.setup;
+    for (const char *const *dir = usual; *dir; dir++)
+        add_dir(setup, *dir);
+    if (setup->tier == 1)
+        add_dir(setup, "/opt/python");
+    else
+        add_dir(setup, s->runtimes[FRAME_PYTHON].found.prefix);
+}
+
+static uint32_t step_of(const char *name) {
+    for (uint32_t i = 1; name && i < LOCK_STEPS; i++)
+        if (strcmp(lock_step_name((enum lock_step)i), name) == 0)
+            return i;
+    return 0;
+}
+
+/* The best tier that holds, by trying. `why` collects what kept the better ones away. */
+static uint32_t find_tier(struct supervisor *s, uint32_t best, struct err *why) {
+    struct err first = {""};
+    for (uint32_t tier = best; tier < TIER_NONE; tier++) {
+        struct err err = {""};
+        if (launch_probe(&s->config, tier, &err) == 0) {
+            *why = first;
+            return tier;
+        }
+        if (!*first.text)
+            first = err;
+    }
+    *why = first;
+    return TIER_NONE;
+}
+
+/* Without namespaces the workspaces are directories on disk, beneath one that only the sandboxes' uid may
+ * enter. */
+static int make_scratch(struct supervisor *s, struct err *err) {
+    char *dir = s->config.scratch_dir;
+    snprintf(dir, FRAME_PATH_MAX, "/tmp/sallyport-box-XXXXXX");
+    if (!mkdtemp(dir))
+        return err_set(err, "make %s: %s", dir, strerror(errno));
+    if (geteuid() == 0 && chown(dir, LAUNCH_ROOT_ID, LAUNCH_ROOT_ID) != 0 && errno != EINVAL)
+        return err_set(err, "give away %s: %s", dir, strerror(errno));
+    return 0;
+}
+
+static void drop_scratch(struct supervisor *s) {
+    if (!*s->config.scratch_dir)
+        return;
+    remove_tree(s->config.scratch_dir, 1); /* of the probe */
+    rmdir(s->config.scratch_dir);
+    *s->config.scratch_dir = '\0';
+}
+
+static int prepare(struct supervisor *s, const struct supervise_options *o, struct err *ret_why,
+                   struct err *err) {
+    struct lock_setup *setup = &s->config.setup;
+    struct seccomp_notif_sizes sizes;
+    s->config.prelude_fd = -1;
+    s->config.path = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
+    find_self(o, s->config.helper_dir);
+    setup->notify = syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
+                    sizes.seccomp_notif <= sizeof(struct seccomp_notif) &&
+                    sizes.seccomp_notif_resp <= sizeof(struct seccomp_notif_resp);
+    if (syscalls_compile(setup, err) != 0)
+        return -1;
+    const uint32_t best = o->best_tier ? (uint32_t)(*o->best_tier - '0') : 1;
+    if (make_scratch(s, err) != 0)
+        return -1;
+    setup->tier = find_tier(s, best < 1 ? 1 : best, ret_why);
+    if (setup->tier == 1 || setup->tier == TIER_NONE)
+        drop_scratch(s);
+    setup->fail_step = step_of(o->fail_step);
+    for (int i = 0; i < FRAME_RUNTIMES; i++) {
+        const char *given = o->given[i == FRAME_PYTHON_DATA ? FRAME_PYTHON : i];
+        launch_find(&s->config, (enum frame_runtime)i, given, &s->runtimes[i].found);
+        snprintf(s->runtimes[i].why, FRAME_REASON_MAX, "%s", s->runtimes[i].found.why);
+    }
+    add_dirs(s);
+    return 0;
+}
+
+static void start_runtimes(struct supervisor *s, uint32_t wanted) {
+    for (int i = 0; i < FRAME_RUNTIMES; i++) {
+        struct runtime *r = &s->runtimes[i];
+        if (!(wanted & 1u << i))
+            snprintf(r->why, sizeof(r->why), "not asked for"), *r->found.binary = '\0';
+        if (!*r->found.binary) {
+            tell_runtime((enum frame_runtime)i, ENOENT, r->why);
+            r->told = true;
+        } else if (i != FRAME_PYTHON_DATA && !zygote_for(s, (enum frame_runtime)i)) {
+            tell_runtime((enum frame_runtime)i, EIO, r->why);
+            r->told = true;
+        }
+    }
+}
+
+static void end_all(struct supervisor *s) {
+    LIST_FOR_SAFE (n, next, &s->boxes) {
+        struct box *b = container_of(n, struct box, node);
+        if (b->pidfd >= 0) {
+            siginfo_t info;
+            box_kill(b);
+            syscall(SYS_waitid, P_PIDFD, b->pidfd, &info, WEXITED, NULL);
+        }
+        box_free(s, b);
+    }
+    LIST_FOR_SAFE (n, next, &s->zygotes) {
+        zygote_free(s, container_of(n, struct zygote, node));
+    }
+    drop_scratch(s);
+}
+
+int supervise_serve(const struct supervise_options *o) {
+    struct supervisor *s = mem_zalloc(sizeof(*s));
+    struct err err = {""}, why = {""};
+    list_init(&s->zygotes);
+    list_init(&s->boxes);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    struct frame_report hello = {.kind = FRAME_HELLO, .tier = TIER_NONE};
+    if (prepare(s, o, &why, &err) != 0)
+        snprintf(hello.text, sizeof(hello.text), "%.200s", err.text);
+    else
+        snprintf(hello.text, sizeof(hello.text), "%.200s", why.text), hello.tier = s->config.setup.tier;
+    if (!take_setup(s))
+        return 1;
+    tell(&hello, -1, -1);
+    s->poll = epoll_create1(EPOLL_CLOEXEC);
+    struct source control = {SOURCE_CONTROL, NULL};
+    if (s->poll < 0 || watch(s, SUPERVISE_FD_CONTROL, &control) != 0)
+        return 1;
+    start_runtimes(s, hello.tier < TIER_NONE ? o->runtimes : 0);
+    for (;;) {
+        struct epoll_event event; /* one at a time: handling it may free what another one points to */
+        if (epoll_wait(s->poll, &event, 1, -1) < 1)
+            continue;
+        const struct source *source = event.data.ptr;
+        if (source->kind == SOURCE_ZYGOTE)
+            zygote_note(s, source->of);
+        else if (source->kind == SOURCE_BOX_EXIT)
+            box_exited(s, source->of);
+        else if (source->kind == SOURCE_BOX_NOTIFY)
+            box_violated(s, source->of);
+        else if (!take_order(s))
+            break;
+    }
+    end_all(s);
+    return 0;
+}
+
+int supervise_probe(const struct supervise_options *o) {
+    struct supervisor *s = mem_zalloc(sizeof(*s));
+    struct err err = {""}, why = {""};
+    if (prepare(s, o, &why, &err) != 0) {
+        printf("tier=4\nerror=%s\n", err.text);
+        return 1;
+    }
+    printf("tier=%u\nwhy=%s\nnotify=%u\n", s->config.setup.tier, why.text, s->config.setup.notify);
+    drop_scratch(s);
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* The helper's own loop: orders of the gate, notes of the zygotes, exits and violations of the sandboxes. */
+#pragma once
+
+#include "sandbox/frame.h"
+
+#define SUPERVISE_FD_CONTROL 3
+
+struct supervise_options {
+    const char *given[FRAME_RUNTIMES]; /* interpreters named by the operator */
+    const char *helper_dir;            /* NULL: where this program lies */
+    const char *fail_step;             /* for tests: a lock-down step that fails */
+    const char *best_tier;             /* for tests: as if the machine could do no better */
+    const char *runtime_bits;          /* which of enum frame_runtime may be started; NULL: all */
+    uint32_t runtimes;
+};
+
+int supervise_serve(const struct supervise_options *options);
+int supervise_probe(const struct supervise_options *options);

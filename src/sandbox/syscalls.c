@@ -1,0 +1,425 @@
+/* Allow-lists: what is not named is denied. Each profile adds to the one before. Arguments are looked at only
+ * where they are plain numbers; nothing behind a pointer is ever judged, so no second thread can change it in
+ * between. */
+#include "sandbox/syscalls.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+/* The library cannot say "tell the supervisor" as its default, so these two stand in until the program is
+ * written. */
+#define MARK_DENIED 0xA01
+#define MARK_HOSTILE 0xA02
+
+static const char *const pure_calls[] = {
+    "read",
+    "write",
+    "readv",
+    "writev",
+    "close",
+    "fstat",
+    "lseek",
+    "munmap",
+    "mremap",
+    "madvise",
+    "brk",
+    "mprotect",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "sigaltstack",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "epoll_ctl",
+    "epoll_create1",
+    "eventfd2",
+    "pipe",
+    "pipe2",
+    "dup",
+    "dup2",
+    "dup3",
+    "sched_yield",
+    "nanosleep",
+    "clock_nanosleep",
+    "clock_gettime",
+    "clock_getres",
+    "gettimeofday",
+    "time",
+    "timerfd_create",
+    "timerfd_settime",
+    "getpid",
+    "gettid",
+    "getppid",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getrlimit",
+    "exit",
+    "exit_group",
+    "futex",
+    "rseq",
+    "getrandom",
+    "getrusage",
+    "times",
+    "restart_syscall",
+    "set_robust_list",
+    "sched_getaffinity",
+    "sysinfo",
+    "uname",
+    "getcpu",
+    "membarrier",
+    "pkey_alloc",
+    "pkey_mprotect",
+    "pkey_free",
+    "setitimer",
+    "getitimer",
+    "alarm",
+    "mincore",
+    "shutdown",
+    "recvfrom",
+    "getsockopt",
+    "getsockname",
+    "getpeername",
+    "close_range",
+    "arch_prctl",
+    "set_tid_address",
+    "umask",
+    NULL,
+};
+
+static const char *const files_calls[] = {
+    "open",
+    "openat",
+    "stat",
+    "lstat",
+    "newfstatat",
+    "statx",
+    "statfs",
+    "fstatfs",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "pread64",
+    "pwrite64",
+    "preadv",
+    "pwritev",
+    "preadv2",
+    "pwritev2",
+    "getdents",
+    "getdents64",
+    "getcwd",
+    "chdir",
+    "fchdir",
+    "rename",
+    "renameat",
+    "renameat2",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "unlink",
+    "unlinkat",
+    "symlink",
+    "symlinkat",
+    "link",
+    "linkat",
+    "readlink",
+    "readlinkat",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "utimensat",
+    "utime",
+    "utimes",
+    "futimesat",
+    "truncate",
+    "ftruncate",
+    "fallocate",
+    "fsync",
+    "fdatasync",
+    "msync",
+    "copy_file_range",
+    "sendfile",
+    "fadvise64",
+    "inotify_init1",
+    "inotify_add_watch",
+    "inotify_rm_watch",
+    "creat",
+    NULL,
+};
+
+static const char *const proc_calls[] = {
+    "fork",
+    "vfork",
+    "execve",
+    "wait4",
+    "waitid",
+    "kill",
+    "tgkill",
+    "tkill",
+    "setsid",
+    "setpgid",
+    "getpgid",
+    "getpgrp",
+    "getsid",
+    "getgroups",
+    "getresuid",
+    "getresgid",
+    "capget",
+    "pidfd_open",
+    "pidfd_send_signal",
+    "rt_sigtimedwait",
+    "rt_sigsuspend",
+    "rt_sigpending",
+    "sched_getparam",
+    "sched_getscheduler",
+    "sched_get_priority_max",
+    "sched_get_priority_min",
+    "getpriority",
+    NULL,
+};
+
+/* Programs ask and are used to a no: not worth a report. The first few are allowed with some arguments, so
+ * the filter asks the helper about the others; the rest are answered by the filter itself. */
+static const char *const quiet_calls[] = {"ioctl", "prctl", "fcntl", "prlimit64", NULL};
+
+static const struct {
+    const char *name;
+    uint32_t error;
+} refused_calls[] = {
+    {"clone3", ENOSYS},       {"io_uring_setup", ENOSYS}, {"sched_setaffinity", EPERM},
+    {"setpriority", EPERM},   {"mbind", EPERM},           {"set_mempolicy", EPERM},
+    {"get_mempolicy", EPERM}, {"flock", EPERM},           {"chown", EPERM},
+    {"fchown", EPERM},        {"fchownat", EPERM},        {"lchown", EPERM},
+    {"setxattr", ENOTSUP},    {"getxattr", ENOTSUP},      {"lgetxattr", ENOTSUP},
+    {"fgetxattr", ENOTSUP},   {"listxattr", ENOTSUP},     {"llistxattr", ENOTSUP},
+    {"mlock", EPERM},         {"munlock", EPERM},
+};
+
+static const char *const hostile_calls[] = {
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "setns",
+    "unshare",
+    "bpf",
+    "kexec_load",
+    "kexec_file_load",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "keyctl",
+    "add_key",
+    "request_key",
+    "userfaultfd",
+    "perf_event_open",
+    "open_by_handle_at",
+    "name_to_handle_at",
+    "iopl",
+    "ioperm",
+    "swapon",
+    "swapoff",
+    "reboot",
+    "acct",
+    "mknod",
+    "mknodat",
+    "open_tree",
+    "move_mount",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    "pidfd_getfd",
+    "kcmp",
+    "process_madvise",
+    "quotactl",
+    "settimeofday",
+    "clock_settime",
+    "adjtimex",
+    "clock_adjtime",
+    "sethostname",
+    "setdomainname",
+    "syslog",
+    "vhangup",
+    "nfsservctl",
+    "lookup_dcookie",
+    "uselib",
+    "modify_ldt",
+    "personality",
+    "io_uring_enter",
+    "io_uring_register",
+    "fanotify_init",
+    "fanotify_mark",
+    NULL,
+};
+
+#define NAMESPACES                                                                                           \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |               \
+     CLONE_NEWCGROUP)
+
+static int rule(scmp_filter_ctx c, uint32_t action, const char *name, unsigned count,
+                const struct scmp_arg_cmp *when) {
+    int number = seccomp_syscall_resolve_name(name);
+    if (number < 0)
+        return 0; /* this architecture has no such call, so nobody can make it */
+    int done = seccomp_rule_add_array(c, action, number, count, when);
+    return done == -EACCES ? 0 : done; /* the default says the same already */
+}
+
+static int allow_all(scmp_filter_ctx c, const char *const *names) {
+    for (; *names; names++)
+        if (rule(c, SCMP_ACT_ALLOW, *names, 0, NULL) != 0)
+            return -1;
+    return 0;
+}
+
+static int allow_values(scmp_filter_ctx c, const char *name, unsigned argument, const uint64_t *values,
+                        size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const struct scmp_arg_cmp when = SCMP_CMP64(argument, SCMP_CMP_EQ, values[i]);
+        if (rule(c, SCMP_ACT_ALLOW, name, 1, &when) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Calls that are fine with some arguments. */
+static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
+    static const uint64_t ioctls[] = {FIONBIO, FIONREAD, FIOCLEX, FIONCLEX, TCGETS, TIOCGWINSZ};
+    static const uint64_t fcntls[] = {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC};
+    static const uint64_t prctls[] = {PR_SET_NAME,     PR_GET_NAME,         PR_GET_DUMPABLE,
+                                      PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, 0x53564d41 /* PR_SET_VMA */};
+    if (allow_values(c, "ioctl", 1, ioctls, ARRAY_LEN(ioctls)) != 0 ||
+        allow_values(c, "fcntl", 1, fcntls, ARRAY_LEN(fcntls)) != 0 ||
+        allow_values(c, "prctl", 0, prctls, ARRAY_LEN(prctls)) != 0)
+        return -1;
+    /* Its own limits, which without privileges can only go down. */
+    const struct scmp_arg_cmp self = SCMP_A0_64(SCMP_CMP_EQ, 0);
+    /* A pair that is connected to itself; sending to an address is not for it. */
+    const struct scmp_arg_cmp pair[2] = {SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
+                                         SCMP_A1_64(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)};
+    const struct scmp_arg_cmp no_address = SCMP_A4_64(SCMP_CMP_EQ, 0);
+    const struct scmp_arg_cmp report = SCMP_A0_64(SCMP_CMP_EQ, LOCK_FD_REPORT);
+    if (rule(c, SCMP_ACT_ALLOW, "prlimit64", 1, &self) != 0 ||
+        rule(c, SCMP_ACT_ALLOW, "socketpair", 2, pair) != 0 ||
+        rule(c, SCMP_ACT_ALLOW, "sendto", 1, &no_address) != 0 ||
+        rule(c, SCMP_ACT_ALLOW, "sendmsg", 1, &report) != 0)
+        return -1;
+    /* Memory that no limit of a process counts stays out: shared and anonymous, and with PURE all but
+     * private. */
+    const struct scmp_arg_cmp anonymous =
+        SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS | MAP_SHARED, MAP_ANONYMOUS);
+    const struct scmp_arg_cmp of_file = SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, 0);
+    if (rule(c, SCMP_ACT_ALLOW, "mmap", 1, &anonymous) != 0 ||
+        (profile != FRAME_PURE && rule(c, SCMP_ACT_ALLOW, "mmap", 1, &of_file) != 0))
+        return -1;
+    /* Threads always; processes with PROC; namespaces and tracing never. */
+    const uint64_t never = NAMESPACES | CLONE_PTRACE | CLONE_UNTRACED | CLONE_PARENT;
+    const struct scmp_arg_cmp thread = SCMP_A0_64(SCMP_CMP_MASKED_EQ, never | CLONE_THREAD, CLONE_THREAD);
+    const struct scmp_arg_cmp process = SCMP_A0_64(SCMP_CMP_MASKED_EQ, never, 0);
+    return rule(c, SCMP_ACT_ALLOW, "clone", 1, profile == FRAME_PROC ? &process : &thread);
+}
+
+static int deny_some(scmp_filter_ctx c) {
+    for (size_t i = 0; i < ARRAY_LEN(refused_calls); i++)
+        if (rule(c, SCMP_ACT_ERRNO(refused_calls[i].error), refused_calls[i].name, 0, NULL) != 0)
+            return -1;
+    for (const char *const *name = hostile_calls; *name; name++)
+        if (rule(c, SCMP_ACT_ERRNO(MARK_HOSTILE), *name, 0, NULL) != 0)
+            return -1;
+    return 0;
+}
+
+/* Replaces the marks by what was meant and checks that the whole fits. */
+static int take_program(int fd, struct lock_setup *setup, enum frame_profile profile, struct err *err) {
+    struct sock_filter *code = setup->programs[profile];
+    ssize_t got = pread(fd, code, sizeof(setup->programs[profile]), 0);
+    if (got <= 0 || (size_t)got >= sizeof(setup->programs[profile]))
+        return err_set(err, "the filter of profile %d has %zd bytes", profile, got);
+    setup->program_len[profile] = (uint32_t)((size_t)got / sizeof(*code));
+    for (uint32_t i = 0; i < setup->program_len[profile]; i++) {
+        if (BPF_CLASS(code[i].code) != BPF_RET)
+            continue;
+        if (code[i].k == (SECCOMP_RET_ERRNO | MARK_DENIED))
+            code[i].k = setup->notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM;
+        else if (code[i].k == (SECCOMP_RET_ERRNO | MARK_HOSTILE))
+            code[i].k = setup->notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_KILL_PROCESS;
+    }
+    return 0;
+}
+
+static int compile_one(struct lock_setup *setup, enum frame_profile profile, struct err *err) {
+    scmp_filter_ctx c = seccomp_init(SCMP_ACT_ERRNO(MARK_DENIED));
+    if (!c)
+        return err_set(err, "libseccomp could not be started");
+    int done = seccomp_attr_set(c, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    if (done == 0)
+        done = seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (done == 0)
+        done = allow_all(c, pure_calls);
+    if (done == 0 && profile >= FRAME_FILES)
+        done = allow_all(c, files_calls);
+    if (done == 0 && profile >= FRAME_PROC)
+        done = allow_all(c, proc_calls);
+    if (done == 0)
+        done = allow_some(c, profile);
+    if (done == 0)
+        done = deny_some(c);
+    cleanup_fd int fd = done == 0 ? memfd_create("filter", MFD_CLOEXEC) : -1;
+    if (fd < 0 || seccomp_export_bpf(c, fd) != 0)
+        done = err_set(err, "the filter of profile %d could not be made", profile);
+    seccomp_release(c);
+    return done == 0 ? take_program(fd, setup, profile, err) : -1;
+}
+
+int syscalls_compile(struct lock_setup *setup, struct err *err) {
+    for (int i = 0; i < FRAME_PROFILES; i++)
+        if (compile_one(setup, (enum frame_profile)i, err) != 0)
+            return -1;
+    return 0;
+}
+
+void syscalls_name(int number, char *ret_name, size_t size) {
+    char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+    if (name)
+        snprintf(ret_name, size, "%s", name);
+    else
+        snprintf(ret_name, size, "system call %d", number);
+    free(name);
+}
+
+static bool among(int number, const char *const *names) {
+    for (; *names; names++)
+        if (seccomp_syscall_resolve_name(*names) == number)
+            return true;
+    return false;
+}
+
+enum syscalls_verdict syscalls_judge(int number) {
+    if (among(number, hostile_calls))
+        return SYSCALLS_END;
+    return among(number, quiet_calls) ? SYSCALLS_QUIET : SYSCALLS_REPORT;
+}
