@@ -79,3 +79,10 @@
 #define CODE_QUERY_MAX 4096 /* bytes of a search that are looked at */
 #define CODE_FOUND_MAX 50   /* tools in the answer to a search */
 #define CODE_PAGE 100       /* entries of one page of a list */
+
+
+/* typed.c: definitions as source files */
+#define CODE_TYPED_TEXT_MAX 2000 /* bytes of one description */
+#define CODE_TYPED_ENUM_MAX 200
+#define CODE_TYPED_CLASSES_MAX 500
+#define CODE_TYPED_STEPS_MAX 50000 /* schemas of one definition that are written out */
