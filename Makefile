@@ -20,6 +20,7 @@ install: all
 
 bench: all
 	@scripts/setup bench
+	@bench/pii
 	@bench/run
 
 fuzz: all

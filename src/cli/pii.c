@@ -3,15 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rand.h"
 #include "cli/command.h"
 #include "filter/box.h"
 #include "filter/filter.h"
+#include "state/keyfile.h"
 #include "wire/emit.h"
 
 #define PII_INPUT_MAX (256u << 20)
@@ -202,19 +200,6 @@ static int home_path(char *path, const char *tail, struct err *err) {
                : err_set(err, "the home directory's path is too long");
 }
 
-static int make_dirs(const char *path, struct err *err) {
-    char part[PII_PATH_MAX];
-    for (size_t i = 1; path[i]; i++) {
-        if (path[i] != '/' || i >= sizeof(part))
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0700) < 0 && errno != EEXIST)
-            return err_set(err, "%s: %s", part, strerror(errno));
-    }
-    return 0;
-}
-
 static int read_file(int fd, struct buf *out, struct err *err) {
     for (;;) {
         char *room = buf_reserve(out, 65536);
@@ -239,24 +224,12 @@ static int write_all(int fd, struct slice bytes, struct err *err) {
     return 0;
 }
 
-/* The key file is made once, 0600; its lock is held as long as the vault is open. */
+/* The key file is made once; its lock is held as long as the vault is open. */
 static int open_key(struct vault_file *v, struct err *err) {
     char path[PII_PATH_MAX];
-    if (home_path(path, "/pii/key", err) < 0 || make_dirs(path, err) < 0)
+    if (home_path(path, "/pii/key", err) < 0)
         return -1;
-    v->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (v->lock < 0 || flock(v->lock, LOCK_EX) < 0)
-        return err_set(err, "%s: %s", path, strerror(errno));
-    struct stat st;
-    if (fstat(v->lock, &st) < 0 || (st.st_mode & 077) != 0)
-        return err_set(err, "%s: others may read it; it must be 0600", path);
-    if (st.st_size == 0) {
-        rand_bytes(v->key, sizeof(v->key));
-        return write_all(v->lock, slice_of((const char *)v->key, sizeof(v->key)), err);
-    }
-    if (read(v->lock, v->key, sizeof(v->key)) != (ssize_t)sizeof(v->key))
-        return err_set(err, "%s: damaged", path);
-    return 0;
+    return state_key_file(path, v->key, sizeof(v->key), &v->lock, err);
 }
 
 static bool scope_name_ok(const char *name) {

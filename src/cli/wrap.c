@@ -31,6 +31,10 @@ struct wrap_options {
     int audit_on_full;
     int approvals;
     uint64_t approval_timeout_ms;
+    int pii;
+    int pii_scope;
+    uint64_t pii_keep_ms;
+    const char *pii_rules;
 };
 
 static const char *const transport_names[] = {
@@ -43,8 +47,16 @@ static const char *const poison_names[] = {
     [SESSION_POISON_OFF] = "off",   [SESSION_POISON_FLAG] = "flag", [SESSION_POISON_STRIP] = "strip",
     [SESSION_POISON_HIDE] = "hide", [SESSION_POISON_DENY] = "deny", NULL};
 
-enum audit_args { ARGS_KEYS, ARGS_FULL };
-static const char *const audit_args_names[] = {[ARGS_KEYS] = "keys", [ARGS_FULL] = "full", NULL};
+static const char *const audit_args_names[] = {
+    [AUDIT_ARGS_KEYS] = "keys", [AUDIT_ARGS_TOKENIZED] = "tokenized", [AUDIT_ARGS_FULL] = "full", NULL};
+
+static const char *const pii_names[] = {
+    [FILTER_OFF] = "off",     [FILTER_TOKENIZE] = "tokenize", [FILTER_REDACT] = "redact",
+    [FILTER_BLOCK] = "block", [FILTER_REPORT] = "report",     NULL};
+static const char *const pii_scope_names[] = {[SESSION_PII_SESSION] = "session",
+                                              [SESSION_PII_GRANT] = "grant",
+                                              [SESSION_PII_ORGANISATION] = "organisation",
+                                              NULL};
 
 enum on_full { FULL_REFUSE, FULL_PASS };
 static const char *const on_full_names[] = {[FULL_REFUSE] = "refuse", [FULL_PASS] = "pass", NULL};
@@ -93,7 +105,8 @@ static const struct cli_option wrap_rows[] = {
     {CLI_CHOICE(struct wrap_options, state_fail_mode), .name = "state-fail-mode", .choices = fail_mode_names,
      .fallback = "closed", .help = "what happens to limited calls when the store fails"},
     {CLI_CHOICE(struct wrap_options, audit_args), .name = "audit-args", .choices = audit_args_names,
-     .fallback = "keys", .help = "what the audit log keeps of arguments: their names, or all of them"},
+     .fallback = "keys",
+     .help = "what the audit log keeps of arguments: their names, all of them, or all with values as tokens"},
     {CLI_SWITCH(struct wrap_options, audit_durable), .name = "audit-durable",
      .help = "make a call only when its record is safely on disk"},
     {CLI_DURATION(struct wrap_options, audit_keep_ms), .name = "audit-keep", .argument = "TIME",
@@ -107,6 +120,14 @@ static const struct cli_option wrap_rows[] = {
              "hold lets the call wait"},
     {CLI_DURATION(struct wrap_options, approval_timeout_ms), .name = "approval-timeout", .argument = "TIME",
      .fallback = "30m", .help = "how long a call may wait for approval, where the policy says nothing"},
+    {CLI_CHOICE(struct wrap_options, pii), .name = "pii", .choices = pii_names, .fallback = "off",
+     .help = "what happens to personal data and secrets in results; see `sallyport help pii`"},
+    {CLI_CHOICE(struct wrap_options, pii_scope), .name = "pii-scope", .choices = pii_scope_names,
+     .fallback = "session", .help = "where one value has one token; beyond a session they are kept, sealed"},
+    {CLI_DURATION(struct wrap_options, pii_keep_ms), .name = "pii-keep", .argument = "TIME",
+     .fallback = "30d", .help = "how long the value behind a token is kept"},
+    {CLI_TEXT(struct wrap_options, pii_rules), .name = "pii-rules", .argument = "FILE",
+     .help = "modes by server, tool, kind and grant; who may have values back; kinds of your own"},
     {0},
 };
 
@@ -155,12 +176,16 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .state_dsn = opt->state_dsn,
         .state_prefix = opt->state_prefix,
         .state_fail_open = opt->state_fail_mode == FAIL_OPEN,
-        .audit_full = opt->audit_args == ARGS_FULL,
+        .audit_args = (enum audit_args_mode)opt->audit_args,
         .audit_durable = opt->audit_durable,
         .audit_keep_ms = opt->audit_keep_ms,
         .audit_pass = opt->audit_on_full == FULL_PASS,
         .approvals_mode = opt->approvals,
         .approvals_timeout_ms = opt->approval_timeout_ms,
+        .pii = {.mode = (enum filter_mode)opt->pii,
+                .scope = (enum session_pii_scope)opt->pii_scope,
+                .keep_ms = opt->pii_keep_ms,
+                .rules = opt->pii_rules},
     };
     /* A gate that does not come up is a configuration error unless it says otherwise. */
     int status = CLI_CONFIG;

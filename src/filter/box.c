@@ -22,6 +22,7 @@ static void put_text(struct buf *b, struct slice s) {
     buf_put_slice(b, s);
 }
 
+/* One entry; true when it fits. */
 static bool put_entry(void *ctx, struct slice id, const struct filter_entry *e) {
     struct buf *b = ctx;
     put_u32(b, (uint32_t)e->created_ms);
@@ -37,12 +38,13 @@ static bool put_entry(void *ctx, struct slice id, const struct filter_entry *e) 
     return !b->full;
 }
 
-static bool box_crypt(const uint8_t *key, const uint8_t *nonce, uint8_t *tag, struct slice in, char *out,
-                      bool seal) {
+static bool box_crypt(const uint8_t *key, const uint8_t *nonce, uint8_t *tag, struct slice bound,
+                      struct slice in, char *out, bool seal) {
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int len = 0, last = 0;
-    bool fine = c && in.len < (1u << 30) &&
+    bool fine = c && in.len < (1u << 30) && bound.len < (1u << 20) &&
                 EVP_CipherInit_ex(c, EVP_aes_256_gcm(), NULL, key, nonce, seal) == 1 &&
+                EVP_CipherUpdate(c, NULL, &len, (const uint8_t *)bound.ptr, (int)bound.len) == 1 &&
                 (seal || EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, 16, tag) == 1) &&
                 EVP_CipherUpdate(c, (uint8_t *)out, &len, (const uint8_t *)in.ptr, (int)in.len) == 1 &&
                 EVP_CipherFinal_ex(c, (uint8_t *)out + len, &last) == 1 &&
@@ -71,7 +73,7 @@ int filter_box_seal(const struct filter_memory *m, const uint8_t key[FILTER_BOX_
     buf_put(out, nonce, 12);
     const size_t tag_at = out->len;
     char *room = buf_reserve(out, 16 + plain.len + 16);
-    if (!room || !box_crypt(key, nonce, tag, buf_slice(&plain), room + 16, true)) {
+    if (!room || !box_crypt(key, nonce, tag, SLICE(""), buf_slice(&plain), room + 16, true)) {
         wipe(&plain);
         return err_set(err, "the vault can not be sealed");
     }
@@ -110,7 +112,7 @@ static struct slice get_text(struct reader *r) {
     return s;
 }
 
-static bool get_entry(struct reader *r, struct filter_memory *m) {
+static bool get_entry(struct reader *r, struct slice *ret_id, struct filter_entry *ret_entry) {
     struct filter_entry e = {0};
     e.created_ms = get_u32(r);
     e.created_ms |= (uint64_t)get_u32(r) << 32;
@@ -121,7 +123,7 @@ static bool get_entry(struct reader *r, struct filter_memory *m) {
     e.origin_count = r->at[2];
     r->at += 3;
     r->left -= 3;
-    const struct slice id = get_text(r);
+    *ret_id = get_text(r);
     e.kind = get_text(r);
     e.value = get_text(r);
     e.raw = get_text(r);
@@ -129,8 +131,47 @@ static bool get_entry(struct reader *r, struct filter_memory *m) {
         return false;
     for (uint8_t i = 0; i < e.origin_count; i++)
         e.origins[i] = get_text(r);
+    *ret_entry = e;
+    return !r->bad && ret_id->len < FILTER_TOKEN_TEXT_MAX;
+}
+
+static bool take_entry(struct reader *r, struct filter_memory *m) {
+    struct filter_entry e;
+    struct slice id;
     const struct filter_vault v = filter_memory_vault(m);
-    return !r->bad && id.len < FILTER_TOKEN_TEXT_MAX && v.ops->put(v.ctx, id, &e) == FILTER_PUT_OK;
+    return get_entry(r, &id, &e) && v.ops->put(v.ctx, id, &e) <= FILTER_PUT_SAME;
+}
+
+bool filter_box_seal_entry(struct slice id, const struct filter_entry *e, struct slice bound,
+                           const uint8_t key[FILTER_BOX_KEY], struct buf *out) {
+    struct buf plain;
+    uint8_t nonce[12], tag[16];
+    buf_init(&plain, FILTER_VALUE_MAX * 8u);
+    rand_bytes(nonce, sizeof(nonce));
+    bool fine = put_entry(&plain, id, e);
+    buf_put(out, nonce, 12);
+    char *room = fine ? buf_reserve(out, 16 + plain.len) : NULL;
+    fine = room && box_crypt(key, nonce, tag, bound, buf_slice(&plain), room + 16, true);
+    if (fine) {
+        memcpy(room, tag, 16);
+        out->len += 16 + plain.len;
+    }
+    wipe(&plain);
+    return fine;
+}
+
+bool filter_box_open_entry(struct slice box, struct slice bound, const uint8_t key[FILTER_BOX_KEY],
+                           struct arena *a, struct slice *ret_id, struct filter_entry *ret_entry) {
+    uint8_t tag[16];
+    if (box.len < 12 + 16)
+        return false;
+    memcpy(tag, box.ptr + 12, 16);
+    const struct slice sealed = slice_from(box, 12 + 16);
+    char *plain = arena_alloc(a, sealed.len + 16);
+    if (!box_crypt(key, (const uint8_t *)box.ptr, tag, bound, sealed, plain, false))
+        return false;
+    struct reader r = {(const uint8_t *)plain, sealed.len, false};
+    return get_entry(&r, ret_id, ret_entry) && r.left == 0;
 }
 
 int filter_box_open(struct filter_memory *m, const uint8_t key[FILTER_BOX_KEY], struct slice box,
@@ -141,10 +182,11 @@ int filter_box_open(struct filter_memory *m, const uint8_t key[FILTER_BOX_KEY], 
     const size_t len = box.len - BOX_HEAD;
     char *plain = mem_alloc(len + 16);
     memcpy(tag, box.ptr + 20, 16);
-    bool fine = box_crypt(key, (const uint8_t *)box.ptr + 8, tag, slice_from(box, BOX_HEAD), plain, false);
+    bool fine =
+        box_crypt(key, (const uint8_t *)box.ptr + 8, tag, SLICE(""), slice_from(box, BOX_HEAD), plain, false);
     struct reader r = {(const uint8_t *)plain, len, false};
     while (fine && r.left)
-        fine = get_entry(&r, m);
+        fine = take_entry(&r, m);
     OPENSSL_cleanse(plain, len + 16);
     free(plain);
     return fine ? 0 : err_set(err, "the vault does not open: it was changed, or sealed with another key");

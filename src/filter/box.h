@@ -13,3 +13,11 @@ int filter_box_seal(const struct filter_memory *m, const uint8_t key[FILTER_BOX_
 /* Adds the entries of a box to `m`. Fails whole: a box that was changed adds nothing. */
 int filter_box_open(struct filter_memory *m, const uint8_t key[FILTER_BOX_KEY], struct slice box,
                     struct err *err);
+
+/* One entry, for stores that keep each by itself. `bound` is what it belongs to: it opens only beside the
+ * same text, so that rows can not change places. */
+bool filter_box_seal_entry(struct slice id, const struct filter_entry *e, struct slice bound,
+                           const uint8_t key[FILTER_BOX_KEY], struct buf *out);
+/* The entry's texts lie in the arena. */
+bool filter_box_open_entry(struct slice box, struct slice bound, const uint8_t key[FILTER_BOX_KEY],
+                           struct arena *a, struct slice *ret_id, struct filter_entry *ret_entry);

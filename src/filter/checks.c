@@ -157,16 +157,19 @@ static uint32_t log2_256(uint32_t v) {
 
 unsigned pii_check_entropy(const char *text, size_t len) {
     uint16_t count[256] = {0};
+    uint8_t kinds[256];
+    size_t used = 0;
     uint64_t sum = 0;
     if (len == 0)
         return 0;
     if (len > 1024)
         len = 1024;
     for (size_t i = 0; i < len; i++)
-        count[(uint8_t)text[i]]++;
-    for (size_t i = 0; i < 256; i++)
-        if (count[i] > 1)
-            sum += (uint64_t)count[i] * log2_256(count[i]);
+        if (count[(uint8_t)text[i]]++ == 0)
+            kinds[used++] = (uint8_t)text[i];
+    for (size_t i = 0; i < used; i++)
+        if (count[kinds[i]] > 1)
+            sum += (uint64_t)count[kinds[i]] * log2_256(count[kinds[i]]);
     const uint64_t whole = (uint64_t)len * log2_256((uint32_t)len);
     return (unsigned)((whole - sum) * 100 / (256 * (uint64_t)len));
 }

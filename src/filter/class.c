@@ -17,9 +17,12 @@ void pii_class_scalar(const char *block, struct class_masks *out) {
             m.alnum |= bit;
         else if (c == '@' || c == ':' || c == '=' || c == '%' || c == '~' || c == '>')
             m.punct |= bit;
+        else if (c == '+' || c == '-' || c == '.' || c == '/' || c == '_')
+            m.joint |= bit;
         else if (c == '\\' || c == '&' || (uint8_t)c >= 0x80)
             m.odd |= bit;
     }
+    m.joint |= m.alnum | m.punct;
     *out = m;
 }
 
@@ -39,37 +42,67 @@ static void class_sse2(const char *block, struct class_masks *out) {
             _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('=')), _mm_cmpeq_epi8(x, _mm_set1_epi8('%'))));
         const __m128i more =
             _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('~')), _mm_cmpeq_epi8(x, _mm_set1_epi8('>')));
+        const __m128i j = _mm_sub_epi8(x, _mm_set1_epi8('+'));
+        const __m128i joint =
+            _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('_')),
+                         _mm_andnot_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8(',')),
+                                          _mm_cmpeq_epi8(_mm_min_epu8(j, _mm_set1_epi8(4)), j)));
         const __m128i odd =
             _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\')), _mm_cmpeq_epi8(x, _mm_set1_epi8('&')));
         m.digit |= (uint64_t)(uint32_t)_mm_movemask_epi8(digit) << (16 * k);
         m.alnum |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(digit, alpha)) << (16 * k);
         m.punct |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(punct, more)) << (16 * k);
+        m.joint |= (uint64_t)(uint32_t)_mm_movemask_epi8(joint) << (16 * k);
         m.odd |= (uint64_t)(uint32_t)(_mm_movemask_epi8(odd) | _mm_movemask_epi8(x)) << (16 * k);
     }
+    m.joint |= m.alnum | m.punct;
     *out = m;
 }
 
+/* Classes by the two halves of a byte: a byte is of class b when both tables have the bit b for it. */
+enum {
+    HALF_DIGIT = 1,
+    HALF_AO = 2,
+    HALF_PZ = 4,
+    HALF_SIGN = 8,
+    HALF_JOIN = 16,
+    HALF_LINE = 32,
+    HALF_TILDE = 64
+};
+#define HALF_AT ((char)0x80)
+#define HALF_PUNCT (HALF_SIGN | HALF_TILDE | HALF_AT)
+
 __attribute__((target("avx2"))) static void class_avx2(const char *block, struct class_masks *out) {
+    const __m256i low = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        HALF_DIGIT | HALF_PZ | HALF_AT, HALF_DIGIT | HALF_AO | HALF_PZ, HALF_DIGIT | HALF_AO | HALF_PZ,
+        HALF_DIGIT | HALF_AO | HALF_PZ, HALF_DIGIT | HALF_AO | HALF_PZ, HALF_DIGIT | HALF_AO | HALF_PZ,
+        HALF_DIGIT | HALF_AO | HALF_PZ, HALF_DIGIT | HALF_AO | HALF_PZ, HALF_DIGIT | HALF_AO | HALF_PZ,
+        HALF_DIGIT | HALF_AO | HALF_PZ, HALF_AO | HALF_PZ | HALF_SIGN, HALF_AO | HALF_JOIN, HALF_AO,
+        HALF_AO | HALF_SIGN | HALF_JOIN, HALF_AO | HALF_SIGN | HALF_JOIN | HALF_TILDE,
+        HALF_AO | HALF_JOIN | HALF_LINE));
+    const __m256i high = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 0, HALF_JOIN, HALF_DIGIT | HALF_SIGN, HALF_AO | HALF_AT, HALF_PZ | HALF_LINE,
+                      HALF_AO, HALF_PZ | HALF_TILDE, 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i none = _mm256_setzero_si256();
     struct class_masks m = {0};
     for (unsigned k = 0; k < 2; k++) {
         const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32 * k));
-        const __m256i d = _mm256_sub_epi8(x, _mm256_set1_epi8('0'));
-        const __m256i digit = _mm256_cmpeq_epi8(_mm256_min_epu8(d, _mm256_set1_epi8(9)), d);
-        const __m256i l = _mm256_sub_epi8(_mm256_or_si256(x, _mm256_set1_epi8(32)), _mm256_set1_epi8('a'));
-        const __m256i alpha = _mm256_cmpeq_epi8(_mm256_min_epu8(l, _mm256_set1_epi8(25)), l);
-        const __m256i punct = _mm256_or_si256(_mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('@')),
-                                                              _mm256_cmpeq_epi8(x, _mm256_set1_epi8(':'))),
-                                              _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('=')),
-                                                              _mm256_cmpeq_epi8(x, _mm256_set1_epi8('%'))));
-        const __m256i more = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('~')),
-                                             _mm256_cmpeq_epi8(x, _mm256_set1_epi8('>')));
+        const __m256i top = _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15));
+        const __m256i half = _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(high, top));
+        const __m256i percent = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('%'));
+        const __m256i word = _mm256_and_si256(half, _mm256_set1_epi8(HALF_DIGIT | HALF_AO | HALF_PZ));
+        const __m256i punct = _mm256_or_si256(_mm256_and_si256(half, _mm256_set1_epi8(HALF_PUNCT)), percent);
         const __m256i odd = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('\\')),
                                             _mm256_cmpeq_epi8(x, _mm256_set1_epi8('&')));
-        m.digit |= (uint64_t)(uint32_t)_mm256_movemask_epi8(digit) << (32 * k);
-        m.alnum |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_or_si256(digit, alpha)) << (32 * k);
-        m.punct |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_or_si256(punct, more)) << (32 * k);
-        m.odd |= (uint64_t)((uint32_t)_mm256_movemask_epi8(odd) | (uint32_t)_mm256_movemask_epi8(x))
-                 << (32 * k);
+        const uint32_t no_word = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(word, none));
+        const uint32_t no_punct = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(punct, none));
+        const uint32_t no_joint =
+            (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(half, percent), none));
+        m.digit |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(half, 7)) << (32 * k);
+        m.alnum |= (uint64_t)~no_word << (32 * k);
+        m.punct |= (uint64_t)~no_punct << (32 * k);
+        m.joint |= (uint64_t)~no_joint << (32 * k);
+        m.odd |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, x)) << (32 * k);
     }
     *out = m;
 }

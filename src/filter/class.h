@@ -7,6 +7,7 @@ struct class_masks {
     uint64_t alnum;
     uint64_t digit;
     uint64_t punct; /* @ : = % ~ > */
+    uint64_t joint; /* alnum, punct and + - . / _ : what words of keys and addresses are made of */
     uint64_t odd;   /* backslash, &, and bytes beyond ASCII: the text may need folding */
 };
 

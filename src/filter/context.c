@@ -40,12 +40,19 @@ uint32_t pii_context_hints(struct detect *d, struct slice key) {
     for (size_t i = 0; i < key.len; i++)
         h = (h ^ (uint8_t)key.ptr[i]) * UINT64_C(0x9E3779B97F4A7C15);
     h ^= h >> 29;
-    struct key_memo *memo = &d->memo[h % PII_KEY_MEMO];
+    struct key_memo *memo = &detect_memory(d)->keys[h % PII_KEY_MEMO];
     if (memo->hash != h || h == 0) {
         memo->hash = h;
         memo->hints = pii_words_key(d->eng->words, key);
     }
     return memo->hints;
+}
+
+uint32_t pii_context_outer(struct detect *d) {
+    if (!d->key_known && d->key.len)
+        d->key_hints = pii_words_key(d->eng->words, d->key);
+    d->key_known = true;
+    return d->key_hints;
 }
 
 /* The label of `Phone:\n  "` or `card=`: hints of its key, 0 without an assignment sign. */
@@ -266,7 +273,7 @@ struct hints pii_context_of(struct detect *d, uint32_t start, uint32_t end) {
         h.label |= HINT_PHONE;
     /* the key of a whole text speaks for a value that is (nearly) all of it */
     if (!h.label && end - start + 16 >= d->n)
-        h.label = d->key_hints;
+        h.label = pii_context_outer(d);
     /* a label that says something outweighs the words around */
     if (!(h.label & ~(uint32_t)(HINT_USER | HINT_NUMBER | HINT_KEY | HINT_PUBLIC | HINT_TALK | HINT_WALLET)))
         h.near = near_hints(d, start, end);

@@ -8,8 +8,9 @@
 static const char base58[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 static const char ripple58[] = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz";
 
-/* 25 bytes of version, hash and check: false for anything else. */
-static bool base58_check(const char *text, size_t len, const char *alphabet) {
+/* 25 bytes of version, hash and check: false for anything else. The version goes first: it is there to be
+ * compared, a digest has to be made. */
+static bool base58_check(const char *text, size_t len, const char *alphabet, const char *versions) {
     uint8_t out[25] = {0}, first[32], second[32];
     for (size_t i = 0; i < len; i++) {
         const char *at = memchr(alphabet, text[i], 58);
@@ -24,6 +25,8 @@ static bool base58_check(const char *text, size_t len, const char *alphabet) {
         if (carry)
             return false;
     }
+    if (!memchr(versions, out[0], 2))
+        return false;
     SHA256(out, 21, first);
     SHA256(first, 32, second);
     return memcmp(second, out + 21, 4) == 0;
@@ -73,16 +76,16 @@ static const char *crypto_sub(struct slice w) {
     switch (w.ptr[0]) {
     case '1':
     case '3':
-        return base58_check(w.ptr, w.len, base58) ? "bitcoin" : NULL;
+        return base58_check(w.ptr, w.len, base58, "\x00\x05") ? "bitcoin" : NULL;
     case 'L':
     case 'M':
-        return base58_check(w.ptr, w.len, base58) ? "litecoin" : NULL;
+        return base58_check(w.ptr, w.len, base58, "\x30\x32") ? "litecoin" : NULL;
     case 'D':
-        return base58_check(w.ptr, w.len, base58) ? "dogecoin" : NULL;
+        return base58_check(w.ptr, w.len, base58, "\x1e\x16") ? "dogecoin" : NULL;
     case 'T':
-        return base58_check(w.ptr, w.len, base58) ? "tron" : NULL;
+        return base58_check(w.ptr, w.len, base58, "\x41\x41") ? "tron" : NULL;
     case 'r':
-        return base58_check(w.ptr, w.len, ripple58) ? "ripple" : NULL;
+        return base58_check(w.ptr, w.len, ripple58, "\x00\x00") ? "ripple" : NULL;
     default:
         return NULL;
     }

@@ -32,18 +32,31 @@ static size_t base64_decode(struct slice in, char *out) {
     return n;
 }
 
+/* Text and not a digest: no control characters, and what is beyond ASCII is UTF-8. */
 static bool printable(struct slice s) {
+    unsigned more = 0; /* bytes of the character that are still to come */
     for (size_t i = 0; i < s.len; i++) {
         const uint8_t c = (uint8_t)s.ptr[i];
-        if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f)
+        if (more) {
+            if ((c & 0xC0) != 0x80)
+                return false;
+            more--;
+        } else if (c >= 0x80) {
+            if (c < 0xC2 || c > 0xF4)
+                return false;
+            more = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
+        } else if ((c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f) {
             return false;
+        }
     }
     return true;
 }
 
 /* Scans decoded text one level further down; the strongest find, or NULL. */
 static const struct pii_span *look_inside(struct detect *d, struct slice text, struct pii_spans *found) {
+    struct detect_memory memory;
     struct detect inner = {.eng = d->eng,
+                           .memory = &memory,
                            .kinds = d->kinds & ~PII_BIT(PII_URL),
                            .score_min = d->score_min,
                            .depth = d->depth - 1,
@@ -61,7 +74,7 @@ static const struct pii_span *look_inside(struct detect *d, struct slice text, s
 
 bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
     uint32_t i = at;
-    char head[24];
+    char head[13];
     if (d->depth == 0)
         return false;
     if (d->n - at < PII_ENCODED_MIN)
@@ -71,8 +84,8 @@ bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
         if (base64_val(d->p[at + k]) < 0 || base64_val(d->p[at + k + 1]) < 0 ||
             base64_val(d->p[at + k + 2]) < 0 || base64_val(d->p[at + k + 3]) < 0)
             return false;
-        base64_decode(slice_of(d->p + at + k, 4), head);
-        if (!printable(slice_of(head, 3)))
+        base64_decode(slice_of(d->p + at + k, 4), head + k / 4 * 3);
+        if (!printable(slice_of(head, k / 4 * 3 + 3)))
             return false;
     }
     while (i < d->n && i - at < PII_ENCODED_MAX && base64_val(d->p[i]) >= 0)

@@ -39,6 +39,18 @@ struct key_memo {
     uint32_t hints;
 };
 
+/* The last bytes before a colon, when they hold a whole quoted key that calls nothing secret. */
+#define PLAIN_KEY_BYTES 16
+struct plain_key {
+    uint64_t at[PLAIN_KEY_BYTES / 8];
+};
+
+/* Made ready at its first use: most texts are short and never ask. */
+struct detect_memory {
+    struct key_memo keys[PII_KEY_MEMO];
+    struct plain_key plain[PII_KEY_PLAIN];
+};
+
 struct detect {
     const struct pii_engine *eng;
     uint64_t kinds;
@@ -48,9 +60,12 @@ struct detect {
     const char *p;
     uint32_t n;
     uint32_t from;
-    uint32_t key_hints; /* of the key the whole text belongs to */
+    struct slice key;   /* the whole text is the value of this one */
+    uint32_t key_hints; /* of it, once asked for */
+    bool key_known;
     struct columns columns;
-    struct key_memo memo[PII_KEY_MEMO];
+    struct detect_memory *memory;
+    bool remembers;        /* `memory` is ready */
     uint32_t percent_done; /* percent runs before this are dealt with */
     uint32_t assign_done;  /* a keyed value before this was reported */
     struct pii_spans *out;
@@ -68,6 +83,13 @@ static inline char detect_at(const struct detect *d, uint32_t i) { return i < d-
 static inline char detect_before(const struct detect *d, uint32_t i) { return i > 0 ? d->p[i - 1] : '\0'; }
 /* Is the byte before `i` no part of a word? An escape letter (the n of "\n") is none. */
 bool pii_detect_starts(const struct detect *d, uint32_t i);
+static inline struct detect_memory *detect_memory(struct detect *d) {
+    if (!d->remembers) {
+        *d->memory = (struct detect_memory){0};
+        d->remembers = true;
+    }
+    return d->memory;
+}
 void pii_detect_add(struct detect *d, uint32_t start, uint32_t end, unsigned kind, unsigned score,
                     const char *sub);
 
@@ -77,6 +99,7 @@ struct hints pii_context_of(struct detect *d, uint32_t start, uint32_t end);
 struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_start);
 
 uint32_t pii_context_hints(struct detect *d, struct slice key);
+uint32_t pii_context_outer(struct detect *d); /* hints of the key that the whole text is the value of */
 /* What parts the columns of the table around `at`, or 0. */
 char pii_context_separator(struct detect *d, uint32_t at);
 
@@ -99,9 +122,10 @@ bool pii_national_word(struct detect *d, uint32_t at, uint32_t *ret_end);
 /* secret.c */
 void pii_secret_build(struct pii_engine *e);
 bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end);
+bool pii_secret_odd(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_end);
 void pii_secret_assign(struct detect *d, uint32_t at);
 void pii_secret_tilde(struct detect *d, uint32_t at);
-void pii_secret_value(struct detect *d, struct slice key);
+void pii_secret_value(struct detect *d);
 bool pii_secret_dummy(struct slice value); /* placeholders and examples */
 
 static inline uint32_t secret_hash3(const char *p) {

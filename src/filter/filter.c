@@ -111,7 +111,7 @@ static struct slice mint(struct pass *p, unsigned kind, struct slice value, stru
 /* Replaces text[start..end) of a layer as the kind's mode has it. */
 static void replace(struct pass *p, const struct source_layer *l, uint32_t start, uint32_t end,
                     unsigned kind) {
-    const uint32_t from = source_offset(l, start), to = source_offset(l, end);
+    const uint32_t from = filter_source_offset(l, start), to = filter_source_offset(l, end);
     const struct slice value = slice_of(l->text.ptr + start, end - start);
     const enum filter_mode mode = kind == PII_LITERAL ? FILTER_TOKENIZE : mode_of(p->opt, kind);
     if (kind == PII_LITERAL) {
@@ -143,7 +143,7 @@ static void remember(struct pass *p, const struct source_item *item) {
         if (!by_context(span->kind) || p->twin_count == FILTER_TWINS_MAX || span->end - span->start < 6)
             continue;
         if (!p->twins)
-            p->twins = arena_array(&p->arena, struct twin, FILTER_TWINS_MAX);
+            p->twins = arena_alloc(&p->arena, FILTER_TWINS_MAX * sizeof(*p->twins));
         p->twins[p->twin_count++] =
             (struct twin){slice_of(text.ptr + span->start, span->end - span->start), span->kind};
     }
@@ -230,7 +230,8 @@ static uint32_t join_parts(struct pass *p, const struct source_layer *now, unsig
         if (span.start >= tail || span.end <= tail || !joins(span.kind))
             continue;
         const uint32_t first = (uint32_t)old->text.len - tail + span.start;
-        const uint32_t from = source_offset(old, first), to = source_offset(old, (uint32_t)old->text.len);
+        const uint32_t from = filter_source_offset(old, first),
+                       to = filter_source_offset(old, (uint32_t)old->text.len);
         while (p->edits.count && p->edits.at[p->edits.count - 1].end > from &&
                p->edits.at[p->edits.count - 1].start < to)
             p->edits.count--;
@@ -267,14 +268,22 @@ static bool each_item(void *ctx, const struct source_item *item) {
     return worth(p);
 }
 
-static enum filter_result pass_finish(struct pass *p, struct buf *out) {
+static enum filter_result pass_result(const struct pass *p) {
     enum filter_result result = FILTER_SAME;
     if (p->failed || p->spans.full)
         result = FILTER_FAILED;
     else if (p->blocked)
         result = FILTER_BLOCKED;
     else if (p->edits.count)
-        result = filter_source_apply(p->src, &p->edits, out) ? FILTER_CHANGED : FILTER_FAILED;
+        result = FILTER_CHANGED;
+    return result;
+}
+
+static enum filter_result pass_finish(struct pass *p, struct buf *out) {
+    enum filter_result result = pass_result(p);
+    filter_source_settle(&p->edits);
+    if (result == FILTER_CHANGED && !filter_source_apply(p->src, p->edits.at, p->edits.count, out))
+        result = FILTER_FAILED;
     pass_free(p);
     return result;
 }
@@ -291,15 +300,32 @@ enum filter_result filter_text(struct filter_scope *s, const struct filter_optio
     return pass_finish(&p, out);
 }
 
+static void pass_json(struct pass *p, const struct tape *t, uint32_t node) {
+    if (!filter_source_walk(t, node, &p->arena, each_item, p))
+        p->failed = true;
+    else
+        replace_twins(p);
+}
+
 enum filter_result filter_json(struct filter_scope *s, const struct filter_options *opt, const struct tape *t,
                                uint32_t node, struct buf *out, struct filter_report *report) {
     struct pass p;
     pass_init(&p, s, opt, t->src, report);
-    if (!filter_source_walk(t, node, &p.arena, each_item, &p))
-        p.failed = true;
-    else
-        replace_twins(&p);
+    pass_json(&p, t, node);
     return pass_finish(&p, out);
+}
+
+enum filter_result filter_json_edits(struct filter_scope *s, const struct filter_options *opt,
+                                     const struct tape *t, uint32_t node, struct arena *a,
+                                     struct filter_edits *ret_edits, struct filter_report *report) {
+    struct pass p;
+    pass_init(&p, s, opt, t->src, report);
+    pass_json(&p, t, node);
+    const enum filter_result result = pass_result(&p);
+    if (result == FILTER_CHANGED)
+        *ret_edits = filter_source_keep(&p.edits, a);
+    pass_free(&p);
+    return result;
 }
 
 /* --- streams --- */

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "filter/scan.h"
 #include "filter/token.h"
-#include "wire/tape.h"
+#include "wire/splice.h"
 
 enum filter_mode {
     FILTER_OFF,
@@ -63,6 +63,15 @@ enum filter_result filter_text(struct filter_scope *s, const struct filter_optio
 enum filter_result filter_json(struct filter_scope *s, const struct filter_options *opt, const struct tape *t,
                                uint32_t node, struct buf *out, struct filter_report *report);
 
+/* The changes to t->src instead of the changed text: sorted, disjoint, their texts in the arena. */
+struct filter_edits {
+    const struct splice_edit *at;
+    size_t count;
+};
+enum filter_result filter_json_edits(struct filter_scope *s, const struct filter_options *opt,
+                                     const struct tape *t, uint32_t node, struct arena *a,
+                                     struct filter_edits *ret_edits, struct filter_report *report);
+
 /* Where tokens may turn back into values: one struct per call, resolved from policy by the caller. */
 struct filter_rules {
     struct slice server; /* the destination */
@@ -77,6 +86,14 @@ enum filter_result filter_restore_text(struct filter_scope *s, const struct filt
 enum filter_result filter_restore_json(struct filter_scope *s, const struct filter_rules *rules,
                                        const struct tape *t, uint32_t node, struct buf *out,
                                        struct filter_report *report);
+
+enum filter_result filter_restore_edits(struct filter_scope *s, const struct filter_rules *rules,
+                                        const struct tape *t, uint32_t node, struct arena *a,
+                                        struct filter_edits *ret_edits, struct filter_report *report);
+/* Secrets that stand there in plain text although the vault knows them from servers that this destination may
+ * have none of: they are counted as refused. */
+enum filter_result filter_check_json(struct filter_scope *s, const struct filter_rules *rules,
+                                     const struct tape *t, uint32_t node, struct filter_report *report);
 
 /* --- streams: text in pieces; the output is the same for every cutting --- */
 

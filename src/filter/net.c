@@ -270,7 +270,10 @@ static void url_credentials(struct detect *d, uint32_t from) {
                                         "token",    "user", "xxx",    NULL};
     if (pii_secret_dummy(password) || slice_any(password, plain))
         return;
-    pii_detect_add(d, colon + 1, i, PII_SECRET, 88, "url-credentials");
+    /* where both halves are handed out by the vendor, both are secret */
+    const struct slice host = slice_of(d->p + i, d->n - i < 48 ? d->n - i : 48);
+    const bool both = memmem(host.ptr, host.len, ".contribsys.com", 15) != NULL;
+    pii_detect_add(d, both ? from : colon + 1, i, PII_SECRET, 88, both ? "sidekiq" : "url-credentials");
 }
 
 void pii_net_url(struct detect *d, uint32_t colon) {

@@ -66,7 +66,8 @@ static void token_back(struct back *b, const struct source_layer *l, const struc
     }
     const struct slice text =
         e.raw.len && e.level == l->level ? e.raw : filter_source_escape(e.value, l->level, &b->arena);
-    filter_source_edit_add(&b->edits, source_offset(l, m->start), source_offset(l, m->end), text);
+    filter_source_edit_add(&b->edits, filter_source_offset(l, m->start), filter_source_offset(l, m->end),
+                           text);
 }
 
 static void layer_back(struct back *b, const struct source_layer *l, const struct source_item *item) {
@@ -85,12 +86,17 @@ static bool each_item(void *ctx, const struct source_item *item) {
     return true;
 }
 
-static enum filter_result finish(struct back *b, struct slice src, struct buf *out, bool fine) {
-    enum filter_result result = fine ? FILTER_SAME : FILTER_FAILED;
-    if (fine && b->edits.count)
-        result = filter_source_apply(src, &b->edits, out) ? FILTER_CHANGED : FILTER_FAILED;
+static void back_free(struct back *b) {
     filter_source_edits_free(&b->edits);
     arena_free(&b->arena);
+}
+
+static enum filter_result finish(struct back *b, struct slice src, struct buf *out, bool fine) {
+    enum filter_result result = fine ? FILTER_SAME : FILTER_FAILED;
+    filter_source_settle(&b->edits);
+    if (fine && b->edits.count)
+        result = filter_source_apply(src, b->edits.at, b->edits.count, out) ? FILTER_CHANGED : FILTER_FAILED;
+    back_free(b);
     return result;
 }
 
@@ -110,4 +116,60 @@ enum filter_result filter_restore_json(struct filter_scope *s, const struct filt
     arena_init(&b.arena);
     const bool fine = filter_source_walk(t, node, &b.arena, each_item, &b);
     return finish(&b, t->src, out, fine);
+}
+
+enum filter_result filter_restore_edits(struct filter_scope *s, const struct filter_rules *rules,
+                                        const struct tape *t, uint32_t node, struct arena *a,
+                                        struct filter_edits *ret_edits, struct filter_report *report) {
+    struct back b = {.s = s, .rules = rules, .report = report};
+    arena_init(&b.arena);
+    enum filter_result result = FILTER_FAILED;
+    if (filter_source_walk(t, node, &b.arena, each_item, &b)) {
+        result = b.edits.count ? FILTER_CHANGED : FILTER_SAME;
+        if (b.edits.count)
+            *ret_edits = filter_source_keep(&b.edits, a);
+    }
+    back_free(&b);
+    return result;
+}
+
+/* --- secrets in plain text --- */
+
+struct watch {
+    struct back b;
+    struct pii_spans spans;
+};
+
+static bool watch_item(void *ctx, const struct source_item *item) {
+    struct watch *w = ctx;
+    const struct slice text = item->layer.text;
+    const struct pii_options opt = {.kinds = PII_BIT(PII_SECRET), .depth = PII_DEPTH_MAX};
+    const struct pii_context where = {.key = item->key};
+    if (item->is_number)
+        return true;
+    w->spans.count = 0;
+    pii_scan(filter_scope_engine(w->b.s), &opt, text, &where, &w->spans);
+    for (uint32_t i = 0; i < w->spans.count; i++) {
+        const struct pii_span *span = &w->spans.at[i];
+        struct filter_entry e;
+        if (!filter_token_known(w->b.s, SLICE("SECRET"),
+                                slice_of(text.ptr + span->start, span->end - span->start), &w->b.arena, &e) ||
+            origin_allowed(w->b.rules, &e))
+            continue;
+        w->b.report->refused[PII_SECRET]++;
+        w->b.report->refused_total++;
+    }
+    return !w->spans.full;
+}
+
+enum filter_result filter_check_json(struct filter_scope *s, const struct filter_rules *rules,
+                                     const struct tape *t, uint32_t node, struct filter_report *report) {
+    struct watch w = {.b = {.s = s, .rules = rules, .report = report}};
+    const uint32_t before = report->refused_total;
+    arena_init(&w.b.arena);
+    pii_spans_init(&w.spans);
+    const bool fine = filter_source_walk(t, node, &w.b.arena, watch_item, &w);
+    pii_spans_free(&w.spans);
+    back_free(&w.b);
+    return !fine ? FILTER_FAILED : report->refused_total > before ? FILTER_BLOCKED : FILTER_SAME;
 }

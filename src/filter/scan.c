@@ -10,6 +10,7 @@
 #include "filter/detect.h"
 
 #define LONG_WORD 16
+#define SECRET_RUN_MIN 14 /* characters of the shortest secret or address that is one run */
 
 int pii_engine_new(const struct pii_rule *rules, size_t count, struct pii_engine **ret_engine,
                    struct err *err) {
@@ -146,6 +147,8 @@ static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsign
     const uint32_t h = secret_hash3(p);
     if ((d->eng->bloom[h / 64] >> (h % 64) & 1) && pii_secret_prefix(d, at, &end))
         return end;
+    if (pii_secret_odd(d, at, len, &end))
+        return end;
     if (digit_near) {
         if (ch_alpha(p[1]) && ch_digit(p[2]) && ch_digit(p[3]) && pii_net_iban(d, at, &end))
             return end;
@@ -270,15 +273,53 @@ static inline void find_literal(struct detect *d, uint32_t at) {
         pii_literal_read(d, c == 'u' ? at + 5 : at + 1);
 }
 
+/* A word that starts at a digit or a letter; returns where the readers have got to. */
+static uint32_t read_start(struct detect *d, uint32_t at, bool digit_near, unsigned len) {
+    uint32_t end = at;
+    if (ch_digit(d->p[at])) {
+        if (len < 8 || !number_secret(d, at, &end))
+            end = pii_number_read(d, at);
+        if (end == at && d->n - at > 4 &&
+            (d->eng->bloom[secret_hash3(d->p + at) / 64] >> (secret_hash3(d->p + at) % 64) & 1))
+            pii_secret_prefix(d, at, &end);
+    } else {
+        end = read_word(d, at, digit_near, len);
+    }
+    return end == at && len >= LONG_WORD ? read_long(d, at) : end;
+}
+
+/* Which word starts deserve a look: digits; words with a digit close by, with a colon right behind or a dash
+ * right before them; and those that a run long enough for a secret begins with. Prose has hardly any. */
+static uint64_t worth_reading(const struct detect *d, uint32_t base, const struct class_masks *m,
+                              const struct class_masks *next, uint64_t starts) {
+    unsigned __int128 digit = (unsigned __int128)next->digit << 64 | m->digit;
+    unsigned __int128 joint = (unsigned __int128)next->joint << 64 | m->joint;
+    unsigned __int128 punct = (unsigned __int128)next->punct << 64 | m->punct;
+    digit |= digit >> 1;
+    digit |= digit >> 2;
+    digit |= digit >> 3;
+    punct |= punct >> 1;
+    punct |= punct >> 2;
+    punct = punct >> 1;
+    joint &= joint >> 1;
+    joint &= joint >> 2;
+    joint &= joint >> 4;
+    joint &= joint >> (SECRET_RUN_MIN - 8);
+    uint64_t dash = m->joint & ~m->alnum & ~m->punct;
+    dash = dash << 1 | (base > 0 && d->p[base - 1] == '-');
+    return starts & ((uint64_t)digit | (uint64_t)joint | (uint64_t)punct | dash);
+}
+
 /* One block of 64 bytes at `base`. `skip` is where the readers have got to. */
 static uint32_t read_block(struct detect *d, uint32_t base, const struct class_masks *m, uint64_t carry,
-                           uint64_t next, uint32_t skip) {
+                           const struct class_masks *next, uint32_t skip) {
     const uint64_t starts = m->alnum & ~(m->alnum << 1 | carry);
-    for (uint64_t todo = starts | m->punct; todo; todo &= todo - 1) {
+    if (d->literals)
+        for (uint64_t todo = starts | m->punct; todo; todo &= todo - 1)
+            find_literal(d, base + (uint32_t)__builtin_ctzll(todo));
+    for (uint64_t todo = worth_reading(d, base, m, next, starts) | m->punct; todo; todo &= todo - 1) {
         const unsigned bit = (unsigned)__builtin_ctzll(todo);
         uint32_t at = base + bit;
-        if (d->literals)
-            find_literal(d, at);
         if (at < skip)
             continue;
         if (m->punct >> bit & 1) {
@@ -288,22 +329,10 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
         if (at > 0 && d->p[at - 1] == '\\' && d->n - at > 1 && strchr("nrtfb", d->p[at]) &&
             ch_alnum(d->p[at + 1]))
             at++;
-        const bool digit = ch_digit(d->p[at]);
-        uint32_t end = at;
         /* how long the word is, by the masks of this block and the next: up to 64 */
-        const uint64_t ahead = bit ? m->alnum >> bit | next << (64 - bit) : m->alnum;
+        const uint64_t ahead = bit ? m->alnum >> bit | next->alnum << (64 - bit) : m->alnum;
         const unsigned len = (~ahead ? (unsigned)__builtin_ctzll(~ahead) : 64) - (at - base - bit);
-        if (digit) {
-            if (len < 8 || !number_secret(d, at, &end))
-                end = pii_number_read(d, at);
-            if (end == at && d->n - at > 4 &&
-                (d->eng->bloom[secret_hash3(d->p + at) / 64] >> (secret_hash3(d->p + at) % 64) & 1))
-                pii_secret_prefix(d, at, &end);
-        } else {
-            end = read_word(d, at, bit > 56 || (m->digit >> bit & 0x7f) != 0, len);
-        }
-        if (end == at && len >= LONG_WORD)
-            end = read_long(d, at);
+        const uint32_t end = read_start(d, at, bit > 56 || (m->digit >> bit & 0x7f) != 0, len);
         if (end > skip)
             skip = end;
     }
@@ -350,7 +379,7 @@ static bool plain_pass(struct detect *d) {
         for (uint64_t bits = odd ? 0 : m.odd; bits && !odd; bits &= bits - 1)
             odd = may_fold(d, base + (uint32_t)__builtin_ctzll(bits));
         if (m.alnum | m.punct)
-            skip = read_block(d, base, &m, carry, ahead.alnum, skip);
+            skip = read_block(d, base, &m, carry, &ahead, skip);
         carry = m.alnum >> 63;
         m = ahead;
     }
@@ -405,8 +434,10 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
         out->full = true;
         return;
     }
+    struct detect_memory memory;
     struct detect d = {
         .eng = e,
+        .memory = &memory,
         .kinds = opt->kinds ? opt->kinds : PII_DEFAULT,
         .score_min = opt->score_min ? opt->score_min : 50,
         .depth = opt->depth > PII_DEPTH_MAX ? PII_DEPTH_MAX : opt->depth,
@@ -417,13 +448,13 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
         .out = out,
     };
     const uint32_t first = out->count;
-    if (ctx && ctx->key.len)
-        d.key_hints = pii_words_key(e->words, ctx->key);
+    if (ctx)
+        d.key = ctx->key;
     if (plain_pass(&d))
         scan_folded(&d, first);
     else
         pii_rules_scan(&d);
-    if (ctx && ctx->key.len)
-        pii_secret_value(&d, ctx->key);
+    if (d.key.len)
+        pii_secret_value(&d);
     pii_scan_settle(out, first);
 }

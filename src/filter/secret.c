@@ -9,6 +9,8 @@
 #define VALUE_MIN 8
 #define PASSWORD_MIN 5
 #define VALUE_MAX 512
+#define NUMBER_MIN 14 /* digits alone are a key from here on */
+#define WORDS_MIN 12  /* and letters alone from here */
 #define DUMMY_MAX 256 /* characters looked at for placeholders */
 
 void pii_secret_build(struct pii_engine *e) {
@@ -169,6 +171,25 @@ bool pii_secret_dummy(struct slice v) {
     return step >= 8 || same >= (v.len < 24 ? 5 : 9) || (same > v.len / 2);
 }
 
+/* Keys that their vendors print in public samples (Firebase, Stripe): everybody has them, so they are no
+ * secret. Kept as hashes, so that this file is not a list of keys. */
+static bool is_published(struct slice key) {
+    static const uint64_t known[] = {
+        UINT64_C(0x08b545962adc7d8b), UINT64_C(0x12113c2e6979f447), UINT64_C(0x294c63f8344d5df1),
+        UINT64_C(0x29a336c7244f48dd), UINT64_C(0x515cb771a4238032), UINT64_C(0x67e733c2f9035757),
+        UINT64_C(0x6835e0f288832a40), UINT64_C(0x6acbd824bd32bbd4), UINT64_C(0x816cd10fdb11ead0),
+        UINT64_C(0x828818f833257868), UINT64_C(0x99b2726346a1e92a), UINT64_C(0xadbd04e3fe1b6d49),
+        UINT64_C(0xc73f1e61952e6987), UINT64_C(0xdb9422f1dd332dcc), UINT64_C(0xddd19c486d095d84),
+        UINT64_C(0xe754678ea2b14ef1), UINT64_C(0xe7666dbb286c6c2e)};
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < key.len; i++)
+        h = (h ^ (uint8_t)key.ptr[i]) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (known[i] == h)
+            return true;
+    return false;
+}
+
 static bool jwt_read(struct detect *d, uint32_t at, uint32_t *ret_end) {
     uint32_t i = at, dots = 0, part = 0, part_len[3] = {0};
     while (i < d->n && i - at < PII_SECRET_MAX) {
@@ -218,8 +239,10 @@ static bool try_formats(struct detect *d, uint32_t at, uint32_t *ret_end) {
         best = end;
         found = f;
     }
-    if (!found)
+    if (!found || is_published(slice_of(d->p + at, best - at)))
         return false;
+    if (detect_before(d, at) == '.' && detect_at(d, best) == '.' && ch_alpha(detect_at(d, best + 1)))
+        return false; /* the middle of a file's name: box.ico-7a388b69….png */
     pii_detect_add(d, at, best, PII_SECRET, 95, found->sub);
     *ret_end = best;
     return true;
@@ -275,6 +298,26 @@ static bool secret_pem(struct detect *d, uint32_t at, uint32_t *ret_end) {
     pii_detect_add(d, at, stop, PII_SECRET, 98, "private-key");
     *ret_end = stop;
     return true;
+}
+
+/* Formats that have their mark elsewhere than in their first three characters. */
+static bool odd_format(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_end) {
+    const char *p = d->p + at, *sub = NULL;
+    if (len == 34 && p[0] == 'S' && p[1] == 'K' && match_tail(d, at + 2, "H32"))
+        sub = "twilio-key";
+    else if (len == 6 && d->n - at >= 40 && p[6] == '_' && memcmp(p + 36, "_mmk", 4) == 0 &&
+             match_tail(d, at, "w6'_'w29'_mmk'"))
+        sub = "maxmind";
+    const uint32_t end = at + (len == 34 ? 34 : 40);
+    if (!sub || pii_secret_dummy(slice_of(p + 2, end - at - 2)))
+        return false;
+    pii_detect_add(d, at, end, PII_SECRET, 92, sub);
+    *ret_end = end;
+    return true;
+}
+
+bool pii_secret_odd(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_end) {
+    return (len == 34 || len == 6) && detect_wants(d, PII_SECRET) && odd_format(d, at, len, ret_end);
 }
 
 bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end) {
@@ -383,22 +426,60 @@ static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool qu
     return looks_random(v, s, false);
 }
 
-/* Where a value ends that starts at `at`. */
-static uint32_t value_stop(const struct detect *d, uint32_t at, char quote) {
-    static const bool ends[256] = {
-        [' '] = true, ['\t'] = true, ['\n'] = true, ['\r'] = true, ['"'] = true, ['\''] = true,
-        ['`'] = true, [','] = true,  [';'] = true,  ['<'] = true,  ['>'] = true, [')'] = true,
-        ['}'] = true, [']'] = true,  ['|'] = true,  ['&'] = true,  ['\\'] = true};
+/* What ends a value: outside of quotes, inside of them, and what makes it code either way. */
+enum value_mark { ENDS_BARE = 1, ENDS_QUOTED = 2, IS_CODE = 4 };
+static const uint8_t value_marks[256] = {
+    [' '] = ENDS_BARE | IS_CODE,
+    ['\t'] = ENDS_BARE,
+    ['\n'] = ENDS_BARE | ENDS_QUOTED,
+    ['\r'] = ENDS_BARE,
+    ['"'] = ENDS_BARE,
+    ['\''] = ENDS_BARE,
+    ['`'] = ENDS_BARE,
+    [','] = ENDS_BARE,
+    [';'] = ENDS_BARE,
+    ['<'] = ENDS_BARE | IS_CODE,
+    ['>'] = ENDS_BARE,
+    [')'] = ENDS_BARE,
+    ['}'] = ENDS_BARE,
+    [']'] = ENDS_BARE,
+    ['|'] = ENDS_BARE,
+    ['&'] = ENDS_BARE,
+    ['\\'] = ENDS_BARE | ENDS_QUOTED,
+    ['('] = IS_CODE,
+    ['['] = IS_CODE,
+    ['{'] = IS_CODE,
+};
+
+/* The end of the value at `at`, or 0 where code or plain words stand. `slashes` are those before the quote:
+ * without them an escape inside the quotes ends the value ("TOKEN=abc\nNEXT=1"). */
+static uint32_t value_stop(const struct detect *d, uint32_t at, char quote, uint32_t slashes, bool colon) {
     const uint32_t most = d->n - at < VALUE_MAX ? d->n : at + VALUE_MAX;
-    if (quote) {
-        const char *end = memchr(d->p + at, quote, most - at);
-        const uint32_t stop = end ? (uint32_t)(end - d->p) : most;
-        const char *line = memchr(d->p + at, '\n', stop - at);
-        return line ? (uint32_t)(line - d->p) : stop;
+    uint32_t i = at;
+    uint8_t seen = 0;
+    for (; i < most; i++) {
+        const char c = d->p[i];
+        const uint8_t mark = value_marks[(uint8_t)c];
+        seen |= pii_chars_table[(uint8_t)c];
+        if (!mark)
+            continue;
+        if (quote ? c == quote || (mark & ENDS_QUOTED && !(c == '\\' && slashes)) : mark & ENDS_BARE)
+            break;
+        if (mark & IS_CODE)
+            return 0;
     }
-    while (at < most && !ends[(uint8_t)d->p[at]])
-        at++;
-    return at;
+    while (i > at && (quote ? slashes && d->p[i - 1] == '\\' : d->p[i - 1] == '.' || d->p[i - 1] == ':'))
+        i--;
+    if (i - at < PASSWORD_MIN)
+        return 0;
+    if (i < most)
+        seen &= (uint8_t) ~(CH_QUOTE | CH_SPACE); /* of what ended it */
+    if (seen == (CH_DIGIT | CH_HEX) && i - at < NUMBER_MIN)
+        return 0;
+    if (seen & CH_DIGIT)
+        return i;
+    return (seen & (CH_UPPER | CH_LOWER)) == (CH_UPPER | CH_LOWER) || colon ? (i - at < WORDS_MIN ? 0 : i)
+                                                                            : 0;
 }
 
 /* Authorization: Bearer x, Basic x, Token x, or the bare value. */
@@ -447,7 +528,7 @@ static void curl_user(struct detect *d, uint32_t colon) {
     const bool option = slice_ends(head, SLICE("-u ")) || slice_ends(head, SLICE("-u")) ||
                         slice_ends(head, SLICE("--user ")) || slice_ends(head, SLICE("--user=")) ||
                         slice_ends(head, SLICE("-u=")) || slice_ends(head, SLICE("--proxy-user "));
-    if (!option || start == colon)
+    if (!option)
         return;
     while (end < d->n && end - colon < 256 &&
            (quote ? d->p[end] != quote && d->p[end] != '\n' : !ch_space(d->p[end]) && d->p[end] != '\\'))
@@ -456,6 +537,14 @@ static void curl_user(struct detect *d, uint32_t colon) {
     const struct slice password = slice_of(d->p + colon + 1, end - colon - 1);
     static const char *const plain[] = {"password", "pass", "passwd", "test", "token",
                                         "secret",   "pwd",  "admin",  "yyy",  "xxx"};
+    if (password.len == 0 || user.len == 0) { /* a key alone: `-u KEY:` */
+        const struct slice key = user.len ? user : password;
+        const struct shape s = shape_of(key);
+        if (key.len >= VALUE_MIN && s.digits && s.upper + s.lower && !pii_secret_dummy(key) &&
+            pii_check_entropy(key.ptr, key.len) >= 280)
+            pii_detect_add(d, start, end, PII_SECRET, 80, "curl-user");
+        return;
+    }
     if (password.len < 3 || pii_secret_dummy(password) || pii_secret_dummy(user))
         return;
     for (size_t k = 0; k < ARRAY_LEN(plain); k++)
@@ -483,6 +572,33 @@ static uint32_t neighbour_hints(const struct detect *d, uint32_t key_start, stru
     return pii_words_key(d->eng->words, *ret_key);
 }
 
+/* The memory of keys that need no second look: "created_at": again and again. */
+static struct plain_key plain_key_at(const struct detect *d, uint32_t at) {
+    struct plain_key key;
+    memcpy(&key, d->p + at - PLAIN_KEY_BYTES, PLAIN_KEY_BYTES);
+    return key;
+}
+
+static struct plain_key *plain_slot(struct detect *d, const struct plain_key *key) {
+    const uint64_t h = (key->at[0] ^ key->at[1] << 1) * UINT64_C(0x9E3779B97F4A7C15);
+    return &detect_memory(d)->plain[(h >> 32) % PII_KEY_PLAIN];
+}
+
+static bool key_is_plain(struct detect *d, uint32_t at) {
+    if (at < PLAIN_KEY_BYTES || !ch_is(d->p[at - 1], CH_QUOTE))
+        return false;
+    const struct plain_key key = plain_key_at(d, at);
+    return memcmp(plain_slot(d, &key), &key, sizeof(key)) == 0;
+}
+
+static void key_set_plain(struct detect *d, uint32_t at, uint32_t key_start) {
+    if (at < PLAIN_KEY_BYTES || !ch_is(d->p[at - 1], CH_QUOTE) || key_start <= at - PLAIN_KEY_BYTES ||
+        !ch_is(d->p[key_start - 1], CH_QUOTE))
+        return;
+    const struct plain_key key = plain_key_at(d, at);
+    *plain_slot(d, &key) = key;
+}
+
 static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32_t end, char quote) {
     uint32_t key_start = 0;
     struct slice key = pii_context_key(d, sign, &key_start);
@@ -492,13 +608,11 @@ static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32
         return; /* arn:aws:…, urn:… */
     if (d->p[sign] == ':' && !quote && start == sign + 1 && memchr(key.ptr, ' ', key.len))
         return; /* module v1.2.3 h1:… */
-    if (key_is_header(key)) {
-        header_read(d, start);
-        return;
-    }
     uint32_t hints = pii_context_hints(d, key);
     if (!hints && slice_eq_nocase(key, SLICE("value")))
         hints = neighbour_hints(d, key_start, &key);
+    else if (!(hints & (HINT_SECRET | HINT_VENDOR)))
+        key_set_plain(d, sign, key_start);
     if (!(hints & (HINT_SECRET | HINT_VENDOR)))
         return;
     const struct slice v = slice_of(d->p + start, end - start);
@@ -509,20 +623,21 @@ static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32
     d->assign_done = end;
 }
 
+/* Authorization: and "Authorization": */
+static bool header_before(const struct detect *d, uint32_t at) {
+    uint32_t i = at;
+    while (i > 0 && at - i < 6 &&
+           (ch_is(d->p[i - 1], CH_QUOTE) || d->p[i - 1] == '\\' || d->p[i - 1] == ' ' || d->p[i - 1] == ']'))
+        i--;
+    return i >= 13 && (d->p[i - 1] | 32) == 'n' && key_is_header(slice_of(d->p + i - 13, 13));
+}
+
 /* An assignment sign (or the comma and tag end that stand for one) at `at`. */
 void pii_secret_assign(struct detect *d, uint32_t at) {
-    if (!detect_wants(d, PII_SECRET) || at < 2 || at + VALUE_MIN > d->n)
+    if (!detect_wants(d, PII_SECRET) || at < 2 || at + VALUE_MIN > d->n || key_is_plain(d, at))
         return;
-    const char before = d->p[at - 1];
-    if (d->p[at] == ':' && ch_alnum(before) && !ch_space(d->p[at + 1]) && ch_is(d->p[at + 1], 0xFF))
+    if (d->p[at] == ':' && d->p[at - 1] != ' ' && !ch_space(d->p[at + 1]))
         curl_user(d, at);
-    if (at >= 13 && (before | 32) == 'n' && key_is_header(slice_of(d->p + at - 13, 13))) {
-        uint32_t value = at + 1;
-        while (value < d->n && d->p[value] == ' ')
-            value++;
-        header_read(d, value);
-        return;
-    }
     uint32_t i = at + 1;
     while (i < d->n && i - at < 4 && (d->p[i] == '=' || d->p[i] == '>' || d->p[i] == ':'))
         i++;
@@ -537,47 +652,37 @@ void pii_secret_assign(struct detect *d, uint32_t at) {
     }
     if (ch_is(detect_at(d, i), CH_QUOTE))
         quote = d->p[i++];
-    else if (!ch_is(detect_at(d, i), CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64 | CH_B64) &&
-             memchr("[{(<$&*,;", detect_at(d, i), 9))
+    if (header_before(d, at)) {
+        header_read(d, i);
         return;
+    }
     if (d->n - i < PASSWORD_MIN)
         return;
     for (uint32_t k = i; k < i + PASSWORD_MIN; k++)
         if (ch_is(d->p[k], CH_SPACE | CH_QUOTE))
             return;
-    uint32_t end = value_stop(d, i, quote);
-    if (quote && slashes)
-        while (end > i && d->p[end - 1] == '\\')
-            end--;
-    if (quote && !slashes) { /* an escape inside the quotes ends the value: "TOKEN=abc\nNEXT=1" */
-        const char *cut = memchr(d->p + i, '\\', end - i);
-        if (cut)
-            end = (uint32_t)(cut - d->p);
-    }
-    if (end - i < PASSWORD_MIN)
+    if (!quote && !ch_is(d->p[i], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64 | CH_B64) &&
+        memchr("[{(<$&*,;", d->p[i], 9))
         return;
-    if (!quote)
-        while (end > i && (d->p[end - 1] == '.' || d->p[end - 1] == ':'))
-            end--;
-    uint8_t seen = 0; /* plain words are no secrets, and most values are plain words */
-    for (uint32_t k = i; k < end; k++)
-        seen |= pii_chars_table[(uint8_t)d->p[k]];
-    if (!(seen & CH_DIGIT) && (seen & (CH_UPPER | CH_LOWER)) != (CH_UPPER | CH_LOWER) && d->p[at] != ':')
-        return;
-    if (!(seen & CH_DIGIT) && end - i < 12)
-        return;
-    assign_value(d, at, i, end, quote);
+    const uint32_t end = value_stop(d, i, quote, slashes, d->p[at] == ':');
+    if (end)
+        assign_value(d, at, i, end, quote);
 }
 
 /* The whole text is the value of a key outside of it. */
-void pii_secret_value(struct detect *d, struct slice key) {
+void pii_secret_value(struct detect *d) {
     const struct slice v = slice_of(d->p, d->n);
     const char *sub;
     if (!detect_wants(d, PII_SECRET) || v.len < PASSWORD_MIN || v.len > VALUE_MAX)
         return;
-    if (key_is_header(key))
+    if (key_is_header(d->key)) {
         header_read(d, 0);
-    else if (d->key_hints & (HINT_SECRET | HINT_VENDOR) && value_fits(key, v, d->key_hints, true, &sub) &&
-             !pii_secret_dummy(v))
-        pii_detect_add(d, 0, d->n, PII_SECRET, d->key_hints & HINT_SECRET ? 75 : 65, sub);
+        return;
+    }
+    if (is_code(v, true)) /* most are: running text */
+        return;
+    const uint32_t hints = pii_context_outer(d);
+    if (hints & (HINT_SECRET | HINT_VENDOR) && value_fits(d->key, v, hints, true, &sub) &&
+        !pii_secret_dummy(v))
+        pii_detect_add(d, 0, d->n, PII_SECRET, hints & HINT_SECRET ? 75 : 65, sub);
 }

@@ -54,6 +54,69 @@ static size_t unescape(const char *p, size_t *ret_used, char out[4]) {
     return utf8_put(out, c);
 }
 
+uint32_t filter_source_offset(const struct source_layer *l, uint32_t i) {
+    if (!l->map)
+        return l->base + i;
+    const uint32_t at = l->base + i;
+    uint32_t low = 0, high = l->map->count; /* the last step at or before it */
+    while (high - low > 1) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (l->map->steps[mid].at <= at)
+            low = mid;
+        else
+            high = mid;
+    }
+    const struct source_step *s = &l->map->steps[low];
+    return s->escape ? s->from : s->from + (at - s->at);
+}
+
+static size_t count_escapes(const char *raw, size_t len) {
+    size_t n = 0;
+    for (const char *at = raw, *end = raw + len; (at = memchr(at, '\\', (size_t)(end - at))); at += 2)
+        n++;
+    return n;
+}
+
+struct decoding {
+    const struct source_layer *l;
+    uint32_t start; /* of the string in its layer */
+    struct source_map *map;
+};
+
+/* Bytes from `at` of the new text on are those of the layer from `from` on. A piece that lies over several
+ * steps of the layer's own map takes them all over. */
+static void map_piece(struct decoding *d, uint32_t at, uint32_t from, uint32_t len, bool escape) {
+    const struct source_map *outer = d->l->map;
+    struct source_map *m = d->map;
+    const uint32_t first = d->start + from;
+    if (!outer) {
+        m->steps[m->count++] = (struct source_step){at, d->l->base + first, escape};
+        return;
+    }
+    m->steps[m->count++] = (struct source_step){at, filter_source_offset(d->l, first), escape};
+    if (escape)
+        return;
+    uint32_t low = 0, high = outer->count;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (outer->steps[mid].at <= d->l->base + first)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    /* the piece may begin inside an escaped character of the layer: then its first bytes came from there */
+    if (low > 0 && outer->steps[low - 1].escape)
+        m->steps[m->count - 1].escape = true;
+    for (; low < outer->count && outer->steps[low].at < d->l->base + first + len; low++)
+        m->steps[m->count++] = (struct source_step){at + outer->steps[low].at - d->l->base - first,
+                                                    outer->steps[low].from, outer->steps[low].escape};
+}
+
+/* Steps of the outer map that a string of `len` bytes may take over at most. */
+static size_t outer_steps(const struct source_layer *l, uint32_t len) {
+    return !l->map ? 0 : l->map->count < len ? l->map->count : len;
+}
+
 struct source_layer filter_source_string(const struct source_layer *l, const struct tape *t, uint32_t node,
                                          struct arena *a) {
     const struct tape_node *n = tape_node(t, node);
@@ -61,31 +124,34 @@ struct source_layer filter_source_string(const struct source_layer *l, const str
     struct source_layer out = {.level = (uint8_t)(l->level + 1)};
     if (!(n->flags & TAPE_ESCAPED)) {
         out.text = slice_of(raw, n->len);
-        out.map = l->map ? l->map + n->start : NULL;
-        out.base = l->map ? 0 : l->base + n->start;
+        out.map = l->map;
+        out.base = l->base + n->start;
         return out;
     }
     char *text = arena_alloc(a, n->len + 1);
-    uint32_t *map = arena_alloc(a, ((size_t)n->len + 1) * sizeof(uint32_t));
+    struct source_map *map = arena_new(a, struct source_map);
+    map->steps =
+        arena_alloc(a, sizeof(*map->steps) * (2 * count_escapes(raw, n->len) + 2 + outer_steps(l, n->len)));
+    struct decoding d = {l, n->start, map};
     size_t len = 0;
     for (size_t i = 0; i < n->len;) {
         const char *slash = memchr(raw + i, '\\', n->len - i);
         const size_t run = slash ? (size_t)(slash - raw) - i : n->len - i;
-        memcpy(text + len, raw + i, run);
-        for (size_t k = 0; k < run; k++)
-            map[len + k] = source_offset(l, n->start + (uint32_t)(i + k));
-        len += run;
-        i += run;
+        if (run) {
+            memcpy(text + len, raw + i, run);
+            map_piece(&d, (uint32_t)len, (uint32_t)i, (uint32_t)run, false);
+            len += run;
+            i += run;
+        }
         if (!slash)
             break;
-        const uint32_t at = source_offset(l, n->start + (uint32_t)i);
         size_t used;
-        const size_t put = unescape(raw + i, &used, text + len);
-        for (size_t k = 0; k < put; k++)
-            map[len++] = at;
+        map_piece(&d, (uint32_t)len, (uint32_t)i, 1, true);
+        len += unescape(raw + i, &used, text + len);
         i += used;
     }
-    map[len] = source_offset(l, n->start + n->len);
+    map->steps[map->count++] =
+        (struct source_step){(uint32_t)len, filter_source_offset(l, n->start + n->len), false};
     out.text = slice_of(text, len);
     out.map = map;
     return out;
@@ -127,29 +193,47 @@ void filter_source_edit_add(struct source_edits *e, uint32_t start, uint32_t end
         e->cap = e->cap ? e->cap * 2 : 16;
         e->at = mem_realloc(e->at, e->cap * sizeof(*e->at));
     }
-    e->at[e->count++] = (struct source_edit){start, end, text};
+    e->at[e->count++] = (struct splice_edit){start, end, text};
 }
 
 static int edit_order(const void *a, const void *b) {
-    const struct source_edit *x = a, *y = b;
+    const struct splice_edit *x = a, *y = b;
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
     return x->end != y->end ? (x->end > y->end ? -1 : 1) : 0;
 }
 
-bool filter_source_apply(struct slice src, struct source_edits *e, struct buf *out) {
+void filter_source_settle(struct source_edits *e) {
     bool sorted = true;
     for (size_t i = 1; i < e->count && sorted; i++)
         sorted = e->at[i - 1].end <= e->at[i].start;
-    if (!sorted)
-        qsort(e->at, e->count, sizeof(*e->at), edit_order);
-    size_t at = 0;
+    if (sorted)
+        return;
+    qsort(e->at, e->count, sizeof(*e->at), edit_order);
+    size_t kept = 0, at = 0;
     for (size_t i = 0; i < e->count; i++) {
         if (e->at[i].start < at)
-            continue; /* inside one that is applied already */
-        buf_put(out, src.ptr + at, e->at[i].start - at);
-        buf_put_slice(out, e->at[i].text);
+            continue;
         at = e->at[i].end;
+        e->at[kept++] = e->at[i];
+    }
+    e->count = kept;
+}
+
+struct filter_edits filter_source_keep(struct source_edits *e, struct arena *a) {
+    filter_source_settle(e);
+    struct splice_edit *kept = arena_alloc(a, e->count * sizeof(*kept));
+    for (size_t i = 0; i < e->count; i++)
+        kept[i] = (struct splice_edit){e->at[i].start, e->at[i].end, arena_dup(a, e->at[i].text)};
+    return (struct filter_edits){kept, e->count};
+}
+
+bool filter_source_apply(struct slice src, const struct splice_edit *edits, size_t count, struct buf *out) {
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        buf_put(out, src.ptr + at, edits[i].start - at);
+        buf_put_slice(out, edits[i].text);
+        at = edits[i].end;
     }
     buf_put(out, src.ptr + at, src.len - at);
     return !out->full;
@@ -190,8 +274,8 @@ static bool walk_string(struct walk *w, uint32_t node, struct slice key, bool is
     const struct tape_node *n = tape_node(w->t, node);
     struct source_item item = {
         .layer = filter_source_string(w->l, w->t, node, w->a), .key = key, .is_key = is_key, .array = array};
-    item.outer_start = source_offset(w->l, n->start - 1);
-    item.outer_end = source_offset(w->l, n->start + n->len + 1);
+    item.outer_start = filter_source_offset(w->l, n->start - 1);
+    item.outer_end = filter_source_offset(w->l, n->start + n->len + 1);
     if (!is_key && item.layer.level <= FILTER_NESTING_MAX && may_be_json(item.layer.text)) {
         cleanup_tape struct tape nested;
         tape_init(&nested);
@@ -210,11 +294,11 @@ static bool walk_number(struct walk *w, uint32_t node, struct slice key) {
     const struct tape_node *n = tape_node(w->t, node);
     struct source_item item = {.key = key, .is_number = true};
     item.layer.text = slice_of(w->t->src.ptr + n->start, n->len);
-    item.layer.map = w->l->map ? w->l->map + n->start : NULL;
-    item.layer.base = w->l->map ? 0 : w->l->base + n->start;
+    item.layer.map = w->l->map;
+    item.layer.base = w->l->base + n->start;
     item.layer.level = w->l->level;
-    item.outer_start = source_offset(w->l, n->start);
-    item.outer_end = source_offset(w->l, n->start + n->len);
+    item.outer_start = filter_source_offset(w->l, n->start);
+    item.outer_end = filter_source_offset(w->l, n->start + n->len);
     return w->each(w->ctx, &item);
 }
 

@@ -10,30 +10,36 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "wire/tape.h"
+#include "filter/filter.h"
 
 struct source_layer {
     struct slice text;
-    const uint32_t *map; /* text.len + 1 source offsets, or NULL: text[i] is source[base + i] */
-    uint32_t base;
-    uint8_t level; /* string levels around it */
+    const struct source_map *map; /* NULL: text[i] is source[base + i] */
+    uint32_t base;                /* with a map: text[i] is byte base + i of it */
+    uint8_t level;                /* string levels around it */
 };
 
-struct source_edit {
-    uint32_t start;
-    uint32_t end;
-    struct slice text;
+/* Where a decoded text came from: from byte `at` of it on, its bytes are those of the source from `from` on;
+ * the bytes of one escaped character all came from where that starts. */
+struct source_step {
+    uint32_t at;
+    uint32_t from;
+    bool escape;
+};
+
+struct source_map {
+    struct source_step *steps;
+    uint32_t count;
 };
 
 struct source_edits {
-    struct source_edit *at;
+    struct splice_edit *at;
     size_t count;
     size_t cap;
 };
 
-static inline uint32_t source_offset(const struct source_layer *l, uint32_t i) {
-    return l->map ? l->map[i] : l->base + i;
-}
+/* The source offset of byte i, or of the end where i is the length. */
+uint32_t filter_source_offset(const struct source_layer *l, uint32_t i);
 
 /* Decodes a string node of a tape over layer `l` into a new layer. */
 struct source_layer filter_source_string(const struct source_layer *l, const struct tape *t, uint32_t node,
@@ -43,8 +49,12 @@ struct slice filter_source_escape(struct slice text, unsigned levels, struct are
 
 void filter_source_edits_free(struct source_edits *e);
 void filter_source_edit_add(struct source_edits *e, uint32_t start, uint32_t end, struct slice text);
-/* Sorts and applies. False when the result is over the buffer's ceiling. */
-bool filter_source_apply(struct slice src, struct source_edits *e, struct buf *out);
+/* Sorts, and drops what lies inside another. */
+void filter_source_settle(struct source_edits *e);
+/* A settled copy that lives in the arena, texts and all. */
+struct filter_edits filter_source_keep(struct source_edits *e, struct arena *a);
+/* Applies settled edits. False when the result is over the buffer's ceiling. */
+bool filter_source_apply(struct slice src, const struct splice_edit *edits, size_t count, struct buf *out);
 
 /* Calls back for every string, key and number under `node`, and for those of JSON inside strings. */
 struct source_item {

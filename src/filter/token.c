@@ -106,6 +106,26 @@ static bool write_preserved(struct token_text *t, struct slice kind, const char 
     return true;
 }
 
+bool filter_token_known(struct filter_scope *s, struct slice kind, struct slice value, struct arena *a,
+                        struct filter_entry *ret_entry) {
+    uint8_t hash[32];
+    char id[FILTER_TOKEN_TEXT_MAX];
+    const struct filter_entry e = {.kind = kind, .value = value};
+    digest(s, &e, hash);
+    memcpy(id, kind.ptr, kind.len);
+    id[kind.len] = '_';
+    char *chars = id + kind.len + 1;
+    for (size_t count = FILTER_TOKEN_CHARS; count <= FILTER_TOKEN_CHARS_MAX; count++) {
+        base32(hash, chars, count - 1);
+        chars[count - 1] = filter_token_check(kind, chars, count - 1);
+        if (!s->vault.ops->get(s->vault.ctx, slice_of(id, kind.len + 1 + count), a, ret_entry))
+            return false;
+        if (slice_eq(ret_entry->value, value))
+            return true;
+    }
+    return false;
+}
+
 bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, bool preserve,
                        struct token_text *ret_token) {
     uint8_t hash[32];

@@ -25,6 +25,10 @@ struct token_text {
 bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, bool preserve,
                        struct token_text *ret_token);
 
+/* Does the vault hold this value? Nothing is added to it. */
+bool filter_token_known(struct filter_scope *s, struct slice kind, struct slice value, struct arena *a,
+                        struct filter_entry *ret_entry);
+
 struct token_match {
     uint32_t start; /* with what brackets belong to it */
     uint32_t end;

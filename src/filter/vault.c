@@ -41,15 +41,20 @@ void filter_memory_free(struct filter_memory *m) {
     free(m);
 }
 
+bool filter_memory_has(const struct filter_memory *m, struct slice id) {
+    return map_get(&m->by_id, id) != NULL;
+}
+
 size_t filter_memory_count(const struct filter_memory *m) { return m->by_id.count; }
 
-static void add_origin(struct filter_entry *e, struct slice origin) {
+static bool add_origin(struct filter_entry *e, struct slice origin) {
     if (origin.len == 0 || origin.len > FILTER_ORIGIN_TEXT_MAX || e->origin_count == FILTER_ORIGINS_MAX)
-        return;
+        return false;
     for (uint8_t i = 0; i < e->origin_count; i++)
         if (slice_eq(e->origins[i], origin))
-            return;
+            return false;
     e->origins[e->origin_count++] = slice_of(mem_dup(origin.ptr, origin.len), origin.len);
+    return true;
 }
 
 static struct slice place(char **at, struct slice s) {
@@ -68,9 +73,7 @@ static enum filter_put memory_put(void *ctx, struct slice id, const struct filte
             old->e.number != e->number || !slice_eq(old->e.kind, e->kind))
             return FILTER_PUT_TAKEN;
         old->e.created_ms = e->created_ms;
-        if (e->origin_count)
-            add_origin(&old->e, e->origins[0]);
-        return FILTER_PUT_OK;
+        return e->origin_count && add_origin(&old->e, e->origins[0]) ? FILTER_PUT_OK : FILTER_PUT_SAME;
     }
     const size_t len = id.len + e->kind.len + e->value.len + e->raw.len;
     if (e->value.len > FILTER_VALUE_MAX || m->by_id.count >= FILTER_VAULT_ENTRIES_MAX ||
@@ -135,23 +138,18 @@ struct filter_vault filter_memory_vault(struct filter_memory *m) {
 }
 
 size_t filter_memory_expire(struct filter_memory *m, uint64_t before_ms) {
-    size_t dropped = 0;
-    for (bool again = true; again;) {
-        size_t at = 0;
-        again = false;
-        for (struct map_entry *e; (e = map_next(&m->by_id, &at));) {
-            struct memory_entry *old = e->value;
-            if (old->e.created_ms >= before_ms)
-                continue;
-            map_remove(&m->by_id, old->id); /* the walk ends where the map changes */
-            m->bytes -= old->len;
-            entry_free(old);
-            dropped++;
-            again = true;
-            break;
-        }
+    size_t at = 0, count = 0;
+    struct memory_entry **old = mem_alloc((m->by_id.count + 1) * sizeof(struct memory_entry *));
+    for (struct map_entry *e; (e = map_next(&m->by_id, &at));)
+        if (((struct memory_entry *)e->value)->e.created_ms < before_ms)
+            old[count++] = e->value;
+    for (size_t i = 0; i < count; i++) { /* not during the walk, which a removal would upset */
+        map_remove(&m->by_id, old[i]->id);
+        m->bytes -= old[i]->len;
+        entry_free(old[i]);
     }
-    return dropped;
+    free(old);
+    return count;
 }
 
 bool filter_memory_each(const struct filter_memory *m,

@@ -19,7 +19,8 @@ struct filter_entry {
 };
 
 enum filter_put {
-    FILTER_PUT_OK,    /* new, or the same value again (the origin is added) */
+    FILTER_PUT_OK,    /* new, or the same value from another server: the origin is added */
+    FILTER_PUT_SAME,  /* there already */
     FILTER_PUT_TAKEN, /* the id belongs to another value */
     FILTER_PUT_FULL,  /* over a ceiling: the caller fails closed */
 };
@@ -44,6 +45,7 @@ void filter_memory_free(struct filter_memory *m);
 struct filter_vault filter_memory_vault(struct filter_memory *m);
 /* Drops what was created before `before_ms`; returns how many. */
 size_t filter_memory_expire(struct filter_memory *m, uint64_t before_ms);
+bool filter_memory_has(const struct filter_memory *m, struct slice id);
 size_t filter_memory_count(const struct filter_memory *m);
 /* Each entry once, for whoever persists the vault; stops when `each` returns false. */
 bool filter_memory_each(const struct filter_memory *m,

@@ -487,11 +487,23 @@ struct words {
     uint8_t len[ARRAY_LEN(vocabulary)];
 };
 
+/* Any case, read in two pieces of up to eight bytes that may overlap: words are short. */
 static uint32_t word_hash(const char *text, size_t len) {
-    uint32_t h = 2166136261u;
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (uint8_t)text[i]) * 16777619u;
-    return (h ^ (h >> 15)) & (WORDS_SLOTS - 1);
+    uint64_t first = 0, last = 0;
+    if (len >= 8) {
+        memcpy(&first, text, 8);
+        memcpy(&last, text + len - 8, 8);
+    } else if (len >= 4) {
+        memcpy(&first, text, 4);
+        memcpy(&last, text + len - 4, 4);
+    } else {
+        memcpy(&first, text, 1);
+        memcpy(&last, text + len / 2, len - len / 2);
+    }
+    const uint64_t fold = UINT64_C(0x2020202020202020);
+    const uint64_t h = ((first | fold) * UINT64_C(0x9E3779B97F4A7C15)) ^
+                       ((last | fold) * UINT64_C(0xC2B2AE3D27D4EB4F)) ^ len * UINT64_C(0x165667B19E3779F9);
+    return (uint32_t)(h >> 40) & (WORDS_SLOTS - 1);
 }
 
 struct words *pii_words_new(void) {
@@ -508,10 +520,10 @@ struct words *pii_words_new(void) {
 
 void pii_words_free(struct words *w) { free(w); }
 
-static uint32_t look_lower(const struct words *w, const char *text, size_t len) {
+static uint32_t look(const struct words *w, const char *text, size_t len) {
     for (uint32_t h = word_hash(text, len); w->slots[h]; h = (h + 1) & (WORDS_SLOTS - 1)) {
         const size_t i = w->slots[h] - 1u;
-        if (w->len[i] == len && memcmp(vocabulary[i].text, text, len) == 0)
+        if (w->len[i] == len && slice_eq_nocase(slice_of(vocabulary[i].text, len), slice_of(text, len)))
             return vocabulary[i].hints;
     }
     return 0;
@@ -554,12 +566,7 @@ static uint32_t look_inside(const char *text, size_t len) {
 }
 
 uint32_t pii_words_look(const struct words *w, struct slice word) {
-    char low[WORD_MAX];
-    if (word.len == 0 || word.len > WORD_MAX)
-        return 0;
-    for (size_t i = 0; i < word.len; i++)
-        low[i] = ch_lower(word.ptr[i]);
-    return look_lower(w, low, word.len);
+    return word.len == 0 || word.len > WORD_MAX ? 0 : look(w, word.ptr, word.len);
 }
 
 static bool camel_border(struct slice key, size_t i) {
@@ -583,6 +590,8 @@ static uint32_t join_halves(uint32_t hints) {
 static bool key_maker(const char *text, size_t len) {
     static const char *const makers[] = {"api",        "access", "private", "service", "signing",
                                          "encryption", "master", "app",     "account"};
+    if (len < 3 || len > 10 || !memchr("apsem", text[0], 5))
+        return false;
     for (size_t i = 0; i < ARRAY_LEN(makers); i++)
         if (makers[i][0] == text[0] && strlen(makers[i]) == len && memcmp(makers[i], text, len) == 0)
             return true;
@@ -604,13 +613,13 @@ uint32_t pii_words_key(const struct words *w, struct slice key) {
             continue;
         size_t len = i - from;
         if (len > 0) {
-            uint32_t found = len <= WORD_MAX ? look_lower(w, low + from, len) : 0;
+            uint32_t found = len <= WORD_MAX ? look(w, low + from, len) : 0;
             /* rev0, code1, line2: a numbered key is the word before its number */
             size_t bare = len;
             while (!found && bare > 1 && ch_digit(low[from + bare - 1]))
                 bare--;
             if (!found && bare < len && bare <= WORD_MAX)
-                found = look_lower(w, low + from, bare);
+                found = look(w, low + from, bare);
             if (!found)
                 found = look_inside(low + from, len);
             if (found & HINT_KEY && api)

@@ -140,6 +140,15 @@ static int server_set_up(struct gate *g, struct err *err) {
     return 0;
 }
 
+static int pii_open(struct gate *g, struct err *err) {
+    struct session_pii_config config = g->config->pii;
+    config.home = g->config->home;
+    session_server_set_origin(&g->core, g->server, g->config->command, g->config->upstream_url);
+    if (config.mode == FILTER_OFF && !config.rules && g->config->audit_args != AUDIT_ARGS_TOKENIZED)
+        return 0;
+    return session_pii_new(&config, &g->core.pii, err);
+}
+
 static int stores_open(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct state_config state = {
@@ -155,12 +164,12 @@ static int stores_open(struct gate *g, struct err *err) {
         .on_full = config->audit_pass ? AUDIT_PASS : AUDIT_REFUSE,
         .loop = &g->loop.uv,
     };
-    g->core.audit_full = config->audit_full;
     session_approvals_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
                            config->approvals_timeout_ms);
+    g->core.audit_args = config->audit_args;
     if (state_open(&state, &g->core.state, err) < 0)
         return -1;
-    return audit_open(&audit, &g->core.audit, err);
+    return audit_open(&audit, &g->core.audit, err) < 0 ? -1 : pii_open(g, err);
 }
 
 static int auth_set_up(struct gate *g, struct err *err) {
@@ -254,7 +263,9 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     front_policies_free(g->policies);
     struct state_store *state = g->core.state;
     struct audit *audit = g->core.audit;
+    struct session_pii *pii = g->core.pii;
     session_core_free(&g->core);
+    session_pii_free(pii);
     audit_close(audit);
     state_close(state);
     principal_unref(g->local);

@@ -1,7 +1,9 @@
 /* The running gate: one server behind it, one transport in front. */
 #pragma once
 
+#include "audit/audit.h"
 #include "base/err.h"
+#include "session/pii.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,12 +32,13 @@ struct gate_config {
     const char *state_dsn;
     const char *state_prefix;
     bool state_fail_open;
-    bool audit_full;               /* record arguments, not only their names */
     bool audit_durable;            /* a call is made only when its record is on disk */
     uint64_t audit_keep_ms;        /* older parts of the log are retired; 0: never */
     bool audit_pass;               /* calls pass when the log is full or fails; the gap is counted */
     int approvals_mode;            /* enum approve_mode: how a person is reached */
     uint64_t approvals_timeout_ms; /* how long a call may wait for one, where the policy says nothing */
+    enum audit_args_mode audit_args;
+    struct session_pii_config pii; /* its home is filled in */
 };
 
 /* Runs until told to stop or the wrapped server ends. *ret_exit is the status to exit with. */

@@ -3,7 +3,8 @@
  * failed call skips to SETTLE. Tools called from anywhere else inside the gate enter at IDENTIFY like
  * everybody: there is no second way in.
  *
- *   IDENTIFY → ROUTE → DECIDE → RESERVE → APPROVE → NOTE → FORWARD → AWAIT → FILTER → SETTLE → RECORD → REPLY
+ *   IDENTIFY → ROUTE → DECIDE → RESERVE → APPROVE → NOTE → RESTORE → FORWARD → AWAIT → FILTER → SETTLE →
+ *   RECORD → REPLY
  */
 #include "session/call.h"
 
@@ -18,6 +19,8 @@
 #include "session/poison.h"
 #include "session/principal.h"
 #include "session/record.h"
+#include "session/redact.h"
+#include "session/restore.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "wire/canon.h"
@@ -32,6 +35,7 @@ static enum call_next step_route(struct call *c);
 static enum call_next step_decide(struct call *c);
 static enum call_next step_reserve(struct call *c);
 static enum call_next step_note(struct call *c);
+static enum call_next step_restore(struct call *c);
 static enum call_next step_forward(struct call *c);
 static enum call_next step_await(struct call *c);
 static enum call_next step_filter(struct call *c);
@@ -46,6 +50,7 @@ enum {
     STEP_RESERVE,
     STEP_APPROVE,
     STEP_NOTE,
+    STEP_RESTORE,
     STEP_FORWARD,
     STEP_AWAIT,
     STEP_FILTER,
@@ -63,6 +68,7 @@ static enum call_next (*const call_steps[])(struct call *) = {
     [STEP_APPROVE] =
         call_step_approve,         /* a person's, where the policy asks for one; nothing is held meanwhile */
     [STEP_NOTE] = step_note,       /* the decision goes on record before anything is done */
+    [STEP_RESTORE] = step_restore, /* tokens in its arguments become values again, by rule */
     [STEP_FORWARD] = step_forward, /* to the server, as soon as its link is ready */
     [STEP_AWAIT] = step_await,     /* its answer */
     [STEP_FILTER] = step_filter,   /* what of the answer the client may see */
@@ -515,6 +521,8 @@ static enum call_next step_note(struct call *c) {
     return refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
 }
 
+static enum call_next step_restore(struct call *c) { return call_restore(c) ? CALL_NEXT : CALL_FAIL; }
+
 static void on_timeout(struct io_timer *timer) {
     struct call *c = container_of(timer, struct call, timer);
     CHECK_MAGIC(c, CALL_MAGIC);
@@ -729,8 +737,10 @@ static enum call_next step_filter(struct call *c) {
     if (m->rpc.id ? !splice_value(text, &m->tape, m->rpc.id, c->id_raw)
                   : !splice_add_member(text, &m->tape, 0, SLICE("id"), c->id_raw))
         return refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
-    if (m->rpc.kind != RPC_RESULT)
+    if (m->rpc.kind != RPC_RESULT) {
+        call_redact(c, text);
         return CALL_NEXT;
+    }
     if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
         return withhold_large(c);
     if (c->kind == CALL_INITIALIZE)
@@ -739,6 +749,7 @@ static enum call_next step_filter(struct call *c) {
         poison_filter_hello(c, text);
     if (brings_content(c) && !poison_filter_result(c, text))
         return withhold_result(c, "poisoned");
+    call_redact(c, text); /* last: it must see what the others have made of it */
     if (c->kind == CALL_TOOLS_LIST) {
         uint32_t params = c->request->rpc.params;
         c->list_serial =

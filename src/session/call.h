@@ -51,6 +51,8 @@ struct call_sink {
     struct session_server *to;
 };
 
+struct filter_report;
+
 struct call {
     uint32_t magic;
     uint8_t step;
@@ -98,10 +100,11 @@ struct call {
     bool recording; /* waits for the log */
     bool recorded;  /* the log has answered */
     bool log_failed;
-    bool holding;                /* its client is held back meanwhile */
-    const char *outcome;         /* for the log */
-    const struct splice *answer; /* what the client gets; in the arena */
-    struct msg *answer_msg;      /* whose bytes it edits, or NULL */
+    bool holding;                    /* its client is held back meanwhile */
+    const char *outcome;             /* for the log */
+    const struct filter_report *pii; /* what was found in its result, or NULL */
+    const struct splice *answer;     /* what the client gets; in the arena */
+    struct msg *answer_msg;          /* whose bytes it edits, or NULL */
     int http_status;
     uint64_t received_us;
     uint64_t started_ms;

@@ -20,8 +20,16 @@
 #define CALL_REASON_MAX 512          /* bytes of a reason for cancelling that are passed on */
 #define CALL_NAME_MAX 1024           /* bytes of a tool or prompt name */
 
-#define APPROVE_LOOK_MS 100              /* between two looks at the store while a call waits for a person */
-#define APPROVE_PROGRESS_MS 5000         /* between two progress notifications meanwhile */
-#define APPROVE_SWEEP_MS 10000           /* between two looks for approvals whose time is over */
-#define APPROVE_TEXT_MAX 2048            /* bytes of one text in the question that a client is asked */
-#define APPROVE_QUESTION_MAX (64u << 10) /* bytes of the whole question */
+#define APPROVE_LOOK_MS 100               /* between two looks at the store while a call waits for a person */
+#define APPROVE_PROGRESS_MS 5000          /* between two progress notifications meanwhile */
+#define APPROVE_SWEEP_MS 10000            /* between two looks for approvals whose time is over */
+#define APPROVE_TEXT_MAX 2048             /* bytes of one text in the question that a client is asked */
+#define APPROVE_QUESTION_MAX (64u << 10)  /* bytes of the whole question */
+#define SESSION_PII_RULES_MAX 256         /* rules of each list in a PII rules file */
+#define SESSION_PII_FILE_MAX (1u << 20)   /* bytes of that file */
+#define SESSION_PII_KEEP_MS 2592000000ull /* how long a value behind a token is kept: 30 days */
+#define SESSION_PII_SWEEP_MS 3600000      /* between two looks for values whose time is over */
+#define SESSION_PII_WORDS_MAX 2048        /* bytes of the sentence that counts the finds of a call */
+#define SESSION_ORIGIN_MAX (256u << 10)   /* bytes of a command line that stand for its server */
+#define SESSION_VAULTS_MAX 10000          /* scopes alive at once */
+#define SESSION_VAULT_PENDING_MAX (4u << 20) /* bytes of token names that wait for the store */

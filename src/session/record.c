@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "risk/class.h"
+#include "session/pii.h"
 #include "session/principal.h"
+#include "session/redact.h"
 #include "session/server.h"
 #include "wire/emit.h"
 
@@ -21,6 +23,15 @@ static struct slice argument_keys(struct call *c) {
     }
     buf_put_char(out, ']');
     return buf_slice(out);
+}
+
+static struct slice recorded_arguments(struct call *c) {
+    const enum audit_args_mode mode = c->session->core->audit_args;
+    if (mode == AUDIT_ARGS_KEYS || !c->args)
+        return argument_keys(c);
+    if (mode == AUDIT_ARGS_FULL || !c->server)
+        return tape_raw(&c->request->tape, c->args);
+    return session_pii_arguments(c->session, c->server, &c->request->tape, c->args, &c->arena);
 }
 
 static struct slice shadow_json(struct call *c) {
@@ -67,8 +78,8 @@ enum audit_result call_record_decision(struct call *c, struct audit_wait *wait) 
         .policy_hash = slice_of(policy_hash(c->policy), 64),
         .text = c->verdict.text,
         .shadow = shadow_json(c),
-        .args_mode = core->audit_full ? AUDIT_ARGS_FULL : AUDIT_ARGS_KEYS,
-        .args = core->audit_full && c->args ? tape_raw(&c->request->tape, c->args) : argument_keys(c),
+        .args_mode = core->audit_args,
+        .args = recorded_arguments(c),
         .args_hash = c->args_hash,
         .fingerprint = c->fingerprint,
         .class = c->class ? slice_str(risk_class_name((enum risk_class)c->class)) : (struct slice){0},
@@ -92,11 +103,19 @@ static const char *outcome_of(const struct call *c) {
     return flag && tape_is(&c->response->tape, flag, TAPE_TRUE) ? "tool_error" : "ok";
 }
 
+/* What detectors found in the result: counts and names, never values. */
+static struct slice outcome_text(struct call *c) {
+    if (!c->pii)
+        return c->findings;
+    return arena_printf(&c->arena, "%.*s%s%.*s", SLICE_FMT(c->findings), c->findings.len ? "; " : "",
+                        SLICE_FMT(call_pii_words(c)));
+}
+
 void call_record_outcome(struct call *c) {
     struct audit_outcome o = {
         .call = c->record,
         .status = slice_str(outcome_of(c)),
-        .text = c->findings,
+        .text = outcome_text(c),
         .latency_us = clock_mono_us() - c->received_us,
         .bytes_in = c->request->bytes.len,
         .bytes_out = c->response ? c->response->bytes.len : 0,

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "policy/policy.h"
+#include "session/digest.h"
 #include "session/tools.h"
 
 static size_t free_slot(struct session_core *core) {
@@ -21,6 +22,20 @@ struct session_server *session_server_new(struct session_core *core) {
     server->slot = free_slot(core);
     core->servers[server->slot] = server;
     return server;
+}
+
+void session_server_set_origin(struct session_core *core, struct session_server *server, char *const *command,
+                               const char *url) {
+    struct buf text;
+    char hex[DIGEST_HEX_LEN];
+    buf_init(&text, SESSION_ORIGIN_MAX);
+    for (; command && *command; command++)
+        buf_put(&text, *command, strlen(*command) + 1);
+    if (url)
+        buf_put_str(&text, url);
+    digest_hex(core->digest, buf_slice(&text), hex);
+    buf_free(&text);
+    server->origin = arena_printf(&server->arena, "%s#%.16s", server->up.name, hex).ptr;
 }
 
 static void server_unused(struct up_server *up) {

@@ -2,6 +2,7 @@
  * links are found by number. */
 #pragma once
 
+#include "filter/filter.h"
 #include "session/session.h"
 
 #define SERVER_REFUSED_MAX 512
@@ -26,11 +27,17 @@ struct session_server {
     struct session_tools tools;
     char refused[SERVER_REFUSED_MAX]; /* why it was not started, when that happened last */
     uint32_t tools_changes;           /* how often its list was said to have changed */
-    struct arena arena;               /* for the texts of `up` that nobody else keeps */
+    bool pii_set;                     /* it has a mode of its own for personal data and secrets: */
+    enum filter_mode pii;
+    const char *origin; /* what its values are remembered under; NULL: its name */
+    struct arena arena; /* for the texts of `up` that nobody else keeps */
 };
 
 /* In the first free slot; its settings are filled in before the first session uses it. */
 struct session_server *session_server_new(struct session_core *core);
+/* A wrapped server has no name that is its own: what it is run with tells it from others of one home. */
+void session_server_set_origin(struct session_core *core, struct session_server *server, char *const *command,
+                               const char *url);
 /* Its links are closed, calls under way fail, the slot is free. */
 void session_server_free(struct session_core *core, struct session_server *server);
 /* NULL when there is none of that name. */

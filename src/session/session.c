@@ -8,6 +8,7 @@
 #include "session/call.h"
 #include "session/digest.h"
 #include "session/guard.h"
+#include "session/pii.h"
 #include "session/principal.h"
 #include "session/server.h"
 #include "session/tools.h"
@@ -113,6 +114,7 @@ void session_close(struct session *s) {
             link_free(s->links[i]);
     asks_drop(s, NULL);
     slots_free(&s->asks);
+    session_vault_free(s->vault);
     map_free(&s->by_id);
     free(s->links);
     free((char *)(uintptr_t)s->init_params.ptr);
@@ -422,12 +424,17 @@ static struct call *related_call(struct session_link *sl, struct call *call, boo
 
 static bool deliver(struct session_link *sl, struct call *call, const struct session_out *out) {
     struct session *s = sl->session;
+    struct splice text = *out->text;
+    struct session_out shown = *out;
+    shown.text = &text;
+    if (s->core->pii && !session_redact_message(s, sl->server, out->msg, &text))
+        return false;
     if (call) {
         call_touch(call);
-        call->sink->ops->event(call->sink, out);
+        call->sink->ops->event(call->sink, &shown);
         return true;
     }
-    return !s->stateless && s->front->deliver(s, out);
+    return !s->stateless && s->front->deliver(s, &shown);
 }
 
 static void refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why) {

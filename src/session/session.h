@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "audit/audit.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "session/limits.h"
@@ -20,7 +21,9 @@ struct session_approvals;
 struct policy;
 struct principal;
 struct session;
+struct session_pii;
 struct session_server;
+struct session_vault;
 struct state_store;
 
 /* A request of the gate's own: it stands where otherwise a call does. */
@@ -43,10 +46,11 @@ struct session_core {
     struct session_approvals *approvals; /* see approve.h; NULL: nobody can approve */
     struct list log_waiting;             /* calls, until the log has room */
     struct io_timer log_timer;
-    bool audit_full;               /* arguments are recorded as they are, not only their names */
-    struct buf scratch;            /* of one step */
-    struct session_digest *digest; /* SHA-256, looked up once */
-    uint64_t list_serial;          /* of lists of tools, as they are learned */
+    uint64_t list_serial;            /* of lists of tools, as they are learned */
+    enum audit_args_mode audit_args; /* what is recorded of arguments; tokenized needs `pii` */
+    struct session_pii *pii;         /* NULL: personal data and secrets pass as they are */
+    struct buf scratch;              /* of one step */
+    struct session_digest *digest;   /* SHA-256, looked up once */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;
@@ -121,6 +125,7 @@ struct session {
     uint32_t call_count;
     struct map by_id; /* calls under way by the client's id */
     struct slots asks;
+    struct session_vault *vault; /* of its tokens; NULL before the first, or when the scope is wider */
     struct session_link **links; /* by the server's slot; NULL before the first use */
     size_t link_count;
 };

@@ -39,6 +39,23 @@ bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice
     return true;
 }
 
+bool splice_merge(struct splice *s, const struct splice_edit *edits, size_t count) {
+    const size_t total = s->count + count;
+    if (!count || total > UINT32_MAX / 2)
+        return !count;
+    struct splice_edit *all = arena_alloc(s->arena, total * sizeof(*all));
+    size_t mine = 0, theirs = 0;
+    for (size_t i = 0; i < total; i++) {
+        const bool take = mine == s->count || (theirs < count && edits[theirs].start < s->edits[mine].start);
+        all[i] = take ? edits[theirs++] : s->edits[mine++];
+        if (all[i].end > s->src.len || (i > 0 && all[i].start < all[i - 1].end))
+            return false;
+    }
+    s->edits = all;
+    s->count = s->cap = (uint32_t)total;
+    return true;
+}
+
 static uint32_t raw_start(const struct tape *t, uint32_t node) {
     return (uint32_t)(tape_raw(t, node).ptr - t->src.ptr);
 }

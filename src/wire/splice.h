@@ -24,6 +24,9 @@ struct splice {
 void splice_init(struct splice *s, struct slice src, struct arena *a);
 /* False when the edit overlaps another one or there are too many; the edit is then not there. */
 bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice text);
+/* Takes over edits that are sorted and disjoint, however many there are. False, and nothing is changed, when
+ * one of them overlaps an edit that is there. */
+bool splice_merge(struct splice *s, const struct splice_edit *edits, size_t count);
 /* Replaces a whole JSON value by other JSON text. */
 bool splice_value(struct splice *s, const struct tape *t, uint32_t node, struct slice json);
 /* Adds a member as the first of an object; `json` is the value. It counts on the members that are there: not

@@ -1,0 +1,122 @@
+#include "session/pii_inner.h"
+
+#include "base/mem.h"
+#include "policy/match.h"
+#include "session/principal.h"
+#include "session/server.h"
+#include "state/keyfile.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+
+static int open_store(struct session_pii *pii, const char *home, struct err *err) {
+    cleanup_free char *path = NULL;
+    if (pii->scope == SESSION_PII_SESSION)
+        return 0;
+    if (asprintf(&path, "%s/pii/key", home) < 0)
+        return err_set(err, "out of memory");
+    if (state_key_file(path, pii->key, sizeof(pii->key), NULL, err) < 0)
+        return -1;
+    return state_vault_open(home, &pii->store, err);
+}
+
+int session_pii_new(const struct session_pii_config *config, struct session_pii **ret_pii, struct err *err) {
+    struct session_pii *pii = mem_zalloc(sizeof(*pii));
+    pii->mode = config->mode;
+    pii->scope = config->scope;
+    pii->keep_ms = config->keep_ms ? config->keep_ms : SESSION_PII_KEEP_MS;
+    arena_init(&pii->rules.arena);
+    map_init(&pii->shared);
+    if ((config->rules && session_pii_rules_load(config->rules, &pii->rules, err) < 0) ||
+        pii_engine_new(pii->rules.custom, pii->rules.custom_count, &pii->engine, err) < 0 ||
+        open_store(pii, config->home, err) < 0) {
+        session_pii_free(pii);
+        return -1;
+    }
+    *ret_pii = pii;
+    return 0;
+}
+
+void session_pii_free(struct session_pii *pii) {
+    if (!pii)
+        return;
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&pii->shared, &at));) {
+        struct shared_vault *v = e->value;
+        session_vault_free(v->vault);
+        free(v->who);
+        free(v);
+    }
+    map_free(&pii->shared);
+    state_vault_close(pii->store);
+    pii_engine_free(pii->engine);
+    arena_free(&pii->rules.arena);
+    OPENSSL_cleanse(pii->key, sizeof(pii->key));
+    free(pii);
+}
+
+const struct session_pii_counts *session_pii_counts(const struct session_pii *pii) { return &pii->counts; }
+
+const char *session_pii_kind_name(const struct session_pii *pii, unsigned kind) {
+    return kind < PII_BUILTIN + pii->rules.custom_count ? pii_engine_kind_name(pii->engine, kind) : NULL;
+}
+
+void session_pii_count(struct session_pii *pii, const struct filter_report *report) {
+    for (size_t i = 0; report->found && i < PII_KINDS_MAX; i++)
+        pii->counts.found[i] += report->counts[i];
+    pii->counts.literals += report->literals;
+    pii->counts.restored += report->restored;
+    pii->counts.refused += report->refused_total;
+    pii->counts.unknown += report->unknown;
+}
+
+struct slice session_pii_origin(const struct session_server *server) {
+    return slice_str(server->origin ? server->origin : server->up.name);
+}
+
+static bool glob_fits(const char *glob, struct slice text) {
+    return !glob || policy_glob_match(slice_str(glob), text, '\0');
+}
+
+static bool place_fits(const struct pii_place *p, const struct session *s,
+                       const struct session_server *server, struct slice tool) {
+    return glob_fits(p->server, slice_str(server->up.name)) && glob_fits(p->tool, tool) &&
+           glob_fits(p->grant, slice_str(s->principal->grant));
+}
+
+void session_pii_modes(const struct session *s, const struct session_server *server, struct slice tool,
+                       struct filter_options *ret_options) {
+    const struct session_pii *pii = s->core->pii;
+    *ret_options = (struct filter_options){
+        .depth = PII_DEPTH_MAX, .preserve = pii->rules.preserve, .origin = session_pii_origin(server)};
+    filter_options_set(ret_options, server->pii_set ? server->pii : pii->mode);
+    for (size_t i = 0; i < pii->rules.mode_count; i++) {
+        const struct pii_mode_rule *r = &pii->rules.modes[i];
+        if (!place_fits(&r->place, s, server, tool))
+            continue;
+        for (size_t k = 0; k <= FILTER_MODE_CUSTOM; k++)
+            if (r->kinds >> k & 1)
+                ret_options->modes[k] = r->mode;
+    }
+}
+
+struct filter_rules session_pii_restore_rules(const struct session *s, const struct session_server *server,
+                                              struct slice tool, struct arena *a) {
+    const struct pii_rules *rules = &s->core->pii->rules;
+    struct filter_rules out = {.server = session_pii_origin(server),
+                               .kinds = rules->restore_count ? PII_BIT(PII_SECRET) : PII_ALL};
+    size_t most = 0;
+    for (size_t i = 0; i < rules->restore_count; i++)
+        most += rules->restores[i].from_count;
+    struct slice *from = arena_array(a, struct slice, most);
+    for (size_t i = 0; i < rules->restore_count; i++) {
+        const struct pii_restore_rule *r = &rules->restores[i];
+        if (!place_fits(&r->place, s, server, tool))
+            continue;
+        out.kinds |= r->kinds;
+        for (size_t k = 0; k < r->from_count; k++)
+            from[out.secrets_from_count++] = r->from[k];
+    }
+    out.secrets_from = from;
+    return out;
+}

@@ -1,0 +1,73 @@
+/* Personal data and secrets on their way through the gate.
+ *
+ *   result ── session_redact ──▶ client        values become tokens, marks or a refusal
+ *   arguments ── call_restore ──▶ server       tokens become values where the rules allow it
+ *   arguments ── session_pii_arguments ──▶ log
+ *
+ * What happens to which kind is said by one mode, by servers' own modes and by rules of a file (pii_file.c);
+ * where values are kept, by the scope (vault.c). With core->pii NULL nothing of this room is touched. */
+#pragma once
+
+#include "filter/filter.h"
+#include "session/session.h"
+
+enum session_pii_scope {
+    SESSION_PII_SESSION,      /* tokens of a session mean nothing outside of it; kept in memory only */
+    SESSION_PII_GRANT,        /* the same tokens in all sessions of one principal */
+    SESSION_PII_ORGANISATION, /* the same for everybody */
+};
+
+struct session_pii_config {
+    const char *home;
+    enum filter_mode mode;
+    enum session_pii_scope scope;
+    uint64_t keep_ms;  /* how long a value is kept; 0: SESSION_PII_KEEP_MS */
+    const char *rules; /* a file, or NULL */
+};
+
+struct session_pii;
+int session_pii_new(const struct session_pii_config *config, struct session_pii **ret_pii, struct err *err);
+void session_pii_free(struct session_pii *pii); /* NULL is fine */
+
+/* Since the start, for metrics: counts, never values. */
+struct session_pii_counts {
+    uint64_t found[PII_KINDS_MAX]; /* by kind */
+    uint64_t literals;             /* token-shaped text from outside, made harmless */
+    uint64_t restored;
+    uint64_t refused; /* tokens and secrets that a destination may not have */
+    uint64_t unknown; /* tokens that nobody knows */
+    uint64_t blocked; /* results and messages that were kept back whole */
+};
+const struct session_pii_counts *session_pii_counts(const struct session_pii *pii);
+const char *session_pii_kind_name(const struct session_pii *pii, unsigned kind); /* NULL behind the last */
+
+/* ---- for the steps of a call ---- */
+
+/* What `server` sent to the client below `node`: the changes are merged into `text`. */
+enum filter_result session_redact(struct session *s, struct session_server *server, struct slice tool,
+                                  const struct msg *m, uint32_t node, struct splice *text, struct arena *a,
+                                  struct filter_report *report);
+/* A message of the server's own. False: it is kept back. */
+bool session_redact_message(struct session *s, struct session_server *server, const struct msg *m,
+                            struct splice *text);
+/* The arguments with their values as tokens; empty when they can not be shown. */
+struct slice session_pii_arguments(struct session *s, struct session_server *server, const struct tape *t,
+                                   uint32_t args, struct arena *a);
+
+/* ---- for agents' own tools: text in, text out, by the same rules ---- */
+
+enum filter_result session_pii_sanitize(struct session *s, struct slice text, struct buf *out,
+                                        struct filter_report *report);
+/* Values into the model's own view: refused unless the rules file says `reveal: true`. */
+enum filter_result session_pii_reveal(struct session *s, struct slice text, struct buf *out,
+                                      struct filter_report *report);
+
+/* ---- inside ---- */
+
+struct session_vault; /* vault.c: a scope of tokens and what is behind them */
+/* The scope that a session's tokens belong to; NULL when there are too many. */
+struct session_vault *session_vault_of(struct session *s);
+struct filter_scope *session_vault_scope(struct session_vault *v);
+/* What is new goes to the store. */
+void session_vault_flush(struct session_vault *v);
+void session_vault_free(struct session_vault *v); /* NULL is fine */

@@ -1,0 +1,32 @@
+/* What the files of the PII part share. Not for other rooms. */
+#pragma once
+
+#include "session/pii_rules.h"
+#include "state/vault.h"
+
+struct shared_vault {
+    char *who; /* the principal; key of the map */
+    struct session_vault *vault;
+};
+
+struct session_pii {
+    struct pii_engine *engine;
+    enum filter_mode mode;
+    enum session_pii_scope scope;
+    uint64_t keep_ms;
+    struct pii_rules rules;
+    struct state_vault *store; /* NULL when everything stays in memory */
+    uint8_t key[64];           /* for tokens, then for sealing */
+    struct map shared;         /* scopes of principals, or the one of the organisation */
+    struct session_pii_counts counts;
+};
+
+/* What happens to what in a result of this tool (or in a message, when `tool` is empty). */
+void session_pii_modes(const struct session *s, const struct session_server *server, struct slice tool,
+                       struct filter_options *ret_options);
+/* The name under which a server's values are remembered. */
+struct slice session_pii_origin(const struct session_server *server);
+/* Who may have what of the tokens in arguments of this tool. */
+struct filter_rules session_pii_restore_rules(const struct session *s, const struct session_server *server,
+                                              struct slice tool, struct arena *a);
+void session_pii_count(struct session_pii *pii, const struct filter_report *report);

@@ -1,0 +1,202 @@
+/* What a server says, on its way to the client. */
+#include "session/redact.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/loop.h"
+#include "session/answer.h"
+#include "session/pii_inner.h"
+#include "session/server.h"
+
+static enum filter_result redact_node(struct session *s, const struct filter_options *opt,
+                                      const struct tape *t, uint32_t node, struct splice *text,
+                                      struct arena *a, struct filter_report *report) {
+    struct session_vault *v = session_vault_of(s);
+    struct filter_edits edits = {0};
+    if (!v)
+        return FILTER_FAILED;
+    const enum filter_result result =
+        filter_json_edits(session_vault_scope(v), opt, t, node, a, &edits, report);
+    session_vault_flush(v);
+    if (result == FILTER_CHANGED && !splice_merge(text, edits.at, edits.count))
+        return FILTER_FAILED;
+    return result;
+}
+
+enum filter_result session_redact(struct session *s, struct session_server *server, struct slice tool,
+                                  const struct msg *m, uint32_t node, struct splice *text, struct arena *a,
+                                  struct filter_report *report) {
+    struct filter_options opt;
+    session_pii_modes(s, server, tool, &opt);
+    if (!filter_wanted(&opt))
+        return FILTER_SAME;
+    const enum filter_result result = redact_node(s, &opt, &m->tape, node, text, a, report);
+    session_pii_count(s->core->pii, report);
+    s->core->pii->counts.blocked += result == FILTER_BLOCKED;
+    return result;
+}
+
+/* Members by which the protocol finds its way: whoever gets them compares them. */
+static bool is_protocol(const struct tape *t, uint32_t key) {
+    static const char *const names[] = {"_meta",  "progressToken", "requestId", "uri",
+                                        "taskId", "cursor",        "level",     "requestedSchema"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (tape_eq(t, key, slice_str(names[i])))
+            return true;
+    return false;
+}
+
+bool session_redact_message(struct session *s, struct session_server *server, const struct msg *m,
+                            struct splice *text) {
+    struct filter_options opt;
+    struct filter_report report = {0};
+    enum filter_result worst = FILTER_SAME;
+    if (!m->rpc.params || !tape_is(&m->tape, m->rpc.params, TAPE_OBJECT))
+        return true;
+    session_pii_modes(s, server, (struct slice){0}, &opt);
+    if (!filter_wanted(&opt))
+        return true;
+    TAPE_FOR_MEMBER(&m->tape, m->rpc.params, key) {
+        if (is_protocol(&m->tape, key))
+            continue;
+        const enum filter_result result = redact_node(s, &opt, &m->tape, key + 1, text, text->arena, &report);
+        worst = result > worst ? result : worst;
+    }
+    session_pii_count(s->core->pii, &report);
+    if (worst < FILTER_BLOCKED)
+        return true;
+    s->core->pii->counts.blocked++;
+    log_info("server `%s`: a message with personal data or secrets was kept back", server->up.name);
+    return false;
+}
+
+/* EMAIL 2, SECRET 1: for people and for the log. */
+struct slice call_pii_words(struct call *c) {
+    const struct session_pii *pii = c->session->core->pii;
+    const struct filter_report *r = c->pii;
+    cleanup_buf struct buf out;
+    const char *name;
+    buf_init(&out, SESSION_PII_WORDS_MAX);
+    for (unsigned i = 0; r && pii && (name = session_pii_kind_name(pii, i)); i++)
+        if (r->counts[i])
+            buf_printf(&out, "%s%s %u", out.len ? ", " : "", name, r->counts[i]);
+    return arena_dup(&c->arena, buf_slice(&out));
+}
+
+/* The call was made and counts; only its result is kept back. */
+static void withhold(struct call *c) {
+    struct policy_verdict *v = &c->verdict;
+    v->outcome = POLICY_DENY;
+    v->reason = POLICY_BY_RULE;
+    v->rule = SLICE("pii");
+    v->text =
+        arena_printf(&c->arena, "The result was kept back: it holds %.*s", SLICE_FMT(call_pii_words(c)));
+    c->outcome = "result_blocked";
+    if (c->kind == CALL_TOOLS_CALL)
+        c->answer = call_text(c, call_denial_text(c, policy_verdict_text(c->policy, v, &c->arena)));
+    else
+        call_set_error(c, RPC_INVALID_REQUEST, 0, policy_verdict_text(c->policy, v, &c->arena).ptr);
+    c->answer_msg = NULL;
+}
+
+/* Lists are the server's own words about itself, and clients give back the names in them. */
+static bool is_result(const struct call *c) {
+    return c->kind == CALL_TOOLS_CALL || (c->kind == CALL_OTHER && !slice_ends(c->method, SLICE("/list")) &&
+                                          !slice_is(c->method, "server/discover"));
+}
+
+struct msg *call_reread(struct call *c, const struct splice *text) {
+    struct session_core *core = c->session->core;
+    struct buf *out = &core->scratch;
+    int code;
+    const char *why;
+    struct slice id;
+    buf_reset(out);
+    if (!splice_write(text, out) || !out->len)
+        return NULL;
+    struct block *block = block_new(&core->up.loop->blocks, out->len);
+    memcpy(block->data, out->ptr, out->len);
+    struct msg *m =
+        msg_read(&core->up.msgs, block, slice_of(block->data, out->len), &c->arena, &code, &why, &id);
+    block_unref(block);
+    return m;
+}
+
+static enum filter_result redact_response(struct call *c, struct splice *text, struct filter_report *report) {
+    const struct slice tool = c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0};
+    return session_redact(c->session, c->link->server, tool, c->response, c->response->rpc.body, text,
+                          &c->arena, report);
+}
+
+/* Others have rewritten whole strings of the answer: what they made of it is looked through instead. */
+static enum filter_result redact_rewritten(struct call *c, struct splice *text,
+                                           struct filter_report *report) {
+    struct msg *m = call_reread(c, text);
+    if (!m || !m->rpc.body)
+        return FILTER_FAILED;
+    msg_unref(c->response);
+    c->response = c->answer_msg = m;
+    struct splice *fresh = call_text(c, m->bytes);
+    c->answer = fresh;
+    return redact_response(c, fresh, report);
+}
+
+void call_redact(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    if (!c->session->core->pii || (m->rpc.kind == RPC_RESULT && !is_result(c)) || !m->rpc.body)
+        return;
+    struct filter_report *report = arena_new(&c->arena, struct filter_report);
+    /* one edit is the id */
+    const enum filter_result result =
+        text->count > 1 ? redact_rewritten(c, text, report) : redact_response(c, text, report);
+    if (report->found)
+        c->pii = report;
+    if (result == FILTER_BLOCKED) {
+        withhold(c);
+    } else if (result == FILTER_FAILED) {
+        c->outcome = "result_blocked";
+        call_set_error(c, RPC_INTERNAL, 502, "the server's answer could not be looked through for secrets");
+    }
+}
+
+struct slice session_pii_arguments(struct session *s, struct session_server *server, const struct tape *t,
+                                   uint32_t args, struct arena *a) {
+    struct filter_options opt = {.depth = PII_DEPTH_MAX, .origin = session_pii_origin(server)};
+    struct filter_report report = {0};
+    struct splice text;
+    const struct slice raw = tape_raw(t, args);
+    struct session_vault *v = session_vault_of(s);
+    struct filter_edits edits = {0};
+    if (!v)
+        return (struct slice){0};
+    filter_options_set(&opt, FILTER_TOKENIZE);
+    const enum filter_result result =
+        filter_json_edits(session_vault_scope(v), &opt, t, args, a, &edits, &report);
+    session_vault_flush(v);
+    if (result == FILTER_SAME)
+        return raw;
+    if (result != FILTER_CHANGED)
+        return (struct slice){0};
+    const uint32_t from = (uint32_t)(raw.ptr - t->src.ptr);
+    splice_init(&text, slice_of(t->src.ptr, from + raw.len), a);
+    cleanup_buf struct buf out;
+    buf_init(&out, FILTER_OUT_MAX);
+    if (!splice_replace(&text, 0, from, (struct slice){0}) || !splice_merge(&text, edits.at, edits.count) ||
+        !splice_write(&text, &out))
+        return (struct slice){0};
+    return arena_dup(a, buf_slice(&out));
+}
+
+enum filter_result session_pii_sanitize(struct session *s, struct slice text, struct buf *out,
+                                        struct filter_report *report) {
+    struct filter_options opt = {.depth = PII_DEPTH_MAX, .origin = SLICE("(agent)")};
+    struct session_vault *v = session_vault_of(s);
+    if (!v)
+        return FILTER_FAILED;
+    filter_options_set(&opt, FILTER_TOKENIZE);
+    const enum filter_result result =
+        filter_text(session_vault_scope(v), &opt, text, (struct slice){0}, out, report);
+    session_vault_flush(v);
+    session_pii_count(s->core->pii, report);
+    return result;
+}

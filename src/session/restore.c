@@ -1,0 +1,82 @@
+#include "session/restore.h"
+
+#include "session/answer.h"
+#include "session/pii_inner.h"
+#include "session/redact.h"
+#include "session/server.h"
+
+static bool refuse(struct call *c, const struct filter_report *report) {
+    const struct session_pii *pii = c->session->core->pii;
+    struct policy_verdict *v = &c->verdict;
+    const char *name = "a value", *kind;
+    for (unsigned i = 0; (kind = session_pii_kind_name(pii, i)); i++)
+        if (report->refused[i])
+            name = kind;
+    v->outcome = POLICY_DENY;
+    v->reason = POLICY_BY_RULE;
+    v->rule = SLICE("pii");
+    v->text = arena_printf(&c->arena, "The arguments hold %s that server \"%s\" may not have", name,
+                           c->server->up.name);
+    c->outcome = "pii_refused";
+    call_set_denied(c);
+    c->denied = false; /* its decision is on record; this is its outcome */
+    return false;
+}
+
+static bool fail(struct call *c) {
+    call_set_error(c, RPC_INTERNAL, 0, "the arguments could not be looked through for tokens");
+    return false;
+}
+
+/* From here on the call is the one with the values: its arguments are read again, and so are the headers that
+ * mirror them. */
+static bool rewrite(struct call *c, const struct filter_edits *edits) {
+    struct splice text;
+    splice_init(&text, c->request->bytes, &c->arena);
+    struct msg *m = splice_merge(&text, edits->at, edits->count) ? call_reread(c, &text) : NULL;
+    if (!m)
+        return fail(c);
+    c->method = arena_dup(&c->arena, c->method);
+    c->name = arena_dup(&c->arena, c->name);
+    msg_unref(c->request);
+    c->request = m;
+    c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
+    c->mirrored = false;
+    c->extra_headers = (struct slice){0};
+    return true;
+}
+
+bool call_restore(struct call *c) {
+    struct session *s = c->session;
+    if (!s->core->pii || c->kind != CALL_TOOLS_CALL || !c->args || !c->server)
+        return true;
+    struct session_vault *v = session_vault_of(s);
+    struct filter_report *report = arena_new(&c->arena, struct filter_report);
+    const struct filter_rules rules = session_pii_restore_rules(s, c->server, c->name, &c->arena);
+    struct filter_edits edits = {0};
+    const struct tape *t = &c->request->tape;
+    if (!v)
+        return fail(c);
+    const enum filter_result leak = filter_check_json(session_vault_scope(v), &rules, t, c->args, report);
+    const enum filter_result back =
+        filter_restore_edits(session_vault_scope(v), &rules, t, c->args, &c->arena, &edits, report);
+    session_pii_count(s->core->pii, report);
+    if (leak == FILTER_FAILED || back == FILTER_FAILED)
+        return fail(c);
+    if (report->refused_total)
+        return refuse(c, report);
+    return back != FILTER_CHANGED || rewrite(c, &edits);
+}
+
+enum filter_result session_pii_reveal(struct session *s, struct slice text, struct buf *out,
+                                      struct filter_report *report) {
+    const struct filter_rules rules = {.server = SLICE("(agent)"), .kinds = PII_ALL};
+    struct session_vault *v = session_vault_of(s);
+    if (!v)
+        return FILTER_FAILED;
+    if (!s->core->pii->rules.reveal)
+        return FILTER_BLOCKED;
+    const enum filter_result result = filter_restore_text(session_vault_scope(v), &rules, text, out, report);
+    session_pii_count(s->core->pii, report);
+    return result;
+}

@@ -1,0 +1,26 @@
+/* Sealed entries behind tokens, in HOME/vault.sqlite. Whoever puts them in has sealed them, so nobody reads
+ * them here; what is known of a row is its scope (a digest), its token's name and when it ends. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct state_vault;
+
+int state_vault_open(const char *home, struct state_vault **ret_vault, struct err *err);
+void state_vault_close(struct state_vault *v); /* NULL is fine */
+
+/* Between begin and commit everything is put at once or not at all. */
+int state_vault_begin(struct state_vault *v, struct err *err);
+int state_vault_put(struct state_vault *v, struct slice scope, struct slice id, struct slice sealed,
+                    uint64_t expires_ms, struct err *err);
+int state_vault_commit(struct state_vault *v, struct err *err); /* takes all of it back when it fails */
+
+/* The sealed bytes in the arena; false when there are none, or their time is over. */
+bool state_vault_get(struct state_vault *v, struct slice scope, struct slice id, uint64_t now_ms,
+                     struct arena *a, struct slice *ret_sealed);
+/* Rows of the scope whose id starts so: 0, 1 (filled) or 2 for "several". */
+unsigned state_vault_prefix(struct state_vault *v, struct slice scope, struct slice prefix, uint64_t now_ms,
+                            struct arena *a, struct slice *ret_id, struct slice *ret_sealed);
+/* Forgets what is over; returns how many rows. */
+size_t state_vault_expire(struct state_vault *v, uint64_t now_ms);
