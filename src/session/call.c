@@ -14,8 +14,10 @@
 #include "base/mem.h"
 #include "session/answer.h"
 #include "session/approve.h"
+#include "session/bridge.h"
 #include "session/digest.h"
 #include "session/files.h"
+#include "session/lane.h"
 #include "session/poison.h"
 #include "session/principal.h"
 #include "session/record.h"
@@ -107,6 +109,7 @@ static void call_free(struct call *c) {
     link_end(&c->req);
     list_remove(&c->node);
     list_remove(&c->wait);
+    lane_release(c);
     if (c->id_key.len)
         map_remove(&s->by_id, c->id_key);
     if (c->recording && !c->recorded)
@@ -523,6 +526,8 @@ static enum call_next step_note(struct call *c) {
 
 static enum call_next step_restore(struct call *c) { return call_restore(c) ? CALL_NEXT : CALL_FAIL; }
 
+static bool speaks_modern(const struct session_link *sl) { return sl->era == SESSION_ERA_MODERN; }
+
 static void on_timeout(struct io_timer *timer) {
     struct call *c = container_of(timer, struct call, timer);
     CHECK_MAGIC(c, CALL_MAGIC);
@@ -538,9 +543,10 @@ static void on_timeout(struct io_timer *timer) {
                          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                          "\"requestId\":%llu,\"reason\":\"timed out\"}}",
                          (unsigned long long)c->req.id);
-        struct link_out out = {
-            .text = call_text(c, note), .method = SLICE("notifications/cancelled"), .modern = c->modern};
-        if (!(c->modern && sl->link->relates))
+        struct link_out out = {.text = call_text(c, note),
+                               .method = SLICE("notifications/cancelled"),
+                               .modern = speaks_modern(sl)};
+        if (!(speaks_modern(sl) && sl->link->relates))
             link_send(sl->link, &out, NULL);
     }
     link_end(&c->req);
@@ -568,7 +574,11 @@ static bool forward_text(struct call *c, struct splice *text) {
     if (!m->rpc.id)
         return true;
     struct slice id = arena_u64(&c->arena, c->req.id);
-    if (!splice_value(text, &m->tape, m->rpc.id, id) || !call_approve_strip(c, text))
+    if (!splice_value(text, &m->tape, m->rpc.id, id))
+        return false;
+    if (c->bridged)
+        return bridge_request_text(c, text);
+    if (!call_approve_strip(c, text))
         return false;
     if (!c->token_raw.len)
         return true;
@@ -579,8 +589,8 @@ static bool forward_text(struct call *c, struct splice *text) {
 /* Arguments that travel as headers too: made here for a client that sent none, checked here for a server
  * that sees none. Between two that both speak HTTP they pass as they are. */
 static enum call_next mirror_arguments(struct call *c) {
-    bool server_sees = c->link->link->relates;
-    if (!c->modern || c->kind != CALL_TOOLS_CALL || c->mirrored == server_sees)
+    bool server_sees = speaks_modern(c->link) && c->link->link->relates;
+    if ((!c->modern && !c->bridged) || c->kind != CALL_TOOLS_CALL || c->mirrored == server_sees)
         return CALL_NEXT;
     if (!tools_ready(c->link, c))
         return CALL_WAIT;
@@ -601,10 +611,18 @@ static void forget_bytes(struct call *c) {
 
 static enum call_next step_forward(struct call *c) {
     struct msg *m = c->request;
-    c->link = session_link_for(c->session, c->server, c);
-    if (!c->link)
+    c->forwarding = true;
+    struct session_link *sl = session_link_for(c->session, c->server, c);
+    if (!sl)
         return CALL_WAIT;
-    struct link *link = c->link->link;
+    c->link = sl;
+    c->bridged = c->modern != speaks_modern(sl);
+    struct link *link = sl->link;
+    if (c->bridged) {
+        enum call_next next = bridge_forward(c);
+        if (next != CALL_NEXT)
+            return next;
+    }
     /* A client that can be held back is; others wait here until the server takes more. */
     if (link_busy(link) && !c->session->front->hold) {
         session_wait(c->link, c);
@@ -626,7 +644,7 @@ static enum call_next step_forward(struct call *c) {
         .method = c->method,
         .name = c->name,
         .extra_headers = c->extra_headers,
-        .modern = c->modern,
+        .modern = speaks_modern(sl),
         .opens = c->kind == CALL_INITIALIZE,
         .inner = c->inner,
     };
@@ -687,13 +705,8 @@ static void note_initialized(struct call *c) {
     uint32_t version = tape_get_str(&m->tape, m->rpc.body, "protocolVersion");
     if (version && tape_is(&m->tape, version, TAPE_STRING))
         snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(tape_text(&m->tape, version, &c->arena)));
-    struct slice params =
-        c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params) : SLICE("{}");
-    if (params.len > SESSION_INIT_MAX)
-        return; /* such a session works, but a restart of its server ends it */
-    free((char *)(uintptr_t)s->init_params.ptr);
-    s->init_params = slice_of(mem_dup(params.ptr, params.len), params.len);
-    s->init_done = true;
+    session_keep_initialize(s, c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params)
+                                                      : SLICE("{}"));
 }
 
 /* Content that a model reads, and that others may have written. */
@@ -725,6 +738,20 @@ static enum call_next withhold_large(struct call *c) {
     return withhold_result(c, "result_too_large");
 }
 
+/* initialize was refused: by a server of the stateless era? Then it is not sent again but answered here. */
+static bool speaks_another(struct call *c) {
+    if (!speaks_modern(c->link) && !lane_reconsider(c->link, c))
+        return false;
+    if (list_linked(&c->wait))
+        return true;
+    msg_unref(c->response);
+    c->response = NULL;
+    c->answer = NULL;
+    c->answer_msg = NULL;
+    c->step = STEP_FORWARD - 1; /* the next one */
+    return true;
+}
+
 static enum call_next step_filter(struct call *c) {
     struct msg *m = c->response;
     if (!m)
@@ -737,6 +764,13 @@ static enum call_next step_filter(struct call *c) {
     if (m->rpc.id ? !splice_value(text, &m->tape, m->rpc.id, c->id_raw)
                   : !splice_add_member(text, &m->tape, 0, SLICE("id"), c->id_raw))
         return refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
+    if (c->kind == CALL_INITIALIZE && m->rpc.kind == RPC_ERROR && speaks_another(c))
+        return list_linked(&c->wait) ? CALL_WAIT : CALL_NEXT;
+    if (c->bridged) {
+        enum call_next next = bridge_answer(c, text);
+        if (next != CALL_NEXT)
+            return next;
+    }
     if (m->rpc.kind != RPC_RESULT) {
         call_redact(c, text);
         return CALL_NEXT;
@@ -866,7 +900,7 @@ static void call_stop(struct call *c, const char *reason, const struct splice *a
     CHECK_MAGIC(c, CALL_MAGIC);
     struct link *link = c->link ? c->link->link : NULL;
     /* Over HTTP the stateless era cancels by closing; everywhere else the server is told. */
-    bool tell = link && c->req.id && !(c->modern && link->relates) && c->kind != CALL_INITIALIZE;
+    bool tell = link && c->req.id && !(speaks_modern(c->link) && link->relates) && c->kind != CALL_INITIALIZE;
     if (tell) {
         struct buf note;
         buf_init(&note, CALL_REASON_MAX * 6 + 256); /* every byte may need an escape */
@@ -878,7 +912,7 @@ static void call_stop(struct call *c, const char *reason, const struct splice *a
         buf_put_str(&note, "}}");
         struct link_out out = {.text = call_text(c, arena_dup(&c->arena, buf_slice(&note))),
                                .method = SLICE("notifications/cancelled"),
-                               .modern = c->modern};
+                               .modern = speaks_modern(c->link)};
         buf_free(&note);
         link_send(link, &out, NULL);
     }

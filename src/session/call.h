@@ -83,6 +83,13 @@ struct call {
     struct session_server *server; /* it goes to; NULL when the gate answers itself */
     struct session_link *link;
     struct link_req req;
+    /* Of a client whose server speaks the other era: */
+    bool bridged;
+    bool forwarding;  /* has come to FORWARD */
+    bool client_read; /* the next three are known; see lane_read_client() */
+    struct slice client_caps, client_info;
+    uint32_t client_bits;
+    struct session_link *lane; /* chosen for it, or NULL */
     struct policy *policy;
     struct policy_verdict verdict;
     struct slice fingerprint;       /* of the tool's definition, when it is known */

@@ -9,7 +9,11 @@
 #define SESSION_NAME_MAX 40
 #define SESSION_BACKOFF_MS 250 /* before a server that ended is started again; doubles */
 #define SESSION_BACKOFF_MAX_MS 30000
-#define SESSION_STEADY_MS 10000 /* a server that ran this long starts from the first delay again */
+#define SESSION_LEVEL_MAX 12 /* the name of a log level */
+#define SESSION_LANES_MAX                                                                                    \
+    8 /* links beside the first to one server of the older era, for clients of the newer */
+#define SESSION_LANE_IDLE_MS 300000 /* an unused one is closed */
+#define SESSION_STEADY_MS 10000     /* a server that ran this long starts from the first delay again */
 
 #define CALL_IDLE_MS 600000 /* without a word from the server about this call */
 #define CALL_TOTAL_MS 3600000

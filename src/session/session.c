@@ -8,6 +8,7 @@
 #include "session/call.h"
 #include "session/digest.h"
 #include "session/guard.h"
+#include "session/lane.h"
 #include "session/pii.h"
 #include "session/principal.h"
 #include "session/server.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 
 #define SESSION_MAGIC 0x5e5510a1
-#define SESSION_LINK_MAGIC 0x5e5511c4
 
 /* A request of a server that waits for the client's answer. */
 struct ask {
@@ -26,8 +26,6 @@ struct ask {
     struct slice server_id;    /* raw, owned */
     struct call *call;         /* that waits for the answer to a question of our own */
 };
-
-static const struct link_events session_link_events;
 
 void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn) {
     *core = (struct session_core){.up = {.loop = loop, .spawn = spawn}};
@@ -84,21 +82,12 @@ static void ask_free(struct session *s, struct ask *ask) {
     free(ask);
 }
 
-static void asks_drop(struct session *s, const struct session_link *from) {
+void session_drop_asks(struct session *s, const struct session_link *from) {
     uint32_t at = 0;
     struct ask *ask;
     while ((ask = slots_next(&s->asks, &at)))
         if (!from || ask->from == from)
             ask_free(s, ask);
-}
-
-static void link_free(struct session_link *sl) {
-    struct session *s = sl->session;
-    s->links[sl->server->slot] = NULL;
-    io_timer_stop(s->core->up.loop, &sl->backoff);
-    link_close(sl->link);
-    tools_abandon(sl);
-    free(sl);
 }
 
 void session_close(struct session *s) {
@@ -109,15 +98,15 @@ void session_close(struct session *s) {
     LIST_FOR_SAFE (n, next, &s->calls) {
         call_cancel(container_of(n, struct call, node), "session closed");
     }
-    for (size_t i = 0; i < s->link_count; i++)
-        if (s->links[i])
-            link_free(s->links[i]);
-    asks_drop(s, NULL);
+    lane_close_all(s);
+    session_drop_asks(s, NULL);
     slots_free(&s->asks);
     session_vault_free(s->vault);
     map_free(&s->by_id);
     free(s->links);
     free((char *)(uintptr_t)s->init_params.ptr);
+    free((char *)(uintptr_t)s->client_caps.ptr);
+    free((char *)(uintptr_t)s->client_info.ptr);
     principal_unref(s->principal);
     list_remove(&s->node);
     s->core->session_count--;
@@ -125,117 +114,19 @@ void session_close(struct session *s) {
     free(s);
 }
 
+void session_keep_initialize(struct session *s, struct slice params) {
+    if (params.len > SESSION_INIT_MAX)
+        return; /* such a session works, but a restart of its server ends it */
+    free((char *)(uintptr_t)s->init_params.ptr);
+    s->init_params = slice_of(mem_dup(params.ptr, params.len), params.len);
+    s->init_done = true;
+}
+
 struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a) {
     if (!tape_is(t, id, TAPE_STRING))
         return arena_dup(a, tape_raw(t, id));
     struct slice text = tape_text(t, id, a);
     return arena_printf(a, "\"%.*s", SLICE_FMT(text));
-}
-
-/* ---- links ---- */
-
-static void link_up(struct session_link *sl);
-static void fail_waiting(struct session_link *sl, const char *why);
-static void on_init_answer(struct session_own *own, struct msg *m);
-static void on_init_failed(struct session_own *own, const char *why);
-
-static void on_refused(struct io_timer *timer) {
-    struct session_link *sl = container_of(timer, struct session_link, backoff);
-    sl->state = SESSION_LINK_DOWN;
-    fail_waiting(sl, sl->server->refused);
-}
-
-static void open_now(struct session_link *sl) {
-    sl->state = SESSION_LINK_OPENING;
-    if (!guard_may_open(sl->session->core, sl->server)) {
-        /* Not from here: the call that wants it is in the middle of a step. */
-        io_timer_arm(sl->session->core->up.loop, &sl->backoff, 0, on_refused);
-        return;
-    }
-    sl->opened_ms = io_now_ms(sl->session->core->up.loop);
-    sl->link = link_open(&sl->server->up, &session_link_events, sl);
-}
-
-static void on_backoff(struct io_timer *timer) {
-    open_now(container_of(timer, struct session_link, backoff));
-}
-
-static void link_start(struct session_link *sl) {
-    if (!sl->failures) {
-        open_now(sl);
-        return;
-    }
-    sl->state = SESSION_LINK_OPENING;
-    uint64_t delay = (uint64_t)SESSION_BACKOFF_MS << (sl->failures < 8 ? sl->failures - 1 : 7);
-    io_timer_arm(sl->session->core->up.loop, &sl->backoff,
-                 delay < SESSION_BACKOFF_MAX_MS ? delay : SESSION_BACKOFF_MAX_MS, on_backoff);
-}
-
-struct session_link *session_link_of(struct session *s, struct session_server *server) {
-    if (server->slot >= s->link_count) {
-        size_t count = s->core->server_count;
-        s->links = mem_realloc(s->links, count * sizeof(*s->links));
-        memset(s->links + s->link_count, 0, (count - s->link_count) * sizeof(*s->links));
-        s->link_count = count;
-    }
-    struct session_link *sl = s->links[server->slot];
-    if (sl)
-        return sl;
-    sl = s->links[server->slot] = mem_zalloc(sizeof(*sl));
-    *sl = (struct session_link){.magic = SESSION_LINK_MAGIC, .session = s, .server = server};
-    list_init(&sl->waiting);
-    arena_init(&sl->tools_page);
-    return sl;
-}
-
-struct session_link *session_link_for(struct session *s, struct session_server *server, struct call *call) {
-    struct session_link *sl = session_link_of(s, server);
-    if (sl->state == SESSION_LINK_READY)
-        return sl;
-    list_push(&sl->waiting, &call->wait);
-    if (sl->state == SESSION_LINK_DOWN)
-        link_start(sl);
-    return NULL;
-}
-
-void session_wait(struct session_link *sl, struct call *call) { list_push(&sl->waiting, &call->wait); }
-
-void session_wake(struct session_link *sl) {
-    if (sl->state != SESSION_LINK_READY)
-        return;
-    struct list due, *n; /* only those that wait now: a call may have to wait for something else next */
-    list_init(&due);
-    while ((n = list_pop(&sl->waiting)))
-        list_push(&due, n);
-    while ((n = list_pop(&due)))
-        call_resume(container_of(n, struct call, wait));
-}
-
-static void fail_waiting(struct session_link *sl, const char *why) {
-    struct list *n;
-    while ((n = list_pop(&sl->waiting)))
-        call_fail(container_of(n, struct call, wait), why);
-}
-
-void session_listen_again(struct session_link *sl) {
-    if (sl->session->listening && sl->session->version[0]) /* before that there is nothing to listen to */
-        link_listen(sl->link);
-}
-
-void session_drop_link(struct session *s, struct session_server *server) {
-    struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
-    if (!sl)
-        return;
-    char why[128];
-    snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
-    fail_waiting(sl, why);
-    LIST_FOR_SAFE (n, next, &s->calls) {
-        struct call *c = container_of(n, struct call, node);
-        if (c->link == sl)
-            call_fail(c, why);
-    }
-    asks_drop(s, sl);
-    link_free(sl);
 }
 
 /* Where no policy says anything, nothing passes but the greeting. */
@@ -262,103 +153,7 @@ struct policy *session_policy(const struct session *s, const struct session_serv
     return s->core->policy ? s->core->policy : policy_of_none(s->core);
 }
 
-static void link_ready(struct session_link *sl) {
-    sl->state = SESSION_LINK_READY;
-    session_listen_again(sl);
-    session_wake(sl);
-}
-
-void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern,
-                      struct link_req *req) {
-    struct arena a;
-    arena_init(&a);
-    struct splice whole;
-    splice_init(&whole, text, &a);
-    struct link_out out = {
-        .text = &whole, .method = method, .modern = modern, .opens = slice_is(method, "initialize")};
-    if (!link_send(sl->link, &out, req) && req)
-        link_end(req);
-    arena_free(&a);
-}
-
-/* A new link of a session that has been initialised before: the server is told again, in the same words. */
-static void repeat_initialize(struct session_link *sl) {
-    struct session *s = sl->session;
-    sl->state = SESSION_LINK_INIT;
-    sl->init_own = (struct session_own){SESSION_OWN_MAGIC, on_init_answer, on_init_failed};
-    if (!link_begin(sl->link, &sl->init, &sl->init_own))
-        return;
-    struct buf text;
-    buf_init(&text, SESSION_INIT_MAX + 256);
-    buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"initialize\",\"params\":",
-               (unsigned long long)sl->init.id);
-    buf_put_slice(&text, s->init_params);
-    buf_put_char(&text, '}');
-    session_send_own(sl, buf_slice(&text), SLICE("initialize"), false, &sl->init);
-    buf_free(&text);
-}
-
-static void link_up(struct session_link *sl) {
-    if (sl->session->init_done && !sl->session->stateless)
-        repeat_initialize(sl);
-    else
-        link_ready(sl);
-}
-
-static void link_drop(struct session_link *sl) {
-    struct link *gone = sl->link;
-    sl->link = NULL;
-    sl->state = SESSION_LINK_DOWN;
-    asks_drop(sl->session, sl);
-    link_close(gone);
-}
-
-static void on_init_answer(struct session_own *own, struct msg *m) {
-    struct session_link *sl = container_of(own, struct session_link, init_own);
-    if (m->rpc.kind != RPC_RESULT) {
-        link_drop(sl);
-        sl->failures++;
-        fail_waiting(sl, "the server refused to be initialised again");
-        return;
-    }
-    if (sl->session->initialized)
-        session_send_own(sl, SLICE("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"),
-                         SLICE("notifications/initialized"), false, NULL);
-    link_ready(sl);
-}
-
-static void on_up(void *owner) {
-    struct session_link *sl = owner;
-    CHECK_MAGIC(sl, SESSION_LINK_MAGIC);
-    link_up(sl);
-}
-
-static void on_down(void *owner, const char *why, int exit_status) {
-    struct session_link *sl = owner;
-    CHECK_MAGIC(sl, SESSION_LINK_MAGIC);
-    struct session *s = sl->session;
-    bool lost_session = exit_status == LINK_LOST; /* the server is there, what we had with it is not */
-    if (!lost_session) {
-        bool steady = io_now_ms(s->core->up.loop) - sl->opened_ms >= SESSION_STEADY_MS;
-        sl->failures = steady ? 1 : sl->failures + 1;
-        log_warn("%s", why);
-    }
-    link_drop(sl);
-    if (!lost_session) {
-        fail_waiting(sl, why);
-        if (s->front->server_ended)
-            s->front->server_ended(s, why, exit_status);
-    } else if (!list_empty(&sl->waiting)) {
-        link_start(sl);
-    }
-}
-
-static void on_init_failed(struct session_own *own, const char *why) {
-    struct session_link *sl = container_of(own, struct session_link, init_own);
-    link_drop(sl);
-    sl->failures++;
-    fail_waiting(sl, why);
-}
+/* ---- what links report ---- */
 
 static struct session_own *own_request(void *call) {
     struct session_own *own = call;
@@ -438,14 +233,13 @@ static bool deliver(struct session_link *sl, struct call *call, const struct ses
 }
 
 static void refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why) {
-    if (!sl->session->version[0] &&
-        sl->link->relates) { /* over HTTP the stateless era has no way to answer */
+    if (sl->era == SESSION_ERA_MODERN && sl->link->relates) { /* over HTTP that era has no way to answer */
         log_warn("server `%s` sent a request, which its era does not know", sl->server->up.name);
         return;
     }
     struct arena a;
     arena_init(&a);
-    session_send_own(sl, call_error_text(&a, server_id, code, why), (struct slice){0}, false, NULL);
+    session_send_own(sl, call_error_text(&a, server_id, code, why), (struct slice){0}, NULL);
     arena_free(&a);
 }
 
@@ -535,7 +329,7 @@ static void on_request(struct session_link *sl, struct call *call, struct msg *m
     if (slice_is(method, "ping")) {
         struct slice pong = arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
                                          SLICE_FMT(tape_raw(&m->tape, m->rpc.id)));
-        session_send_own(sl, pong, (struct slice){0}, false, NULL);
+        session_send_own(sl, pong, (struct slice){0}, NULL);
         return;
     }
     struct policy_verdict verdict;
@@ -649,13 +443,13 @@ static void on_message(void *owner, void *call, struct msg *m) {
     arena_free(&a);
 }
 
-static const struct link_events session_link_events = {
+const struct link_events session_link_events = {
     .answer = on_answer,
     .failed = on_failed,
     .streaming = on_streaming,
     .message = on_message,
-    .up = on_up,
-    .down = on_down,
+    .up = lane_up,
+    .down = lane_down,
     .drained = on_drained,
     .noise = on_noise,
 };
@@ -715,12 +509,6 @@ void session_cancel(struct session *s, struct msg *m) {
         call_cancel(call, text.len ? arena_dup(&a, text).ptr : "cancelled by the client");
     }
     arena_free(&a);
-}
-
-void session_start(struct session *s) {
-    struct session_link *sl = session_link_of(s, s->only);
-    if (sl->state == SESSION_LINK_DOWN)
-        link_start(sl);
 }
 
 void session_listen(struct session *s) {

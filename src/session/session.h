@@ -31,6 +31,8 @@ struct session_own {
     uint32_t magic;
     void (*answer)(struct session_own *own, struct msg *m);
     void (*failed)(struct session_own *own, const char *why);
+    /* A message of the server about it, or NULL when none is expected. */
+    void (*message)(struct session_own *own, struct msg *m);
 };
 
 /* What all sessions of one loop share. */
@@ -81,7 +83,16 @@ struct session_front {
     void (*server_ended)(struct session *s, const char *why, int exit_status);
 };
 
-enum session_link_state { SESSION_LINK_DOWN, SESSION_LINK_OPENING, SESSION_LINK_INIT, SESSION_LINK_READY };
+enum session_link_state {
+    SESSION_LINK_DOWN,
+    SESSION_LINK_OPENING,
+    SESSION_LINK_PROBE, /* being asked which era it speaks */
+    SESSION_LINK_INIT,
+    SESSION_LINK_READY,
+};
+
+/* The era that is spoken on a link; the client's own may be the other one. */
+enum session_era { SESSION_ERA_UNKNOWN, SESSION_ERA_LEGACY, SESSION_ERA_MODERN };
 
 struct session_link {
     uint32_t magic;
@@ -89,8 +100,27 @@ struct session_link {
     struct session_server *server;
     struct link *link;
     enum session_link_state state;
-    struct list waiting;         /* calls, until it is ready */
-    struct session_own init_own; /* our own repeated initialize */
+    enum session_era era;
+    struct slice hello; /* owned: the result of initialize or server/discover, where the gate knows it */
+    struct slice server_info; /* in hello, raw */
+    uint32_t server_bits;     /* translate_server_bits */
+    struct list waiting;      /* calls, until it is ready */
+    struct up_era_wait era_wait;
+    struct io_timer probe_timer;
+    /* Several links to one server, see lane.c. The first one: */
+    struct list lanes; /* the others */
+    uint32_t lane_count;
+    struct list crowd; /* calls that wait for a lane of their own */
+    /* every one: */
+    struct session_link *first;
+    struct list lane_node;
+    struct slice own_init;    /* owned: the params of our own initialize for clients of the stateless era */
+    struct slice client_caps; /* owned: the capabilities that it was made from, as the client wrote them */
+    uint32_t users;           /* calls that have chosen it */
+    struct call *holder;      /* the only one that a question can belong to, or NULL */
+    int log_rank;             /* what the server was told of logging/setLevel; -1 before */
+    struct io_timer idle;
+    struct session_own init_own; /* our own initialize or server/discover */
     struct link_req init;
     struct session_own tools_own; /* our own tools/list */
     struct link_req tools_req;
@@ -121,6 +151,10 @@ struct session {
     bool init_done;                    /* the client has been answered */
     bool initialized;                  /* and has said notifications/initialized */
     bool listening;                    /* standing streams are wanted */
+    /* Of a client of the older era, for servers of the newer one; read from init_params. */
+    struct slice client_caps, client_info; /* owned, raw */
+    uint32_t client_bits;                  /* translate_client_bits */
+    char log_level[SESSION_LEVEL_MAX];     /* as it asked for by logging/setLevel; empty before */
     struct list calls;
     uint32_t call_count;
     struct map by_id; /* calls under way by the client's id */
@@ -153,6 +187,8 @@ struct session_link *session_link_for(struct session *s, struct session_server *
 void session_drop_link(struct session *s, struct session_server *server);
 /* The most specific one: the principal's own, else the server's, else the default. */
 struct policy *session_policy(const struct session *s, const struct session_server *server);
+/* initialize has been answered: what the client said holds for every server and for their restarts. */
+void session_keep_initialize(struct session *s, struct slice params);
 void session_cancel(struct session *s, struct msg *m);
 /* Asks the client something on behalf of the call, on the call's own stream: call_asked() gets the answer.
  * *ret_id is set before anything is sent; false when the client cannot be asked. */
@@ -164,9 +200,11 @@ void session_wait(struct session_link *sl, struct call *call);
 void session_wake(struct session_link *sl);
 /* The server's standing stream, if the client listens and it has been initialised. */
 void session_listen_again(struct session_link *sl);
+void session_drop_asks(struct session *s, const struct session_link *from); /* from NULL: all of them */
+extern const struct link_events session_link_events;
 #define SESSION_OWN_MAGIC 0x0e4e0e4e
+#define SESSION_LINK_MAGIC 0x5e5511c4
 /* A message of the gate's own. */
-void session_send_own(struct session_link *sl, struct slice text, struct slice method, bool modern,
-                      struct link_req *req);
+void session_send_own(struct session_link *sl, struct slice text, struct slice method, struct link_req *req);
 /* Key of an id in by_id: the decoded text behind a quote, or the digits. */
 struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a);

@@ -4,6 +4,7 @@
 #include "policy/schema.h"
 #include "risk/fingerprint.h"
 #include "risk/lock.h"
+#include "session/bridge.h"
 #include "session/call.h"
 #include "session/guard.h"
 
@@ -168,23 +169,15 @@ static void on_page_failed(struct session_own *own, const char *why) {
 }
 
 static void fetch(struct session_link *sl, struct slice cursor_raw) {
-    bool modern = !sl->session->init_done;
-    sl->tools_own = (struct session_own){SESSION_OWN_MAGIC, on_page, on_page_failed};
+    sl->tools_own = (struct session_own){SESSION_OWN_MAGIC, on_page, on_page_failed, NULL};
     if (!link_begin(sl->link, &sl->tools_req, &sl->tools_own)) {
         fetched(sl, false);
         return;
     }
-    struct slice text =
-        arena_printf(&sl->tools_page,
-                     "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"tools/list\",\"params\":{%s%.*s%s%s}}",
-                     (unsigned long long)sl->tools_req.id, cursor_raw.len ? "\"cursor\":" : "",
-                     SLICE_FMT(cursor_raw), cursor_raw.len && modern ? "," : "",
-                     modern ? "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                              "\"io.modelcontextprotocol/"
-                              "clientInfo\":{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION
-                              "\"},\"io.modelcontextprotocol/clientCapabilities\":{}}"
-                            : "");
-    session_send_own(sl, text, SLICE("tools/list"), modern, &sl->tools_req);
+    struct slice members =
+        cursor_raw.len ? arena_printf(&sl->tools_page, "\"cursor\":%.*s", SLICE_FMT(cursor_raw)) : cursor_raw;
+    struct slice text = bridge_own_text(sl, sl->tools_req.id, "tools/list", members, &sl->tools_page);
+    session_send_own(sl, text, SLICE("tools/list"), &sl->tools_req);
 }
 
 bool tools_ready(struct session_link *sl, struct call *call) {

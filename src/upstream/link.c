@@ -12,6 +12,7 @@ void up_server_init(struct up_server *s, struct up_core *core) {
     list_init(&s->conn_waiters);
     list_init(&s->secrets);
     list_init(&s->secret_waiters);
+    list_init(&s->era.waiters);
 }
 
 int up_server_set_url(struct up_server *s, const char *url, struct err *err) {

@@ -11,6 +11,7 @@
 #include "base/slots.h"
 #include "io/loop.h"
 #include "io/spawn.h"
+#include "upstream/era.h"
 #include "upstream/msg.h"
 #include "wire/http.h"
 #include "wire/splice.h"
@@ -55,6 +56,7 @@ struct up_server {
     struct buf post_head; /* the part of a POST's head that never changes */
     struct buf scratch;
     bool use_sse; /* the endpoint turned out to speak HTTP+SSE */
+    struct up_era era;
 };
 
 void up_server_init(struct up_server *s, struct up_core *core);

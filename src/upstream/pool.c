@@ -275,6 +275,7 @@ void up_pool_finish(struct up_ticket *t) {
 
 void up_server_close(struct up_server *s, void (*unused)(struct up_server *s)) {
     struct up_loss loss = {.why = "the gateway is closing", .status = UV_ECANCELED, .unsent = true};
+    up_era_free(s);
     struct list *n;
     while ((n = list_pop(&s->conn_waiters))) {
         struct up_ticket *t = container_of(n, struct up_ticket, waiting);

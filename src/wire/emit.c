@@ -45,6 +45,13 @@ void emit_key_slice(struct emit *e, struct slice key) {
     e->after_key = true;
 }
 
+void emit_key_raw(struct emit *e, struct slice json) {
+    emit_value_begin(e);
+    buf_put_slice(e->out, json);
+    buf_put_char(e->out, ':');
+    e->after_key = true;
+}
+
 void emit_key(struct emit *e, const char *key) { emit_key_slice(e, slice_str(key)); }
 
 void emit_str(struct emit *e, struct slice text) {

@@ -18,7 +18,8 @@ void emit_array(struct emit *e);
 void emit_array_end(struct emit *e);
 void emit_key(struct emit *e, const char *key);
 void emit_key_slice(struct emit *e, struct slice key);
-void emit_str(struct emit *e, struct slice text); /* bytes that are not UTF-8 become U+FFFD */
+void emit_key_raw(struct emit *e, struct slice json); /* a key as it stood in a text, with its quotes */
+void emit_str(struct emit *e, struct slice text);     /* bytes that are not UTF-8 become U+FFFD */
 void emit_cstr(struct emit *e, const char *text);
 void emit_int(struct emit *e, int64_t value);
 void emit_double(struct emit *e, double value); /* shortest text that reads back; not finite becomes null */

@@ -13,9 +13,12 @@ enum rpc_code {
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL = -32603,
     RPC_APPROVAL_REQUIRED = -32003,
+    RPC_RESOURCE_NOT_FOUND = -32002, /* of the handshake era */
+    RPC_URL_ELICITATION = -32042,    /* the same */
     RPC_HEADER_MISMATCH = -32020,
     RPC_CAPABILITY_MISSING = -32021,
     RPC_VERSION_UNSUPPORTED = -32022,
+    RPC_RESERVED_LAST = -32099, /* from RPC_HEADER_MISMATCH on: of the protocol itself */
 };
 
 struct rpc {

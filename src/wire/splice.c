@@ -120,30 +120,40 @@ bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, ui
     return splice_replace(s, start, end, (struct slice){0});
 }
 
-static bool is_one_of(const struct tape *t, uint32_t key, const char *const *keys) {
-    for (; *keys; keys++)
-        if (tape_eq(t, key, slice_str(*keys)))
+static bool is_among(const struct tape *t, uint32_t key, const char *const *names) {
+    for (; names && *names; names++)
+        if (tape_eq(t, key, slice_str(*names)))
             return true;
     return false;
 }
 
-bool splice_drop_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *keys) {
-    uint32_t start = 0, end = 0;
-    bool kept_one = false, open = false;
+/* Each run of neighbours that go becomes one edit; what is added stands in front of what stays. */
+bool splice_edit_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *drop,
+                         struct slice add) {
+    uint32_t inside = tape_node(t, obj)->start + 1, end = inside + tape_node(t, obj)->len - 2;
+    uint32_t first = 0, last_end = 0, run_end = 0;
     TAPE_FOR_MEMBER(t, obj, key) {
-        bool out = is_one_of(t, key, keys);
-        if (out && !open) {
-            start = kept_one ? end : raw_start(t, key); /* with the comma in front, where one was kept */
-            open = true;
-        } else if (!out && open) {
-            if (!splice_replace(s, start, kept_one ? end : raw_start(t, key), (struct slice){0}))
-                return false;
-            open = false;
+        if (is_among(t, key, drop)) {
+            run_end = raw_end(t, key + 1);
+            continue;
         }
-        kept_one = kept_one || !out;
-        end = raw_end(t, key + 1);
+        if (first && run_end > last_end && !splice_replace(s, last_end, run_end, (struct slice){0}))
+            return false;
+        if (!first)
+            first = key;
+        last_end = raw_end(t, key + 1);
     }
-    return !open || splice_replace(s, start, end, (struct slice){0});
+    if (!first)
+        return splice_replace(s, inside, end, add);
+    if (run_end > last_end && !splice_replace(s, last_end, run_end, (struct slice){0}))
+        return false;
+    struct slice front = add.len ? arena_printf(s->arena, "%.*s,", SLICE_FMT(add)) : add;
+    uint32_t until = first > obj + 1 ? raw_start(t, first) : inside;
+    return until == inside && !front.len ? true : splice_replace(s, inside, until, front);
+}
+
+bool splice_drop_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *keys) {
+    return splice_edit_members(s, t, obj, keys, (struct slice){0});
 }
 
 size_t splice_len(const struct splice *s) {

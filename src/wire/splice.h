@@ -40,6 +40,10 @@ bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
 bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, uint32_t key);
 /* Removes every member of that object whose key is one of these (NULL-terminated). */
 bool splice_drop_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *keys);
+/* Removes every member whose key is in `drop` (NULL at its end, or none at all) and puts `add`, the text of
+ * other members without a comma around it, in front of what stays. One such edit an object. */
+bool splice_edit_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *drop,
+                         struct slice add);
 size_t splice_len(const struct splice *s);
 bool splice_write(const struct splice *s, struct buf *out);
 /* Calls `piece` for each run of bytes of the result, in order; stops and returns false when it does. */

@@ -134,7 +134,7 @@ describe('H3 sessions', () => {
   });
 
   test('a failed initialize leaves no session', async (t) => {
-    const { gate, behind } = await pair(t, 'modern-http', 'http', { probe: { overrides: { initialize: () => { throw { code: -32602, message: 'no' }; } } } });
+    const { gate, behind } = await pair(t, 'modern-http', 'http', { probe: { overrides: { initialize: () => { throw { code: -32602, message: 'no' }; }, 'server/discover': () => { throw { code: -32601, message: 'unknown' }; } } } });
     const response = await post(gate.url, initialize);
     assert.equal(response.headers['mcp-session-id'], undefined);
     assert.equal((await response.json()).error.code, -32602);

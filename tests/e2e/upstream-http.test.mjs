@@ -101,14 +101,16 @@ describe('U2 a server that has forgotten its sessions', () => {
   });
 });
 
+const legacyOnly = { 'server/discover': () => { throw { code: -32601, message: 'unknown' }; } };
+
 describe('servers of several kinds', () => {
   test('U3 without sessions and without a standing stream', async (t) => {
     for (const front of ['http', 'stdio', 'sse']) {
-      const { peer, probe } = await pair(t, front, 'http', { probe: { stateless: true, noStanding: true } });
+      const { peer, probe } = await pair(t, front, 'http', { probe: { stateless: true, noStanding: true, overrides: legacyOnly } });
       if (front === 'http') await peer.listen();
       assert.deepEqual(await peer.ask('echo', { a: front }), { a: front });
       assert.ok(probe.seen.every(({ headers }) => !headers?.['mcp-session-id']), 'no id was invented');
-      assert.ok(probe.seen.slice(1).every(({ headers }) => !headers || headers['mcp-protocol-version'] === '2025-11-25'));
+      assert.ok(probe.seen.slice(2).every(({ headers }) => !headers || headers['mcp-protocol-version'] === '2025-11-25'));
     }
   });
 

@@ -1,0 +1,212 @@
+#include "session/bridge.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "session/answer.h"
+#include "session/lane.h"
+#include "session/server.h"
+#include "session/tools.h"
+#include "session/translate.h"
+#include "wire/emit.h"
+
+#include <stdio.h>
+
+static const char *const legacy_versions[] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18",
+                                              UP_LEGACY_VERSION};
+
+/* ---- answers of the gate's own ---- */
+
+static enum call_next answer(struct call *c, struct slice result) {
+    c->answer = call_text(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%.*s}",
+                                          SLICE_FMT(c->id_raw), SLICE_FMT(result)));
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = "ok";
+    return CALL_FAIL;
+}
+
+static enum call_next refuse(struct call *c, int code, int http_status, const char *message) {
+    call_set_error(c, code, http_status, message);
+    return CALL_FAIL;
+}
+
+static enum call_next unknown_method(struct call *c) {
+    return refuse(c, RPC_METHOD_NOT_FOUND, 404, "Method not found");
+}
+
+struct slice bridge_own_text(const struct session_link *sl, uint64_t id, const char *method,
+                             struct slice members, struct arena *a) {
+    bool modern = sl->era == SESSION_ERA_MODERN;
+    return arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\",\"params\":{%.*s%s%s}}",
+                        (unsigned long long)id, method, SLICE_FMT(members), members.len && modern ? "," : "",
+                        modern ? "\"_meta\":" UP_META_OWN : "");
+}
+
+/* ---- a client of the older era, a server of the newer ---- */
+
+/* What the client said of itself in initialize, as every request repeats it. */
+static void read_client(struct session *s) {
+    struct tape t;
+    struct arena a;
+    if (s->client_caps.len || !s->init_params.len)
+        return;
+    tape_init(&t);
+    arena_init(&a);
+    if (tape_parse(&t, s->init_params, NULL) == TAPE_OK) {
+        uint32_t caps = tape_get_str(&t, 0, "capabilities"), info = tape_get_str(&t, 0, "clientInfo");
+        struct slice text = translate_client(&t, caps, &a);
+        s->client_bits = translate_client_bits(&t, caps);
+        s->client_caps = slice_of(mem_dup(text.ptr, text.len), text.len);
+        if (info && tape_is(&t, info, TAPE_OBJECT)) {
+            text = tape_raw(&t, info);
+            s->client_info = slice_of(mem_dup(text.ptr, text.len), text.len);
+        }
+    }
+    arena_free(&a);
+    tape_free(&t);
+}
+
+static struct slice settle_version(const struct call *c) {
+    const struct msg *m = c->request;
+    uint32_t asked = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "protocolVersion") : 0;
+    for (size_t i = 0; asked && i < ARRAY_LEN(legacy_versions); i++)
+        if (tape_eq(&m->tape, asked, slice_str(legacy_versions[i])))
+            return slice_str(legacy_versions[i]);
+    return SLICE(UP_LEGACY_VERSION);
+}
+
+static enum call_next answer_initialize(struct call *c) {
+    struct session *s = c->session;
+    struct session_link *sl = c->link;
+    if (!lane_hello(sl, c))
+        return CALL_WAIT;
+    struct slice version = settle_version(c), hello;
+    struct slice params =
+        c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params) : SLICE("{}");
+    struct tape t;
+    tape_init(&t);
+    hello = tape_parse(&t, sl->hello, NULL) == TAPE_OK ? translate_hello_down(&t, 0, version, &c->arena)
+                                                       : (struct slice){0};
+    tape_free(&t);
+    if (!hello.len || params.len > SESSION_INIT_MAX)
+        return refuse(c, RPC_INVALID_REQUEST, 0, "initialize is too large");
+    snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(version));
+    session_keep_initialize(s, params);
+    return answer(c, hello);
+}
+
+static enum call_next set_log_level(struct call *c) {
+    const struct msg *m = c->request;
+    uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+    struct slice text = level && tape_is(&m->tape, level, TAPE_STRING) ? tape_text(&m->tape, level, &c->arena)
+                                                                       : (struct slice){0};
+    if (translate_log_rank(text) < 0)
+        return refuse(c, RPC_INVALID_PARAMS, 0, "params.level must be a log level");
+    if (!(c->link->server_bits & TRANSLATE_LOGGING) && c->link->hello.len)
+        return unknown_method(c);
+    snprintf(c->session->log_level, sizeof(c->session->log_level), "%.*s", SLICE_FMT(text));
+    return answer(c, SLICE("{}"));
+}
+
+static enum call_next forward_up(struct call *c) {
+    if (c->kind == CALL_INITIALIZE)
+        return answer_initialize(c);
+    if (c->kind == CALL_INITIALIZED) {
+        bridge_link_ready(c->link);
+        return CALL_FAIL;
+    }
+    /* What it would say with a notification the stateless era says otherwise, or not at all. */
+    if (!c->request->rpc.id)
+        return CALL_FAIL;
+    if (slice_is(c->method, "logging/setLevel"))
+        return set_log_level(c);
+    if (translate_is_gone(c->method))
+        return unknown_method(c);
+    return CALL_NEXT;
+}
+
+static bool request_up(struct call *c, struct splice *text, struct slice token) {
+    struct session *s = c->session;
+    read_client(s);
+    struct translate_client client = {
+        .info = s->client_info,
+        .capabilities = s->client_caps.len ? s->client_caps : SLICE("{}"),
+        /* Servers of the older era speak up without being asked to. */
+        .log_level = slice_str(s->log_level[0] ? s->log_level : "info"),
+    };
+    return translate_request_up(text, &c->request->tape, &c->request->rpc, &client, token, (struct slice){0});
+}
+
+/* ---- a client of the newer era, a server of the older ---- */
+
+static enum call_next answer_discover(struct call *c) {
+    struct tape t;
+    tape_init(&t);
+    struct slice hello = tape_parse(&t, c->link->hello, NULL) == TAPE_OK
+                             ? translate_hello_up(&t, 0, &c->arena)
+                             : (struct slice){0};
+    tape_free(&t);
+    if (!hello.len)
+        return refuse(c, RPC_INTERNAL, 502, "the server has not said what it is");
+    return answer(c, hello);
+}
+
+static enum call_next forward_down(struct call *c) {
+    if (!c->request->rpc.id)
+        return CALL_FAIL;
+    if (slice_is(c->method, "server/discover"))
+        return answer_discover(c);
+    if (translate_is_gone(c->method))
+        return unknown_method(c);
+    return CALL_NEXT;
+}
+
+/* ---- both ---- */
+
+enum call_next bridge_forward(struct call *c) { return c->modern ? forward_down(c) : forward_up(c); }
+
+bool bridge_request_text(struct call *c, struct splice *text) {
+    struct slice token = c->token_raw.len ? arena_u64(&c->arena, c->req.id) : (struct slice){0};
+    if (!c->modern)
+        return request_up(c, text, token);
+    return translate_request_down(text, &c->request->tape, &c->request->rpc, token, (struct slice){0});
+}
+
+static enum call_next bad_answer(struct call *c) {
+    return refuse(c, RPC_INTERNAL, 502, "the server's answer could not be translated");
+}
+
+static enum call_next answer_error(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    uint32_t node = tape_get_str(&m->tape, m->rpc.body, "code");
+    int64_t code;
+    if (!node || !tape_int(&m->tape, node, &code))
+        return CALL_NEXT;
+    int64_t other = c->modern ? translate_error_up(code, c->method)
+                              : translate_error_down(code, c->method, &m->tape, m->rpc.body);
+    if (other != code &&
+        !splice_value(text, &m->tape, node, arena_printf(&c->arena, "%lld", (long long)other)))
+        return bad_answer(c);
+    return CALL_NEXT;
+}
+
+enum call_next bridge_answer(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    c->http_status = 0; /* the server's own status belongs to its own era */
+    if (m->rpc.kind == RPC_ERROR)
+        return answer_error(c, text);
+    if (c->modern)
+        return translate_result_up(text, &m->tape, m->rpc.body, c->method, c->link->server_info)
+                   ? CALL_NEXT
+                   : bad_answer(c);
+    return translate_result_down(text, &m->tape, m->rpc.body, c->method) ? CALL_NEXT : bad_answer(c);
+}
+
+bool bridge_notification(struct session_link *sl, struct call *call, struct msg *m, struct slice method,
+                         struct arena *a) {
+    (void)sl, (void)call, (void)m, (void)method, (void)a;
+    return false;
+}
+
+void bridge_link_ready(struct session_link *sl) { (void)sl; }
+void bridge_link_over(struct session_link *sl) { (void)sl; }

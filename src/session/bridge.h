@@ -1,0 +1,25 @@
+/* A client of one era and a server of the other. When the eras differ the gate is itself the client of the
+ * server and itself the server of the client; call.c asks here at FORWARD and FILTER, session.c for what
+ * servers say on their own account. Calls whose link speaks the client's own era never come here. */
+#pragma once
+
+#include "session/call.h"
+
+/* FORWARD, once the link is known: CALL_NEXT when the message is to be sent, else what call.c shall do. A
+ * message that the gate answers itself has its answer and fails (skips to SETTLE). */
+enum call_next bridge_forward(struct call *c);
+/* The message in the words of the link's era. */
+bool bridge_request_text(struct call *c, struct splice *text);
+/* FILTER: the answer in the words of the client's era. The id has been put right before. */
+enum call_next bridge_answer(struct call *c, struct splice *text);
+
+/* A notification of a server of the other era; true: it has been dealt with. */
+bool bridge_notification(struct session_link *sl, struct call *call, struct msg *m, struct slice method,
+                         struct arena *a);
+
+/* The link can be used, or no longer. */
+void bridge_link_ready(struct session_link *sl);
+void bridge_link_over(struct session_link *sl);
+/* A request of the gate's own in the words of the link's era. `members`: of params, without `_meta`. */
+struct slice bridge_own_text(const struct session_link *sl, uint64_t id, const char *method,
+                             struct slice members, struct arena *a);

@@ -1,0 +1,64 @@
+/* Which eras of the protocol a server speaks: the handshake era (initialize, to 2025-11-25), the stateless
+ * one (server/discover, 2026-07-28), or both. Asked once in a while and remembered for all its links.
+ *
+ *   http    POST server/discover ── modern ──▶ (a client of the older era waits) GET: is there a session to
+ * miss? └─ anything else that is an answer ──▶ legacy child   asked on the link itself by whoever opens it;
+ * see session/lane.c
+ *
+ * A refusal of our credentials, trouble of the server, or silence over HTTP say nothing about eras. */
+#pragma once
+
+#include "base/list.h"
+#include "upstream/msg.h"
+
+struct up_server;
+struct up_era_probe;
+
+#define UP_MODERN_VERSION "2026-07-28"
+#define UP_LEGACY_VERSION "2025-11-25" /* the newest of the handshake era */
+
+/* The names in `_meta` of the stateless era. */
+#define UP_META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define UP_META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define UP_META_CLIENT "io.modelcontextprotocol/clientInfo"
+#define UP_META_LOG "io.modelcontextprotocol/logLevel"
+#define UP_META_SERVER "io.modelcontextprotocol/serverInfo"
+#define UP_META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+/* `_meta` of a request that is nobody's but the gate's own. */
+#define UP_META_OWN                                                                                          \
+    "{\"" UP_META_VERSION "\":\"" UP_MODERN_VERSION "\",\"" UP_META_CLIENT                                   \
+    "\":{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"},\"" UP_META_CAPABILITIES "\":{}}"
+
+enum up_answer { UP_UNKNOWN, UP_NO, UP_YES };
+
+struct up_era {
+    enum up_answer modern;
+    enum up_answer legacy;
+    bool pinned;         /* by a setting: never asked for */
+    uint64_t until_ms;   /* when the answers are to be asked for again */
+    char *discover;      /* owned: the JSON result of server/discover, or NULL */
+    struct list waiters; /* up_era_wait */
+    struct up_era_probe *probe;
+};
+
+/* Someone who wants to know. */
+struct up_era_wait {
+    struct list node;
+    bool legacy;     /* also whether the older era is spoken beside the newer one */
+    const char *why; /* NULL, or what kept the server from answering; valid during `done` */
+    void (*done)(struct up_era_wait *w);
+};
+
+/* Are the answers there, and fresh? */
+bool up_era_fresh(const struct up_server *s, bool legacy);
+/* Asks an HTTP server; done follows, never before this returns. */
+void up_era_ask(struct up_server *s, struct up_era_wait *w);
+void up_era_stop_waiting(struct up_era_wait *w); /* fine on one that does not wait */
+/* What was found out. */
+void up_era_note(struct up_server *s, enum up_answer modern, enum up_answer legacy);
+void up_era_note_discover(struct up_server *s, struct slice result);
+void up_era_free(struct up_server *s);
+
+/* What an answer to server/discover says about the stateless era. status: of HTTP, 0 for other transports.
+ * rpc may be NULL when there was no message in it. *ret_again: it has a version of ours, ask once more. */
+enum up_answer up_era_judge(int status, const struct tape *t, const struct rpc *rpc, bool *ret_again);
