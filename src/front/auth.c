@@ -9,6 +9,7 @@
 #include "front/identity.h"
 #include "front/issuer.h"
 #include "front/settings.h"
+#include "io/tls.h"
 #include "state/grants.h"
 
 #include <openssl/crypto.h>
@@ -384,6 +385,51 @@ static struct principal *by_token(struct front_conn *c, struct slice token, stru
     return p;
 }
 
+/* ---- client certificates ---- */
+
+struct cert_facts {
+    struct identity *who;
+    struct arena *arena;
+    struct slice best; /* the name it goes by */
+    int rank;
+};
+
+/* Several names of one kind are members of a list, as with claims. */
+static void on_cert_fact(void *ctx, const char *name, struct slice value) {
+    static const char *const ranks[] = {"subject", "dns", "email", "uri"};
+    struct cert_facts *f = ctx;
+    int rank = -1;
+    for (int i = 0; i < (int)ARRAY_LEN(ranks); i++)
+        if (strcmp(name, ranks[i]) == 0)
+            rank = i;
+    if (rank >= f->rank) {
+        if (rank > f->rank)
+            f->best = arena_dup(f->arena, value);
+        f->rank = rank;
+    }
+    if (rank > 0)
+        identity_add(
+            f->who, f->arena,
+            arena_printf(f->arena, "%s.%.*s", name, SLICE_FMT(slice_upto(value, FRONT_FACT_MAX))).ptr,
+            SLICE("true"));
+    else
+        identity_add(f->who, f->arena, name, value);
+}
+
+/* NULL: *verdict says what to answer. */
+static struct principal *by_cert(struct front_conn *c, struct front_verdict *verdict) {
+    struct front_auth *auth = c->front->auth;
+    struct arena *a = &c->front->scratch;
+    struct cert_facts f = {.who = arena_new(a, struct identity), .arena = a, .rank = -1};
+    uint64_t expires_s;
+    if (!auth->settings || !io_tls_peer(c->io, on_cert_fact, &f, &expires_s) || !f.best.len)
+        return NULL;
+    f.who->kind = PRINCIPAL_CERT;
+    f.who->id = arena_printf(a, "cert:%.*s", SLICE_FMT(slice_upto(f.best, FRONT_FACT_MAX))).ptr;
+    *verdict = (struct front_verdict){.status = 403, .message = "no rule lets this certificate in"};
+    return identity_hold(auth, f.who, expires_s * 1000);
+}
+
 enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
                                      struct slice body) {
     struct front_auth *auth = c->front->auth;
@@ -407,6 +453,8 @@ enum front_answer front_authenticate(struct front_conn *c, const struct http_hea
         p = by_grant(auth, token, &lasting);
     else if (token.len && auth->issuer_count)
         p = by_token(c, token, &verdict);
+    else if (!shown.len)
+        p = by_cert(c, &verdict);
     if (verdict.wait) {
         wait_for_keys(c, head, b, body);
         return FRONT_WAITS;

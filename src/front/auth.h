@@ -3,6 +3,7 @@
  *   Authorization: Bearer sp_…      a grant of this home
  *   Authorization: Bearer TOKEN     the gate's one token (--token-file)
  *   Authorization: Bearer eyJ…      a token of an identity provider
+ *   a client certificate            of an authority that the gate was told
  *   nothing                         only where the gate was told to be open, on the loop-back
  *
  * What was shown is consumed here: no server behind the gate ever sees it. */

@@ -10,6 +10,7 @@
 #include "session/server.h"
 
 struct front_conn;
+struct io_tls_ctx;
 
 struct front {
     struct session_core *core;
@@ -20,6 +21,7 @@ struct front {
     bool loopback;
     bool draining;
     struct front_auth *auth;
+    struct io_tls_ctx *tls;          /* NULL: plain HTTP */
     struct front_policies *policies; /* of grants; the gate's */
     uint32_t conn_count;
     size_t body_bytes; /* of large requests that are arriving */

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "io/tls.h"
 #include "wire/sse.h"
 
 #include <stdio.h>
@@ -270,6 +271,14 @@ static void on_drained(struct io_conn *io, void *owner) {
 
 static const struct io_handlers conn_handlers = {.data = on_data, .end = on_end, .drained = on_drained};
 
+static void on_secured(void *owner, int status, const char *why) {
+    (void)why;
+    struct front_conn *c = owner;
+    CHECK_MAGIC(c, FRONT_CONN_MAGIC);
+    if (status < 0)
+        front_conn_close(c);
+}
+
 static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
     (void)l;
     struct front *f = owner;
@@ -283,12 +292,19 @@ static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server)
     c->front = f;
     list_push(&f->conns, &c->node);
     f->conn_count++;
+    if (f->conn_count > FRONT_CONNS_MAX && f->tls) {
+        front_conn_close(c); /* nothing can be said before a handshake */
+        return;
+    }
     if (f->conn_count > FRONT_CONNS_MAX) {
         refuse(c, 503, "too many connections");
         return;
     }
     arm(c, FRONT_IDLE_MS);
-    io_conn_read(c->io, true);
+    if (f->tls)
+        io_tls_start_server(c->io, f->tls, on_secured);
+    else
+        io_conn_read(c->io, true);
 }
 
 /* ---- answers ---- */

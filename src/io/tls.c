@@ -7,6 +7,8 @@
 #include <openssl/x509v3.h>
 
 #include <arpa/inet.h>
+#include <stdio.h>
+#include <time.h>
 
 #define TLS_READ_BYTES 16384
 #define TLS_WHY_MAX 256
@@ -33,6 +35,60 @@ struct io_tls_ctx *io_tls_client_ctx(struct err *err) {
     }
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    struct io_tls_ctx *ctx = mem_zalloc(sizeof(*ctx));
+    ctx->ssl = ssl;
+    return ctx;
+}
+
+static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
+                           const unsigned char *in, unsigned in_len, void *arg) {
+    (void)ssl, (void)arg;
+    static const unsigned char ours[] = "\x08http/1.1";
+    unsigned char *chosen;
+    if (SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, in, in_len) != OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+/* Certificates are looked at in every handshake: a resumed one would outlive what it was checked against. */
+static bool ask_clients(SSL_CTX *ssl, const char *client_ca) {
+    STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(client_ca);
+    if (!names || SSL_CTX_load_verify_file(ssl, client_ca) != 1)
+        return false;
+    SSL_CTX_set_client_CA_list(ssl, names);
+    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
+    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+    return true;
+}
+
+struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const char *client_ca,
+                                     struct err *err) {
+    SSL_CTX *ssl = SSL_CTX_new(TLS_server_method());
+    const char *what = "set up TLS";
+    bool fine = ssl && SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) == 1;
+    if (fine) {
+        what = cert;
+        fine = SSL_CTX_use_certificate_chain_file(ssl, cert) == 1;
+    }
+    if (fine) {
+        what = key;
+        fine = SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) == 1 &&
+               SSL_CTX_check_private_key(ssl) == 1;
+    }
+    if (fine && client_ca) {
+        what = client_ca;
+        fine = ask_clients(ssl, client_ca);
+    }
+    if (!fine) {
+        SSL_CTX_free(ssl);
+        err_set(err, "tls: `%s`: %s", what, ERR_reason_error_string(ERR_get_error()));
+        return NULL;
+    }
+    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, NULL);
     struct io_tls_ctx *ctx = mem_zalloc(sizeof(*ctx));
     ctx->ssl = ssl;
     return ctx;
@@ -119,14 +175,28 @@ static bool handshake(struct io_conn *c) {
     return rc == 1 && !c->closing;
 }
 
-void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
-                         void (*ready)(void *owner, int status, const char *why)) {
+static struct io_tls *tls_new(struct io_tls_ctx *ctx,
+                              void (*ready)(void *owner, int status, const char *why)) {
     struct io_tls *tls = mem_zalloc(sizeof(*tls));
     tls->ssl = SSL_new(ctx->ssl);
     tls->in = BIO_new(BIO_s_mem());
     tls->out = BIO_new(BIO_s_mem());
     BIO_set_mem_eof_return(tls->in, -1);
     SSL_set_bio(tls->ssl, tls->in, tls->out);
+    tls->ready = ready;
+    return tls;
+}
+
+void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx,
+                         void (*ready)(void *owner, int status, const char *why)) {
+    c->tls = tls_new(ctx, ready);
+    SSL_set_accept_state(c->tls->ssl);
+    io_conn_read(c, true);
+}
+
+void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
+                         void (*ready)(void *owner, int status, const char *why)) {
+    struct io_tls *tls = tls_new(ctx, ready);
     unsigned char addr[sizeof(struct in6_addr)];
     bool is_ip = inet_pton(AF_INET, host, addr) == 1 || inet_pton(AF_INET6, host, addr) == 1;
     if (is_ip) {
@@ -138,7 +208,6 @@ void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *
     static const unsigned char alpn[] = "\x08http/1.1";
     SSL_set_alpn_protos(tls->ssl, alpn, sizeof(alpn) - 1);
     SSL_set_connect_state(tls->ssl);
-    tls->ready = ready;
     c->tls = tls;
     io_conn_read(c, true);
     handshake(c);
@@ -175,4 +244,70 @@ void io_tls_goodbye(struct io_conn *c) {
     io_tls_encrypt(c);
     SSL_shutdown(c->tls->ssl);
     drain(c);
+}
+
+/* ---- who is at the other end ---- */
+
+struct telling {
+    void (*each)(void *ctx, const char *name, struct slice value);
+    void *ctx;
+};
+
+/* A text with NUL in it reads differently to different readers: it is not told. */
+static void tell(const struct telling *t, const char *name, const ASN1_STRING *text) {
+    unsigned char *utf8 = NULL;
+    int len = text ? ASN1_STRING_to_UTF8(&utf8, text) : -1;
+    if (len > 0 && !memchr(utf8, 0, (size_t)len))
+        t->each(t->ctx, name, slice_of((char *)utf8, (size_t)len));
+    OPENSSL_free(utf8);
+}
+
+static void tell_names(const struct telling *t, X509 *cert) {
+    GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+    for (int i = 0; names && i < sk_GENERAL_NAME_num(names); i++) {
+        const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
+        if (name->type == GEN_EMAIL)
+            tell(t, "email", name->d.rfc822Name);
+        else if (name->type == GEN_DNS)
+            tell(t, "dns", name->d.dNSName);
+        else if (name->type == GEN_URI)
+            tell(t, "uri", name->d.uniformResourceIdentifier);
+    }
+    GENERAL_NAMES_free(names);
+}
+
+static void tell_subject(const struct telling *t, X509 *cert) {
+    X509_NAME *subject = X509_get_subject_name(cert);
+    BIO *out = BIO_new(BIO_s_mem());
+    char *text;
+    if (out && X509_NAME_print_ex(out, subject, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0) {
+        long len = BIO_get_mem_data(out, &text);
+        if (len > 0 && !memchr(text, 0, (size_t)len))
+            t->each(t->ctx, "subject", slice_of(text, (size_t)len));
+    }
+    BIO_free(out);
+    int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (at >= 0)
+        tell(t, "common_name", X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+}
+
+bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),
+                 void *ctx, uint64_t *ret_expires_s) {
+    X509 *cert = c->tls ? SSL_get0_peer_certificate(c->tls->ssl) : NULL;
+    if (!cert || SSL_get_verify_result(c->tls->ssl) != X509_V_OK)
+        return false;
+    struct telling t = {each, ctx};
+    tell_subject(&t, cert);
+    tell_names(&t, cert);
+    unsigned char hash[EVP_MAX_MD_SIZE];
+    unsigned len = 0;
+    char hex[2 * EVP_MAX_MD_SIZE + 1] = "";
+    X509_digest(cert, EVP_sha256(), hash, &len);
+    for (unsigned i = 0; i < len; i++)
+        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    each(ctx, "fingerprint", slice_str(hex));
+    struct tm tm;
+    time_t end = ASN1_TIME_to_tm(X509_get0_notAfter(cert), &tm) == 1 ? timegm(&tm) : 0;
+    *ret_expires_s = end > 0 ? (uint64_t)end : 1; /* what cannot be read is over */
+    return true;
 }

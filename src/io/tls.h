@@ -1,5 +1,6 @@
 /* TLS on top of a conn, by OpenSSL over memory buffers. The room's own affair: users of a conn see plain
- * bytes. Client side: certificates are verified against the system's authorities and the host name. */
+ * bytes. Client side: certificates are verified against the system's authorities and the host name. Server
+ * side: a client may show a certificate of the given authorities; one of anybody else ends the handshake. */
 #pragma once
 
 #include "io/conn.h"
@@ -7,12 +8,23 @@
 struct io_tls_ctx; /* process-wide settings, made once */
 
 struct io_tls_ctx *io_tls_client_ctx(struct err *err);
+/* PEM files; client_ca NULL: no client is asked for a certificate. */
+struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const char *client_ca,
+                                     struct err *err);
 void io_tls_ctx_free(struct io_tls_ctx *ctx);
 
 /* Turns a connected conn into a TLS client for that host. `ready` is called once, with 0 or -1 and the
  * reason; bytes may be put only after 0. */
 void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
                          void (*ready)(void *owner, int status, const char *why));
+
+/* The same for an accepted one; bytes that are put before wait. */
+void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx,
+                         void (*ready)(void *owner, int status, const char *why));
+/* What the client's certificate says of it: subject, common_name, and each email, dns and uri it is good for;
+ * then its fingerprint. False when it showed none. *ret_expires_s: when the certificate ends. */
+bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),
+                 void *ctx, uint64_t *ret_expires_s);
 
 void io_tls_in_space(struct io_conn *c, uv_buf_t *buf);
 void io_tls_received(struct io_conn *c, const char *ptr, size_t len);
