@@ -103,6 +103,8 @@ static const char *const pure_calls[] = {
     "arch_prctl",
     "set_tid_address",
     "umask",
+    "getcwd",
+    "capget",
     NULL,
 };
 
@@ -126,7 +128,6 @@ static const char *const files_calls[] = {
     "pwritev2",
     "getdents",
     "getdents64",
-    "getcwd",
     "chdir",
     "fchdir",
     "rename",
@@ -183,7 +184,6 @@ static const char *const proc_calls[] = {
     "getgroups",
     "getresuid",
     "getresgid",
-    "capget",
     "pidfd_open",
     "pidfd_send_signal",
     "rt_sigtimedwait",

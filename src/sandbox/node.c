@@ -1,0 +1,290 @@
+/* The module that makes a stock Node a zygote. Forking Node is outside its promises, so what it takes stands
+ * here: V8 marks its heap as not to be copied into children (undone before serving), the event loop has to be
+ * renewed in the child, and the child drives that loop itself, since Node's own way of waiting counts threads
+ * that are no more. A self-test at start does all of it once; where it fails the runtime is not offered. The
+ * few functions of Node-API and libuv are declared by hand: both promise them to stay. */
+#include "sandbox/lock.h"
+#include "sandbox/zygote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct env_ *napi_env;
+typedef struct value_ *napi_value;
+typedef struct info_ *napi_callback_info;
+typedef struct scope_ *napi_handle_scope;
+typedef napi_value (*napi_callback)(napi_env env, napi_callback_info info);
+struct uv_loop;
+
+#define NAPI_AUTO SIZE_MAX
+
+extern int napi_create_function(napi_env, const char *, size_t, napi_callback, void *, napi_value *);
+extern int napi_set_named_property(napi_env, napi_value, const char *, napi_value);
+extern int napi_get_cb_info(napi_env, napi_callback_info, size_t *, napi_value *, napi_value *, void **);
+extern int napi_get_value_int32(napi_env, napi_value, int32_t *);
+extern int napi_create_int32(napi_env, int32_t, napi_value *);
+extern int napi_create_string_utf8(napi_env, const char *, size_t, napi_value *);
+extern int napi_get_value_string_utf8(napi_env, napi_value, char *, size_t, size_t *);
+extern int napi_call_function(napi_env, napi_value, napi_value, size_t, const napi_value *, napi_value *);
+extern int napi_get_uv_event_loop(napi_env, struct uv_loop **);
+extern int napi_open_handle_scope(napi_env, napi_handle_scope *);
+extern int napi_close_handle_scope(napi_env, napi_handle_scope);
+extern int napi_get_undefined(napi_env, napi_value *);
+extern int uv_loop_fork(struct uv_loop *);
+extern int uv_run(struct uv_loop *, int mode);
+extern int uv_loop_alive(const struct uv_loop *);
+extern int uv_backend_fd(const struct uv_loop *);
+extern int uv_backend_timeout(const struct uv_loop *);
+
+napi_value napi_register_module_v1(napi_env env, napi_value exports);
+
+#define RUN_NOWAIT 2
+#define MAPS_MAX (4u << 20)
+#define SELF_TEST_S 10
+
+static struct lock_setup setup;
+
+static napi_value number(napi_env env, int32_t value) {
+    napi_value v = NULL;
+    napi_create_int32(env, value, &v);
+    return v;
+}
+
+static size_t arguments(napi_env env, napi_callback_info info, napi_value *values, size_t max) {
+    size_t count = max;
+    napi_get_cb_info(env, info, &count, values, NULL, NULL);
+    return count < max ? count : max;
+}
+
+/* Lets children inherit the heap: every mapping, whatever it was marked with. */
+static void inherit_all(void) {
+    int fd = openat(LOCK_FD_PROC, "self/maps", O_RDONLY | O_CLOEXEC);
+    char *text = malloc(MAPS_MAX + 1);
+    size_t len = 0;
+    for (ssize_t n; text && fd >= 0 && len < MAPS_MAX && (n = read(fd, text + len, MAPS_MAX - len)) > 0;)
+        len += (size_t)n;
+    if (text) {
+        text[len] = '\0';
+        for (char *line = text; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+            char *dash;
+            const unsigned long start = strtoul(line, &dash, 16), end = strtoul(dash + 1, NULL, 16);
+            madvise((void *)start, end - start, MADV_DOFORK); /* what cannot be copied says so and stays */
+        }
+    }
+    free(text);
+    if (fd >= 0)
+        close(fd);
+}
+
+static napi_value renewed(napi_env env, int32_t value) {
+    struct uv_loop *loop = NULL;
+    if (napi_get_uv_event_loop(env, &loop) != 0 || uv_loop_fork(loop) != 0)
+        _exit(LOCK_FAILED);
+    return number(env, value);
+}
+
+/* selftest(): -1 in a child that is to try everything and exit with 0; here 1 when it did. */
+static napi_value selftest(napi_env env, napi_callback_info info) {
+    (void)info;
+    if (lock_read_setup(LOCK_FD_SETUP, &setup) != 0)
+        _exit(LOCK_FAILED);
+    inherit_all();
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(SELF_TEST_S);
+        return renewed(env, -1);
+    }
+    int status = -1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return number(env, pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* serve(): takes orders for ever; returns, with the profile's number, in each child that is locked. */
+static napi_value serve(napi_env env, napi_callback_info info) {
+    (void)info;
+    struct frame_order order;
+    int stdio[3];
+    inherit_all();
+    while (zygote_next(&order, stdio)) {
+        if (zygote_clone(&setup, &order, stdio) != 0)
+            continue;
+        lock_down(&setup, &order, stdio);
+        return renewed(env, (int32_t)order.profile);
+    }
+    _exit(0);
+}
+
+static char *text_of(napi_env env, napi_value value, size_t *ret_len) {
+    size_t len = 0;
+    if (napi_get_value_string_utf8(env, value, NULL, 0, &len) != 0)
+        return NULL;
+    char *text = malloc(len + 1);
+    if (text)
+        napi_get_value_string_utf8(env, value, text, len + 1, ret_len);
+    return text;
+}
+
+/* tell(up, text) */
+static napi_value tell(napi_env env, napi_callback_info info) {
+    napi_value v[2];
+    int32_t up = 0;
+    size_t len = 0;
+    if (arguments(env, info, v, 2) == 2) {
+        napi_get_value_int32(env, v[0], &up);
+        char *text = text_of(env, v[1], &len);
+        zygote_tell(up ? LOCK_NOTE_UP : LOCK_NOTE_DOWN, text ? text : "");
+        free(text);
+    }
+    return number(env, 0);
+}
+
+/* limit(memory_mb, cpu_s) */
+static napi_value limit(napi_env env, napi_callback_info info) {
+    napi_value v[2];
+    int32_t memory_mb = 0, cpu_s = 0;
+    if (arguments(env, info, v, 2) == 2) {
+        napi_get_value_int32(env, v[0], &memory_mb);
+        napi_get_value_int32(env, v[1], &cpu_s);
+    }
+    return number(env, lock_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
+}
+
+static bool write_all(int fd, const void *bytes, size_t len) {
+    for (const char *p = bytes; len;) {
+        const ssize_t n = write(fd, p, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        p += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+static bool read_all(void *bytes, size_t len) {
+    for (char *p = bytes; len;) {
+        const ssize_t n = read(LOCK_FD_BRIDGE, p, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        p += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* send(kind, id, text) */
+static napi_value send_frame(napi_env env, napi_callback_info info) {
+    napi_value v[3];
+    int32_t kind = 0, id = 0;
+    size_t len = 0;
+    if (arguments(env, info, v, 3) != 3)
+        return number(env, 0);
+    napi_get_value_int32(env, v[0], &kind);
+    napi_get_value_int32(env, v[1], &id);
+    char *text = text_of(env, v[2], &len);
+    const struct frame_head head = {(uint32_t)len, (uint32_t)id, (uint32_t)kind};
+    const bool sent = text && len <= FRAME_GUEST_MAX && write_all(LOCK_FD_BRIDGE, &head, FRAME_HEAD_BYTES) &&
+                      write_all(LOCK_FD_BRIDGE, text, len);
+    free(text);
+    return number(env, sent);
+}
+
+/* Reads a frame and gives it to `handler`(kind, id, text). False when the function threw. */
+static bool take_frame(napi_env env, napi_value self, napi_value handler) {
+    struct frame_head head;
+    char *body = NULL;
+    if (!read_all(&head, FRAME_HEAD_BYTES) || head.length > FRAME_BYTES_MAX ||
+        !(body = malloc(head.length + 1)) || !read_all(body, head.length))
+        _exit(0); /* the gate has let go */
+    napi_value args[3] = {number(env, (int32_t)head.kind), number(env, (int32_t)head.id), NULL}, result;
+    napi_create_string_utf8(env, body, head.length, &args[2]);
+    free(body);
+    return napi_call_function(env, self, handler, 3, args, &result) == 0;
+}
+
+/* receive(handler): one frame, waiting for it */
+static napi_value receive(napi_env env, napi_callback_info info) {
+    napi_value v[1], self;
+    napi_get_undefined(env, &self);
+    if (arguments(env, info, v, 1) == 1)
+        take_frame(env, self, v[0]);
+    return number(env, 0);
+}
+
+/* One turn of the loop. 0: go on, 1: finished, 2: nothing is left that could finish it, -1: an exception. */
+static int turn(napi_env env, struct uv_loop *loop, napi_value self, const napi_value v[3]) {
+    napi_value result;
+    int32_t open = 0;
+    if (napi_call_function(env, self, v[0], 0, NULL, &result) != 0) /* ticks and microtasks */
+        return -1;
+    if (napi_call_function(env, self, v[1], 0, NULL, &result) != 0)
+        return -1;
+    napi_get_value_int32(env, result, &open); /* -1: finished, else calls that are not answered */
+    if (open < 0)
+        return 1;
+    if (open == 0 && !uv_loop_alive(loop))
+        return 2;
+    uv_run(loop, RUN_NOWAIT);
+    struct pollfd fds[2] = {{.fd = uv_backend_fd(loop), .events = POLLIN},
+                            {.fd = LOCK_FD_BRIDGE, .events = POLLIN}};
+    const int wait = uv_loop_alive(loop) ? uv_backend_timeout(loop)
+                     : open              ? -1
+                                         : 0; /* what just ran may have ended it */
+    if (poll(fds, 2, wait) > 0 && fds[1].revents && !take_frame(env, self, v[2]))
+        return -1;
+    return 0;
+}
+
+/* loop(tick, state, handler): until state() says so */
+static napi_value run_loop(napi_env env, napi_callback_info info) {
+    napi_value v[3], self;
+    struct uv_loop *loop = NULL;
+    napi_get_undefined(env, &self);
+    if (arguments(env, info, v, 3) != 3 || napi_get_uv_event_loop(env, &loop) != 0)
+        return number(env, 2);
+    for (int state = 0;;) {
+        napi_handle_scope scope;
+        napi_open_handle_scope(env, &scope);
+        state = turn(env, loop, self, v);
+        napi_close_handle_scope(env, scope);
+        if (state < 0)
+            return NULL;
+        if (state > 0)
+            return number(env, state);
+    }
+}
+
+/* exit(status) */
+static napi_value leave(napi_env env, napi_callback_info info) {
+    napi_value v[1];
+    int32_t status = 0;
+    if (arguments(env, info, v, 1) == 1)
+        napi_get_value_int32(env, v[0], &status);
+    _exit(status);
+}
+
+__attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env env, napi_value exports) {
+    static const struct {
+        const char *name;
+        napi_callback call;
+    } functions[] = {
+        {"selftest", selftest}, {"serve", serve},     {"tell", tell},     {"limit", limit},
+        {"send", send_frame},   {"receive", receive}, {"loop", run_loop}, {"exit", leave},
+    };
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        napi_value f = NULL;
+        napi_create_function(env, functions[i].name, NAPI_AUTO, functions[i].call, NULL, &f);
+        napi_set_named_property(env, exports, functions[i].name, f);
+    }
+    return exports;
+}

@@ -1,0 +1,434 @@
+// What a JavaScript sandbox starts with: loads what code may ask for, forks on order, then runs one piece of code.
+//
+// Everything here is the guest's from the moment its code runs: it can change or read any of it, and gains nothing,
+// since the walls are the kernel's and the gate checks every byte that comes over the bridge.
+"use strict";
+const [modulePath] = process.argv.slice(2);
+const holder = { exports: {} };
+process.dlopen(holder, modulePath);
+const native = holder.exports;
+const RUN = 1, RESULT = 2, CALL = 16, PROGRESS = 17, DONE = 19;
+const FILE = "code";
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 20) {
+  native.tell(0, `Node ${process.versions.node} is older than 20`);
+  native.exit(1);
+}
+
+const vm = require("vm"), fs = require("fs"), util = require("util"), crypto = require("crypto");
+const { Console } = require("console");
+const { Writable } = require("stream");
+const nodeModule = require("module");
+const acorn = require("internal/deps/acorn/acorn/dist/acorn");
+const walk = require("internal/deps/acorn/acorn-walk/dist/walk");
+const preload = ["assert", "async_hooks", "buffer", "child_process", "crypto", "events", "fs", "fs/promises", "os", "path",
+  "perf_hooks", "querystring", "readline", "stream", "stream/promises", "string_decoder", "timers", "timers/promises",
+  "url", "util", "v8", "vm", "worker_threads", "zlib"];
+for (const name of preload) require(name);
+const strip = nodeModule.stripTypeScriptTypes;
+
+// ---- the code as models hand it over ----
+
+function unfence(code) {
+  const found = /^\s*```[\w-]*[ \t]*\n([\s\S]*?)\n?```\s*$/.exec(code);
+  return found ? found[1] : code;
+}
+
+// Types are replaced by blanks, so lines and columns stay. `return` at the top needs a function around it.
+function stripTypes(code) {
+  const tries = [["", ""], ["async()=>{", "\n}"]];
+  let first;
+  for (const mode of ["strip", "transform"]) {
+    for (const [before, after] of tries) {
+      try {
+        const done = strip(before + code + after, { mode });
+        return mode === "strip" ? done.slice(before.length, done.length - after.length) : done.slice(done.indexOf("{") * !!before + !!before);
+      } catch (error) {
+        first ??= error;
+        if (mode === "strip" && error.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" && before) break;
+      }
+    }
+    if (first.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") break;
+  }
+  throw Object.assign(new SyntaxError(String(first.message).split("\n")[0]), { stack: `SyntaxError: ${first.message}` });
+}
+
+function parse(code) {
+  const options = { ecmaVersion: "latest", allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true,
+    allowHashBang: true, allowImportExportEverywhere: false };
+  try {
+    return acorn.parse(code, { ...options, sourceType: "module" });
+  } catch (error) {
+    try {
+      return acorn.parse(code, { ...options, sourceType: "script" });
+    } catch {
+      const { line, column } = error.loc ?? { line: 1, column: 0 };
+      const text = String(error.message).replace(/ \(\d+:\d+\)$/, "");
+      const shown = code.split("\n")[line - 1] ?? "";
+      throw Object.assign(new SyntaxError(`${text} (line ${line})`),
+        { stack: `SyntaxError: ${text}\n    at ${FILE}:${line}:${column + 1}\n\n${shown}\n${" ".repeat(column)}^` });
+    }
+  }
+}
+
+// Names that a declaration at the top brings in.
+function names(pattern, into = []) {
+  if (!pattern) return into;
+  if (pattern.type === "Identifier") into.push(pattern.name);
+  else if (pattern.type === "ObjectPattern") for (const p of pattern.properties) names(p.value ?? p.argument, into);
+  else if (pattern.type === "ArrayPattern") for (const p of pattern.elements) names(p, into);
+  else if (pattern.type === "AssignmentPattern") names(pattern.left, into);
+  else if (pattern.type === "RestElement") names(pattern.argument, into);
+  return into;
+}
+
+const lines = (code, node) => "\n".repeat(code.slice(node.start, node.end).split("\n").length - 1);
+
+function importText(code, node) {
+  const from = `await __import(${node.source.raw})`;
+  const parts = [];
+  for (const s of node.specifiers) {
+    if (s.type === "ImportNamespaceSpecifier") parts.push(`${s.local.name}=__m`);
+    else if (s.type === "ImportDefaultSpecifier") parts.push(`${s.local.name}=__m.default??__m`);
+    else parts.push(`${s.local.name}=__m[${JSON.stringify(s.imported.name ?? s.imported.value)}]`);
+  }
+  const bind = node.specifiers.map((s) => s.local.name).join(",");
+  return (bind ? `const [${bind}]=(__m=>{let ${parts.join(",")};return [${bind}]})(${from});` : `${from};`) + lines(code, node);
+}
+
+// Statements become the body of an async function; positions of what stays do not move.
+function rewrite(code, { keep = false, lastValue = true } = {}) {
+  const tree = parse(code);
+  const edits = [];
+  const replace = (start, end, text) => edits.push({ start, end, text });
+  const exported = [];
+  walk.full(tree, (node) => {
+    if (node.type === "ImportExpression") replace(node.start, node.start + 6, "__import");
+  });
+  const body = tree.body;
+  body.forEach((node, i) => {
+    let declared = node;
+    if (node.type === "ImportDeclaration") return replace(node.start, node.end, importText(code, node));
+    if (node.type === "ExportAllDeclaration") return replace(node.start, node.end, lines(code, node));
+    if (node.type === "ExportDefaultDeclaration") {
+      return replace(node.start, node.declaration.start, "__exports.default=");
+    }
+    if (node.type === "ExportNamedDeclaration") {
+      if (!node.declaration) {
+        for (const s of node.specifiers) exported.push([s.exported.name, s.local.name]);
+        return replace(node.start, node.end, lines(code, node));
+      }
+      declared = node.declaration;
+      replace(node.start, declared.start, " ".repeat(declared.start - node.start));
+    }
+    const found = declared.type === "VariableDeclaration" ? declared.declarations.flatMap((d) => names(d.id))
+      : /^(Function|Class)Declaration$/.test(declared.type) ? [declared.id.name] : [];
+    if (declared !== node) for (const name of found) exported.push([name, name]);
+    if (keep && declared.type === "VariableDeclaration") {
+      // a session's variables outlive the function: they become globals
+      replace(declared.start, declared.declarations[0].start, "(".padEnd(declared.declarations[0].start - declared.start));
+      for (const d of declared.declarations) if (!d.init) replace(d.end, d.end, "=undefined");
+      const end = code[declared.end - 1] === ";" ? declared.end - 1 : declared.end;
+      replace(end, end, ");");
+    } else if (keep && declared.type === "ClassDeclaration") {
+      replace(declared.start, declared.start, `${declared.id.name}=`);
+      replace(declared.end, declared.end, ";");
+    } else if (keep && declared.type === "FunctionDeclaration") {
+      edits.unshift({ start: 0, end: 0, text: `globalThis.${declared.id.name}=${declared.id.name};` });
+    }
+    if (lastValue && i === body.length - 1 && node.type === "ExpressionStatement") {
+      const end = code[node.end - 1] === ";" ? node.end - 1 : node.end;
+      replace(node.start, node.start, "return (");
+      replace(end, end, "\n)");
+    }
+  });
+  const tail = exported.map(([as, name]) => `;__exports[${JSON.stringify(as)}]=${name}`).join("");
+  edits.sort((a, b) => a.start - b.start || a.end - b.end);
+  let text = "", at = 0;
+  for (const e of edits) {
+    if (e.start < at) continue;
+    text += code.slice(at, e.start) + e.text;
+    at = e.end;
+  }
+  const last = body[body.length - 1];
+  return { text: text + code.slice(at), tail, single: body.length === 1 && last.type === "ExpressionStatement",
+    returns: last?.type === "ExpressionStatement" && lastValue };
+}
+
+function compile(code, file, options) {
+  const { text, tail, single, returns } = rewrite(code, options);
+  const head = "(async(__import,__exports,require)=>{";
+  const script = new vm.Script(`${head}${text}\n${returns ? "" : tail}\n})`, { filename: file, columnOffset: -head.length });
+  return { run: script.runInThisContext(), single };
+}
+
+// ---- the bridge ----
+
+const calls = new Map();
+let lastCall = 0, openCalls = 0;
+
+class ToolError extends Error {
+  constructor(text) {
+    super(text);
+    this.name = "ToolError";
+  }
+}
+
+function callTool(server, tool, args = {}) {
+  return new Promise((resolve, reject) => {
+    const id = ++lastCall;
+    calls.set(id, { resolve, reject });
+    openCalls++;
+    if (!native.send(CALL, id, JSON.stringify({ server: String(server), tool: String(tool), args: args ?? {} }))) {
+      calls.delete(id);
+      openCalls--;
+      reject(new ToolError("the arguments are too large"));
+    }
+  });
+}
+
+function onFrame(kind, id, text) {
+  const call = calls.get(id);
+  if (!call) return;
+  calls.delete(id);
+  openCalls--;
+  const value = JSON.parse(text);
+  if (kind === RESULT) call.resolve(value);
+  else call.reject(new ToolError(String(value)));
+}
+
+const searchTools = (query = "", options = {}) => callTool("", "search_tools", { query, ...options });
+const progress = (fraction, text = "") => {
+  if (typeof fraction === "string") [fraction, text] = [null, fraction];
+  native.send(PROGRESS, 0, JSON.stringify({ fraction: fraction ?? null, text: String(text) }));
+};
+
+// tools.SERVER.TOOL(args); `then` stays absent so that nothing takes a server for a promise
+const tools = new Proxy({}, { get: (_, server) => typeof server === "symbol" || server === "then" ? undefined
+  : new Proxy({}, { get: (_, tool) => typeof tool === "symbol" || tool === "then" ? undefined
+    : (args) => callTool(server, tool, args) }) });
+
+// Reaches the code-mode endpoints of the gate and nothing else, whatever host is named.
+async function fetchInside(resource, options = {}) {
+  const url = new URL(typeof resource === "string" ? resource : resource.url ?? String(resource));
+  const method = String(options.method ?? resource.method ?? "GET").toUpperCase();
+  let body = options.body ?? null;
+  if (body !== null && typeof body !== "string") body = String(body);
+  const known = url.pathname === "/mcp/servers" || url.pathname === "/mcp/call" || /^\/mcp\/[^/]+\/tools$/.test(url.pathname);
+  if (!known) throw new TypeError("fetch failed: there is no network here");
+  const answer = await callTool("", "fetch", { method, path: url.pathname, body });
+  return new Response(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body),
+    { status: answer.status ?? 200, headers: { "content-type": "application/json" } });
+}
+
+const builtins = new Set(nodeModule.builtinModules);
+const loadedSkills = new Map();
+
+async function importModule(name, ...rest) {
+  name = String(name);
+  const plain = name.replace(/^node:/, "");
+  if (builtins.has(plain)) {
+    const m = require(plain);
+    return Object.assign(Object.create(null), m, { default: m });
+  }
+  const skill = /^(?:\.{0,2}\/)?skills\/([A-Za-z_]\w*)(?:\.[jt]s)?$/.exec(name);
+  if (!skill) throw new Error(`Cannot find module '${name}': there are Node's own modules and skills/NAME`);
+  if (!loadedSkills.has(skill[1])) loadedSkills.set(skill[1], loadSkill(skill[1]));
+  return loadedSkills.get(skill[1]);
+}
+
+async function loadSkill(name) {
+  const found = await callTool("", "load_skill", { name });
+  if (typeof found?.code !== "string") throw new Error(`no skill ${name}`);
+  const exports = {};
+  let code = unfence(found.code);
+  if (strip) try { code = stripTypes(code); } catch {}
+  await compile(code, `skill ${name}`, { lastValue: false }).run(importModule, exports, require);
+  return exports;
+}
+
+// ---- results ----
+
+function toJson(value) {
+  const seen = new WeakSet();
+  const plain = (v, depth) => {
+    if (v === null || typeof v === "string" || typeof v === "boolean") return v;
+    if (typeof v === "number") return Number.isFinite(v) ? v : null;
+    if (typeof v === "bigint") return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
+    if (v === undefined) return null;
+    if (typeof v === "function" || typeof v === "symbol") return String(v);
+    if (depth > 60 || seen.has(v)) return "[circular]";
+    if (typeof v.toJSON === "function") return plain(v.toJSON(), depth + 1);
+    seen.add(v);
+    let result;
+    if (v instanceof Error) result = { name: v.name, message: v.message };
+    else if (v instanceof Map) result = Object.fromEntries([...v].map(([k, x]) => [String(k), plain(x, depth + 1)]));
+    else if (Array.isArray(v) || v instanceof Set || ArrayBuffer.isView(v)) result = Array.from(v, (x) => plain(x, depth + 1));
+    else result = Object.fromEntries(Object.entries(v).filter(([, x]) => x !== undefined).map(([k, x]) => [k, plain(x, depth + 1)]));
+    seen.delete(v);
+    return result;
+  };
+  const text = JSON.stringify(plain(value, 0));
+  return text.isWellFormed && !text.isWellFormed() ? text.toWellFormed() : text;
+}
+
+// The agent's own lines only.
+function ownStack(error) {
+  const text = typeof error?.stack === "string" ? error.stack : String(error);
+  return text.split("\n").filter((line) => !/^\s+at /.test(line) || /\b(code|skill \w+):\d+:\d+\)?$/.test(line))
+    .map((line) => line.replace(/at __?[\w.]* \(|at async (?=code:)/, (m) => m)).join("\n");
+}
+
+function describe(error) {
+  if (error instanceof Error) return { error: error.message || error.name, kind: error.name || "Error", traceback: ownStack(error) };
+  return { error: typeof error === "string" ? error : util.inspect(error), kind: "Error", traceback: "" };
+}
+
+function finish(outcome, value) {
+  let result = "null";
+  try {
+    result = toJson(value);
+  } catch (error) {
+    if (outcome.ok) outcome = { ok: false, ...describe(error) };
+  }
+  const used = process.resourceUsage();
+  outcome.cpu_us = used.userCPUTime + used.systemCPUTime;
+  outcome.rss_kb = used.maxRSS;
+  const text = JSON.stringify(outcome);
+  if (!native.send(DONE, 0, `${text.slice(0, -1)},"result":${result}}`)) {
+    native.send(DONE, 0, `${text.slice(0, -1)},"result":"the result has ${result.length} characters of JSON, more than can be handed over"}`);
+  }
+}
+
+// ---- a run ----
+
+let ended = false;
+
+async function execute(order) {
+  let code = unfence(order.code);
+  if (order.language === "typescript") code = stripTypes(code);
+  const exports = {};
+  const { run, single } = compile(code, FILE, { keep: order.session });
+  let value = await run(importModule, exports, require);
+  if (typeof exports.default === "function") value = await exports.default();
+  else if (single && typeof value === "function") value = await value(); // code handed over as one function
+  return value;
+}
+
+function runOrder(order) {
+  ended = false;
+  let outcome = { ok: true }, value;
+  if (order.prelude) preludes[order.prelude].run(importModule, {}, require);
+  if (order.context) Object.assign(globalThis, order.context);
+  native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
+  const fail = (error) => { outcome = { ok: false, ...describe(error) }; ended = true; };
+  process.removeAllListeners("uncaughtException");
+  process.on("uncaughtException", fail);
+  execute(order).then((v) => { value = v; ended = true; }, fail);
+  // What was called without await still gets its answer before the run ends.
+  const state = native.loop(process._tickCallback, () => (ended && openCalls === 0 ? -1 : openCalls), onFrame);
+  if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" };
+  finish(outcome, value);
+}
+
+// ---- start ----
+
+// Written at once: what was said before a crash has been said.
+function stream(fd) {
+  const self = new Writable({
+    decodeStrings: true,
+    write(bytes, encoding, done) {
+      while (bytes.length) bytes = bytes.subarray(fs.writeSync(fd, bytes));
+      done();
+    },
+  });
+  return Object.assign(self, { fd, isTTY: false, columns: 80 });
+}
+
+function readPreludes() {
+  const found = {};
+  let data = Buffer.alloc(0);
+  try { data = fs.readFileSync(6); } catch {}
+  for (let at = 0, index = 1; at + 8 <= data.length; index++) {
+    const language = data.readUInt32LE(at), length = data.readUInt32LE(at + 4);
+    const text = data.toString("utf8", at + 8, at + 8 + length);
+    at += 8 + length;
+    if (language === 1) found[index] = compile(text, "prelude", { keep: true, lastValue: false });
+  }
+  return found;
+}
+
+const preludes = readPreludes();
+for (const key of Object.keys(process.env)) delete process.env[key];
+process.argv.length = 1;
+process.exit = (status = process.exitCode ?? 0) => {
+  finish(status ? { ok: false, error: `process.exit(${status})`, kind: "Exit", traceback: "" } : { ok: true });
+  native.exit(0);
+};
+process.reallyExit = native.exit;
+process.removeAllListeners("warning");
+
+const out = stream(1), err = stream(2);
+for (const [name, value] of [["stdout", out], ["stderr", err]]) {
+  Object.defineProperty(process, name, { value, configurable: true, writable: true });
+}
+Object.defineProperty(globalThis, "console", { value: new Console({ stdout: out, stderr: err }), configurable: true, writable: true });
+const given = { tools, callTool, searchTools, progress, ToolError, fetch: fetchInside, require };
+for (const [name, value] of Object.entries(given)) {
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
+}
+
+const SAMPLE = "const a = await Promise.resolve(1);\nlet b: number[] = [a, 2].map((x: number) => x * 2);\n({ a, b, s: `${b.length}`, e: String(new Map([[1, 2]])) })";
+
+// What every run touches is touched here: in the zygote to have it compiled, in the child to have it in its own pages.
+function warmUp(rounds) {
+  for (let i = 0; i < rounds; i++) {
+    const code = strip ? stripTypes(SAMPLE) : SAMPLE.replace(/: number(\[\])?/g, "");
+    const { run } = compile(unfence(code), FILE, {});
+    let done = false, value;
+    run(importModule, {}, require).then((v) => { value = v; done = true; });
+    native.loop(process._tickCallback, () => (done ? -1 : 0), onFrame);
+    toJson(value);
+    util.format("%s %o", "x", { a: [1, { b: i }] }, [1, 2], new Map([[1, 2]]));
+    JSON.parse(JSON.stringify({ code, context: { a: [1, null] } }));
+  }
+}
+
+warmUp(20);
+const tried = native.selftest();
+if (tried === -1) {
+  let timer = false;
+  warmUp(1);
+  setTimeout(() => { timer = true; }, 1);
+  native.loop(process._tickCallback, () => (timer ? -1 : 1 - 1), onFrame);
+  native.exit(timer ? 0 : 1);
+}
+if (tried !== 1) {
+  native.tell(0, `Node ${process.versions.node} cannot be forked here`);
+  native.exit(1);
+}
+native.tell(1, `Node ${process.versions.node}|${strip ? "typescript" : ""}`);
+native.serve();
+
+// ---- from here on: a sandbox ----
+
+// Siblings are copies: each draws its own numbers.
+{
+  const seed = crypto.randomBytes(16);
+  let a = seed.readBigUInt64LE(0) | 1n, b = seed.readBigUInt64LE(8);
+  let s0 = Number(a & 0xffffffffn) | 0, s1 = Number(a >> 32n) | 0, s2 = Number(b & 0xffffffffn) | 0, s3 = Number(b >> 32n) | 0;
+  const next = () => { // xoshiro128**
+    const r = Math.imul((Math.imul(s1, 5) << 7) | (Math.imul(s1, 5) >>> 25), 9) >>> 0, t = s1 << 9;
+    s2 ^= s0; s3 ^= s1; s1 ^= s2; s0 ^= s3; s2 ^= t; s3 = (s3 << 11) | (s3 >>> 21);
+    return r;
+  };
+  Math.random = () => (next() * 2097152 + (next() >>> 11)) / 9007199254740992;
+}
+Object.defineProperty(process, "pid", { value: 1, configurable: true, enumerable: true });
+warmUp(1);
+for (;;) {
+  let order;
+  native.receive((kind, id, text) => { if (kind === RUN) order = JSON.parse(text); });
+  if (order) runOrder(order);
+}
