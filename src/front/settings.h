@@ -18,7 +18,15 @@
 enum settings_type { SETTINGS_AUTO, SETTINGS_STDIO, SETTINGS_HTTP, SETTINGS_SSE };
 enum settings_share { SETTINGS_PER_SESSION, SETTINGS_SHARED };
 enum settings_prefix { SETTINGS_PREFIX_ALWAYS, SETTINGS_PREFIX_CONDITIONAL, SETTINGS_PREFIX_NEVER };
-enum settings_pii { SETTINGS_PII_OFF, SETTINGS_PII_TOKENIZE, SETTINGS_PII_REDACT, SETTINGS_PII_BLOCK };
+/* In the order of enum filter_mode and of enum session_pii_scope. */
+enum settings_pii {
+    SETTINGS_PII_OFF,
+    SETTINGS_PII_TOKENIZE,
+    SETTINGS_PII_REDACT,
+    SETTINGS_PII_BLOCK,
+    SETTINGS_PII_REPORT,
+};
+enum settings_pii_scope { SETTINGS_PII_SESSION, SETTINGS_PII_GRANT, SETTINGS_PII_ORGANISATION };
 enum settings_audit { SETTINGS_AUDIT_KEYS, SETTINGS_AUDIT_TOKENIZED, SETTINGS_AUDIT_FULL };
 enum settings_approvals { SETTINGS_APPROVALS_AUTO, SETTINGS_APPROVALS_RETRY, SETTINGS_APPROVALS_HOLD };
 enum settings_full { SETTINGS_FULL_REFUSE, SETTINGS_FULL_PASS };
@@ -107,7 +115,10 @@ struct settings {
         int fail_mode; /* enum settings_fail */
     } state;
     struct {
-        int mode; /* enum settings_pii: the default of every server */
+        int mode;          /* enum settings_pii: the default of every server */
+        int scope;         /* enum settings_pii_scope */
+        uint64_t keep_ms;  /* 0: the default */
+        const char *rules; /* a path, or NULL */
     } pii;
     struct {
         int mode; /* enum settings_approvals */

@@ -14,11 +14,13 @@ static const char *const prefix_names[] = {[SETTINGS_PREFIX_ALWAYS] = "always",
                                            [SETTINGS_PREFIX_CONDITIONAL] = "conditional",
                                            [SETTINGS_PREFIX_NEVER] = "never",
                                            NULL};
-static const char *const pii_names[] = {[SETTINGS_PII_OFF] = "off",
-                                        [SETTINGS_PII_TOKENIZE] = "tokenize",
-                                        [SETTINGS_PII_REDACT] = "redact",
-                                        [SETTINGS_PII_BLOCK] = "block",
-                                        NULL};
+static const char *const pii_names[] = {
+    [SETTINGS_PII_OFF] = "off",     [SETTINGS_PII_TOKENIZE] = "tokenize", [SETTINGS_PII_REDACT] = "redact",
+    [SETTINGS_PII_BLOCK] = "block", [SETTINGS_PII_REPORT] = "report",     NULL};
+static const char *const pii_scope_names[] = {[SETTINGS_PII_SESSION] = "session",
+                                              [SETTINGS_PII_GRANT] = "grant",
+                                              [SETTINGS_PII_ORGANISATION] = "organisation",
+                                              NULL};
 static const char *const audit_names[] = {[SETTINGS_AUDIT_KEYS] = "keys",
                                           [SETTINGS_AUDIT_TOKENIZED] = "tokenized",
                                           [SETTINGS_AUDIT_FULL] = "full",
@@ -57,6 +59,10 @@ static const struct settings_key state_keys[] = {
 static const struct settings_key pii_keys[] = {
     {"mode", KEY_CHOICE, AT(pii.mode), pii_names,
      .help = "what happens to personal data and secrets in results"},
+    {"scope", KEY_CHOICE, AT(pii.scope), pii_scope_names, .help = "where one value has one token"},
+    {"keep", KEY_DURATION, AT(pii.keep_ms), .help = "how long the value behind a token is kept"},
+    {"rules", KEY_PATH, AT(pii.rules),
+     .help = "a file: modes by server, tool, kind and grant; who may have values back; kinds of your own"},
     {0},
 };
 static const struct settings_key approvals_keys[] = {

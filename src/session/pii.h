@@ -54,14 +54,6 @@ bool session_redact_message(struct session *s, struct session_server *server, co
 struct slice session_pii_arguments(struct session *s, struct session_server *server, const struct tape *t,
                                    uint32_t args, struct arena *a);
 
-/* ---- for agents' own tools: text in, text out, by the same rules ---- */
-
-enum filter_result session_pii_sanitize(struct session *s, struct slice text, struct buf *out,
-                                        struct filter_report *report);
-/* Values into the model's own view: refused unless the rules file says `reveal: true`. */
-enum filter_result session_pii_reveal(struct session *s, struct slice text, struct buf *out,
-                                      struct filter_report *report);
-
 /* ---- inside ---- */
 
 struct session_vault; /* vault.c: a scope of tokens and what is behind them */

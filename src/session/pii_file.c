@@ -1,7 +1,6 @@
 /* The rules file:
  *
  *   version: "1"
- *   reveal: false                 # may restore_pii show values to the agent?
  *   format: plain                 # or preserve: tok-7k3qx9m2@pii.invalid instead of [EMAIL_7K3QX9M2]
  *   results:                      # over the mode; the last one that speaks of a kind counts
  *     - {server: crm, tool: "export_*", grant: ci, kinds: [EMAIL, PHONE], mode: redact}
@@ -169,18 +168,14 @@ static int each_rule(struct pii_rules *r, const struct tree *root, const char *k
 }
 
 static int read_root(struct pii_rules *r, const struct tree *root, struct err *err) {
-    static const char *const keys[] = {"version", "reveal", "format", "results", "restore", "custom", NULL};
+    static const char *const keys[] = {"version", "format", "results", "restore", "custom", NULL};
     if (root->type != TREE_MAP)
         return err_set(err, "not a map of rules");
     if (tree_check_keys(root, keys, err) < 0)
         return -1;
-    const struct tree *version = tree_get(root, "version"), *reveal = tree_get(root, "reveal"),
-                      *format = tree_get(root, "format");
+    const struct tree *version = tree_get(root, "version"), *format = tree_get(root, "format");
     if (!version || !slice_is(version->text, "1"))
         return err_set(err, "`version` must be \"1\"");
-    if (reveal && want(reveal, TREE_BOOL, err) < 0)
-        return -1;
-    r->reveal = reveal && reveal->truth;
     if (format && !slice_is(format->text, "plain") && !slice_is(format->text, "preserve"))
         return err_set(err, "line %u: `format` is plain or preserve", format->line);
     r->preserve = format && slice_is(format->text, "preserve");

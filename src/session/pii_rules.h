@@ -31,7 +31,6 @@ struct pii_rules {
     struct pii_rule custom[PII_RULES_MAX];
     size_t custom_count;
     bool preserve; /* tokens that keep the format of addresses */
-    bool reveal;
 };
 
 /* One file, YAML or JSON. */

@@ -186,17 +186,3 @@ struct slice session_pii_arguments(struct session *s, struct session_server *ser
         return (struct slice){0};
     return arena_dup(a, buf_slice(&out));
 }
-
-enum filter_result session_pii_sanitize(struct session *s, struct slice text, struct buf *out,
-                                        struct filter_report *report) {
-    struct filter_options opt = {.depth = PII_DEPTH_MAX, .origin = SLICE("(agent)")};
-    struct session_vault *v = session_vault_of(s);
-    if (!v)
-        return FILTER_FAILED;
-    filter_options_set(&opt, FILTER_TOKENIZE);
-    const enum filter_result result =
-        filter_text(session_vault_scope(v), &opt, text, (struct slice){0}, out, report);
-    session_vault_flush(v);
-    session_pii_count(s->core->pii, report);
-    return result;
-}

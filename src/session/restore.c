@@ -67,16 +67,3 @@ bool call_restore(struct call *c) {
         return refuse(c, report);
     return back != FILTER_CHANGED || rewrite(c, &edits);
 }
-
-enum filter_result session_pii_reveal(struct session *s, struct slice text, struct buf *out,
-                                      struct filter_report *report) {
-    const struct filter_rules rules = {.server = SLICE("(agent)"), .kinds = PII_ALL};
-    struct session_vault *v = session_vault_of(s);
-    if (!v)
-        return FILTER_FAILED;
-    if (!s->core->pii->rules.reveal)
-        return FILTER_BLOCKED;
-    const enum filter_result result = filter_restore_text(session_vault_scope(v), &rules, text, out, report);
-    session_pii_count(s->core->pii, report);
-    return result;
-}

@@ -24,8 +24,7 @@ static const char vault_schema[] = "PRAGMA synchronous=NORMAL;"
                                    "CREATE INDEX IF NOT EXISTS vault_expiry ON vault(expires_ms);";
 
 static const char *const vault_sql[STATEMENTS] = {
-    [STATEMENT_PUT] = "INSERT INTO vault(scope,id,sealed,expires_ms) VALUES(?1,?2,?3,?4)"
-                      " ON CONFLICT(scope,id) DO UPDATE SET sealed=?3, expires_ms=?4",
+    [STATEMENT_PUT] = "INSERT OR REPLACE INTO vault(scope,id,sealed,expires_ms) VALUES(?1,?2,?3,?4)",
     [STATEMENT_GET] = "SELECT id, sealed FROM vault WHERE scope=?1 AND id=?2 AND expires_ms>?3",
     /* ids hold A-Z, 0-9 and _ only: whatever starts so lies below the same text with a tilde behind */
     [STATEMENT_PREFIX] =
