@@ -2,11 +2,16 @@
  * are those of Intercept, so that its users change one word. */
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/site.h"
+#include "front/file.h"
 #include "front/gate.h"
 #include "session/approve.h"
 #include "session/guard.h"
 
 #include <string.h>
+
+#define SECRET_FILE_MAX 4096
+#define SECRET_MIN 16
 
 struct wrap_options {
     const char *policy;
@@ -35,6 +40,8 @@ struct wrap_options {
     int pii_scope;
     uint64_t pii_keep_ms;
     const char *pii_rules;
+    const char *approval_webhook;
+    const char *approval_secret_file;
 };
 
 static const char *const transport_names[] = {
@@ -128,6 +135,11 @@ static const struct cli_option wrap_rows[] = {
      .fallback = "30d", .help = "how long the value behind a token is kept"},
     {CLI_TEXT(struct wrap_options, pii_rules), .name = "pii-rules", .argument = "FILE",
      .help = "modes by server, tool, kind and grant; who may have values back; kinds of your own"},
+    {CLI_TEXT(struct wrap_options, approval_webhook), .name = "approval-webhook", .argument = "URL",
+     .help = "told of each call that waits for approval, by a signed POST; with --transport http or sse it "
+             "can answer at /api/v1/approvals/callback"},
+    {CLI_TEXT(struct wrap_options, approval_secret_file), .name = "approval-secret-file", .argument = "FILE",
+     .help = "holds the secret that signs webhooks and callbacks"},
     {0},
 };
 
@@ -143,6 +155,22 @@ static int wrap_check(const struct wrap_options *opt, const struct cli_rest *res
     for (size_t i = 0; i < opt->headers.count; i++)
         if (!strchr(opt->headers.items[i], ':'))
             return err_set(err, "--header `%s`: write it as `Name: value`", opt->headers.items[i]);
+    if (opt->approval_webhook && !opt->approval_secret_file)
+        return err_set(err, "--approval-webhook needs --approval-secret-file: nobody could tell who sent it");
+    return 0;
+}
+
+/* A short secret can be found by trying. */
+static int read_secret(const char *path, struct buf *text, const char **ret_secret, struct err *err) {
+    if (front_read_file(path, SECRET_FILE_MAX, text, err) < 0)
+        return err_wrap(err, "--approval-secret-file");
+    if (!buf_put_char(text, '\n')) /* room for the end of the text */
+        return err_set(err, "--approval-secret-file `%s`: too long", path);
+    struct slice secret = slice_trim(buf_slice(text));
+    if (secret.len < SECRET_MIN)
+        return err_set(err, "--approval-secret-file `%s`: at least %d characters", path, SECRET_MIN);
+    text->ptr[secret.ptr + secret.len - text->ptr] = '\0';
+    *ret_secret = text->ptr + (secret.ptr - text->ptr);
     return 0;
 }
 
@@ -186,7 +214,15 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
                 .scope = (enum session_pii_scope)opt->pii_scope,
                 .keep_ms = opt->pii_keep_ms,
                 .rules = opt->pii_rules},
+        .approvals_webhook = opt->approval_webhook,
     };
+    cleanup_buf struct buf secret;
+    buf_init(&secret, SECRET_FILE_MAX + 1);
+    if (opt->approval_secret_file &&
+        read_secret(opt->approval_secret_file, &secret, &config.approvals_secret, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
+    struct cli_site site;
+    cli_site_add(&site, &config);
     /* A gate that does not come up is a configuration error unless it says otherwise. */
     int status = CLI_CONFIG;
     if (gate_run(&config, &status, &err) < 0)

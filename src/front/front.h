@@ -8,9 +8,16 @@
 #include "session/call.h"
 #include "session/principal.h"
 #include "session/server.h"
+#include "session/web.h"
 
 struct front_conn;
 struct io_tls_ctx;
+
+struct front_web { /* an answer of the site's that is under way */
+    struct web_reply reply;
+    void *owner;
+    void (*gone)(void *owner);
+};
 
 struct front {
     struct session_core *core;
@@ -22,6 +29,7 @@ struct front {
     bool draining;
     struct front_auth *auth;
     struct io_tls_ctx *tls;          /* NULL: plain HTTP */
+    const struct web_site *site;     /* what is served beside MCP, or NULL */
     struct front_policies *policies; /* of grants; the gate's */
     uint32_t conn_count;
     size_t body_bytes; /* of large requests that are arriving */
@@ -76,6 +84,7 @@ struct front_conn {
     struct block *held;
     struct slice held_head;
     struct slice held_body;
+    struct front_web web;
 };
 
 /* One complete request; answers now or takes the connection over (front_conn_take). */
@@ -166,6 +175,10 @@ void front_sse_post(struct front_conn *c, struct http_head *head, struct block *
 struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body);
 bool front_is_modern_version(struct slice version);
 bool front_is_known_version(struct slice version);
+
+/* ---- web.c ---- */
+/* Pages of the site; false when the path is none of its. */
+bool front_web(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
 
 /* ---- stdio.c ---- */
 struct front_stdio;

@@ -10,6 +10,7 @@
 #include "risk/supply.h"
 #include "session/approve.h"
 #include "session/guard.h"
+#include "session/webhook.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -167,9 +168,12 @@ static int stores_open(struct gate *g, struct err *err) {
     session_approvals_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
                            config->approvals_timeout_ms);
     g->core.audit_args = config->audit_args;
-    if (state_open(&state, &g->core.state, err) < 0)
+    if (state_open(&state, &g->core.state, err) < 0 || audit_open(&audit, &g->core.audit, err) < 0 ||
+        pii_open(g, err) < 0)
         return -1;
-    return audit_open(&audit, &g->core.audit, err) < 0 ? -1 : pii_open(g, err);
+    if (!config->approvals_webhook)
+        return 0;
+    return session_webhook_start(&g->core, config->approvals_webhook, config->approvals_secret, err);
 }
 
 static int auth_set_up(struct gate *g, struct err *err) {
@@ -247,6 +251,8 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     if (front_start(g, err) < 0 || stores_open(g, err) < 0)
         return -1;
     front_policies_set_audit(g->policies, g->core.audit);
+    if (g->config->site.open && !g->stdio)
+        g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config);
     if (spawn_attach(spawn, &g->loop, err) < 0)
         return -1;
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, release_start_pages);
@@ -259,6 +265,8 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     front_stdio_free(g->stdio);
     if (g->http.loop)
         front_http_stop(&g->http);
+    if (g->http.site)
+        g->config->site.close(g->config->site.ctx);
     front_auth_free(&g->http);
     front_policies_free(g->policies);
     struct state_store *state = g->core.state;

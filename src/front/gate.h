@@ -9,6 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct session_core;
+struct web_site;
+struct gate_config;
+
+/* What is served beside MCP: made when the gate has its stores, taken apart before they are closed. */
+struct gate_site {
+    const struct web_site *(*open)(void *ctx, struct session_core *core, const struct gate_config *config);
+    void (*close)(void *ctx);
+    void *ctx;
+};
+
 enum gate_transport { GATE_STDIO, GATE_HTTP, GATE_SSE };
 
 struct gate_config {
@@ -39,6 +50,9 @@ struct gate_config {
     uint64_t approvals_timeout_ms; /* how long a call may wait for one, where the policy says nothing */
     enum audit_args_mode audit_args;
     struct session_pii_config pii; /* its home is filled in */
+    const char *approvals_webhook; /* URL that is told of each call that waits, or NULL; needs a secret */
+    const char *approvals_secret;  /* signs webhooks and callbacks; NULL: neither */
+    struct gate_site site;         /* over HTTP; all zero: nothing */
 };
 
 /* Runs until told to stop or the wrapped server ends. *ret_exit is the status to exit with. */

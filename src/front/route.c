@@ -81,6 +81,8 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
                      f->draining ? SLICE("draining\n") : SLICE("ok\n"));
     } else if (slice_starts(path, SLICE("/.well-known/oauth-protected-resource"))) {
         front_resource_metadata(c, head);
+    } else if (front_web(c, head, b, body)) {
+        return;
     } else if (front_authenticate(c, head, b, body) != FRONT_IN || !front_may_enter(c)) {
         return; /* answered, or will be */
     } else if (f->draining) {

@@ -1,5 +1,11 @@
 #include "session/approval.h"
 
+#include "base/check.h"
+
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <stdio.h>
+
 enum audit_result session_approval_record(struct audit *audit, const char *event,
                                           const struct state_approval *r, struct slice who) {
     cleanup_arena struct arena a;
@@ -42,4 +48,25 @@ void session_approval_refusal(enum state_decide why, struct slice id, const stru
     case STATE_DECIDE_FAULT:
         break;
     }
+}
+
+void session_approval_sign(struct slice secret, struct slice stamp, struct slice body,
+                           char ret_text[SESSION_SIGNATURE_TEXT]) {
+    unsigned char sum[32];
+    size_t len = 0;
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac);
+    char digest[] = "SHA256";
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0),
+                                 OSSL_PARAM_construct_end()};
+    CHECK(ctx && EVP_MAC_init(ctx, (const unsigned char *)secret.ptr, secret.len, params) == 1 &&
+          EVP_MAC_update(ctx, (const unsigned char *)stamp.ptr, stamp.len) == 1 &&
+          EVP_MAC_update(ctx, (const unsigned char *)".", 1) == 1 &&
+          EVP_MAC_update(ctx, (const unsigned char *)body.ptr, body.len) == 1 &&
+          EVP_MAC_final(ctx, sum, &len, sizeof(sum)) == 1 && len == sizeof(sum));
+    EVP_MAC_CTX_free(ctx);
+    EVP_MAC_free(mac);
+    int n = snprintf(ret_text, SESSION_SIGNATURE_TEXT, "v1=");
+    for (size_t i = 0; i < sizeof(sum); i++)
+        n += snprintf(ret_text + n, SESSION_SIGNATURE_TEXT - (size_t)n, "%02x", sum[i]);
 }

@@ -12,3 +12,11 @@ enum audit_result session_approval_record(struct audit *audit, const char *event
 /* Why a decision was not taken, in words. */
 void session_approval_refusal(enum state_decide why, struct slice id, const struct state_approval *after,
                               struct err *err);
+
+/* How webhooks and callbacks are signed: HMAC-SHA256 over the time, a full stop and the body, in hex behind
+ * "v1=". */
+#define SESSION_STAMP_HEADER "Sallyport-Timestamp"
+#define SESSION_SIGNATURE_HEADER "Sallyport-Signature"
+#define SESSION_SIGNATURE_TEXT (3 + 64 + 1)
+void session_approval_sign(struct slice secret, struct slice stamp, struct slice body,
+                           char ret_text[SESSION_SIGNATURE_TEXT]);

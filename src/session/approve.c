@@ -10,6 +10,7 @@
 #include "session/digest.h"
 #include "session/principal.h"
 #include "session/tools.h"
+#include "session/webhook.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
 
@@ -575,6 +576,7 @@ void session_approvals_free(struct session_core *core) {
     struct session_approvals *ap = core->approvals;
     if (!ap)
         return;
+    session_webhook_stop(ap->webhook);
     io_timer_stop(core->up.loop, &ap->timer);
     io_timer_stop(core->up.loop, &ap->sweeps);
     state_approvals_close(ap->store);

@@ -34,6 +34,7 @@ struct session_approvals {
     /* Told of each new request, to spread the word. May be NULL. */
     void (*requested)(void *ctx, const struct state_approval *r);
     void *ctx;
+    struct session_webhook *webhook; /* see webhook.h; or NULL */
 };
 
 /* Nothing is opened before the first call needs it. `home` outlives the core. */

@@ -804,6 +804,8 @@ static enum call_next step_record(struct call *c) {
     if (c->denied && c->verdict.outcome == POLICY_DENY)
         log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name),
                  SLICE_FMT(c->verdict.rule));
+    if (c->policy)
+        call_count(c);
     if (!core->audit || !c->policy)
         return CALL_NEXT;
     /* A refusal stands whether or not the log has room for it, but not in silence. */

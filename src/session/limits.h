@@ -37,3 +37,11 @@
 #define SESSION_ORIGIN_MAX (256u << 10)   /* bytes of a command line that stand for its server */
 #define SESSION_VAULTS_MAX 10000          /* scopes alive at once */
 #define SESSION_VAULT_PENDING_MAX (4u << 20) /* bytes of token names that wait for the store */
+
+#define METRICS_CELLS_MAX 2000 /* combinations of server, method and tool that are counted by themselves */
+#define METRICS_NAME_MAX 128   /* bytes of a name in one */
+
+#define WEBHOOK_RETRY_MS 250 /* before a webhook is tried again; doubles */
+#define WEBHOOK_RETRY_MAX_MS 60000
+#define WEBHOOK_MS 10000      /* for the receiver's answer */
+#define WEBHOOK_AT_ONCE_MAX 8 /* deliveries under way */

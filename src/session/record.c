@@ -90,8 +90,8 @@ enum audit_result call_record_decision(struct call *c, struct audit_wait *wait) 
 static const char *outcome_of(const struct call *c) {
     if (c->outcome)
         return c->outcome;
-    if (c->denied)
-        return "denied";
+    if (c->denied) /* of those that wait for a person, the verdict is the policy's still */
+        return c->verdict.outcome == POLICY_APPROVE ? "approval" : "denied";
     if (!c->request->rpc.id)
         return "ok";
     if (!c->response)
@@ -109,6 +109,10 @@ static struct slice outcome_text(struct call *c) {
         return c->findings;
     return arena_printf(&c->arena, "%.*s%s%.*s", SLICE_FMT(c->findings), c->findings.len ? "; " : "",
                         SLICE_FMT(call_pii_words(c)));
+}
+
+void call_count(struct call *c) {
+    session_metrics_count(&c->session->core->metrics, c, outcome_of(c), clock_mono_us() - c->received_us);
 }
 
 void call_record_outcome(struct call *c) {

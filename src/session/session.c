@@ -34,6 +34,7 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     core->digest = digest_new();
     list_init(&core->sessions);
     list_init(&core->log_waiting);
+    session_metrics_init(&core->metrics);
 }
 
 void session_core_free(struct session_core *core) {
@@ -49,6 +50,7 @@ void session_core_free(struct session_core *core) {
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
     session_approvals_free(core);
+    session_metrics_free(&core->metrics);
     policy_unref(core->policy);
     policy_unref(core->no_policy);
     buf_free(&core->scratch);

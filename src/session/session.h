@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "session/limits.h"
+#include "session/metrics.h"
 #include "upstream/link.h"
 
 struct call;
@@ -45,6 +46,7 @@ struct session_core {
     struct session_guard *guard; /* pins and poison; NULL: neither */
     struct state_store *state;
     struct audit *audit;
+    struct session_metrics metrics;
     struct session_approvals *approvals; /* see approve.h; NULL: nobody can approve */
     struct list log_waiting;             /* calls, until the log has room */
     struct io_timer log_timer;

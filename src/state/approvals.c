@@ -35,7 +35,8 @@ static const char approvals_schema[] =
     " args TEXT NOT NULL, args_cut INTEGER NOT NULL, rule TEXT NOT NULL, policy TEXT NOT NULL,"
     " text TEXT NOT NULL, approvers TEXT NOT NULL, created_ms INTEGER NOT NULL,"
     " expires_ms INTEGER NOT NULL, asked INTEGER NOT NULL, decided_ms INTEGER NOT NULL,"
-    " decider TEXT NOT NULL, note TEXT NOT NULL, used_ms INTEGER NOT NULL) STRICT;"
+    " decider TEXT NOT NULL, note TEXT NOT NULL, used_ms INTEGER NOT NULL,"
+    " told_ms INTEGER NOT NULL) STRICT;"
     "CREATE INDEX IF NOT EXISTS approvals_digest ON approvals(digest, created_ms);"
     "CREATE INDEX IF NOT EXISTS approvals_status ON approvals(status, expires_ms);"
     "CREATE INDEX IF NOT EXISTS approvals_created ON approvals(created_ms);"
@@ -66,6 +67,7 @@ enum column {
     COL_DECIDER,
     COL_NOTE,
     COL_USED,
+    COL_TOLD,
 };
 
 /* ---- names and digests ---- */
@@ -255,6 +257,7 @@ static void row_read(sqlite3_stmt *st, uint64_t now_ms, struct state_approval *o
         .decider = column(st, COL_DECIDER),
         .note = column(st, COL_NOTE),
         .used_ms = column_u64(st, COL_USED),
+        .told_ms = column_u64(st, COL_TOLD),
     };
     bool open = out->status == STATE_APPROVAL_PENDING || out->status == STATE_APPROVAL_APPROVED;
     if (open && out->expires_ms <= now_ms)
@@ -335,8 +338,8 @@ static struct slice cut(struct slice text, size_t max) {
 static int row_insert(struct state_approvals *s, const struct state_approval *r, struct err *err) {
     sqlite3_stmt *st = NULL;
     if (sqlite3_prepare_v2(s->db,
-                           "INSERT INTO approvals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", -1,
-                           &st, NULL) != SQLITE_OK)
+                           "INSERT INTO approvals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                           -1, &st, NULL) != SQLITE_OK)
         return state_sqlite_fail(s->db, err);
     const struct {
         enum column at;
@@ -368,6 +371,7 @@ static int row_insert(struct state_approvals *s, const struct state_approval *r,
     sqlite3_bind_int(st, COL_ASKED + 1, 1);
     sqlite3_bind_int(st, COL_DECIDED + 1, 0);
     sqlite3_bind_int(st, COL_USED + 1, 0);
+    sqlite3_bind_int(st, COL_TOLD + 1, 0);
     sqlite3_step(st);
     return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
 }
@@ -534,6 +538,10 @@ int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
     sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms - (sqlite3_int64)STATE_APPROVALS_KEEP_MS);
     sqlite3_step(st);
     return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
+int state_approvals_told(struct state_approvals *s, struct slice id, uint64_t now_ms) {
+    return row_set(s, "told_ms=?2", id, now_ms, (struct slice){0}, (struct slice){0}, NULL);
 }
 
 /* ---- looking ---- */

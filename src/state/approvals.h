@@ -57,6 +57,7 @@ struct state_approval {
     uint64_t decided_ms;
     struct slice decider, note;
     uint64_t used_ms;
+    uint64_t told_ms; /* when a webhook was delivered */
 };
 
 struct state_approvals;
@@ -100,6 +101,8 @@ enum state_decide state_approvals_decide(struct state_approvals *s, const struct
 enum state_decide state_approvals_expire(struct state_approvals *s, const struct state_decision *d,
                                          struct arena *a, struct state_approval *ret_after, struct err *err);
 
+/* A webhook about it was delivered. */
+int state_approvals_told(struct state_approvals *s, struct slice id, uint64_t now_ms);
 /* Ends what is past its time and forgets what has been over for long; `each` gets those that ended now, once
  * among all processes. The texts are valid inside the call only. */
 int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,

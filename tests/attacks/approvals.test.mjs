@@ -30,7 +30,7 @@ describe('approvals of the stateless era', { concurrency: 3 }, () => {
     assert.equal(result.resultType, 'input_required');
     const { requestState } = result;
     assert.equal((await send({ requestState, inputResponses: yes })).result.content[0].text, 'paid');
-    assert.deepEqual(Object.keys(calls[0]).sort(), ['_meta', 'arguments', 'name'], 'what was for the gate stays at the gate');
+    assert.ok(!('requestState' in calls[0]) && !('inputResponses' in calls[0]), 'what was for the gate stays at the gate');
     const replayed = await send({ requestState, inputResponses: yes });
     assert.equal(replayed.result.resultType, 'input_required');
     assert.notEqual(replayed.result.requestState, requestState);

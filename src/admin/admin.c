@@ -1,0 +1,195 @@
+#include "admin/admin.h"
+
+#include "admin/api.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "state/grants.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define API SLICE("/api/v1/")
+
+/* ---- answers ---- */
+
+#define API_HEADERS SLICE("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+
+static void call_end(struct api_call *c) {
+    buf_free(&c->out);
+    tape_free(&c->body);
+    arena_free(&c->arena);
+}
+
+void api_answer(struct api_call *c, int status) {
+    struct web_reply *reply = c->request->reply;
+    buf_put_char(&c->out, '\n');
+    if (c->out.full)
+        reply->ops->answer(reply, 500, "application/json", API_HEADERS, SLICE("{\"error\":\"too large\"}\n"));
+    else
+        reply->ops->answer(reply, status, "application/json", API_HEADERS, buf_slice(&c->out));
+}
+
+void api_error(struct api_call *c, int status, const char *fmt, ...) {
+    char text[ERR_TEXT_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    buf_reset(&c->out);
+    emit_init(&c->e, &c->out);
+    emit_object(&c->e);
+    emit_key(&c->e, "error");
+    emit_cstr(&c->e, text);
+    emit_object_end(&c->e);
+    api_answer(c, status);
+}
+
+/* ---- what was asked ---- */
+
+struct slice api_member(struct api_call *c, const char *name) {
+    uint32_t node = c->body.count ? tape_get_str(&c->body, 0, name) : 0;
+    return node && tape_is(&c->body, node, TAPE_STRING) ? tape_text(&c->body, node, &c->arena)
+                                                        : (struct slice){0};
+}
+
+struct slice api_query_text(struct api_call *c, const char *name) {
+    cleanup_buf struct buf value;
+    buf_init(&value, HTTP_LINE_MAX);
+    if (!http_query_get(c->request->head->query, slice_str(name), &value))
+        return (struct slice){0};
+    return arena_dup(&c->arena, buf_slice(&value));
+}
+
+bool api_query_number(struct api_call *c, const char *name, uint64_t max, uint64_t fallback,
+                      uint64_t *ret_value) {
+    struct slice text = api_query_text(c, name);
+    *ret_value = fallback;
+    if (!text.len || (slice_to_u64(text, ret_value) && *ret_value >= 1 && *ret_value <= max))
+        return true;
+    api_error(c, 400, "%s must be a number from 1 to %llu", name, (unsigned long long)max);
+    return false;
+}
+
+/* "/a/{x}/b" against "/a/1/b": *ret_arg is "1". */
+static bool path_fits(const char *pattern, struct slice path, struct slice *ret_arg) {
+    const char *open = strchr(pattern, '{');
+    if (!open)
+        return slice_is(path, pattern);
+    const char *close = strchr(open, '}') + 1;
+    struct slice before = slice_of(pattern, (size_t)(open - pattern)), after = slice_str(close);
+    if (path.len <= before.len + after.len || !slice_starts(path, before) || !slice_ends(path, after))
+        return false;
+    *ret_arg = slice_of(path.ptr + before.len, path.len - before.len - after.len);
+    return slice_find(*ret_arg, '/') < 0;
+}
+
+/* The route, or NULL; *ret_known when the path exists for another method. */
+static const struct api_route *find_route(const struct http_head *head, struct slice *ret_arg,
+                                          bool *ret_known) {
+    *ret_known = false;
+    for (const struct api_route *r = api_routes; r->path; r++) {
+        if (!path_fits(r->path, head->path, ret_arg))
+            continue;
+        *ret_known = true;
+        if (r->method == head->method)
+            return r;
+    }
+    return NULL;
+}
+
+/* Whoever may use an open gate may look at it, no more: agents are among them, and who could make grants or
+ * decide could approve its own calls. */
+static bool may(const struct principal *who, uint32_t roles) {
+    uint32_t has = who ? who->roles : 0;
+    if (who && who->kind == PRINCIPAL_LOCAL)
+        has |= PRINCIPAL_VIEWER | PRINCIPAL_POLICY_MANAGER;
+    return !roles || (has & (roles | PRINCIPAL_ADMIN));
+}
+
+static bool read_body(struct api_call *c, const struct api_route *route) {
+    const struct web_request *r = c->request;
+    if (!route->body || (!r->body.len && route->method == HTTP_POST && strcmp(route->body, "Note") == 0))
+        return true;
+    if (r->body.len > ADMIN_BODY_MAX)
+        return api_error(c, 413, "at most %u bytes", ADMIN_BODY_MAX), false;
+    if (!http_media_is(http_value(r->head, "Content-Type"), SLICE("application/json")))
+        return api_error(c, 415, "Content-Type must be application/json"), false;
+    enum tape_fault fault = tape_parse(&c->body, r->body, NULL);
+    if (fault != TAPE_OK)
+        return api_error(c, 400, "%s", tape_fault_text(fault)), false;
+    if (!tape_is(&c->body, 0, TAPE_OBJECT))
+        return api_error(c, 400, "the body must be an object"), false;
+    return true;
+}
+
+static void serve_api(struct admin *a, const struct web_request *r) {
+    struct api_call c = {.admin = a, .request = r};
+    arena_init(&c.arena);
+    tape_init(&c.body);
+    buf_init(&c.out, ADMIN_OUT_MAX);
+    emit_init(&c.e, &c.out);
+    bool known;
+    const struct api_route *route = find_route(r->head, &c.arg, &known);
+    if (!route)
+        api_error(&c, known ? 405 : 404, known ? "method not allowed" : "Not found");
+    else if (!may(r->who, route->roles))
+        api_error(&c, 403, "this needs another role");
+    else if (read_body(&c, route))
+        route->serve(&c);
+    call_end(&c);
+}
+
+/* ---- the site ---- */
+
+static void serve_metrics(struct admin *a, const struct web_request *r) {
+    cleanup_buf struct buf out;
+    buf_init(&out, ADMIN_OUT_MAX);
+    metrics_write(a, &out);
+    r->reply->ops->answer(r->reply, 200, "text/plain; version=0.0.4; charset=utf-8",
+                          SLICE("Cache-Control: no-store\r\n"), buf_slice(&out));
+}
+
+static enum web_need site_need(void *ctx, const struct http_head *head) {
+    (void)ctx;
+    if (slice_is(head->path, "/metrics"))
+        return WEB_LOCAL;
+    if (!slice_starts(head->path, API))
+        return WEB_NOT_MINE;
+    struct slice arg;
+    bool known;
+    const struct api_route *route = find_route(head, &arg, &known);
+    return route && !route->roles ? WEB_NOTHING : WEB_PRINCIPAL;
+}
+
+static void site_serve(void *ctx, const struct web_request *r) {
+    struct admin *a = ctx;
+    bool reads = r->head->method == HTTP_GET || r->head->method == HTTP_HEAD;
+    if (!slice_is(r->head->path, "/metrics"))
+        serve_api(a, r);
+    else if (reads)
+        serve_metrics(a, r);
+    else
+        r->reply->ops->answer(r->reply, 405, NULL, SLICE("Allow: GET, HEAD\r\n"), (struct slice){0});
+}
+
+struct admin *admin_new(const struct admin_config *config) {
+    struct admin *a = mem_zalloc(sizeof(*a));
+    *a = (struct admin){.core = config->core,
+                        .home = config->home,
+                        .callback_secret = config->callback_secret,
+                        .started_ms = clock_wall_ms(),
+                        .site = {.need = site_need, .serve = site_serve, .ctx = a}};
+    list_init(&a->jobs);
+    list_init(&a->streams);
+    return a;
+}
+
+void admin_free(struct admin *a) {
+    if (!a)
+        return;
+    api_log_free(a);
+    state_grants_close(a->grants);
+    free(a);
+}
+
+const struct web_site *admin_site(struct admin *a) { return &a->site; }

@@ -1,0 +1,20 @@
+/* What people and their tools see of a running gate: /metrics, the admin API under /api/v1 and the dashboard
+ * under /ui/. It is handed to the HTTP front as a site (session/web.h). */
+#pragma once
+
+#include "session/session.h"
+#include "session/web.h"
+
+struct admin;
+
+struct admin_config {
+    struct session_core *core;
+    const char *home;            /* outlives it */
+    const char *callback_secret; /* who knows it may decide approvals by callback; NULL: nobody */
+};
+
+struct admin *admin_new(const struct admin_config *config);
+void admin_free(struct admin *a); /* after the front is closed; NULL is fine */
+const struct web_site *admin_site(struct admin *a);
+/* The OpenAPI document, made from the table of routes. */
+void admin_openapi(struct buf *out);

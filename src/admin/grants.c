@@ -1,0 +1,166 @@
+/* Grants at the API. */
+#include "state/grants.h"
+
+#include "admin/api.h"
+#include "audit/audit.h"
+#include "base/clock.h"
+
+static struct state_grants *grants_of(struct api_call *c) {
+    struct err err = {0};
+    struct admin *a = c->admin;
+    if ((!a->grants && state_grants_open(a->home, false, &a->grants, &err) < 0) ||
+        state_grants_refresh(a->grants, &err) < 0) {
+        api_error(c, 503, "%s", err.text);
+        return NULL;
+    }
+    return a->grants;
+}
+
+static void record(struct api_call *c, const char *event, struct slice name) {
+    struct audit_action action = {
+        .name = slice_str(event), .identity = slice_str(c->request->who->id), .text = name};
+    audit_put_action(c->admin->core->audit, &action);
+}
+
+static void put_list(struct emit *e, const char *key, const char *const *items, size_t count) {
+    emit_key(e, key);
+    emit_array(e);
+    for (size_t i = 0; i < count; i++)
+        emit_cstr(e, items[i]);
+    emit_array_end(e);
+}
+
+static void put_time(struct emit *e, const char *key, uint64_t ms) {
+    char text[CLOCK_TEXT_MAX];
+    if (!ms)
+        return;
+    clock_text(ms, text);
+    emit_key(e, key);
+    emit_cstr(e, text);
+}
+
+static void put_grant(struct emit *e, const struct state_grant *g, const char *token) {
+    emit_object(e);
+    emit_key(e, "name");
+    emit_cstr(e, g->name);
+    emit_key(e, "label");
+    emit_cstr(e, g->label);
+    if (token) {
+        emit_key(e, "token");
+        emit_cstr(e, token);
+    }
+    put_list(e, "servers", g->servers, g->server_count);
+    put_list(e, "tools", g->tools, g->tool_count);
+    emit_key(e, "roles");
+    emit_array(e);
+    for (size_t i = 0; state_role_name(i); i++)
+        if (g->roles >> i & 1)
+            emit_cstr(e, state_role_name(i));
+    emit_array_end(e);
+    put_time(e, "created_at", g->created_ms);
+    put_time(e, "expires_at", g->expires_ms);
+    put_time(e, "revoked_at", g->revoked_ms);
+    put_time(e, "used_at", g->used_ms);
+    emit_object_end(e);
+}
+
+void api_grants(struct api_call *c) {
+    struct state_grants *g = grants_of(c);
+    if (!g)
+        return;
+    emit_array(&c->e);
+    for (size_t i = 0; i < state_grants_count(g); i++)
+        put_grant(&c->e, state_grants_at(g, i), NULL);
+    emit_array_end(&c->e);
+    api_answer(c, 200);
+}
+
+/* Texts of an array member; false when it is something else. */
+static bool read_list(struct api_call *c, const char *key, const char *const **ret_items, size_t *ret_count) {
+    uint32_t node = tape_get_str(&c->body, 0, key);
+    *ret_count = 0;
+    if (!node)
+        return true;
+    if (!tape_is(&c->body, node, TAPE_ARRAY) || tape_node(&c->body, node)->count > STATE_GRANT_GLOBS_MAX)
+        return false;
+    const char **items = arena_array(&c->arena, const char *, STATE_GRANT_GLOBS_MAX);
+    TAPE_FOR_ELEM(&c->body, node, i) {
+        if (!tape_is(&c->body, i, TAPE_STRING))
+            return false;
+        items[(*ret_count)++] = arena_dup(&c->arena, tape_text(&c->body, i, &c->arena)).ptr;
+    }
+    *ret_items = items;
+    return true;
+}
+
+static bool read_roles(struct api_call *c, uint32_t *ret_roles) {
+    const char *const *names = NULL;
+    size_t count;
+    *ret_roles = 0;
+    if (!read_list(c, "roles", &names, &count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t role = state_role_from(slice_str(names[i]));
+        if (!role)
+            return false;
+        *ret_roles |= role;
+    }
+    return true;
+}
+
+void api_grant_create(struct api_call *c) {
+    struct state_grant want = {.name = arena_dup(&c->arena, api_member(c, "name")).ptr,
+                               .label = arena_dup(&c->arena, api_member(c, "label")).ptr,
+                               .policy = "",
+                               .limits = "",
+                               .hint = ""};
+    struct slice lasts = api_member(c, "expires_in_seconds");
+    uint32_t node = tape_get_str(&c->body, 0, "expires_in_seconds");
+    int64_t seconds = 0;
+    if (lasts.len || (node && (!tape_int(&c->body, node, &seconds) || seconds < 1 || seconds > 3153600000)) ||
+        !read_list(c, "servers", &want.servers, &want.server_count) ||
+        !read_list(c, "tools", &want.tools, &want.tool_count) || !read_roles(c, &want.roles)) {
+        api_error(c, 400, "name, label, servers[], tools[], roles[], expires_in_seconds");
+        return;
+    }
+    struct state_grants *g = grants_of(c);
+    char token[STATE_TOKEN_TEXT];
+    struct err err = {0};
+    uint64_t now = clock_wall_ms();
+    want.expires_ms = seconds ? now + (uint64_t)seconds * 1000 : 0;
+    if (!g)
+        return;
+    if (state_grants_create(g, &want, now, token, &err) < 0) {
+        api_error(c, 400, "%s", err.text);
+        return;
+    }
+    record(c, "grant_created", slice_str(want.name));
+    const struct state_grant *made =
+        state_grants_refresh(g, &err) == 0 ? state_grants_by_name(g, slice_str(want.name)) : NULL;
+    put_grant(&c->e, made ? made : &want, token);
+    api_answer(c, 201);
+}
+
+void api_grant_revoke(struct api_call *c) {
+    struct state_grants *g = grants_of(c);
+    struct err err = {0};
+    if (!g)
+        return;
+    if (!state_grants_by_name(g, c->arg)) {
+        api_error(c, 404, "no grant `%.*s`", SLICE_FMT(c->arg));
+        return;
+    }
+    if (state_grants_revoke(g, c->arg, clock_wall_ms(), &err) < 0) {
+        api_error(c, 503, "%s", err.text);
+        return;
+    }
+    record(c, "grant_revoked", c->arg);
+    const struct state_grant *after =
+        state_grants_refresh(g, &err) == 0 ? state_grants_by_name(g, c->arg) : NULL;
+    if (!after) {
+        api_error(c, 503, "%s", err.text);
+        return;
+    }
+    put_grant(&c->e, after, NULL);
+    api_answer(c, 200);
+}

@@ -1,0 +1,11 @@
+/* Ceilings of the admin room; docs/limits.md lists them. */
+#pragma once
+
+#define ADMIN_OUT_MAX (256u << 20)    /* bytes of one answer */
+#define ADMIN_BODY_MAX (4u << 20)     /* bytes of a request's body */
+#define ADMIN_LIST_MAX 1000           /* entries of one listing, unless fewer are asked for */
+#define ADMIN_JOBS_MAX 16             /* questions to the audit log that are worked on at once */
+#define ADMIN_STREAMS_MAX 64          /* live streams */
+#define ADMIN_TAIL_MS 250             /* between two looks at the log for them */
+#define ADMIN_TAIL_RECORDS_MAX 500    /* records that one look takes along */
+#define ADMIN_CALLBACK_SKEW_MS 300000 /* how old a signed callback may be */

@@ -1,0 +1,134 @@
+/* What the gate is made of: status, servers, tools, sessions. */
+#include "admin/api.h"
+#include "audit/audit.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "session/approve.h"
+#include "session/server.h"
+#include "session/tools.h"
+
+static void put_number(struct emit *e, const char *key, uint64_t value) {
+    emit_key(e, key);
+    emit_int(e, (int64_t)value);
+}
+
+static void put_text(struct emit *e, const char *key, struct slice value) {
+    emit_key(e, key);
+    emit_str(e, value);
+}
+
+/* Links of all sessions to that server that are ready. */
+static size_t links_up(const struct session_core *core, const struct session_server *server) {
+    size_t up = 0;
+    LIST_FOR (n, &core->sessions) {
+        const struct session *s = container_of(n, struct session, node);
+        const struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
+        up += sl && sl->state == SESSION_LINK_READY;
+    }
+    return up;
+}
+
+void api_status(struct api_call *c) {
+    struct session_core *core = c->admin->core;
+    struct emit *e = &c->e;
+    char since[CLOCK_TEXT_MAX];
+    clock_text(c->admin->started_ms, since);
+    emit_object(e);
+    put_text(e, "version", SLICE(SALLYPORT_VERSION));
+    put_text(e, "started_at", slice_str(since));
+    put_text(e, "identity", slice_str(c->request->who->id));
+    put_number(e, "servers", core->server_count);
+    put_number(e, "sessions", core->session_count);
+    put_number(e, "calls_under_way", core->calls_under_way);
+    emit_key(e, "draining");
+    emit_bool(e, core->draining);
+    if (core->approvals && core->approvals->store)
+        put_number(e, "approvals_pending", state_approvals_pending(core->approvals->store, clock_wall_ms()));
+    if (core->audit) {
+        struct audit_health health;
+        audit_health(core->audit, &health);
+        put_number(e, "audit_seq", health.seq);
+        put_number(e, "audit_refused", health.refused);
+        if (health.failed)
+            put_text(e, "audit_fault", slice_str(health.fault));
+    }
+    emit_object_end(e);
+    api_answer(c, 200);
+}
+
+static void put_server(struct api_call *c, const struct session_server *s) {
+    struct emit *e = &c->e;
+    emit_object(e);
+    put_text(e, "name", slice_str(s->up.name));
+    /* Command lines and URLs may hold secrets: only their kind is told. */
+    put_text(e, "transport", s->up.url ? SLICE("http") : s->up.argv ? SLICE("stdio") : SLICE("builtin"));
+    put_number(e, "links", links_up(c->admin->core, s));
+    put_number(e, "connections", s->up.conn_count);
+    emit_key(e, "tools_known");
+    emit_bool(e, s->tools.loaded);
+    put_number(e, "tools", s->tools.by_name.count);
+    if (s->policy)
+        put_text(e, "policy", policy_name(s->policy));
+    emit_object_end(e);
+}
+
+void api_servers(struct api_call *c) {
+    const struct session_core *core = c->admin->core;
+    emit_array(&c->e);
+    for (size_t i = 0; i < core->server_count; i++)
+        if (core->servers[i])
+            put_server(c, core->servers[i]);
+    emit_array_end(&c->e);
+    api_answer(c, 200);
+}
+
+static const char *class_name(enum policy_class class) {
+    static const char *const names[] = {"Unknown", "Read", "Write", "Execute", "Destructive", "Financial"};
+    return names[class];
+}
+
+void api_tools(struct api_call *c) {
+    const struct session_server *s = session_server_find(c->admin->core, c->arg);
+    if (!s) {
+        api_error(c, 404, "no server `%.*s`", SLICE_FMT(c->arg));
+        return;
+    }
+    struct emit *e = &c->e;
+    size_t at = 0;
+    const struct map_entry *entry;
+    emit_array(e);
+    while ((entry = map_next(&s->tools.by_name, &at))) {
+        const struct tool *tool = entry->value;
+        emit_object(e);
+        put_text(e, "name", entry->key);
+        put_text(e, "category", slice_str(class_name(tool->traits.class)));
+        put_text(e, "fingerprint", slice_str(tool->fingerprint));
+        emit_object_end(e);
+    }
+    emit_array_end(e);
+    api_answer(c, 200);
+}
+
+void api_sessions(struct api_call *c) {
+    struct emit *e = &c->e;
+    uint64_t left;
+    if (!api_query_number(c, "limit", ADMIN_LIST_MAX, 100, &left))
+        return;
+    emit_array(e);
+    LIST_FOR (n, &c->admin->core->sessions) {
+        const struct session *s = container_of(n, struct session, node);
+        if (left-- == 0)
+            break;
+        emit_object(e);
+        /* Enough to find it in the log, not enough to take part in it. */
+        put_text(e, "session", slice_upto(slice_str(s->name), 8));
+        put_text(e, "identity", slice_str(s->principal->id));
+        if (s->only)
+            put_text(e, "server", slice_str(s->only->up.name));
+        put_text(e, "version", s->stateless ? SLICE("stateless") : slice_str(s->version));
+        put_number(e, "calls", s->call_count);
+        emit_object_end(e);
+    }
+    emit_array_end(e);
+    api_answer(c, 200);
+}

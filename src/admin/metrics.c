@@ -1,0 +1,168 @@
+/* /metrics, in the text format of Prometheus. */
+#include "admin/api.h"
+#include "audit/audit.h"
+#include "base/clock.h"
+#include "session/approve.h"
+#include "session/server.h"
+#include "state/state.h"
+
+#include <inttypes.h>
+
+static void head(struct buf *out, const char *name, const char *type, const char *help) {
+    buf_printf(out, "# HELP sallyport_%s %s\n# TYPE sallyport_%s %s\n", name, help, name, type);
+}
+
+static void put_label(struct buf *out, const char *name, struct slice value, bool first) {
+    buf_printf(out, "%s%s=\"", first ? "" : ",", name);
+    for (size_t i = 0; i < value.len; i++) {
+        char ch = value.ptr[i];
+        if (ch == '\n')
+            buf_put_str(out, "\\n");
+        else if (ch == '"' || ch == '\\')
+            buf_put_char(out, '\\'), buf_put_char(out, ch);
+        else
+            buf_put_char(out, ch);
+    }
+    buf_put_char(out, '"');
+}
+
+static void put_cell_labels(struct buf *out, const struct metrics_cell *cell) {
+    put_label(out, "server", cell->server, true);
+    put_label(out, "method", cell->method, false);
+    if (cell->tool.len)
+        put_label(out, "tool", cell->tool, false);
+}
+
+static void plain(struct buf *out, const char *name, const char *type, const char *help, uint64_t value) {
+    head(out, name, type, help);
+    buf_printf(out, "sallyport_%s %" PRIu64 "\n", name, value);
+}
+
+/* Every cell that something was counted in, the rest of them last. */
+static const struct metrics_cell *next_cell(const struct session_metrics *m, const struct metrics_cell *at) {
+    const struct metrics_cell *next = at ? at->next : m->first;
+    if (at == &m->rest)
+        return NULL;
+    return next ? next : m->count >= METRICS_CELLS_MAX ? &m->rest : NULL;
+}
+
+#define FOR_CELLS(m, cell)                                                                                   \
+    for (const struct metrics_cell *cell = next_cell(m, NULL); cell; cell = next_cell(m, cell))
+
+static void put_counts(struct buf *out, const struct session_metrics *m) {
+    head(out, "decisions_total", "counter", "Messages of clients, by the policy's verdict.");
+    FOR_CELLS(m, cell) {
+        for (int v = 0; v < METRICS_VERDICTS; v++) {
+            if (!cell->verdicts[v])
+                continue;
+            buf_put_str(out, "sallyport_decisions_total{");
+            put_cell_labels(out, cell);
+            buf_printf(out, ",verdict=\"%s\"} %" PRIu64 "\n", policy_outcome_name((enum policy_outcome)v),
+                       cell->verdicts[v]);
+        }
+    }
+    head(out, "outcomes_total", "counter", "What became of them.");
+    FOR_CELLS(m, cell) {
+        for (int o = 0; o < METRICS_OUTCOMES; o++) {
+            if (!cell->outcomes[o])
+                continue;
+            buf_put_str(out, "sallyport_outcomes_total{");
+            put_cell_labels(out, cell);
+            buf_printf(out, ",outcome=\"%s\"} %" PRIu64 "\n", session_outcome_names[o], cell->outcomes[o]);
+        }
+    }
+}
+
+static void put_histogram(struct buf *out, const struct metrics_cell *cell) {
+    uint64_t sum = 0;
+    for (int i = 0; i <= METRICS_BUCKETS; i++) {
+        sum += cell->latency[i];
+        buf_put_str(out, "sallyport_call_duration_seconds_bucket{");
+        put_cell_labels(out, cell);
+        if (i < METRICS_BUCKETS)
+            buf_printf(out, ",le=\"%g\"} %" PRIu64 "\n", session_bucket_us[i] / 1e6, sum);
+        else
+            buf_printf(out, ",le=\"+Inf\"} %" PRIu64 "\n", sum);
+    }
+    buf_put_str(out, "sallyport_call_duration_seconds_sum{");
+    put_cell_labels(out, cell);
+    buf_printf(out, "} %.6f\nsallyport_call_duration_seconds_count{", (double)cell->latency_us / 1e6);
+    put_cell_labels(out, cell);
+    buf_printf(out, "} %" PRIu64 "\n", sum);
+}
+
+static void put_bytes(struct buf *out, const struct session_metrics *m, const char *name, const char *help,
+                      size_t at) {
+    head(out, name, "counter", help);
+    FOR_CELLS(m, cell) {
+        buf_printf(out, "sallyport_%s{", name);
+        put_cell_labels(out, cell);
+        buf_printf(out, "} %" PRIu64 "\n", *(const uint64_t *)(const void *)((const char *)cell + at));
+    }
+}
+
+static void put_servers(struct buf *out, struct session_core *core) {
+    static const struct {
+        const char *name, *help;
+    } rows[] = {{"server_connections", "Open HTTP connections to a server."},
+                {"server_waiting", "Requests that wait for one."},
+                {"server_tools", "Tools that a server is known to have."}};
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        head(out, rows[k].name, "gauge", rows[k].help);
+        for (size_t i = 0; i < core->server_count; i++) {
+            const struct session_server *s = core->servers[i];
+            if (!s)
+                continue;
+            buf_printf(out, "sallyport_%s{", rows[k].name);
+            put_label(out, "server", slice_str(s->up.name), true);
+            size_t value = k == 0 ? s->up.conn_count : k == 1 ? s->up.conn_waiting : s->tools.by_name.count;
+            buf_printf(out, "} %zu\n", value);
+        }
+    }
+}
+
+static void put_stores(struct buf *out, struct session_core *core) {
+    if (core->audit) {
+        struct audit_health h;
+        audit_health(core->audit, &h);
+        plain(out, "audit_records_total", "counter", "Records written to the audit log.", h.written);
+        plain(out, "audit_commits_total", "counter", "Transactions that wrote them.", h.commits);
+        plain(out, "audit_ring_bytes", "gauge", "Bytes of records that wait for the writer.", h.queued);
+        plain(out, "audit_ring_limit_bytes", "gauge", "How many may wait.", AUDIT_RING_BYTES);
+        plain(out, "audit_refused_total", "counter", "Records that the log could not take.", h.refused);
+        plain(out, "audit_gaps_total", "counter", "Records that were let go.", h.gaps);
+        plain(out, "audit_up", "gauge", "1 while the log can be written.", !h.failed);
+    }
+    if (core->state) {
+        struct state_health h;
+        state_health(core->state, &h);
+        plain(out, "state_counters", "gauge", "Counters of limits that are alive.", h.counters);
+        plain(out, "state_processes", "gauge", "Processes that share them.", h.processes);
+        plain(out, "state_commits_total", "counter", "Durable marks written.", h.commits);
+        plain(out, "state_faults_total", "counter", "Calls that met a failing store.", h.faults);
+    }
+    if (core->approvals && core->approvals->store)
+        plain(out, "approvals_pending", "gauge", "Calls that wait for a person.",
+              state_approvals_pending(core->approvals->store, clock_wall_ms()));
+}
+
+void metrics_write(struct admin *a, struct buf *out) {
+    struct session_core *core = a->core;
+    const struct session_metrics *m = &core->metrics;
+    head(out, "info", "gauge", "The version that runs.");
+    buf_put_str(out, "sallyport_info{version=\"" SALLYPORT_VERSION "\"} 1\n");
+    head(out, "start_time_seconds", "gauge", "When it started.");
+    buf_printf(out, "sallyport_start_time_seconds %.3f\n", (double)a->started_ms / 1e3);
+    plain(out, "sessions", "gauge", "Open sessions.", core->session_count);
+    plain(out, "calls_under_way", "gauge", "Messages between receipt and answer.", core->calls_under_way);
+    put_counts(out, m);
+    head(out, "call_duration_seconds", "histogram", "From receipt to answer, of messages a server answered.");
+    FOR_CELLS(m, cell)
+    put_histogram(out, cell);
+    put_bytes(out, m, "received_bytes_total", "Bytes of messages from clients.",
+              offsetof(struct metrics_cell, bytes_in));
+    put_bytes(out, m, "answered_bytes_total", "Bytes of the servers' answers.",
+              offsetof(struct metrics_cell, bytes_out));
+    put_servers(out, core);
+    put_stores(out, core);
+}

@@ -1,0 +1,147 @@
+/* The OpenAPI 3.1 document, made from the table of routes. */
+#include "admin/api.h"
+
+static void put(struct emit *e, const char *key, const char *value) {
+    emit_key(e, key);
+    emit_cstr(e, value);
+}
+
+static void put_ref(struct emit *e, const char *schema, const char *type) {
+    cleanup_buf struct buf ref;
+    buf_init(&ref, 256);
+    buf_printf(&ref, "#/components/schemas/%s", schema);
+    emit_key(e, "content");
+    emit_object(e);
+    emit_key(e, type);
+    emit_object(e);
+    emit_key(e, "schema");
+    emit_object(e);
+    emit_key(e, "$ref");
+    emit_str(e, buf_slice(&ref));
+    emit_object_end(e);
+    emit_object_end(e);
+    emit_object_end(e);
+}
+
+static void put_parameter(struct emit *e, struct slice name, const char *in, const char *help) {
+    emit_object(e);
+    emit_key(e, "name");
+    emit_str(e, name);
+    put(e, "in", in);
+    emit_key(e, "required");
+    emit_bool(e, in[0] == 'p');
+    if (help)
+        put(e, "description", help);
+    emit_key(e, "schema");
+    emit_raw(e, SLICE("{\"type\":\"string\"}"));
+    emit_object_end(e);
+}
+
+static void put_parameters(struct emit *e, const struct api_route *r) {
+    const char *open = strchr(r->path, '{');
+    emit_key(e, "parameters");
+    emit_array(e);
+    if (open)
+        put_parameter(e, slice_of(open + 1, (size_t)(strchr(open, '}') - open - 1)), "path", NULL);
+    for (const struct api_query *q = r->query; q && q->name; q++)
+        put_parameter(e, slice_str(q->name), "query", q->help);
+    emit_array_end(e);
+}
+
+static void put_responses(struct emit *e, const struct api_route *r) {
+    bool stream = strcmp(r->answer, "EventStream") == 0;
+    emit_key(e, "responses");
+    emit_object(e);
+    emit_key(e, strcmp(r->id, "createGrant") == 0 ? "201" : "200");
+    emit_object(e);
+    put(e, "description", "as asked");
+    put_ref(e, r->answer, stream ? "text/event-stream" : "application/json");
+    emit_object_end(e);
+    emit_key(e, "default");
+    emit_object(e);
+    put(e, "description", "why not");
+    put_ref(e, "Error", "application/json");
+    emit_object_end(e);
+    emit_object_end(e);
+}
+
+static void put_roles(struct emit *e, uint32_t roles) {
+    static const char *const names[] = {"admin", "policy-manager", "approver", "viewer"};
+    emit_key(e, "x-roles");
+    emit_array(e);
+    for (size_t i = 0; roles && i < 4; i++)
+        if ((roles | PRINCIPAL_ADMIN) >> i & 1)
+            emit_cstr(e, names[i]);
+    emit_array_end(e);
+}
+
+static void put_operation(struct emit *e, const struct api_route *r) {
+    static const char *const methods[] = {[HTTP_GET] = "get", [HTTP_POST] = "post", [HTTP_DELETE] = "delete"};
+    emit_key(e, methods[r->method]);
+    emit_object(e);
+    put(e, "operationId", r->id);
+    put(e, "summary", r->summary);
+    put_roles(e, r->roles);
+    if (!r->roles) {
+        emit_key(e, "security");
+        emit_raw(e, SLICE("[]"));
+    }
+    put_parameters(e, r);
+    if (r->body) {
+        emit_key(e, "requestBody");
+        emit_object(e);
+        emit_key(e, "required");
+        emit_bool(e, strcmp(r->body, "Note") != 0);
+        put_ref(e, r->body, "application/json");
+        emit_object_end(e);
+    }
+    put_responses(e, r);
+    emit_object_end(e);
+}
+
+/* Rows with one path follow each other. */
+static void put_paths(struct emit *e) {
+    emit_object(e);
+    for (const struct api_route *r = api_routes; r->path;) {
+        const char *path = r->path;
+        emit_key(e, path);
+        emit_object(e);
+        for (; r->path && strcmp(r->path, path) == 0; r++)
+            put_operation(e, r);
+        emit_object_end(e);
+    }
+    emit_object_end(e);
+}
+
+void admin_openapi(struct buf *out) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_object(&e);
+    put(&e, "openapi", "3.1.0");
+    emit_key(&e, "info");
+    emit_object(&e);
+    put(&e, "title", "Sallyport admin API");
+    put(&e, "version", "1");
+    put(&e, "description",
+        "A running gate: its servers, sessions, grants, policies, approvals and audit log. Every request "
+        "needs a "
+        "bearer token of somebody with one of the roles in x-roles.");
+    emit_object_end(&e);
+    emit_key(&e, "security");
+    emit_raw(&e, SLICE("[{\"bearer\":[]}]"));
+    emit_key(&e, "paths");
+    put_paths(&e);
+    emit_key(&e, "components");
+    emit_object(&e);
+    emit_key(&e, "securitySchemes");
+    emit_raw(&e, SLICE("{\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"}}"));
+    emit_key(&e, "schemas");
+    emit_raw(&e, slice_str(api_schemas));
+    emit_object_end(&e);
+    emit_object_end(&e);
+}
+
+void api_document(struct api_call *c) {
+    admin_openapi(&c->out);
+    api_answer(c, 200);
+}

@@ -1,0 +1,23 @@
+#include "cli/site.h"
+
+#include "admin/admin.h"
+
+static const struct web_site *site_open(void *ctx, struct session_core *core,
+                                        const struct gate_config *config) {
+    struct cli_site *site = ctx;
+    struct admin_config admin = {
+        .core = core, .home = config->home, .callback_secret = config->approvals_secret};
+    site->admin = admin_new(&admin);
+    return admin_site(site->admin);
+}
+
+static void site_close(void *ctx) {
+    struct cli_site *site = ctx;
+    admin_free(site->admin);
+    site->admin = NULL;
+}
+
+void cli_site_add(struct cli_site *site, struct gate_config *config) {
+    *site = (struct cli_site){0};
+    config->site = (struct gate_site){.open = site_open, .close = site_close, .ctx = site};
+}

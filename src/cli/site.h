@@ -1,0 +1,10 @@
+/* The pages that a running gate serves beside MCP, for every command that starts one. */
+#pragma once
+
+#include "front/gate.h"
+
+struct cli_site {
+    struct admin *admin;
+};
+/* The site outlives the run. */
+void cli_site_add(struct cli_site *site, struct gate_config *config);
