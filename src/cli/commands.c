@@ -4,6 +4,7 @@
 #include "cli/command.h"
 
 extern const struct cli_command cli_wrap;
+extern const struct cli_command cli_serve;
 extern const struct cli_command cli_validate;
 extern const struct cli_command cli_explain;
 extern const struct cli_command cli_simulate;
@@ -41,6 +42,7 @@ extern const struct cli_command cli_help;
 extern const struct cli_command cli_completion;
 
 static const struct cli_command *const cli_commands[] = {
+    &cli_serve,
     &cli_validate,
     &cli_explain,
     &cli_simulate,

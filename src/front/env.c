@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,14 +91,14 @@ static void say_kept_back(const char *name, size_t len) {
     }
 }
 
-void env_select(struct env_list *list, const char *const *extra, size_t extra_count) {
+void env_select(struct env_list *list, const char *const *extra, size_t extra_count, bool tell) {
     *list = (struct env_list){.items = mem_zalloc(sizeof(char *))};
     for (char **e = environ; *e; e++) {
         size_t len = strcspn(*e, "=");
         bool named = is_extra(*e, len, extra, extra_count);
         if (!named && is_allowed(*e, len))
             env_add(list, *e);
-        else if (!named)
+        else if (!named && tell)
             say_kept_back(*e, len);
     }
     for (size_t i = 0; i < extra_count; i++) {

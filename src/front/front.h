@@ -34,12 +34,14 @@ struct front {
     uint32_t conn_count;
     size_t body_bytes; /* of large requests that are arriving */
     struct list conns;
-    struct map sessions;         /* front_session by id */
-    struct map stateless;        /* sessions of the modern era: one a principal and endpoint */
-    struct session_server *only; /* that the endpoint leads to */
-    struct http_head head;       /* scratch: a head is read and answered in one turn */
-    struct arena scratch;        /* of one turn */
-    struct buf out;              /* scratch: the head of an answer */
+    struct map sessions;  /* front_session by id */
+    struct map stateless; /* sessions of the modern era: one a principal and endpoint */
+    struct session_server
+        *only;             /* that the endpoint leads to; NULL: many, each with an endpoint of its own */
+    struct fleet *fleet;   /* those many, or NULL */
+    struct http_head head; /* scratch: a head is read and answered in one turn */
+    struct arena scratch;  /* of one turn */
+    struct buf out;        /* scratch: the head of an answer */
     char date[40];
     uint64_t date_at_ms;
     void (*all_done)(struct front *f);
@@ -153,6 +155,8 @@ void front_session_touch(struct front_session *fs);
 struct front_session *front_session_find(struct front_conn *c, struct slice id);
 /* The session of the stateless era; NULL when there are too many. */
 struct session *front_stateless(struct front_conn *c);
+/* The server is going away: sessions that led to it alone end. */
+void front_forget_server(struct front *f, const struct session_server *server);
 /* Ends what principals have open that may do nothing any more, and stateless sessions that nobody uses. */
 void front_sweep(struct front *f);
 void front_stateless_close(struct front *f);
@@ -179,6 +183,11 @@ bool front_is_known_version(struct slice version);
 /* ---- web.c ---- */
 /* Pages of the site; false when the path is none of its. */
 bool front_web(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
+
+/* ---- plain.c: the servers' tools for programs that speak no MCP ---- */
+void front_plain_servers(struct front_conn *c);
+void front_plain_tools(struct front_conn *c);
+void front_plain_call(struct front_conn *c, struct slice body);
 
 /* ---- stdio.c ---- */
 struct front_stdio;

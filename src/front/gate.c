@@ -5,11 +5,14 @@
 #include "base/mem.h"
 #include "front/credentials.h"
 #include "front/env.h"
+#include "front/fleet.h"
 #include "front/front.h"
 #include "io/tls.h"
+#include "io/watch.h"
 #include "risk/supply.h"
 #include "session/approve.h"
 #include "session/guard.h"
+#include "session/many.h"
 #include "session/webhook.h"
 
 #include <signal.h>
@@ -35,10 +38,60 @@ struct gate {
     struct env_list env;
     struct front_policies *policies;
     struct front_policy_place policy;
+    struct settings *settings; /* until the fleet has them */
+    struct fleet *fleet;       /* of many servers */
+    struct io_watch *watches;  /* of the files they come from */
+    size_t watch_count;
     int exit_status;
     bool stopping;
     bool at_once;
 };
+
+/* ---- new settings ---- */
+
+static void reload_failed(struct gate *g, const char *path, const struct err *err) {
+    log_error("%s; the old settings stay in force", err->text);
+    audit_put_event(g->core.audit, SLICE("reload_failed"), slice_str(path), (struct slice){0},
+                    slice_str(err->text));
+}
+
+/* What is bound to the start of the process cannot follow. */
+static void say_unchanged(const struct settings *old, const struct settings *fresh) {
+    if (strcmp(old->listen, fresh->listen) != 0)
+        log_warn("`listen` has changed: that takes a new start");
+}
+
+static void reload(struct gate *g) {
+    const struct settings *old = fleet_settings(g->fleet);
+    const char *path = old->path ? old->path : old->client_files.items[0];
+    struct settings *fresh = NULL;
+    struct err err;
+    if (settings_load(old->path, old->client_files.items, old->client_files.count, &fresh, &err) < 0) {
+        reload_failed(g, path, &err);
+        return;
+    }
+    say_unchanged(old, fresh);
+    cleanup_free char *name = mem_dup(path, strlen(path));
+    if (fleet_apply(g->fleet, fresh, &err) < 0) {
+        reload_failed(g, name, &err);
+        return;
+    }
+    log_info("settings reloaded");
+    audit_put_event(g->core.audit, SLICE("reload"), slice_str(name), (struct slice){0}, (struct slice){0});
+}
+
+static void on_settings_changed(struct io_watch *w) { reload(w->owner); }
+
+static void watch_settings(struct gate *g) {
+    const struct settings *s = fleet_settings(g->fleet);
+    g->watches = mem_zalloc((s->client_files.count + 1) * sizeof(*g->watches));
+    for (size_t i = 0; i < s->client_files.count + (s->path != NULL); i++) {
+        struct io_watch *w = &g->watches[g->watch_count++];
+        const char *path = i < s->client_files.count ? s->client_files.items[i] : s->path;
+        io_watch_start(w, &g->loop, mem_dup(path, strlen(path)), on_settings_changed);
+        w->owner = g;
+    }
+}
 
 /* ---- the end ---- */
 
@@ -59,8 +112,11 @@ static void on_idle(struct session_core *core) {
 
 static void on_signal(uv_signal_t *handle, int signal) {
     struct gate *g = handle->data;
-    if (signal == SIGHUP && !g->stdio)
+    if (signal == SIGHUP && !g->stdio) {
+        if (g->fleet)
+            reload(g);
         return;
+    }
     if (g->stopping) { /* asked twice: at once */
         g->exit_status = 128 + signal;
         g->at_once = true;
@@ -116,6 +172,7 @@ static int guard_set_up(struct gate *g, struct err *err) {
 
 static int server_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
+    g->server = session_server_new(&g->core);
     struct up_server *s = &g->server->up;
     s->headers = config->headers;
     s->header_count = config->header_count;
@@ -136,7 +193,7 @@ static int server_set_up(struct gate *g, struct err *err) {
     s->argv = (const char *const *)config->command;
     g->server->pin_name = pin_name_of(config->command, a);
     session_guard_supply(g->server);
-    env_select(&g->env, config->env, config->env_count);
+    env_select(&g->env, config->env, config->env_count, true);
     s->envp = (const char *const *)g->env.items;
     return 0;
 }
@@ -144,8 +201,10 @@ static int server_set_up(struct gate *g, struct err *err) {
 static int pii_open(struct gate *g, struct err *err) {
     struct session_pii_config config = g->config->pii;
     config.home = g->config->home;
-    session_server_set_origin(&g->core, g->server, g->config->command, g->config->upstream_url);
-    if (config.mode == FILTER_OFF && !config.rules && g->config->audit_args != AUDIT_ARGS_TOKENIZED)
+    if (g->server)
+        session_server_set_origin(&g->core, g->server, g->config->command, g->config->upstream_url);
+    if (!g->fleet && config.mode == FILTER_OFF && !config.rules &&
+        g->config->audit_args != AUDIT_ARGS_TOKENIZED)
         return 0;
     return session_pii_new(&config, &g->core.pii, err);
 }
@@ -178,12 +237,17 @@ static int stores_open(struct gate *g, struct err *err) {
 
 static int auth_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
-    if (!config->token_file && !io_is_loopback(config->bind))
+    bool loopback = io_is_loopback(config->bind);
+    if (g->fleet && config->no_auth && !loopback)
+        return err_set(err, "--no-auth is for the loopback only, not for %s", config->bind);
+    if (!g->fleet && !config->token_file && !loopback)
         return err_set(
             err, "listening on %s needs --token-file FILE: everyone who can reach it could use the server",
             config->bind);
-    struct front_auth_config auth = {
-        .home = config->home, .token_file = config->token_file, .open = !config->token_file};
+    struct front_auth_config auth = {.home = config->home,
+                                     .token_file = config->token_file,
+                                     .settings = g->fleet ? fleet_settings(g->fleet) : NULL,
+                                     .open = g->fleet ? config->no_auth : !config->token_file};
     return front_auth_new(&g->http, &auth, err);
 }
 
@@ -193,9 +257,6 @@ static int front_start(struct gate *g, struct err *err) {
         g->stdio = front_stdio_start(&g->core, g->local, g->server, on_stdio_ended, g);
         return 0;
     }
-    g->http.core = &g->core;
-    g->http.loop = &g->loop;
-    g->http.policies = g->policies;
     g->http.only = g->server;
     if (auth_set_up(g, err) < 0 || front_http_start(&g->http, config->bind, config->port, err) < 0)
         return -1;
@@ -239,12 +300,26 @@ static void release_start_pages(struct io_timer *timer) {
     mapping_release(&m);
 }
 
+static int fleet_set_up(struct gate *g, struct err *err) {
+    g->core.many = true;
+    g->fleet = g->http.fleet = fleet_new(&g->http, g->config->home);
+    if (fleet_apply(g->fleet, steal(g->settings), err) < 0)
+        return -1;
+    watch_settings(g);
+    many_watch_idle(&g->core);
+    return 0;
+}
+
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
-    g->server = session_server_new(&g->core);
     g->local = front_local_user();
     g->policies = front_policies_new(&g->loop);
-    if (front_policies_bind(g->policies, g->config->policy_path, &g->core.policy, &g->policy, err) < 0 ||
-        server_set_up(g, err) < 0 || guard_set_up(g, err) < 0)
+    g->http.core = &g->core;
+    g->http.loop = &g->loop;
+    g->http.policies = g->policies;
+    const char *policy = g->config->policy_path;
+    if (policy && front_policies_bind(g->policies, policy, &g->core.policy, &g->policy, err) < 0)
+        return -1;
+    if ((g->settings ? fleet_set_up(g, err) : server_set_up(g, err)) < 0 || guard_set_up(g, err) < 0)
         return -1;
     signals_start(g);
     /* The child starts while the stores are opened; nothing is read from anybody before the loop runs. */
@@ -263,11 +338,17 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     io_timer_stop(&g->loop, &g->drain);
     io_timer_stop(&g->loop, &g->settled);
     front_stdio_free(g->stdio);
-    if (g->http.loop)
-        front_http_stop(&g->http);
+    front_http_stop(&g->http);
     if (g->http.site)
         g->config->site.close(g->config->site.ctx);
+    for (size_t i = 0; i < g->watch_count; i++) {
+        io_watch_stop(&g->watches[i]);
+        free((char *)(uintptr_t)g->watches[i].path);
+    }
+    free(g->watches);
     front_auth_free(&g->http);
+    fleet_free(g->fleet);
+    settings_free(g->settings);
     front_policies_free(g->policies);
     struct state_store *state = g->core.state;
     struct audit *audit = g->core.audit;
@@ -285,12 +366,43 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     env_free(&g->env);
 }
 
+void gate_config_from(struct gate_config *config, struct settings *take_settings) {
+    const struct settings *s = config->settings = take_settings;
+    config->transport = GATE_HTTP;
+    if (!config->policy_path)
+        config->policy_path = s->policy;
+    if (!config->bind) {
+        config->bind = s->bind;
+        config->port = s->port;
+    }
+    if (s->state.dir)
+        config->state_dir = s->state.dir;
+    config->state_dsn = s->state.dsn;
+    config->state_prefix = s->state.prefix;
+    config->state_fail_open = s->state.fail_mode == SETTINGS_FAIL_OPEN;
+    config->audit_args = (enum audit_args_mode)s->audit.arguments;
+    config->pii = (struct session_pii_config){.mode = (enum filter_mode)s->pii.mode,
+                                              .scope = (enum session_pii_scope)s->pii.scope,
+                                              .keep_ms = s->pii.keep_ms,
+                                              .rules = s->pii.rules};
+    config->audit_durable = s->audit.durable;
+    config->audit_keep_ms = s->audit.keep_ms;
+    config->audit_pass = s->audit.on_full == SETTINGS_FULL_PASS;
+    config->lock_path = s->pins.lock;
+    config->pins_ask = s->pins.first_use == SETTINGS_FIRST_ASK;
+    config->poison = s->poison.definitions;
+    config->poison_results = s->poison.results;
+    config->approvals_mode = s->approvals.mode;
+    config->approvals_timeout_ms = s->approvals.timeout_ms;
+}
+
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {
     struct spawn *spawn = spawn_start(err);
     if (!spawn)
         return -1;
     struct gate *g = mem_zalloc(sizeof(*g));
     g->config = config;
+    g->settings = config->settings;
     io_loop_init(&g->loop);
     session_core_init(&g->core, &g->loop, spawn);
     int rc = gate_start(g, spawn, err);

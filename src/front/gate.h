@@ -1,4 +1,4 @@
-/* The running gate: one server behind it, one transport in front. */
+/* The running gate: one server behind it, or many; one transport in front. */
 #pragma once
 
 #include "audit/audit.h"
@@ -22,8 +22,12 @@ struct gate_site {
 
 enum gate_transport { GATE_STDIO, GATE_HTTP, GATE_SSE };
 
+struct settings;
+
 struct gate_config {
-    const char *policy_path;
+    struct settings *settings; /* many servers, over HTTP; NULL: the one below. The gate takes it over */
+    bool no_auth;              /* of many: nobody is asked who they are; on the loop-back only */
+    const char *policy_path;   /* the default policy; may be NULL when there are settings */
     enum gate_transport transport;
     const char *bind;
     uint16_t port;
@@ -55,5 +59,7 @@ struct gate_config {
     struct gate_site site;         /* over HTTP; all zero: nothing */
 };
 
+/* What the settings say about the gate itself; what is in the config already stays. */
+void gate_config_from(struct gate_config *config, struct settings *take_settings);
 /* Runs until told to stop or the wrapped server ends. *ret_exit is the status to exit with. */
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err);

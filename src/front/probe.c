@@ -257,7 +257,7 @@ static int set_up_server(struct prober *p, struct err *err) {
     s->header_count = probe->header_count;
     if (probe->url)
         return up_server_set_url(s, probe->url, err) < 0 ? -1 : up_server_check_headers(s, err);
-    env_select(&p->env, probe->env, probe->env_count);
+    env_select(&p->env, probe->env, probe->env_count, true);
     s->argv = (const char *const *)probe->command;
     s->envp = (const char *const *)p->env.items;
     s->cwd = probe->cwd;

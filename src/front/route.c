@@ -1,4 +1,5 @@
 /* What is common to every request: who may ask, and where it goes. */
+#include "front/fleet.h"
 #include "front/front.h"
 
 #include <arpa/inet.h>
@@ -67,19 +68,90 @@ static bool is_json(const struct http_head *head) {
            (!coding.len || slice_eq_nocase(coding, SLICE("identity")));
 }
 
+/* What a path leads to. */
+enum place {
+    PLACE_NONE,
+    PLACE_HEALTH,
+    PLACE_READY,
+    PLACE_MCP,
+    PLACE_SSE,
+    PLACE_MESSAGE,
+    PLACE_SERVERS,
+    PLACE_CALL,
+    PLACE_TOOLS
+};
+
+static enum place find_endpoint(struct front_conn *c, struct slice rest, enum place place) {
+    struct slice name;
+    bool more = slice_cut(&rest, '/', &name);
+    if (!name.len)
+        return more ? PLACE_NONE : place;
+    c->only = session_server_find(c->front->core, name);
+    if (!c->only || (more && rest.len && !(place == PLACE_MCP && slice_is(rest, "tools"))))
+        return PLACE_NONE;
+    return more && rest.len ? PLACE_TOOLS : place;
+}
+
+static enum place find_place(struct front_conn *c, struct slice path) {
+    static const struct {
+        struct slice path;
+        enum place place;
+    } whole[] = {
+        {SLICE("/healthz"), PLACE_HEALTH},  {SLICE("/readyz"), PLACE_READY},
+        {SLICE("/mcp"), PLACE_MCP},         {SLICE("/sse"), PLACE_SSE},
+        {SLICE("/message"), PLACE_MESSAGE}, {SLICE("/mcp/servers"), PLACE_SERVERS},
+        {SLICE("/mcp/call"), PLACE_CALL},
+    };
+    c->only = c->front->only;
+    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+        if (slice_eq(path, whole[i].path))
+            return whole[i].place;
+    if (slice_starts(path, SLICE("/mcp/")))
+        return find_endpoint(c, slice_from(path, 5), PLACE_MCP);
+    if (slice_starts(path, SLICE("/sse/")))
+        return find_endpoint(c, slice_from(path, 5), PLACE_SSE);
+    if (slice_starts(path, SLICE("/message/")))
+        return find_endpoint(c, slice_from(path, 9), PLACE_MESSAGE);
+    return PLACE_NONE;
+}
+
+static void answer_health(struct front_conn *c, const struct http_head *head, enum place place) {
+    struct front *f = c->front;
+    cleanup_buf struct buf text;
+    buf_init(&text, MSG_BYTES_MAX);
+    buf_put_str(&text, f->draining ? "draining\n" : "ok\n");
+    if (place == PLACE_READY && f->fleet && f->loopback)
+        fleet_write_status(f->fleet, &text);
+    if (head->method == HTTP_GET || head->method == HTTP_HEAD)
+        front_answer(c, f->draining ? 503 : 200, "text/plain", (struct slice){0}, buf_slice(&text));
+    else
+        front_answer(c, 405, NULL, SLICE("Allow: GET, HEAD\r\n"), (struct slice){0});
+}
+
+static void answer_plain(struct front_conn *c, const struct http_head *head, enum place place,
+                         struct slice body) {
+    bool call = place == PLACE_CALL;
+    if (head->method != (call ? HTTP_POST : HTTP_GET))
+        front_answer(c, 405, NULL, call ? SLICE("Allow: POST\r\n") : SLICE("Allow: GET\r\n"),
+                     (struct slice){0});
+    else if (call)
+        front_plain_call(c, body);
+    else if (place == PLACE_SERVERS)
+        front_plain_servers(c);
+    else
+        front_plain_tools(c);
+}
+
 void front_request(struct front_conn *c, struct http_head *head, struct block *b, struct slice body) {
     struct front *f = c->front;
-    struct slice path = head->path;
-    bool health = slice_is(path, "/healthz") || slice_is(path, "/readyz");
-    bool mcp = slice_is(path, "/mcp") || slice_is(path, "/mcp/");
-    c->only = f->only;
+    enum place place = find_place(c, head->path);
+    bool takes_json = place == PLACE_MCP || place == PLACE_MESSAGE || place == PLACE_CALL;
     if (!host_and_origin_ok(f, head)) {
         front_answer_error(c, 403, RPC_INVALID_REQUEST, (struct slice){0},
                            "Host or Origin is not allowed here");
-    } else if (health && (head->method == HTTP_GET || head->method == HTTP_HEAD)) {
-        front_answer(c, f->draining ? 503 : 200, "text/plain", (struct slice){0},
-                     f->draining ? SLICE("draining\n") : SLICE("ok\n"));
-    } else if (slice_starts(path, SLICE("/.well-known/oauth-protected-resource"))) {
+    } else if (place == PLACE_HEALTH || place == PLACE_READY) {
+        answer_health(c, head, place);
+    } else if (slice_starts(head->path, SLICE("/.well-known/oauth-protected-resource"))) {
         front_resource_metadata(c, head);
     } else if (front_web(c, head, b, body)) {
         return;
@@ -87,15 +159,17 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
         return; /* answered, or will be */
     } else if (f->draining) {
         front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "shutting down");
-    } else if (head->method == HTTP_POST && (mcp || slice_is(path, "/message")) && !is_json(head)) {
+    } else if (head->method == HTTP_POST && takes_json && !is_json(head)) {
         front_answer_error(c, 415, -32000, (struct slice){0},
                            "Content-Type must be application/json, and not compressed");
-    } else if (mcp) {
+    } else if (place == PLACE_MCP) {
         front_mcp(c, head, b, body);
-    } else if (slice_is(path, "/sse")) {
+    } else if (place == PLACE_SSE) {
         front_sse_open(c, head);
-    } else if (slice_is(path, "/message")) {
+    } else if (place == PLACE_MESSAGE) {
         front_sse_post(c, head, b, body);
+    } else if (place != PLACE_NONE) {
+        answer_plain(c, head, place, body);
     } else {
         front_answer(c, 404, "application/json", (struct slice){0}, SLICE("{\"error\":\"Not found\"}"));
     }

@@ -28,7 +28,12 @@ enum settings_pii {
 };
 enum settings_pii_scope { SETTINGS_PII_SESSION, SETTINGS_PII_GRANT, SETTINGS_PII_ORGANISATION };
 enum settings_audit { SETTINGS_AUDIT_KEYS, SETTINGS_AUDIT_TOKENIZED, SETTINGS_AUDIT_FULL };
-enum settings_approvals { SETTINGS_APPROVALS_AUTO, SETTINGS_APPROVALS_RETRY, SETTINGS_APPROVALS_HOLD };
+enum settings_approvals { /* as enum approve_mode has them */
+                          SETTINGS_APPROVALS_AUTO,
+                          SETTINGS_APPROVALS_ELICIT,
+                          SETTINGS_APPROVALS_RETRY,
+                          SETTINGS_APPROVALS_HOLD,
+};
 enum settings_full { SETTINGS_FULL_REFUSE, SETTINGS_FULL_PASS };
 enum settings_first_use { SETTINGS_FIRST_TRUST, SETTINGS_FIRST_ASK };
 enum settings_fail { SETTINGS_FAIL_CLOSED, SETTINGS_FAIL_OPEN };

@@ -26,6 +26,7 @@ static const char *const audit_names[] = {[SETTINGS_AUDIT_KEYS] = "keys",
                                           [SETTINGS_AUDIT_FULL] = "full",
                                           NULL};
 static const char *const approval_names[] = {[SETTINGS_APPROVALS_AUTO] = "auto",
+                                             [SETTINGS_APPROVALS_ELICIT] = "elicit",
                                              [SETTINGS_APPROVALS_RETRY] = "retry",
                                              [SETTINGS_APPROVALS_HOLD] = "hold",
                                              NULL};

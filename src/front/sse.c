@@ -39,8 +39,10 @@ void front_sse_open(struct front_conn *c, struct http_head *head) {
     fs->sse_sink.ops = &sse_ops;
     map_put(&c->front->sessions, slice_str(fs->id), fs);
     front_stream_attach(&fs->standing, c, 0, (struct slice){0});
-    char text[128];
-    int n = snprintf(text, sizeof(text), "event: endpoint\ndata: /message?sessionId=%s\n\n", fs->id);
+    char text[256];
+    bool one = c->only && !c->front->only;
+    int n = snprintf(text, sizeof(text), "event: endpoint\ndata: /message%s%s?sessionId=%s\n\n",
+                     one ? "/" : "", one ? c->only->up.name : "", fs->id);
     front_stream_text(c, slice_of(text, (size_t)n));
     session_listen(fs->session);
 }

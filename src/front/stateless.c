@@ -67,3 +67,23 @@ void front_sweep(struct front *f) {
         at = 0;
     }
 }
+
+void front_forget_server(struct front *f, const struct session_server *server) {
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&f->sessions, &at))) {
+        struct front_session *fs = e->value;
+        if (fs->session->only != server)
+            continue;
+        front_session_close(fs);
+        at = 0; /* the map has changed */
+    }
+    at = 0;
+    while ((e = map_next(&f->stateless, &at))) {
+        struct stateless *s = e->value;
+        if (s->session->only != server)
+            continue;
+        stateless_end(f, s);
+        at = 0;
+    }
+}

@@ -9,6 +9,7 @@
 struct io_watch {
     struct io_loop *loop;
     const char *path;
+    void *owner; /* the caller's own */
     void (*changed)(struct io_watch *w);
     struct stat known;
     bool settling; /* it has changed; told as soon as it holds still */

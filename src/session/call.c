@@ -17,12 +17,15 @@
 #include "session/bridge.h"
 #include "session/digest.h"
 #include "session/files.h"
+#include "session/gather.h"
 #include "session/lane.h"
+#include "session/many.h"
 #include "session/poison.h"
 #include "session/principal.h"
 #include "session/record.h"
 #include "session/redact.h"
 #include "session/restore.h"
+#include "session/route.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "wire/canon.h"
@@ -104,6 +107,9 @@ static struct call *call_new(struct session *s) {
 static void call_free(struct call *c) {
     struct session *s = c->session;
     struct session_core *core = s->core;
+    gather_stop(c->gather);
+    if (c->link)
+        c->link->used_ms = io_now_ms(core->up.loop);
     io_timer_stop(core->up.loop, &c->timer);
     call_approve_end(c);
     link_end(&c->req);
@@ -159,6 +165,8 @@ static void call_run(struct call *c) {
             c->step = STEP_SETTLE;
         else if (next == CALL_AGAIN)
             judge_anew(c);
+        else if (next == CALL_GATHER)
+            c->step = STEP_AWAIT;
         else
             c->step++;
     }
@@ -167,7 +175,7 @@ static void call_run(struct call *c) {
 
 /* ---- the steps ---- */
 
-static enum call_next refuse(struct call *c, int code, int http_status, const char *message) {
+enum call_next call_refuse(struct call *c, int code, int http_status, const char *message) {
     call_set_error(c, code, http_status, message);
     return CALL_FAIL;
 }
@@ -188,11 +196,19 @@ static const struct {
     {SLICE("prompts/get"), CALL_OTHER, "name", true},
     {SLICE("resources/read"), CALL_OTHER, "uri", true},
     {SLICE("resources/subscribe"), CALL_OTHER, "uri", false},
+    {SLICE("resources/unsubscribe"), CALL_OTHER, "uri", false},
     {SLICE("tasks/get"), CALL_OTHER, "taskId", false},
     {SLICE("tasks/update"), CALL_OTHER, "taskId", false},
     {SLICE("tasks/cancel"), CALL_OTHER, "taskId", false},
     {SLICE("tasks/result"), CALL_OTHER, "taskId", false},
     {SLICE("subscriptions/listen"), CALL_LISTEN, NULL, false},
+    {SLICE("resources/list"), CALL_LIST, NULL, false},
+    {SLICE("resources/templates/list"), CALL_LIST, NULL, false},
+    {SLICE("prompts/list"), CALL_LIST, NULL, false},
+    {SLICE("tasks/list"), CALL_LIST, NULL, false},
+    {SLICE("server/discover"), CALL_DISCOVER, NULL, false},
+    {SLICE("completion/complete"), CALL_COMPLETE, NULL, false},
+    {SLICE("logging/setLevel"), CALL_SET_LEVEL, NULL, false},
     {SLICE("initialize"), CALL_INITIALIZE, NULL, false},
     {SLICE("ping"), CALL_PING, NULL, false},
     {SLICE("notifications/initialized"), CALL_INITIALIZED, NULL, false},
@@ -218,18 +234,18 @@ static enum call_next step_identify(struct call *c) {
     const char *fault = principal_fault(s->principal, clock_wall_ms());
     if (fault) {
         c->id_raw = m->rpc.id ? arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id)) : (struct slice){0};
-        return refuse(c, RPC_INVALID_REQUEST, 401, fault);
+        return call_refuse(c, RPC_INVALID_REQUEST, 401, fault);
     }
     if (!m->rpc.id)
         return CALL_NEXT;
     c->id_raw = arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id));
     if (s->call_count > SESSION_CALLS_MAX)
-        return refuse(c, RPC_INTERNAL, 503, "too many requests under way in this session");
+        return call_refuse(c, RPC_INTERNAL, 503, "too many requests under way in this session");
     if (s->stateless || c->inner)
         return CALL_NEXT;
     struct slice key = session_id_key(&m->tape, m->rpc.id, &c->arena);
     if (map_get(&s->by_id, key))
-        return refuse(c, RPC_INVALID_REQUEST, 400, "a request with this id is under way");
+        return call_refuse(c, RPC_INVALID_REQUEST, 400, "a request with this id is under way");
     c->id_key = key;
     map_put(&s->by_id, key, c);
     return CALL_NEXT;
@@ -240,44 +256,29 @@ static enum call_next read_subject(struct call *c) {
     if (!c->subject)
         return CALL_NEXT;
     if (rpc_has_alike(&m->tape, m->rpc.params, slice_str(c->subject)))
-        return refuse(c, RPC_INVALID_PARAMS, 400,
-                      arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
+        return call_refuse(
+            c, RPC_INVALID_PARAMS, 400,
+            arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
     uint32_t node = tape_get_str(&m->tape, m->rpc.params, c->subject);
     if (node && tape_is(&m->tape, node, TAPE_STRING) && tape_node(&m->tape, node)->len <= CALL_NAME_MAX)
         c->name = tape_text(&m->tape, node, &c->arena);
     else if (node || c->subject_required)
-        return refuse(c, RPC_INVALID_PARAMS, 400,
-                      arena_printf(&c->arena, "params.%s must be a string of at most %d bytes", c->subject,
-                                   CALL_NAME_MAX)
-                          .ptr);
+        return call_refuse(c, RPC_INVALID_PARAMS, 400,
+                           arena_printf(&c->arena, "params.%s must be a string of at most %d bytes",
+                                        c->subject, CALL_NAME_MAX)
+                               .ptr);
     return CALL_NEXT;
 }
 
-static enum call_next step_route(struct call *c) {
+static enum call_next read_arguments(struct call *c) {
     const struct msg *m = c->request;
-    if (!c->inner)
-        c->server = c->session->only;
-    if (!m->rpc.id) {
-        if (c->kind == CALL_CANCELLED) {
-            session_cancel(c->session, c->request);
-            c->step = STEP_REPLY;
-            return CALL_NEXT;
-        }
-        if (c->kind == CALL_INITIALIZED)
-            c->session->initialized = true;
-    } else if (c->kind == CALL_PING && !c->modern) {
-        c->answer = call_text(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
-                                              SLICE_FMT(c->id_raw)));
-        return CALL_FAIL;
-    }
-    if (read_subject(c) == CALL_FAIL)
-        return CALL_FAIL;
     if (c->kind == CALL_TOOLS_CALL) {
         if (rpc_has_alike(&m->tape, m->rpc.params, SLICE("arguments")))
-            return refuse(c, RPC_INVALID_PARAMS, 400, "a key differs only in case from params.arguments");
+            return call_refuse(c, RPC_INVALID_PARAMS, 400,
+                               "a key differs only in case from params.arguments");
         c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
         if (c->args && !tape_is(&m->tape, c->args, TAPE_OBJECT))
-            return refuse(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
+            return call_refuse(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
     } else {
         c->args = m->rpc.params;
     }
@@ -286,17 +287,50 @@ static enum call_next step_route(struct call *c) {
     uint32_t token = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", "progressToken", NULL) : 0;
     if (token && m->rpc.id) {
         if (!tape_is(&m->tape, token, TAPE_STRING) && !tape_is(&m->tape, token, TAPE_NUMBER))
-            return refuse(c, RPC_INVALID_PARAMS, 400,
-                          "params._meta.progressToken must be a string or a number");
+            return call_refuse(c, RPC_INVALID_PARAMS, 400,
+                               "params._meta.progressToken must be a string or a number");
         c->token_raw = arena_dup(&c->arena, tape_raw(&m->tape, token));
     }
     return CALL_NEXT;
 }
 
+static enum call_next step_route(struct call *c) {
+    const struct msg *m = c->request;
+    if (!c->inner)
+        c->server = c->session->only;
+    if (!m->rpc.id && c->kind == CALL_CANCELLED) {
+        session_cancel(c->session, c->request);
+        c->step = STEP_REPLY;
+        return CALL_NEXT;
+    }
+    if (m->rpc.id && c->kind == CALL_PING && !c->modern) {
+        c->answer = call_text(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                                              SLICE_FMT(c->id_raw)));
+        return CALL_FAIL;
+    }
+    /* A search that has been started below has come back. */
+    if (!c->gather && read_subject(c) == CALL_FAIL)
+        return CALL_FAIL;
+    enum call_next found = c->server ? route_check_task(c) : route_find(c);
+    if (found != CALL_NEXT)
+        return found;
+    if (c->kind == CALL_INITIALIZED)
+        c->session->initialized = true;
+    return read_arguments(c);
+}
+
+/* Intercept's counters belong to a tool of the one server it guards: with many they need the server's name.
+ */
+static struct slice counter_key(struct call *c, struct slice key) {
+    if (!c->session->core->many || policy_dialect(c->policy) != POLICY_INTERCEPT)
+        return key;
+    return arena_printf(&c->arena, "%s/%.*s", c->server->up.name, SLICE_FMT(key));
+}
+
 static bool read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro) {
     struct call *c = ctx;
     struct state_limit want = {.kind = (enum state_kind)limit->kind,
-                               .key = limit->key,
+                               .key = counter_key(c, limit->key),
                                .window_ms = limit->window_ms,
                                .max = limit->max,
                                .refill = limit->refill};
@@ -438,7 +472,7 @@ static enum call_next step_reserve(struct call *c) {
         const struct policy_limit *p = &c->verdict.limits[i];
         limits[i] = (struct state_limit){.kind = (enum state_kind)p->kind,
                                          .shadow = p->shadow,
-                                         .key = p->key,
+                                         .key = counter_key(c, p->key),
                                          .window_ms = p->window_ms,
                                          .max = p->max,
                                          .refill = p->refill,
@@ -521,7 +555,7 @@ static enum call_next step_note(struct call *c) {
     audit_health(s->core->audit, &health);
     log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method),
               health.failed ? health.fault : "is full");
-    return refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
+    return call_refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
 }
 
 static enum call_next step_restore(struct call *c) { return call_restore(c) ? CALL_NEXT : CALL_FAIL; }
@@ -576,6 +610,15 @@ static bool forward_text(struct call *c, struct splice *text) {
     struct slice id = arena_u64(&c->arena, c->req.id);
     if (!splice_value(text, &m->tape, m->rpc.id, id))
         return false;
+    if (c->renamed) {
+        struct buf name;
+        buf_init(&name, CALL_NAME_MAX * 6 + 2);
+        emit_quote(&name, c->name);
+        struct slice json = arena_dup(&c->arena, buf_slice(&name));
+        buf_free(&name);
+        if (!splice_value(text, &m->tape, tape_get_str(&m->tape, m->rpc.params, "name"), json))
+            return false;
+    }
     if (c->bridged)
         return bridge_request_text(c, text);
     if (!call_approve_strip(c, text))
@@ -597,7 +640,7 @@ static enum call_next mirror_arguments(struct call *c) {
     if (server_sees)
         c->extra_headers = tools_header_lines(c->link, c);
     else if (!tools_headers_agree(c->link, c))
-        return refuse(c, RPC_HEADER_MISMATCH, 400, "an Mcp-Param header does not equal its argument");
+        return call_refuse(c, RPC_HEADER_MISMATCH, 400, "an Mcp-Param header does not equal its argument");
     return CALL_NEXT;
 }
 
@@ -618,6 +661,13 @@ static enum call_next step_forward(struct call *c) {
     c->link = sl;
     c->bridged = c->modern != speaks_modern(sl);
     struct link *link = sl->link;
+    if (c->part && c->kind == CALL_INITIALIZE) {
+        /* The gate greets the server itself; all that is wanted is to know what it says. */
+        if (speaks_modern(sl) && !lane_hello(sl, c))
+            return CALL_WAIT;
+        c->answer = call_text(c, SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"));
+        return CALL_FAIL;
+    }
     if (c->bridged) {
         enum call_next next = bridge_forward(c);
         if (next != CALL_NEXT)
@@ -632,10 +682,10 @@ static enum call_next step_forward(struct call *c) {
     if (mirrored != CALL_NEXT)
         return mirrored;
     if (m->rpc.id && !link_begin(link, &c->req, c))
-        return refuse(c, RPC_INTERNAL, 503, "too many requests under way at this server");
+        return call_refuse(c, RPC_INTERNAL, 503, "too many requests under way at this server");
     struct splice text;
     if (!forward_text(c, &text))
-        return refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
+        return call_refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
     if (link->ops == &link_child_ops)
         msg_flatten(m);
     struct link_out out = {
@@ -646,14 +696,15 @@ static enum call_next step_forward(struct call *c) {
         .extra_headers = c->extra_headers,
         .modern = speaks_modern(sl),
         .opens = c->kind == CALL_INITIALIZE,
-        .inner = c->inner,
+        .inner = c->inner && !c->part,
     };
     c->tries++;
     c->sent = link_send(link, &out, m->rpc.id ? &c->req : NULL);
     if (!c->sent && m->rpc.id) {
         link_end(&c->req);
-        return refuse(c, RPC_INTERNAL, 502,
-                      arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->up.name).ptr);
+        return call_refuse(
+            c, RPC_INTERNAL, 502,
+            arena_printf(&c->arena, "server `%s` cannot be reached", c->link->server->up.name).ptr);
     }
     if (c->kind == CALL_INITIALIZED)
         session_listen_again(c->link);
@@ -665,6 +716,8 @@ static enum call_next step_forward(struct call *c) {
 }
 
 static enum call_next step_await(struct call *c) {
+    if (c->gather && !c->server)
+        return gather_over(c->gather) ? CALL_NEXT : CALL_WAIT;
     if (!c->request->rpc.id || c->response)
         return CALL_NEXT;
     if (!c->started_ms) {
@@ -694,7 +747,7 @@ static enum call_next filter_tools(struct call *c, struct splice *text) {
     if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) ||
         !splice_drop_elems(text, &m->tape, tools, hides_tool, c) ||
         !poison_strip_list(c, tools, c->list_serial, text))
-        return refuse(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
+        return call_refuse(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
     return CALL_NEXT;
 }
 
@@ -752,6 +805,16 @@ static bool speaks_another(struct call *c) {
     return true;
 }
 
+/* What the answer says about the server and its link. */
+static void note_answer(struct call *c) {
+    if (c->kind == CALL_DISCOVER || c->kind == CALL_INITIALIZE)
+        many_learn_hello(c->server, &c->response->tape, c->response->rpc.body);
+    else if (slice_is(c->method, "resources/subscribe"))
+        c->link->subscriptions++; /* what somebody has subscribed to is not idle */
+    else if (slice_is(c->method, "resources/unsubscribe") && c->link->subscriptions)
+        c->link->subscriptions--;
+}
+
 static enum call_next step_filter(struct call *c) {
     struct msg *m = c->response;
     if (!m)
@@ -763,7 +826,7 @@ static enum call_next step_filter(struct call *c) {
     c->answer = text;
     if (m->rpc.id ? !splice_value(text, &m->tape, m->rpc.id, c->id_raw)
                   : !splice_add_member(text, &m->tape, 0, SLICE("id"), c->id_raw))
-        return refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
+        return call_refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
     if (c->kind == CALL_INITIALIZE && m->rpc.kind == RPC_ERROR && speaks_another(c))
         return list_linked(&c->wait) ? CALL_WAIT : CALL_NEXT;
     if (c->bridged) {
@@ -771,10 +834,13 @@ static enum call_next step_filter(struct call *c) {
         if (next != CALL_NEXT)
             return next;
     }
+    if (!route_back(c, text, m))
+        return call_refuse(c, RPC_INTERNAL, 502, "the names in the server's answer could not be rewritten");
     if (m->rpc.kind != RPC_RESULT) {
         call_redact(c, text);
         return CALL_NEXT;
     }
+    note_answer(c);
     if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
         return withhold_large(c);
     if (c->kind == CALL_INITIALIZE)
@@ -842,6 +908,7 @@ void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
         c->mirrored = sink->mirrored;
         c->server = sink->to;
         c->inner = sink->to != NULL;
+        c->part = sink->part;
         c->extra_headers = arena_dup(&c->arena, sink->extra_headers);
     }
     if (m->rpc.kind == RPC_REQUEST) {
@@ -850,6 +917,28 @@ void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
     }
     c->step = STEP_IDENTIFY;
     call_run(c);
+}
+
+struct msg *call_read_text(struct session_core *core, struct slice text) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    int code;
+    const char *why;
+    struct slice id;
+    struct block *b = block_new(&core->up.loop->blocks, text.len);
+    memcpy(b->data, text.ptr, text.len);
+    struct msg *m = msg_read(&core->up.msgs, b, slice_of(b->data, text.len), &a, &code, &why, &id);
+    block_unref(b);
+    return m;
+}
+
+void call_make(struct session *s, struct session_server *server, struct slice text, struct call_sink *sink) {
+    struct msg *m = call_read_text(s->core, text);
+    CHECK(m); /* the gate's own words */
+    sink->to = server;
+    sink->part = true;
+    call_start(s, m, sink);
+    msg_unref(m);
 }
 
 void call_resume(struct call *c) {
@@ -937,14 +1026,21 @@ static void end_listen(struct call *c) {
     call_stop(c, "shutting down", call_text(c, text));
 }
 
+static struct call *find_listen(struct session *s) {
+    LIST_FOR (n, &s->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->kind == CALL_LISTEN && c->sink && !c->inner)
+            return c;
+    }
+    return NULL;
+}
+
 void call_end_listens(struct session_core *core) {
     LIST_FOR (n, &core->sessions) {
         struct session *s = container_of(n, struct session, node);
-        LIST_FOR_SAFE (k, next, &s->calls) {
-            struct call *c = container_of(k, struct call, node);
-            if (c->kind == CALL_LISTEN && c->sink)
-                end_listen(c);
-        }
+        struct call *c;
+        while ((c = find_listen(s))) /* ending one may end others, its parts */
+            end_listen(c);
     }
 }
 

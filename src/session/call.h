@@ -14,6 +14,10 @@ enum call_method {
     CALL_INITIALIZE,
     CALL_PING,
     CALL_LISTEN,
+    CALL_LIST, /* of prompts, resources, templates, tasks */
+    CALL_DISCOVER,
+    CALL_COMPLETE,
+    CALL_SET_LEVEL,
     CALL_INITIALIZED,
     CALL_CANCELLED,
 };
@@ -22,8 +26,9 @@ enum call_method {
 enum call_next {
     CALL_NEXT,
     CALL_WAIT,
-    CALL_FAIL,  /* to SETTLE; the answer is there */
-    CALL_AGAIN, /* to DECIDE: it is judged anew */
+    CALL_FAIL,   /* to SETTLE; the answer is there */
+    CALL_AGAIN,  /* to DECIDE: it is judged anew */
+    CALL_GATHER, /* to AWAIT: several servers answer for it */
 };
 
 struct call_approval;
@@ -49,6 +54,7 @@ struct call_sink {
     /* A call from inside the gate goes to this server, under the tool's bare name; NULL for clients' calls.
      */
     struct session_server *to;
+    bool part; /* and it is part of a client's own request; set by call_make() */
 };
 
 struct filter_report;
@@ -61,6 +67,8 @@ struct call {
     bool denied;
     bool wants_log; /* asked for log messages (stateless era) */
     bool inner;     /* made from inside the gate: its id is nobody's */
+    bool part;      /* of a client's request that several servers answer; see gather.h */
+    bool renamed;   /* the server knows its tool by another name than the message says */
     uint8_t tries;
     struct session *session;
     struct call_sink *sink; /* NULL for notifications and when the client went away */
@@ -81,6 +89,7 @@ struct call {
     struct slice extra_headers;
     uint32_t args;                 /* node of the arguments in request->tape */
     struct session_server *server; /* it goes to; NULL when the gate answers itself */
+    struct gather *gather;         /* several servers take part; see gather.h */
     struct session_link *link;
     struct link_req req;
     /* Of a client whose server speaks the other era: */
@@ -120,6 +129,13 @@ struct call {
 
 /* Takes a reference to the message. */
 void call_start(struct session *s, struct msg *m, struct call_sink *sink);
+/* A request of the gate's own to one server, which walks all the steps like a client's. `text` is the whole
+ * message, with the server's own names; it is copied. The sink may be answered before this returns. */
+void call_make(struct session *s, struct session_server *server, struct slice text, struct call_sink *sink);
+/* Answers with an error; always CALL_FAIL. For the files that hold the body of a step. */
+enum call_next call_refuse(struct call *c, int code, int http_status, const char *message);
+/* A message of its own from a text; NULL when it is none. */
+struct msg *call_read_text(struct session_core *core, struct slice text);
 /* A waiting call goes on. */
 void call_resume(struct call *c);
 /* A waiting call cannot go on. */

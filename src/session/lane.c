@@ -18,6 +18,7 @@
 #include "session/bridge.h"
 #include "session/call.h"
 #include "session/guard.h"
+#include "session/many.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "session/translate.h"
@@ -132,18 +133,24 @@ static void fail_waiting(struct session_link *sl, const char *why) {
         call_fail(container_of(n, struct call, wait), why);
 }
 
+static struct call *call_to(struct session *s, const struct session_server *server) {
+    LIST_FOR (n, &s->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->server == server)
+            return c;
+    }
+    return NULL;
+}
+
 void session_drop_link(struct session *s, struct session_server *server) {
     struct session_link *first = server->slot < s->link_count ? s->links[server->slot] : NULL;
-    if (!first)
-        return;
     char why[128];
     snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
-    LIST_FOR_SAFE (n, next, &s->calls) {
-        struct call *c = container_of(n, struct call, node);
-        if ((c->link && c->link->first == first) || (c->lane && c->lane->first == first) ||
-            (c->server == server && list_linked(&c->wait)))
-            call_fail(c, why);
-    }
+    struct call *c;
+    while ((c = call_to(s, server))) /* ending one may end others, when it was part of them */
+        call_fail(c, why);
+    if (!first)
+        return;
     fail_waiting(first, why);
     lanes_free(first);
 }
@@ -199,6 +206,18 @@ static void link_ready(struct session_link *sl) {
     session_listen_again(sl);
     bridge_link_ready(sl);
     session_wake(sl);
+    if (sl->state == SESSION_LINK_READY)
+        many_link_ready(sl);
+}
+
+void session_revive(struct session_link *sl) {
+    if (sl->state == SESSION_LINK_DOWN)
+        link_start(sl);
+}
+
+void session_rest(struct session_link *sl) {
+    sl->failures = 0;
+    link_drop(sl);
 }
 
 void session_send_own(struct session_link *sl, struct slice text, struct slice method, struct link_req *req) {
@@ -293,6 +312,7 @@ static void hello_take(struct session_link *sl, const struct tape *t, uint32_t r
         sl->server_info = slice_of(sl->hello.ptr + (text.ptr - raw.ptr), text.len);
     }
     sl->server_bits = translate_server_bits(t, tape_get_str(t, result, "capabilities"));
+    many_learn_hello(sl->server, t, result);
 }
 
 static void probe_over(struct session_link *sl, bool modern) {
@@ -419,6 +439,7 @@ static void on_init_answer(struct session_own *own, struct msg *m) {
         link_drop(sl);
         sl->failures++;
         fail_waiting(sl, why);
+        many_link_down(sl);
         return;
     }
     hello_take(sl, &m->tape, m->rpc.body);
@@ -434,6 +455,7 @@ static void on_init_failed(struct session_own *own, const char *why) {
     link_drop(sl);
     sl->failures++;
     fail_waiting(sl, why);
+    many_link_down(sl);
 }
 
 void lane_down(void *owner, const char *why, int exit_status) {
@@ -457,6 +479,7 @@ void lane_down(void *owner, const char *why, int exit_status) {
         return;
     }
     fail_waiting(sl, why);
+    many_link_down(sl);
     if (s->front->server_ended && sl == sl->first)
         s->front->server_ended(s, why, exit_status);
 }

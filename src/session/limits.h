@@ -45,3 +45,14 @@
 #define WEBHOOK_RETRY_MAX_MS 60000
 #define WEBHOOK_MS 10000      /* for the receiver's answer */
 #define WEBHOOK_AT_ONCE_MAX 8 /* deliveries under way */
+
+#define GATHER_LIST_MS 15000          /* how long a list waits for the slowest server */
+#define GATHER_PAGE_ITEMS 1000        /* elements of one page of a list; the rest follows by cursor */
+#define GATHER_PAGE_BYTES (8u << 20)  /* the same in bytes */
+#define GATHER_PART_BYTES (32u << 20) /* of what one server lists */
+#define GATHER_PART_PAGES 200         /* pages of one server that are followed */
+#define GATHER_INSTRUCTIONS_MAX 4096  /* bytes of one server's instructions that are passed on */
+#define MANY_CLAIMS_MAX 100000        /* names without a prefix that are remembered */
+#define MANY_TASKS_MAX 10000          /* tasks whose owner is remembered, the oldest go first */
+#define MANY_TRIES_MAX 8              /* restarts of a server that nobody waits for */
+#define MANY_SWEEP_MS 1000            /* how often idle servers are looked for */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "policy/policy.h"
 #include "session/digest.h"
+#include "session/many.h"
 #include "session/tools.h"
 
 static size_t free_slot(struct session_core *core) {
@@ -49,6 +50,8 @@ void session_server_free(struct session_core *core, struct session_server *serve
         session_drop_link(container_of(n, struct session, node), server);
     }
     core->servers[server->slot] = NULL;
+    many_disclaim(core, server);
+    many_free_hello(server);
     tools_free(&server->tools);
     policy_unref(server->policy);
     up_server_close(&server->up, server_unused);

@@ -14,14 +14,24 @@ struct session_tools {
     struct arena arena;
     struct map by_name;
     bool loaded;
+    bool has_apps; /* some come with a page (MCP Apps) that calls the others by their own names */
     uint64_t loaded_ms;
     uint64_t serial;        /* of the list that was learned last */
     struct buf definitions; /* of a first use, as they come */
 };
 
+struct session_hello { /* what a server said of itself when it was greeted last; raw JSON, owned */
+    char *capabilities;
+    char *instructions;
+};
+
 struct session_server {
     struct up_server up;
     size_t slot;
+    const char *prefix; /* in front of its tools' names; NULL: its name */
+    bool shared;        /* one link for all sessions of a principal */
+    uint64_t idle_ms;   /* without a call, before a link is ended; 0: never */
+    struct session_hello hello;
     struct policy *policy; /* its own, or NULL */
     const char *pin_name;  /* what the lock calls it; NULL: as everybody does */
     struct session_tools tools;

@@ -4,13 +4,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/rand.h"
 #include "session/approve.h"
 #include "session/call.h"
 #include "session/digest.h"
 #include "session/guard.h"
 #include "session/lane.h"
+#include "session/many.h"
 #include "session/pii.h"
 #include "session/principal.h"
+#include "session/route.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "wire/emit.h"
@@ -35,6 +38,11 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     list_init(&core->sessions);
     list_init(&core->log_waiting);
     session_metrics_init(&core->metrics);
+    list_init(&core->task_list);
+    map_init(&core->tasks);
+    map_init(&core->claims);
+    arena_init(&core->claims_arena);
+    rand_bytes(core->seal_key, sizeof(core->seal_key));
 }
 
 void session_core_free(struct session_core *core) {
@@ -45,6 +53,7 @@ void session_core_free(struct session_core *core) {
         if (core->servers[i])
             session_server_free(core, core->servers[i]);
     free(core->servers);
+    many_free(core);
     io_timer_stop(core->up.loop, &core->log_timer);
     session_guard_close(core);
     call_pool_free(core);
@@ -97,9 +106,8 @@ void session_close(struct session *s) {
         return;
     CHECK_MAGIC(s, SESSION_MAGIC);
     s->closed = true;
-    LIST_FOR_SAFE (n, next, &s->calls) {
-        call_cancel(container_of(n, struct call, node), "session closed");
-    }
+    while (!list_empty(&s->calls)) /* ending one may end others, its parts */
+        call_cancel(container_of(s->calls.next, struct call, node), "session closed");
     lane_close_all(s);
     session_drop_asks(s, NULL);
     slots_free(&s->asks);
@@ -260,6 +268,7 @@ static void ask_client(struct session_link *sl, struct call *call, struct msg *m
     splice_init(&text, m->bytes, a);
     struct session_out out = {.text = &text, .msg = m, .is_request = true};
     splice_value(&text, &m->tape, m->rpc.id, arena_u64(a, ask->id));
+    route_back_message(sl, &text, m, (struct slice){0}, a);
     if (!deliver(sl, related_call(sl, call, true), &out)) {
         refuse_ask(sl, ask->server_id, RPC_INTERNAL, "the client cannot be reached");
         ask_free(s, ask);
@@ -414,6 +423,8 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
     }
     if (slice_is(method, "notifications/tools/list_changed"))
         tools_forget(sl->server);
+    if (!route_back_message(sl, &text, m, method, a))
+        return;
     uint32_t sub =
         params ? tape_path(&m->tape, params, "_meta", "io.modelcontextprotocol/subscriptionId", NULL) : 0;
     if (sub) {

@@ -36,6 +36,9 @@ struct session_own {
     void (*message)(struct session_own *own, struct msg *m);
 };
 
+/* When the names of a server's tools carry the server's: see names.h. */
+enum session_prefix { SESSION_PREFIX_ALWAYS, SESSION_PREFIX_MANY, SESSION_PREFIX_NEVER };
+
 /* What all sessions of one loop share. */
 struct session_core {
     struct up_core up;
@@ -62,6 +65,14 @@ struct session_core {
     uint32_t calls_under_way;
     bool draining;
     void (*idle)(struct session_core *core); /* draining, and the last call is over */
+    bool many; /* several servers may stand behind this gate: counters are kept apart */
+    enum session_prefix prefix;
+    unsigned char seal_key[32];
+    struct arena claims_arena; /* see many.h: names that need no prefix */
+    struct map claims;
+    struct list task_list; /* tasks and who started them, the oldest first */
+    struct map tasks;
+    struct io_timer sweep;
 };
 
 void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn);
@@ -134,6 +145,9 @@ struct session_link {
     uint32_t failures;
     uint64_t opened_ms;
     struct io_timer backoff;
+    uint64_t used_ms;       /* when a call last ended here */
+    uint32_t subscriptions; /* to its resources */
+    bool missing;           /* the client has had a list without this server's part */
 };
 
 struct session {
@@ -185,6 +199,10 @@ struct session_link *session_link_of(struct session *s, struct session_server *s
 /* The link, ready, or NULL when the call must wait: it is then in the waiting list and call_resume() follows.
  */
 struct session_link *session_link_for(struct session *s, struct session_server *server, struct call *call);
+/* Starts it (again) now, or after its back-off, without a call that waits for it. */
+void session_revive(struct session_link *sl);
+/* Nobody needs it at present: ended, to be started again by the next call. */
+void session_rest(struct session_link *sl);
 /* The server is going away: calls that wait for it or are under way there fail. */
 void session_drop_link(struct session *s, struct session_server *server);
 /* The most specific one: the principal's own, else the server's, else the default. */

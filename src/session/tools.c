@@ -34,7 +34,7 @@ void tools_free(struct session_tools *t) {
     arena_free(&t->arena);
     buf_free(&t->definitions);
     buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
-    t->loaded = false;
+    t->loaded = t->has_apps = false;
 }
 
 void tools_forget(struct session_server *server) {
@@ -61,6 +61,8 @@ static void learn_tool(struct guard_page *p, struct session_tools *table, uint32
     if (known)
         policy_schema_free(known->schema);
     struct tool *tool = arena_new(&table->arena, struct tool);
+    table->has_apps |=
+        tape_path(t, def, "_meta", "ui", NULL) || tape_path(t, def, "_meta", "ui/resourceUri", NULL);
     /* A tool whose marks break the rules has no headers that could be right. */
     if (!mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count))
         tool->param_count = 0;

@@ -1,0 +1,100 @@
+/* `sallyport serve`: many servers behind one gate. */
+#include "cli/command.h"
+#include "cli/site.h"
+#include "front/gate.h"
+#include "front/settings.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_CONFIG "sallyport.yaml"
+
+struct serve_options {
+    const char *config;
+    struct cli_list client_files;
+    const char *listen;
+    const char *policy;
+    const char *token_file;
+    bool no_auth;
+    bool schema;
+};
+
+static const struct cli_option serve_rows[] = {
+    {CLI_TEXT(struct serve_options, config), .name = "config", .letter = 'c', .argument = "FILE",
+     .help = "the settings; " DEFAULT_CONFIG " when it is there and no client's file is named"},
+    {CLI_LIST(struct serve_options, client_files), .name = "mcp-config", .argument = "FILE",
+     .help = "servers from a client's own file: .mcp.json, claude_desktop_config.json and their like"},
+    {CLI_TEXT(struct serve_options, listen), .name = "listen", .argument = "ADDRESS:PORT",
+     .help = "where clients reach the gate, instead of what the settings say; port 0 takes a free one"},
+    {CLI_TEXT(struct serve_options, policy), .name = "policy", .argument = "FILE",
+     .help = "the default policy, instead of what the settings say"},
+    {CLI_TEXT(struct serve_options, token_file), .name = "token-file", .argument = "FILE",
+     .help = "beside grants, clients may show the token in this file"},
+    {CLI_SWITCH(struct serve_options, no_auth), .name = "no-auth",
+     .help = "ask nobody for a grant; refused when other machines can reach the gate"},
+    {CLI_SWITCH(struct serve_options, schema), .name = "schema",
+     .help = "print the JSON Schema of the settings and end"},
+    {0},
+};
+
+static int print_schema(void) {
+    cleanup_buf struct buf text;
+    buf_init(&text, 1u << 20);
+    settings_schema(&text);
+    return cli_print(&text);
+}
+
+static int serve_run(const void *options, const struct cli_rest *rest) {
+    (void)rest;
+    const struct serve_options *opt = options;
+    struct err err = {0};
+    char home[CLI_PATH_MAX], host[SETTINGS_HOST_MAX];
+    if (opt->schema)
+        return print_schema();
+    if (cli_home(home, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
+    const char *path = opt->config;
+    if (!path && (!opt->client_files.count || access(DEFAULT_CONFIG, R_OK) == 0))
+        path = DEFAULT_CONFIG;
+    struct gate_config config = {.policy_path = opt->policy,
+                                 .token_file = opt->token_file,
+                                 .no_auth = opt->no_auth,
+                                 .home = home,
+                                 .state_dir = home};
+    if (opt->listen) {
+        if (settings_parse_listen(opt->listen, host, &config.port, &err) < 0)
+            return cli_fail(CLI_USAGE, &err);
+        config.bind = host;
+    }
+    struct settings *settings = NULL;
+    if (settings_load(path, opt->client_files.items, opt->client_files.count, &settings, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
+    gate_config_from(&config, settings);
+    struct cli_site site;
+    cli_site_add(&site, &config);
+    int status = CLI_CONFIG;
+    if (gate_run(&config, &status, &err) < 0)
+        return cli_fail((enum cli_exit)status, &err);
+    return status;
+}
+
+static const struct cli_example serve_examples[] = {
+    {"sallyport serve", "the servers of ./sallyport.yaml on 127.0.0.1:8640"},
+    {"sallyport serve --mcp-config .mcp.json --policy policy.yaml --no-auth",
+     "the servers of a client's own file, for programs on this machine"},
+    {0},
+};
+
+const struct cli_command cli_serve = {
+    .name = "serve",
+    .summary = "put the gate in front of many MCP servers",
+    .detail =
+        "Clients reach all servers that their grant allows at /mcp, where tools are named SERVER__TOOL, and "
+        "each server by itself at /mcp/SERVER. Servers start when they are first needed and end when they "
+        "have been idle. The files are read again when they change: only what differs is started or ended, "
+        "and a file with a mistake in it changes nothing.",
+    .options = serve_rows,
+    .options_size = sizeof(struct serve_options),
+    .examples = serve_examples,
+    .run = serve_run,
+};

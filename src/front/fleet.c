@@ -1,0 +1,270 @@
+#include "front/fleet.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "front/credentials.h"
+#include "front/env.h"
+#include "front/policies.h"
+#include "session/guard.h"
+#include "session/many.h"
+
+#include <stdio.h>
+
+struct ship {
+    const char *name; /* the settings' */
+    const struct settings_server *settings;
+    const struct settings *made_from; /* texts of these are in use as long as it is */
+    struct session_server *server;
+    struct front_policy_place policy;
+};
+
+struct fleet {
+    struct front *front;
+    const char *home;
+    struct settings *settings;
+    struct settings *
+        *kept; /* all that somebody may still look at: the first, the present, those of servers */
+    size_t kept_count;
+    struct ship **ships; /* one a server that is not disabled */
+    size_t count;
+};
+
+struct fleet *fleet_new(struct front *front, const char *home) {
+    struct fleet *fleet = mem_zalloc(sizeof(*fleet));
+    fleet->front = front;
+    fleet->home = home;
+    return fleet;
+}
+
+/* ---- one server ---- */
+
+static const char *const *dup_list(struct arena *a, const char *const *items, size_t count) {
+    const char **copy = arena_array(a, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_dup(a, slice_str(items[i])).ptr;
+    return copy;
+}
+
+static const char *dup_text(struct arena *a, const char *text) {
+    return text ? arena_dup(a, slice_str(text)).ptr : NULL;
+}
+
+/* What can change without a new start. */
+static void set_manners(struct session_server *server, const struct settings_server *from) {
+    server->prefix = dup_text(&server->arena, from->prefix);
+    server->idle_ms = from->idle_ms;
+    server->shared = from->share == SETTINGS_SHARED;
+    server->pii_set = true;
+    server->pii = (enum filter_mode)from->pii;
+}
+
+static int set_up(struct fleet *fleet, struct session_server *server, const struct settings_server *from,
+                  struct err *err) {
+    struct up_server *up = &server->up;
+    struct arena *a = &server->arena; /* links may outlive the settings */
+    up->name = dup_text(a, from->name);
+    up->headers = dup_list(a, from->headers.items, from->headers.count);
+    up->header_count = from->headers.count;
+    set_manners(server, from);
+    if (from->url) {
+        if (up_server_set_url(up, dup_text(a, from->url), err) < 0)
+            return -1;
+        up->use_sse |= from->type == SETTINGS_SSE;
+        front_credentials(up, from, fleet->home);
+        session_server_set_origin(fleet->front->core, server, NULL, up->url);
+        return up_server_check_headers(up, err);
+    }
+    struct env_list env;
+    env_select(&env, from->env.items, from->env.count, false);
+    up->argv = dup_list(a, from->argv.items, from->argv.count);
+    up->envp = dup_list(a, (const char *const *)env.items, env.count);
+    up->cwd = dup_text(a, from->cwd);
+    env_free(&env);
+    session_server_set_origin(fleet->front->core, server, (char *const *)(uintptr_t)up->argv, NULL);
+    session_guard_supply(server);
+    return 0;
+}
+
+static void ship_sink(struct fleet *fleet, struct ship *ship) {
+    front_forget_server(fleet->front, ship->server);
+    front_policies_unbind(&ship->policy);
+    session_server_free(fleet->front->core, ship->server);
+    free(ship);
+}
+
+static struct ship *ship_launch(struct fleet *fleet, const struct settings_server *from, struct err *err) {
+    struct ship *ship = mem_zalloc(sizeof(*ship));
+    ship->server = session_server_new(fleet->front->core);
+    if (set_up(fleet, ship->server, from, err) == 0 &&
+        (!from->policy || front_policies_bind(fleet->front->policies, from->policy, &ship->server->policy,
+                                              &ship->policy, err) == 0))
+        return ship;
+    ship_sink(fleet, ship);
+    return NULL;
+}
+
+/* ---- all of them ---- */
+
+static struct ship *find(const struct fleet *fleet, const char *name) {
+    for (size_t i = 0; i < fleet->count; i++)
+        if (fleet->ships[i] && strcmp(fleet->ships[i]->name, name) == 0)
+            return fleet->ships[i];
+    return NULL;
+}
+
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* The running server of these settings, if it can stay. */
+static struct ship *stays(const struct fleet *fleet, const struct settings_server *to) {
+    struct ship *ship = find(fleet, to->name);
+    return ship && settings_same_program(ship->settings, to) ? ship : NULL;
+}
+
+/* Everything that could be wrong is found before anything is touched. */
+static int check(const struct settings *to, struct err *err) {
+    for (size_t i = 0; i < to->server_count; i++) {
+        const struct settings_server *s = &to->servers[i];
+        if (s->disabled)
+            continue;
+        cleanup_policy struct policy *policy = NULL;
+        struct up_server trial = {.headers = s->headers.items, .header_count = s->headers.count};
+        if (s->policy && front_policy_load(s->policy, &policy, err) < 0)
+            return err_wrap(err, "server `%s`", s->title);
+        if (s->url &&
+            (up_server_set_url(&trial, s->url, err) < 0 || up_server_check_headers(&trial, err) < 0))
+            return err_wrap(err, "server `%s`", s->title);
+    }
+    return 0;
+}
+
+static int rebind_policy(struct fleet *fleet, struct ship *ship, const struct settings_server *to,
+                         struct err *err) {
+    if (same_text(ship->settings->policy, to->policy))
+        return 0;
+    front_policies_unbind(&ship->policy);
+    policy_unref(ship->server->policy);
+    ship->server->policy = NULL;
+    return to->policy ? front_policies_bind(fleet->front->policies, to->policy, &ship->server->policy,
+                                            &ship->policy, err)
+                      : 0;
+}
+
+static void tell_everyone(struct session_core *core) {
+    LIST_FOR (n, &core->sessions) {
+        struct session *s = container_of(n, struct session, node);
+        if (many_session(s))
+            many_tell_lists(s);
+    }
+}
+
+/* First, so that slots are free. */
+static size_t sink_others(struct fleet *fleet, const struct settings *to) {
+    size_t ended = 0;
+    for (size_t i = 0; i < fleet->count; i++) {
+        struct ship *ship = fleet->ships[i];
+        bool keep = false;
+        for (size_t k = 0; k < to->server_count; k++)
+            keep |= !to->servers[k].disabled && stays(fleet, &to->servers[k]) == ship;
+        if (keep)
+            continue;
+        log_info("server `%s` is ended", ship->name);
+        fleet->ships[i] = NULL;
+        ship_sink(fleet, ship);
+        ended++;
+    }
+    return ended;
+}
+
+static struct ship *ship_for(struct fleet *fleet, const struct settings_server *from, struct err *err) {
+    struct ship *ship = stays(fleet, from);
+    if (!ship)
+        return ship_launch(fleet, from, err);
+    set_manners(ship->server, from);
+    /* It was looked at a moment ago: only a race with an editor ends here, and then nothing passes. */
+    if (rebind_policy(fleet, ship, from, err) < 0)
+        log_error("server `%s`: %s", from->name, err->text);
+    return ship;
+}
+
+static bool in_use(const struct fleet *fleet, const struct settings *s) {
+    for (size_t i = 0; i < fleet->count; i++)
+        if (fleet->ships[i]->made_from == s)
+            return true;
+    return s == fleet->settings || s == fleet->kept[0]; /* the first: who comes in is judged by them */
+}
+
+static void keep(struct fleet *fleet, struct settings *fresh) {
+    fleet->kept = mem_realloc(fleet->kept, (fleet->kept_count + 1) * sizeof(struct settings *));
+    fleet->kept[fleet->kept_count++] = fresh;
+    fleet->settings = fresh;
+    size_t left = 0;
+    for (size_t i = 0; i < fleet->kept_count; i++) {
+        if (in_use(fleet, fleet->kept[i]))
+            fleet->kept[left++] = fleet->kept[i];
+        else
+            settings_free(fleet->kept[i]);
+    }
+    fleet->kept_count = left;
+}
+
+int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err *err) {
+    const struct settings *to = take_settings;
+    if (check(to, err) < 0) {
+        settings_free(take_settings);
+        return -1;
+    }
+    struct ship **ships = mem_zalloc((to->server_count + 1) * sizeof(*ships));
+    size_t before = fleet->count, ended = sink_others(fleet, to), count = 0;
+    int rc = 0;
+    for (size_t i = 0; i < to->server_count; i++) {
+        struct ship *ship = to->servers[i].disabled ? NULL : ship_for(fleet, &to->servers[i], err);
+        if (!ship) {
+            rc = to->servers[i].disabled ? rc : -1;
+            continue;
+        }
+        if (!ship->made_from)
+            ship->made_from = to;
+        ship->name = to->servers[i].name;
+        ship->settings = &to->servers[i];
+        ships[count++] = ship;
+    }
+    free(fleet->ships);
+    fleet->ships = ships;
+    fleet->count = count;
+    keep(fleet, take_settings);
+    fleet->front->core->prefix = (enum session_prefix)to->prefix;
+    log_info("%zu server(s): %zu new, %zu ended", count, count + ended - before, ended);
+    tell_everyone(fleet->front->core);
+    return rc;
+}
+
+const struct settings *fleet_settings(const struct fleet *fleet) { return fleet->settings; }
+
+void fleet_free(struct fleet *fleet) {
+    if (!fleet)
+        return;
+    for (size_t i = 0; i < fleet->count; i++)
+        ship_sink(fleet, fleet->ships[i]);
+    free(fleet->ships);
+    for (size_t i = 0; i < fleet->kept_count; i++)
+        settings_free(fleet->kept[i]);
+    free(fleet->kept);
+    free(fleet);
+}
+
+/* ---- how they are ---- */
+
+void fleet_write_status(const struct fleet *fleet, struct buf *out) {
+    const struct session_core *core = fleet->front->core;
+    for (size_t i = 0; i < fleet->count; i++) {
+        size_t ready = 0, missing = 0, slot = fleet->ships[i]->server->slot;
+        LIST_FOR (n, &core->sessions) {
+            const struct session *s = container_of(n, struct session, node);
+            const struct session_link *sl = slot < s->link_count ? s->links[slot] : NULL;
+            ready += sl && sl->state == SESSION_LINK_READY;
+            missing += sl && sl->missing;
+        }
+        buf_printf(out, "%s: %s", fleet->ships[i]->name, missing ? "down" : ready ? "ready" : "idle");
+        buf_printf(out, ", %zu link(s)\n", ready);
+    }
+}

@@ -1,0 +1,299 @@
+#include "session/many.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "risk/glyph.h"
+#include "session/gather.h"
+#include "session/names.h"
+#include "session/principal.h"
+
+struct task {
+    struct list node;
+    struct slice key; /* "server\nid", owned */
+    char *principal;  /* its id */
+};
+
+/* ---- which servers ---- */
+
+bool many_sees(const struct session *s, const struct session_server *server) {
+    return server && (!s->only || s->only == server) &&
+           principal_may_use(s->principal, slice_str(server->up.name));
+}
+
+struct session_server *many_next(const struct session *s, size_t *at) {
+    while (*at < s->core->server_count) {
+        struct session_server *server = s->core->servers[(*at)++];
+        if (many_sees(s, server))
+            return server;
+    }
+    return NULL;
+}
+
+bool many_renames(const struct session *s) {
+    if (s->only || s->core->prefix == SESSION_PREFIX_NEVER)
+        return false;
+    if (s->core->prefix == SESSION_PREFIX_ALWAYS)
+        return true;
+    size_t at = 0;
+    return many_next(s, &at) && many_next(s, &at);
+}
+
+struct slice many_prefix(const struct session_server *server) {
+    return slice_str(server->prefix ? server->prefix : server->up.name);
+}
+
+struct session_server *many_by_prefix(const struct session *s, struct slice prefix) {
+    size_t at = 0;
+    struct session_server *server;
+    while ((server = many_next(s, &at)))
+        if (slice_eq(many_prefix(server), prefix))
+            return server;
+    return NULL;
+}
+
+/* ---- what they say of themselves ---- */
+
+static void keep_raw(char **at, const struct tape *t, uint32_t node) {
+    free(*at);
+    struct slice raw = node ? tape_raw(t, node) : (struct slice){0};
+    *at = raw.len ? mem_dup(raw.ptr, raw.len) : NULL;
+}
+
+void many_learn_hello(struct session_server *server, const struct tape *t, uint32_t result) {
+    uint32_t capabilities = tape_get_str(t, result, "capabilities");
+    uint32_t instructions = tape_get_str(t, result, "instructions");
+    if (!capabilities || !tape_is(t, capabilities, TAPE_OBJECT))
+        return;
+    keep_raw(&server->hello.capabilities, t, capabilities);
+    keep_raw(&server->hello.instructions, t,
+             instructions && tape_is(t, instructions, TAPE_STRING) ? instructions : 0);
+}
+
+void many_free_hello(struct session_server *server) {
+    free(server->hello.capabilities);
+    free(server->hello.instructions);
+    server->hello = (struct session_hello){0};
+}
+
+bool many_offers(const struct session_server *server, const char *capability) {
+    if (!server->hello.capabilities)
+        return true;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    return tape_parse(&t, slice_str(server->hello.capabilities), NULL) != TAPE_OK ||
+           tape_get_str(&t, 0, capability);
+}
+
+/* ---- names without a prefix ---- */
+
+static struct slice claim_key(struct arena *a, char kind, struct slice name) {
+    /* Resources are told apart by every byte; names by what people see. */
+    struct slice seen = kind == 't' || kind == 'p' ? risk_skeleton(name, a) : name;
+    return arena_printf(a, "%c%.*s", kind, SLICE_FMT(seen));
+}
+
+struct claim {
+    struct session_server *server;
+    struct slice name;
+};
+
+bool many_claim(struct session_server *server, char kind, struct slice name) {
+    struct session_core *core = container_of(server->up.core, struct session_core, up);
+    struct arena scratch;
+    arena_init(&scratch);
+    struct slice key = claim_key(&scratch, kind, name);
+    struct claim *claim = map_get(&core->claims, key);
+    bool mine = claim ? claim->server == server : core->claims.count < MANY_CLAIMS_MAX;
+    if (mine && !claim) {
+        claim = arena_new(&core->claims_arena, struct claim);
+        *claim = (struct claim){server, arena_dup(&core->claims_arena, name)};
+        map_put(&core->claims, arena_dup(&core->claims_arena, key), claim);
+    } else if (!mine && claim && kind == 't') {
+        log_warn("server `%s`: tool `%.*s` is not offered: `%s` has one that is called `%.*s`",
+                 server->up.name, SLICE_FMT(name), claim->server->up.name, SLICE_FMT(claim->name));
+    }
+    arena_free(&scratch);
+    return mine;
+}
+
+struct session_server *many_owner(const struct session *s, char kind, struct slice name) {
+    struct arena scratch;
+    arena_init(&scratch);
+    const struct claim *claim = map_get(&s->core->claims, claim_key(&scratch, kind, name));
+    arena_free(&scratch);
+    return claim && many_sees(s, claim->server) ? claim->server : NULL;
+}
+
+struct session_server *many_template_owner(const struct session *s, struct slice uri) {
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&s->core->claims, &at))) {
+        const struct claim *claim = e->value;
+        if (e->key.ptr[0] == 'T' && many_sees(s, claim->server) && names_fit_template(claim->name, uri))
+            return claim->server;
+    }
+    return NULL;
+}
+
+/* What is left of the others is learned again from their next lists. */
+void many_disclaim(struct session_core *core, const struct session_server *server) {
+    size_t at = 0;
+    struct map_entry *e;
+    bool any = false;
+    while (!any && (e = map_next(&core->claims, &at)))
+        any = ((const struct claim *)e->value)->server == server;
+    if (!any)
+        return;
+    map_free(&core->claims);
+    map_init(&core->claims);
+    arena_free(&core->claims_arena);
+}
+
+/* ---- tasks ---- */
+
+static void task_free(struct session_core *core, struct task *task) {
+    map_remove(&core->tasks, task->key);
+    list_remove(&task->node);
+    free((char *)(uintptr_t)task->key.ptr);
+    free(task->principal);
+    free(task);
+}
+
+static struct slice task_key(struct arena *a, const struct session_server *server, struct slice id) {
+    return arena_printf(a, "%s\n%.*s", server->up.name, SLICE_FMT(id));
+}
+
+bool many_task_add(struct call *c, struct slice id) {
+    struct session_core *core = c->session->core;
+    const char *principal = c->session->principal->id;
+    struct slice key = task_key(&c->arena, c->server, id);
+    const struct task *known = map_get(&core->tasks, key);
+    if (known)
+        return strcmp(known->principal, principal) == 0;
+    if (core->tasks.count >= MANY_TASKS_MAX)
+        task_free(core, container_of(core->task_list.next, struct task, node));
+    struct task *task = mem_zalloc(sizeof(*task));
+    task->key = slice_of(mem_dup(key.ptr, key.len), key.len);
+    task->principal = mem_dup(principal, strlen(principal));
+    map_put(&core->tasks, task->key, task);
+    list_push(&core->task_list, &task->node);
+    return true;
+}
+
+bool many_task_is(const struct session *s, const struct session_server *server, struct slice id) {
+    struct arena scratch;
+    arena_init(&scratch);
+    const struct task *task = map_get(&s->core->tasks, task_key(&scratch, server, id));
+    arena_free(&scratch);
+    return task && strcmp(task->principal, s->principal->id) == 0;
+}
+
+void many_free(struct session_core *core) {
+    LIST_FOR_SAFE (n, next, &core->task_list) {
+        task_free(core, container_of(n, struct task, node));
+    }
+    map_free(&core->tasks);
+    map_free(&core->claims);
+    arena_free(&core->claims_arena);
+    io_timer_stop(core->up.loop, &core->sweep);
+}
+
+/* ---- comings and goings ---- */
+
+static void tell_list(struct session *s, const char *list) {
+    struct arena a;
+    arena_init(&a);
+    struct splice text;
+    splice_init(&text,
+                arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/%s/list_changed\"}", list),
+                &a);
+    struct session_out out = {.text = &text};
+    s->front->deliver(s, &out);
+    arena_free(&a);
+}
+
+void many_tell_lists(struct session *s) {
+    static const char *const lists[] = {"tools", "prompts", "resources"};
+    if (s->closed)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        if (!s->stateless && s->initialized)
+            tell_list(s, lists[i]);
+        LIST_FOR (n, &s->calls) {
+            struct call *c = container_of(n, struct call, node);
+            if (c->kind == CALL_LISTEN && c->gather)
+                gather_listen_tell(c, lists[i]);
+        }
+    }
+}
+
+void many_link_ready(struct session_link *sl) {
+    struct session *s = sl->session;
+    sl->used_ms = io_now_ms(s->core->up.loop);
+    sl = sl->first;
+    if (!many_session(s))
+        return;
+    LIST_FOR (n, &s->calls) { /* parts are added behind */
+        struct call *c = container_of(n, struct call, node);
+        if (c->kind == CALL_LISTEN && c->gather)
+            gather_listen_to(c, sl->server);
+    }
+    if (!sl->missing)
+        return;
+    sl->missing = false;
+    log_info("server `%s` is back", sl->server->up.name);
+    many_tell_lists(s);
+}
+
+void many_link_down(struct session_link *sl) {
+    struct session *s = sl->session;
+    if (!many_session(s) || s->closed || sl != sl->first)
+        return;
+    bool was_there = !sl->missing;
+    sl->missing = true;
+    sl->subscriptions = 0;
+    if (was_there)
+        many_tell_lists(s);
+    if (sl->failures <= MANY_TRIES_MAX && !s->core->draining)
+        session_revive(sl);
+}
+
+void many_say(struct session *s, struct slice method) {
+    struct arena a;
+    arena_init(&a);
+    struct slice text = arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"method\":\"%.*s\"}", SLICE_FMT(method));
+    for (size_t i = 0; i < s->link_count; i++)
+        if (s->links[i] && s->links[i]->state == SESSION_LINK_READY && s->links[i]->era == SESSION_ERA_LEGACY)
+            session_send_own(s->links[i], text, method, NULL);
+    arena_free(&a);
+}
+
+/* ---- idle servers ---- */
+
+static void sweep_session(struct session *s, uint64_t now) {
+    for (size_t i = 0; i < s->link_count; i++) {
+        struct session_link *sl = s->links[i];
+        if (!sl || sl->state != SESSION_LINK_READY || !sl->server->idle_ms || sl->subscriptions)
+            continue;
+        if (sl->users || sl->link->reqs.used || !list_empty(&sl->waiting) ||
+            now - sl->used_ms < sl->server->idle_ms)
+            continue;
+        log_info("server `%s` is idle: ended until it is needed", sl->server->up.name);
+        session_rest(sl);
+    }
+}
+
+static void on_sweep(struct io_timer *timer) {
+    struct session_core *core = container_of(timer, struct session_core, sweep);
+    uint64_t now = io_now_ms(core->up.loop);
+    LIST_FOR (n, &core->sessions) {
+        sweep_session(container_of(n, struct session, node), now);
+    }
+    io_timer_arm(core->up.loop, timer, MANY_SWEEP_MS, on_sweep);
+}
+
+void many_watch_idle(struct session_core *core) {
+    io_timer_arm(core->up.loop, &core->sweep, MANY_SWEEP_MS, on_sweep);
+}
