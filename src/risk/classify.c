@@ -51,6 +51,23 @@ static struct opinion opine_name(const struct risk_facts *f, size_t at, bool lea
     return (struct opinion){w, cls, is_verb(w) || gesture || engine, leads, false};
 }
 
+/* "Load a sprite into a node" changes the node; into a conversation, it only brings something in. */
+static bool loads_into(const struct risk_facts *f, size_t at) {
+    static const char *const own[] = {"context", "memory", "conversation", "session", "view", "your", NULL};
+    if (!slice_is(f->prose[at].text, "load"))
+        return false;
+    for (size_t i = at + 1; i + 1 < f->sentence_end && i <= at + OBJECT_WORDS; i++) {
+        if (!slice_is(f->prose[i].text, "into"))
+            continue;
+        for (size_t k = i + 1; k < f->sentence_end && k <= i + OBJECT_WORDS; k++)
+            for (const char *const *w = own; *w; w++)
+                if (slice_is(f->prose[k].text, *w))
+                    return false;
+        return true;
+    }
+    return false;
+}
+
 static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
     uint32_t object = f->name_nouns;
     for (size_t i = at + 1; i < f->prose_count && i <= at + OBJECT_WORDS; i++) {
@@ -60,8 +77,8 @@ static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
         object |= noun ? noun->nouns : 0;
     }
     const struct risk_word *w = f->prose_words[at];
-    return (struct opinion){w, risk_verb_class(f, w, object), is_verb(w), false,
-                            is_verb(w) && at <= OPENS_AT_MAX};
+    enum risk_class cls = loads_into(f, at) ? RISK_WRITE : risk_verb_class(f, w, object);
+    return (struct opinion){w, cls, is_verb(w), false, is_verb(w) && at <= OPENS_AT_MAX};
 }
 
 /* "search_and_replace", "get_or_create": the worse of two coordinated verbs. */
@@ -191,6 +208,8 @@ static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size
     if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD) || w->cls == RISK_NONE ||
         i + 1 >= f->prose_count)
         return false;
+    if (i >= 2 && slice_is(f->prose[i].text, "drop") && slice_is(f->prose[i - 2].text, "drag"))
+        return false; /* "drag and drop" is one gesture */
     bool listed = f->prose[i].brk == RISK_BREAK_LIST || slice_is(f->prose[i - 1].text, "and") ||
                   slice_is(f->prose[i - 1].text, "or");
     if (broad)
@@ -262,6 +281,10 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         return (struct decision){RISK_EXECUTE, 60}; /* build: "Create an image" */
     if (n->strong != p->strong)
         return (struct decision){n->strong ? n->cls : p->cls, 75};
+    /* weather_archive: "Get ...": the deed at the end is the name of what is looked at */
+    if (p->opens && p->cls == RISK_READ && !n->leads && n->cls < RISK_DESTRUCTIVE &&
+        n->verb->nouns & NOUN_DEED && n->verb == f->words[f->count - 1])
+        return (struct decision){RISK_READ, 65};
     if (n->strong && n->leads && n->cls == RISK_READ &&
         !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT))
         return (struct decision){RISK_READ, 70};
@@ -319,6 +342,8 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
             op = RISK_WRITE;
         raise_class(d, r, op, "enum", f->op_text);
     }
+    if (f->params & RISK_PARAM_OUTPUT && d->cls == RISK_READ)
+        raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
     bool weak = d->cls == RISK_NONE || (!n->strong && !p->strong); /* a noun with a `command` is a shell */
     uint32_t speaks =
         d->cls == RISK_NONE ? RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL : RISK_PARAM_COMMAND;

@@ -320,14 +320,71 @@ void risk_poison_text(const struct risk_context *ctx, const struct risk_neighbou
     detect_blob(&x);
 }
 
+/* ---- results: most of them are clean, and there are many ---- */
+
+enum suspicion {
+    SUSPECT_BYTES = 1, /* beyond ASCII, or control characters */
+    SUSPECT_TEXT = 2,  /* what may be a tag or a path, or letters that look like others */
+    SUSPECT_ESCAPE = 4 /* of JSON: what it stands for has to be looked at */
+};
+
+static bool begins(struct slice text, size_t at, const char *lower) {
+    for (; *lower; lower++, at++)
+        if (at >= text.len || (text.ptr[at] | 0x20) != (*lower | 0x20))
+            return false;
+    return true;
+}
+
+/* A sensitive path has one of these around its dot, underscore or slash. */
+static bool marks_path(struct slice text, size_t at) {
+    static const char *const behind_dot[] = {"ssh",    "aws/",    "cursor", "kube/", "git-", "bash_", "netrc",
+                                             "claude", "docker/", "env",    "json",  "dat",  NULL};
+    if (text.ptr[at] == '/')
+        return begins(text, at, "/etc/");
+    if (text.ptr[at] == '_')
+        return begins(text, at, "_rsa") || begins(text, at, "_ed25519") || begins(text, at, "_keys") ||
+               begins(text, at, "_desktop");
+    for (const char *const *p = behind_dot; *p; p++)
+        if (begins(text, at + 1, *p))
+            return true;
+    return false;
+}
+
+static uint32_t suspect_at(struct slice text, size_t i, bool json) {
+    unsigned char c = (unsigned char)text.ptr[i],
+                  next = i + 1 < text.len ? (unsigned char)text.ptr[i + 1] : 0;
+    if (c == '<')
+        return next == '!' || next == '/' || (next | 0x20) >= 'a' ? SUSPECT_TEXT : 0;
+    if (c == '.' || c == '_' || c == '/')
+        return marks_path(text, i) ? SUSPECT_TEXT : 0;
+    if (c == '\\')
+        return json && (next == 'u' || next == '/') ? SUSPECT_ESCAPE : 0;
+    /* Greek, Cyrillic, full-width and mathematical letters may stand for Latin ones. */
+    bool alike = (c >= 0xcd && c <= 0xd3) || c == 0xef || (c == 0xf0 && next == 0x9d);
+    return SUSPECT_BYTES | (alike ? SUSPECT_TEXT : 0);
+}
+
+/* One look at every byte; nearly all of them say nothing. */
+static uint32_t suspicions(struct slice text, bool json) {
+    static const uint8_t speaks[256] = {
+        [0 ... 8] = 1, [11 ... 12] = 1, [14 ... 31] = 1, ['<'] = 1,        ['.'] = 1,
+        ['_'] = 1,     ['/'] = 1,       ['\\'] = 1,      [127 ... 255] = 1};
+    uint32_t seen = 0;
+    for (size_t i = 0; i < text.len; i++)
+        if (speaks[(unsigned char)text.ptr[i]])
+            seen |= suspect_at(text, i, json);
+    return seen;
+}
+
+bool risk_suspects_result(struct slice json) { return suspicions(json, true) != 0; }
+
 void risk_detect_result(struct slice text, struct slice where, struct arena *a, struct risk_findings *f) {
     text = slice_upto(text, RISK_TEXT_BYTES_MAX);
     struct text x = {.raw = text, .where = where, .a = a, .f = f};
-    detect_glyphs(&x);
-    /* The others count together with a path or a tag only; without one of their characters there is neither.
-     */
-    if (!memchr(text.ptr, '<', text.len) && !memchr(text.ptr, '.', text.len) &&
-        !memchr(text.ptr, '/', text.len))
+    uint32_t suspect = suspicions(text, false);
+    if (suspect & SUSPECT_BYTES)
+        detect_glyphs(&x);
+    if (!(suspect & SUSPECT_TEXT))
         return;
     x.fold = risk_fold_prose(text, a);
     detect_tags(&x);

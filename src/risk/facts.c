@@ -154,6 +154,23 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
         gather_enum(f, t, values, in_words(last, operations), a);
 }
 
+/* A required argument that says where the result is to be put. */
+static void gather_required(struct risk_facts *f, const struct tape *t, uint32_t tool, struct arena *a) {
+    static const char *const written[] = {"output", "out", "dest", "destination", "save", NULL};
+    uint32_t required = tape_path(t, tool, "inputSchema", "required", NULL);
+    if (!required || !tape_is(t, required, TAPE_ARRAY))
+        return;
+    TAPE_FOR_ELEM(t, required, i) {
+        struct slice tokens[RISK_NAME_TOKENS_MAX];
+        size_t count = tape_is(t, i, TAPE_STRING)
+                           ? risk_split_name(tape_text(t, i, a), tokens, ARRAY_LEN(tokens), a)
+                           : 0;
+        if (count > 1 && in_words(tokens[0], written) &&
+            param_of_name(tokens[count - 1], count) == RISK_PARAM_PATH)
+            f->params |= RISK_PARAM_OUTPUT;
+    }
+}
+
 static void gather_params(struct risk_facts *f, const struct tape *t, uint32_t tool, struct arena *a) {
     uint32_t props = tape_path(t, tool, "inputSchema", "properties", NULL);
     if (!props || !tape_is(t, props, TAPE_OBJECT))
@@ -189,6 +206,20 @@ static void gather_hints(struct risk_facts *f, const struct tape *t, uint32_t to
     f->hint_open_world = open && tape_is(t, open, TAPE_TRUE);
 }
 
+/* "Send a purchase event": wherever the first sentence says the word, it only names something else. */
+static bool only_about_money(const struct risk_facts *f, struct slice word) {
+    bool about = false;
+    for (size_t i = 0; i < f->sentence_end; i++) {
+        if (!slice_eq(f->prose[i].text, word))
+            continue;
+        const struct risk_word *next = i + 1 < f->sentence_end ? risk_word_find(f->prose[i + 1].text) : NULL;
+        if (!next || !(next->nouns & NOUN_NOTMONEY))
+            return false;
+        about = true;
+    }
+    return about;
+}
+
 /* Money is the object when a word for it stands in the name, not followed by one that makes it a setting
  * ("payment method", "invoice template"). */
 static bool names_money(const struct risk_facts *f) {
@@ -198,7 +229,8 @@ static bool names_money(const struct risk_facts *f) {
             continue;
         if (i + 1 < f->count && f->words[i + 1] && f->words[i + 1]->nouns & NOUN_NOTMONEY)
             continue;
-        return true;
+        if (!only_about_money(f, f->tokens[i]))
+            return true;
     }
     return false;
 }
@@ -215,6 +247,7 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_context *ctx, con
         prose = member_text(t, tool, "title", a);
     gather_prose(f, prose, a);
     gather_params(f, t, tool, a);
+    gather_required(f, t, tool, a);
     gather_hints(f, t, tool);
     f->read_only_said = said_read_only(f->lower);
     for (size_t i = 0; i < f->count; i++) /* run_select_query */

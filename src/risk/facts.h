@@ -12,6 +12,7 @@ enum risk_param {
     RISK_PARAM_PATH = 1 << 3,
     RISK_PARAM_URL = 1 << 4,
     RISK_PARAM_ROUTED = 1 << 5, /* `command` with `parameters`: one tool for many */
+    RISK_PARAM_OUTPUT = 1 << 6, /* a file that must be written */
 };
 
 struct risk_facts {

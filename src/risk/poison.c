@@ -172,7 +172,8 @@ static void examine_result(void *ctx, uint32_t node, bool key, struct slice text
 void risk_poison_result(const struct tape *t, uint32_t node, struct arena *a, struct risk_findings *f) {
     static const char *const encoded[] = {"data", "blob", NULL};
     struct examination x = {.a = a, .f = f};
-    risk_strings_each(t, node, "", encoded, a, examine_result, &x);
+    if (risk_suspects_result(tape_raw(t, node)))
+        risk_strings_each(t, node, "", encoded, a, examine_result, &x);
 }
 
 struct slice risk_findings_text(const struct risk_findings *f, struct arena *a) {

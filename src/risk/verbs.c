@@ -88,7 +88,8 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_EXPORT:
         return export_class(f, base);
     case WORD_CONVERT:
-        return lands_in_file(f) ? RISK_WRITE : RISK_READ;
+        /* "Convert a pull request to draft status" changes it */
+        return lands_in_file(f) || (object | f->first_nouns) & NOUN_STATE ? RISK_WRITE : RISK_READ;
     case WORD_RESOLVE:
         return f->name_nouns & NOUN_NAME ? RISK_READ : RISK_WRITE;
     case WORD_SNAPSHOT:
@@ -104,7 +105,9 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_MANAGE:
         return f->name_nouns & NOUN_JOB ? RISK_EXECUTE : RISK_WRITE;
     case WORD_PERFORM:
-        return object & NOUN_REPORT ? RISK_READ : RISK_NONE;
+        if (object & NOUN_REPORT)
+            return RISK_READ;
+        return f->ui && risk_contains(f->lower, "action") ? RISK_EXECUTE : RISK_NONE;
     case WORD_SOFT:
     case WORD_FIXED:
         return base;

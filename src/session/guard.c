@@ -70,14 +70,20 @@ enum session_poison guard_of_results(const struct session_core *core) {
 }
 
 /* Once for each text: lists come again and again. */
-void guard_record(struct session_core *core, struct slice text) {
+void guard_record(struct session_core *core, bool deny, struct slice text) {
     struct session_guard *g = core->guard;
     if (g->told.count >= TOLD_MAX || map_get(&g->told, text))
         return;
     map_put(&g->told, arena_dup(&g->arena, text), g);
-    log_warn("%.*s", SLICE_FMT(text));
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct slice said = deny ? text : arena_printf(&a, "%.*s (flagged only)", SLICE_FMT(text));
+    if (deny)
+        log_warn("%.*s", SLICE_FMT(said));
+    else /* honest servers look odd now and then */
+        log_debug("%.*s", SLICE_FMT(said));
     if (core->audit)
-        audit_put_event(core->audit, SLICE("poison"), (struct slice){0}, (struct slice){0}, text);
+        audit_put_event(core->audit, SLICE("poison"), (struct slice){0}, (struct slice){0}, said);
 }
 
 static void gather_others(struct guard_page *p) {
@@ -125,8 +131,9 @@ static void judge_poison(struct guard_page *p, uint32_t def, struct tool *tool) 
         risk_printable(tape_text(p->t, tape_get_str(p->t, def, "name"), a), RISK_TOOL_NAME_MAX, a);
     if (deny)
         tool->poison = arena_dup(p->keep, what).ptr;
-    guard_record(p->core, arena_printf(a, "server `%s`, tool `%.*s`: %.*s%s", p->server->up.name,
-                                       SLICE_FMT(name), SLICE_FMT(what), deny ? "" : " (flagged only)"));
+    guard_record(p->core, deny,
+                 arena_printf(a, "server `%s`, tool `%.*s`: %.*s", p->server->up.name, SLICE_FMT(name),
+                              SLICE_FMT(what)));
 }
 
 void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool) {

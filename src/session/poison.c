@@ -90,8 +90,7 @@ bool poison_instructions_ok(struct session_core *core, const struct session_serv
         return true;
     struct slice what = risk_findings_text(&f, &a);
     bool deny = risk_findings_deny(&f);
-    guard_record(core, arena_printf(&a, "server `%s`: %.*s%s", server->up.name, SLICE_FMT(what),
-                                    deny ? "" : " (flagged only)"));
+    guard_record(core, deny, arena_printf(&a, "server `%s`: %.*s", server->up.name, SLICE_FMT(what)));
     return !deny || mode == SESSION_POISON_FLAG;
 }
 

@@ -19,5 +19,5 @@ bool poison_filter_result(struct call *c, struct splice *text);
 /* guard.c */
 enum session_poison guard_of_definitions(const struct session_core *core);
 enum session_poison guard_of_results(const struct session_core *core);
-void guard_record(struct session_core *core, struct slice text);
+void guard_record(struct session_core *core, bool deny, struct slice text);
 void guard_deny(struct call *c, enum policy_reason reason, struct slice rule, struct slice text);

@@ -55,9 +55,19 @@ static void plain_verbs(void **state) {
         {"execute_report", "Run a report", RISK_READ},
         {"run_query", "Execute SQL queries", RISK_EXECUTE},
         {"query", "Run a read-only SQL query", RISK_READ},
+        {"weather_archive", "Get weather of past days", RISK_READ},
+        {"archive_card", "Send a card to the archive", RISK_WRITE},
+        {"send_purchase", "Send a purchase event to the statistics", RISK_WRITE},
+        {"element_drag", "Perform drag and drop between two boxes", RISK_EXECUTE},
+        {"convert_todraft", "Convert a request to draft status", RISK_WRITE},
+        {"load_picture", "Load a picture into a node", RISK_WRITE},
+        {"load_notes", "Load notes into the conversation", RISK_READ},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_named(rows[i].name, rows[i].description, rows[i].want);
+    assert_class("{\"name\":\"extract_sound\",\"description\":\"Extract the sound\",\"inputSchema\":"
+                 "{\"properties\":{\"outputPath\":{}},\"required\":[\"outputPath\"]}}",
+                 RISK_WRITE);
 }
 
 static void operation_enums(void **state) {

@@ -1,3 +1,5 @@
+#include "risk/names.h"
+#include "risk/program.h"
 #include "risk/supply.h"
 
 #include "risk_test.h"
@@ -42,7 +44,101 @@ static void command_lines(void **state) {
     }
 }
 
+static size_t split(const char *line, struct slice *argv) {
+    struct slice rest = slice_str(line);
+    size_t count = 0;
+    bool more = true;
+    while (more)
+        more = slice_cut(&rest, ' ', &argv[count++]);
+    return count;
+}
+
+static void names(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *name;
+    } rows[] = {
+        {"npx -y @a/b@1.2 /srv", "@a/b"},
+        {"node --inspect dist/server.js x", "server.js"},
+        {"/usr/bin/python3.11 -u app.py", "app.py"},
+        {"uv run tool.py", "tool.py"},
+        {"/opt/bin/gate --x", "gate"},
+        {"node", "node"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct slice argv[16];
+        size_t count = split(rows[i].line, argv);
+        struct slice name = risk_supply_name(argv, count, &arena);
+        if (!slice_is(name, rows[i].name))
+            fail_msg("%s is called %.*s", rows[i].line, SLICE_FMT(name));
+    }
+    assert_true(slice_is(risk_supply_url_name(SLICE("https://me:pw@h.example:8/mcp?key=1#x"), &arena),
+                         "h.example:8/mcp"));
+    assert_true(slice_is(risk_supply_url_name(SLICE("http://h"), &arena), "h"));
+}
+
+/* What stands for a secret is the same for the same secret only, and the rest of the line stays. */
+static void masks(void **state) {
+    (void)state;
+    static const char line[] = "srv --api-key s3cret --port 8 TOKEN=abc postgres://u:pw@h/d --auth -v";
+    struct slice argv[16], other[16];
+    size_t count = split(line, argv);
+    const struct slice *shown = risk_supply_mask(argv, count, &arena);
+    cleanup_buf struct buf text;
+    buf_init(&text, 4096);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&text, "%.*s ", SLICE_FMT(shown[i]));
+    buf_put_char(&text, 0);
+    assert_null(strstr(text.ptr, "s3cret"));
+    assert_null(strstr(text.ptr, "abc"));
+    assert_null(strstr(text.ptr, ":pw@"));
+    assert_non_null(strstr(text.ptr, "--port 8 TOKEN=<"));
+    assert_non_null(strstr(text.ptr, "postgres://u:<"));
+    assert_non_null(strstr(text.ptr, ">@h/d --auth -v"));
+    assert_true(slice_eq(shown[2], risk_supply_mask(argv, count, &arena)[2]));
+    size_t again = split("srv --api-key other", other);
+    assert_false(slice_eq(shown[2], risk_supply_mask(other, again, &arena)[2]));
+}
+
+static void program_hash(void **state) {
+    (void)state;
+    char path[] = "/tmp/risk-program-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "abc", 3) == 3);
+    close(fd);
+    /* SHA-256 of "abc" */
+    static const char want[] = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    struct slice script[] = {SLICE("node"), SLICE("--flag"), slice_str(path)};
+    assert_true(slice_is(risk_program_hash(script, 3, NULL, "/usr/bin", &arena), want));
+    struct slice relative[] = {slice_str(path + 5)};
+    assert_true(slice_is(risk_program_hash(relative, 1, "/", "/nowhere::/tmp", &arena), want));
+    struct slice runner[] = {SLICE("npx"), SLICE("-y"), SLICE("pkg")};
+    assert_int_equal(risk_program_hash(runner, 3, NULL, "/usr/bin", &arena).len, 0);
+    struct slice missing[] = {SLICE("/nonexistent/program")};
+    assert_int_equal(risk_program_hash(missing, 1, NULL, NULL, &arena).len, 0);
+    unlink(path);
+}
+
+static void shared_names(void **state) {
+    (void)state;
+    struct risk_names n;
+    risk_names_init(&n);
+    assert_null(risk_names_add(&n, SLICE("mail"), SLICE("send_email")));
+    assert_null(risk_names_add(&n, SLICE("mail"), SLICE("read_email")));
+    const struct risk_named *first = risk_names_add(&n, SLICE("evil"), SLICE("send_email"));
+    assert_true(first && slice_is(first->server, "mail"));
+    first = risk_names_add(&n, SLICE("evil"), SLICE("s\xd0\xb5nd_EMAIL")); /* a Cyrillic e */
+    assert_true(first && slice_is(first->tool, "send_email"));
+    risk_names_free(&n);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(command_lines, setup, teardown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(command_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(names, setup, teardown),
+        cmocka_unit_test_setup_teardown(masks, setup, teardown),
+        cmocka_unit_test_setup_teardown(program_hash, setup, teardown),
+        cmocka_unit_test_setup_teardown(shared_names, setup, teardown),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
