@@ -80,7 +80,6 @@
 #define CODE_FOUND_MAX 50   /* tools in the answer to a search */
 #define CODE_PAGE 100       /* entries of one page of a list */
 
-
 /* typed.c: definitions as source files */
 #define CODE_TYPED_TEXT_MAX 2000 /* bytes of one description */
 #define CODE_TYPED_ENUM_MAX 200
