@@ -22,6 +22,8 @@ export const packages = {
   memory: mcp('server-memory/dist/index.js'),
   sequentialThinking: mcp('server-sequential-thinking/dist/index.js'),
   context7: packageFile('@upstash/context7-mcp/dist/index.js'),
+  basicApp: mcp('server-basic-vanillajs/dist/index.js'),
+  github: mcp('server-github/dist/index.js'),
   playwright: packageFile('@playwright/mcp/cli.js'),
   mcpRemote: packageFile('mcp-remote/dist/proxy.js'),
 };

@@ -1,0 +1,194 @@
+// Many real servers behind one gate: each client sees all of them at /mcp and each by itself at /mcp/NAME; one that dies takes
+// away only its own part; new settings change only what differs.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import {
+  LegacyHttp, MODERN, children, commandLine, connect, node, packages, policyFile, post, probeCommand, request, run, startServe,
+  tempDir, tempFile, use, within,
+} from '../lib/index.mjs';
+
+const program = ([command, ...args], more = {}) => ({ command, args, ...more });
+const home = tempDir();
+writeFileSync(join(home, 'hello.txt'), 'hello from a file\n');
+
+// Eight real servers from npm; of 2024, of 2025 and of both eras, with pages (MCP Apps) and without.
+const EIGHT = {
+  everything: program([node, packages.everything, 'stdio']),
+  files: program([node, packages.filesystem, home]),
+  memory: program([node, packages.memory], { env: { MEMORY_FILE_PATH: join(home, 'memory.json') } }),
+  thinking: program([node, packages.sequentialThinking]),
+  docs: program([node, packages.context7]),
+  browser: program([node, packages.playwright]),
+  app: program([node, packages.basicApp, '--stdio']),
+  github: program([node, packages.github], { env: { GITHUB_PERSONAL_ACCESS_TOKEN: 'none' } }),
+};
+const NAMES = Object.keys(EIGHT);
+const settings = (servers, more = {}) => ({ version: '1', policy: policyFile(), servers, ...more });
+const prefixes = (tools) => new Set(tools.map((tool) => tool.name.split('__')[0]));
+
+async function usesAll(session) {
+  const tools = await session.tools();
+  assert.deepEqual([...prefixes(tools)].sort(), [...NAMES].sort());
+  assert.equal(await session.text('everything__echo', { message: 'héllo' }), 'Echo: héllo');
+  assert.match(await session.text('files__read_text_file', { path: join(home, 'hello.txt') }), /hello from a file/);
+  assert.match(await session.text('memory__read_graph', {}), /entities/);
+}
+
+async function inspector(args) {
+  const { code, stdout, stderr } = await run(node, [packages.inspector, '--cli', ...args, '--format', 'json'],
+    { env: { HOME: tempDir() }, timeout: 60_000 });
+  assert.equal(code, 0, `${stdout}\n${stderr}`);
+  return stdout;
+}
+
+describe('eight servers', { concurrency: 1 }, () => {
+  let gate;
+  before(async () => { gate = await startServe({ config: settings(EIGHT) }); });
+  after(() => gate?.stop());
+
+  test('SDK v1', async (t) => usesAll(use(t, await connect('v1', gate))));
+  test('SDK v2 as it comes', async (t) => usesAll(use(t, await connect('v2', gate))));
+  test('SDK v2 in the stateless era', async (t) => usesAll(use(t, await connect('v2', gate, { negotiation: { pin: MODERN } }))));
+  test('SDK v1 over the 2024 transport', async (t) => usesAll(use(t, await connect('v1', { sse: `${gate.origin}/sse` }))));
+  test('Inspector', async () => {
+    assert.match(await inspector([gate.url, '--transport', 'http', '--method', 'tools/list']), /"files__read_text_file"/);
+    assert.match(await inspector([gate.url, '--transport', 'http', '--method', 'tools/call', '--tool-name', 'everything__echo',
+      '--tool-arg', 'message=hi']), /Echo: hi/);
+  });
+
+  test('one server by itself, with bare names', async (t) => {
+    const one = use(t, await connect('v1', { url: `${gate.origin}/mcp/everything` }));
+    assert.ok((await one.tools()).some((tool) => tool.name === 'echo'));
+    assert.equal(await one.text('echo', { message: 'x' }), 'Echo: x');
+    const old = use(t, await connect('v1', { sse: `${gate.origin}/sse/everything` }));
+    assert.equal(await old.text('echo', { message: 'x' }), 'Echo: x');
+    assert.equal((await request('GET', `${gate.origin}/mcp/nobody`, { headers: { Accept: 'text/event-stream' } })).status, 404);
+  });
+
+  test('resources, templates, prompts and completions come back by the names they went out with', async (t) => {
+    const { client } = use(t, await connect('v1', gate));
+    const { resources } = await client.listResources();
+    const document = resources.find(({ uri }) => uri.startsWith('sallyport:everything/'));
+    const { contents } = await client.readResource({ uri: document.uri });
+    assert.equal(contents[0].uri, document.uri);
+    const { resourceTemplates } = await client.listResourceTemplates();
+    const template = resourceTemplates.find(({ uriTemplate }) => uriTemplate.includes('dynamic/text'));
+    const uri = template.uriTemplate.replace(/\{[^}]*\}/, '7');
+    assert.equal((await client.readResource({ uri })).contents[0].uri, uri);
+    const { content } = await client.callTool({ name: 'everything__get-resource-links', arguments: { count: 2 } });
+    const link = content.find(({ type }) => type === 'resource_link');
+    assert.equal((await client.readResource({ uri: link.uri })).contents[0].uri, link.uri);
+    assert.equal((await client.getPrompt({ name: 'everything__simple-prompt' })).messages.length, 1);
+    const { completion } = await client.complete({ ref: { type: 'ref/prompt', name: 'everything__completable-prompt' },
+      argument: { name: 'department', value: 'E' } });
+    assert.deepEqual(completion.values, ['Engineering']);
+    await assert.rejects(client.readResource({ uri: 'file:///etc/passwd' }), /-32002|not found/i);
+    await assert.rejects(client.getPrompt({ name: 'simple-prompt' }), /Unknown prompt/);
+  });
+
+  test('an app: its page is found, and what the page calls by its bare name too', async (t) => {
+    const { client } = use(t, await connect('v1', gate));
+    const tool = (await client.listTools()).tools.find(({ name, _meta }) => name.startsWith('app__') && _meta?.ui?.resourceUri);
+    assert.match(tool._meta.ui.resourceUri, /^ui:\/\/app\//);
+    const { contents } = await client.readResource({ uri: tool._meta.ui.resourceUri });
+    assert.match(contents[0].text, /<html/i);
+    const result = await client.callTool({ name: tool.name.slice('app__'.length), arguments: {} });
+    assert.notEqual(result.isError, true);
+    await assert.rejects(client.callTool({ name: 'read_graph', arguments: {} }), /Unknown tool/);
+  });
+
+  test('plain HTTP: servers, tools, call', async () => {
+    assert.deepEqual(await (await request('GET', `${gate.origin}/mcp/servers`)).json(), NAMES);
+    const { tools } = await (await request('GET', `${gate.origin}/mcp/thinking/tools`)).json();
+    assert.equal(tools[0].name, 'sequentialthinking');
+    const called = await post(`${gate.origin}/mcp/call`, { server: 'everything', tool: 'echo', args: { message: 'plain' } });
+    assert.equal(called.status, 200);
+    assert.equal((await called.json()).content[0].text, 'Echo: plain');
+    const nobody = await post(`${gate.origin}/mcp/call`, { server: 'nobody', tool: 'echo', args: {} });
+    assert.deepEqual([nobody.status, await nobody.json()], [404, { error: 'Not found' }]);
+    assert.equal((await post(`${gate.origin}/mcp/call`, { server: 'everything', tool: 'echo', args: [] })).status, 400);
+    assert.equal((await request('GET', `${gate.origin}/mcp/call`)).status, 405);
+  });
+});
+
+describe('servers come and go', { concurrency: 1 }, () => {
+  const child = (gate, text) => children(gate.pid).flatMap(children).concat(children(gate.pid))
+    .find((pid) => commandLine(pid).join(' ').includes(text));
+
+  test('one that dies takes only its own tools with it, and is back by itself', async (t) => {
+    const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')), thinking: EIGHT.thinking }) }));
+    const { client } = use(t, await connect('v1', gate));
+    let changed = () => {};
+    const { ToolListChangedNotificationSchema } = await import('../npm/load.mjs').then(({ load }) => load('@modelcontextprotocol/sdk/types.js'));
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => changed());
+    const listed = async () => prefixes((await client.listTools()).tools);
+    assert.deepEqual([...await listed()], ['a', 'thinking']);
+    const untilChange = () => within(new Promise((resolve) => { changed = resolve; }), 'a changed list');
+    const first = untilChange();
+    process.kill(child(gate, 'sequential-thinking'), 'SIGKILL');
+    await first;
+    assert.match((await client.callTool({ name: 'a__echo', arguments: { n: 1 } })).content[0].text, /"n":1/);
+    while (!(await listed()).has('thinking')) await untilChange();
+    assert.match(gate.stderr, /server `thinking` is back/);
+  });
+
+  test('a server that never starts is left out, and said', async (t) => {
+    const gate = use(t, await startServe({ config: settings({ good: program(probeCommand('good')), bad: { command: '/nonexistent/server' } }) }));
+    const { client, tools } = use(t, await connect('v1', gate));
+    assert.deepEqual([...prefixes(await tools())], ['good']);
+    await assert.rejects(client.callTool({ name: 'bad__x', arguments: {} }), /bad/);
+    assert.match(await (await request('GET', `${gate.origin}/readyz`)).text(), /bad: down/);
+  });
+
+  test('new settings start, end and change only what differs; bad ones change nothing', async (t) => {
+    const path = tempFile('sallyport.yaml', JSON.stringify(settings({ a: program(probeCommand('a')), b: program(probeCommand('b')) })));
+    const gate = use(t, await startServe({ args: ['--no-auth', '--config', path] }));
+    const { client, tools } = use(t, await connect('v1', gate));
+    assert.deepEqual([...prefixes(await tools())], ['a', 'b']);
+    const pid = child(gate, 'probe.mjs a');
+    writeFileSync(path, 'version: "1"\nservres: {}\n');
+    await gate.child.waitLine(/unknown key `servres`, did you mean `servers`\?.*the old settings stay in force/, { stream: 'stderr' });
+    assert.deepEqual([...prefixes(await tools())], ['a', 'b']);
+    writeFileSync(path, JSON.stringify(settings({ a: program(probeCommand('a')), c: program(probeCommand('c')) })));
+    await gate.child.waitLine(/settings reloaded/, { stream: 'stderr' });
+    assert.deepEqual([...prefixes(await tools())], ['a', 'c']);
+    assert.equal(child(gate, 'probe.mjs a'), pid);
+    await assert.rejects(client.callTool({ name: 'b__echo', arguments: {} }), /Unknown tool/);
+  });
+
+  test('an idle server is ended and started again when it is needed', async (t) => {
+    const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a'), { idle: '1s' }) }) }));
+    const { text } = use(t, await connect('v1', gate));
+    assert.match(await text('a__echo', { n: 1 }), /"n":1/);
+    await gate.child.waitLine(/server `a` is idle/, { stream: 'stderr' });
+    assert.match(await text('a__echo', { n: 2 }), /"n":2/);
+  });
+});
+
+describe('names', () => {
+  test('never a prefix: the first server has the name, the second is not reached by it', async (t) => {
+    const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')), b: program(probeCommand('b')), thinking: EIGHT.thinking },
+      { prefix: 'never' }) }));
+    const { client, tools } = use(t, await connect('v1', gate));
+    const names = (await tools()).map(({ name }) => name);
+    assert.equal(names.filter((name) => name === 'echo').length, 1);
+    assert.ok(names.includes('sequentialthinking'));
+    assert.notEqual((await client.callTool({ name: 'echo', arguments: {} })).isError, true);
+    assert.match(gate.stderr, /server `b`: tool `echo` is not offered: `a` has one/);
+  });
+
+  test('a name is found without a list before', async (t) => {
+    const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')), thinking: EIGHT.thinking }, { prefix: 'never' }) }));
+    const client = await LegacyHttp.open(gate.url);
+    assert.match((await client.call('echo', { n: 5 })).content[0].text, /"n":5/);
+  });
+
+  test('conditional: one server needs none', async (t) => {
+    const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')) }, { prefix: 'conditional' }) }));
+    const { tools, text } = use(t, await connect('v1', gate));
+    assert.ok((await tools()).some(({ name }) => name === 'echo'));
+    assert.match(await text('echo', { n: 1 }), /"n":1/);
+  });
+});
