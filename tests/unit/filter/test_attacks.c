@@ -1,4 +1,5 @@
 /* Values in disguise, and tokens that are not what they say. */
+#include "filter/box.h"
 #include "filter_test.h"
 
 static void hidden(struct rig *r, const char *text, const char *gone) {
@@ -112,6 +113,91 @@ static void ambiguous_truncation_stays(void **state) {
     rig_free(&r);
 }
 
+/* The edits are the same as the text that they make, and their texts outlive everything. */
+static void edits_equal_text(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    const char *json =
+        "{\"a\":\"x\\n "
+        "anna@example.org\",\"n\":4111111111111111,\"j\":\"{\\\"m\\\":\\\"bo@example.org\\\"}\"}";
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    assert_int_equal(tape_parse(&t, slice_str(json), NULL), TAPE_OK);
+    struct filter_edits edits = {0};
+    struct filter_report report = {0};
+    assert_int_equal(filter_json_edits(r.scope, &r.opt, &t, 0, &a, &edits, &report), FILTER_CHANGED);
+    assert_int_equal(edits.count, 3);
+    struct splice text;
+    splice_init(&text, slice_str(json), &a);
+    assert_true(splice_merge(&text, edits.at, edits.count));
+    cleanup_buf struct buf out;
+    buf_init(&out, 4096);
+    assert_true(splice_write(&text, &out));
+    cleanup_free char *want = rig_json(&r, json, false);
+    assert_true(slice_is(buf_slice(&out), want));
+    cleanup_free char *back = rig_json(&r, want, true);
+    assert_string_equal(back, json);
+    rig_free(&r);
+}
+
+/* A secret in plain text is stopped where its token would be. */
+static void plain_secret_of_another(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    const char *key = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6";
+    cleanup_free char *token = rig_hide(&r, key);
+    assert_null(strstr(token, key));
+    cleanup_free char *json = NULL;
+    assert_true(asprintf(&json, "{\"note\":\"use %s\"}", key) > 0);
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    assert_int_equal(tape_parse(&t, slice_str(json), NULL), TAPE_OK);
+    struct filter_report report = {0};
+    assert_int_equal(filter_check_json(r.scope, &r.rules, &t, 0, &report), FILTER_SAME);
+    r.rules.server = SLICE("elsewhere");
+    assert_int_equal(filter_check_json(r.scope, &r.rules, &t, 0, &report), FILTER_BLOCKED);
+    assert_int_equal(report.refused[PII_SECRET], 1);
+    const struct slice from[] = {SLICE("files")};
+    r.rules.secrets_from = from;
+    r.rules.secrets_from_count = 1;
+    assert_int_equal(filter_check_json(r.scope, &r.rules, &t, 0, &report), FILTER_SAME);
+    rig_free(&r);
+}
+
+/* A sealed entry opens under its own name only. */
+static void sealed_entry(void **state) {
+    (void)state;
+    const uint8_t key[FILTER_BOX_KEY] = {7};
+    const struct filter_entry e = {.kind = SLICE("EMAIL"),
+                                   .value = SLICE("anna@example.org"),
+                                   .created_ms = 42,
+                                   .origins = {SLICE("files")},
+                                   .origin_count = 1};
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    cleanup_buf struct buf box;
+    buf_init(&box, 4096);
+    assert_true(filter_box_seal_entry(SLICE("EMAIL_7K3QX9M2"), &e, SLICE("scope"), key, &box));
+    assert_null(memmem(box.ptr, box.len, "anna", 4));
+    struct slice id;
+    struct filter_entry got;
+    assert_true(filter_box_open_entry(buf_slice(&box), SLICE("scope"), key, &a, &id, &got));
+    assert_true(slice_is(id, "EMAIL_7K3QX9M2") && slice_eq(got.value, e.value) && got.created_ms == 42);
+    assert_true(got.origin_count == 1 && slice_is(got.origins[0], "files"));
+    assert_false(filter_box_open_entry(buf_slice(&box), SLICE("other"), key, &a, &id, &got));
+    for (size_t i = 0; i < box.len; i++) {
+        box.ptr[i] ^= 1;
+        assert_false(filter_box_open_entry(buf_slice(&box), SLICE("scope"), key, &a, &id, &got));
+        box.ptr[i] ^= 1;
+        assert_false(
+            filter_box_open_entry(slice_upto(buf_slice(&box), i), SLICE("scope"), key, &a, &id, &got));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invisible_and_alike),
@@ -119,6 +205,9 @@ int main(void) {
         cmocka_unit_test(replayed_token),
         cmocka_unit_test(expired_tokens_are_unknown),
         cmocka_unit_test(ambiguous_truncation_stays),
+        cmocka_unit_test(edits_equal_text),
+        cmocka_unit_test(plain_secret_of_another),
+        cmocka_unit_test(sealed_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,21 @@ static void test_against_model(void **state) {
 
 /* ---- on JSON ---- */
 
+/* Many at once: beside what is there, not over it. */
+static void test_merge(void **state) {
+    (void)state;
+    start("[11,22,33,44]");
+    assert_true(splice_replace(&splice, 4, 6, SLICE("x")));
+    const struct splice_edit edits[] = {{1, 3, SLICE("a")}, {7, 9, SLICE("c")}, {10, 12, SLICE("")}};
+    assert_true(splice_merge(&splice, edits, 3));
+    assert_result("[a,x,c,]");
+    const struct splice_edit over[] = {{5, 8, SLICE("no")}}, beyond[] = {{10, 99, SLICE("no")}};
+    assert_false(splice_merge(&splice, over, 1));
+    assert_false(splice_merge(&splice, beyond, 1));
+    assert_true(splice_merge(&splice, NULL, 0));
+    assert_result("[a,x,c,]");
+}
+
 static void test_nothing(void **state) {
     (void)state;
     start(" {\"a\": [1, 2]} ");
@@ -308,6 +323,7 @@ static void test_drop_members(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_merge, setup, teardown),
         cmocka_unit_test_setup_teardown(test_drop_members, setup, teardown),
         TEST(test_against_model),
         TEST(test_nothing),
