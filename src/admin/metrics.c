@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "session/approve.h"
 #include "session/server.h"
+#include "session/trace.h"
 #include "state/state.h"
 
 #include <inttypes.h>
@@ -146,6 +147,14 @@ static void put_stores(struct buf *out, struct session_core *core) {
               state_approvals_pending(core->approvals->store, clock_wall_ms()));
 }
 
+static void put_traces(struct buf *out, const struct session_core *core) {
+    struct session_trace_health h;
+    if (!session_trace_health(core, &h))
+        return;
+    plain(out, "trace_spans_sent_total", "counter", "Spans that the collector took.", h.sent);
+    plain(out, "trace_spans_dropped_total", "counter", "Spans that were let go.", h.dropped);
+}
+
 void metrics_write(struct admin *a, struct buf *out) {
     struct session_core *core = a->core;
     const struct session_metrics *m = &core->metrics;
@@ -165,4 +174,5 @@ void metrics_write(struct admin *a, struct buf *out) {
               offsetof(struct metrics_cell, bytes_out));
     put_servers(out, core);
     put_stores(out, core);
+    put_traces(out, core);
 }

@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <stdarg.h>
@@ -12,6 +13,10 @@
 static const char *const log_names[] = {"debug", "info", "warn", "error"};
 static const char *const log_colours[] = {"\033[2m", "", "\033[33m", "\033[31m"};
 static atomic_int log_threshold = LOG_INFO;
+
+static atomic_bool log_json;
+
+void log_set_json(bool on) { atomic_store(&log_json, on); }
 
 void log_set_level(enum log_level level) { atomic_store(&log_threshold, (int)level); }
 
@@ -32,6 +37,41 @@ static void log_defuse(char *line) {
             *line = ' ';
 }
 
+/* How many bytes the character has; 0 when they are none. */
+static size_t log_char(const char *at) {
+    const unsigned char *b = (const unsigned char *)at;
+    size_t len = b[0] < 0x80                   ? 1
+                 : b[0] >= 0xc2 && b[0] < 0xe0 ? 2
+                 : (b[0] & 0xf0) == 0xe0       ? 3
+                 : b[0] >= 0xf0 && b[0] < 0xf5 ? 4
+                                               : 0;
+    for (size_t i = 1; i < len; i++)
+        if ((b[i] & 0xc0) != 0x80)
+            return 0;
+    return len;
+}
+
+/* Controls are gone already. */
+static void log_write_json(enum log_level level, const char *line) {
+    char out[LOG_LINE_MAX * 2 + 128], time[CLOCK_TEXT_MAX];
+    clock_text(clock_wall_ms(), time);
+    size_t n = (size_t)snprintf(out, sizeof(out), "{\"time\":\"%s\",\"level\":\"%s\",\"message\":\"", time,
+                                log_names[level]);
+    while (*line) {
+        size_t len = log_char(line);
+        if (*line == '"' || *line == '\\')
+            out[n++] = '\\';
+        if (len)
+            memcpy(out + n, line, len);
+        else
+            out[n] = '?';
+        n += len ? len : 1;
+        line += len ? len : 1;
+    }
+    memcpy(out + n, "\"}\n", 3);
+    fwrite(out, 1, n + 3, stderr);
+}
+
 void log_write(enum log_level level, const char *fmt, ...) {
     if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
         return;
@@ -41,6 +81,10 @@ void log_write(enum log_level level, const char *fmt, ...) {
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
     log_defuse(line);
+    if (atomic_load_explicit(&log_json, memory_order_relaxed)) {
+        log_write_json(level, line);
+        return;
+    }
     const char *colour = isatty(STDERR_FILENO) ? log_colours[level] : "";
     fprintf(stderr, "%ssallyport: %s%s%s%s\n", colour, level == LOG_INFO ? "" : log_names[level],
             level == LOG_INFO ? "" : ": ", line, *colour ? "\033[0m" : "");

@@ -1,9 +1,13 @@
 /* Lines for people, on stderr. Only main, cli/ and the call path log; the rooms below return errors. */
 #pragma once
 
+#include <stdbool.h>
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 void log_set_level(enum log_level level);
+/* One JSON object a line: time, level, message. */
+void log_set_json(bool on);
 /* -1 when the name is none of debug, info, warn, error. */
 int log_level_from(const char *name, enum log_level *ret_level);
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -10,11 +10,14 @@
 
 /* Indexed by enum log_level. */
 static const char *const cli_log_levels[] = {"debug", "info", "warn", "error", NULL};
+static const char *const cli_log_formats[] = {"text", "json", NULL};
 
 const struct cli_option cli_common_options[] = {
     {CLI_SWITCH(struct cli_common, help), .name = "help", .letter = 'h', .help = "print this help"},
     {CLI_CHOICE(struct cli_common, log_level), .name = "log-level", .choices = cli_log_levels,
      .fallback = "info", .help = "what is worth a line on stderr"},
+    {CLI_CHOICE(struct cli_common, log_format), .name = "log-format", .choices = cli_log_formats,
+     .fallback = "text", .help = "lines for people, or one JSON object a line"},
     {0},
 };
 
@@ -57,6 +60,7 @@ int cli_main(const struct cli_program *program, int argc, char **argv) {
         status = cli_print(&text);
     } else {
         log_set_level((enum log_level)request.common.log_level);
+        log_set_json(request.common.log_format == 1);
         status = request.command->run(request.options, &request.rest);
     }
     cli_request_free(&request);

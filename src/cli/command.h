@@ -115,7 +115,8 @@ extern const struct cli_program cli_program;
 /* What every command understands; cli_main acts on it. */
 struct cli_common {
     bool help;
-    int log_level; /* an enum log_level */
+    int log_level;  /* an enum log_level */
+    int log_format; /* 1: JSON */
 };
 extern const struct cli_option cli_common_options[];
 

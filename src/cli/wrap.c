@@ -42,6 +42,7 @@ struct wrap_options {
     const char *pii_rules;
     const char *approval_webhook;
     const char *approval_secret_file;
+    const char *otlp;
 };
 
 static const char *const transport_names[] = {
@@ -140,6 +141,8 @@ static const struct cli_option wrap_rows[] = {
              "can answer at /api/v1/approvals/callback"},
     {CLI_TEXT(struct wrap_options, approval_secret_file), .name = "approval-secret-file", .argument = "FILE",
      .help = "holds the secret that signs webhooks and callbacks"},
+    {CLI_TEXT(struct wrap_options, otlp), .name = "otlp", .argument = "URL",
+     .help = "send a trace of each call to this OTLP/HTTP collector"},
     {0},
 };
 
@@ -215,6 +218,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
                 .keep_ms = opt->pii_keep_ms,
                 .rules = opt->pii_rules},
         .approvals_webhook = opt->approval_webhook,
+        .trace_url = opt->otlp,
     };
     cleanup_buf struct buf secret;
     buf_init(&secret, SECRET_FILE_MAX + 1);

@@ -13,6 +13,7 @@
 #include "session/approve.h"
 #include "session/guard.h"
 #include "session/many.h"
+#include "session/trace.h"
 #include "session/webhook.h"
 
 #include <signal.h>
@@ -229,6 +230,8 @@ static int stores_open(struct gate *g, struct err *err) {
     g->core.audit_args = config->audit_args;
     if (state_open(&state, &g->core.state, err) < 0 || audit_open(&audit, &g->core.audit, err) < 0 ||
         pii_open(g, err) < 0)
+        return -1;
+    if (config->trace_url && session_trace_start(&g->core, config->trace_url, err) < 0)
         return -1;
     if (!config->approvals_webhook)
         return 0;

@@ -56,6 +56,7 @@ struct gate_config {
     struct session_pii_config pii; /* its home is filled in */
     const char *approvals_webhook; /* URL that is told of each call that waits, or NULL; needs a secret */
     const char *approvals_secret;  /* signs webhooks and callbacks; NULL: neither */
+    const char *trace_url;         /* collector of traces, or NULL */
     struct gate_site site;         /* over HTTP; all zero: nothing */
 };
 

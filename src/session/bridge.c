@@ -6,6 +6,7 @@
 #include "session/lane.h"
 #include "session/server.h"
 #include "session/tools.h"
+#include "session/trace.h"
 #include "session/translate.h"
 #include "wire/emit.h"
 
@@ -134,7 +135,8 @@ static bool request_up(struct call *c, struct splice *text, struct slice token) 
         /* Servers of the older era speak up without being asked to. */
         .log_level = slice_str(s->log_level[0] ? s->log_level : "info"),
     };
-    return translate_request_up(text, &c->request->tape, &c->request->rpc, &client, token, (struct slice){0});
+    return translate_request_up(text, &c->request->tape, &c->request->rpc, &client, token, call_trace_text(c),
+                                (struct slice){0});
 }
 
 /* ---- a client of the newer era, a server of the older ---- */
@@ -169,7 +171,8 @@ bool bridge_request_text(struct call *c, struct splice *text) {
     struct slice token = c->token_raw.len ? arena_u64(&c->arena, c->req.id) : (struct slice){0};
     if (!c->modern)
         return request_up(c, text, token);
-    return translate_request_down(text, &c->request->tape, &c->request->rpc, token, (struct slice){0});
+    return translate_request_down(text, &c->request->tape, &c->request->rpc, token, call_trace_text(c),
+                                  (struct slice){0});
 }
 
 static enum call_next bad_answer(struct call *c) {

@@ -28,6 +28,7 @@
 #include "session/route.h"
 #include "session/server.h"
 #include "session/tools.h"
+#include "session/trace.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
 
@@ -375,6 +376,7 @@ static bool wants_definition(const struct call *c) {
 static enum call_next step_decide(struct call *c) {
     struct session *s = c->session;
     if (!c->policy) {
+        call_trace_begin(c);
         c->policy = policy_ref(session_policy(s, c->server));
         if (c->kind == CALL_TOOLS_CALL)
             hash_arguments(c);
@@ -621,6 +623,7 @@ static bool forward_text(struct call *c, struct splice *text) {
     }
     if (c->bridged)
         return bridge_request_text(c, text);
+    call_trace_forward(c, text);
     if (!call_approve_strip(c, text))
         return false;
     if (!c->token_raw.len)

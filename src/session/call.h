@@ -32,6 +32,7 @@ enum call_next {
 };
 
 struct call_approval;
+struct call_trace;
 
 struct call_sink_ops {
     /* The answer; the sink is not used again. */
@@ -107,6 +108,7 @@ struct call {
     struct slice findings;          /* what a detector found in the result */
     struct slice args_hash;         /* of the canonical arguments, hex; tools/call only */
     uint32_t tags;                  /* labels that the session gathers when it is made */
+    struct call_trace *trace;       /* in the arena, while calls are traced */
     struct call_approval *approval; /* in the arena, once a person has to approve it */
     struct state_ticket ticket;     /* what its limits hold */
     bool reserving;                 /* the ticket is in use */

@@ -56,3 +56,9 @@
 #define MANY_TASKS_MAX 10000          /* tasks whose owner is remembered, the oldest go first */
 #define MANY_TRIES_MAX 8              /* restarts of a server that nobody waits for */
 #define MANY_SWEEP_MS 1000            /* how often idle servers are looked for */
+#define TRACE_SPANS_MAX 4096          /* spans that wait for the collector; more are dropped */
+#define TRACE_GROUP 512               /* sent together */
+#define TRACE_SEND_MS 1000            /* and at the latest after so long */
+#define TRACE_ANSWER_MS 10000         /* for the collector's answer */
+#define TRACE_TEXT_MAX 128            /* bytes of one text of a span */
+#define TRACE_BODY_MAX (4u << 20)     /* bytes of one group */

@@ -6,6 +6,7 @@
 #include "session/principal.h"
 #include "session/redact.h"
 #include "session/server.h"
+#include "session/trace.h"
 #include "wire/emit.h"
 
 /* ["path","mode"]: which arguments there were, not what they said. */
@@ -112,7 +113,9 @@ static struct slice outcome_text(struct call *c) {
 }
 
 void call_count(struct call *c) {
-    session_metrics_count(&c->session->core->metrics, c, outcome_of(c), clock_mono_us() - c->received_us);
+    const char *outcome = outcome_of(c);
+    session_metrics_count(&c->session->core->metrics, c, outcome, clock_mono_us() - c->received_us);
+    call_trace_end(c, outcome);
 }
 
 void call_record_outcome(struct call *c) {

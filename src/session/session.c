@@ -16,6 +16,7 @@
 #include "session/route.h"
 #include "session/server.h"
 #include "session/tools.h"
+#include "session/trace.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -59,6 +60,7 @@ void session_core_free(struct session_core *core) {
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);
     session_approvals_free(core);
+    session_trace_stop(core);
     session_metrics_free(&core->metrics);
     policy_unref(core->policy);
     policy_unref(core->no_policy);

@@ -19,6 +19,7 @@ struct call;
 struct call_sink;
 struct audit;
 struct session_approvals;
+struct session_trace;
 struct policy;
 struct principal;
 struct session;
@@ -50,6 +51,7 @@ struct session_core {
     struct state_store *state;
     struct audit *audit;
     struct session_metrics metrics;
+    struct session_trace *trace;         /* see trace.h; NULL: nothing is traced */
     struct session_approvals *approvals; /* see approve.h; NULL: nobody can approve */
     struct list log_waiting;             /* calls, until the log has room */
     struct io_timer log_timer;

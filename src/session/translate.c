@@ -39,9 +39,14 @@ static struct slice keep(struct buf *out, struct arena *a) {
 
 /* {"_meta":…}: what was there without what is reserved, our token, and the client's description. */
 static struct slice meta_text(const struct tape *t, uint32_t meta, const struct translate_client *client,
-                              struct slice token, struct arena *a) {
-    static const char *const replaced[] = {UP_META_VERSION, UP_META_CAPABILITIES, UP_META_CLIENT,
-                                           UP_META_LOG,     "progressToken",      NULL};
+                              struct slice token, struct slice trace, struct arena *a) {
+    const char *const replaced[] = {UP_META_VERSION,
+                                    UP_META_CAPABILITIES,
+                                    UP_META_CLIENT,
+                                    UP_META_LOG,
+                                    "progressToken",
+                                    trace.len ? "traceparent" : NULL,
+                                    NULL};
     struct buf out;
     struct emit e;
     buf_init(&out, MSG_BYTES_MAX);
@@ -51,6 +56,10 @@ static struct slice meta_text(const struct tape *t, uint32_t meta, const struct 
     if (token.len) {
         emit_key(&e, "progressToken");
         emit_raw(&e, token);
+    }
+    if (trace.len) {
+        emit_key(&e, "traceparent");
+        emit_raw(&e, trace);
     }
     if (client) {
         emit_key(&e, UP_META_VERSION);
@@ -87,17 +96,18 @@ static bool edit_params(struct splice *text, const struct tape *t, const struct 
 }
 
 bool translate_request_up(struct splice *text, const struct tape *t, const struct rpc *rpc,
-                          const struct translate_client *client, struct slice token, struct slice more) {
+                          const struct translate_client *client, struct slice token, struct slice trace,
+                          struct slice more) {
     static const char *const drop[] = {"inputResponses", "requestState", "task", NULL};
     uint32_t old = rpc->params ? tape_get_str(t, rpc->params, "_meta") : 0;
-    struct slice meta = meta_text(t, old, client, token, text->arena);
+    struct slice meta = meta_text(t, old, client, token, trace, text->arena);
     return meta.len && edit_params(text, t, rpc, meta, drop, more);
 }
 
 bool translate_request_down(struct splice *text, const struct tape *t, const struct rpc *rpc,
-                            struct slice token, struct slice more) {
+                            struct slice token, struct slice trace, struct slice more) {
     uint32_t old = rpc->params ? tape_get_str(t, rpc->params, "_meta") : 0;
-    struct slice meta = meta_text(t, old, NULL, token, text->arena);
+    struct slice meta = meta_text(t, old, NULL, token, trace, text->arena);
     if (!meta.len)
         return false;
     return edit_params(text, t, rpc, slice_is(meta, "{}") ? (struct slice){0} : meta, retry_members, more);

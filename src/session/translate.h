@@ -40,12 +40,13 @@ struct translate_client {
 };
 
 /* A request's params for a server of the stateless era. `token` replaces the progress token when there is
- * one; `more` are further members of params. */
+ * one, `trace` the trace context; `more` are further members of params. */
 bool translate_request_up(struct splice *text, const struct tape *t, const struct rpc *rpc,
-                          const struct translate_client *client, struct slice token, struct slice more);
+                          const struct translate_client *client, struct slice token, struct slice trace,
+                          struct slice more);
 /* The same for a server of the older era. */
 bool translate_request_down(struct splice *text, const struct tape *t, const struct rpc *rpc,
-                            struct slice token, struct slice more);
+                            struct slice token, struct slice trace, struct slice more);
 
 /* A result for a client of the stateless era, and for one of the older. `server_info` raw, or empty. */
 bool translate_result_up(struct splice *text, const struct tape *t, uint32_t result, struct slice method,
