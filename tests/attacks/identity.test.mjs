@@ -1,0 +1,279 @@
+// Every endpoint × every kind of principal: nothing is reachable that should not be (attacks 7, 20-22, 26; I1, I2, I5).
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { startIssuer } from '../fixtures/idp.mjs';
+import { startProbe } from '../fixtures/probe.mjs';
+import { ALLOW_ALL, cli, peerFor, policyFile, post, probeCommand, request, startServe, tempDir } from '../lib/index.mjs';
+
+const RESOURCE = 'https://gate.test';
+const ping = { jsonrpc: '2.0', id: 'ping', method: 'ping' };
+const bearer = (token) => ({ Authorization: `Bearer ${token}` });
+const [command, ...args] = probeCommand();
+
+const world = { open: [] };
+
+before(async () => {
+  const keep = (thing) => { world.open.push(thing); return thing; };
+  const issuer = keep(await startIssuer());
+  const probe = keep(await startProbe());
+  const home = join(tempDir(), 'home');
+  const grants = async (...line) => (await cli(['grants', ...line], { env: { SALLYPORT_HOME: home } })).stdout.trim();
+  const gate = keep(await startServe({
+    args: [], env: { SALLYPORT_HOME: home },
+    config: {
+      version: '1', policy: policyFile(ALLOW_ALL), code: { enabled: false },
+      servers: { a: { command, args }, b: { url: probe.url, headers: { Authorization: 'Bearer of-the-gate' } } },
+      auth: { resource: RESOURCE, issuers: [{ issuer: issuer.issuer }], rules: [{ when: { team: 'a' }, servers: ['a'] }, { when: { team: 'look' }, servers: ['-'], roles: ['viewer'] }] },
+    },
+  }));
+  Object.assign(world, { issuer, probe, home, grants, gate });
+  const foreign = keep(await startIssuer());
+  // What each shows, and what it may: servers, roles; null: nobody.
+  world.principals = {
+    nobody: [{}, null],
+    'an empty bearer': [{ Authorization: 'Bearer ' }, null],
+    'another scheme': [{ Authorization: `Basic ${Buffer.from('a:b').toString('base64')}` }, null],
+    'a made-up grant': [bearer(`sp_${'A'.repeat(43)}`), null],
+    'the hash of a grant': [bearer(await grants('create', 'hashed').then(async (token) => (await import('node:crypto')).createHash('sha256').update(token).digest('base64url'))), null],
+    'a revoked grant': [bearer(await grants('create', 'gone').then(async (token) => { await grants('revoke', 'gone'); return token; })), null],
+    'an expired grant': [bearer(await grants('create', 'late', '--expires', '1ms')), null],
+    'a rotated token': [bearer(await grants('create', 'turned').then(async (token) => { await grants('rotate', 'turned'); return token; })), null],
+    'a grant for a': [bearer(await grants('create', 'only-a', '--server', 'a')), { servers: ['a'], roles: [] }],
+    'a grant for b': [bearer(await grants('create', 'only-b', '--server', 'b')), { servers: ['b'], roles: [] }],
+    'a grant for all': [bearer(await grants('create', 'all')), { servers: ['a', 'b'], roles: [] }],
+    'a viewer': [bearer(await grants('create', 'viewer', '--server', '-', '--role', 'viewer')), { servers: [], roles: ['viewer'] }],
+    'an approver': [bearer(await grants('create', 'approver', '--server', '-', '--role', 'approver')), { servers: [], roles: ['approver'] }],
+    'a policy manager': [bearer(await grants('create', 'manager', '--server', '-', '--role', 'policy-manager')), { servers: [], roles: ['policy-manager'] }],
+    'an admin': [bearer(await grants('create', 'admin', '--server', '-', '--role', 'admin')), { servers: [], roles: ['admin'] }],
+    'a token of team a': [bearer(await issuer.sign({ team: 'a' })), { servers: ['a'], roles: [] }],
+    'a token of a viewer': [bearer(await issuer.sign({ team: 'look' })), { servers: [], roles: ['viewer'] }],
+    'a token that no rule fits': [bearer(await issuer.sign({ team: 'b' })), 'refused'],
+    'a token for another audience': [bearer(await issuer.sign({ team: 'a', aud: 'https://other.test/mcp' })), null],
+    'an expired token': [bearer(await issuer.sign({ team: 'a', exp: 1 })), null],
+    'a token of an unknown issuer': [bearer(await foreign.sign({ team: 'a' })), null],
+    'a token that names our issuer, signed by another': [bearer(await foreign.sign({ team: 'a', iss: issuer.issuer })), null],
+  };
+});
+
+after(async () => { for (const thing of world.open.reverse()) await (thing.stop ? thing.stop() : thing.close()); });
+
+// [method, path, what it takes to be let in]: a server, any, a role, or nothing at all.
+const init = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
+const ENDPOINTS = [
+  ['POST', '/mcp', 'any', init], ['GET', '/mcp', 'any'], ['DELETE', '/mcp', 'any'],
+  ['POST', '/mcp/a', 'a', init], ['GET', '/mcp/a', 'a'], ['DELETE', '/mcp/a', 'a'],
+  ['POST', '/mcp/b', 'b', init], ['GET', '/mcp/b', 'b'], ['DELETE', '/mcp/b', 'b'],
+  ['POST', '/message?sessionId=x', 'any', ping], ['POST', '/message', 'any', ping],
+  ['GET', '/mcp/servers', 'any'], ['GET', '/mcp/a/tools', 'a'], ['GET', '/mcp/b/tools', 'b'],
+  ['GET', '/nowhere', 'any'], ['POST', '/mcp/nosuch', 'any', init], ['GET', '/mcp/../mcp/a', 'any'], ['GET', '//mcp', 'any'],
+  ['GET', '/api/v1/status', ['viewer', 'approver', 'policy-manager']], ['GET', '/api/v1/audit', ['viewer', 'approver', 'policy-manager']],
+  ['GET', '/api/v1/sessions', ['viewer', 'approver', 'policy-manager']], ['GET', '/api/v1/openapi.json', ['viewer', 'approver', 'policy-manager']],
+  ['GET', '/api/v1/grants', []], ['POST', '/api/v1/grants', [], { name: 'mallory' }], ['DELETE', '/api/v1/grants/only-a', []],
+  ['POST', '/api/v1/policies/validate', ['policy-manager'], { text: 'x' }],
+  ['POST', '/api/v1/approvals/nosuch/approve', ['approver'], {}], ['POST', '/api/v1/approvals/nosuch/deny', ['approver'], {}],
+  ['GET', '/healthz', 'open'], ['GET', '/readyz', 'open'], ['GET', '/.well-known/oauth-protected-resource/mcp', 'open'],
+];
+
+// 401, 403, or 'in': whatever the endpoint itself answers to somebody it knows.
+function expected(may, needs) {
+  if (needs === 'open') return 'in';
+  if (may === null) return 401;
+  if (may === 'refused') return 403;
+  if (needs === 'any') return 'in';
+  if (Array.isArray(needs)) return may.roles.some((role) => role === 'admin' || needs.includes(role)) ? 'in' : 403;
+  return may.servers.includes(needs) ? 'in' : 403;
+}
+
+test('the identity matrix', async () => {
+  const { gate, principals, grants } = world;
+  const wrong = [];
+  let cells = 0;
+  for (const [who, [headers, may]] of Object.entries(principals)) {
+    for (const [method, path, needs, body] of ENDPOINTS) {
+      // An admin may do this for real; everybody else must not be able to.
+      if (may?.roles?.includes('admin') && path.startsWith('/api/v1/grants') && method !== 'GET') continue;
+      const response = await request(method, gate.url, {
+        path, headers: { Accept: 'application/json, text/event-stream', ...(body && { 'Content-Type': 'application/json' }), ...headers }, ...(body && { body: JSON.stringify(body) }),
+      });
+      const want = expected(may, needs);
+      const got = [401, 403].includes(response.status) ? response.status : 'in';
+      if (got !== want) wrong.push(`${who}: ${method} ${path}: ${response.status}, not ${want}`);
+      if (response.status === 401 && !response.headers['www-authenticate']?.startsWith('Bearer')) wrong.push(`${who}: ${method} ${path}: no challenge`);
+      response.close();
+      cells++;
+    }
+  }
+  assert.deepEqual(wrong, []);
+  assert.equal(cells, Object.keys(principals).length * ENDPOINTS.length - 2);
+  assert.equal((await grants('list', '--json')).includes('mallory'), false);
+});
+
+test('what each one sees behind /mcp is what its grant names', async () => {
+  const { gate, principals } = world;
+  for (const [who, [headers, may]] of Object.entries(principals)) {
+    if (!may?.servers) continue;
+    for (const front of ['http', 'modern-http']) {
+      const peer = await peerFor(front, gate, { headers });
+      const servers = new Set((await peer.request('tools/list')).tools.map(({ name }) => name.split('__')[0]));
+      assert.deepEqual([...servers].sort(), may.servers, `${who} ${front}`);
+      for (const server of ['a', 'b']) {
+        const { json } = await peer.exchange('tools/call', { name: `${server}__echo`, arguments: {} });
+        assert.equal(Boolean(json.result && !json.result.isError), may.servers.includes(server), `${who} ${front} ${server}: ${JSON.stringify(json)}`);
+      }
+    }
+    const response = await request('GET', gate.url, { path: '/mcp/servers', headers });
+    assert.deepEqual(JSON.parse(await response.text()).sort(), may.servers, who);
+    for (const server of ['a', 'b']) {
+      const call = await post(gate.url, { server, tool: 'echo', args: {} }, { path: '/mcp/call', headers });
+      assert.equal(call.status === 200, may.servers.includes(server), `${who} /mcp/call ${server}: ${call.status}`);
+      call.close();
+    }
+  }
+});
+
+describe('what one principal holds is nothing to another', () => {
+  // The same person by another door, and others.
+  const others = () => ['a grant for all', 'a grant for a', 'a token of team a', 'an admin'].filter((name) => name !== 'a grant for all').map((name) => [name, world.principals[name][0]]);
+  const owner = () => world.principals['a grant for all'][0];
+
+  test('I2 session ids: 404 for every method; the owner is unharmed', async () => {
+    const { gate } = world;
+    const peer = await peerFor('http', gate, { headers: owner() });
+    for (const [who, headers] of others()) {
+      for (const [method, options] of [['POST', { body: ping }], ['GET', {}], ['DELETE', {}]]) {
+        const response = await request(method, gate.url, { headers: { ...peer.headersFor(), 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers }, ...options });
+        assert.equal(response.status, 404, `${who} ${method}`);
+        response.close();
+      }
+    }
+    assert.equal((await peer.send(ping)).status, 200);
+    assert.equal((await post(gate.url, ping, { path: '/mcp/a', headers: peer.headersFor() })).status, 404, 'nor at another endpoint, by its owner');
+  });
+
+  test('I1 nothing of one shows on the streams of another: progress, log, list_changed, updates, questions', async () => {
+    const { gate } = world;
+    const peer = await peerFor('http', gate, { headers: owner() });
+    const watchers = [];
+    for (const [, headers] of others().slice(0, 2)) {
+      const other = await peerFor('http', gate, { headers });
+      await other.listen();
+      watchers.push([other, other.received.length]);
+    }
+    await peer.call('a__progress', { steps: 3 }, { meta: { progressToken: 'shared' } });
+    await peer.call('a__log', { data: 'private' });
+    await peer.call('a__change');
+    for (const [other, count] of watchers) {
+      await other.call('a__echo', {}, { meta: { progressToken: 'shared' } });
+      assert.equal(other.received.length, count + 1, 'only its own answer');
+    }
+  });
+
+  test('I1 resuming: another session\'s event id brings nothing of it', async () => {
+    const { gate } = world;
+    const peer = await peerFor('http', gate, { headers: owner() });
+    await peer.call('a__progress', { steps: 3 }, { meta: { progressToken: 'p' } });
+    const [, headers] = others()[0];
+    const other = await peerFor('http', gate, { headers });
+    for (const id of ['0-0', '1-0', '1-1', '2-0']) {
+      const response = await request('GET', gate.url, { headers: { ...other.headersFor(), Accept: 'text/event-stream', 'Last-Event-ID': id } });
+      if (response.status === 200) {
+        await other.notify('notifications/initialized');
+        response.close();
+      } else {
+        assert.equal(response.status, 400, id);
+      }
+    }
+    assert.equal(other.received.some(({ text }) => text.includes('progress')), false);
+  });
+
+  test('a question to one is not answered by another, nor its call cancelled', async () => {
+    const { gate } = world;
+    const peer = await peerFor('http', gate, { headers: owner() });
+    const other = await peerFor('http', gate, { headers: others()[0][1] });
+    const asked = peer.ask('a__ask', { method: 'roots/list' }, { id: 'mine' });
+    const question = await peer.next((json) => json?.method === 'roots/list');
+    await other.respond(question.id, { result: { roots: [{ uri: 'file:///evil' }] } });
+    await other.notify('notifications/cancelled', { requestId: 'mine' });
+    await other.call('a__echo');
+    await peer.respond(question.id, { result: { roots: [{ uri: 'file:///good' }] } });
+    assert.deepEqual(await asked, { roots: [{ uri: 'file:///good' }] });
+  });
+
+  test('tasks: ids of another are not found, and not listed', async () => {
+    const { gate } = world;
+    const peer = await peerFor('http', gate, { headers: owner() });
+    const { json } = await peer.exchange('tools/call', { name: 'a__echo', arguments: {}, task: { ttl: 60_000 } });
+    const taskId = json.result?.task?.taskId;
+    assert.ok(taskId, JSON.stringify(json));
+    for (const [who, headers] of others()) {
+      const other = await peerFor('http', gate, { headers });
+      for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+        const answer = (await other.exchange(method, { taskId })).json;
+        assert.ok(answer.error, `${who} ${method}: ${JSON.stringify(answer)}`);
+      }
+      const listed = (await other.exchange('tasks/list', {})).json;
+      assert.equal(JSON.stringify(listed.result ?? {}).includes(taskId), false, who);
+    }
+  });
+
+  test('cursors of another are refused', async () => {
+    const { gate } = world;
+    const peer = await peerFor('http', gate, { headers: owner() });
+    let cursor = (await peer.request('tools/list')).nextCursor;
+    if (cursor === undefined) return; // one page: there is nothing to steal
+    for (const [who, headers] of others()) {
+      const other = await peerFor('http', gate, { headers });
+      assert.ok((await other.exchange('tools/list', { cursor })).json.error, who);
+    }
+    while (cursor !== undefined) cursor = (await peer.request('tools/list', { cursor })).nextCursor;
+  });
+
+  test('children: what one left in a server\'s process, another does not find', async () => {
+    const { gate } = world;
+    for (const front of ['http', 'modern-http']) {
+      const pid = async (headers) => (await (await peerFor(front, gate, { headers })).ask('a__seen')).length;
+      const first = await peerFor(front, gate, { headers: owner() });
+      for (let i = 0; i < 20; i++) await first.call('a__echo', { mine: i });
+      assert.ok(await pid(others()[0][1]) < 20, 'a process of its own');
+    }
+  });
+
+  test('20 what agents show never reaches a server; the server sees the gate\'s own', async () => {
+    const { gate, probe, principals } = world;
+    for (const name of ['a grant for all', 'a grant for b']) {
+      for (const front of ['http', 'modern-http']) await (await peerFor(front, gate, { headers: principals[name][0] })).call('b__echo');
+    }
+    const heads = probe.probe.seen.filter(({ headers }) => headers).map(({ headers }) => headers);
+    assert.ok(heads.length > 0);
+    for (const headers of heads) {
+      assert.equal(headers.authorization, 'Bearer of-the-gate');
+      for (const [, [shown]] of Object.entries(principals)) if (shown.Authorization?.length > 12) assert.equal(JSON.stringify(headers).includes(shown.Authorization.slice(7)), false);
+    }
+  });
+
+  test('22 neither a foreign Host nor a foreign Origin helps, with the best of grants', async () => {
+    const { gate } = world;
+    for (const headers of [{ Host: 'evil.example' }, { Origin: 'http://evil.example' }, { Origin: 'null' }, { Host: `evil.example:${gate.port}`, Origin: `http://evil.example:${gate.port}` }]) {
+      assert.equal((await post(gate.url, ping, { headers: { ...owner(), ...headers } })).status, 403, JSON.stringify(headers));
+    }
+  });
+});
+
+describe('no policy, no passage', () => {
+  test('neither the grant\'s, the server\'s nor a default: everything but the greeting is refused', async (t) => {
+    const home = join(tempDir(), 'home');
+    const { stdout } = await cli(['grants', 'create', 'x'], { env: { SALLYPORT_HOME: home } });
+    const { stdout: own } = await cli(['grants', 'create', 'own', '--policy', policyFile(ALLOW_ALL)], { env: { SALLYPORT_HOME: home } });
+    const gate = await startServe({ args: [], env: { SALLYPORT_HOME: home }, config: { version: '1', code: { enabled: false }, servers: { a: { command, args } } } });
+    t.after(() => gate.stop());
+    const peer = await peerFor('http', { ...gate, url: `${gate.origin}/mcp/a` }, { headers: bearer(stdout.trim()) });
+    assert.deepEqual((await peer.request('tools/list')).tools, []);
+    for (const [method, params] of [['tools/call', { name: 'echo', arguments: {} }], ['resources/list', {}], ['resources/read', { uri: 'test://x' }], ['prompts/get', { name: 'x' }], ['completion/complete', {}], ['vendor/anything', {}]]) {
+      const { json } = await peer.exchange(method, params);
+      assert.ok(json.error || json.result?.isError, `${method}: ${JSON.stringify(json)}`);
+    }
+    const lucky = await peerFor('http', { ...gate, url: `${gate.origin}/mcp/a` }, { headers: bearer(own.trim()) });
+    assert.notEqual((await lucky.call('echo')).isError, true, 'one that brings its own is served');
+  });
+});
