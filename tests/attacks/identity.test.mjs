@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startIssuer } from '../fixtures/idp.mjs';
 import { startProbe } from '../fixtures/probe.mjs';
-import { ALLOW_ALL, cli, peerFor, policyFile, post, probeCommand, request, startServe, tempDir } from '../lib/index.mjs';
+import { ALLOW_ALL, cli, peerFor, policyFile, post, probeCommand, request, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
 
 const RESOURCE = 'https://gate.test';
 const ping = { jsonrpc: '2.0', id: 'ping', method: 'ping' };
@@ -66,6 +66,7 @@ const ENDPOINTS = [
   ['POST', '/mcp/b', 'b', init], ['GET', '/mcp/b', 'b'], ['DELETE', '/mcp/b', 'b'],
   ['POST', '/message?sessionId=x', 'any', ping], ['POST', '/message', 'any', ping],
   ['GET', '/mcp/servers', 'any'], ['GET', '/mcp/a/tools', 'a'], ['GET', '/mcp/b/tools', 'b'],
+  ['GET', '/sse', 'any'], ['POST', '/mcp/call', 'any', { server: 'nosuch', tool: 'x', args: {} }],
   ['GET', '/nowhere', 'any'], ['POST', '/mcp/nosuch', 'any', init], ['GET', '/mcp/../mcp/a', 'any'], ['GET', '//mcp', 'any'],
   ['GET', '/api/v1/status', ['viewer', 'approver', 'policy-manager']], ['GET', '/api/v1/audit', ['viewer', 'approver', 'policy-manager']],
   ['GET', '/api/v1/sessions', ['viewer', 'approver', 'policy-manager']], ['GET', '/api/v1/openapi.json', ['viewer', 'approver', 'policy-manager']],
@@ -217,16 +218,28 @@ describe('what one principal holds is nothing to another', () => {
     }
   });
 
-  test('cursors of another are refused', async () => {
-    const { gate } = world;
-    const peer = await peerFor('http', gate, { headers: owner() });
-    let cursor = (await peer.request('tools/list')).nextCursor;
-    if (cursor === undefined) return; // one page: there is nothing to steal
-    for (const [who, headers] of others()) {
-      const other = await peerFor('http', gate, { headers });
-      assert.ok((await other.exchange('tools/list', { cursor })).json.error, who);
-    }
-    while (cursor !== undefined) cursor = (await peer.request('tools/list', { cursor })).nextCursor;
+  test('cursors of another are refused', async (t) => {
+    // Two servers with more tools than fit on one page.
+    const many = Array.from({ length: 700 }, (_, i) => ({ name: `tool${i}`, inputSchema: { type: 'object' } }));
+    const server = () => startUpstream(({ json }, reply) => {
+      if (json?.id === undefined) reply.status(202);
+      else if (json.method === 'initialize') reply.json({ jsonrpc: '2.0', id: json.id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'many', version: '1' } } });
+      else if (json.method === 'tools/list') reply.json({ jsonrpc: '2.0', id: json.id, result: { tools: many } });
+      else reply.json({ jsonrpc: '2.0', id: json.id, error: { code: -32601, message: 'no' } });
+    });
+    const [one, two] = [use(t, await server()), use(t, await server())];
+    const home = join(tempDir(), 'home');
+    const grant = async (name) => (await cli(['grants', 'create', name], { env: { SALLYPORT_HOME: home } })).stdout.trim();
+    const gate = use(t, await startServe({ args: [], env: { SALLYPORT_HOME: home }, config: { version: '1', policy: policyFile(ALLOW_ALL), code: { enabled: false }, servers: { one: { url: one.url }, two: { url: two.url } } } }));
+    const anna = await peerFor('http', gate, { headers: bearer(await grant('anna')) });
+    const bob = await peerFor('http', gate, { headers: bearer(await grant('bob')) });
+    const { nextCursor, tools } = await anna.request('tools/list');
+    assert.equal(tools.length, 700);
+    assert.ok(nextCursor);
+    const stolen = (await bob.exchange('tools/list', { cursor: nextCursor })).json;
+    assert.equal(stolen.error?.code, -32602, JSON.stringify(stolen).slice(0, 200));
+    for (const bent of [`${nextCursor}x`, nextCursor.slice(0, -1), 'two', '']) assert.ok((await anna.exchange('tools/list', { cursor: bent })).json.error, bent);
+    assert.equal((await anna.request('tools/list', { cursor: nextCursor })).tools.length, 700);
   });
 
   test('children: what one left in a server\'s process, another does not find', async () => {
