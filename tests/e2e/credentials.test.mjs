@@ -1,0 +1,82 @@
+// What the gate shows to servers: from the environment, a file, a program.
+import assert from 'node:assert/strict';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startGuard } from '../fixtures/idp.mjs';
+import { startProbe } from '../fixtures/probe.mjs';
+import { ALLOW_ALL, peerFor, policyFile, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+
+// A server that takes one token, which the test may change: { gate, guard, token }.
+async function world(t, headers, { env = {}, token = 'first-token' } = {}) {
+  const state = { token };
+  const probe = use(t, await startProbe());
+  const guard = use(t, await startGuard({ target: probe.url, authority: 'http://127.0.0.1:1', check: (shown) => shown === state.token }));
+  const gate = use(t, await startServe({ env, config: { version: '1', policy: policyFile(ALLOW_ALL), code: { enabled: false }, servers: { s: { url: guard.url, headers } } } }));
+  return { gate: { ...gate, url: `${gate.origin}/mcp/s` }, guard, state };
+}
+
+// A program that prints the token in a file, and counts how often it was run.
+function program(token) {
+  const dir = tempDir();
+  const [path, value, runs] = ['run', 'value', 'runs'].map((name) => join(dir, name));
+  writeFileSync(value, `${token}\n`);
+  writeFileSync(runs, '');
+  writeFileSync(path, `#!/bin/sh\necho run >> ${runs}\necho noise >&2\ncat ${value}\necho second line\n`);
+  chmodSync(path, 0o755);
+  return { path, value, count: () => readFileSync(runs, 'utf8').split('\n').length - 1 };
+}
+
+test('from the environment', async (t) => {
+  const { gate } = await world(t, { Authorization: 'Bearer ${SALLYPORT_TEST_TOKEN}' }, { env: { SALLYPORT_TEST_TOKEN: 'first-token' } });
+  await (await peerFor('http', gate)).call('echo');
+});
+
+for (const front of ['http', 'modern-http']) {
+  test(`from a file, and anew when the server refuses it: ${front}`, async (t) => {
+    const path = tempFile('secret', 'first-token\n');
+    const { gate, state, guard } = await world(t, { Authorization: { file: path, prefix: 'Bearer ' } });
+    const peer = await peerFor(front, gate, { headers: { Authorization: 'Bearer of-the-agent' } });
+    await peer.call('echo');
+    writeFileSync(path, 'second-token\n');
+    state.token = 'second-token';
+    await peer.call('echo', { again: 1 });
+    assert.deepEqual([...new Set(guard.seen.map(({ token }) => token))], ['first-token', 'second-token']);
+    assert.equal(gate.stderr.includes('-token'), false);
+  });
+}
+
+test('from a program: run once, and again when the server refuses what it said', async (t) => {
+  const { path, value, count } = program('first-token');
+  const { gate, state } = await world(t, { Authorization: { command: [path], prefix: 'Bearer ' } });
+  const [one, two] = [await peerFor('http', gate), await peerFor('http', gate)];
+  await one.call('echo');
+  await two.call('echo');
+  assert.equal(count(), 1);
+  writeFileSync(value, 'second-token\n');
+  state.token = 'second-token';
+  await Promise.all([one.call('echo', { again: 1 }), two.call('echo', { again: 2 })]);
+  assert.equal(count(), 2, 'once for both');
+});
+
+test('what cannot be had is said, without the value: no file, a failing program, forbidden bytes', async (t) => {
+  for (const [headers, why] of [
+    [{ Authorization: { file: '/nowhere/at/all' } }, /header `Authorization`: read `\/nowhere/],
+    [{ 'X-Key': { command: ['/bin/false'] } }, /header `X-Key`: the program failed/],
+    [{ 'X-Key': { command: ['/nowhere/program'] } }, /could not be started/],
+    [{ 'X-Key': { file: tempFile('bad', 'se\x01cret-token\n') } }, /forbidden bytes/],
+    [{ 'X-Key': { file: tempFile('empty', '\n') } }, /empty/],
+  ]) {
+    const { gate } = await world(t, headers);
+    const { json } = await (await peerFor('http', gate).then((peer) => peer.exchange('tools/call', { name: 'echo', arguments: {} }), (error) => ({ json: { error } })));
+    assert.match(JSON.stringify(json.error?.message ?? json), why);
+    assert.equal(gate.stderr.includes('cret-token'), false);
+  }
+});
+
+test('a server that refuses whatever it is shown is asked a few times, not for ever', async (t) => {
+  const { path, count } = program('wrong-token');
+  const { gate } = await world(t, { Authorization: { command: [path], prefix: 'Bearer ' } });
+  for (let i = 0; i < 10; i++) await assert.rejects(peerFor('http', gate));
+  assert.ok(count() <= 3, `${count()} runs`);
+});
