@@ -54,8 +54,9 @@ struct post {
     bool effects;      /* doing it twice might not be the same as once */
     bool with_session; /* it named the session */
     bool renewing;     /* parked until there are other secrets */
-    bool held;         /* a call-out is under way that will be followed by a look at this post */
-    bool dead;         /* to be freed after that */
+    uint64_t secret_epoch;
+    bool held; /* a call-out is under way that will be followed by a look at this post */
+    bool dead; /* to be freed after that */
     struct up_mark mark;
     struct io_timer timer;
     char *where; /* of a redirect */
@@ -136,6 +137,7 @@ static bool http_send(struct link *l, const struct link_out *o, struct link_req 
     p->link = h;
     p->opens = o->opens;
     p->modern = o->modern;
+    p->secret_epoch = s->secret_epoch;
     p->effects = !up_only_asks(o->method);
     p->with_session = !o->modern && !o->opens && h->session[0];
     if (req) {
@@ -361,6 +363,8 @@ static void post_refused(struct post *p, struct block *b, struct slice body) {
     } else if (lost) {
         post_park(p);
         session_lost(h);
+    } else if (status == 401 && p->secret_epoch != h->base.server->secret_epoch) {
+        post_fail(p, why, true); /* there have been others since it was sent */
     } else if (status == 401 && up_secrets_renew(h->base.server)) {
         renew(p);
     } else if (status != 401 && e.is_error && (!e.id || e.id == p->req_id)) {

@@ -48,6 +48,7 @@ struct up_server {
     struct list secret_waiters;
     struct io_timer secret_timer;
     uint64_t renewed_ms;
+    uint64_t secret_epoch;  /* how often a value was fetched */
     struct list idle_conns; /* the most recently used at the end */
     struct list busy_conns;
     uint32_t conn_count;

@@ -78,7 +78,7 @@ bool up_secrets_renew(struct up_server *s) {
     uint64_t now_ms = io_now_ms(s->core->loop);
     bool any = false;
     LIST_FOR (n, &s->secrets)
-        any |= secret_of(n)->fetching;
+        any |= secret_of(n)->fetching || secret_of(n)->stale;
     if (any)
         return true;
     if (s->renewed_ms && now_ms - s->renewed_ms < UP_RENEW_MS)
@@ -119,6 +119,7 @@ void up_secret_set(struct up_secret *s, struct slice value) {
     }
     value_drop(s);
     s->value = mem_dup(line.ptr, line.len);
+    server->secret_epoch++;
     s->stale = s->none = false;
     if (up_secrets_ready(server))
         tell(server, NULL);

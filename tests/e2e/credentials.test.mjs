@@ -13,7 +13,7 @@ async function world(t, headers, { env = {}, token = 'first-token' } = {}) {
   const probe = use(t, await startProbe());
   const guard = use(t, await startGuard({ target: probe.url, authority: 'http://127.0.0.1:1', check: (shown) => shown === state.token }));
   const gate = use(t, await startServe({ env, config: { version: '1', policy: policyFile(ALLOW_ALL), code: { enabled: false }, servers: { s: { url: guard.url, headers } } } }));
-  return { gate: { ...gate, url: `${gate.origin}/mcp/s` }, guard, state };
+  return { gate: Object.assign(Object.create(gate), { url: `${gate.origin}/mcp/s` }), guard, state };
 }
 
 // A program that prints the token in a file, and counts how often it was run.
