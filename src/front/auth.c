@@ -477,7 +477,9 @@ bool front_may_enter(struct front_conn *c) {
     return false;
 }
 
-const struct settings *front_auth_settings(const struct front *f) { return f->auth->settings; }
+const struct settings *front_auth_settings(const struct front *f) {
+    return f->auth ? f->auth->settings : NULL;
+}
 
 /* ---- the start and the end ---- */
 
@@ -491,6 +493,36 @@ static int read_token(struct front_auth *auth, const char *path, struct err *err
                        FRONT_TOKEN_MIN);
     memcpy(auth->token, token.ptr, token.len);
     return 0;
+}
+
+static void issuers_start(struct front_auth *auth) {
+    const struct settings *s = auth->settings;
+    size_t count = s && !auth->open ? s->auth.issuer_count : 0;
+    auth->issuers = mem_zalloc((count + 1) * sizeof(struct front_issuer *));
+    for (; auth->issuer_count < count; auth->issuer_count++)
+        auth->issuers[auth->issuer_count] =
+            front_issuer_new(&s->auth.issuers[auth->issuer_count], s->auth.resource, &auth->front->core->up,
+                             on_keys_changed, auth);
+}
+
+static void issuers_stop(struct front_auth *auth) {
+    for (size_t i = 0; i < auth->issuer_count; i++)
+        front_issuer_free(auth->issuers[i]);
+    free(auth->issuers);
+    auth->issuers = NULL;
+    auth->issuer_count = 0;
+}
+
+void front_auth_apply(struct front *f, const struct settings *settings) {
+    struct front_auth *auth = f->auth;
+    if (!auth || !auth->settings || settings_same_auth(auth->settings, settings))
+        return;
+    issuers_stop(auth);
+    holders_drop(&auth->by_identity);
+    auth->settings = settings;
+    issuers_start(auth);
+    on_keys_changed(auth); /* those who wait are judged by what holds now */
+    sweep_soon(auth);
 }
 
 int front_auth_new(struct front *f, const struct front_auth_config *config, struct err *err) {
@@ -509,12 +541,7 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
         return -1;
     if (auth->grants)
         auth->generation = state_grants_generation(auth->grants);
-    size_t count = config->settings && !config->open ? config->settings->auth.issuer_count : 0;
-    auth->issuers = mem_zalloc((count + 1) * sizeof(struct front_issuer *));
-    for (; auth->issuer_count < count; auth->issuer_count++)
-        auth->issuers[auth->issuer_count] =
-            front_issuer_new(&config->settings->auth.issuers[auth->issuer_count],
-                             config->settings->auth.resource, &f->core->up, on_keys_changed, auth);
+    issuers_start(auth);
     auth->used_written_ms = io_now_ms(f->loop);
     io_timer_arm(f->loop, &auth->look, FRONT_AUTH_LOOK_MS, on_look);
     return 0;
@@ -526,9 +553,7 @@ void front_auth_free(struct front *f) {
         return;
     io_timer_stop(f->loop, &auth->look);
     io_timer_stop(f->loop, &auth->again);
-    for (size_t i = 0; i < auth->issuer_count; i++)
-        front_issuer_free(auth->issuers[i]);
-    free(auth->issuers);
+    issuers_stop(auth);
     holders_drop(&auth->by_grant);
     holders_drop(&auth->by_identity);
     map_free(&auth->by_grant);

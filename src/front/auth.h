@@ -26,7 +26,7 @@ struct front_auth_config {
     const char *home;                /* whose grants count; NULL: none */
     const char *token_file;          /* one token for everybody, or NULL */
     bool open;                       /* nobody is asked for anything */
-    const struct settings *settings; /* issuers and rules; NULL: none. Outlives the front. */
+    const struct settings *settings; /* issuers and rules; NULL: none. Outlives their use. */
 };
 
 /* What a connection showed last: clients show the same with every request. */
@@ -40,6 +40,8 @@ struct front_memo {
 void front_memo_clear(struct front_memo *memo);
 
 int front_auth_new(struct front *f, const struct front_auth_config *config, struct err *err);
+/* Other issuers or rules: who came in by the old ones has to come in anew. */
+void front_auth_apply(struct front *f, const struct settings *settings);
 void front_auth_free(struct front *f); /* after the sessions are closed; half-made is fine */
 
 enum front_answer {
@@ -67,4 +69,5 @@ void front_challenge(struct front_conn *c, const struct front_verdict *verdict);
 struct slice front_resource(struct front_conn *c, struct arena *a);
 /* GET /.well-known/oauth-protected-resource… */
 void front_resource_metadata(struct front_conn *c, const struct http_head *head);
+/* The settings in use, or NULL. */
 const struct settings *front_auth_settings(const struct front *f);

@@ -190,7 +190,8 @@ static bool in_use(const struct fleet *fleet, const struct settings *s) {
     for (size_t i = 0; i < fleet->count; i++)
         if (fleet->ships[i]->made_from == s)
             return true;
-    return s == fleet->settings || s == fleet->kept[0]; /* the first: who comes in is judged by them */
+    return s == fleet->settings || s == front_auth_settings(fleet->front) ||
+           s == fleet->kept[0]; /* the first: paths of certificates */
 }
 
 static void keep(struct fleet *fleet, struct settings *fresh) {

@@ -11,6 +11,7 @@
 #include "session/web.h"
 
 struct front_conn;
+struct front_secure;
 struct io_tls_ctx;
 
 struct front_web { /* an answer of the site's that is under way */
@@ -28,7 +29,8 @@ struct front {
     bool loopback;
     bool draining;
     struct front_auth *auth;
-    struct io_tls_ctx *tls;          /* NULL: plain HTTP */
+    struct io_tls_ctx *tls; /* NULL: plain HTTP */
+    struct front_secure *secure;
     const struct web_site *site;     /* what is served beside MCP, or NULL */
     struct front_policies *policies; /* of grants; the gate's */
     uint32_t conn_count;
@@ -114,6 +116,11 @@ void front_conn_release(struct front_conn *c);
 int front_http_start(struct front *f, const char *bind, uint16_t port, struct err *err);
 void front_http_drain(struct front *f); /* no new work; all_done when the last session is closed */
 void front_http_stop(struct front *f);
+
+/* ---- secure.c: HTTPS. The paths outlive the front; half-made is fine for freeing. ---- */
+int front_secure_new(struct front *f, const char *cert, const char *key, const char *client_ca,
+                     struct err *err);
+void front_secure_free(struct front *f);
 
 /* ---- mcp.c: Streamable HTTP of both eras; sse.c: the older transport ---- */
 struct front_session;

@@ -77,6 +77,7 @@ static void reload(struct gate *g) {
         reload_failed(g, name, &err);
         return;
     }
+    front_auth_apply(&g->http, fleet_settings(g->fleet));
     log_info("settings reloaded");
     audit_put_event(g->core.audit, SLICE("reload"), slice_str(name), (struct slice){0}, (struct slice){0});
 }
@@ -251,6 +252,9 @@ static int auth_set_up(struct gate *g, struct err *err) {
                                      .token_file = config->token_file,
                                      .settings = g->fleet ? fleet_settings(g->fleet) : NULL,
                                      .open = g->fleet ? config->no_auth : !config->token_file};
+    const struct settings *s = auth.settings;
+    if (s && s->tls.cert && front_secure_new(&g->http, s->tls.cert, s->tls.key, s->tls.client_ca, err) < 0)
+        return -1;
     return front_auth_new(&g->http, &auth, err);
 }
 
@@ -264,8 +268,8 @@ static int front_start(struct gate *g, struct err *err) {
     if (auth_set_up(g, err) < 0 || front_http_start(&g->http, config->bind, config->port, err) < 0)
         return -1;
     bool v6 = strchr(config->bind, ':') != NULL;
-    log_info("listening on http://%s%s%s:%u%s", v6 ? "[" : "", config->bind, v6 ? "]" : "", g->http.port,
-             config->transport == GATE_SSE ? "/sse" : "/mcp");
+    log_info("listening on %s://%s%s%s:%u%s", g->http.tls ? "https" : "http", v6 ? "[" : "", config->bind,
+             v6 ? "]" : "", g->http.port, config->transport == GATE_SSE ? "/sse" : "/mcp");
     return 0;
 }
 
@@ -350,6 +354,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     }
     free(g->watches);
     front_auth_free(&g->http);
+    front_secure_free(&g->http);
     fleet_free(g->fleet);
     settings_free(g->settings);
     front_policies_free(g->policies);

@@ -666,3 +666,22 @@ bool settings_same_program(const struct settings_server *a, const struct setting
            same_list(&a->argv, &b->argv) && same_list(&a->env, &b->env) &&
            same_list(&a->headers, &b->headers) && same_secrets(a, b) && a->share == b->share;
 }
+
+bool settings_same_auth(const struct settings *a, const struct settings *b) {
+    bool same = same_text(a->auth.resource, b->auth.resource) &&
+                a->auth.issuer_count == b->auth.issuer_count && a->auth.rule_count == b->auth.rule_count;
+    for (size_t i = 0; same && i < a->auth.issuer_count; i++) {
+        const struct settings_issuer *x = &a->auth.issuers[i], *y = &b->auth.issuers[i];
+        same = same_text(x->issuer, y->issuer) && same_list(&x->audience, &y->audience) &&
+               same_text(x->jwks, y->jwks) && same_list(&x->algorithms, &y->algorithms) &&
+               same_list(&x->scopes, &y->scopes) && x->skew_ms == y->skew_ms;
+    }
+    for (size_t i = 0; same && i < a->auth.rule_count; i++) {
+        const struct settings_rule *x = &a->auth.rules[i], *y = &b->auth.rules[i];
+        same = same_list(&x->when, &y->when) && same_text(x->grant, y->grant) &&
+               same_list(&x->servers, &y->servers) && same_list(&x->tools, &y->tools) &&
+               same_text(x->policy, y->policy) && same_text(x->limits, y->limits) &&
+               same_list(&x->roles, &y->roles);
+    }
+    return same;
+}

@@ -173,5 +173,7 @@ int settings_parse_listen(const char *text, char host[SETTINGS_HOST_MAX], uint16
                           struct err *err);
 /* Would a running server have to be started anew to follow the other settings? */
 bool settings_same_program(const struct settings_server *a, const struct settings_server *b);
+/* Do both let in the same people by the same tokens and certificates? */
+bool settings_same_auth(const struct settings *a, const struct settings *b);
 /* The JSON Schema of sallyport.yaml. */
 void settings_schema(struct buf *out);
