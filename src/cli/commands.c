@@ -5,6 +5,7 @@
 
 extern const struct cli_command cli_wrap;
 extern const struct cli_command cli_serve;
+extern const struct cli_command cli_code;
 extern const struct cli_command cli_validate;
 extern const struct cli_command cli_explain;
 extern const struct cli_command cli_simulate;
@@ -73,6 +74,7 @@ static const struct cli_command *const cli_commands[] = {
     &cli_audit_show,
     &cli_audit_verify,
     &cli_audit_export,
+    &cli_code,
     &cli_code_run,
     &cli_status,
     &cli_version,

@@ -214,6 +214,13 @@ static void remove_one(const struct sandbox_files *job, int to, const char *top)
     }
 }
 
+/* Another run, or the client itself, may have put it there meanwhile: this run never had it. */
+static bool came_since(const struct sandbox_files *job, int to, const char *name) {
+    struct stat st;
+    return fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (uint64_t)st.st_ctim.tv_sec * 1000 + (uint64_t)st.st_ctim.tv_nsec / 1000000 >= job->since_ms;
+}
+
 /* What is gone on this side goes on the other. */
 static void remove_missing(const struct sandbox_files *job, const struct level *l) {
     const int again = openat(l->to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -221,7 +228,7 @@ static void remove_missing(const struct sandbox_files *job, const struct level *
     for (struct dirent *e; dir && (e = readdir(dir));) {
         struct stat st;
         if (!is_dots(e->d_name) && fstatat(dirfd(l->from), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
-            errno == ENOENT)
+            errno == ENOENT && !came_since(job, l->to, e->d_name))
             remove_one(job, l->to, e->d_name);
     }
     if (dir)

@@ -12,7 +12,8 @@ struct sandbox_files {
     uint32_t guest_uid, guest_gid;
     uint64_t bytes_max;
     uint32_t files_max;
-    bool remove_missing; /* files of `to` that `from` lacks go */
+    bool remove_missing; /* files of `to` that `from` lacks go, unless they came there since */
+    uint64_t since_ms;   /* wall clock */
     /* out */
     uint64_t bytes;
     uint32_t files;

@@ -166,7 +166,10 @@ static bool run_copy(struct sandbox_run *run, bool in) {
         .guest_gid = st.st_gid,
         .bytes_max = run->request.workspace_bytes_max && !in ? run->request.workspace_bytes_max : disk,
         .files_max = SANDBOX_FILES_MAX,
-        .remove_missing = true};
+        .remove_missing = true,
+        .since_ms = in ? UINT64_MAX : run->copied_ms};
+    if (in)
+        run->copied_ms = clock_wall_ms();
     run->copy = job;
     uv_queue_work(&s->loop->uv, &job->work, on_copy, on_copied);
     return true;

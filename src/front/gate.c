@@ -11,6 +11,7 @@
 #include "io/watch.h"
 #include "risk/supply.h"
 #include "session/approve.h"
+#include "session/builtin.h"
 #include "session/guard.h"
 #include "session/many.h"
 #include "session/trace.h"
@@ -30,6 +31,7 @@ struct gate {
     struct io_loop loop;
     struct session_core core;
     struct session_server *server;
+    struct session_builtin *builtin;
     struct principal *local;
     struct front http;
     struct front_stdio *stdio;
@@ -176,6 +178,10 @@ static int server_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     g->server = session_server_new(&g->core);
     struct up_server *s = &g->server->up;
+    if (config->code) {
+        s->name = "code";
+        return session_builtin_open(&g->core, g->server, config->code, &g->builtin, err);
+    }
     s->headers = config->headers;
     s->header_count = config->header_count;
     struct arena *a = &g->server->arena;
@@ -317,14 +323,24 @@ static int fleet_set_up(struct gate *g, struct err *err) {
     return 0;
 }
 
+static int policy_set_up(struct gate *g, struct err *err) {
+    if (g->config->policy_path)
+        return front_policies_bind(g->policies, g->config->policy_path, &g->core.policy, &g->policy, err);
+    if (!g->config->code)
+        return 0; /* every server has its own */
+    cleanup_problems struct policy_problems problems;
+    policy_problems_init(&problems);
+    static const char allow[] = "{\"version\":\"1\",\"default\":\"allow\"}";
+    return policy_load(SLICE(allow), "built-in", &g->core.policy, &problems);
+}
+
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->local = front_local_user();
     g->policies = front_policies_new(&g->loop);
     g->http.core = &g->core;
     g->http.loop = &g->loop;
     g->http.policies = g->policies;
-    const char *policy = g->config->policy_path;
-    if (policy && front_policies_bind(g->policies, policy, &g->core.policy, &g->policy, err) < 0)
+    if (policy_set_up(g, err) < 0)
         return -1;
     if ((g->settings ? fleet_set_up(g, err) : server_set_up(g, err)) < 0 || guard_set_up(g, err) < 0)
         return -1;
@@ -342,6 +358,7 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
 }
 
 static void gate_free(struct gate *g, struct spawn *spawn) {
+    g->stopping = true; /* a signal that comes while children are waited for finds no front any more */
     io_timer_stop(&g->loop, &g->drain);
     io_timer_stop(&g->loop, &g->settled);
     front_stdio_free(g->stdio);
@@ -363,6 +380,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     struct session_pii *pii = g->core.pii;
     session_core_free(&g->core);
     session_pii_free(pii);
+    session_builtin_close(g->builtin);
     audit_close(audit);
     state_close(state);
     principal_unref(g->local);

@@ -3,6 +3,7 @@
 
 #include "audit/audit.h"
 #include "base/err.h"
+#include "code/code.h"
 #include "session/pii.h"
 
 #include <stdbool.h>
@@ -27,12 +28,13 @@ struct settings;
 struct gate_config {
     struct settings *settings; /* many servers, over HTTP; NULL: the one below. The gate takes it over */
     bool no_auth;              /* of many: nobody is asked who they are; on the loop-back only */
-    const char *policy_path;   /* the default policy; may be NULL when there are settings */
+    const char *policy_path;   /* the default policy; may be NULL when there are settings, or for the code server */
     enum gate_transport transport;
     const char *bind;
     uint16_t port;
     char *const *command; /* NULL-terminated argv, or NULL */
     const char *upstream_url;
+    const struct code_config *code; /* the built-in server in place of both, or NULL */
     const char *const *headers;
     size_t header_count;
     const char *const *env; /* NAME or NAME=VALUE, passed to the child beyond the allow-list */

@@ -223,8 +223,8 @@ struct front_stdio *front_stdio_start(struct session_core *core, struct principa
 void front_stdio_free(struct front_stdio *s) {
     if (!s)
         return;
-    io_timer_stop(s->core->up.loop, &s->timer);
     session_close(s->session);
+    io_timer_stop(s->core->up.loop, &s->timer); /* the end of its calls may have armed it again */
     io_conn_close(s->in);
     io_conn_flush(s->out);
     io_conn_close(s->out);

@@ -1,0 +1,270 @@
+#include "code/bridge.h"
+
+#include "base/mem.h"
+
+enum bridge_kind {
+    BRIDGE_TOOL,    /* the value of its answer */
+    BRIDGE_RAW,     /* its whole answer: the code-mode endpoint */
+    BRIDGE_SERVERS, /* the names of the servers */
+    BRIDGE_TOOLS,   /* the tools of one server */
+    BRIDGE_NAMED,   /* mcp_Server_tool: which one is that? */
+};
+
+struct bridge {
+    struct list node;
+    struct code_job *job;
+    uint32_t id;
+    enum bridge_kind kind;
+    struct arena arena;
+    struct slice server, tool, args;
+    struct code_inner inner;
+};
+
+static struct bridge *bridge_new(struct code_job *j, uint32_t id, enum bridge_kind kind) {
+    struct bridge *b = mem_zalloc(sizeof(*b));
+    arena_init(&b->arena);
+    b->job = j;
+    b->id = id;
+    b->kind = kind;
+    list_push(&j->calls, &b->node);
+    return b;
+}
+
+static void bridge_free(struct bridge *b) {
+    list_remove(&b->node);
+    arena_free(&b->arena);
+    free(b);
+}
+
+static void drop(struct bridge *b) {
+    struct code_conn *conn = b->job->conn;
+    if (b->inner.handle && conn)
+        conn->ops->drop_tool(conn->owner, &b->inner);
+    bridge_free(b);
+}
+
+static void fail(struct bridge *b, struct slice why) {
+    sandbox_answer_error(b->job->sandbox, b->id, slice_upto(why, CODE_TEXT_RESULT_MAX));
+    bridge_free(b);
+}
+
+static void answer(struct bridge *b, struct slice json) {
+    sandbox_answer(b->job->sandbox, b->id, json);
+    bridge_free(b);
+}
+
+/* ---- lists of tools ---- */
+
+static struct slice member(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
+    uint32_t node = tape_is(t, obj, TAPE_OBJECT) ? tape_get_str(t, obj, key) : 0;
+    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
+}
+
+static void answer_servers(struct bridge *b, const struct tape *t) {
+    struct slice own = slice_str(b->job->owner->server->config.name);
+    cleanup_buf struct buf out;
+    buf_init(&out, CODE_INNER_RESULT_MAX);
+    struct map seen;
+    map_init(&seen);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_array(&e);
+    emit_str(&e, own);
+    map_put(&seen, own, b);
+    for (uint32_t i = 1; t && i < tape_node(t, 0)->next; i = tape_node(t, i)->next) {
+        struct slice server = member(t, i, "server", &b->arena);
+        if (server.len && !map_put(&seen, server, b))
+            emit_str(&e, server);
+    }
+    emit_array_end(&e);
+    map_free(&seen);
+    answer(b, buf_slice(&out));
+}
+
+static void put_own_tools(const struct code_server *s, struct emit *e) {
+    for (size_t i = 0; i < s->face->tool_count; i++) {
+        const struct code_tool *tool = &s->face->tools[i];
+        if (tool->hidden || tool->executes)
+            continue;
+        emit_object(e);
+        emit_key(e, "name");
+        emit_cstr(e, tool->name);
+        emit_key(e, "description");
+        emit_cstr(e, tool->description);
+        emit_key(e, "inputSchema");
+        emit_raw(e, slice_str(tool->input));
+        emit_object_end(e);
+    }
+}
+
+static void answer_tools(struct bridge *b, const struct tape *t) {
+    const struct code_server *s = b->job->owner->server;
+    bool known = slice_is(b->server, s->config.name);
+    cleanup_buf struct buf out;
+    buf_init(&out, CODE_INNER_RESULT_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "tools");
+    emit_array(&e);
+    if (known)
+        put_own_tools(s, &e);
+    for (uint32_t i = 1; t && i < tape_node(t, 0)->next; i = tape_node(t, i)->next) {
+        if (!slice_eq(member(t, i, "server", &b->arena), b->server))
+            continue;
+        emit_raw(&e, tape_raw(t, i));
+        known = true;
+    }
+    emit_array_end(&e);
+    emit_object_end(&e);
+    if (known && !out.full)
+        answer(b, buf_slice(&out));
+    else
+        fail(b, SLICE("there is no such server"));
+}
+
+/* "mcp_" SERVER "_" TOOL, whatever underscores those have themselves; case does not matter in SERVER. */
+static bool splits(struct slice name, struct slice server, struct slice tool) {
+    name = slice_from(name, 4);
+    return name.len == server.len + 1 + tool.len && slice_eq_nocase(slice_upto(name, server.len), server) &&
+           name.ptr[server.len] == '_' && slice_eq(slice_from(name, server.len + 1), tool);
+}
+
+static void call_now(struct bridge *b);
+
+static void find_named(struct bridge *b, const struct tape *t) {
+    const struct code_server *s = b->job->owner->server;
+    struct slice server = {0}, tool = {0};
+    for (size_t i = 0; i < s->face->tool_count && !server.len; i++)
+        if (splits(b->tool, slice_str(s->config.name), slice_str(s->face->tools[i].name))) {
+            server = slice_str(s->config.name);
+            tool = slice_str(s->face->tools[i].name);
+        }
+    for (uint32_t i = 1; t && !server.len && i < tape_node(t, 0)->next; i = tape_node(t, i)->next) {
+        struct slice at = member(t, i, "server", &b->arena), name = member(t, i, "name", &b->arena);
+        if (at.len && splits(b->tool, at, name)) {
+            server = arena_dup(&b->arena, at);
+            tool = arena_dup(&b->arena, name);
+        }
+    }
+    if (!server.len) {
+        fail(b, arena_printf(&b->arena, "there is no tool %.*s", SLICE_FMT(slice_upto(b->tool, 128))));
+        return;
+    }
+    b->server = server;
+    b->tool = tool;
+    b->kind = BRIDGE_TOOL;
+    call_now(b);
+}
+
+static void on_list(struct code_inner *inner, bool ok, struct slice text) {
+    struct bridge *b = container_of(inner, struct bridge, inner);
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    ok = ok && tape_parse(&t, text, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_ARRAY);
+    const struct tape *others = ok ? &t : NULL;
+    if (b->kind == BRIDGE_SERVERS)
+        answer_servers(b, others);
+    else if (b->kind == BRIDGE_TOOLS)
+        answer_tools(b, others);
+    else
+        find_named(b, others);
+}
+
+static void list_now(struct bridge *b) {
+    struct code_conn *conn = b->job->conn;
+    b->inner.done = on_list;
+    if (conn->ops->list_tools)
+        conn->ops->list_tools(conn->owner, &b->inner);
+    else
+        on_list(&b->inner, false, (struct slice){0});
+}
+
+/* ---- calls ---- */
+
+static void on_answer(struct code_inner *inner, bool ok, struct slice text) {
+    struct bridge *b = container_of(inner, struct bridge, inner);
+    struct slice value = text;
+    if (ok && b->kind == BRIDGE_RAW)
+        answer(b, text);
+    else if (ok && code_unwrap(text, &b->arena, &value))
+        answer(b, value);
+    else
+        fail(b, value);
+}
+
+static void call_now(struct bridge *b) {
+    struct code_conn *conn = b->job->conn;
+    b->inner.done = on_answer;
+    conn->ops->call_tool(conn->owner, b->server, b->tool, b->args, &b->inner);
+}
+
+/* The code-mode endpoints, as the runtime's fetch asks for them. */
+static bool endpoint(struct code_job *j, uint32_t id, struct slice tool, struct slice args) {
+    static const struct {
+        struct slice name;
+        enum bridge_kind kind;
+    } ends[] = {
+        {SLICE("/servers"), BRIDGE_SERVERS}, {SLICE("/tools"), BRIDGE_TOOLS}, {SLICE("/call"), BRIDGE_RAW}};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        if (!slice_eq(tool, ends[i].name))
+            continue;
+        struct bridge *b = bridge_new(j, id, ends[i].kind);
+        cleanup_tape struct tape t;
+        tape_init(&t);
+        if (tape_parse(&t, args, NULL) == TAPE_OK) {
+            uint32_t inner = tape_get_str(&t, 0, "args");
+            b->server = arena_dup(&b->arena, member(&t, 0, "server", &b->arena));
+            b->tool = arena_dup(&b->arena, member(&t, 0, "tool", &b->arena));
+            b->args = inner && tape_is(&t, inner, TAPE_OBJECT) ? arena_dup(&b->arena, tape_raw(&t, inner))
+                                                               : SLICE("{}");
+        }
+        if (b->kind == BRIDGE_RAW)
+            call_now(b);
+        else
+            list_now(b);
+        return true;
+    }
+    return false;
+}
+
+void bridge_call(struct code_job *j, uint32_t id, struct slice server, struct slice tool, struct slice args) {
+    if (!j->conn) {
+        sandbox_answer_error(j->sandbox, id, SLICE("the client that started this run is gone"));
+        return;
+    }
+    if (!server.len && endpoint(j, id, tool, args))
+        return;
+    bool named = !server.len && slice_starts(tool, SLICE("mcp_"));
+    struct bridge *b = bridge_new(j, id, named ? BRIDGE_NAMED : BRIDGE_TOOL);
+    b->server = server.len ? arena_dup(&b->arena, server) : slice_str(j->owner->server->config.name);
+    b->tool = arena_dup(&b->arena, tool);
+    b->args = arena_dup(&b->arena, args);
+    if (named)
+        list_now(b);
+    else
+        call_now(b);
+}
+
+void bridge_gone(struct code_job *j, uint32_t id) {
+    LIST_FOR (n, &j->calls) {
+        struct bridge *b = container_of(n, struct bridge, node);
+        if (b->id == id) {
+            drop(b);
+            return;
+        }
+    }
+}
+
+void bridge_drop_all(struct code_job *j) {
+    while (!list_empty(&j->calls))
+        drop(container_of(j->calls.next, struct bridge, node));
+}
+
+void bridge_detach(struct code_job *j) {
+    while (!list_empty(&j->calls)) {
+        struct bridge *b = container_of(j->calls.next, struct bridge, node);
+        sandbox_answer_error(j->sandbox, b->id, SLICE("the client that started this run is gone"));
+        drop(b);
+    }
+}

@@ -1,0 +1,74 @@
+/* The built-in server: runs agents' code in the sandbox and keeps their files, skills and jobs. It speaks
+ * MCP of both eras as messages in memory; whoever owns a conn carries them, so that to the rest of the gate
+ * it is a server like any other.
+ *
+ *   owner ── code_conn_receive(message, who) ──▶ conn ──▶ tool ──▶ job ──▶ sandbox
+ *     ▲  ▲                                        │                 │
+ *     │  └── ops->send(answer, notification) ─────┘                 │ a tool called from code
+ *     └───── ops->call_tool: an ordinary call, judged like any ◀────┘
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "io/loop.h"
+#include "io/spawn.h"
+
+struct code_server;
+struct code_conn;
+
+/* Which tools are shown, with what schemas and result texts; the engine is the same. */
+enum code_profile {
+    CODE_NATIVE,
+    CODE_EXECUTION_MCP, /* marc-shade/code-execution-mcp */
+    CODE_INTERPRETER,   /* yzfly/mcp-python-interpreter */
+    CODE_MODE,          /* jx-codes/codemode-mcp */
+    CODE_DATAGEN,       /* the parts of DataGen that run code */
+    CODE_PROFILES,
+};
+
+extern const char *const code_profile_names[]; /* NULL-terminated, for command lines and configurations */
+
+struct code_config {
+    struct io_loop *loop;
+    struct spawn *spawn;
+    const char *home; /* everything kept lies below HOME/code */
+    const char *name; /* what the server is called here: tools.NAME.TOOL in code */
+    enum code_profile profile;
+    int min_tier;     /* of the sandbox; 0: its default */
+    uint64_t wait_ms; /* how long a background run is waited for before its job id is answered; 0: default */
+};
+
+/* Texts of the config are borrowed for the server's life. */
+int code_server_open(const struct code_config *config, struct code_server **ret_server, struct err *err);
+/* Conns are closed by their owners before. */
+void code_server_close(struct code_server *s); /* NULL is fine */
+
+/* An answer from elsewhere that something here waits for; lives in the one who waits. */
+struct code_inner {
+    /* Once: the JSON that was asked for, or (not ok) words that say why there is none. */
+    void (*done)(struct code_inner *inner, bool ok, struct slice text);
+    void *handle; /* the conn owner's own; NULL when nothing is under way */
+};
+
+struct code_conn_ops {
+    /* A message for the client; `about` is the id of the request it belongs to, or 0. */
+    void (*send)(void *owner, uint64_t about, struct slice text);
+    /* Calls a tool as the conn's principal would: through every step, under the tool's own name. done() gets
+     * the CallToolResult, perhaps before this returns. */
+    void (*call_tool)(void *owner, struct slice server, struct slice tool, struct slice args,
+                      struct code_inner *inner);
+    /* No done() after this. */
+    void (*drop_tool)(void *owner, struct code_inner *inner);
+    /* The tools of other servers that the principal may call: done() gets
+     * [{"server":...,"name":...,"description":...,"inputSchema":...},...]. NULL: there are none. */
+    void (*list_tools)(void *owner, struct code_inner *inner);
+};
+
+/* `principal` says whose files, jobs and skills it is about. */
+struct code_conn *code_conn_new(struct code_server *s, const struct code_conn_ops *ops, void *owner,
+                                struct slice principal);
+/* One message; `inner`: it comes from code that runs in the sandbox. */
+void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner);
+/* Ends what was asked for over it, but not background jobs. No op is called after this. */
+void code_conn_close(struct code_conn *c);

@@ -1,0 +1,193 @@
+/* What the files of this room share. Not for other rooms: they see code.h. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "code/code.h"
+#include "code/limits.h"
+#include "code/sandbox.h"
+#include "wire/emit.h"
+#include "wire/rpc.h"
+
+struct code_job;
+struct code_req;
+struct code_tool;
+struct filter_memory;
+struct filter_scope;
+struct pii_engine;
+struct policy_schema;
+
+struct code_server {
+    struct code_config config;
+    struct sandbox *sandbox;
+    char sandbox_fault[ERR_TEXT_MAX]; /* why there is none */
+    bool ready;                       /* what the sandbox can do is known */
+    int root_fd;                      /* HOME/code */
+    int shared_skills_fd;             /* skills for everybody, kept by the operator; -1 when there are none */
+    const struct code_face *face;     /* the profile's */
+    struct policy_schema **schemas;   /* of face->tools, compiled at first use */
+    struct map owners;                /* by principal */
+    struct list conns;
+    struct list parked; /* requests that need to know what the sandbox can do */
+    struct pii_engine *pii;
+};
+
+/* One principal: everything here is useless to others. */
+struct code_owner {
+    struct code_server *server;
+    struct slice id; /* owned */
+    char dir[CODE_OWNER_DIR_MAX];
+    char path[CODE_OWNER_PATH_MAX]; /* of the workspace, for the sandbox */
+    int workspace_fd;
+    int skills_fd;
+    struct list jobs;
+    uint32_t job_count;
+    uint32_t active_count;
+    struct list sessions;
+    uint32_t session_count;
+    struct filter_memory *vault; /* of sanitize_pii */
+    struct filter_scope *scope;
+    uint64_t runs, failures; /* since the start */
+};
+
+struct code_conn {
+    uint32_t magic;
+    struct code_server *server;
+    const struct code_conn_ops *ops;
+    void *owner;            /* of the conn */
+    struct slice principal; /* owned */
+    struct list node;
+    struct list reqs;
+    struct list jobs; /* whose tool calls are made over it */
+    uint32_t req_count;
+    char version[16]; /* negotiated by initialize; empty before */
+    uint32_t listens; /* subscriptions/listen under way */
+};
+
+/* A request under way. */
+struct code_req {
+    uint32_t magic;
+    struct code_conn *conn;
+    struct code_owner *owner;
+    struct list node;
+    struct list wait; /* in server->parked */
+    struct arena arena;
+    struct tape tape;
+    struct rpc rpc;
+    struct slice bytes; /* owned copy */
+    struct slice method;
+    struct slice id;    /* raw */
+    uint64_t about;     /* the id as a number */
+    struct slice token; /* raw progress token, empty for none */
+    bool modern;
+    bool inner;
+    bool takes_tasks; /* the client can take a task for an answer */
+    bool wants_task;  /* and asked for one (2025-11-25) */
+    const struct code_tool *tool;
+    uint32_t args;                      /* node of the arguments, or 0 */
+    struct code_job *job;               /* that it waits for */
+    struct list on_job;                 /* in job->waiters */
+    bool starts_job;                    /* and which it has started: leaving it ends the job */
+    void (*resume)(struct code_req *r); /* the job is over, or has taken too long */
+    struct io_timer timer;
+    struct code_inner inner_call;
+    uint32_t inner_use; /* what inner_call is for: each file's own */
+};
+
+#define CODE_CONN_MAGIC 0xc0dec044
+#define CODE_REQ_MAGIC 0xc0de4e90
+
+/* What a tool answers: members of a CallToolResult in the making. */
+struct code_answer {
+    struct buf content;    /* elements of the array, each behind a comma but the first */
+    struct buf structured; /* an object, or empty */
+    bool is_error;
+};
+
+void code_answer_init(struct code_answer *a);
+void code_answer_free(struct code_answer *a);
+void code_answer_text(struct code_answer *a, struct slice text);
+/* JSON, as text and as structuredContent. */
+void code_answer_json(struct code_answer *a, struct slice json);
+void code_answer_image(struct code_answer *a, struct slice mime, struct slice bytes);
+void code_answer_link(struct code_answer *a, struct slice uri, struct slice name, const char *mime,
+                      uint64_t size);
+
+/* ---- tools ---- */
+
+struct code_tool {
+    const char *name;
+    const char *title;
+    const char *description;
+    const char *input;    /* JSON Schema */
+    const char *output;   /* JSON Schema, or NULL */
+    const char *hints;    /* annotations, a JSON object */
+    const char *category; /* for list_tool_categories */
+    void (*run)(struct code_req *r);
+    bool executes; /* runs code: may become a task, and is not called from code */
+    bool hidden;   /* called from code or by its old name only */
+};
+
+struct code_prompt {
+    const char *name, *description, *arguments; /* arguments: JSON array */
+    const char *text;                           /* ${name} stands for an argument */
+};
+
+/* A profile. */
+struct code_face {
+    const char *server_name;
+    const char *server_version; /* NULL: ours */
+    const char *instructions;
+    const struct code_tool *tools;
+    size_t tool_count;
+    const struct code_prompt *prompts;
+    size_t prompt_count;
+    bool structured; /* results also as structuredContent, with outputSchema; failures as isError */
+    bool files;      /* workspace files and skills as resources */
+    /* Resources of its own; NULL when there are none. */
+    void (*list_resources)(struct code_req *r, struct emit *e);
+    void (*list_templates)(struct code_req *r, struct emit *e);
+    bool (*read_resource)(struct code_req *r, struct slice uri); /* false: not one of them */
+};
+
+extern const struct code_face code_native_face;
+extern const struct code_face code_execution_face;
+extern const struct code_face code_interpreter_face;
+extern const struct code_face code_mode_face;
+extern const struct code_face code_datagen_face;
+
+/* By name in the profile; calls from code also find the native ones. */
+const struct code_tool *code_tool_find(const struct code_server *s, struct slice name, bool inner);
+/* Can it be offered here and now? */
+bool code_tool_usable(const struct code_server *s, const struct code_tool *tool);
+void code_tool_write(struct code_req *r, const struct code_tool *tool, struct emit *e);
+void code_tools_call(struct code_req *r);
+
+/* ---- arguments: checked against the schema before ---- */
+struct slice code_arg_text(struct code_req *r, const char *key, struct slice fallback);
+int64_t code_arg_int(struct code_req *r, const char *key, int64_t fallback);
+double code_arg_double(struct code_req *r, const char *key, double fallback);
+bool code_arg_bool(struct code_req *r, const char *key, bool fallback);
+uint32_t code_arg_node(struct code_req *r, const char *key); /* 0 when absent or null */
+
+/* ---- answers: each frees the request ---- */
+void code_reply(struct code_req *r, struct slice members); /* of the result object, may be empty */
+void code_reply_cached(struct code_req *r, struct slice members);
+void code_reply_answer(struct code_req *r, const struct code_answer *answer);
+void code_reply_text(struct code_req *r, struct slice text, bool is_error);
+void code_reply_json(struct code_req *r, struct slice json, bool is_error);
+void code_reply_error(struct code_req *r, int code, const char *message);
+void code_reply_task(struct code_req *r, struct slice members);
+void code_req_free(struct code_req *r); /* without an answer */
+/* {"content":...} and its neighbours, without the braces. */
+void code_answer_members(const struct code_answer *answer, bool structured, struct buf *out);
+void code_notify(struct code_conn *c, uint64_t about, struct slice text);
+
+/* ---- owners ---- */
+struct code_owner *code_owner_get(struct code_server *s, struct slice principal, struct err *err);
+void code_owner_free(struct code_owner *o);
+
+/* A tool's answer as code sees it: the value, or words that say why there is none. */
+bool code_unwrap(struct slice result, struct arena *a, struct slice *ret_value);

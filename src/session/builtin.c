@@ -1,0 +1,202 @@
+#include "session/builtin.h"
+
+#include "base/mem.h"
+#include "session/call.h"
+#include "session/principal.h"
+#include "upstream/builtin.h"
+#include "wire/emit.h"
+
+struct session_builtin {
+    struct session_core *core;
+    struct code_server *code;
+    struct up_builtin up;
+};
+
+/* One link: a session's association with the built-in server. */
+struct builtin_peer {
+    struct session_builtin *builtin;
+    struct session *session;
+    struct link *link;
+    struct code_conn *conn;
+};
+
+/* A tool called from inside. */
+struct builtin_call {
+    struct call_sink sink;
+    struct builtin_peer *peer;
+    struct code_inner *inner; /* NULL when nobody wants the answer any more */
+};
+
+/* ---- its answer ---- */
+
+static void call_done(struct builtin_call *bc, bool ok, struct slice text) {
+    struct code_inner *inner = bc->inner;
+    free(bc);
+    if (!inner)
+        return;
+    inner->handle = NULL;
+    inner->done(inner, ok, text);
+}
+
+static struct slice error_text(const struct tape *t, uint32_t body, struct arena *a) {
+    uint32_t message = tape_get_str(t, body, "message");
+    return message && tape_is(t, message, TAPE_STRING) ? tape_text(t, message, a) : SLICE("the call failed");
+}
+
+static void sink_reply(struct call_sink *sink, const struct session_out *out) {
+    struct builtin_call *bc = container_of(sink, struct builtin_call, sink);
+    cleanup_buf struct buf text;
+    buf_init(&text, MSG_BYTES_MAX);
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    struct rpc rpc;
+    const char *why;
+    if (!splice_write(out->text, &text) || tape_parse(&t, buf_slice(&text), NULL) != TAPE_OK ||
+        rpc_read(&t, &rpc, &why) != 0)
+        call_done(bc, false, SLICE("the answer cannot be read"));
+    else if (rpc.kind == RPC_RESULT)
+        call_done(bc, true, tape_raw(&t, rpc.body));
+    else
+        call_done(bc, false, error_text(&t, rpc.body, &a));
+}
+
+static void sink_none(struct call_sink *sink) {
+    call_done(container_of(sink, struct builtin_call, sink), false, SLICE("the call was cancelled"));
+}
+
+static void sink_event(struct call_sink *sink, const struct session_out *out) { (void)sink, (void)out; }
+
+static void sink_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
+    (void)sink, (void)retry_ms, (void)left;
+}
+
+static const struct call_sink_ops sink_ops = {
+    .reply = sink_reply, .event = sink_event, .streaming = sink_streaming, .none = sink_none};
+
+/* ---- the way in ---- */
+
+/* In the words of the era that the session itself speaks. */
+static void write_call(const struct session *s, struct slice tool, struct slice args, struct buf *out) {
+    buf_put_str(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":");
+    emit_quote(out, tool);
+    buf_put_str(out, ",\"arguments\":");
+    buf_put_slice(out, args);
+    if (!s->version[0])
+        buf_put_str(out, ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                         "\"io.modelcontextprotocol/clientCapabilities\":{}}");
+    buf_put_str(out, "}}");
+}
+
+static struct session_server *may_call(const struct builtin_peer *peer, struct slice server,
+                                       struct slice tool) {
+    const struct principal *who = peer->session->principal;
+    struct session_server *to = session_server_find(peer->session->core, server);
+    return to && principal_may_use(who, server) && principal_may_call(who, server, tool) ? to : NULL;
+}
+
+static void op_call_tool(void *owner, struct slice server, struct slice tool, struct slice args,
+                         struct code_inner *inner) {
+    struct builtin_peer *peer = owner;
+    struct session *s = peer->session;
+    struct session_server *to = may_call(peer, server, tool);
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    cleanup_buf struct buf text;
+    buf_init(&text, MSG_BYTES_MAX);
+    write_call(s, tool, args, &text);
+    struct block *block = text.full ? NULL : block_new(&s->core->up.loop->blocks, text.len);
+    struct msg *m = NULL;
+    if (block && to) {
+        int code;
+        const char *why;
+        struct slice id;
+        memcpy(block->data, text.ptr, text.len);
+        m = msg_read(&s->core->up.msgs, block, slice_of(block->data, text.len), &a, &code, &why, &id);
+    }
+    block_unref(block);
+    if (!m) {
+        inner->done(inner, false,
+                    to ? SLICE("the arguments cannot be sent")
+                       : arena_printf(&a, "there is no tool %.*s on a server %.*s",
+                                      SLICE_FMT(slice_upto(tool, 128)), SLICE_FMT(slice_upto(server, 128))));
+        return;
+    }
+    struct builtin_call *bc = mem_zalloc(sizeof(*bc));
+    *bc = (struct builtin_call){.peer = peer, .inner = inner};
+    bc->sink = (struct call_sink){.ops = &sink_ops, .modern = !s->version[0], .to = to};
+    inner->handle = bc;
+    call_start(s, m, &bc->sink);
+    msg_unref(m);
+}
+
+static void op_drop_tool(void *owner, struct code_inner *inner) {
+    (void)owner;
+    struct builtin_call *bc = inner->handle;
+    inner->handle = NULL;
+    bc->inner = NULL;
+    if (bc->sink.call)
+        call_cancel(bc->sink.call, "the run that made it is over");
+}
+
+static void op_send(void *owner, uint64_t about, struct slice text) {
+    struct builtin_peer *peer = owner;
+    up_builtin_send(peer->link, about, text);
+}
+
+static const struct code_conn_ops conn_ops = {
+    .send = op_send, .call_tool = op_call_tool, .drop_tool = op_drop_tool};
+
+/* ---- as a server ---- */
+
+static void *builtin_open(void *ctx, struct link *link, void *owner) {
+    struct session_builtin *b = ctx;
+    struct session_link *sl = owner;
+    struct builtin_peer *peer = mem_zalloc(sizeof(*peer));
+    *peer = (struct builtin_peer){.builtin = b, .session = sl->session, .link = link};
+    peer->conn = code_conn_new(b->code, &conn_ops, peer, slice_str(sl->session->principal->id));
+    return peer;
+}
+
+static void builtin_receive(void *ctx, struct slice bytes, const struct link_out *out) {
+    struct builtin_peer *peer = ctx;
+    code_conn_receive(peer->conn, bytes, out->inner);
+}
+
+static void builtin_close(void *ctx) {
+    struct builtin_peer *peer = ctx;
+    code_conn_close(peer->conn);
+    free(peer);
+}
+
+static const struct up_builtin_ops builtin_ops = {
+    .open = builtin_open, .receive = builtin_receive, .close = builtin_close};
+
+int session_builtin_open(struct session_core *core, struct session_server *server,
+                         const struct code_config *config, struct session_builtin **ret_builtin,
+                         struct err *err) {
+    struct session_builtin *b = mem_zalloc(sizeof(*b));
+    struct code_config own = *config;
+    own.loop = core->up.loop;
+    own.spawn = core->up.spawn;
+    own.name = server->up.name;
+    b->core = core;
+    b->up = (struct up_builtin){.ops = &builtin_ops, .ctx = b};
+    if (code_server_open(&own, &b->code, err) < 0) {
+        free(b);
+        return -1;
+    }
+    server->up.builtin = &b->up;
+    server->up.era = (struct up_era){.modern = UP_YES, .legacy = UP_YES, .pinned = true};
+    list_init(&server->up.era.waiters);
+    *ret_builtin = b;
+    return 0;
+}
+
+void session_builtin_close(struct session_builtin *b) {
+    if (!b)
+        return;
+    code_server_close(b->code);
+    free(b);
+}

@@ -1,0 +1,16 @@
+/* The built-in code server behind sessions: a server like any other to them, and the way for code in its
+ * sandbox to call tools as the session's principal would. */
+#pragma once
+
+#include "code/code.h"
+#include "session/server.h"
+
+struct session_builtin;
+
+/* Stands behind that server of the core from now on; its loop, spawner and name are the core's and the
+ * server's. */
+int session_builtin_open(struct session_core *core, struct session_server *server,
+                         const struct code_config *config, struct session_builtin **ret_builtin,
+                         struct err *err);
+/* After the core's sessions are closed. NULL is fine. */
+void session_builtin_close(struct session_builtin *b);

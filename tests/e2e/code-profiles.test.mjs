@@ -1,0 +1,91 @@
+// Other systems' tools on the same engine: names, schemas and result texts are theirs.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startCode } from '../lib/code.mjs';
+
+const names = async (peer) => (await peer.request('tools/list')).tools.map(({ name }) => name);
+const textOf = ({ content }) => content[0].text;
+
+test('python-interpreter: ten tools, four resources, three prompts', async (t) => {
+  const { peer } = await startCode(t, { profile: 'python-interpreter' });
+  assert.deepEqual(await names(peer), ['list_python_environments', 'list_installed_packages', 'run_python_code', 'run_python_file', 'install_package', 'read_file', 'write_file',
+    'list_directory', 'clear_session', 'list_sessions']);
+  const { resources } = await peer.request('resources/list');
+  const { resourceTemplates } = await peer.request('resources/templates/list');
+  assert.deepEqual([...resources.map(({ uri }) => uri), ...resourceTemplates.map(({ uriTemplate }) => uriTemplate)],
+    ['python://environments', 'python://directory', 'python://packages/{env_name}', 'python://session/{session_id}/history']);
+  const { prompts } = await peer.request('prompts/list');
+  assert.deepEqual(prompts.map(({ name }) => name), ['python_function_template', 'refactor_python_code', 'debug_python_error']);
+  const { messages } = await peer.request('prompts/get', { name: 'debug_python_error', arguments: { code: '1/0', error_message: 'ZeroDivisionError' } });
+  assert.match(messages[0].content.text, /1\/0[^]*ZeroDivisionError/);
+});
+
+test('python-interpreter: running code', async (t) => {
+  const { peer } = await startCode(t, { profile: 'python-interpreter' });
+  const say = async (name, args) => textOf(await peer.call(name, args));
+  // [arguments, the text, or what it fits]
+  const CASES = [
+    [{ code: '1 + 1' }, "Execution in session 'default' (inline mode):\n\n--- Output ---\n2\n"],
+    [{ code: 'x = 5' }, "Execution in session 'default' (inline mode):\n\n--- Output ---\n(No output)\n"],
+    [{ code: 'print("hi")\nx * 2' }, "Execution in session 'default' (inline mode):\n\n--- Output ---\nhi\n10\n"],
+    [{ code: 'x', session_id: 'other' }, /^Execution in session 'other' \(inline mode\):\n\n--- Error ---\nTraceback[^]*NameError: name 'x' is not defined/],
+    [{ code: 'print("a")\n1/0' }, /--- Error ---\n[^]*ZeroDivisionError: division by zero\n\n--- Output ---\na\n$/],
+    [{ code: 'print(7)', execution_mode: 'subprocess' }, "Execution in 'system' environment (subprocess mode):\n\n--- Output ---\n7\n"],
+    [{ code: 'import sys\nsys.exit(3)', execution_mode: 'subprocess' }, /--- Error \(status code: 3\) ---/],
+    [{ code: 'x = 1', execution_mode: 'odd' }, "Unknown execution mode: odd. Use 'inline' or 'subprocess'."],
+    [{ code: 'x = 1', execution_mode: 'subprocess', environment: 'conda' }, /^Environment 'conda' not found/],
+    [{ code: 'print("kept")', save_as: 'dir/kept' }, /\(saved to dir\/kept\):/],
+    [{ code: 'print("no")', save_as: '../out.py' }, /^Error saving code to file: .*outside workspace/],
+    [{ code: 'while True: pass', timeout: 1 }, /--- Error ---\n.*timed out after 1 seconds/],
+  ];
+  for (const [args, expected] of CASES) {
+    const text = await say('run_python_code', args);
+    if (expected instanceof RegExp) assert.match(text, expected, JSON.stringify(args));
+    else assert.equal(text, expected, JSON.stringify(args));
+  }
+  assert.match(await say('run_python_file', { file_path: 'dir/kept.py', arguments: ['a'] }), /^Execution of '\/workspace\/dir\/kept\.py' in 'system' environment:\n\n--- Output ---\nkept\n$/);
+  assert.match(await say('run_python_file', { file_path: '../../etc/passwd' }), /^Access denied/);
+  assert.match(await say('run_python_file', { file_path: 'none.py' }), /not found\.$/);
+  assert.match(await say('list_sessions'), /^Active REPL Sessions:\n\n- Session: default\n {2}History entries: \d+\n {2}Variables: \d+\n\n/);
+  assert.equal(await say('clear_session', { session_id: 'other' }), "Session 'other' cleared.");
+  assert.equal(await say('clear_session', { session_id: 'other' }), "Session 'other' not found.");
+  const { contents } = await peer.request('resources/read', { uri: 'python://session/default/history' });
+  assert.equal(JSON.parse(contents[0].text).session_id, 'default');
+});
+
+test('python-interpreter: files, environments, packages', async (t) => {
+  const { peer } = await startCode(t, { profile: 'python-interpreter' });
+  const say = async (name, args) => textOf(await peer.call(name, args));
+  assert.match(await say('list_python_environments'), /^Available Python Environments:\n\n- Name: system\n {2}Path: .*\n {2}Version: Python 3\.\d+/);
+  assert.match(await say('list_installed_packages'), /^(Installed Packages in 'system':\n\n- \S+ |No packages found)/);
+  assert.match(await say('install_package', { package_name: '--index-url=http://x' }), /^Error installing --index-url/);
+  assert.equal(await say('write_file', { file_path: 'a.py', content: 'x = 1\n' }), 'Successfully wrote to /workspace/a.py. Size: 0.01 KB');
+  assert.equal(await say('write_file', { file_path: '/workspace/a.py', content: '' }), "File '/workspace/a.py' exists. Use overwrite=True to replace.");
+  assert.match(await say('write_file', { file_path: '/etc/x', content: '' }), /^Access denied/);
+  assert.equal(await say('read_file', { file_path: 'a.py' }), 'File: a.py\n\n```py\nx = 1\n\n```');
+  assert.match(await say('read_file', { file_path: '../x' }), /^Access denied/);
+  assert.equal(await say('read_file', { file_path: 'none' }), "Error: File 'none' not found");
+  assert.match(await say('list_directory'), /^Python files in: \/workspace\n\n📁 \(root\):\n {2}📄 a\.py \(0\.0 KB\)\n/);
+  assert.equal(JSON.parse((await peer.request('resources/read', { uri: 'python://directory' })).contents[0].text).files[0].name, 'a.py');
+});
+
+test('datagen: code with inputs and outputs, in the foreground and in the background', async (t) => {
+  const { peer, json } = await startCode(t, { profile: 'datagen' });
+  assert.deepEqual(await names(peer), ['executeCode', 'asyncExecuteCode', 'checkCodeExecStatus', 'searchTools', 'getToolDetails', 'executeTool']);
+  const { tools } = await peer.request('tools/list');
+  assert.equal(Object.keys(tools[0].inputSchema.properties).length, 12);
+  const done = await json('executeCode', { script: 'total = sum(values)\nword = "w"', input_vars: { values: [1, 2, 3] }, output_vars: { total: 'int', word: 'str' } });
+  assert.deepEqual([done.status, done.result], ['completed', { total: 6, word: 'w' }]);
+  const started = await json('asyncExecuteCode', { script: 'result = 5' });
+  assert.match(started.execution_uuid, /^[0-9a-f-]{36}$/);
+  const status = await json('checkCodeExecStatus', { execution_uuid: started.execution_uuid });
+  assert.deepEqual([status.status, status.result], ['completed', 5]);
+  assert.equal((await json('executeCode', { script: '1/0' })).status, 'failed');
+  assert.match((await peer.call('checkCodeExecStatus', { execution_uuid: 'x' })).content[0].text, /Unknown/);
+  const found = await json('searchTools', { query: 'execute' });
+  assert.ok(found.tools.length > 0);
+  assert.equal((await json('getToolDetails', { tool_name: 'executeTool' })).name, 'executeTool');
+  const viaFunction = await json('executeCode', { script: 'result = mcp_code_searchTools(query="status")["count"]' });
+  assert.ok(viaFunction.result >= 1, JSON.stringify(viaFunction));
+  assert.ok((await json('executeCode', { script: 'result = DatagenClient().execute_tool("mcp_code_searchTools", {"query": "status"})["count"]' })).result >= 1);
+});

@@ -1,0 +1,211 @@
+// The built-in code server as clients see it: both eras, jobs, progress, cancellation, tasks, sessions, resources.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { codeCommand, startCode } from '../lib/code.mjs';
+import { connect, descendants, alive, modernMeta, policyFile, ModernStdioPeer, use, within } from '../lib/index.mjs';
+
+const target = (options) => { const [command, args, env] = codeCommand(options); return { command, args, env }; };
+const TASKS = 'io.modelcontextprotocol/tasks';
+
+test('real clients of either era run code and get structured results', async (t) => {
+  for (const [version, negotiation] of [['v1'], ['v2', 'legacy'], ['v2', { pin: '2026-07-28' }]]) {
+    const { client, call, tools } = use(t, await connect(version, target(), { negotiation }));
+    assert.ok((await tools()).some(({ name }) => name === 'execute_code'), version);
+    const result = await call('execute_code', { code: 'result = {"sum": 1 + 1}' });
+    assert.deepEqual(result.structuredContent.result, { sum: 2 });
+    assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent);
+    const failed = await call('execute_code', { code: 'raise KeyError("k")' });
+    assert.deepEqual([failed.isError, failed.structuredContent.error_type, failed.structuredContent.exit], [true, 'KeyError', 'error']);
+    await call('write_workspace_file', { filename: 'a b/ü.txt', content: 'text' });
+    const { resources } = await client.listResources();
+    const { contents } = await client.readResource({ uri: resources[0].uri });
+    assert.deepEqual([resources[0].name, contents[0].text], ['a b/ü.txt', 'text']);
+    assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 1);
+  }
+});
+
+test('arguments are checked against the schema', async (t) => {
+  const { peer } = await startCode(t);
+  for (const args of [{}, { code: 1 }, { code: 'x', timeout_seconds: 'soon' }, { code: 'x', memory_mb: 1e9 }, { code: 'x', unknown: true }, { code: 'x', language: 'cobol' }]) {
+    const { isError, content } = await peer.call('execute_code', args);
+    assert.ok(isError && /Input validation/.test(content[0].text), JSON.stringify(args));
+  }
+  await assert.rejects(peer.call('no_such_tool'), /-32602 Unknown tool/);
+  await assert.rejects(peer.request('no/such/method'), /-32601/);
+  await assert.rejects(peer.request('resources/read', { uri: 'workspace:///../../etc/passwd' }), /-32002/);
+});
+
+test('long results are cut by structure, long output by lines', async (t) => {
+  const { run } = await startCode(t);
+  const answer = await run('result = {"rows": [{"i": i, "t": "x" * 50} for i in range(10000)], "note": "kept"}\nfor i in range(20000): print("line", i)');
+  assert.deepEqual([answer.success, answer.truncated, answer.result.note], [true, true, 'kept']);
+  assert.ok(answer.result.rows.length > 10 && answer.result.rows.length < 10000);
+  assert.match(answer.result.rows.at(-1), /more/);
+  assert.ok(JSON.stringify(answer).length < 300_000);
+});
+
+test('progress comes while code runs, in order, before the answer', async (t) => {
+  const { peer, run } = await startCode(t);
+  await run('for i in range(4): progress(i / 4, f"step {i}")\nresult = 1', {}, { meta: { progressToken: 'tok' } });
+  const seen = peer.received.filter(({ json }) => json.method === 'notifications/progress').map(({ json }) => json.params);
+  assert.deepEqual(seen.map(({ progressToken, message }) => [progressToken, message]), [0, 1, 2, 3].map((i) => ['tok', `step ${i}`]));
+  assert.ok(seen.every(({ progress }, i) => i === 0 || progress > seen[i - 1].progress));
+  assert.ok(peer.received.at(-1).json.result, 'the answer is last');
+});
+
+test('a cancelled run ends at once and leaves nothing behind', async (t) => {
+  const { peer, gate, json } = await startCode(t);
+  peer.send({ jsonrpc: '2.0', id: 'long', method: 'tools/call', params: { name: 'execute_code', arguments: { code: 'progress(0.1)\nwhile True: pass', timeout_seconds: 600 }, _meta: { progressToken: 1 } } });
+  await peer.next((m) => m?.method === 'notifications/progress');
+  await peer.notify('notifications/cancelled', { requestId: 'long' });
+  const stats = await json('get_execution_stats');
+  assert.ok(stats.sandbox.active <= 1);
+  await within((async () => { while ((await json('get_execution_stats')).sandbox.active > 0); })(), 'the end of the run');
+  assert.ok(!peer.received.some(({ json: m }) => m.id === 'long'), 'no answer after a cancellation');
+  assert.ok(gate.pid);
+});
+
+test('background runs: a job id when they take long, then status, output, result', async (t) => {
+  const { run, json } = await startCode(t, { args: ['--wait', '1ms'] });
+  const { job_id: id, status } = await run('import time\nprint("half way")\nprogress(0.5, "half")\nwhile not list_files("go"): time.sleep(0.01)\nresult = 7', { background: true });
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
+  assert.ok(['pending', 'running'].includes(status));
+  const half = await within((async () => { for (;;) { const s = await json('job_status', { job_id: id }); if (s.progress && s.output.length) return s; } })(), 'half way');
+  assert.deepEqual([half.status, half.progress, half.message, half.output], ['running', 0.5, 'half', ['half way']]);
+  assert.deepEqual((await json('list_jobs')).jobs.map(({ job_id }) => job_id), [id]);
+  assert.equal((await json('job_cancel', { job_id: id })).status, 'cancelled');
+  const over = await json('job_status', { job_id: id, wait_seconds: 20 });
+  assert.deepEqual([over.status, over.result.success, over.result.output], ['cancelled', false, ['half way']]);
+  assert.deepEqual((await json('job_cancel', { job_id: id })).success, false);
+  assert.match((await json('job_status', { job_id: 'nobody' })).error, /not found/);
+});
+
+test('background runs that end in time are answered at once; their ends have names', async (t) => {
+  const { run } = await startCode(t, { args: ['--wait', '20s'] });
+  assert.equal((await run('result = 5', { background: true })).result, 5);
+  const slow = await startCode(t, { args: ['--wait', '1ms'] });
+  for (const [code, expected] of [['result = 1', 'completed'], ['1/0', 'failed'], ['while True: pass', 'timeout']]) {
+    const first = await slow.run(`import time\ntime.sleep(0.2)\n${code}`, { background: true, timeout_seconds: 1 });
+    assert.equal((await slow.json('job_status', { job_id: first.job_id, wait_seconds: 20 })).status, expected, code);
+  }
+});
+
+test('tasks of 2025-11-25', async (t) => {
+  const { peer } = await startCode(t);
+  const { tools } = await peer.request('tools/list');
+  assert.equal(tools.find(({ name }) => name === 'execute_code').execution.taskSupport, 'optional');
+  assert.ok(peer.server.capabilities.tasks.requests.tools.call);
+  const start = async (code) => (await peer.request('tools/call', { name: 'execute_code', arguments: { code }, task: { ttl: 60000 } })).task;
+  const task = await start('result = 6 * 7');
+  assert.deepEqual([task.status, task.ttl, typeof task.pollInterval], ['working', 60000, 'number']);
+  const result = await peer.request('tasks/result', { taskId: task.taskId });
+  assert.equal(result.structuredContent.result, 42);
+  assert.equal(result._meta['io.modelcontextprotocol/related-task'].taskId, task.taskId);
+  assert.equal((await peer.request('tasks/get', { taskId: task.taskId })).status, 'completed');
+  const failed = await start('1/0');
+  await peer.request('tasks/result', { taskId: failed.taskId });
+  assert.equal((await peer.request('tasks/get', { taskId: failed.taskId })).status, 'failed');
+  const endless = await start('while True: pass');
+  assert.equal((await peer.request('tasks/cancel', { taskId: endless.taskId })).status, 'cancelled');
+  assert.equal((await peer.request('tasks/list')).tasks.length, 3);
+  await assert.rejects(peer.request('tasks/get', { taskId: 'nobody' }), /-32602/);
+  await assert.rejects(peer.request('tasks/cancel', { taskId: task.taskId }), /-32602/);
+});
+
+test('tasks of the stateless era: for those who can take them, when it takes long', async (t) => {
+  const { peer } = await startCode(t, { args: ['--wait', '1ms'], Peer: ModernStdioPeer });
+  const _meta = modernMeta({ capabilities: { extensions: { [TASKS]: {} } } });
+  const code = 'import time\ntime.sleep(0.2)\nresult = 3';
+  const task = await peer.request('tools/call', { name: 'execute_code', arguments: { code }, _meta });
+  assert.deepEqual([task.resultType, task.status, typeof task.ttlMs], ['task', 'working', 'number']);
+  const done = await within((async () => { for (;;) { const s = await peer.request('tasks/get', { taskId: task.taskId, _meta }); if (s.status !== 'working') return s; } })(), 'the task');
+  assert.deepEqual([done.resultType, done.status, done.result.structuredContent.result], ['complete', 'completed', 3]);
+  assert.equal((await peer.request('tools/call', { name: 'execute_code', arguments: { code } })).structuredContent.result, 3, 'others wait');
+  await assert.rejects(peer.request('tasks/result', { taskId: task.taskId }), /-32601/);
+  await assert.rejects(peer.request('tasks/list'), /-32601/);
+  assert.equal((await peer.request('tasks/cancel', { taskId: task.taskId, _meta })).resultType, 'complete');
+  assert.deepEqual((await peer.request('server/discover')).supportedVersions, ['2026-07-28']);
+  const list = await peer.request('tools/list');
+  assert.deepEqual([list.resultType, list.cacheScope, list.ttlMs >= 0], ['complete', 'private', true]);
+});
+
+test('sessions keep variables; others do not see them; they are listed and cleared', async (t) => {
+  const { run, json } = await startCode(t);
+  assert.equal((await run('x = 41', { session_id: 's1' })).success, true);
+  assert.equal((await run('x += 1\nresult = x', { session_id: 's1' })).result, 42);
+  assert.equal((await run('result = x', { session_id: 's2' })).success, false);
+  assert.equal((await run('result = x')).success, false);
+  assert.deepEqual((await json('list_sessions')).sessions.map(({ session_id, runs }) => [session_id, runs]).sort(), [['s1', 2], ['s2', 1]]);
+  assert.equal((await json('clear_session', { session_id: 's1' })).success, true);
+  assert.equal((await json('clear_session', { session_id: 's1' })).success, false);
+  assert.equal((await run('result = x', { session_id: 's1' })).success, false);
+  const lost = await run('while True: pass', { session_id: 's2', timeout_seconds: 1 });
+  assert.deepEqual([lost.exit, lost.session_lost], ['timeout', true]);
+  assert.match((await run('1', { session_id: 'no/slash' }).catch((e) => ({ error: e.message }))).error ?? '', /session_id|JSON/);
+});
+
+test('files that a run leaves are linked, pictures are shown', async (t) => {
+  const { peer } = await startCode(t);
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const code = `import base64\nopen("/workspace/dot.png", "wb").write(base64.b64decode("${png}"))\nopen("/workspace/t.csv", "w").write("a,b")`;
+  const { content, structuredContent } = await peer.call('execute_code', { code });
+  assert.deepEqual(structuredContent.files, ['dot.png', 't.csv']);
+  assert.deepEqual(content.filter(({ type }) => type === 'image'), [{ type: 'image', mimeType: 'image/png', data: png }]);
+  const links = content.filter(({ type }) => type === 'resource_link');
+  assert.deepEqual(links.map(({ uri, mimeType }) => [uri, mimeType]), [['workspace:///dot.png', 'image/png'], ['workspace:///t.csv', 'text/csv']]);
+  const { contents } = await peer.request('resources/read', { uri: links[0].uri });
+  assert.equal(contents[0].blob, png);
+  assert.deepEqual((await peer.call('execute_code', { code: 'read_file("t.csv")' })).structuredContent.files, undefined, 'what was only read is not');
+});
+
+test('skills as Agent Skills: listed, read, taken in, versioned', async (t) => {
+  const { peer, json, run } = await startCode(t);
+  await json('save_skill', { name: 'Make_Csv', code: 'def rows(x):\n    return "\\n".join(x)\n', description: 'Lines to CSV: "quoted"' });
+  const { skills } = await peer.request('skills/list');
+  assert.deepEqual([skills[0].uri, skills[0].frontmatter.name], ['skill://make-csv/SKILL.md', 'make-csv']);
+  const { contents: [{ text }] } = await peer.request('resources/read', { uri: skills[0].uri });
+  assert.equal(Buffer.byteLength(text), skills[0].resources[0].size);
+  assert.deepEqual((await peer.request('skills/get', { uri: skills[0].uri })).skill, skills[0]);
+  await assert.rejects(peer.request('skills/get', { uri: 'skill://none/SKILL.md' }), /-32602/);
+  const children = await peer.request('resources/directory/read', { uri: 'skill://make-csv' });
+  assert.deepEqual(children.resources.map(({ uri }) => uri), ['skill://make-csv/SKILL.md', 'skill://make-csv/Make_Csv.py']);
+  const second = await json('save_skill', { name: 'copy_of_it', code: text });
+  assert.equal(second.success, true, JSON.stringify(second));
+  assert.equal((await run('import copy_of_it\nresult = copy_of_it.rows(["a", "b"])')).result, 'a\nb');
+  assert.equal((await json('save_skill', { name: 'copy_of_it', code: 'v = 2' })).version, 2);
+  assert.match((await json('load_skill', { name: 'copy_of_it', version: 1 })).code, /def rows/);
+});
+
+test('tools called from code pass the policy under their own names', async (t) => {
+  const policy = policyFile({ version: '1', default: 'allow', tools: { restore_pii: { rules: [{ name: 'never', action: 'deny', on_deny: 'Not from here.' }] } } });
+  const { run, json } = await startCode(t, { args: ['-c', policy] });
+  const answer = await run('write = call_tool("code", "write_workspace_file", {"filename": "x.txt", "content": "hi"})\nlisted = tools.code.list_workspace_files()["files"]\n'
+    + 'try:\n    call_tool("code", "restore_pii", {"text": "x"})\nexcept ToolError as e:\n    why = str(e)\nresult = [write["success"], listed, why]');
+  assert.deepEqual(answer.result?.slice(0, 2), [true, ['x.txt']], JSON.stringify(answer));
+  assert.match(answer.result[2], /POLICY DENIED.*Not from here/);
+  assert.equal(answer.tool_calls, 3);
+  for (const [code, why] of [['tools.code.execute_code(code="1")', /cannot run code/], ['call_tool("nobody", "x", {})', /no tool/], ['tools.code.no_such()', /Unknown tool/]]) {
+    assert.match((await run(code)).error, why, code);
+  }
+  assert.match((await run('from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(8) as p:\n    result = sum(len(x["files"]) for x in p.map(lambda _: tools.code.list_workspace_files(), range(40)))')).result + '', /^40$/);
+  assert.equal((await json('call_tool', { server: 'code', tool: 'list_workspace_files', args: {} })).count, 1);
+});
+
+test('the policy decides whether code is run at all', async (t) => {
+  const policy = policyFile({ version: '1', default: 'deny', tools: { execute_code: { rules: [{ name: 'short', conditions: [{ path: 'args.timeout_seconds', op: 'lte', value: 5 }], on_deny: 'Only short runs.' }] } } });
+  const { peer } = await startCode(t, { args: ['-c', policy] });
+  assert.equal((await peer.call('execute_code', { code: 'result = 1', timeout_seconds: 5 })).structuredContent.result, 1);
+  assert.match((await peer.call('execute_code', { code: 'result = 1', timeout_seconds: 6 })).content[0].text, /Only short runs/);
+  assert.match((await peer.call('list_skills')).content[0].text, /POLICY DENIED/);
+});
+
+test('the end of input ends everything', async (t) => {
+  const { gate, peer } = await startCode(t);
+  peer.send({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'execute_code', arguments: { code: 'progress(0.1)\nwhile True: pass', timeout_seconds: 600 }, _meta: { progressToken: 1 } } });
+  await peer.next((m) => m?.method === 'notifications/progress');
+  const pids = descendants(gate.pid);
+  assert.ok(pids.length > 0);
+  process.kill(gate.pid, 'SIGTERM');
+  await gate.child.wait();
+  await within((async () => { while (pids.some(alive)) await new Promise(setImmediate); })(), 'the end of its processes');
+});
