@@ -64,6 +64,21 @@ static void say_unchanged(const struct settings *old, const struct settings *fre
         log_warn("`listen` has changed: that takes a new start");
 }
 
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* Judging anew lets go of what was held back: only when the settings about it are others. */
+static int reload_guard(struct gate *g, const struct settings *old, const struct settings *fresh,
+                        struct err *err) {
+    if (same_text(old->pins.lock, fresh->pins.lock) && old->pins.first_use == fresh->pins.first_use &&
+        old->poison.definitions == fresh->poison.definitions && old->poison.results == fresh->poison.results)
+        return 0;
+    struct session_guard_config guard = {.lock = fresh->pins.lock,
+                                         .ask = fresh->pins.first_use == SETTINGS_FIRST_ASK,
+                                         .definitions = (enum session_poison)fresh->poison.definitions,
+                                         .results = (enum session_poison)fresh->poison.results};
+    return session_guard_open(&g->core, &guard, err);
+}
+
 static void reload(struct gate *g) {
     const struct settings *old = fleet_settings(g->fleet);
     const char *path = old->path ? old->path : old->client_files.items[0];
@@ -75,6 +90,11 @@ static void reload(struct gate *g) {
     }
     say_unchanged(old, fresh);
     cleanup_free char *name = mem_dup(path, strlen(path));
+    if (reload_guard(g, old, fresh, &err) < 0) {
+        settings_free(fresh);
+        reload_failed(g, name, &err);
+        return;
+    }
     if (fleet_apply(g->fleet, fresh, &err) < 0) {
         reload_failed(g, name, &err);
         return;

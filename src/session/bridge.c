@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "session/answer.h"
 #include "session/lane.h"
+#include "session/poison.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "session/trace.h"
@@ -93,7 +94,7 @@ static enum call_next answer_initialize(struct call *c) {
         return refuse(c, RPC_INVALID_REQUEST, 0, "initialize is too large");
     snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(version));
     session_keep_initialize(s, params);
-    return answer(c, hello);
+    return answer(c, poison_clean_hello(c, hello));
 }
 
 static enum call_next set_log_level(struct call *c) {
@@ -150,7 +151,7 @@ static enum call_next answer_discover(struct call *c) {
     tape_free(&t);
     if (!hello.len)
         return refuse(c, RPC_INTERNAL, 502, "the server has not said what it is");
-    return answer(c, hello);
+    return answer(c, poison_clean_hello(c, hello));
 }
 
 static enum call_next forward_down(struct call *c) {

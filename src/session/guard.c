@@ -86,6 +86,7 @@ void guard_record(struct session_core *core, bool deny, struct slice text) {
         audit_put_event(core->audit, SLICE("poison"), (struct slice){0}, (struct slice){0}, said);
 }
 
+/* Before the page's own names: one that looks like another server's is the imitation. */
 static void gather_others(struct guard_page *p) {
     for (size_t i = 0; i < p->core->server_count; i++) {
         const struct session_server *other = p->core->servers[i];
@@ -93,8 +94,10 @@ static void gather_others(struct guard_page *p) {
             continue;
         size_t at = 0;
         struct map_entry *e;
-        while ((e = map_next(&other->tools.by_name, &at)))
+        while ((e = map_next(&other->tools.by_name, &at))) {
             map_put(&p->others, e->key, e->value);
+            map_put(&p->skeletons, risk_skeleton(e->key, &p->scratch), &e->key);
+        }
     }
 }
 
@@ -107,8 +110,8 @@ void guard_page_init(struct guard_page *p, struct session_link *sl, const struct
     risk_context_read(t, tools, slice_str(p->server->up.name), &p->scratch, &p->ctx);
     if (!p->core->guard || p->core->guard->definitions == SESSION_POISON_OFF)
         return;
-    risk_skeletons_add(&p->skeletons, t, tools, &p->scratch);
     gather_others(p);
+    risk_skeletons_add(&p->skeletons, t, tools, &p->scratch);
 }
 
 void guard_page_free(struct guard_page *p) {

@@ -1,6 +1,7 @@
 #include "session/hello.h"
 
 #include "session/many.h"
+#include "session/poison.h"
 #include "wire/emit.h"
 
 #define HELLO_SERVERS_MAX 256
@@ -105,7 +106,8 @@ static void put_instructions(struct call *c, struct buf *out) {
         if (server->hello.instructions &&
             tape_parse(&t, slice_str(server->hello.instructions), NULL) == TAPE_OK) {
             struct slice text = slice_upto(tape_text(&t, 0, &c->arena), GATHER_INSTRUCTIONS_MAX);
-            buf_printf(out, "\n%s:\n%.*s\n", server->up.name, SLICE_FMT(text));
+            if (poison_instructions_ok(s->core, server, text))
+                buf_printf(out, "\n%s:\n%.*s\n", server->up.name, SLICE_FMT(text));
         }
         if (sl && sl->missing)
             buf_printf(out, "\n%s is not available at present.\n", server->up.name);

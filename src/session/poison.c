@@ -104,6 +104,24 @@ void poison_filter_hello(struct call *c, struct splice *text) {
         splice_value(text, &m->tape, node, SLICE("\"\""));
 }
 
+struct slice poison_clean_hello(struct call *c, struct slice json) {
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (guard_of_definitions(c->session->core) < SESSION_POISON_FLAG || tape_parse(&t, json, NULL) != TAPE_OK)
+        return json;
+    uint32_t node = tape_get_str(&t, 0, "instructions");
+    if (!node || !tape_is(&t, node, TAPE_STRING) ||
+        poison_instructions_ok(c->session->core, c->link->server, tape_text(&t, node, &c->arena)))
+        return json;
+    struct splice edited;
+    splice_init(&edited, json, &c->arena);
+    splice_value(&edited, &t, node, SLICE("\"\""));
+    cleanup_buf struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    splice_write(&edited, &out);
+    return arena_dup(&c->arena, buf_slice(&out));
+}
+
 /* ---- results ---- */
 
 bool poison_filter_result(struct call *c, struct splice *text) {

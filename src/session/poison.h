@@ -10,6 +10,8 @@ bool poison_can_strip(struct call *c, uint32_t elem);
 bool poison_strip_list(struct call *c, uint32_t tools, uint64_t serial, struct splice *text);
 /* The answer to initialize or server/discover. */
 void poison_filter_hello(struct call *c, struct splice *text);
+/* The same for an answer that the gate makes of what the server said earlier: the text to send. */
+struct slice poison_clean_hello(struct call *c, struct slice json);
 /* May this server's instructions be shown? What is wrong with them goes on record. */
 bool poison_instructions_ok(struct session_core *core, const struct session_server *server,
                             struct slice text);
