@@ -56,6 +56,12 @@ void *slots_get(const struct slots *s, uint64_t id) {
     return e ? e->ptr : NULL;
 }
 
+void slots_set(struct slots *s, uint64_t id, void *ptr) {
+    struct slots_entry *e = slots_find(s, id);
+    if (e)
+        e->ptr = ptr;
+}
+
 void slots_remove(struct slots *s, uint64_t id) {
     struct slots_entry *e = slots_find(s, id);
     if (!e)

@@ -17,8 +17,9 @@ struct slots {
 
 void slots_init(struct slots *s);
 void slots_free(struct slots *s);
-uint64_t slots_add(struct slots *s, void *ptr);      /* 0 when full */
-void *slots_get(const struct slots *s, uint64_t id); /* NULL when gone */
+uint64_t slots_add(struct slots *s, void *ptr);          /* 0 when full */
+void *slots_get(const struct slots *s, uint64_t id);     /* NULL when gone */
+void slots_set(struct slots *s, uint64_t id, void *ptr); /* another pointer for an id that is there */
 void slots_remove(struct slots *s, uint64_t id);
 /* Walk: start with *at = 0. The table may lose entries meanwhile. */
 void *slots_next(const struct slots *s, uint32_t *at);

@@ -1,6 +1,8 @@
 /* Puts the pieces together for one run: policy, server, front, signals; and takes them apart again. */
 #include "front/gate.h"
 
+#include "session/keep.h"
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "front/credentials.h"
@@ -259,6 +261,8 @@ static int stores_open(struct gate *g, struct err *err) {
         pii_open(g, err) < 0)
         return -1;
     if (config->trace_url && session_trace_start(&g->core, config->trace_url, err) < 0)
+        return -1;
+    if (session_keep_init(&g->core, config->home, err) < 0)
         return -1;
     if (!config->approvals_webhook)
         return 0;

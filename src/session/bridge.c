@@ -4,7 +4,9 @@
 #include "base/mem.h"
 #include "session/answer.h"
 #include "session/lane.h"
+#include "session/listen.h"
 #include "session/poison.h"
+#include "session/rounds.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "session/trace.h"
@@ -33,7 +35,7 @@ static enum call_next refuse(struct call *c, int code, int http_status, const ch
 }
 
 static enum call_next unknown_method(struct call *c) {
-    return refuse(c, RPC_METHOD_NOT_FOUND, 404, "Method not found");
+    return refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
 }
 
 struct slice bridge_own_text(const struct session_link *sl, uint64_t id, const char *method,
@@ -114,7 +116,7 @@ static enum call_next forward_up(struct call *c) {
     if (c->kind == CALL_INITIALIZE)
         return answer_initialize(c);
     if (c->kind == CALL_INITIALIZED) {
-        bridge_link_ready(c->link);
+        listen_refresh(c->link);
         return CALL_FAIL;
     }
     /* What it would say with a notification the stateless era says otherwise, or not at all. */
@@ -122,6 +124,13 @@ static enum call_next forward_up(struct call *c) {
         return CALL_FAIL;
     if (slice_is(c->method, "logging/setLevel"))
         return set_log_level(c);
+    bool on = slice_is(c->method, "resources/subscribe");
+    if (on || slice_is(c->method, "resources/unsubscribe")) {
+        if (!(c->link->server_bits & TRANSLATE_SUBSCRIBE))
+            return unknown_method(c);
+        enum call_next next = listen_subscribe(c, on);
+        return next == CALL_NEXT ? answer(c, SLICE("{}")) : next;
+    }
     if (translate_is_gone(c->method))
         return unknown_method(c);
     return CALL_NEXT;
@@ -137,7 +146,7 @@ static bool request_up(struct call *c, struct splice *text, struct slice token) 
         .log_level = slice_str(s->log_level[0] ? s->log_level : "info"),
     };
     return translate_request_up(text, &c->request->tape, &c->request->rpc, &client, token, call_trace_text(c),
-                                (struct slice){0});
+                                rounds_members(c));
 }
 
 /* ---- a client of the newer era, a server of the older ---- */
@@ -161,7 +170,15 @@ static enum call_next forward_down(struct call *c) {
         return answer_discover(c);
     if (translate_is_gone(c->method))
         return unknown_method(c);
-    return CALL_NEXT;
+    lane_read_client(c);
+    if (c->kind == CALL_LISTEN)
+        return listen_start(c);
+    uint32_t state = translate_may_ask(c->method) && c->request->rpc.params
+                         ? tape_get_str(&c->request->tape, c->request->rpc.params, "requestState")
+                         : 0;
+    if (state && !c->answers && !c->approval)
+        return refuse(c, RPC_INVALID_PARAMS, 0, "this requestState was not made here");
+    return listen_log_level(c);
 }
 
 /* ---- both ---- */
@@ -194,23 +211,75 @@ static enum call_next answer_error(struct call *c, struct splice *text) {
     return CALL_NEXT;
 }
 
+/* The call failed because the client could not be asked: the newer era has a word for that. */
+static bool lacks_capability(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t flag = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "isError") : 0;
+    return c->missing && (m->rpc.kind == RPC_ERROR || (flag && tape_is(&m->tape, flag, TAPE_TRUE)));
+}
+
+static enum call_next answer_capability(struct call *c) {
+    c->answer = call_text(
+        c,
+        arena_printf(&c->arena,
+                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":%d,\"message\":\"Missing required "
+                     "client capability\",\"data\":{\"requiredCapabilities\":%s}}}",
+                     SLICE_FMT(c->id_raw), RPC_CAPABILITY_MISSING, translate_ask_capability(c->missing)));
+    c->answer_msg = NULL;
+    c->http_status = 400;
+    return CALL_FAIL;
+}
+
 enum call_next bridge_answer(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     c->http_status = 0; /* the server's own status belongs to its own era */
+    if (c->modern && lacks_capability(c))
+        return answer_capability(c);
     if (m->rpc.kind == RPC_ERROR)
         return answer_error(c, text);
     if (c->modern)
         return translate_result_up(text, &m->tape, m->rpc.body, c->method, c->link->server_info)
                    ? CALL_NEXT
                    : bad_answer(c);
+    enum call_next next = rounds_start(c);
+    if (next != CALL_NEXT || !c->response)
+        return next;
     return translate_result_down(text, &m->tape, m->rpc.body, c->method) ? CALL_NEXT : bad_answer(c);
+}
+
+/* ---- what servers of the older era say on their own account ---- */
+
+/* Log lines go to the call on whose stream they came; on pipes, to the only one under way. */
+static struct call *log_reader(struct session_link *sl, struct call *call) {
+    if (call || sl->link->relates)
+        return call;
+    struct call *only = NULL;
+    LIST_FOR (n, &sl->session->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->link != sl || !c->req.id)
+            continue;
+        if (only)
+            return NULL;
+        only = c;
+    }
+    return only;
 }
 
 bool bridge_notification(struct session_link *sl, struct call *call, struct msg *m, struct slice method,
                          struct arena *a) {
-    (void)sl, (void)call, (void)m, (void)method, (void)a;
-    return false;
+    if (slice_is(method, "notifications/message")) {
+        struct call *to = log_reader(sl, call);
+        uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+        int rank = level && tape_is(&m->tape, level, TAPE_STRING)
+                       ? translate_log_rank(tape_text(&m->tape, level, a))
+                       : -1;
+        struct splice text;
+        splice_init(&text, m->bytes, a);
+        struct session_out out = {.text = &text, .msg = m};
+        if (to && to->sink && to->wants_log && rank >= to->log_rank)
+            session_deliver(sl, to, &out);
+    } else {
+        listen_deliver(sl, m, method, a);
+    }
+    return true;
 }
-
-void bridge_link_ready(struct session_link *sl) { (void)sl; }
-void bridge_link_over(struct session_link *sl) { (void)sl; }

@@ -13,13 +13,10 @@ bool bridge_request_text(struct call *c, struct splice *text);
 /* FILTER: the answer in the words of the client's era. The id has been put right before. */
 enum call_next bridge_answer(struct call *c, struct splice *text);
 
-/* A notification of a server of the other era; true: it has been dealt with. */
+/* A notification of a server of the older era that a client of the newer one is behind; true: dealt with. */
 bool bridge_notification(struct session_link *sl, struct call *call, struct msg *m, struct slice method,
                          struct arena *a);
 
-/* The link can be used, or no longer. */
-void bridge_link_ready(struct session_link *sl);
-void bridge_link_over(struct session_link *sl);
 /* A request of the gate's own in the words of the link's era. `members`: of params, without `_meta`. */
 struct slice bridge_own_text(const struct session_link *sl, uint64_t id, const char *method,
                              struct slice members, struct arena *a);

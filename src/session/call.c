@@ -19,16 +19,20 @@
 #include "session/files.h"
 #include "session/gather.h"
 #include "session/lane.h"
+#include "session/listen.h"
 #include "session/many.h"
+#include "session/park.h"
 #include "session/poison.h"
 #include "session/principal.h"
 #include "session/record.h"
 #include "session/redact.h"
 #include "session/restore.h"
+#include "session/rounds.h"
 #include "session/route.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "session/trace.h"
+#include "session/translate.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
 
@@ -116,6 +120,9 @@ static void call_free(struct call *c) {
     link_end(&c->req);
     list_remove(&c->node);
     list_remove(&c->wait);
+    rounds_forget(c);
+    park_leave(c);
+    listen_leave(c);
     lane_release(c);
     if (c->id_key.len)
         map_remove(&s->by_id, c->id_key);
@@ -640,6 +647,10 @@ static enum call_next mirror_arguments(struct call *c) {
         return CALL_NEXT;
     if (!tools_ready(c->link, c))
         return CALL_WAIT;
+    const struct tool *tool = tools_find(c->link, c->name);
+    if (server_sees && tool && tool->bad_marks)
+        return call_refuse(c, RPC_INVALID_PARAMS, 0,
+                           arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name)).ptr);
     if (server_sees)
         c->extra_headers = tools_header_lines(c->link, c);
     else if (!tools_headers_agree(c->link, c))
@@ -658,6 +669,11 @@ static void forget_bytes(struct call *c) {
 static enum call_next step_forward(struct call *c) {
     struct msg *m = c->request;
     c->forwarding = true;
+    if (c->modern && m->rpc.id) {
+        enum call_next next = CALL_NEXT;
+        if (park_resume(c, &next))
+            return next;
+    }
     struct session_link *sl = session_link_for(c->session, c->server, c);
     if (!sl)
         return CALL_WAIT;
@@ -713,7 +729,7 @@ static enum call_next step_forward(struct call *c) {
         session_listen_again(c->link);
     if (link_busy(link) && c->session->front->hold)
         c->session->front->hold(c->session, true);
-    if (c->sent && c->kind == CALL_TOOLS_CALL && m->bytes.len > CALL_KEEP_BYTES)
+    if (c->sent && c->kind == CALL_TOOLS_CALL && m->bytes.len > CALL_KEEP_BYTES && !c->bridged)
         forget_bytes(c);
     return CALL_NEXT;
 }
@@ -740,15 +756,29 @@ static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
     if (!principal_may_call(c->session->principal, slice_str(c->link->server->up.name), text))
         return true;
     const struct tool *tool = tools_find(c->link, text);
+    /* Where the gate itself is the client over HTTP, such tools are not for use. */
+    if (tool && tool->bad_marks && !c->mirrored && speaks_modern(c->link) && c->link->link->relates)
+        return true;
     return policy_hides(c->policy, text, tool ? &tool->traits : &(struct policy_traits){0}) ||
            guard_hides(c, tool, elem, c->list_serial);
+}
+
+static bool translate_tools(struct call *c, uint32_t tools, struct splice *text) {
+    const struct tape *t = &c->response->tape;
+    if (!c->bridged || c->modern)
+        return true;
+    TAPE_FOR_ELEM(t, tools, i) {
+        if (!hides_tool(c, t, i) && !translate_tool_down(text, t, i))
+            return false;
+    }
+    return true;
 }
 
 static enum call_next filter_tools(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     uint32_t tools = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) ||
-        !splice_drop_elems(text, &m->tape, tools, hides_tool, c) ||
+        !splice_drop_elems(text, &m->tape, tools, hides_tool, c) || !translate_tools(c, tools, text) ||
         !poison_strip_list(c, tools, c->list_serial, text))
         return call_refuse(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
     return CALL_NEXT;
@@ -800,11 +830,8 @@ static bool speaks_another(struct call *c) {
         return false;
     if (list_linked(&c->wait))
         return true;
-    msg_unref(c->response);
-    c->response = NULL;
-    c->answer = NULL;
-    c->answer_msg = NULL;
-    c->step = STEP_FORWARD - 1; /* the next one */
+    call_rewind(c);
+    c->step--; /* it is the next one */
     return true;
 }
 
@@ -837,6 +864,8 @@ static enum call_next step_filter(struct call *c) {
         if (next != CALL_NEXT)
             return next;
     }
+    if (c->modern && !c->bridged && !rounds_allowed(c))
+        return withhold_result(c, "denied");
     if (!route_back(c, text, m))
         return call_refuse(c, RPC_INTERNAL, 502, "the names in the server's answer could not be rewritten");
     if (m->rpc.kind != RPC_RESULT) {
@@ -944,6 +973,20 @@ void call_make(struct session *s, struct session_server *server, struct slice te
     msg_unref(m);
 }
 
+void call_conclude(struct call *c) {
+    CHECK_MAGIC(c, CALL_MAGIC);
+    c->step = STEP_SETTLE;
+    call_run(c);
+}
+
+void call_rewind(struct call *c) {
+    msg_unref(c->response);
+    c->response = NULL;
+    c->answer = NULL;
+    c->answer_msg = NULL;
+    c->step = STEP_FORWARD;
+}
+
 void call_resume(struct call *c) {
     CHECK_MAGIC(c, CALL_MAGIC);
     call_run(c);
@@ -1020,7 +1063,7 @@ static void call_stop(struct call *c, const char *reason, const struct splice *a
 
 void call_cancel(struct call *c, const char *reason) { call_stop(c, reason, NULL); }
 
-static void end_listen(struct call *c) {
+void call_end_listen(struct call *c) {
     struct slice text =
         arena_printf(&c->arena,
                      "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",\"_meta\":{"
@@ -1043,7 +1086,7 @@ void call_end_listens(struct session_core *core) {
         struct session *s = container_of(n, struct session, node);
         struct call *c;
         while ((c = find_listen(s))) /* ending one may end others, its parts */
-            end_listen(c);
+            call_end_listen(c);
     }
 }
 

@@ -32,7 +32,10 @@ enum call_next {
 };
 
 struct call_approval;
+struct call_listen;
+struct call_rounds;
 struct call_trace;
+struct park_answers;
 
 struct call_sink_ops {
     /* The answer; the sink is not used again. */
@@ -99,7 +102,14 @@ struct call {
     bool client_read; /* the next three are known; see lane_read_client() */
     struct slice client_caps, client_info;
     uint32_t client_bits;
-    struct session_link *lane; /* chosen for it, or NULL */
+    struct session_link *lane;    /* chosen for it, or NULL */
+    int log_rank;                 /* of the level that it asks for, -1 for none */
+    bool subscribing;             /* has asked for a subscription */
+    struct call_listen *listen;   /* what it listens for; in the arena */
+    uint32_t missing;             /* the capability without which a question was refused */
+    struct call_rounds *rounds;   /* questions of a server of the newer era; in the arena */
+    struct session_park *park;    /* questions of a server of the older one */
+    struct park_answers *answers; /* that were given before on another node; in the arena */
     struct policy *policy;
     struct policy_verdict verdict;
     struct slice fingerprint;       /* of the tool's definition, when it is known */
@@ -142,9 +152,14 @@ struct msg *call_read_text(struct session_core *core, struct slice text);
 void call_resume(struct call *c);
 /* A waiting call cannot go on. */
 void call_fail(struct call *c, const char *why);
+/* The answer is set: the rest of the walk. */
+void call_conclude(struct call *c);
+/* To be forwarded once more, when it is resumed. */
+void call_rewind(struct call *c);
 /* The client has lost interest: tells the server, answers nothing. */
 void call_cancel(struct call *c, const char *reason);
 /* The gate is about to end: every subscription gets its last answer. */
+void call_end_listen(struct call *c);
 void call_end_listens(struct session_core *core);
 /* The client is gone but the call goes on (its answer may be fetched later, or is dropped). */
 void call_orphan(struct call *c);

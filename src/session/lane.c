@@ -18,7 +18,9 @@
 #include "session/bridge.h"
 #include "session/call.h"
 #include "session/guard.h"
+#include "session/listen.h"
 #include "session/many.h"
+#include "session/park.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "session/translate.h"
@@ -40,6 +42,8 @@ static struct session_link *lane_new(struct session *s, struct session_server *s
     list_init(&sl->waiting);
     list_init(&sl->lanes);
     list_init(&sl->crowd);
+    list_init(&sl->notes);
+    map_init(&sl->subscribed);
     arena_init(&sl->tools_page);
     return sl;
 }
@@ -67,7 +71,8 @@ static void link_drop(struct session_link *sl) {
     sl->server_info = (struct slice){0};
     sl->server_bits = 0;
     session_drop_asks(sl->session, sl);
-    bridge_link_over(sl);
+    park_drop(sl);
+    listen_link_over(sl);
     link_close(gone);
 }
 
@@ -76,6 +81,11 @@ static void lane_free(struct session_link *sl) {
     list_remove(&sl->lane_node);
     take_text(&sl->own_init, (struct slice){0});
     take_text(&sl->client_caps, (struct slice){0});
+    size_t at = 0;
+    struct map_entry *entry;
+    while ((entry = map_next(&sl->subscribed, &at)))
+        free(entry->value);
+    map_free(&sl->subscribed);
     tools_abandon(sl);
     free(sl);
 }
@@ -196,15 +206,18 @@ static void link_start(struct session_link *sl) {
 }
 
 void session_listen_again(struct session_link *sl) {
-    /* Before initialize there is nothing to listen to; in the stateless era there never is. */
-    if (sl->session->listening && sl->session->version[0] && sl->era != SESSION_ERA_MODERN)
+    /* Before initialize there is nothing to listen to. */
+    if (sl->era == SESSION_ERA_MODERN)
+        listen_refresh(sl);
+    else if (sl->session->listening && sl->session->version[0])
         link_listen(sl->link);
 }
 
 static void link_ready(struct session_link *sl) {
     sl->state = SESSION_LINK_READY;
     session_listen_again(sl);
-    bridge_link_ready(sl);
+    if (sl->own_init.len)
+        link_listen(sl->link); /* for what the server says outside requests */
     session_wake(sl);
     if (sl->state == SESSION_LINK_READY)
         many_link_ready(sl);
@@ -527,7 +540,7 @@ static bool wants_alone(const struct session_link *first, const struct call *c) 
 
 static bool lane_fits(const struct session_link *sl, const struct call *c, bool alone) {
     return sl->own_init.len && slice_eq(sl->client_caps, c->client_caps) &&
-           (!alone || !sl->holder || sl->holder == c);
+           (!alone || (!sl->parked && (!sl->holder || sl->holder == c)));
 }
 
 static bool lane_is_free(const struct session_link *sl) {
@@ -576,12 +589,16 @@ void lane_release(struct call *c) {
     if (!sl)
         return;
     c->lane = NULL;
-    sl->users--;
     if (sl->holder == c)
         sl->holder = NULL;
+    lane_leave(sl);
+}
+
+void lane_leave(struct session_link *sl) {
+    sl->users--;
     if (!sl->users && sl != sl->first)
         io_timer_arm(lane_loop(sl), &sl->idle, SESSION_LANE_IDLE_MS, on_lane_idle);
-    struct list *n = sl->users && sl->holder ? NULL : list_pop(&sl->first->crowd);
+    struct list *n = sl->holder || sl->parked ? NULL : list_pop(&sl->first->crowd);
     if (n)
         call_resume(container_of(n, struct call, wait));
 }

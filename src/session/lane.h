@@ -16,4 +16,6 @@ bool lane_reconsider(struct session_link *sl, struct call *c);
 bool lane_hello(struct session_link *sl, struct call *c);
 /* Reads what the client of the stateless era says about itself, once. */
 void lane_read_client(struct call *c);
+/* One user less. */
+void lane_leave(struct session_link *sl);
 void lane_close_all(struct session *s);

@@ -6,13 +6,16 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "session/approve.h"
+#include "session/bridge.h"
 #include "session/call.h"
 #include "session/digest.h"
 #include "session/guard.h"
 #include "session/lane.h"
 #include "session/many.h"
+#include "session/park.h"
 #include "session/pii.h"
 #include "session/principal.h"
+#include "session/rounds.h"
 #include "session/route.h"
 #include "session/server.h"
 #include "session/tools.h"
@@ -36,6 +39,7 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     msg_pool_init(&core->up.msgs);
     buf_init(&core->scratch, MSG_BYTES_MAX);
     core->digest = digest_new();
+    slots_init(&core->parks);
     list_init(&core->sessions);
     list_init(&core->log_waiting);
     session_metrics_init(&core->metrics);
@@ -64,6 +68,7 @@ void session_core_free(struct session_core *core) {
     session_metrics_free(&core->metrics);
     policy_unref(core->policy);
     policy_unref(core->no_policy);
+    slots_free(&core->parks);
     buf_free(&core->scratch);
     digest_free(core->digest);
 }
@@ -229,7 +234,7 @@ static struct call *related_call(struct session_link *sl, struct call *call, boo
     return found == 1 || (found && wants_reader && !s->stateless) ? only : NULL;
 }
 
-static bool deliver(struct session_link *sl, struct call *call, const struct session_out *out) {
+bool session_deliver(struct session_link *sl, struct call *call, const struct session_out *out) {
     struct session *s = sl->session;
     struct splice text = *out->text;
     struct session_out shown = *out;
@@ -244,7 +249,7 @@ static bool deliver(struct session_link *sl, struct call *call, const struct ses
     return !s->stateless && s->front->deliver(s, &shown);
 }
 
-static void refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why) {
+void session_refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why) {
     if (sl->era == SESSION_ERA_MODERN && sl->link->relates) { /* over HTTP that era has no way to answer */
         log_warn("server `%s` sent a request, which its era does not know", sl->server->up.name);
         return;
@@ -259,7 +264,7 @@ static void ask_client(struct session_link *sl, struct call *call, struct msg *m
     struct session *s = sl->session;
     struct slice server_id = tape_raw(&m->tape, m->rpc.id);
     if (s->asks.used >= SESSION_ASKS_MAX || !s->version[0]) {
-        refuse_ask(sl, server_id, RPC_INVALID_REQUEST, "the client cannot be asked here");
+        session_refuse_ask(sl, server_id, RPC_INVALID_REQUEST, "the client cannot be asked here");
         return;
     }
     struct ask *ask = mem_zalloc(sizeof(*ask));
@@ -271,8 +276,8 @@ static void ask_client(struct session_link *sl, struct call *call, struct msg *m
     struct session_out out = {.text = &text, .msg = m, .is_request = true};
     splice_value(&text, &m->tape, m->rpc.id, arena_u64(a, ask->id));
     route_back_message(sl, &text, m, (struct slice){0}, a);
-    if (!deliver(sl, related_call(sl, call, true), &out)) {
-        refuse_ask(sl, ask->server_id, RPC_INTERNAL, "the client cannot be reached");
+    if (!session_deliver(sl, related_call(sl, call, true), &out)) {
+        session_refuse_ask(sl, ask->server_id, RPC_INTERNAL, "the client cannot be reached");
         ask_free(s, ask);
     }
 }
@@ -337,21 +342,15 @@ static bool record_ask(struct session_link *sl, const struct policy_facts *f, co
     return audit_put_decision(s->core->audit, &d, NULL) == AUDIT_OK;
 }
 
-static void on_request(struct session_link *sl, struct call *call, struct msg *m, struct arena *a) {
-    struct slice method = tape_text(&m->tape, m->rpc.method, a);
-    if (slice_is(method, "ping")) {
-        struct slice pong = arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
-                                         SLICE_FMT(tape_raw(&m->tape, m->rpc.id)));
-        session_send_own(sl, pong, (struct slice){0}, NULL);
-        return;
-    }
+const char *session_judge_ask(struct session_link *sl, struct slice method, const struct tape *t,
+                              uint32_t params, struct arena *a) {
     struct policy_verdict verdict;
     struct policy_facts facts = {
         .method = method,
         .direction = POLICY_TO_CLIENT,
         .server = slice_str(sl->server->up.name),
-        .tape = &m->tape,
-        .args = m->rpc.params,
+        .tape = t,
+        .args = params,
         .grant = slice_str(sl->session->principal->grant),
         .identity = slice_str(sl->session->principal->id),
         .more = sl->session->principal->facts,
@@ -361,16 +360,36 @@ static void on_request(struct session_link *sl, struct call *call, struct msg *m
     };
     struct policy *policy = session_policy(sl->session, sl->server);
     policy_decide(policy, &facts, a, NULL, &verdict);
-    struct slice id = tape_raw(&m->tape, m->rpc.id);
-    if (!record_ask(sl, &facts, policy, &verdict)) {
-        refuse_ask(sl, id, RPC_INTERNAL, "the audit log cannot take this request");
-    } else if (verdict.outcome != POLICY_ALLOW) {
-        struct slice why = policy_verdict_text(policy, &verdict, a);
-        log_info("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
-        refuse_ask(sl, id, RPC_INVALID_REQUEST, arena_dup(a, why).ptr);
-    } else {
-        ask_client(sl, call, m, a);
+    if (!record_ask(sl, &facts, policy, &verdict))
+        return "the audit log cannot take this request";
+    if (verdict.outcome == POLICY_ALLOW)
+        return NULL;
+    log_info("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
+    return arena_dup(a, policy_verdict_text(policy, &verdict, a)).ptr;
+}
+
+static void on_request(struct session_link *sl, struct call *call, struct msg *m, struct arena *a) {
+    struct slice method = tape_text(&m->tape, m->rpc.method, a);
+    if (slice_is(method, "ping")) {
+        struct slice pong = arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                                         SLICE_FMT(tape_raw(&m->tape, m->rpc.id)));
+        session_send_own(sl, pong, (struct slice){0}, NULL);
+        return;
     }
+    struct slice id = tape_raw(&m->tape, m->rpc.id);
+    const char *why = session_judge_ask(sl, method, &m->tape, m->rpc.params, a);
+    if (why)
+        session_refuse_ask(sl, id, RPC_INVALID_REQUEST, why);
+    else if (sl->own_init.len)
+        park_ask(sl, call, m, method);
+    else
+        ask_client(sl, call, m, a);
+}
+
+static struct session_own *own_by_number(struct session_link *sl, const struct msg *m, uint32_t node) {
+    int64_t id;
+    struct link_req *req = tape_int(&m->tape, node, &id) && id > 0 ? link_find(sl->link, (uint64_t)id) : NULL;
+    return req ? own_request(req->call) : NULL;
 }
 
 static struct call *call_by_number(struct session_link *sl, const struct msg *m, uint32_t node) {
@@ -390,16 +409,18 @@ static void on_server_cancel(struct session_link *sl, struct call *on, struct ms
     struct call *call = call_by_number(sl, m, node);
     if (call && call->sink && call->modern) {
         splice_value(text, &m->tape, node, call->id_raw);
-        deliver(sl, call, &out);
+        session_deliver(sl, call, &out);
         return;
     }
+    if (node && sl->own_init.len)
+        park_take_back(sl, tape_raw(&m->tape, node));
     uint32_t at = 0;
     struct ask *ask;
     while (node && (ask = slots_next(&s->asks, &at))) {
         if (ask->from != sl || !slice_eq(ask->server_id, tape_raw(&m->tape, node)))
             continue;
         splice_value(text, &m->tape, node, arena_u64(a, ask->id));
-        deliver(sl, related_call(sl, on, true), &out); /* where the question went */
+        session_deliver(sl, related_call(sl, on, true), &out); /* where the question went */
         ask_free(s, ask);
         return;
     }
@@ -420,19 +441,26 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
         struct call *owner = call_by_number(sl, m, token);
         if (owner && owner->sink && owner->token_raw.len &&
             splice_value(&text, &m->tape, token, owner->token_raw))
-            deliver(sl, owner, &out);
+            session_deliver(sl, owner, &out);
         return; /* progress of a call that is over, or that nobody asked for, is dropped */
     }
     if (slice_is(method, "notifications/tools/list_changed"))
         tools_forget(sl->server);
+    if (sl->own_init.len && bridge_notification(sl, call, m, method, a))
+        return;
     if (!route_back_message(sl, &text, m, method, a))
         return;
     uint32_t sub =
         params ? tape_path(&m->tape, params, "_meta", "io.modelcontextprotocol/subscriptionId", NULL) : 0;
     if (sub) {
+        struct session_own *own = own_by_number(sl, m, sub);
+        if (own && own->message) {
+            own->message(own, m);
+            return;
+        }
         struct call *owner = call_by_number(sl, m, sub);
         if (owner && owner->sink && splice_value(&text, &m->tape, sub, owner->id_raw))
-            deliver(sl, owner, &out);
+            session_deliver(sl, owner, &out);
         return;
     }
     bool about_lists =
@@ -441,16 +469,21 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
     /* Nobody gets another client's log lines: a guess is only good for one who asked for some. */
     if (to && !call && sl->session->stateless && slice_is(method, "notifications/message") && !to->wants_log)
         to = NULL;
-    if (!deliver(sl, to, &out))
+    if (!session_deliver(sl, to, &out))
         log_debug("server `%s`: %.*s has nobody to go to", sl->server->up.name, SLICE_FMT(method));
 }
 
 static void on_message(void *owner, void *call, struct msg *m) {
     struct session_link *sl = owner;
     CHECK_MAGIC(sl, SESSION_LINK_MAGIC);
+    struct session_own *own = call ? own_request(call) : NULL;
+    struct call *about = own ? NULL : call;
+    if (own && own->message) {
+        own->message(own, m);
+        return;
+    }
     struct arena a;
     arena_init(&a);
-    struct call *about = call && !own_request(call) ? call : NULL;
     if (m->rpc.kind == RPC_REQUEST)
         on_request(sl, about, m, &a);
     else
@@ -483,8 +516,12 @@ static void on_client_answer(struct session *s, struct msg *m) {
     }
     if (ask->call) {
         struct call *waiting = ask->call;
+        uint64_t ask_id = ask->id;
         ask_free(s, ask);
-        call_asked(waiting, m);
+        if (waiting->rounds)
+            rounds_answered(waiting, ask_id, m);
+        else
+            call_asked(waiting, m);
         return;
     }
     struct session_link *sl = ask->from;

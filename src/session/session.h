@@ -22,6 +22,8 @@ struct session_approvals;
 struct session_trace;
 struct policy;
 struct principal;
+struct session_listen;
+struct session_park;
 struct session;
 struct session_pii;
 struct session_server;
@@ -58,6 +60,9 @@ struct session_core {
     uint64_t list_serial;            /* of lists of tools, as they are learned */
     enum audit_args_mode audit_args; /* what is recorded of arguments; tokenized needs `pii` */
     struct session_pii *pii;         /* NULL: personal data and secrets pass as they are */
+    struct slots parks;              /* session_park, by number */
+    unsigned char state_key[32];     /* for what clients keep for us; see keep.h */
+    unsigned char node[8];           /* this process among all that have the key */
     struct buf scratch;              /* of one step */
     struct session_digest *digest;   /* SHA-256, looked up once */
     struct list sessions;
@@ -133,8 +138,15 @@ struct session_link {
     struct slice client_caps; /* owned: the capabilities that it was made from, as the client wrote them */
     uint32_t users;           /* calls that have chosen it */
     struct call *holder;      /* the only one that a question can belong to, or NULL */
-    int log_rank;             /* what the server was told of logging/setLevel; -1 before */
+    struct session_park *parked; /* the same for one whose client is being asked */
+    int log_rank;                /* what the server was told of logging/setLevel; -1 before */
     struct io_timer idle;
+    struct list notes;  /* small requests of our own: levels and subscriptions */
+    bool level_pending; /* one of them that calls wait for */
+    /* For a client of the older era and a server of the newer one; see listen.c: */
+    struct session_listen *listen;
+    struct io_timer listen_timer;
+    struct map subscribed;       /* URIs, owned */
     struct session_own init_own; /* our own initialize or server/discover */
     struct link_req init;
     struct session_own tools_own; /* our own tools/list */
@@ -211,6 +223,12 @@ void session_drop_link(struct session *s, struct session_server *server);
 struct policy *session_policy(const struct session *s, const struct session_server *server);
 /* initialize has been answered: what the client said holds for every server and for their restarts. */
 void session_keep_initialize(struct session *s, struct slice params);
+/* What a server wants of a client is decided and recorded like a call: NULL, or why not (in the arena). */
+const char *session_judge_ask(struct session_link *sl, struct slice method, const struct tape *t,
+                              uint32_t params, struct arena *a);
+void session_refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why);
+/* A message of the server to that call's client, or outside calls (NULL). False when it cannot be reached. */
+bool session_deliver(struct session_link *sl, struct call *call, const struct session_out *out);
 void session_cancel(struct session *s, struct msg *m);
 /* Asks the client something on behalf of the call, on the call's own stream: call_asked() gets the answer.
  * *ret_id is set before anything is sent; false when the client cannot be asked. */

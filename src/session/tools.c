@@ -64,7 +64,8 @@ static void learn_tool(struct guard_page *p, struct session_tools *table, uint32
     table->has_apps |=
         tape_path(t, def, "_meta", "ui", NULL) || tape_path(t, def, "_meta", "ui/resourceUri", NULL);
     /* A tool whose marks break the rules has no headers that could be right. */
-    if (!mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count))
+    tool->bad_marks = !mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count);
+    if (tool->bad_marks)
         tool->param_count = 0;
     struct risk_report report;
     risk_classify(&p->ctx, t, def, &p->scratch, &report);

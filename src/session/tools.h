@@ -13,6 +13,7 @@ struct policy_schema;
 struct tool {
     struct mirror_param *params; /* arguments that are mirrored as headers */
     size_t param_count;
+    bool bad_marks; /* they break the rules: it must not be used over HTTP */
     struct policy_traits traits;
     struct policy_schema *schema; /* NULL: none that could be compiled */
     char fingerprint[72];

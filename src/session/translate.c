@@ -379,14 +379,22 @@ struct slice translate_hello_down(const struct tape *t, uint32_t result, struct 
 
 struct slice translate_ask(const struct tape *t, uint32_t params, const char *elicitation_id,
                            struct arena *a) {
-    static const char *const but[] = {"elicitationId", "task", NULL};
-    uint32_t mode = member(t, params, "mode");
+    static const char *const but[] = {"elicitationId", "task", "_meta", NULL};
+    /* What a question says of progress and of tasks belongs to the one who asks. */
+    static const char *const hop[] = {"progressToken", TRANSLATE_RELATED_TASK, NULL};
+    uint32_t mode = member(t, params, "mode"), meta = member(t, params, "_meta");
     struct buf out;
     struct emit e;
     buf_init(&out, MSG_BYTES_MAX);
     emit_init(&e, &out);
     emit_object(&e);
     copy_members(&e, t, params, but);
+    if (is_object(t, meta)) {
+        emit_key(&e, "_meta");
+        emit_object(&e);
+        copy_members(&e, t, meta, hop);
+        emit_object_end(&e);
+    }
     if (elicitation_id && mode && tape_eq(t, mode, SLICE("url"))) {
         emit_key(&e, "elicitationId");
         emit_cstr(&e, elicitation_id);

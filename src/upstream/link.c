@@ -70,6 +70,13 @@ void link_end(struct link_req *req) {
     l->ops->abandon(l, req);
 }
 
+void link_move(struct link_req *from, struct link_req *to, void *call) {
+    *to = *from;
+    to->call = call;
+    slots_set(&to->link->reqs, to->id, to);
+    from->id = 0;
+}
+
 struct link_req *link_find(struct link *l, uint64_t id) {
     return slots_get(&l->reqs, id);
 }

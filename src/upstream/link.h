@@ -152,6 +152,8 @@ bool link_begin(struct link *l, struct link_req *req, void *call);
 bool link_send(struct link *l, const struct link_out *out, struct link_req *req);
 /* Forgets a request; its late answer will be dropped. Fine on one that is over. */
 void link_end(struct link_req *req);
+/* The request goes on under another owner. */
+void link_move(struct link_req *from, struct link_req *to, void *call);
 /* The request of that id, or NULL: for progress tokens and subscription ids. */
 struct link_req *link_find(struct link *l, uint64_t id);
 static inline bool link_busy(const struct link *l) { return l->ops->busy(l); }

@@ -29,13 +29,30 @@ const STDIO_CANNOT = {
   'server-sse-polling': 'the tool closes the HTTP stream of its own call, and a stdio server has no such stream',
 };
 
+// What a server of one era cannot say at all, so that no gate could pass it on: CHECK_ID → why. docs/protocol.md
+// has the same list.
+const NO_NAMES = 'requests of the older era have no names, so the gate makes them up; this check looks for the server\'s own';
+const LEGACY_CANNOT = {
+  'sep-2322-elicitation-incomplete': NO_NAMES,
+  'sep-2322-elicitation-complete': NO_NAMES,
+  'sep-2322-ignore-unexpected-params': NO_NAMES,
+  'sep-2575-server-rejects-undeclared-capability': 'the server refuses in its own words before anybody is asked, and those have no code',
+  'sep-2575-missing-capability-http-400': 'the same',
+};
+const MODERN_CANNOT = {
+  'server-sse-priming-event': 'the tool closes the stream of its own call, which the stateless era has no way to do',
+  'server-sse-retry-field': 'the same',
+  'server-sse-disconnect-resume': 'the same',
+  'server-sse-streams-functional': STDIO_CANNOT['server-sse-multiple-streams'],
+};
+
 const LEGS = {
   A: { title: 'HTTP fixture behind the gate', transport: 'http', era: 'dual', sets: [LEGACY, MODERN] },
   B: { title: 'stdio fixture behind the gate', transport: 'stdio', era: 'dual', sets: [LEGACY, MODERN], excused: STDIO_CANNOT },
-  C: { title: 'legacy fixture, modern client', transport: 'http', era: 'legacy', sets: [MODERN] },
-  D: { title: 'modern fixture, legacy client', transport: 'http', era: 'modern', sets: [LEGACY] },
+  C: { title: 'legacy fixture, modern client', transport: 'http', era: 'legacy', sets: [MODERN], cannot: LEGACY_CANNOT },
+  D: { title: 'modern fixture, legacy client', transport: 'http', era: 'modern', sets: [LEGACY], cannot: MODERN_CANNOT },
 };
-const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,client').split(',');
+const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,client,cross').split(',');
 
 // Scenario → the checks that a known-good client collects there.
 const CLIENT_SCENARIOS = {
@@ -80,7 +97,7 @@ function verdicts(checks) {
 }
 
 // Lines for each check that the gate made worse; empty when it is as good as the direct run.
-function worse(direct, through, { excused = false } = {}) {
+function worse(direct, through, { excused = false, cannot = {} } = {}) {
   const expected = verdicts(direct);
   const found = verdicts(through);
   const lines = [];
@@ -88,6 +105,7 @@ function worse(direct, through, { excused = false } = {}) {
     const was = expected.get(key)?.status ?? 'INFO';
     const check = found.get(key);
     const is = check?.status ?? 'INFO';
+    if (cannot[key.split(' ')[0]]) continue;
     if (was === 'INFO' ? RANK.indexOf(is) >= RANK.indexOf('SKIPPED') : RANK.indexOf(is) >= RANK.indexOf(was)) continue;
     if (excused && is !== 'FAILURE') continue;
     lines.push(`  ${key}`, `    direct  ${expected.get(key)?.status ?? 'not there'}`, `    gate    ${check?.status ?? 'not there'}`);
@@ -160,7 +178,7 @@ describe('conformance, direct', () => {
 /* ---- server legs ---- */
 
 for (const name of wanted.filter((leg) => leg in LEGS)) {
-  const { title, transport, era, sets, excused = {} } = LEGS[name];
+  const { title, transport, era, sets, excused = {}, cannot = {} } = LEGS[name];
   describe(`conformance leg ${name}: ${title}`, () => {
     let server;
     let gate;
@@ -186,11 +204,12 @@ for (const name of wanted.filter((leg) => leg in LEGS)) {
           `other scenarios ran than directly${gateSays}`);
         for (const [scenario, checks] of Object.entries(direct[set].scenarios)) {
           await t.test(scenario, () => {
-            const lines = worse(checks, result.scenarios[scenario], { excused: scenario in excused });
+            const lines = worse(checks, result.scenarios[scenario], { excused: scenario in excused, cannot });
             if (lines.length > 0) assert.fail(`worse through the gate\n${lines.join('\n')}`);
           });
         }
-        assert.equal(result.code, 0, `exit status of the suite\n${result.stdout.slice(-3000)}${gateSays}`);
+        const expected = Object.values(cannot).includes(NO_NAMES) ? 1 : 0; // the suite counts what cannot be
+        assert.equal(result.code, expected, `exit status of the suite\n${result.stdout.slice(-3000)}${gateSays}`);
       });
     }
 

@@ -1,0 +1,574 @@
+#include "session/park.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "session/answer.h"
+#include "session/digest.h"
+#include "session/keep.h"
+#include "session/lane.h"
+#include "session/principal.h"
+#include "session/server.h"
+#include "session/translate.h"
+#include "wire/emit.h"
+
+#include <stdio.h>
+
+struct park_question {
+    struct list node;
+    uint32_t number; /* its key is "q" and this */
+    bool told;       /* the client knows it */
+    char *server_id; /* raw */
+    char *method;
+    char *params;                  /* JSON in the words of the newer era */
+    char hash[DIGEST_HEX_LEN + 1]; /* of method and params */
+};
+
+/* What was answered before; a node that makes the call anew can say it again. */
+struct park_answer {
+    struct list node;
+    char hash[DIGEST_HEX_LEN + 1];
+    bool used;
+    size_t len;
+    char json[];
+};
+
+struct park_answers {
+    struct list list;
+};
+
+struct session_park {
+    struct session_own own;
+    struct link_req req;
+    uint64_t number;
+    struct session *session;
+    struct session_link *sl; /* a user of it, unless a call is */
+    struct call *call;       /* that it belongs to now, or NULL */
+    struct io_timer timer;
+    char subject[DIGEST_HEX_LEN + 1];
+    uint32_t last;
+    struct list questions;
+    struct list answers;
+    size_t answers_size;
+    struct msg *response; /* that came while nobody was there */
+    char *failure;
+};
+
+static struct io_loop *park_loop(const struct session_park *p) { return p->session->core->up.loop; }
+
+/* ---- life ---- */
+
+static void question_free(struct park_question *q) {
+    list_remove(&q->node);
+    free(q->server_id);
+    free(q->method);
+    free(q->params);
+    free(q);
+}
+
+static void lane_let_go(struct session_park *p) {
+    struct session_link *sl = p->sl;
+    if (!sl)
+        return;
+    p->sl = NULL;
+    if (sl->parked == p)
+        sl->parked = NULL;
+    lane_leave(sl);
+}
+
+static void park_free(struct session_park *p) {
+    io_timer_stop(park_loop(p), &p->timer);
+    slots_remove(&p->session->core->parks, p->number);
+    link_end(&p->req);
+    while (!list_empty(&p->questions))
+        question_free(container_of(p->questions.next, struct park_question, node));
+    while (!list_empty(&p->answers)) {
+        struct list *n = list_pop(&p->answers);
+        free(container_of(n, struct park_answer, node));
+    }
+    msg_unref(p->response);
+    free(p->failure);
+    if (p->call)
+        p->call->park = NULL;
+    lane_let_go(p);
+    free(p);
+}
+
+void park_leave(struct call *c) {
+    if (c->park)
+        park_free(c->park);
+}
+
+void park_drop(const struct session_link *sl) {
+    struct slots *parks = &sl->session->core->parks;
+    uint32_t at = 0;
+    struct session_park *p;
+    while ((p = slots_next(parks, &at))) {
+        if (p->sl == sl)
+            park_free(p);
+        else if (p->call && p->call->link == sl)
+            park_free(p);
+    }
+}
+
+static void on_answer(struct session_own *own, struct msg *m) {
+    struct session_park *p = container_of(own, struct session_park, own);
+    p->response = msg_ref(m);
+}
+
+static void on_failed(struct session_own *own, const char *why) {
+    struct session_park *p = container_of(own, struct session_park, own);
+    p->failure = mem_dup(why, strlen(why));
+}
+
+static void add_question(struct session_park *p, const struct msg *m, struct slice method);
+
+/* What the server says while the client is being asked: another question, or nothing that can be delivered.
+ */
+static void on_message(struct session_own *own, struct msg *m) {
+    struct session_park *p = container_of(own, struct session_park, own);
+    struct arena a;
+    arena_init(&a);
+    struct slice method = tape_text(&m->tape, m->rpc.method, &a);
+    if (m->rpc.kind == RPC_REQUEST) {
+        const char *why = session_judge_ask(p->sl, method, &m->tape, m->rpc.params, &a);
+        if (why || !translate_ask_bit(method, &m->tape, m->rpc.params))
+            session_refuse_ask(p->sl, tape_raw(&m->tape, m->rpc.id), RPC_INVALID_REQUEST,
+                               why ? why : "unknown");
+        else
+            add_question(p, m, method);
+    }
+    arena_free(&a);
+}
+
+static struct session_park *park_new(struct call *c) {
+    struct session_core *core = c->session->core;
+    if (core->parks.used >= SESSION_PARKS_MAX)
+        return NULL;
+    struct session_park *p = mem_zalloc(sizeof(*p));
+    p->own = (struct session_own){SESSION_OWN_MAGIC, on_answer, on_failed, on_message};
+    p->session = c->session;
+    p->call = c;
+    list_init(&p->questions);
+    list_init(&p->answers);
+    p->number = slots_add(&core->parks, p);
+    c->park = p;
+    return p;
+}
+
+/* ---- which call it is ---- */
+
+static void hash_text(struct session_core *core, struct slice text, char hex[DIGEST_HEX_LEN + 1]) {
+    digest_hex(core->digest, text, hex);
+    hex[DIGEST_HEX_LEN] = '\0';
+}
+
+/* Method, server, name and arguments: a state is good for the call that it was made for. */
+static void hash_subject(struct call *c, char hex[DIGEST_HEX_LEN + 1]) {
+    const struct msg *m = c->request;
+    uint32_t args = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0;
+    struct slice raw = args ? tape_raw(&m->tape, args) : (struct slice){0};
+    struct slice text =
+        arena_printf(&c->arena, "%.*s\n%s\n%.*s\n%.*s", SLICE_FMT(c->method), c->server->up.name,
+                     SLICE_FMT(c->name), SLICE_FMT(c->args_hash.len ? c->args_hash : raw));
+    hash_text(c->session->core, text, hex);
+}
+
+/* ---- asking ---- */
+
+static struct slice state_text(struct session_park *p, struct arena *a) {
+    struct session_core *core = p->session->core;
+    struct buf out;
+    struct emit e;
+    char node[17];
+    buf_init(&out, SESSION_STATE_MAX);
+    for (size_t i = 0; i < sizeof(core->node); i++)
+        snprintf(node + 2 * i, 3, "%02x", core->node[i]);
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "node");
+    emit_cstr(&e, node);
+    emit_key(&e, "park");
+    emit_int(&e, (int64_t)p->number);
+    emit_key(&e, "until");
+    emit_int(&e, (int64_t)(clock_wall_ms() + SESSION_PARK_MS));
+    emit_key(&e, "for");
+    emit_cstr(&e, p->subject);
+    emit_key(&e, "asked");
+    emit_object(&e);
+    LIST_FOR (n, &p->questions) {
+        struct park_question *q = container_of(n, struct park_question, node);
+        char key[16];
+        snprintf(key, sizeof(key), "q%u", q->number);
+        emit_key(&e, key);
+        emit_cstr(&e, q->hash);
+    }
+    emit_object_end(&e);
+    emit_key(&e, "answered");
+    emit_array(&e);
+    LIST_FOR (n, &p->answers) {
+        struct park_answer *said = container_of(n, struct park_answer, node);
+        emit_array(&e);
+        emit_cstr(&e, said->hash);
+        emit_raw(&e, slice_of(said->json, said->len));
+        emit_array_end(&e);
+    }
+    emit_array_end(&e);
+    emit_object_end(&e);
+    struct slice sealed = out.full
+                              ? (struct slice){0}
+                              : keep_close(core, slice_str(p->session->principal->id), buf_slice(&out), a);
+    buf_free(&out);
+    return sealed;
+}
+
+/* The answer to the call: the questions that are open now. */
+static struct slice questions_text(struct session_park *p, struct call *c, struct slice state) {
+    struct buf out;
+    struct emit e;
+    buf_init(&out, MSG_BYTES_MAX);
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "jsonrpc");
+    emit_cstr(&e, "2.0");
+    emit_key(&e, "id");
+    emit_raw(&e, c->id_raw);
+    emit_key(&e, "result");
+    emit_object(&e);
+    emit_key(&e, "resultType");
+    emit_cstr(&e, "input_required");
+    emit_key(&e, "inputRequests");
+    emit_object(&e);
+    LIST_FOR (n, &p->questions) {
+        struct park_question *q = container_of(n, struct park_question, node);
+        char key[16];
+        snprintf(key, sizeof(key), "q%u", q->number);
+        emit_key(&e, key);
+        emit_object(&e);
+        emit_key(&e, "method");
+        emit_cstr(&e, q->method);
+        emit_key(&e, "params");
+        emit_raw(&e, slice_str(q->params));
+        emit_object_end(&e);
+        q->told = true;
+    }
+    emit_object_end(&e);
+    emit_key(&e, "requestState");
+    emit_str(&e, state);
+    if (c->link->server_info.len) {
+        emit_key(&e, "_meta");
+        emit_object(&e);
+        emit_key(&e, UP_META_SERVER);
+        emit_raw(&e, c->link->server_info);
+        emit_object_end(&e);
+    }
+    emit_object_end(&e);
+    emit_object_end(&e);
+    struct slice text = out.full ? (struct slice){0} : arena_dup(&c->arena, buf_slice(&out));
+    buf_free(&out);
+    return text;
+}
+
+/* Nobody came back: the server need not wait. */
+static void on_expired(struct io_timer *timer) {
+    struct session_park *p = container_of(timer, struct session_park, timer);
+    struct session_link *sl = p->sl;
+    if (sl && sl->link && p->req.id) {
+        struct arena a;
+        arena_init(&a);
+        session_send_own(
+            sl,
+            arena_printf(&a,
+                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                         "\"requestId\":%llu,\"reason\":\"nobody answered\"}}",
+                         (unsigned long long)p->req.id),
+            SLICE("notifications/cancelled"), NULL);
+        arena_free(&a);
+    }
+    park_free(p);
+}
+
+/* Everything that the server asks at once has come: the client is told, the request waits. */
+static void on_gathered(struct io_timer *timer) {
+    struct session_park *p = container_of(timer, struct session_park, timer);
+    struct call *c = p->call;
+    struct slice state = state_text(p, &c->arena);
+    struct slice text = state.len ? questions_text(p, c, state) : state;
+    if (!text.len || !c->sink) {
+        call_fail(c, "the server's questions are too large to be asked");
+        return;
+    }
+    link_move(&c->req, &p->req, &p->own);
+    p->sl = c->link;
+    p->sl->users++;
+    if (p->sl->holder == c)
+        p->sl->parked = p;
+    p->call = NULL;
+    c->park = NULL;
+    io_timer_arm(park_loop(p), &p->timer, SESSION_PARK_MS, on_expired);
+    c->answer = call_text(c, text);
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = "input_required";
+    call_conclude(c);
+}
+
+static void send_answer(struct session_link *sl, const char *server_id, struct slice json) {
+    struct arena a;
+    arena_init(&a);
+    session_send_own(
+        sl, arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%.*s}", server_id, SLICE_FMT(json)),
+        (struct slice){0}, NULL);
+    arena_free(&a);
+}
+
+static void add_question(struct session_park *p, const struct msg *m, struct slice method) {
+    struct arena a;
+    arena_init(&a);
+    struct slice id = tape_raw(&m->tape, m->rpc.id);
+    struct slice params = m->rpc.params ? translate_ask(&m->tape, m->rpc.params, NULL, &a) : SLICE("{}");
+    struct park_question *q = mem_zalloc(sizeof(*q));
+    q->number = ++p->last;
+    q->server_id = mem_dup(id.ptr, id.len);
+    q->method = mem_dup(method.ptr, method.len);
+    q->params = mem_dup(params.ptr, params.len);
+    hash_text(p->session->core, arena_printf(&a, "%s\n%s", q->method, q->params), q->hash);
+    list_push(&p->questions, &q->node);
+    arena_free(&a);
+}
+
+static size_t question_count(const struct session_park *p) {
+    size_t n = 0;
+    LIST_FOR (k, &p->questions)
+        n++;
+    return n;
+}
+
+/* The call that a question belongs to which came on no call's stream: the only one that can be asked. */
+static struct call *only_asker(const struct session_link *sl) {
+    struct call *only = NULL;
+    uint32_t at = 0;
+    struct session_park *p;
+    while ((p = slots_next(&sl->session->core->parks, &at)))
+        if (p->sl == sl)
+            return NULL;
+    LIST_FOR (n, &sl->session->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->link != sl || !c->req.id || !translate_may_ask(c->method))
+            continue;
+        if (only)
+            return NULL;
+        only = c;
+    }
+    return only;
+}
+
+void park_ask(struct session_link *sl, struct call *call, struct msg *m, struct slice method) {
+    struct slice id = tape_raw(&m->tape, m->rpc.id);
+    uint32_t bit = translate_ask_bit(method, &m->tape, m->rpc.params);
+    if (!call && sl->parked) {
+        if (bit && question_count(sl->parked) < SESSION_QUESTIONS_MAX)
+            add_question(sl->parked, m, method);
+        else
+            session_refuse_ask(sl, id, RPC_INVALID_REQUEST, "too many questions");
+        return;
+    }
+    if (!call)
+        call = only_asker(sl);
+    if (!call || !call->sink || !call->req.id || !bit || !translate_may_ask(call->method)) {
+        session_refuse_ask(sl, id, bit ? RPC_INVALID_REQUEST : RPC_METHOD_NOT_FOUND,
+                           "no client can be asked here");
+        return;
+    }
+    if (!(call->client_bits & bit)) {
+        call->missing = bit;
+        session_refuse_ask(sl, id, RPC_METHOD_NOT_FOUND, "the client has not declared that it can do this");
+        return;
+    }
+    struct session_park *p = call->park ? call->park : park_new(call);
+    if (!p || question_count(p) >= SESSION_QUESTIONS_MAX) {
+        session_refuse_ask(sl, id, RPC_INTERNAL, "too many questions are open");
+        return;
+    }
+    hash_subject(call, p->subject);
+    add_question(p, m, method);
+    struct park_question *q = container_of(p->questions.prev, struct park_question, node);
+    if (call->answers) {
+        LIST_FOR (n, &call->answers->list) {
+            struct park_answer *said = container_of(n, struct park_answer, node);
+            if (said->used || strcmp(said->hash, q->hash) != 0)
+                continue;
+            said->used = true;
+            send_answer(sl, q->server_id, slice_of(said->json, said->len));
+            question_free(q);
+            return;
+        }
+    }
+    io_timer_arm(park_loop(p), &p->timer, SESSION_GATHER_MS, on_gathered);
+}
+
+void park_take_back(struct session_link *sl, struct slice server_id) {
+    uint32_t at = 0;
+    struct session_park *p;
+    while ((p = slots_next(&sl->session->core->parks, &at))) {
+        if (p->sl != sl && !(p->call && p->call->link == sl))
+            continue;
+        LIST_FOR_SAFE (n, next, &p->questions) {
+            struct park_question *q = container_of(n, struct park_question, node);
+            if (slice_is(server_id, q->server_id))
+                question_free(q);
+        }
+        if (p->call && list_empty(&p->questions))
+            io_timer_stop(park_loop(p), &p->timer);
+    }
+}
+
+/* ---- coming back ---- */
+
+static enum call_next refuse(struct call *c, const char *why) {
+    call_set_error(c, RPC_INVALID_PARAMS, 0, why);
+    return CALL_FAIL;
+}
+
+static void keep_answer(struct session_park *p, const char *hash, struct slice json) {
+    if (p->answers_size + json.len > SESSION_STATE_MAX / 2)
+        return; /* another node will have to ask again */
+    struct park_answer *said = mem_zalloc(sizeof(*said) + json.len);
+    snprintf(said->hash, sizeof(said->hash), "%s", hash);
+    said->len = json.len;
+    memcpy(said->json, json.ptr, json.len);
+    p->answers_size += json.len;
+    list_push(&p->answers, &said->node);
+}
+
+static uint32_t find_response(const struct msg *m, struct slice key) {
+    uint32_t responses = tape_get_str(&m->tape, m->rpc.params, "inputResponses");
+    uint32_t node =
+        responses && tape_is(&m->tape, responses, TAPE_OBJECT) ? tape_get(&m->tape, responses, key) : 0;
+    return node && tape_is(&m->tape, node, TAPE_OBJECT) ? node : 0;
+}
+
+/* The answers go to the server, the request is this call's; what was not answered is asked again. */
+static enum call_next take_over(struct call *c, struct session_park *p) {
+    struct session_link *sl = p->sl;
+    io_timer_stop(park_loop(p), &p->timer);
+    c->link = c->lane = sl; /* with the park's place among its users */
+    c->bridged = true;
+    c->sent = true;
+    p->sl = NULL;
+    if (sl->parked == p) {
+        sl->parked = NULL;
+        sl->holder = c;
+    }
+    p->call = c;
+    c->park = p;
+    if (p->failure) {
+        call_set_error(c, RPC_INTERNAL, 502, arena_dup(&c->arena, slice_str(p->failure)).ptr);
+        return CALL_FAIL;
+    }
+    if (p->response) {
+        c->response = steal(p->response);
+        return CALL_NEXT;
+    }
+    if (!p->req.id)
+        return refuse(c, "the call that this requestState belongs to is over");
+    link_move(&p->req, &c->req, c);
+    bool open = false;
+    LIST_FOR_SAFE (n, next, &p->questions) {
+        struct park_question *q = container_of(n, struct park_question, node);
+        char key[16];
+        snprintf(key, sizeof(key), "q%u", q->number);
+        uint32_t node = q->told ? find_response(c->request, slice_str(key)) : 0;
+        if (!node) {
+            open = true;
+            continue;
+        }
+        struct slice json = tape_raw(&c->request->tape, node);
+        keep_answer(p, q->hash, json);
+        send_answer(sl, q->server_id, json);
+        question_free(q);
+    }
+    if (open)
+        io_timer_arm(park_loop(p), &p->timer, 0, on_gathered);
+    return CALL_NEXT;
+}
+
+static void keep_for_replay(struct call *c, struct slice hash, struct slice json) {
+    struct park_answer *said = arena_zalloc(&c->arena, sizeof(*said) + json.len);
+    snprintf(said->hash, sizeof(said->hash), "%.*s", SLICE_FMT(hash));
+    said->len = json.len;
+    memcpy(said->json, json.ptr, json.len);
+    list_push(&c->answers->list, &said->node);
+}
+
+/* Parked elsewhere, or before a restart: the call is made anew, and what was answered is answered again. */
+static void replay(struct call *c, const struct tape *t) {
+    uint32_t asked = tape_get_str(t, 0, "asked"), answered = tape_get_str(t, 0, "answered");
+    c->answers = arena_new(&c->arena, struct park_answers);
+    list_init(&c->answers->list);
+    TAPE_FOR_ELEM(t, answered, i) {
+        if (tape_is(t, i, TAPE_ARRAY) && tape_node(t, i)->count == 2)
+            keep_for_replay(c, tape_text(t, i + 1, &c->arena), tape_raw(t, tape_node(t, i + 1)->next));
+    }
+    TAPE_FOR_MEMBER(t, asked, key) {
+        uint32_t node = find_response(c->request, tape_text(t, key, &c->arena));
+        if (node)
+            keep_for_replay(c, tape_text(t, key + 1, &c->arena), tape_raw(&c->request->tape, node));
+    }
+}
+
+static bool is_this_node(const struct session_core *core, const struct tape *t, uint32_t node) {
+    char text[17];
+    for (size_t i = 0; i < sizeof(core->node); i++)
+        snprintf(text + 2 * i, 3, "%02x", core->node[i]);
+    return tape_eq(t, node, slice_str(text));
+}
+
+static bool resume(struct call *c, const struct tape *t, enum call_next *ret_next) {
+    struct session_core *core = c->session->core;
+    int64_t number, until;
+    char subject[DIGEST_HEX_LEN + 1];
+    hash_subject(c, subject);
+    bool read =
+        tape_int(t, tape_get_str(t, 0, "park"), &number) && tape_int(t, tape_get_str(t, 0, "until"), &until);
+    if (!read || !tape_eq(t, tape_get_str(t, 0, "for"), slice_str(subject))) {
+        *ret_next = refuse(c, "this requestState belongs to another call");
+        return true;
+    }
+    if ((uint64_t)until < clock_wall_ms()) {
+        *ret_next = refuse(c, "this requestState has expired");
+        return true;
+    }
+    if (!is_this_node(core, t, tape_get_str(t, 0, "node")) || !number) {
+        replay(c, t);
+        return false;
+    }
+    struct session_park *p = slots_get(&core->parks, (uint64_t)number);
+    if (!p || p->session != c->session || p->call || !p->sl)
+        *ret_next = refuse(c, "the call that this requestState belongs to is over");
+    else
+        *ret_next = take_over(c, p);
+    return true;
+}
+
+bool park_resume(struct call *c, enum call_next *ret_next) {
+    const struct msg *m = c->request;
+    if (c->answers || !m->rpc.params || !translate_may_ask(c->method))
+        return false;
+    uint32_t node = tape_get_str(&m->tape, m->rpc.params, "requestState");
+    struct slice sealed = node && tape_is(&m->tape, node, TAPE_STRING) ? tape_text(&m->tape, node, &c->arena)
+                                                                       : (struct slice){0};
+    if (!slice_starts(sealed, SLICE(KEEP_MARK)))
+        return false;
+    lane_read_client(c);
+    struct slice text = keep_open(c->session->core, slice_str(c->session->principal->id), sealed, &c->arena);
+    struct tape t;
+    tape_init(&t);
+    bool done = true;
+    if (!text.len || tape_parse(&t, text, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
+        *ret_next = refuse(c, "this requestState was not made here");
+    else
+        done = resume(c, &t, ret_next);
+    tape_free(&t);
+    return done;
+}

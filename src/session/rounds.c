@@ -1,0 +1,181 @@
+#include "session/rounds.h"
+
+#include "base/mem.h"
+#include "base/rand.h"
+#include "session/answer.h"
+#include "session/translate.h"
+#include "wire/emit.h"
+
+struct question {
+    struct slice key;    /* raw */
+    struct slice answer; /* raw; empty before */
+    uint64_t ask;        /* under which the client knows it; 0 when it was not asked */
+    bool elicits;
+};
+
+struct call_rounds {
+    uint32_t count;
+    size_t question_count;
+    size_t open;
+    struct slice state; /* raw, or empty */
+    struct question questions[SESSION_QUESTIONS_MAX];
+};
+
+static bool asks(const struct msg *m, uint32_t *ret_requests) {
+    if (m->rpc.kind != RPC_RESULT || !tape_is(&m->tape, m->rpc.body, TAPE_OBJECT))
+        return false;
+    uint32_t type = tape_get_str(&m->tape, m->rpc.body, "resultType");
+    *ret_requests = tape_get_str(&m->tape, m->rpc.body, "inputRequests");
+    return type && tape_eq(&m->tape, type, SLICE("input_required"));
+}
+
+static uint32_t read_question(const struct tape *t, uint32_t node, struct arena *a, struct slice *ret_method,
+                              uint32_t *ret_params) {
+    uint32_t method = tape_is(t, node, TAPE_OBJECT) ? tape_get_str(t, node, "method") : 0;
+    *ret_params = method ? tape_get_str(t, node, "params") : 0;
+    if (!method || !tape_is(t, method, TAPE_STRING) || (*ret_params && !tape_is(t, *ret_params, TAPE_OBJECT)))
+        return 0;
+    *ret_method = tape_text(t, method, a);
+    return translate_ask_bit(*ret_method, t, *ret_params);
+}
+
+bool rounds_allowed(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t requests;
+    if (!translate_may_ask(c->method) || !asks(m, &requests) || !requests)
+        return true;
+    const char *why = tape_is(&m->tape, requests, TAPE_OBJECT) ? NULL : "inputRequests is no object";
+    TAPE_FOR_MEMBER(&m->tape, requests, key) {
+        struct slice method;
+        uint32_t params;
+        if (!why && !read_question(&m->tape, key + 1, &c->arena, &method, &params))
+            why = "The server asks for something that clients do not know";
+        if (!why)
+            why = session_judge_ask(c->link, method, &m->tape, params, &c->arena);
+    }
+    if (!why)
+        return true;
+    c->verdict.outcome = POLICY_DENY;
+    c->verdict.reason = POLICY_BY_RULE;
+    c->verdict.text = slice_str(why);
+    return false;
+}
+
+/* ---- a client of the older era ---- */
+
+static enum call_next fail(struct call *c, int code, const char *why) {
+    call_set_error(c, code, 0, why);
+    return CALL_FAIL;
+}
+
+static void settle(struct call_rounds *r, struct question *q, struct slice answer) {
+    q->answer = answer;
+    q->ask = 0;
+    r->open--;
+}
+
+static const char *ask_one(struct call *c, struct question *q, uint32_t node) {
+    const struct tape *t = &c->response->tape;
+    struct slice method;
+    uint32_t params, bit = read_question(t, node, &c->arena, &method, &params);
+    if (!bit)
+        return "the server asks for something that clients do not know";
+    if (!(c->session->client_bits & bit))
+        return "the server asks for something that the client has not declared";
+    q->elicits = bit & (TRANSLATE_FORM | TRANSLATE_URL);
+    const char *denied = session_judge_ask(c->link, method, t, params, &c->arena);
+    if (denied && !q->elicits)
+        return denied;
+    char name[24];
+    rand_token(name, sizeof(name) - 1);
+    struct slice text = params ? translate_ask(t, params, name, &c->arena) : SLICE("{}");
+    if (denied)
+        settle(c->rounds, q, SLICE("{\"action\":\"decline\"}"));
+    else if (!session_ask(c, method, text, &q->ask))
+        return "the client cannot be asked";
+    return NULL;
+}
+
+enum call_next rounds_start(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t requests;
+    if (!asks(m, &requests))
+        return CALL_NEXT;
+    struct call_rounds *r = c->rounds ? c->rounds : arena_new(&c->arena, struct call_rounds);
+    c->rounds = r;
+    uint32_t state = tape_get_str(&m->tape, m->rpc.body, "requestState");
+    bool bad = requests && (!tape_is(&m->tape, requests, TAPE_OBJECT) ||
+                            tape_node(&m->tape, requests)->count > SESSION_QUESTIONS_MAX);
+    if (!translate_may_ask(c->method) || bad || (!requests && !state))
+        return fail(c, RPC_INTERNAL, "the server's questions cannot be read");
+    if (++r->count > SESSION_ROUNDS_MAX)
+        return fail(c, RPC_INTERNAL, "the server asks again and again");
+    r->state = state ? arena_dup(&c->arena, tape_raw(&m->tape, state)) : (struct slice){0};
+    r->question_count = 0;
+    r->open = requests ? tape_node(&m->tape, requests)->count : 0;
+    if (requests) {
+        TAPE_FOR_MEMBER(&m->tape, requests, key) {
+            struct question *q = &r->questions[r->question_count++];
+            *q = (struct question){.key = arena_dup(&c->arena, tape_raw(&m->tape, key))};
+            const char *why = ask_one(c, q, key + 1);
+            if (why)
+                return fail(c, RPC_INVALID_REQUEST, why);
+        }
+    }
+    call_rewind(c);
+    if (r->open)
+        return CALL_WAIT;
+    c->step--; /* FORWARD is the next one */
+    return CALL_NEXT;
+}
+
+void rounds_answered(struct call *c, uint64_t ask, struct msg *m) {
+    struct call_rounds *r = c->rounds;
+    call_touch(c);
+    for (size_t i = 0; i < r->question_count; i++) {
+        struct question *q = &r->questions[i];
+        if (q->ask != ask)
+            continue;
+        if (m && m->rpc.kind == RPC_RESULT)
+            settle(r, q, arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.body)));
+        else if (q->elicits)
+            settle(r, q, SLICE("{\"action\":\"cancel\"}"));
+        else {
+            q->ask = 0;
+            call_fail(c, "the client refused what the server asked for");
+            return;
+        }
+    }
+    if (!r->open)
+        call_resume(c);
+}
+
+struct slice rounds_members(const struct call *c) {
+    const struct call_rounds *r = c->rounds;
+    if (!r || !r->count)
+        return (struct slice){0};
+    struct arena *a = (struct arena *)(uintptr_t)&c->arena;
+    struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    if (r->question_count) {
+        buf_put_str(&out, "\"inputResponses\":{");
+        for (size_t i = 0; i < r->question_count; i++) {
+            buf_put_str(&out, i ? "," : "");
+            buf_put_slice(&out, r->questions[i].key);
+            buf_put_char(&out, ':');
+            buf_put_slice(&out, r->questions[i].answer);
+        }
+        buf_put_char(&out, '}');
+    }
+    if (r->state.len)
+        buf_printf(&out, "%s\"requestState\":%.*s", out.len ? "," : "", SLICE_FMT(r->state));
+    struct slice text = arena_dup(a, buf_slice(&out));
+    buf_free(&out);
+    return text;
+}
+
+void rounds_forget(struct call *c) {
+    for (size_t i = 0; c->rounds && i < c->rounds->question_count; i++)
+        if (c->rounds->questions[i].ask)
+            session_ask_forget(c->session, c->rounds->questions[i].ask);
+}

@@ -1,0 +1,15 @@
+/* Questions in an answer (`input_required`), which is how servers of the stateless era ask. A client of that
+ * era gets them as they are, once they have been decided on; one of the older era is asked each of them by a
+ * request, and the call is repeated with what it said. */
+#pragma once
+
+#include "session/call.h"
+
+/* Are there any, and may they all be asked? False: the verdict says why. */
+bool rounds_allowed(struct call *c);
+/* CALL_NEXT: there are none. Otherwise the client is being asked, or the call has failed. */
+enum call_next rounds_start(struct call *c);
+void rounds_answered(struct call *c, uint64_t ask, struct msg *m);
+/* "inputResponses":…,"requestState":… for the repeated request; empty before. */
+struct slice rounds_members(const struct call *c);
+void rounds_forget(struct call *c);
