@@ -857,11 +857,11 @@ static enum call_next step_filter(struct call *c) {
     if (m->rpc.id ? !splice_value(text, &m->tape, m->rpc.id, c->id_raw)
                   : !splice_add_member(text, &m->tape, 0, SLICE("id"), c->id_raw))
         return call_refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
-    if (c->kind == CALL_INITIALIZE && m->rpc.kind == RPC_ERROR && speaks_another(c))
+    if (c->kind == CALL_INITIALIZE && !c->modern && m->rpc.kind == RPC_ERROR && speaks_another(c))
         return list_linked(&c->wait) ? CALL_WAIT : CALL_NEXT;
     if (c->bridged) {
         enum call_next next = bridge_answer(c, text);
-        if (next != CALL_NEXT)
+        if (next != CALL_NEXT || !c->response) /* or it is sent once more */
             return next;
     }
     if (c->modern && !c->bridged && !rounds_allowed(c))
