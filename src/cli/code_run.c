@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define CODE_RUN_OUTPUT_MAX (64u << 20)
+#define CODE_RUN_FILES_MAX 128
 
 struct code_run_options {
     int language;
@@ -43,12 +44,22 @@ static const struct cli_option code_run_rows[] = {
     {0},
 };
 
+/* One file's run. */
+struct code_run_item {
+    struct code_run *all;
+    const char *path;
+    struct buf code;
+    struct buf report;
+    int status;
+};
+
 struct code_run {
     const struct code_run_options *options;
     struct io_loop loop;
-    struct buf report;
-    int status;
-    bool ended;
+    struct sandbox *sandbox;
+    struct code_run_item items[CODE_RUN_FILES_MAX];
+    size_t count;
+    size_t left; /* that have not ended */
 };
 
 /* ---- the outcome ---- */
@@ -71,7 +82,7 @@ static void emit_text(struct emit *e, const char *key, struct slice text) {
     emit_str(e, text);
 }
 
-static void write_json(struct code_run *c, const struct sandbox_outcome *o) {
+static void write_json(struct code_run_item *c, const struct sandbox_outcome *o) {
     struct emit e;
     emit_init(&e, &c->report);
     emit_object(&e);
@@ -100,13 +111,15 @@ static void write_json(struct code_run *c, const struct sandbox_outcome *o) {
     emit_array_end(&e);
     emit_key(&e, "tool_calls");
     emit_int(&e, o->tool_calls);
+    emit_key(&e, "tier");
+    emit_int(&e, sandbox_tier(c->all->sandbox));
     if (o->copy_error)
         emit_text(&e, "workspace", slice_str(o->copy_error));
     emit_object_end(&e);
     buf_put_char(&c->report, '\n');
 }
 
-static void write_plain(struct code_run *c, const struct sandbox_outcome *o) {
+static void write_plain(struct code_run_item *c, const struct sandbox_outcome *o) {
     buf_put_slice(&c->report, o->out);
     if (o->err.len)
         fwrite(o->err.ptr, 1, o->err.len, stderr);
@@ -129,14 +142,14 @@ static void write_plain(struct code_run *c, const struct sandbox_outcome *o) {
 
 static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_outcome *o) {
     (void)run;
-    struct code_run *c = owner;
-    if (c->options->json)
-        write_json(c, o);
+    struct code_run_item *item = owner;
+    if (item->all->options->json)
+        write_json(item, o);
     else
-        write_plain(c, o);
-    c->status = o->exit == SANDBOX_OK ? CLI_OK : o->exit == SANDBOX_REFUSED ? CLI_FAILED : CLI_NO;
-    c->ended = true;
-    io_loop_stop(&c->loop);
+        write_plain(item, o);
+    item->status = o->exit == SANDBOX_OK ? CLI_OK : o->exit == SANDBOX_REFUSED ? CLI_FAILED : CLI_NO;
+    if (--item->all->left == 0)
+        io_loop_stop(&item->all->loop);
 }
 
 static void on_call(struct sandbox_run *run, void *owner, uint32_t id, struct slice server, struct slice tool,
@@ -179,53 +192,71 @@ static enum sandbox_language language_of(const struct code_run_options *o, const
     return SANDBOX_PYTHON;
 }
 
-static int run_code(struct code_run *c, struct spawn *spawn, const char *path, struct slice code,
-                    struct err *err) {
+static struct sandbox_request request_of(const struct code_run_item *item) {
+    const struct code_run_options *o = item->all->options;
+    return (struct sandbox_request){.language = language_of(o, item->path),
+                                    .profile = (enum sandbox_profile)o->profile,
+                                    .code = buf_slice(&item->code),
+                                    .memory_mb = (uint32_t)o->memory_mb,
+                                    .timeout_ms = (uint32_t)o->timeout_ms,
+                                    .workspace = o->workspace};
+}
+
+static int run_all(struct code_run *c, struct spawn *spawn, struct err *err) {
     const struct code_run_options *o = c->options;
-    const enum sandbox_language language = language_of(o, path);
-    const struct sandbox_config config = {.min_tier = (int)o->min_tier,
-                                          .warm = 1,
-                                          .memory_mb_max = (uint32_t)o->memory_mb,
-                                          .profile = (enum sandbox_profile)o->profile,
-                                          .languages = 1u << language};
-    const struct sandbox_request request = {.language = language,
-                                            .profile = (enum sandbox_profile)o->profile,
-                                            .code = code,
-                                            .memory_mb = (uint32_t)o->memory_mb,
-                                            .timeout_ms = (uint32_t)o->timeout_ms,
-                                            .workspace = o->workspace};
-    struct sandbox *sandbox = NULL;
+    struct sandbox_config config = {.min_tier = (int)o->min_tier,
+                                    .warm = 1,
+                                    .memory_mb_max = (uint32_t)o->memory_mb,
+                                    .profile = (enum sandbox_profile)o->profile};
+    for (size_t i = 0; i < c->count; i++)
+        config.languages |= 1u << language_of(o, c->items[i].path);
     io_loop_init(&c->loop);
-    if (spawn_attach(spawn, &c->loop, err) == 0 &&
-        sandbox_open(&c->loop, spawn, &config, NULL, NULL, &sandbox, err) == 0) {
-        if (sandbox_start(sandbox, &request, &handlers, c, err))
-            io_loop_run(&c->loop);
-        else
-            c->status = CLI_USAGE;
+    int done = spawn_attach(spawn, &c->loop, err);
+    if (done == 0)
+        done = sandbox_open(&c->loop, spawn, &config, NULL, NULL, &c->sandbox, err);
+    for (size_t i = 0; done == 0 && i < c->count; i++) {
+        const struct sandbox_request request = request_of(&c->items[i]);
+        done = sandbox_start(c->sandbox, &request, &handlers, &c->items[i], err) ? 0 : -1;
+        c->left += done == 0;
     }
-    sandbox_close(sandbox);
+    if (done == 0)
+        io_loop_run(&c->loop);
+    sandbox_close(c->sandbox);
     spawn_stop(spawn);
     io_loop_free(&c->loop);
-    return c->ended ? 0 : -1;
+    return done;
+}
+
+static int read_all(struct code_run *c, const struct cli_rest *rest, struct err *err) {
+    for (size_t i = 0; i < rest->operand_count; i++) {
+        struct code_run_item *item = &c->items[c->count++];
+        *item = (struct code_run_item){.all = c, .path = rest->operands[i], .status = CLI_FAILED};
+        buf_init(&item->code, SANDBOX_CODE_MAX);
+        buf_init(&item->report, CODE_RUN_OUTPUT_MAX);
+        if (read_code(item->path, &item->code, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int code_run_run(const void *options, const struct cli_rest *rest) {
-    struct code_run c = {.options = options, .status = CLI_FAILED};
+    cleanup_free struct code_run *c = mem_zalloc(sizeof(*c));
+    c->options = options;
     struct err err = {""};
-    cleanup_buf struct buf code;
-    buf_init(&code, SANDBOX_CODE_MAX);
-    buf_init(&c.report, CODE_RUN_OUTPUT_MAX);
-    if (read_code(rest->operands[0], &code, &err) != 0)
-        return cli_fail(CLI_USAGE, &err);
-    struct spawn *spawn = spawn_start(&err);
-    if (!spawn)
-        return cli_fail(CLI_FAILED, &err);
-    int status = run_code(&c, spawn, rest->operands[0], buf_slice(&code), &err) == 0
-                     ? c.status
-                     : cli_fail(c.status, &err);
-    if (c.report.len && cli_print(&c.report) != CLI_OK)
-        status = CLI_FAILED;
-    buf_free(&c.report);
+    int status = CLI_OK;
+    struct spawn *spawn = NULL;
+    if (read_all(c, rest, &err) != 0)
+        status = cli_fail(CLI_USAGE, &err);
+    else if (!(spawn = spawn_start(&err)) || run_all(c, spawn, &err) != 0)
+        status = cli_fail(CLI_FAILED, &err);
+    for (size_t i = 0; i < c->count; i++) {
+        struct code_run_item *item = &c->items[i];
+        const int printed = item->report.len ? cli_print(&item->report) : CLI_OK;
+        if (status == CLI_OK)
+            status = printed != CLI_OK ? printed : item->status;
+        buf_free(&item->code);
+        buf_free(&item->report);
+    }
     return status;
 }
 
@@ -243,14 +274,15 @@ const struct cli_command cli_code_run = {
               "limits on memory, "
               "time, processes and output. Python hands back the value of the variable `result`; JavaScript "
               "and TypeScript "
-              "what they return, or the value of the last line.\n\n"
+              "what they return, or the value of the last line. Several files run side by side, each in a "
+              "sandbox of its own; their outcomes are printed in order, with --json one a line.\n\n"
               "Exit status: 0 when the code ended well, 1 when it failed or was ended, 4 when it could not "
               "be run here.",
     .options = code_run_rows,
     .options_size = sizeof(struct code_run_options),
-    .operands = "FILE|-",
+    .operands = "FILE|-...",
     .operands_min = 1,
-    .operands_max = 1,
+    .operands_max = CODE_RUN_FILES_MAX,
     .examples = code_run_examples,
     .run = code_run_run,
 };

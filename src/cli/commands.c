@@ -36,6 +36,7 @@ extern const struct cli_command cli_approvals_deny;
 extern const struct cli_command cli_approvals_expire;
 extern const struct cli_command cli_login;
 extern const struct cli_command cli_code_run;
+extern const struct cli_command cli_doctor;
 extern const struct cli_command cli_replay;
 extern const struct cli_command cli_status;
 extern const struct cli_command cli_version;
@@ -77,6 +78,7 @@ static const struct cli_command *const cli_commands[] = {
     &cli_code,
     &cli_code_run,
     &cli_status,
+    &cli_doctor,
     &cli_version,
     &cli_help,
     &cli_completion,

@@ -2,11 +2,12 @@
 #pragma once
 
 /* sandbox.c: what runs in a sandbox */
-#define SANDBOX_WARM 2              /* idle children per kind */
-#define SANDBOX_RUNS_MAX 64         /* at once */
-#define SANDBOX_WAITING_MAX 4096    /* runs that wait for a child */
-#define SANDBOX_CODE_MAX (4u << 20) /* bytes of code, and of context */
-#define SANDBOX_MEMORY_MB 500       /* of one run unless it says otherwise */
+#define SANDBOX_WARM 2               /* idle children per kind */
+#define SANDBOX_NONE_WARM UINT32_MAX /* as a number of idle children: none, every run starts its own */
+#define SANDBOX_RUNS_MAX 64          /* at once */
+#define SANDBOX_WAITING_MAX 4096     /* runs that wait for a child */
+#define SANDBOX_CODE_MAX (4u << 20)  /* bytes of code, and of context */
+#define SANDBOX_MEMORY_MB 500        /* of one run unless it says otherwise */
 #define SANDBOX_MEMORY_MB_MAX 4096
 #define SANDBOX_TIMEOUT_MS 30000
 #define SANDBOX_TIMEOUT_MS_MAX 3600000

@@ -83,7 +83,8 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
                           .ready = ready,
                           .owner = owner,
                           .min_tier = config->min_tier ? config->min_tier : SANDBOX_MIN_TIER,
-                          .warm = or_default(config->warm, SANDBOX_WARM),
+                          .warm =
+                              config->warm == SANDBOX_NONE_WARM ? 0 : or_default(config->warm, SANDBOX_WARM),
                           .runs_max = or_default(config->concurrent_max, SANDBOX_RUNS_MAX),
                           .memory_mb_max = or_default(config->memory_mb_max, SANDBOX_MEMORY_MB_MAX),
                           .workspace_mb = or_default(config->workspace_mb, SANDBOX_WORKSPACE_MB),

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,6 +32,7 @@
 
 #define MODULES "/opt/sallyport" /* our files, seen from inside */
 #define PROBE_MS 10000
+#define PROBE_BOUNDED 7 /* exit status: the number of processes can be limited */
 #define SHOWN_MAX 4
 
 /* How each interpreter is started. */
@@ -174,6 +176,10 @@ static int drop_caps(struct err *err) {
 static int enter(const struct launch_config *config, uint32_t tier, const struct launch_runtime *runtime,
                  struct err *err) {
     const uint64_t others = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+    const struct sched_param usual = {0};
+    if (sched_setscheduler(0, SCHED_OTHER, &usual) !=
+        0) /* whatever urgency the gate was given is not for guests */
+        return err_set(err, "take the usual priority: %s", strerror(errno));
     if (tier > 1)
         return drop_ids(err) != 0 || drop_caps(err) != 0 ? -1 : 0;
     if (geteuid() != 0) {
@@ -252,12 +258,28 @@ static _Noreturn void probe_guest(const struct lock_setup *setup, const struct f
     _exit(write(LOCK_FD_BRIDGE, &verdict, 1) == 1 ? 0 : 1);
 }
 
+/* Does the limit on processes bind this uid? The kernel lets the host's root pass, whatever it is called in
+ * here. */
+static bool processes_bounded(void) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct rlimit one = {1, 1};
+        pid_t more = setrlimit(RLIMIT_NPROC, &one) == 0 ? fork() : 0;
+        if (more > 0)
+            waitpid(more, NULL, 0);
+        _exit(more < 0);
+    }
+    int status = 0;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
 static _Noreturn void probe_zygote(const struct launch_config *config, uint32_t tier, int sock, int bridge) {
     struct err err = {""};
     struct lock_setup *setup = mem_alloc(sizeof(*setup));
     *setup = config->setup;
     setup->tier = tier;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else /proc/self is root's, and the id maps cannot be written */
     if (place_descriptors(config, sock, sock, bridge, &err) != 0 || enter(config, tier, NULL, &err) != 0) {
         zygote_tell(LOCK_NOTE_DOWN, err.text);
         _exit(LOCK_FAILED);
@@ -273,9 +295,10 @@ static _Noreturn void probe_zygote(const struct launch_config *config, uint32_t 
                                       .inodes = 64,
                                       .processes = 16};
     const int stdio[3] = {dup(LOCK_FD_BRIDGE), dup(LOCK_FD_NULL), dup(LOCK_FD_NULL)};
+    const bool bounded = processes_bounded();
     if (zygote_clone(setup, &order, stdio) == 0)
         probe_guest(setup, &order, stdio);
-    _exit(0);
+    _exit(bounded ? PROBE_BOUNDED : 0);
 }
 
 /* Reads notes until the guest has spoken or something ended. Returns the guest's verdict or 0 with err set.
@@ -309,7 +332,7 @@ static char probe_watch(int sock, int bridge, pid_t *ret_guest, struct err *err)
     return err_set(err, "the sandbox of the probe ended without a word"), 0;
 }
 
-int launch_probe(const struct launch_config *config, uint32_t tier, struct err *err) {
+int launch_probe(const struct launch_config *config, uint32_t tier, bool *ret_bounded, struct err *err) {
     int notes[2], bridge[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, notes) != 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, bridge) != 0)
@@ -326,13 +349,16 @@ int launch_probe(const struct launch_config *config, uint32_t tier, struct err *
         verdict = probe_watch(notes[0], bridge[0], &guest, err);
     close(notes[0]);
     close(bridge[0]);
-    for (int i = 0; i < 2; i++) {
-        pid_t one = i ? guest : pid;
-        if (one > 0) {
-            kill(one, SIGKILL);
-            waitpid(one, NULL, 0);
-        }
+    int status = 0;
+    if (guest > 0) {
+        kill(guest, SIGKILL);
+        waitpid(guest, NULL, 0);
     }
+    if (pid > 0 && verdict == 0)
+        kill(pid, SIGKILL); /* else it ends by itself, and how is an answer */
+    if (pid > 0)
+        waitpid(pid, &status, 0);
+    *ret_bounded = WIFEXITED(status) && WEXITSTATUS(status) == PROBE_BOUNDED;
     if (verdict == 'f')
         return err_set(err, "a file of the host could be opened");
     if (verdict == 'n')
@@ -362,6 +388,7 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     *setup = config->setup;
     setup->data_limit = setup->hold = r->runtime >= FRAME_NODE;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the helper is not; the id maps have to be written */
     int memory = memfd_create("setup", MFD_CLOEXEC);
     if (memory < 0 || place_descriptors(config, sock, memory, -1, &err) != 0 ||
         enter(config, setup->tier, r, &err) != 0 || write_setup(setup, LOCK_FD_SETUP, &err) != 0)

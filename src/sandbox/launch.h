@@ -27,7 +27,8 @@ void launch_find(const struct launch_config *config, enum frame_runtime runtime,
                  struct launch_runtime *ret_runtime);
 /* Does in a throw-away child what every sandbox does; 0 when that tier holds here, else -1 and which step did
  * not. */
-int launch_probe(const struct launch_config *config, uint32_t tier, struct err *err);
+/* *ret_bounded: the number of its processes can be limited. */
+int launch_probe(const struct launch_config *config, uint32_t tier, bool *ret_bounded, struct err *err);
 /* Forks; *ret_sock is where its notes come and orders go. */
 int launch_zygote(const struct launch_config *config, const struct launch_runtime *runtime, pid_t *ret_pid,
                   int *ret_sock, struct err *err);

@@ -204,10 +204,13 @@ static int step_rlimits(struct lock *l) {
         int what;
         uint64_t value;
     } table[] = {
-        {RLIMIT_CORE, 0},        {RLIMIT_FSIZE, (uint64_t)o->workspace_mb << 20},
-        {RLIMIT_MEMLOCK, 0},     {RLIMIT_MSGQUEUE, 0},
-        {RLIMIT_RTPRIO, 0},      {RLIMIT_NICE, 0},
-        {RLIMIT_RTTIME, 0},      {RLIMIT_SIGPENDING, FD_MAX},
+        {RLIMIT_CORE, 0},
+        {RLIMIT_FSIZE, (uint64_t)o->workspace_mb << 20},
+        {RLIMIT_MEMLOCK, 0},
+        {RLIMIT_MSGQUEUE, 0},
+        {RLIMIT_RTPRIO, 0},
+        {RLIMIT_NICE, 0},
+        {RLIMIT_SIGPENDING, FD_MAX},
         {RLIMIT_NOFILE, FD_MAX},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

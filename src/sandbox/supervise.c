@@ -31,7 +31,7 @@
 #define ZYGOTE_FORKS 1000    /* children of one zygote: they share its address layout and hash seed */
 #define ZYGOTE_AGE_MS 600000 /* and it is replaced after this time when it was used */
 #define ZYGOTE_FAILURES 3    /* starts in a row that may fail */
-#define VIOLATIONS_MAX 200   /* denied calls after which a sandbox is ended */
+#define VIOLATIONS_MAX 1000  /* denied calls after which a sandbox is ended */
 #define TIER_NONE 4
 
 enum source_kind { SOURCE_CONTROL, SOURCE_ZYGOTE, SOURCE_BOX_EXIT, SOURCE_BOX_NOTIFY };
@@ -83,6 +83,7 @@ struct runtime {
 struct supervisor {
     int poll;
     struct launch_config config;
+    bool bounded; /* processes can be counted, so profile PROC is safe to offer */
     struct runtime runtimes[FRAME_RUNTIMES];
     struct list zygotes;
     struct list boxes;
@@ -403,6 +404,11 @@ static void start_box(struct supervisor *s, const struct frame_order *order, con
         tell_not_started(order->token, runtime, EPERM, "this machine cannot confine that profile");
         return;
     }
+    if (order->profile == FRAME_PROC && !s->bounded) {
+        tell_not_started(order->token, runtime, EPERM,
+                         "the number of processes cannot be limited for this user");
+        return;
+    }
     struct zygote *z = zygote_for(s, runtime);
     if (!z || forward(z->sock, order, fds) != 0) {
         const char *why = z ? "the interpreter takes no more orders" : s->runtimes[runtime].why;
@@ -487,7 +493,7 @@ static uint32_t find_tier(struct supervisor *s, uint32_t best, struct err *why) 
     struct err first = {""};
     for (uint32_t tier = best; tier < TIER_NONE; tier++) {
         struct err err = {""};
-        if (launch_probe(&s->config, tier, &err) == 0) {
+        if (launch_probe(&s->config, tier, &s->bounded, &err) == 0) {
             *why = first;
             return tier;
         }
@@ -621,7 +627,15 @@ int supervise_probe(const struct supervise_options *o) {
         printf("tier=4\nerror=%s\n", err.text);
         return 1;
     }
-    printf("tier=%u\nwhy=%s\nnotify=%u\n", s->config.setup.tier, why.text, s->config.setup.notify);
+    printf("tier=%u\nwhy=%s\nnotify=%u\nprocesses=%u\n", s->config.setup.tier, why.text,
+           s->config.setup.notify, s->bounded);
+    for (int i = 0; i < FRAME_RUNTIMES; i++)
+        if (i != FRAME_PYTHON_DATA)
+            printf("%s=%s%s\n",
+                   i == FRAME_PYTHON ? "python"
+                   : i == FRAME_NODE ? "node"
+                                     : "bun",
+                   s->runtimes[i].found.binary, s->runtimes[i].found.why);
     drop_scratch(s);
     return 0;
 }

@@ -1,0 +1,443 @@
+// Code that wants out. Every probe runs in a real sandbox made by the real helper, as root, as an ordinary user and inside
+// `unshare -r`, in every profile. A probe that reaches anything fails the test; a machine that cannot give tier 1 to one of
+// them says so and skips that one.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+
+const BIN = process.env.SALLYPORT_BIN;
+const BUILD = dirname(BIN);
+const SECRET = 'sallyport-secret-7d1f';
+const HELPERS = ['sallyport', 'sallyport-sandbox', 'sallyport-python.so', 'sallyport-python.py', 'sallyport-node.so', 'sallyport-node.js'];
+const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+const root = process.getuid() === 0;
+const WHO = root
+  ? { root: [], user: NOBODY, 'root in unshare -r': ['unshare', '-r'], 'user in unshare -r': [...NOBODY, 'unshare', '-r'] }
+  : { user: [], 'user in unshare -r': ['unshare', '-r'] };
+
+let home, node;
+before(() => {
+  home = mkdtempSync(join(tmpdir(), 'sallyport-attack-'));
+  chmodSync(home, 0o755);
+  for (const file of HELPERS) copyFileSync(join(BUILD, file), join(home, file));
+  node = join(home, 'node');
+  copyFileSync(process.execPath, node);
+  chmodSync(node, 0o755);
+  writeFileSync(join(home, 'host-file'), SECRET, { mode: 0o644 });
+});
+after(() => rmSync(home, { recursive: true, force: true }));
+
+const environment = (more = {}) => ({ PATH: process.env.PATH, HOME: '/nonexistent', TOKEN: SECRET, SALLYPORT_NODE: node,
+  ...(process.env.ASAN_OPTIONS && { ASAN_OPTIONS: process.env.ASAN_OPTIONS }), ...more });
+
+let files = 0;
+const write = (code, ext) => {
+  const path = join(home, `${++files}.${ext}`);
+  writeFileSync(path, code, { mode: 0o644 });
+  return path;
+};
+
+// Outcomes of several pieces of code, each in a sandbox of its own.
+function run(who, codes, { profile = 'pure', ext = 'py', env, args = [] } = {}) {
+  const paths = codes.map((code) => write(code, ext));
+  const line = [...WHO[who], join(home, 'sallyport'), 'code', 'run', '--json', '--profile', profile, ...args, ...paths];
+  return new Promise((resolve, reject) => {
+    const child = spawn(line[0], line.slice(1), { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '', err = '';
+    child.stdout.on('data', (d) => (out += d));
+    child.stderr.on('data', (d) => (err += d));
+    child.on('error', reject);
+    child.on('close', (status) => {
+      const results = out.trim().split('\n').filter(Boolean).map((l) => JSON.parse(l));
+      if (results.length !== codes.length) reject(new Error(`${results.length} outcomes of ${codes.length}, status ${status}: ${err}`));
+      else resolve(results);
+    });
+  });
+}
+const one = async (who, code, options) => (await run(who, [code], options))[0];
+
+const tiers = {};
+const tierOf = async (who) => (tiers[who] ??= (await one(who, 'result = 1', { args: ['--min-tier', '3'] }).catch((error) => ({ tier: error.message }))).tier);
+// True when this identity cannot be tested here; says so.
+const lacking = async (t, who) => {
+  const tier = await tierOf(who);
+  if (tier === 1) return false;
+  t.skip(`SKIPPED LOUDLY: as ${who} this machine gives tier ${tier}, not 1`);
+  return true;
+};
+
+const KILLED = {
+  ptrace: 101, process_vm_readv: 310, process_vm_writev: 311, mount: 165, umount2: 166, pivot_root: 155, chroot: 161, setns: 308,
+  unshare: 272, bpf: 321, kexec_load: 246, init_module: 175, finit_module: 313, delete_module: 176, keyctl: 250, add_key: 248,
+  request_key: 249, userfaultfd: 323, perf_event_open: 298, open_by_handle_at: 304, name_to_handle_at: 303, iopl: 172, ioperm: 173,
+  swapon: 167, reboot: 169, acct: 163, mknod: 133, mknodat: 259, open_tree: 428, move_mount: 429, fsopen: 430, fsmount: 432,
+  mount_setattr: 442, pidfd_getfd: 438, kcmp: 312, process_madvise: 440, quotactl: 179, settimeofday: 164, clock_settime: 227,
+  adjtimex: 159, sethostname: 170, setdomainname: 171, syslog: 103, modify_ldt: 154, personality: 135, io_uring_enter: 426,
+  fanotify_init: 300,
+};
+const DENIED = {
+  socket: 41, connect: 42, bind: 49, listen: 50, accept: 43, shmget: 29, semget: 64, msgget: 68, mq_open: 240, memfd_create: 319,
+  setuid: 105, setgid: 106, setgroups: 116, capset: 126, vmsplice: 278, splice: 275, tee: 276, seccomp: 317, landlock_create_ruleset: 444,
+  sched_setscheduler: 144, mlockall: 151, sched_setattr: 314, io_setup: 206, 600: 600, recvmsg: 47, sendmmsg: 307, openat2: 437,
+};
+
+// Python: everything that must not work, as functions that are called one by one.
+const PROBES = String.raw`
+import ctypes, errno, os, sys, signal, socket, threading
+libc = ctypes.CDLL(None, use_errno=True)
+reached = {}
+def raw(number, *args):
+    value = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) if isinstance(a, int) else a for a in args])
+    if value == -1:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return value
+def probe(name, act):
+    try:
+        reached[name] = repr(act())[:200]
+    except BaseException as error:
+        pass
+def opened(path, flags=os.O_RDONLY):
+    return os.open(path, flags, 0o644)
+for path in ["/etc/shadow", "/etc/passwd", "/root", "/home", "HOME/host-file", "/proc/1/root", "/proc/self/environ", "/proc/self/mem",
+             "/proc/sys/kernel/core_pattern", "/proc/kcore", "/proc/kallsyms", "/proc/self/mountinfo", "/sys", "/sys/fs/cgroup", "/sys/class/net",
+             "/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/vda", "/dev/sda", "/dev/fuse", "/dev/net/tun", "/dev/ptmx", "/dev/tty", "/dev/shm/x",
+             "/run/docker.sock", "/var/run/docker.sock", "/run/dbus/system_bus_socket", "/var", "/run", "/boot", "/srv", "/mnt"]:
+    probe("open " + path, lambda: opened(path))
+for path in ["/x", "/usr/bin/x", "/etc/x", "/usr/lib/x", "/dev/x", "/opt/x", "/opt/sallyport/x"]:
+    probe("create " + path, lambda: opened(path, os.O_CREAT | os.O_WRONLY))
+probe("write to a program", lambda: opened("/usr/bin/env", os.O_WRONLY))
+probe("write to our own module", lambda: opened("/opt/sallyport/sallyport-python.py", os.O_WRONLY))
+def through_link():
+    os.symlink("HOME/host-file", "link")
+    return open("link").read()
+probe("symbolic link out", through_link)
+probe("up and out", lambda: open("../" * 12 + "HOME/host-file").read())
+probe("hard link in", lambda: os.link("/etc/shadow", "shadow"))
+probe("lock a shared file", lambda: __import__("fcntl").flock(opened("/usr/bin/env"), 2))
+probe("lock a range of one", lambda: __import__("fcntl").lockf(opened("/usr/bin/env"), 1))
+for name, number in DENIED.items():
+    probe("call " + name, lambda: raw(number, 0, 0, 0, 0, 0, 0))
+for family in (1, 2, 10, 16, 17, 38, 40, 44):
+    for kind in (1, 2, 3):
+        probe("socket %d %d" % (family, kind), lambda: socket.socket(family, kind))
+probe("datagram pair", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
+probe("name lookup", lambda: socket.getaddrinfo("example.com", 80))
+probe("signal the parent", lambda: os.kill(os.getppid() or 2, 0))
+probe("signal a host process", lambda: os.kill(GATE, 0))
+probe("limits of another", lambda: raw(302, GATE, 7, 0, 0))
+probe("raise a limit", lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_AS, (-1, -1)))
+probe("nice", lambda: os.nice(-5))
+probe("clone with namespaces", lambda: raw(56, 0x10000000 | 17, 0, 0, 0, 0))
+probe("clone3", lambda: raw(435, 0, 0))
+probe("io_uring_setup", lambda: raw(425, 1, 0))
+for command in (0x5412, 0x541C, 0x540E, 0x4B47):
+    probe("ioctl %x" % command, lambda: raw(16, 0, command, 0))
+for option in (35, 0x59616d61, 22, 4, 1):
+    probe("prctl %x" % option, lambda: raw(157, option, 1, 0, 0, 0))
+probe("shared memory of no limit", lambda: __import__("mmap").mmap(-1, 1 << 20))
+def capabilities():
+    head = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    data = (ctypes.c_uint32 * 6)()
+    raw(125, ctypes.byref(head), ctypes.byref(data))
+    if any(data):
+        return list(data)
+    raise OSError
+probe("a capability", capabilities)
+if os.environ or SECRET in repr(sys.argv):
+    reached["environment"] = repr(dict(os.environ))
+for number in range(4, 256):
+    try:
+        os.fstat(number)
+        if number > 16:
+            reached["descriptor %d" % number] = "open"
+    except OSError:
+        pass
+for number in (0, 1, 2):
+    if os.isatty(number):
+        reached["terminal"] = number
+if os.uname().nodename != "sandbox" or os.getuid() != 1000:
+    reached["identity"] = [os.uname().nodename, os.getuid()]
+for word in ("subprocess", "os"):
+    probe("through object's subclasses to " + word, lambda: [c for c in ().__class__.__mro__[1].__subclasses__() if c.__name__ == "Popen"][0](["/bin/true"]) if "FORKS" == "no" else 1 / 0)
+result = reached
+`;
+const probes = (forks) => PROBES.replaceAll('HOME', home).replace('DENIED.items()', `${JSON.stringify(DENIED)}.items()`)
+  .replaceAll('GATE', String(process.pid)).replaceAll('SECRET', JSON.stringify(SECRET)).replace('"FORKS"', JSON.stringify(forks));
+
+const profilesOf = (who) => (who === 'root in unshare -r' ? ['pure', 'files'] : ['pure', 'files', 'proc']);
+const x64 = process.arch === 'x64';
+
+describe('code that wants out', () => {
+  for (const who of Object.keys(WHO)) {
+    test(`${who}: no file, socket, process, device or privilege is reached in any profile`, { skip: !x64 && 'numbers are those of x86-64' }, async (t) => {
+      if (await lacking(t, who)) return;
+      for (const profile of profilesOf(who)) {
+        const o = await one(who, probes(profile === 'proc' ? 'yes' : 'no'), { profile });
+        assert.equal(o.exit, 'ok', `${profile}: ${o.error} ${o.traceback}`);
+        assert.deepEqual(o.result, {}, profile);
+        assert.ok(o.violations.includes('socket') && o.violations.includes('system call 600'), `${profile}: named: ${o.violations}`);
+      }
+    });
+
+    test(`${who}: calls that no program makes by accident end the sandbox and are named`, { skip: !x64 && 'numbers are those of x86-64' }, async (t) => {
+      if (await lacking(t, who)) return;
+      const names = Object.keys(KILLED);
+      const code = (name) => `import ctypes\nprint("before", flush=True)\nctypes.CDLL(None).syscall(${KILLED[name]}, 0, 0, 0, 0, 0)\nprint("after")\nresult = 1`;
+      const outcomes = await run(who, names.map(code), { profile: profilesOf(who).at(-1) });
+      names.forEach((name, i) => {
+        const o = outcomes[i];
+        assert.equal(o.exit, 'killed', `${name}: ${JSON.stringify(o)}`);
+        assert.deepEqual(o.violations, [name]);
+        assert.deepEqual(o.output, ['before'], name);
+      });
+    });
+
+    test(`${who}: JavaScript meets the same walls`, async (t) => {
+      if (await lacking(t, who)) return;
+      const code = String.raw`
+const reached = {};
+const probe = async (name, act) => { try { reached[name] = String(await act()).slice(0, 200); } catch {} };
+const fs = require('fs');
+for (const path of ['/etc/passwd', '/etc/shadow', '/root', '/proc/self/environ', '/proc/1/environ', '${home}/host-file', '/sys', '/dev/kmsg'])
+  await probe('open ' + path, () => fs.readFileSync(path));
+await probe('create', () => fs.writeFileSync('/usr/x', 'x'));
+await probe('net', () => new Promise((ok, no) => require('net').connect(22, '127.0.0.1').on('connect', ok).on('error', no)));
+await probe('dgram', () => new Promise((ok, no) => { const s = require('dgram').createSocket('udp4'); s.on('error', no); s.send('x', 53, '127.0.0.1', (e) => e ? no(e) : ok('sent')); }));
+await probe('dns', () => require('dns').promises.resolve('example.com'));
+await probe('fetch', () => fetch('http://169.254.169.254/latest'));
+await probe('import a file', () => import('file:///etc/passwd'));
+await probe('addon', () => { fs.writeFileSync('a.node', 'x'); process.dlopen({ exports: {} }, 'a.node'); });
+await probe('main module', () => process.mainModule.require('child_process').execSync('id'));
+await probe('environment', () => Object.keys(process.env).length || Promise.reject());
+await probe('stack trace trick', () => { Error.prepareStackTrace = (e, s) => s; const f = new Error().stack[0].getThis(); return f?.constructor.constructor('return process')().env.TOKEN || Promise.reject(); });
+await probe('signal', () => process.kill(${process.pid}, 0));
+return reached;`;
+      for (const profile of ['pure', 'files']) {
+        const o = await one(who, code, { profile, ext: 'js' });
+        assert.equal(o.exit, 'ok', `${profile}: ${o.error} ${o.traceback}`);
+        assert.deepEqual(o.result, {}, profile);
+      }
+      // What lies below Node's own interfaces may crash it, inside.
+      for (const code of [
+        "const r = process.binding('spawn_sync').spawn({ file: '/bin/id', args: ['id'], stdio: [] }); return r.pid ? 'reached' : 'no'",
+        "const i = require('inspector'); i.open(0, '127.0.0.1'); return i.url() ? 'reached' : 'no'",
+      ]) assert.notEqual((await one(who, code, { ext: 'js' })).result, 'reached', code);
+    });
+
+    test(`${who}: limits hold`, async (t) => {
+      if (await lacking(t, who)) return;
+      const is = async (exit, code, options) => {
+        const o = await one(who, code, options);
+        assert.equal(o.exit, exit, `${code.slice(0, 60)}: ${JSON.stringify(o).slice(0, 400)}`);
+        return o;
+      };
+      await is('timeout', 'import signal\nfor s in (15, 2, 24): signal.signal(s, signal.SIG_IGN)\nwhile True: pass', { args: ['--timeout', '500ms'] });
+      await is('memory', 'x = bytearray(1 << 30)', { args: ['--memory', '200'] });
+      await is('memory', 'const a = []; for (;;) a.push(new Array(1e6).fill(1.5))', { ext: 'js', args: ['--memory', '64'] });
+      await is('output', 'while True: print("x" * 1000)');
+      await is('killed', 'import ctypes; ctypes.string_at(0)');
+      await is('killed', 'import os; os._exit(0)');
+      const disk = await is('ok', `
+import os
+def fill(dir):
+    try:
+        with open(dir + "/big", "wb") as f:
+            for _ in range(80): f.write(bytes(1 << 20))
+    except OSError as e: return e.errno
+def inodes(dir):
+    try:
+        for i in range(100000): open(dir + "/%d" % i, "w").close()
+    except OSError as e: return e.errno
+result = [fill("/tmp"), fill("/workspace"), inodes("/tmp")]`, { profile: 'files' });
+      for (const code of disk.result) assert.ok([27, 28].includes(code), `quota: ${disk.result}`);
+      const threads = await is('ok', `
+import threading
+stop, made = threading.Event(), []
+try:
+    for i in range(500):
+        t = threading.Thread(target=stop.wait); t.start(); made.append(t)
+except RuntimeError: pass
+stop.set()
+result = len(made)`);
+      assert.ok(threads.result < 200, `threads: ${threads.result}`);
+      const bomb = await one(who, `
+import os
+made = 0
+try:
+    for i in range(2000):
+        if os.fork() == 0:
+            import time; time.sleep(1000)
+        made += 1
+except OSError: pass
+result = made`, { profile: 'proc' });
+      // The host's root cannot be limited in number: then the profile is not offered at all.
+      if (who === 'root in unshare -r') assert.match(bomb.error, /cannot be limited/);
+      else assert.ok(bomb.exit === 'ok' && bomb.result < 200, JSON.stringify(bomb));
+    });
+  }
+});
+
+describe('the bridge', () => {
+  const who = Object.keys(WHO)[0];
+  const frame = (kind, id, body) => `import os, struct\nb = ${body}\nos.write(3, struct.pack("<III", len(b), ${id}, ${kind}) + b)\nimport time; time.sleep(30)`;
+  const BAD = {
+    'a length of four gigabytes': 'import os, struct, time\nos.write(3, struct.pack("<III", 0xffffffff, 1, 16)); time.sleep(30)',
+    'an empty frame': 'import os, struct, time\nos.write(3, struct.pack("<III", 0, 0, 17)); time.sleep(30)',
+    'a result from the sandbox': frame(2, 1, 'b"{}"'),
+    'code from the sandbox': frame(1, 0, 'b"{}"'),
+    'an unknown kind': frame(99, 0, 'b"{}"'),
+    'a call without a number': frame(16, 0, 'b"{}"'),
+    'a number with something that is no call': frame(17, 5, 'b"{}"'),
+    'the end without a verdict': frame(19, 0, 'b"{}"'),
+    'the end as no JSON': frame(19, 0, 'b"\\xff"'),
+    'the end with a key twice': frame(19, 0, `b'{"ok":true,"ok":false}'`),
+    'the end nested too deep': frame(19, 0, `b'{"ok":true,"result":' + b"[" * 100000 + b"]" * 100000 + b"}"`),
+    'a call number twice': `import os, struct, time\nb = b'{"server":"a","tool":"b","args":{}}'\nfor i in (1, 1): os.write(3, struct.pack("<III", len(b), i, 16) + b)\ntime.sleep(30)`,
+    'a picture of no picture type': frame(18, 0, 'b"\\x09text/html<script>"'),
+  };
+  test('what is no frame ends the sandbox', async (t) => {
+    if (await lacking(t, who)) return;
+    const names = Object.keys(BAD);
+    const outcomes = await run(who, names.map((n) => BAD[n]), { args: ['--timeout', '20s'] });
+    names.forEach((name, i) => assert.equal(outcomes[i].exit, 'killed', `${name}: ${JSON.stringify(outcomes[i])}`));
+  });
+  test('half a frame and silence is ended by the clock', async (t) => {
+    if (await lacking(t, who)) return;
+    const o = await one(who, 'import os, time\nos.write(3, b"\\x01"); time.sleep(60)', { args: ['--timeout', '1s'] });
+    assert.equal(o.exit, 'timeout');
+  });
+  test('arguments that are not strict JSON fail as an error the code can catch', async (t) => {
+    if (await lacking(t, who)) return;
+    const o = await one(who, `
+result = []
+for value in ("\\ud800", "a\\x00b"):
+    try: call_tool("a", "b", {"x": value})
+    except ToolError as e: result.append("caught")
+try: call_tool("a", "b", {"x": "y" * (17 << 20)})
+except ValueError: result.append("too large")
+try: tools.a.b(1)
+except TypeError: result.append("by name")`);
+    assert.deepEqual([o.exit, o.result], ['ok', ['caught', 'caught', 'too large', 'by name']], JSON.stringify(o));
+  });
+  test('ten thousand calls and no more', async (t) => {
+    if (await lacking(t, who)) return;
+    const o = await one(who, 'for i in range(10**6):\n  try: call_tool("a", "b", {})\n  except ToolError: pass');
+    assert.deepEqual([o.exit, o.tool_calls], ['killed', 10001], JSON.stringify(o));
+  });
+  test('a descriptor sent over the bridge goes nowhere, and what is printed is never a message', async (t) => {
+    if (await lacking(t, who)) return;
+    const [sent, printed] = await run(who, [`
+import array, os, socket
+socket.socket(fileno=os.dup(3)).sendmsg([b"x" * 12], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))])
+import time; time.sleep(30)`, `
+print('{"jsonrpc":"2.0","id":1,"result":{}}'); print("\\x1b[31m")
+result = 1`]);
+    assert.equal(sent.exit, 'killed', JSON.stringify(sent));
+    assert.deepEqual([printed.exit, printed.output], ['ok', ['{"jsonrpc":"2.0","id":1,"result":{}}', '\u001b[31m']], JSON.stringify(printed));
+  });
+});
+
+describe('the lock-down fails closed', () => {
+  const who = Object.keys(WHO)[0];
+  const STEPS = ['deathsig', 'idmap', 'scratch', 'workdir', 'rlimits', 'landlock', 'caps', 'descriptors', 'privileges', 'seccomp', 'report'];
+  for (const ext of ['py', 'js']) {
+    test(`each step that fails keeps ${ext === 'py' ? 'Python' : 'JavaScript'} from running`, async (t) => {
+      if (await lacking(t, who)) return;
+      for (const step of ext === 'py' ? STEPS : ['idmap', 'landlock', 'seccomp']) {
+        const code = ext === 'py' ? 'print("ran")' : 'console.log("ran")';
+        const o = await one(who, code, { ext, env: { SALLYPORT_SANDBOX_FAIL: step } });
+        assert.equal(o.exit, 'killed', `${step}: ${JSON.stringify(o)}`);
+        assert.match(o.error, new RegExp(`\`${step}\` failed`));
+        assert.deepEqual(o.output, []);
+      }
+    });
+  }
+  test('a weaker tier is refused unless it was asked for, and confines what it runs', async () => {
+    const at = (tier, code, args = [], profile = 'pure') => one(who, code, { profile, args, env: { SALLYPORT_SANDBOX_TIER: String(tier) } });
+    const secret = `result = open("${home}/host-file").read()`;
+    assert.match((await at(2, 'result = 1', ['--min-tier', '1'])).error, /cannot confine/);
+    assert.match((await at(3, 'result = 1')).error, /cannot confine/);
+    assert.match((await at(2, 'result = 1', [], 'proc')).error, /cannot confine that profile/);
+    assert.match((await at(3, 'result = 1', ['--min-tier', '3'], 'files')).error, /cannot confine that profile/);
+    for (const [tier, profile] of [[2, 'pure'], [2, 'files'], [3, 'pure']]) {
+      const args = ['--min-tier', '3'];
+      assert.equal((await at(tier, 'result = sum(range(10))', args, profile)).result, 45);
+      assert.equal((await at(tier, secret, args, profile)).exit, 'error', `tier ${tier} ${profile}`);
+      assert.equal((await at(tier, 'import socket; socket.socket()', args, profile)).exit, 'error');
+    }
+    const kept = await at(2, 'open("a", "w").write("x"); result = open("a").read()', [], 'files');
+    assert.deepEqual([kept.exit, kept.result], ['ok', 'x'], JSON.stringify(kept));
+  });
+});
+
+describe('nothing is left', () => {
+  const who = Object.keys(WHO)[0];
+  const mine = () => readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).filter((pid) => {
+    try { return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(home) || readlinkSync(`/proc/${pid}/exe`).startsWith(home); } catch { return false; }
+  });
+  const gone = async () => {
+    const end = Date.now() + 20_000;
+    while (mine().length && Date.now() < end) await new Promise((r) => setImmediate(r));
+    assert.deepEqual(mine(), []);
+  };
+
+  test('siblings share neither files nor chance', async (t) => {
+    if (await lacking(t, who)) return;
+    const code = 'import os, random, uuid\nbefore = os.listdir("/tmp") + os.listdir("/workspace")\nopen("/tmp/left", "w").write("x"); open("left", "w").write("x")\nresult = [before, random.random(), str(uuid.uuid4()), os.urandom(4).hex()]';
+    const outcomes = await run(who, [code, code, code], { profile: 'files' });
+    for (const o of outcomes) assert.deepEqual(o.result?.[0], [], JSON.stringify(o));
+    for (const i of [1, 2, 3]) assert.equal(new Set(outcomes.map((o) => o.result[i])).size, 3);
+    const js = await run(who, Array(3).fill('[Math.random(), crypto.randomUUID(), require("crypto").randomBytes(4).toString("hex")]'), { ext: 'js' });
+    for (const i of [0, 1, 2]) assert.equal(new Set(js.map((o) => o.result?.[i])).size, 3, JSON.stringify(js));
+  });
+  test('a daemon that left its parents dies with the sandbox', async (t) => {
+    if (await lacking(t, who)) return;
+    const o = await one(who, `
+import os
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv("/bin/sleep", ["${home}/daemon", "1000"])
+    os._exit(0)
+os.wait()
+result = 1`, { profile: 'proc' });
+    assert.equal(o.exit, 'ok', JSON.stringify(o));
+    await gone();
+  });
+  test('a gate that is killed takes everything along', async (t) => {
+    if (await lacking(t, who)) return;
+    const path = write('import time\nprint("up", flush=True)\ntime.sleep(1000)', 'py');
+    const child = spawn(join(home, 'sallyport'), ['code', 'run', '--timeout', '600s', path], { env: environment(), stdio: 'ignore' });
+    const end = Date.now() + 20_000;
+    while (mine().length < 3 && Date.now() < end) await new Promise((r) => setImmediate(r));
+    assert.ok(mine().length >= 3, 'gate, spawner and helper are there');
+    child.kill('SIGKILL');
+    await gone();
+  });
+  test('what a guest leaves in the workspace stays there', async (t) => {
+    if (await lacking(t, who)) return;
+    const dir = join(home, 'work');
+    mkdirSync(dir);
+    writeFileSync(join(dir, 'given'), 'hello');
+    writeFileSync(join(dir, 'removed'), 'x');
+    const o = await one(who, `
+import os
+assert open("given").read() == "hello"
+os.remove("removed")
+os.symlink("/etc/passwd", "link"); os.symlink("..", "up")
+os.makedirs("a/b"); open("a/b/c", "w").write("deep")
+open("new\\nline", "w").write("x"); open(b"\\xff", "w").write("x")
+with open("sparse", "wb") as f: f.truncate(1 << 25)
+os.chmod("given", 0o4755)
+result = 1`, { profile: 'files', args: ['--workspace', dir] });
+    assert.equal(o.exit, 'ok', JSON.stringify(o));
+    assert.deepEqual(readdirSync(dir).sort(), ['a', 'given', 'sparse']);
+    assert.equal(readFileSync(join(dir, 'a/b/c'), 'utf8'), 'deep');
+    assert.equal(existsSync(join(dir, 'link')), false);
+    assert.match(o.workspace, /link|up|name/);
+  });
+  test('no process of ours is left at the end', gone);
+});
