@@ -13,6 +13,11 @@ struct back {
     uint32_t truncated; /* looked up so far */
 };
 
+/* An origin is a server's name, or its name and a mark of what it is run with: NAME#1f3a… */
+static bool origin_is(struct slice origin, struct slice name) {
+    return slice_starts(origin, name) && (origin.len == name.len || origin.ptr[name.len] == '#');
+}
+
 static bool origin_allowed(const struct filter_rules *r, const struct filter_entry *e) {
     if (r->secrets_from_anywhere)
         return true;
@@ -20,7 +25,7 @@ static bool origin_allowed(const struct filter_rules *r, const struct filter_ent
         if (slice_eq(e->origins[i], r->server))
             return true;
         for (size_t k = 0; k < r->secrets_from_count; k++)
-            if (slice_eq(e->origins[i], r->secrets_from[k]))
+            if (origin_is(e->origins[i], r->secrets_from[k]))
                 return true;
     }
     return false;

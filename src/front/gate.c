@@ -228,6 +228,12 @@ static int server_set_up(struct gate *g, struct err *err) {
     return 0;
 }
 
+_Static_assert((int)SETTINGS_PII_REPORT == (int)FILTER_REPORT &&
+                   (int)SETTINGS_PII_BLOCK == (int)FILTER_BLOCK &&
+                   (int)SETTINGS_PII_ORGANISATION == (int)SESSION_PII_ORGANISATION &&
+                   (int)SETTINGS_AUDIT_FULL == (int)AUDIT_ARGS_FULL,
+               "settings keep the order of what they set");
+
 static int pii_open(struct gate *g, struct err *err) {
     struct session_pii_config config = g->config->pii;
     config.home = g->config->home;
@@ -257,8 +263,7 @@ static int stores_open(struct gate *g, struct err *err) {
     session_approvals_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
                            config->approvals_timeout_ms);
     g->core.audit_args = config->audit_args;
-    if (state_open(&state, &g->core.state, err) < 0 || audit_open(&audit, &g->core.audit, err) < 0 ||
-        pii_open(g, err) < 0)
+    if (state_open(&state, &g->core.state, err) < 0 || audit_open(&audit, &g->core.audit, err) < 0)
         return -1;
     if (config->trace_url && session_trace_start(&g->core, config->trace_url, err) < 0)
         return -1;
@@ -366,7 +371,8 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->http.policies = g->policies;
     if (policy_set_up(g, err) < 0)
         return -1;
-    if ((g->settings ? fleet_set_up(g, err) : server_set_up(g, err)) < 0 || guard_set_up(g, err) < 0)
+    if ((g->settings ? fleet_set_up(g, err) : server_set_up(g, err)) < 0 || guard_set_up(g, err) < 0 ||
+        pii_open(g, err) < 0)
         return -1;
     signals_start(g);
     /* The child starts while the stores are opened; nothing is read from anybody before the loop runs. */

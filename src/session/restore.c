@@ -50,6 +50,8 @@ bool call_restore(struct call *c) {
     struct session *s = c->session;
     if (!s->core->pii || c->kind != CALL_TOOLS_CALL || !c->args || !c->server)
         return true;
+    if (!s->vault && s->core->pii->scope == SESSION_PII_SESSION)
+        return true; /* no token was ever given out here */
     struct session_vault *v = session_vault_of(s);
     struct filter_report *report = arena_new(&c->arena, struct filter_report);
     const struct filter_rules rules = session_pii_restore_rules(s, c->server, c->name, &c->arena);

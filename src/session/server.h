@@ -45,7 +45,7 @@ struct session_server {
 
 /* In the first free slot; its settings are filled in before the first session uses it. */
 struct session_server *session_server_new(struct session_core *core);
-/* A wrapped server has no name that is its own: what it is run with tells it from others of one home. */
+/* Names may meet again behind another gate of the home: what a server is run with belongs to its origin. */
 void session_server_set_origin(struct session_core *core, struct session_server *server, char *const *command,
                                const char *url);
 /* Its links are closed, calls under way fail, the slot is free. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { legacyServer, startGate, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { LegacyHttp, legacyServer, policyFile, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const EMAIL = 'anna.berg@example.org';
 const CARD = '4111111111111111';
@@ -181,4 +181,44 @@ test('thousands of values in one result', async (t) => {
   assert.ok(!shown.includes('@example.org'));
   await w.tool({ shown });
   assert.equal(w.calls.at(-1).shown, many);
+});
+
+describe('many servers in one session', () => {
+  const SAYS = { a: `key: ${KEY}`, b: 'nothing' };
+  const world = async (t, pii) => {
+    const calls = { a: [], b: [] };
+    const servers = {};
+    for (const name of ['a', 'b']) {
+      const tools = [{ name: 'tool', inputSchema: { type: 'object' } }];
+      const upstream = use(t, await startUpstream(legacyServer({
+        tools, methods: { 'tools/call': (params) => { calls[name].push(params.arguments); return { content: [{ type: 'text', text: SAYS[name] }] }; } },
+      })));
+      servers[name] = { url: upstream.url };
+    }
+    const config = { version: '1', policy: policyFile(), servers, pii, code: { enabled: false } };
+    const gate = use(t, await startServe({ config }));
+    const client = await LegacyHttp.open(gate.url);
+    return { calls, call: (name, args) => client.request('tools/call', { name, arguments: args }) };
+  };
+
+  test('a hostile one is not handed the secret of its neighbour', async (t) => {
+    const { calls, call } = await world(t, { mode: 'tokenize' });
+    const [token] = TOKEN.exec((await call('a__tool', {})).content[0].text);
+    for (const text of [token, token.toLowerCase(), `x ${token} y`, KEY]) {
+      const refused = await call('b__tool', { text });
+      assert.equal(refused.isError, true, text);
+    }
+    assert.equal(calls.b.length, 0);
+    await call('a__tool', { text: token });
+    assert.equal(calls.a.at(-1).text, KEY);
+  });
+
+  test('unless a rule says so', async (t) => {
+    const rules = tempFile('pii.yaml', JSON.stringify({ version: '1', restore: [{ server: 'b', kinds: ['SECRET'], from: ['a'] }] }));
+    const { calls, call } = await world(t, { mode: 'tokenize', rules });
+    const [token] = TOKEN.exec((await call('a__tool', {})).content[0].text);
+    const answer = await call('b__tool', { text: token });
+    assert.equal(answer.content[0].text, 'nothing');
+    assert.equal(calls.b.at(-1).text, KEY);
+  });
 });
