@@ -1104,6 +1104,6 @@ void call_pause(struct call *c, bool on) {
         return;
     if (link->relates)
         link_pause(link, &c->req, on);
-    else if (!c->session->stateless)
+    else if (!c->session->stateless && c->link->session == c->session)
         link_pause(link, NULL, on);
 }

@@ -351,7 +351,7 @@ static void start_listen(struct gather *g) {
     size_t at = 0;
     struct session_server *server;
     while ((server = many_next(s, &at))) {
-        const struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
+        const struct session_link *sl = many_link(s, server);
         if (wanted_uris(c) || (sl && sl->state == SESSION_LINK_READY))
             gather_listen_to(c, server);
     }
@@ -382,8 +382,8 @@ static struct gather *gather_new(struct call *c) {
 }
 
 /* A link that rests after a failure is not waited for. */
-static bool resting(const struct session *s, const struct session_server *server) {
-    const struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
+static bool resting(struct session *s, const struct session_server *server) {
+    const struct session_link *sl = many_link(s, server);
     return sl && sl->missing && sl->state == SESSION_LINK_OPENING && !sl->link;
 }
 
@@ -453,10 +453,13 @@ static void start_hello(struct gather *g) {
 /* Servers that start later are told then. */
 static void start_level(struct gather *g) {
     struct session *s = g->call->session;
-    for (size_t i = 0; i < s->link_count; i++)
-        if (s->links[i] && s->links[i]->state == SESSION_LINK_READY &&
-            many_offers(s->links[i]->server, "logging"))
-            ask_server(g, s->links[i]->server, g->call->method);
+    size_t at = 0;
+    struct session_server *server;
+    while ((server = many_next(s, &at))) {
+        const struct session_link *sl = many_link(s, server);
+        if (sl && sl->session == s && sl->state == SESSION_LINK_READY && many_offers(server, "logging"))
+            ask_server(g, server, g->call->method);
+    }
 }
 
 static void watch(struct gather *g) {

@@ -100,7 +100,7 @@ static void put_instructions(struct call *c, struct buf *out) {
         buf_put_str(out,
                     "Several servers stand behind this one. Tools and prompts are named SERVER__NAME.\n");
     while ((server = many_next(s, &at))) {
-        const struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
+        const struct session_link *sl = many_link(s, server);
         cleanup_tape struct tape t;
         tape_init(&t);
         if (server->hello.instructions &&

@@ -105,6 +105,7 @@ void lane_close_all(struct session *s) {
 }
 
 struct session_link *session_link_of(struct session *s, struct session_server *server) {
+    s = many_home(s, server);
     if (server->slot >= s->link_count) {
         size_t count = s->core->server_count;
         s->links = mem_realloc(s->links, count * sizeof(*s->links));
@@ -152,13 +153,18 @@ static struct call *call_to(struct session *s, const struct session_server *serv
     return NULL;
 }
 
-void session_drop_link(struct session *s, struct session_server *server) {
-    struct session_link *first = server->slot < s->link_count ? s->links[server->slot] : NULL;
+void session_fail_calls(struct session *s, const struct session_server *server) {
     char why[128];
     snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
     struct call *c;
     while ((c = call_to(s, server))) /* ending one may end others, when it was part of them */
         call_fail(c, why);
+}
+
+void session_drop_link(struct session *s, struct session_server *server) {
+    struct session_link *first = server->slot < s->link_count ? s->links[server->slot] : NULL;
+    char why[128];
+    snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
     if (!first)
         return;
     fail_waiting(first, why);

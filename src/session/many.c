@@ -200,6 +200,71 @@ void many_free(struct session_core *core) {
     io_timer_stop(core->up.loop, &core->sweep);
 }
 
+/* ---- shared servers ---- */
+
+/* Such a server hears of no client's abilities: nobody could say whom a question of its is for. */
+static const char pool_init[] =
+    "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":"
+    "\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"}}";
+
+/* What it says about its lists goes to all who use it; everything else would be somebody's guess. */
+static bool pool_deliver(struct session *pool, const struct session_out *out) {
+    bool lists =
+        out->msg ? tape_path(&out->msg->tape, 0, "method", NULL) &&
+                       slice_ends(tape_raw(&out->msg->tape, out->msg->rpc.method), SLICE("list_changed\""))
+                 : true;
+    if (!lists || out->is_request)
+        return false;
+    LIST_FOR (n, &pool->core->sessions) {
+        struct session *s = container_of(n, struct session, node);
+        if (s != pool && s->principal == pool->principal && !s->stateless && s->initialized)
+            s->front->deliver(s, out);
+    }
+    return true;
+}
+
+static const struct session_front pool_front = {.deliver = pool_deliver};
+
+static struct session *pool_of(struct session *s) {
+    struct session_core *core = s->core;
+    LIST_FOR (n, &core->pools) {
+        struct session *pool = container_of(n, struct session, pool_node);
+        if (pool->principal == s->principal)
+            return pool;
+    }
+    struct session *pool = session_new(core, &pool_front, NULL, s->principal, NULL, false);
+    pool->pool = pool->initialized = true;
+    session_keep_initialize(pool, SLICE(pool_init));
+    list_push(&core->pools, &pool->pool_node);
+    return pool;
+}
+
+/* Clients of the stateless era share what their principal has anyway. */
+struct session *many_home(struct session *s, const struct session_server *server) {
+    return server->shared && !s->stateless && !s->pool ? pool_of(s) : s;
+}
+
+struct session_link *many_link(struct session *s, const struct session_server *server) {
+    s = many_home(s, server);
+    return server->slot < s->link_count ? s->links[server->slot] : NULL;
+}
+
+/* A pool without links is made again when it is needed. */
+static void sweep_pools(struct session_core *core) {
+    LIST_FOR_SAFE (n, next, &core->pools) {
+        struct session *pool = container_of(n, struct session, pool_node);
+        bool used = false;
+        for (size_t i = 0; i < pool->link_count; i++) {
+            const struct session_link *sl = pool->links[i];
+            bool up = sl && sl->state != SESSION_LINK_DOWN;
+            bool busy = sl && (sl->users || !list_empty(&sl->waiting) || (sl->link && sl->link->reqs.used));
+            used |= busy || (up && !principal_fault(pool->principal, clock_wall_ms()));
+        }
+        if (!used)
+            session_close(pool);
+    }
+}
+
 /* ---- comings and goings ---- */
 
 static void tell_list(struct session *s, const char *list) {
@@ -288,6 +353,7 @@ static void sweep_session(struct session *s, uint64_t now) {
 static void on_sweep(struct io_timer *timer) {
     struct session_core *core = container_of(timer, struct session_core, sweep);
     uint64_t now = io_now_ms(core->up.loop);
+    sweep_pools(core);
     LIST_FOR (n, &core->sessions) {
         sweep_session(container_of(n, struct session, node), now);
     }

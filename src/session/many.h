@@ -23,6 +23,11 @@ void many_free_hello(struct session_server *server);
 /* Does the server say it has that capability? True when it has not been asked yet. */
 bool many_offers(const struct session_server *server, const char *capability);
 
+/* Whose link a call to that server travels on: the session's own, or the pool of its principal. */
+struct session *many_home(struct session *s, const struct session_server *server);
+/* The link as it is; NULL when there is none yet. */
+struct session_link *many_link(struct session *s, const struct session_server *server);
+
 /* Names without a prefix belong to the server that listed them first. False: to another one, or to another
  * that looks like it. `kind` is one of 't', 'p', 'r' (URI), 'T' (template). */
 bool many_claim(struct session_server *server, char kind, struct slice name);

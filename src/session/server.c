@@ -47,6 +47,9 @@ static void server_unused(struct up_server *up) {
 
 void session_server_free(struct session_core *core, struct session_server *server) {
     LIST_FOR (n, &core->sessions) {
+        session_fail_calls(container_of(n, struct session, node), server);
+    }
+    LIST_FOR (n, &core->sessions) {
         session_drop_link(container_of(n, struct session, node), server);
     }
     core->servers[server->slot] = NULL;

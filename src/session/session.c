@@ -44,6 +44,7 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     list_init(&core->log_waiting);
     session_metrics_init(&core->metrics);
     list_init(&core->task_list);
+    list_init(&core->pools);
     map_init(&core->tasks);
     map_init(&core->claims);
     arena_init(&core->claims_arena);
@@ -126,6 +127,7 @@ void session_close(struct session *s) {
     free((char *)(uintptr_t)s->client_info.ptr);
     principal_unref(s->principal);
     list_remove(&s->node);
+    list_remove(&s->pool_node);
     s->core->session_count--;
     s->magic = 0;
     free(s);

@@ -80,6 +80,7 @@ struct session_core {
     struct list task_list; /* tasks and who started them, the oldest first */
     struct map tasks;
     struct io_timer sweep;
+    struct list pools; /* of shared servers: sessions that no client has, one a principal */
 };
 
 void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn);
@@ -172,6 +173,8 @@ struct session {
     struct principal *principal;
     struct session_server *only; /* NULL: every server that the principal may use */
     struct list node;
+    struct list pool_node;
+    bool pool;      /* no client's: it has the links that the sessions of its principal share */
     bool stateless; /* shared by requests that have nothing to do with each other: their ids may be equal */
     bool closed;
     char name[SESSION_NAME_MAX];       /* for policy and audit */
@@ -217,7 +220,9 @@ struct session_link *session_link_for(struct session *s, struct session_server *
 void session_revive(struct session_link *sl);
 /* Nobody needs it at present: ended, to be started again by the next call. */
 void session_rest(struct session_link *sl);
-/* The server is going away: calls that wait for it or are under way there fail. */
+/* The server is going away: first all calls that wait for it or are under way there fail, whosever link they
+ * are on; then its links close. */
+void session_fail_calls(struct session *s, const struct session_server *server);
 void session_drop_link(struct session *s, struct session_server *server);
 /* The most specific one: the principal's own, else the server's, else the default. */
 struct policy *session_policy(const struct session *s, const struct session_server *server);

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
-  LegacyHttp, MODERN, children, commandLine, connect, node, packages, policyFile, post, probeCommand, request, run, startServe,
+  LegacyHttp, MODERN, children, commandLine, connect, descendants, node, packages, policyFile, post, probeCommand, request, run, startServe,
   tempDir, tempFile, use, within,
 } from '../lib/index.mjs';
 
@@ -164,6 +164,32 @@ describe('servers come and go', { concurrency: 1 }, () => {
     assert.match(await text('a__echo', { n: 1 }), /"n":1/);
     await gate.child.waitLine(/server `a` is idle/, { stream: 'stderr' });
     assert.match(await text('a__echo', { n: 2 }), /"n":2/);
+  });
+});
+
+describe('whose process', () => {
+  const running = (gate, text) => descendants(gate.pid).filter((pid) => commandLine(pid).join(' ').includes(text)).length;
+
+  test('each session has its own, unless they are shared', async (t) => {
+    const gate = use(t, await startServe({ config: settings({ own: program(probeCommand('own')),
+      shared: program(probeCommand('shared'), { share: 'shared' }) }) }));
+    const sessions = [];
+    for (let i = 0; i < 3; i++) sessions.push(use(t, await connect('v1', gate)));
+    for (const [n, { text }] of sessions.entries()) {
+      assert.match(await text('own__echo', { n }), new RegExp(`"n":${n}`));
+      assert.match(await text('shared__echo', { n }), new RegExp(`"n":${n}`));
+    }
+    assert.deepEqual([running(gate, 'probe.mjs own'), running(gate, 'probe.mjs shared')], [3, 1]);
+    // Answers and progress find their way, also when the ids of the clients are the same.
+    const seen = await Promise.all(sessions.map(async ({ client }) => {
+      const steps = [];
+      await client.callTool({ name: 'shared__progress', arguments: { steps: 3 } }, undefined, { onprogress: ({ progress }) => steps.push(progress) });
+      return steps;
+    }));
+    assert.deepEqual(seen, [[1, 2, 3], [1, 2, 3], [1, 2, 3]]);
+    const [first, second] = sessions;
+    await first.client.close();
+    assert.match(await second.text('shared__echo', { n: 9 }), /"n":9/);
   });
 });
 
