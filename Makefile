@@ -22,6 +22,7 @@ bench: all
 	@scripts/setup bench
 	@bench/pii
 	@bench/run
+	@bench/sandbox
 
 fuzz: all
 	@scripts/setup test

@@ -12,12 +12,13 @@ FRAME_MAX = 16 << 20
 RUN, RESULT, ERROR, CALL, PROGRESS, IMAGE, DONE = 1, 2, 3, 16, 17, 18, 19
 
 PRELOAD = """
-abc argparse array ast asyncio base64 binascii bisect calendar cmath codecs collections collections.abc
-bz2 concurrent.futures contextlib contextvars copy csv ctypes dataclasses datetime decimal difflib email.message enum
+_strptime abc argparse array ast asyncio base64 binascii bisect calendar cmath codecs collections collections.abc
+bz2 colorsys concurrent.futures.thread configparser contextlib contextvars copy csv ctypes dataclasses datetime decimal difflib email.message email.parser encodings.ascii encodings.cp1252 encodings.idna encodings.latin_1
+encodings.utf_16 encodings.utf_32 encodings.utf_8_sig enum fcntl
 fractions functools gc glob graphlib gzip hashlib heapq hmac html html.parser inspect io ipaddress itertools json
-keyword linecache locale logging lzma math mimetypes numbers operator os os.path pathlib pickle pprint queue random re
-reprlib secrets selectors shlex shutil signal socket sqlite3 statistics string struct subprocess tempfile textwrap threading time
-timeit tokenize traceback types typing unicodedata unittest urllib.parse uuid warnings weakref xml.etree.ElementTree
+keyword linecache locale logging lzma math mimetypes mmap numbers operator os os.path pathlib pickle pprint queue random re
+reprlib resource sched secrets select selectors shlex shutil signal socket sqlite3 statistics string struct subprocess tempfile tomllib textwrap threading time
+timeit tokenize traceback types typing unicodedata unittest unittest.mock urllib.parse uuid warnings weakref xml.dom.minidom xml.etree.ElementTree
 zipfile zlib zoneinfo
 """.split()
 DATA = ("numpy", "pandas", "matplotlib.pyplot")
