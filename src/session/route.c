@@ -240,7 +240,8 @@ static enum call_next hear_notification(struct call *c) {
 enum call_next route_find(struct call *c) {
     struct session *s = c->session;
     bool gone = c->kind == CALL_INITIALIZE || c->kind == CALL_PING || c->kind == CALL_SET_LEVEL ||
-                slice_ends(c->method, SLICE("/subscribe")) || slice_ends(c->method, SLICE("/unsubscribe"));
+                slice_ends(c->method, SLICE("/subscribe")) || slice_ends(c->method, SLICE("/unsubscribe")) ||
+                slice_is(c->method, "tasks/list") || slice_is(c->method, "tasks/result");
     if (!c->request->rpc.id)
         return hear_notification(c);
     if (c->modern ? gone : c->kind == CALL_DISCOVER || c->kind == CALL_LISTEN)
@@ -273,6 +274,8 @@ enum call_next route_check_task(struct call *c) {
     bool about_task = c->subject && strcmp(c->subject, "taskId") == 0;
     if (!about_task || !c->session->core->many || many_task_is(c->session, c->server, c->name))
         return CALL_NEXT;
+    if (c->modern && slice_is(c->method, "tasks/result")) /* that era has no such method */
+        return call_refuse(c, RPC_METHOD_NOT_FOUND, 404, "Method not found");
     return no_such(c, "Task not found");
 }
 

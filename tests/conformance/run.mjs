@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
-  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, root, run, start, startGate, tempDir,
+  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, root, run, start, startGate, startServe, tempDir,
 } from '../lib/index.mjs';
 
 const RUN_TIMEOUT_MS = 240_000;
@@ -52,7 +52,19 @@ const LEGS = {
   C: { title: 'legacy fixture, modern client', transport: 'http', era: 'legacy', sets: [MODERN], cannot: LEGACY_CANNOT },
   D: { title: 'modern fixture, legacy client', transport: 'http', era: 'modern', sets: [LEGACY], cannot: MODERN_CANNOT },
 };
-const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,client,cross').split(',');
+// The same through `serve` with a second server beside the fixture: all at one endpoint without prefixes (the suite knows the
+// fixture's own names only), and the fixture at its own.
+Object.assign(LEGS, {
+  E: { title: 'two servers behind serve, at one endpoint', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], endpoint: '/mcp', excused: STDIO_CANNOT },
+  F: { title: 'two servers behind serve, the fixture at its own', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], endpoint: '/mcp/fixture' },
+});
+const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,E,F,client,cross').split(',');
+
+async function startBoth(url, endpoint) {
+  const gate = await startServe({ config: { version: '1', policy: policyFile(), prefix: 'never',
+    servers: { fixture: { url }, thinking: { command: node, args: [packages.sequentialThinking] } } } });
+  return Object.assign(gate, { url: `${gate.origin}${endpoint}` });
+}
 
 // Scenario → the checks that a known-good client collects there.
 const CLIENT_SCENARIOS = {
@@ -129,7 +141,8 @@ async function startFixture(era) {
 
 // What the suite takes on trust: that the answers are the fixture's own and not, say, a denial
 // that happens to be a text. Both eras, as a client sees it.
-const lasting = ({ name }) => !name.startsWith('test_extra'); // these come and go with the scenarios before
+// Some come and go with the scenarios before; one is the second server's.
+const lasting = ({ name }) => !name.startsWith('test_extra') && name !== 'sequentialthinking';
 
 async function surface(url) {
   const legacy = await LegacyHttp.open(url);
@@ -178,14 +191,14 @@ describe('conformance, direct', () => {
 /* ---- server legs ---- */
 
 for (const name of wanted.filter((leg) => leg in LEGS)) {
-  const { title, transport, era, sets, excused = {}, cannot = {} } = LEGS[name];
+  const { title, transport, era, sets, endpoint, excused = {}, cannot = {} } = LEGS[name];
   describe(`conformance leg ${name}: ${title}`, () => {
     let server;
     let gate;
     before(async () => {
       if (transport === 'http') {
         server = await startFixture(era);
-        gate = await startGate({ upstream: server.url });
+        gate = endpoint ? await startBoth(server.url, endpoint) : await startGate({ upstream: server.url });
       } else {
         gate = await startGate({ command: [node, fixture('conformance.mjs'), '--stdio', '--era', era] });
       }
