@@ -376,7 +376,8 @@ static struct principal *by_token(struct front_conn *c, struct slice token, stru
     } else if (fault == JWT_OK) {
         struct identity *who = arena_new(a, struct identity);
         who->kind = PRINCIPAL_TOKEN;
-        who->id = arena_printf(a, "oidc:%.*s|%.*s", SLICE_FMT(jwt.issuer), SLICE_FMT(jwt.subject)).ptr;
+        who->id = identity_id(a, "oidc",
+                              arena_printf(a, "%.*s|%.*s", SLICE_FMT(jwt.issuer), SLICE_FMT(jwt.subject)));
         identity_from_claims(who, a, &jwt);
         p = identity_hold(auth, who, expires_ms);
         *verdict = (struct front_verdict){.status = 403, .message = "no rule lets this identity in"};
@@ -425,7 +426,7 @@ static struct principal *by_cert(struct front_conn *c, struct front_verdict *ver
     if (!auth->settings || !io_tls_peer(c->io, on_cert_fact, &f, &expires_s) || !f.best.len)
         return NULL;
     f.who->kind = PRINCIPAL_CERT;
-    f.who->id = arena_printf(a, "cert:%.*s", SLICE_FMT(slice_upto(f.best, FRONT_FACT_MAX))).ptr;
+    f.who->id = identity_id(a, "cert", f.best);
     *verdict = (struct front_verdict){.status = 403, .message = "no rule lets this certificate in"};
     return identity_hold(auth, f.who, expires_s * 1000);
 }

@@ -4,7 +4,25 @@
 #include "front/settings.h"
 #include "state/grants.h"
 
+#include <stdio.h>
+
 #define CLAIM_DEPTH_MAX 4
+
+/* What stands in logs, keys and paths is short and plain; where that would lose something, a hash keeps two
+ * names apart. */
+const char *identity_id(struct arena *a, const char *kind, struct slice name) {
+    bool plain = name.len <= FRONT_ID_MAX;
+    for (size_t i = 0; plain && i < name.len; i++)
+        plain = (unsigned char)name.ptr[i] >= 0x20 && name.ptr[i] != 0x7f;
+    if (plain)
+        return arena_printf(a, "%s:%.*s", kind, SLICE_FMT(name)).ptr;
+    unsigned char hash[STATE_HASH_BYTES];
+    char hex[2 * STATE_HASH_BYTES + 1];
+    state_token_hash(name, hash);
+    for (size_t i = 0; i < sizeof(hash); i++)
+        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    return arena_printf(a, "%s:#%s", kind, hex).ptr;
+}
 
 void identity_add(struct identity *who, struct arena *a, const char *name, struct slice value) {
     size_t len = strlen(name);

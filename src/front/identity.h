@@ -17,6 +17,8 @@ struct identity {
     size_t count;
 };
 
+/* "KIND:NAME", or a hash of the name where that is too long or not plain; in the arena. */
+const char *identity_id(struct arena *a, const char *kind, struct slice name);
 /* "identity.NAME" = value; what is too long or too much is left out, and then no rule can ask for it. */
 void identity_add(struct identity *who, struct arena *a, const char *name, struct slice value);
 void identity_from_claims(struct identity *who, struct arena *a, const struct jwt *jwt);

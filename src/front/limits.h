@@ -40,5 +40,6 @@
 #define FRONT_KEYS_ASKS 4            /* fetches that tokens of unknown keys can cause at once */
 #define FRONT_KEYS_ASK_MS 15000      /* and how long one of them takes to be possible again */
 #define FRONT_FACTS_MAX 128          /* facts made of one token's claims */
+#define FRONT_ID_MAX 240             /* bytes of an identity's name; longer ones go by their hash */
 #define FRONT_FACT_MAX 1024          /* bytes of one */
 #define FRONT_JWT_RSA_BYTES_MAX 1024 /* modulus of an RSA key */

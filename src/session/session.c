@@ -344,24 +344,33 @@ static bool record_ask(struct session_link *sl, const struct policy_facts *f, co
     return audit_put_decision(s->core->audit, &d, NULL) == AUDIT_OK;
 }
 
-const char *session_judge_ask(struct session_link *sl, struct slice method, const struct tape *t,
-                              uint32_t params, struct arena *a) {
-    struct policy_verdict verdict;
-    struct policy_facts facts = {
+/* What the policy says to a message of the server's own accord. */
+static void judge(struct session_link *sl, struct slice method, const struct tape *t, uint32_t params,
+                  struct arena *a, struct policy_facts *ret_facts, struct policy_verdict *ret_verdict) {
+    const struct principal *who = sl->session->principal;
+    *ret_facts = (struct policy_facts){
         .method = method,
         .direction = POLICY_TO_CLIENT,
         .server = slice_str(sl->server->up.name),
         .tape = t,
         .args = params,
-        .grant = slice_str(sl->session->principal->grant),
-        .identity = slice_str(sl->session->principal->id),
-        .more = sl->session->principal->facts,
-        .more_count = sl->session->principal->fact_count,
+        .grant = slice_str(who->grant),
+        .limits = slice_str(who->limits),
+        .identity = slice_str(who->id),
+        .more = who->facts,
+        .more_count = who->fact_count,
         .session = slice_str(sl->session->name),
         .now_ms = clock_wall_ms(),
     };
+    policy_decide(session_policy(sl->session, sl->server), ret_facts, a, NULL, ret_verdict);
+}
+
+const char *session_judge_ask(struct session_link *sl, struct slice method, const struct tape *t,
+                              uint32_t params, struct arena *a) {
+    struct policy_verdict verdict;
+    struct policy_facts facts;
     struct policy *policy = session_policy(sl->session, sl->server);
-    policy_decide(policy, &facts, a, NULL, &verdict);
+    judge(sl, method, t, params, a, &facts, &verdict);
     if (!record_ask(sl, &facts, policy, &verdict))
         return "the audit log cannot take this request";
     if (verdict.outcome == POLICY_ALLOW)
@@ -438,6 +447,15 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
         on_server_cancel(sl, call, m, &text, a);
         return;
     }
+    if (slice_is(method, "notifications/tools/list_changed"))
+        tools_forget(sl->server);
+    struct policy_verdict verdict;
+    struct policy_facts facts;
+    judge(sl, method, &m->tape, m->rpc.params, a, &facts, &verdict);
+    if (verdict.outcome != POLICY_ALLOW) {
+        log_debug("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
+        return;
+    }
     if (slice_is(method, "notifications/progress")) {
         uint32_t token = params ? tape_get_str(&m->tape, params, "progressToken") : 0;
         struct call *owner = call_by_number(sl, m, token);
@@ -446,8 +464,6 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
             session_deliver(sl, owner, &out);
         return; /* progress of a call that is over, or that nobody asked for, is dropped */
     }
-    if (slice_is(method, "notifications/tools/list_changed"))
-        tools_forget(sl->server);
     if (sl->own_init.len && bridge_notification(sl, call, m, method, a))
         return;
     if (!route_back_message(sl, &text, m, method, a))

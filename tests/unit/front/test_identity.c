@@ -97,6 +97,18 @@ static void test_who_is_the_same(void **state) {
                           identity_key(from("{\"a\":\"1\",\"b\":\"2\"}"), NULL, &a)));
 }
 
+static void test_ids(void **state) {
+    (void)state;
+    char long_one[300];
+    memset(long_one, 'x', sizeof(long_one));
+    assert_string_equal(identity_id(&a, "oidc", SLICE("https://idp|anna")), "oidc:https://idp|anna");
+    const char *one = identity_id(&a, "oidc", slice_of(long_one, 299));
+    assert_int_equal(strlen(one), strlen("oidc:#") + 64);
+    assert_string_not_equal(one, identity_id(&a, "oidc", slice_of(long_one, 300)));
+    assert_string_not_equal(identity_id(&a, "oidc", SLICE("a\n")), identity_id(&a, "oidc", SLICE("a\r")));
+    assert_null(strchr(identity_id(&a, "oidc", SLICE("a\x1b[31m")), 0x1b));
+}
+
 static void test_too_much(void **state) {
     (void)state;
     struct buf text;
@@ -115,6 +127,7 @@ int main(void) {
         cmocka_unit_test(test_claims_become_facts),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_who_is_the_same),
+        cmocka_unit_test(test_ids),
         cmocka_unit_test(test_too_much),
     };
     arena_init(&a);

@@ -1,0 +1,63 @@
+// What servers ask of clients and send along, and the channels beside tools (attacks 17, 18, 19, 38, 39).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pair } from '../lib/index.mjs';
+
+const policy = {
+  version: '1', tools: {},
+  methods: {
+    'roots/list': 'deny',
+    'elicitation/create': { rules: [
+      { name: 'no credentials', conditions: ['password', 'token', 'apiKey', 'otp'].map((field) => ({ path: `params.requestedSchema.properties.${field}`, op: 'exists', value: false })) },
+      { name: 'known sites', conditions: [{ path: 'params.url', op: 'host', value: ['login.example.com'], on_missing: 'pass' }] },
+    ] },
+    'resources/read': { rules: [{ name: 'documents', conditions: [{ path: 'params.uri', op: 'starts_with', value: 'test://' }] }] },
+    'prompts/*': 'deny',
+    'notifications/message': { rules: [{ name: 'loud ones', conditions: [{ path: 'params.level', op: 'in', value: ['warning', 'error'] }] }] },
+  },
+};
+const LEGACY = [['http', 'child'], ['http', 'http'], ['stdio', 'child'], ['sse', 'child']];
+
+// What the server hears, and whether the client was asked.
+let number = 0;
+async function asked(peer, params, answer = { result: {} }) {
+  const id = `ask-${++number}`;
+  await peer.send(peer.message('tools/call', { name: 'ask', arguments: params }, id));
+  const answered = (json) => json && !json.method && json.id === id;
+  const first = await peer.next((json) => json?.method === params.method || answered(json));
+  if (answered(first)) return { reached: false, json: first };
+  await peer.respond(first.id, answer);
+  return { reached: true, json: await peer.next(answered) };
+}
+
+for (const [front, back] of LEGACY) {
+  test(`${front} to ${back}: 17 sampling never reaches a client unless the policy names it`, async (t) => {
+    const { peer } = await pair(t, front, back, { policy: { version: '1', tools: {} } });
+    const { reached, json } = await asked(peer, { method: 'sampling/createMessage', params: { messages: [], maxTokens: 5 } });
+    assert.equal(reached, false);
+    assert.ok(json.error || json.result?.isError || /error|denied|not/i.test(JSON.stringify(json.result)), JSON.stringify(json));
+  });
+
+  test(`${front} to ${back}: 18, 19 what a server may ask is for the policy`, async (t) => {
+    const { peer } = await pair(t, front, back, { policy });
+    assert.equal((await asked(peer, { method: 'roots/list' })).reached, false, '19 roots');
+    const form = (properties) => ({ method: 'elicitation/create', params: { message: 'Please', requestedSchema: { type: 'object', properties } } });
+    for (const field of ['password', 'token', 'apiKey', 'otp']) assert.equal((await asked(peer, form({ [field]: { type: 'string' } }))).reached, false, field);
+    assert.equal((await asked(peer, form({ colour: { type: 'string' } }), { result: { action: 'decline' } })).reached, true);
+    const site = (url) => ({ method: 'elicitation/create', params: { mode: 'url', elicitationId: 'x', message: 'Log in', url } });
+    for (const url of ['https://evil.example/login', 'https://login.example.com.evil.example/', 'https://login.example.com@evil.example/', 'http://127.0.0.1/']) assert.equal((await asked(peer, site(url))).reached, false, url);
+    assert.equal((await asked(peer, site('https://login.example.com/x'), { result: { action: 'decline' } })).reached, true);
+  });
+
+  test(`${front} to ${back}: 38 resources and prompts, 39 log messages`, async (t) => {
+    const { peer } = await pair(t, front, back, { policy });
+    for (const [method, params] of [
+      ['resources/read', { uri: 'file:///etc/passwd' }], ['resources/read', { uri: 'TEST://x' }], ['resources/read', { uri: ' test://x' }], ['prompts/get', { name: 'x' }], ['prompts/list', {}],
+    ]) assert.ok((await peer.exchange(method, params)).json.error, `${method} ${JSON.stringify(params)}`);
+    const from = peer.received.length;
+    await peer.call('log', { level: 'info', data: 'x'.repeat(1 << 20) });
+    await peer.call('log', { level: 'error', data: 'heard' });
+    const logs = peer.received.slice(from).map(({ json }) => json).filter((json) => json?.method === 'notifications/message').map(({ params }) => params.level);
+    assert.deepEqual(logs, ['error']);
+  });
+}
