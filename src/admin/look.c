@@ -103,6 +103,10 @@ void api_tools(struct api_call *c) {
         put_text(e, "name", entry->key);
         put_text(e, "category", slice_str(class_name(tool->traits.class)));
         put_text(e, "fingerprint", slice_str(tool->fingerprint));
+        if (tool->held)
+            put_text(e, "held", slice_str(tool->held));
+        if (tool->poison)
+            put_text(e, "poison", slice_str(tool->poison));
         emit_object_end(e);
     }
     emit_array_end(e);

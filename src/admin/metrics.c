@@ -2,6 +2,7 @@
 #include "admin/api.h"
 #include "audit/audit.h"
 #include "base/clock.h"
+#include "risk/class.h"
 #include "session/approve.h"
 #include "session/server.h"
 #include "session/trace.h"
@@ -49,6 +50,16 @@ static const struct metrics_cell *next_cell(const struct session_metrics *m, con
 
 #define FOR_CELLS(m, cell)                                                                                   \
     for (const struct metrics_cell *cell = next_cell(m, NULL); cell; cell = next_cell(m, cell))
+
+static void put_classes(struct buf *out, const struct session_metrics *m) {
+    head(out, "tool_decisions_total", "counter", "Calls of tools, by their risk class and the verdict.");
+    for (int cls = 0; cls < METRICS_CLASSES; cls++)
+        for (int v = 0; v < METRICS_VERDICTS; v++)
+            if (m->classes[cls][v])
+                buf_printf(out, "sallyport_tool_decisions_total{class=\"%s\",verdict=\"%s\"} %" PRIu64 "\n",
+                           cls ? risk_class_name((enum risk_class)cls) : "unknown",
+                           policy_outcome_name((enum policy_outcome)v), m->classes[cls][v]);
+}
 
 static void put_counts(struct buf *out, const struct session_metrics *m) {
     head(out, "decisions_total", "counter", "Messages of clients, by the policy's verdict.");
@@ -165,6 +176,7 @@ void metrics_write(struct admin *a, struct buf *out) {
     plain(out, "sessions", "gauge", "Open sessions.", core->session_count);
     plain(out, "calls_under_way", "gauge", "Messages between receipt and answer.", core->calls_under_way);
     put_counts(out, m);
+    put_classes(out, m);
     head(out, "call_duration_seconds", "histogram", "From receipt to answer, of messages a server answered.");
     FOR_CELLS(m, cell)
     put_histogram(out, cell);

@@ -30,7 +30,7 @@ const char api_schemas[] = "{"
         MEMBER("tools", NUMBER) "," MEMBER("policy", TEXT)) NEEDS("\"name\",\"transport\",\"links\",\"connections\",\"tools_known\",\"tools\"")) ","
     MEMBER("Servers", LIST(REF("Server"))) ","
     MEMBER("Tool", HAS(
-        MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("fingerprint", TEXT)) NEEDS("\"name\",\"category\",\"fingerprint\"")) ","
+        MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("fingerprint", TEXT) "," MEMBER("held", TEXT) "," MEMBER("poison", TEXT)) NEEDS("\"name\",\"category\",\"fingerprint\"")) ","
     MEMBER("Tools", LIST(REF("Tool"))) ","
     MEMBER("Session", HAS(
         MEMBER("session", TEXT) "," MEMBER("identity", TEXT) "," MEMBER("server", TEXT) ","

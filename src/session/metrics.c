@@ -112,6 +112,8 @@ void session_metrics_count(struct session_metrics *m, const struct call *c, cons
                            uint64_t latency_us) {
     struct metrics_cell *cell = find_cell(m, c);
     cell->verdicts[c->verdict.outcome]++;
+    if (c->kind == CALL_TOOLS_CALL)
+        m->classes[c->class][c->verdict.outcome]++;
     cell->outcomes[outcome_index(outcome)]++;
     cell->bytes_in += c->request->bytes.len;
     if (!c->response)

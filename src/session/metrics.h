@@ -10,6 +10,7 @@
 struct call;
 
 #define METRICS_VERDICTS 3  /* of enum policy_outcome */
+#define METRICS_CLASSES 6   /* of enum policy_class */
 #define METRICS_OUTCOMES 11 /* of metrics_outcomes[] */
 #define METRICS_BUCKETS 14  /* and one for everything slower */
 
@@ -32,6 +33,8 @@ struct session_metrics {
     struct metrics_cell *first, *last;
     size_t count;
     struct metrics_cell rest; /* of those without a cell */
+    uint64_t classes[METRICS_CLASSES]
+                    [METRICS_VERDICTS]; /* calls of tools by their risk class; 0: not known */
 };
 
 void session_metrics_init(struct session_metrics *m);

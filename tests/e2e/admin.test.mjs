@@ -322,6 +322,8 @@ describe('/metrics', { concurrency: 3 }, () => {
     assert.equal(of('decisions_total', 'echo', ',verdict="allow"'), 3);
     assert.equal(of('decisions_total', 'gone', ',verdict="deny"'), 1);
     assert.equal(of('decisions_total', 'pay', ',verdict="approve"'), 1);
+    const classes = [...samples].filter(([key]) => key.startsWith('sallyport_tool_decisions_total{class="'));
+    assert.equal(classes.filter(([key]) => key.includes('verdict="approve"')).reduce((sum, [, value]) => sum + value, 0), 1);
     assert.equal(of('outcomes_total', 'echo', ',outcome="ok"'), 3);
     assert.equal(of('outcomes_total', 'pay', ',outcome="approval"'), 1);
     assert.equal(of('call_duration_seconds_bucket', 'echo', ',le="+Inf"'), 3);
