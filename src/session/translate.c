@@ -119,8 +119,7 @@ static const char *const cacheable[] = {
     "server/discover",          "tools/list", "prompts/list", "resources/list", "resources/read",
     "resources/templates/list", NULL};
 static const char *const gone[] = {
-    "initialize",   "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/list",
-    "tasks/result", NULL};
+    "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", NULL};
 static const char *const asking[] = {"tools/call", "prompts/get", "resources/read", NULL};
 
 static bool names(const char *const *list, struct slice method) {
@@ -241,7 +240,7 @@ uint32_t translate_client_bits(const struct tape *t, uint32_t c) {
         bool url = has(t, elicitation, "url"), form = has(t, elicitation, "form") || !url;
         bits |= (url ? TRANSLATE_URL : 0) | (form ? TRANSLATE_FORM : 0);
     }
-    return bits | (has(t, member(t, c, "extensions"), TRANSLATE_TASKS) ? TRANSLATE_CLIENT_TASKS : 0);
+    return bits;
 }
 
 uint32_t translate_server_bits(const struct tape *t, uint32_t c) {
@@ -253,14 +252,12 @@ uint32_t translate_server_bits(const struct tape *t, uint32_t c) {
         {"prompts", "listChanged", TRANSLATE_PROMPTS_CHANGED},
         {"resources", "listChanged", TRANSLATE_RESOURCES_CHANGED},
         {"resources", "subscribe", TRANSLATE_SUBSCRIBE},
-        {"extensions", TRANSLATE_TASKS, TRANSLATE_SERVER_TASKS},
     };
     uint32_t bits = has(t, c, "logging") ? TRANSLATE_LOGGING : 0;
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (has(t, member(t, c, table[i].capability), table[i].member))
             bits |= table[i].bit;
-    uint32_t requests = member(t, member(t, c, "tasks"), "requests");
-    return bits | (has(t, member(t, requests, "tools"), "call") ? TRANSLATE_SERVER_TASKS : 0);
+    return bits;
 }
 
 uint32_t translate_ask_bit(struct slice method, const struct tape *t, uint32_t params) {
@@ -275,34 +272,24 @@ uint32_t translate_ask_bit(struct slice method, const struct tape *t, uint32_t p
 }
 
 const char *translate_ask_capability(uint32_t bit) {
-    return bit == TRANSLATE_SAMPLING       ? "{\"sampling\":{}}"
-           : bit == TRANSLATE_ROOTS        ? "{\"roots\":{}}"
-           : bit == TRANSLATE_URL          ? "{\"elicitation\":{\"url\":{}}}"
-           : bit == TRANSLATE_CLIENT_TASKS ? "{\"extensions\":{\"" TRANSLATE_TASKS "\":{}}}"
-                                           : "{\"elicitation\":{}}";
+    return bit == TRANSLATE_SAMPLING ? "{\"sampling\":{}}"
+           : bit == TRANSLATE_ROOTS  ? "{\"roots\":{}}"
+           : bit == TRANSLATE_URL    ? "{\"elicitation\":{\"url\":{}}}"
+                                     : "{\"elicitation\":{}}";
 }
 
-/* Copies capabilities without tasks in either spelling, and says them in the other one. */
-static void put_capabilities(struct emit *e, const struct tape *t, uint32_t c, bool tasks_up,
-                             bool tasks_down) {
+/* Capabilities without tasks in either spelling: the two eras mean different things by them. */
+static void put_capabilities(struct emit *e, const struct tape *t, uint32_t c) {
     static const char *const but[] = {"tasks", "extensions", NULL};
     static const char *const task_ext[] = {TRANSLATE_TASKS, NULL};
     uint32_t extensions = member(t, c, "extensions");
     emit_object(e);
     copy_members(e, t, c, but);
-    if (is_object(t, extensions) || tasks_up) {
+    if (is_object(t, extensions)) {
         emit_key(e, "extensions");
         emit_object(e);
         copy_members(e, t, extensions, task_ext);
-        if (tasks_up) {
-            emit_key(e, TRANSLATE_TASKS);
-            emit_raw(e, SLICE("{}"));
-        }
         emit_object_end(e);
-    }
-    if (tasks_down) {
-        emit_key(e, "tasks");
-        emit_raw(e, SLICE("{\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}"));
     }
     emit_object_end(e);
 }
@@ -312,7 +299,7 @@ struct slice translate_client(const struct tape *t, uint32_t c, struct arena *a)
     struct emit e;
     buf_init(&out, MSG_BYTES_MAX);
     emit_init(&e, &out);
-    put_capabilities(&e, t, c, false, false);
+    put_capabilities(&e, t, c);
     return keep(&out, a);
 }
 
@@ -338,7 +325,7 @@ struct slice translate_hello_up(const struct tape *t, uint32_t result, struct ar
     emit_key(&e, "supportedVersions");
     emit_raw(&e, SLICE("[\"" UP_MODERN_VERSION "\"]"));
     emit_key(&e, "capabilities");
-    put_capabilities(&e, t, c, translate_server_bits(t, c) & TRANSLATE_SERVER_TASKS, false);
+    put_capabilities(&e, t, c);
     put_known(&e, t, result, "instructions", "instructions");
     emit_key(&e, "ttlMs");
     emit_int(&e, 0);
@@ -360,14 +347,13 @@ struct slice translate_hello_down(const struct tape *t, uint32_t result, struct 
     uint32_t info = member(t, tape_get_str(t, result, "_meta"), UP_META_SERVER);
     if (!is_object(t, info)) /* some say it as the older era did */
         info = tape_get_str(t, result, "serverInfo");
-    bool tasks = slice_is(version, UP_LEGACY_VERSION) && translate_server_bits(t, c) & TRANSLATE_SERVER_TASKS;
     buf_init(&out, MSG_BYTES_MAX);
     emit_init(&e, &out);
     emit_object(&e);
     emit_key(&e, "protocolVersion");
     emit_str(&e, version);
     emit_key(&e, "capabilities");
-    put_capabilities(&e, t, c, false, tasks);
+    put_capabilities(&e, t, c);
     emit_key(&e, "serverInfo");
     emit_raw(&e, is_object(t, info) ? tape_raw(t, info) : SLICE("{\"name\":\"unnamed\",\"version\":\"0\"}"));
     put_known(&e, t, result, "instructions", "instructions");

@@ -1,0 +1,201 @@
+// Clients of one era and servers of the other: what either side can express arrives at the other one. Real SDKs on
+// both ends, over pipes and over HTTP; then what nobody should get away with.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  MODERN, ModernHttp, LegacyHttp, connect, fixture, freePort, gateCommand, node, packages, start, startGate, tempDir, use,
+} from '../lib/index.mjs';
+
+const everything = [node, packages.everything, 'stdio'];
+const PIN = { negotiation: { pin: MODERN } };
+const fixtureCommand = (era) => [node, fixture('conformance.mjs'), '--stdio', '--era', era];
+
+async function startFixture(era) {
+  const child = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', era]);
+  const { port } = JSON.parse(await child.waitLine(/"port"/));
+  return { url: `http://127.0.0.1:${port}/mcp`, stop: () => child.stop() };
+}
+
+async function startEverything(mode) {
+  const port = await freePort();
+  const child = start(node, [packages.everything, mode], { env: { PORT: `${port}` } });
+  await child.waitLine(/port|listening|running/i, { stream: 'stderr' });
+  return { url: `http://127.0.0.1:${port}/${mode === 'sse' ? 'sse' : 'mcp'}`, stop: () => child.stop() };
+}
+
+const handlers = {
+  'sampling/createMessage': () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'sampled' } }),
+  'elicitation/create': () => ({ action: 'accept', content: { name: 'Ada', username: 'ada', email: 'a@b.c', ok: true, color: 'red' } }),
+  'roots/list': () => ({ roots: [{ uri: 'file:///r', name: 'r' }] }),
+};
+
+const text = ({ content }) => content.map((part) => part.text ?? '').join('');
+
+// Everything a client asks of the fixture, in whichever era it speaks.
+async function drive(session) {
+  const names = (await session.tools()).map(({ name }) => name);
+  assert.ok(names.includes('test_simple_text') && names.includes('test_sampling'), names.join(' '));
+  assert.match(text(await session.call('test_simple_text')), /simple text response/);
+  assert.match(text(await session.call('test_sampling', { prompt: 'p' })), /LLM response: sampled/);
+  assert.match(text(await session.call('test_elicitation', { message: 'm' })), /action=accept.*"ada"/);
+  assert.match(text(await session.call('test_input_required_result_multi_round')), /Ada likes red/, 'two rounds');
+  assert.match(text(await session.call('test_input_required_result_multiple_inputs')), /sampled Ada \(1 roots\)/, 'three at once');
+  const progress = [];
+  await session.call('test_tool_with_progress', {}, { onprogress: ({ progress: value }) => progress.push(value) });
+  assert.deepEqual(progress, [0, 50, 100]);
+  assert.equal((await session.client.readResource({ uri: 'test://static-text' })).contents[0].text, 'This is the content of the static text resource.');
+  assert.match((await session.client.getPrompt({ name: 'test_simple_prompt' })).messages[0].content.text, /simple prompt/);
+  await assert.rejects(session.client.readResource({ uri: 'test://nothing' }));
+}
+
+for (const transport of ['stdio', 'http']) {
+  for (const [client, options, era] of [['v1', {}, 'modern'], ['v2', PIN, 'legacy']]) {
+    test(`SDK ${client}${era === 'legacy' ? ' pinned' : ''}, ${era}-only server over ${transport}: questions, progress, resources, prompts`, async (t) => {
+      const server = transport === 'http' ? use(t, await startFixture(era)) : undefined;
+      const behind = server ? { upstream: server.url } : { command: fixtureCommand(era) };
+      const gate = use(t, await startGate(behind));
+      await drive(use(t, await connect(client, gate, { handlers, ...options })));
+    });
+  }
+}
+
+test('stdio in front: SDK v1 and a modern-only child; SDK v2 pinned and server-everything', async (t) => {
+  const gateFor = (options) => { const [command, args, env] = gateCommand({ transport: 'stdio', ...options }); return { command, args, env }; };
+  await drive(use(t, await connect('v1', gateFor({ command: fixtureCommand('modern') }), { handlers })));
+  const session = use(t, await connect('v2', gateFor({ command: everything }), { handlers, ...PIN }));
+  assert.equal(await session.text('echo', { message: 'x' }), 'Echo: x');
+});
+
+describe('SDK v2 pinned and server-everything', () => {
+  for (const mode of ['stdio', 'streamableHttp', 'sse']) {
+    test(`over ${mode}: calls, sampling, elicitation, progress`, async (t) => {
+      const server = mode === 'stdio' ? undefined : use(t, await startEverything(mode));
+      const gate = use(t, await startGate(server ? { upstream: server.url } : { command: everything }));
+      const session = use(t, await connect('v2', gate, { handlers, ...PIN }));
+      const names = (await session.tools()).map(({ name }) => name);
+      assert.equal(await session.text('echo', { message: 'x' }), 'Echo: x');
+      const sampler = names.find((name) => /sampling/.test(name) && !/async|task/.test(name));
+      if (sampler) assert.match(await session.text(sampler, { prompt: 'p', maxTokens: 10 }), /sampled/);
+      const progress = [];
+      await session.call('trigger-long-running-operation', { duration: 0.4, steps: 2 }, { onprogress: (p) => progress.push(p.progress) });
+      // Over the 2024 transport this server repeats and omits reports, with or without a gate.
+      if (mode === 'sse') assert.ok(progress.includes(1));
+      else assert.deepEqual(progress, [1, 2]);
+    });
+  }
+});
+
+describe('2024-11-05 in front of a modern-only server', () => {
+  test('questions and answers on one stream', async (t) => {
+    const gate = use(t, await startGate({ transport: 'sse', command: fixtureCommand('modern') }));
+    await drive(use(t, await connect('v1', { sse: gate.url }, { handlers })));
+  });
+});
+
+describe('subscriptions', () => {
+  test('resources/subscribe and list_changed of a modern-only server reach a session', async (t) => {
+    const server = use(t, await startFixture('modern'));
+    const gate = use(t, await startGate({ upstream: server.url }));
+    const session = use(t, await connect('v1', gate));
+    const { ResourceUpdatedNotificationSchema, ToolListChangedNotificationSchema } =
+      await (await import('../npm/load.mjs')).load('@modelcontextprotocol/sdk/types.js');
+    const updated = new Promise((resolve) => { session.client.setNotificationHandler(ResourceUpdatedNotificationSchema, resolve); });
+    await session.client.subscribeResource({ uri: 'test://watched-resource' });
+    await session.call('test_trigger_resource_update');
+    assert.equal((await updated).params.uri, 'test://watched-resource');
+    const changed = new Promise((resolve) => { session.client.setNotificationHandler(ToolListChangedNotificationSchema, resolve); });
+    await session.call('test_trigger_tool_change');
+    await changed;
+    await session.client.unsubscribeResource({ uri: 'test://watched-resource' });
+  });
+});
+
+describe('U1 the era of a server', () => {
+  test('refusals and trouble are no evidence; what is found out is kept', async (t) => {
+    const server = use(t, await startFixture('legacy'));
+    const gate = use(t, await startGate({ upstream: server.url }));
+    const client = new ModernHttp(gate.url);
+    assert.equal((await client.request('server/discover')).supportedVersions[0], MODERN);
+    assert.match(text(await client.call('test_simple_text')), /simple text/);
+    await assert.rejects(client.request('tasks/get', { taskId: 'x' }, { headers: { 'Mcp-Name': 'x' } }));
+    for (const method of ['ping', 'logging/setLevel', 'resources/subscribe']) {
+      const { response, answer } = await client.exchange(method, {});
+      assert.deepEqual([response.status, answer.error.code], [404, -32601], method);
+    }
+  });
+
+  test('I2 a server that is down is said to be, in both eras', async (t) => {
+    const gate = use(t, await startGate({ upstream: `http://127.0.0.1:${await freePort()}/mcp` }));
+    const { answer } = await new ModernHttp(gate.url).exchange('tools/list', {});
+    assert.equal(answer.error.code, -32603);
+    await assert.rejects(LegacyHttp.open(gate.url));
+  });
+});
+
+describe('requestState', () => {
+  let server;
+  let gate;
+  let client;
+  const args = { name: 'test_elicitation', arguments: { message: 'm' } };
+  const accept = { action: 'accept', content: { username: 'u', email: 'e' } };
+  before(async () => {
+    server = await startFixture('legacy');
+    gate = await startGate({ upstream: server.url });
+    client = new ModernHttp(gate.url, { capabilities: { elicitation: {} } });
+  });
+  after(async () => { await gate?.stop(); await server?.stop(); });
+
+  const ask = async () => {
+    const result = await client.request('tools/call', args);
+    assert.equal(result.resultType, 'input_required');
+    const [key] = Object.keys(result.inputRequests);
+    return { key, requestState: result.requestState, inputResponses: { [key]: accept } };
+  };
+  const refused = async (params) => assert.equal((await client.exchange('tools/call', params)).answer.error.code, -32602);
+
+  test('taken up once; what is missing is asked again', async () => {
+    const { requestState, inputResponses } = await ask();
+    const again = await client.request('tools/call', { ...args, requestState, inputResponses: { other: accept } });
+    assert.equal(again.resultType, 'input_required');
+    const done = await client.request('tools/call', { ...args, requestState: again.requestState, inputResponses });
+    assert.match(text(done), /action=accept/);
+    await refused({ ...args, requestState: again.requestState, inputResponses });
+  });
+
+  test('good for its own call only: not for other arguments, another tool, or when changed', async () => {
+    const { requestState, inputResponses } = await ask();
+    await refused({ ...args, arguments: { message: 'other' }, requestState, inputResponses });
+    await refused({ name: 'test_simple_text', arguments: {}, requestState, inputResponses });
+    await refused({ ...args, requestState: `${requestState.slice(0, -1)}${requestState.endsWith('A') ? 'B' : 'A'}`, inputResponses });
+    await refused({ ...args, requestState: 'something', inputResponses });
+    assert.match(text(await client.request('tools/call', { ...args, requestState, inputResponses })), /action=accept/);
+  });
+
+  test('another node with the same key goes on; one with another key does not', async (t) => {
+    const home = tempDir();
+    const first = use(t, await startGate({ upstream: server.url, env: { SALLYPORT_HOME: home } }));
+    const asked = await new ModernHttp(first.url, { capabilities: { elicitation: {} } }).request('tools/call', args);
+    await first.stop();
+    const second = use(t, await startGate({ upstream: server.url, env: { SALLYPORT_HOME: home } }));
+    const inputResponses = { [Object.keys(asked.inputRequests)[0]]: accept };
+    const retry = { ...args, requestState: asked.requestState, inputResponses };
+    await refused(retry);
+    assert.match(text(await new ModernHttp(second.url, { capabilities: { elicitation: {} } }).request('tools/call', retry)), /action=accept/);
+  });
+});
+
+describe('the policy decides what servers ask for', () => {
+  const policy = { version: '1', default: 'allow', methods: { 'elicitation/create': { rules: [{ name: 'no questions', action: 'deny', on_deny: 'not now' }] } } };
+  for (const [client, options, era] of [['v1', {}, 'modern'], ['v2', PIN, 'legacy'], ['v2', PIN, 'modern']]) {
+    test(`SDK ${client}, ${era}-only server: the client is never asked`, async (t) => {
+      const server = use(t, await startFixture(era));
+      const gate = use(t, await startGate({ upstream: server.url, policy }));
+      let asked = 0;
+      const counting = { ...handlers, 'elicitation/create': () => { asked++; return handlers['elicitation/create'](); } };
+      const session = use(t, await connect(client, gate, { handlers: counting, ...options }));
+      await session.call('test_elicitation', { message: 'm' }).catch(() => {});
+      assert.match(text(await session.call('test_sampling', { prompt: 'p' })), /sampled/);
+      assert.equal(asked, 0);
+    });
+  }
+});
