@@ -92,21 +92,27 @@ int code_server_open(const struct code_config *config, struct code_server **ret_
         code_server_close(s);
         return -1;
     }
+    *ret_server = s;
+    return 0;
+}
+
+/* At the first conn: a gate whose clients never run code starts no helper for it. */
+static void sandbox_start_once(struct code_server *s) {
+    if (s->sandbox || s->ready)
+        return;
     struct sandbox_prelude preludes[CODE_PRELUDES];
     code_preludes(preludes);
     struct sandbox_config sandbox = {
-        .min_tier = config->min_tier,
+        .min_tier = s->config.min_tier,
         .profile = SANDBOX_FILES,
         .preludes = preludes,
         .prelude_count = CODE_PRELUDES,
     };
     struct err why;
-    if (sandbox_open(config->loop, config->spawn, &sandbox, on_ready, s, &s->sandbox, &why) < 0) {
+    if (sandbox_open(s->config.loop, s->config.spawn, &sandbox, on_ready, s, &s->sandbox, &why) < 0) {
         snprintf(s->sandbox_fault, sizeof(s->sandbox_fault), "%s", why.text);
         s->ready = true; /* without it the tools that run code are not offered */
     }
-    *ret_server = s;
-    return 0;
 }
 
 void code_server_close(struct code_server *s) {
@@ -138,6 +144,7 @@ struct code_conn *code_conn_new(struct code_server *s, const struct code_conn_op
     list_init(&c->reqs);
     list_init(&c->jobs);
     list_push(&s->conns, &c->node);
+    sandbox_start_once(s);
     return c;
 }
 

@@ -34,6 +34,7 @@ struct gate {
     struct session_core core;
     struct session_server *server;
     struct session_builtin *builtin;
+    struct front_policy_place code_policy;
     struct principal *local;
     struct front http;
     struct front_stdio *stdio;
@@ -342,10 +343,35 @@ static void release_start_pages(struct io_timer *timer) {
     mapping_release(&m);
 }
 
+/* The built-in server stands beside those of the settings, under a name of its own. */
+static int code_set_up(struct gate *g, struct err *err) {
+    const struct settings *s = fleet_settings(g->fleet);
+    if (!s->code.enabled)
+        return 0;
+    struct code_config config = {.home = g->config->home, .min_tier = (int)s->code.min_tier};
+    while (code_profile_names[config.profile] &&
+           strcmp(code_profile_names[config.profile], s->code.profile) != 0)
+        config.profile++;
+    if (config.profile == CODE_PROFILES)
+        return err_set(
+            err,
+            "code.profile `%s`: there are native, code-execution-mcp, python-interpreter, codemode, datagen",
+            s->code.profile);
+    if (session_server_find(&g->core, SLICE("code")))
+        return err_set(err, "a server is called `code`, which is the name of the built-in one: rename it, or "
+                            "say `code: {enabled: false}`");
+    struct session_server *server = session_server_new(&g->core);
+    server->up.name = "code";
+    if (s->code.policy &&
+        front_policies_bind(g->policies, s->code.policy, &server->policy, &g->code_policy, err) < 0)
+        return -1;
+    return session_builtin_open(&g->core, server, &config, &g->builtin, err);
+}
+
 static int fleet_set_up(struct gate *g, struct err *err) {
     g->core.many = true;
     g->fleet = g->http.fleet = fleet_new(&g->http, g->config->home);
-    if (fleet_apply(g->fleet, steal(g->settings), err) < 0)
+    if (fleet_apply(g->fleet, steal(g->settings), err) < 0 || code_set_up(g, err) < 0)
         return -1;
     watch_settings(g);
     many_watch_idle(&g->core);

@@ -28,7 +28,8 @@ struct settings;
 struct gate_config {
     struct settings *settings; /* many servers, over HTTP; NULL: the one below. The gate takes it over */
     bool no_auth;              /* of many: nobody is asked who they are; on the loop-back only */
-    const char *policy_path;   /* the default policy; may be NULL when there are settings, or for the code server */
+    const char
+        *policy_path; /* the default policy; may be NULL when there are settings, or for the code server */
     enum gate_transport transport;
     const char *bind;
     uint16_t port;

@@ -608,7 +608,6 @@ int settings_load(const char *path, const char *const *client_files, size_t clie
     s->listen = "127.0.0.1:8640";
     s->idle_ms = SETTINGS_IDLE_MS;
     s->code.profile = "native";
-    s->code.enabled = true;
     s->approvals.timeout_ms = SETTINGS_APPROVAL_MS;
     s->poison.definitions = SESSION_POISON_DENY;
     s->poison.results = SESSION_POISON_FLAG;
