@@ -53,7 +53,7 @@ for (const profile of ['code-execution-mcp', 'native']) {
     for (const code of ['raise SystemExit(1)', "import json\njson.codecs.sys._exit(1)", "import statistics\nstatistics.sys.modules['os']._exit(1)",
       "import statistics\nstatistics.sys.modules['os'].kill(1, 9)", "import statistics\nstatistics.sys.__stdout__.write('{}\\n' * 100)", 'x = "y" * (10 ** 10)',
       "import statistics\nstatistics.sys.setrecursionlimit(10 ** 9)\ndef f(): return f()\nf()"]) {
-      await run(code, { memory_mb: 64 });
+      await run(code, { memory_mb: 64, timeout_seconds: 3 });
       assert.equal((await run('result = 1 + 1', { memory_mb: 400 })).result, 2, code);
     }
     assert.deepEqual(gate.rpc.noise, [], 'nothing but messages on stdout');
