@@ -43,12 +43,41 @@ static void drop(struct bridge *b) {
     bridge_free(b);
 }
 
+/* What the runtime's fetch gets: {"status":...,"body":...}. */
+static void respond(struct bridge *b, int status, struct slice body) {
+    cleanup_buf struct buf out;
+    buf_init(&out, CODE_INNER_RESULT_MAX + 64);
+    buf_printf(&out, "{\"status\":%d,\"body\":%.*s}", status, SLICE_FMT(body));
+    if (out.full)
+        sandbox_answer_error(b->job->sandbox, b->id, SLICE("the answer is too large"));
+    else
+        sandbox_answer(b->job->sandbox, b->id, buf_slice(&out));
+    bridge_free(b);
+}
+
+static void respond_error(struct bridge *b, int status, struct slice why) {
+    cleanup_buf struct buf body;
+    buf_init(&body, CODE_TEXT_RESULT_MAX * 6);
+    buf_put_str(&body, "{\"error\":");
+    emit_quote(&body, slice_upto(why, CODE_TEXT_RESULT_MAX / 2));
+    buf_put_char(&body, '}');
+    respond(b, status, buf_slice(&body));
+}
+
 static void fail(struct bridge *b, struct slice why) {
+    if (b->kind != BRIDGE_TOOL && b->kind != BRIDGE_NAMED) {
+        respond_error(b, b->kind == BRIDGE_TOOLS ? 404 : 500, why);
+        return;
+    }
     sandbox_answer_error(b->job->sandbox, b->id, slice_upto(why, CODE_TEXT_RESULT_MAX));
     bridge_free(b);
 }
 
 static void answer(struct bridge *b, struct slice json) {
+    if (b->kind != BRIDGE_TOOL && b->kind != BRIDGE_NAMED) {
+        respond(b, 200, json);
+        return;
+    }
     sandbox_answer(b->job->sandbox, b->id, json);
     bridge_free(b);
 }
@@ -199,33 +228,47 @@ static void call_now(struct bridge *b) {
     conn->ops->call_tool(conn->owner, b->server, b->tool, b->args, &b->inner);
 }
 
-/* The code-mode endpoints, as the runtime's fetch asks for them. */
-static bool endpoint(struct code_job *j, uint32_t id, struct slice tool, struct slice args) {
-    static const struct {
-        struct slice name;
-        enum bridge_kind kind;
-    } ends[] = {
-        {SLICE("/servers"), BRIDGE_SERVERS}, {SLICE("/tools"), BRIDGE_TOOLS}, {SLICE("/call"), BRIDGE_RAW}};
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-        if (!slice_eq(tool, ends[i].name))
-            continue;
-        struct bridge *b = bridge_new(j, id, ends[i].kind);
-        cleanup_tape struct tape t;
-        tape_init(&t);
-        if (tape_parse(&t, args, NULL) == TAPE_OK) {
-            uint32_t inner = tape_get_str(&t, 0, "args");
-            b->server = arena_dup(&b->arena, member(&t, 0, "server", &b->arena));
-            b->tool = arena_dup(&b->arena, member(&t, 0, "tool", &b->arena));
-            b->args = inner && tape_is(&t, inner, TAPE_OBJECT) ? arena_dup(&b->arena, tape_raw(&t, inner))
-                                                               : SLICE("{}");
-        }
-        if (b->kind == BRIDGE_RAW)
-            call_now(b);
-        else
-            list_now(b);
-        return true;
+/* ---- the code-mode endpoints, as the runtime's fetch asks for them: {"method","path","body"} ---- */
+
+static void fetch_call(struct bridge *b, struct slice body) {
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (tape_parse(&t, body, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT)) {
+        respond_error(b, 400, SLICE("the body is not a JSON object"));
+        return;
     }
-    return false;
+    uint32_t inner = tape_get_str(&t, 0, "args");
+    b->kind = BRIDGE_RAW;
+    b->server = arena_dup(&b->arena, member(&t, 0, "server", &b->arena));
+    b->tool = arena_dup(&b->arena, member(&t, 0, "tool", &b->arena));
+    b->args =
+        inner && tape_is(&t, inner, TAPE_OBJECT) ? arena_dup(&b->arena, tape_raw(&t, inner)) : SLICE("{}");
+    call_now(b);
+}
+
+static void fetch(struct code_job *j, uint32_t id, struct slice args) {
+    static const struct slice head = SLICE("/mcp/"), tail = SLICE("/tools");
+    struct bridge *b = bridge_new(j, id, BRIDGE_SERVERS);
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (tape_parse(&t, args, NULL) != TAPE_OK) {
+        respond_error(b, 400, SLICE("Bad request"));
+        return;
+    }
+    struct slice path = member(&t, 0, "path", &b->arena);
+    bool get = slice_is(member(&t, 0, "method", &b->arena), "GET");
+    bool tools = slice_starts(path, head) && slice_ends(path, tail) && path.len > head.len + tail.len;
+    if (slice_is(path, "/mcp/call") && !get) {
+        fetch_call(b, member(&t, 0, "body", &b->arena));
+    } else if (slice_is(path, "/mcp/servers") && get) {
+        list_now(b);
+    } else if (tools && get) {
+        b->kind = BRIDGE_TOOLS;
+        b->server = arena_dup(&b->arena, slice_of(path.ptr + head.len, path.len - head.len - tail.len));
+        list_now(b);
+    } else {
+        respond_error(b, 404, SLICE("Not found"));
+    }
 }
 
 void bridge_call(struct code_job *j, uint32_t id, struct slice server, struct slice tool, struct slice args) {
@@ -233,8 +276,10 @@ void bridge_call(struct code_job *j, uint32_t id, struct slice server, struct sl
         sandbox_answer_error(j->sandbox, id, SLICE("the client that started this run is gone"));
         return;
     }
-    if (!server.len && endpoint(j, id, tool, args))
+    if (!server.len && slice_is(tool, "fetch")) {
+        fetch(j, id, args);
         return;
+    }
     bool named = !server.len && slice_starts(tool, SLICE("mcp_"));
     struct bridge *b = bridge_new(j, id, named ? BRIDGE_NAMED : BRIDGE_TOOL);
     b->server = server.len ? arena_dup(&b->arena, server) : slice_str(j->owner->server->config.name);

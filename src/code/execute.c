@@ -69,9 +69,8 @@ void execute_tool(struct code_req *r) {
         code_reply_text(r, SLICE("too many sessions: clear one first"), true);
         return;
     }
-    run.prelude = run.language != SANDBOX_PYTHON ? CODE_PRELUDE_JS
-                  : exact                        ? CODE_PRELUDE_RESTRICTED
-                                                 : CODE_PRELUDE_PYTHON;
+    if (run.language == SANDBOX_PYTHON)
+        run.prelude = exact ? CODE_PRELUDE_RESTRICTED : CODE_PRELUDE_PYTHON;
     code_job_start(r, &run);
 }
 

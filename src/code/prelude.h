@@ -1,4 +1,5 @@
-/* The sources that stand before an agent's code, by profile. Which of them a run gets: index + 1. */
+/* The sources that stand before an agent's Python, by profile. Which of them a run gets: index + 1;
+ * JavaScript finds what it needs in its runtime. */
 #pragma once
 
 #include "code/sandbox.h"
@@ -8,7 +9,6 @@ enum {
     CODE_PRELUDE_RESTRICTED, /* and the builtins of Code Execution MCP */
     CODE_PRELUDE_REPL,       /* and a prompt */
     CODE_PRELUDE_DATAGEN,    /* and DataGen's names for tools */
-    CODE_PRELUDE_JS,
     CODE_PRELUDES_END,
 };
 #define CODE_PRELUDES (CODE_PRELUDES_END - 1)

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "code/discover.h"
 #include "code/execute.h"
-#include "code/prelude.h"
 #include "code/shape.h"
 
 #define TIMEOUT_MS 30000
@@ -66,7 +65,6 @@ static void tell_job(struct code_job *j, struct code_answer *answer) {
 static void run_code(struct code_req *r) {
     struct code_run run = {
         .language = code_arg_bool(r, "typescript", true) ? SANDBOX_TYPESCRIPT : SANDBOX_JAVASCRIPT,
-        .prelude = CODE_PRELUDE_JS,
         .code = code_arg_text(r, "code", (struct slice){0}),
         .timeout_ms = TIMEOUT_MS,
         .memory_mb = SANDBOX_MEMORY_MB,

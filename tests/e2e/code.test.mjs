@@ -209,3 +209,58 @@ test('the end of input ends everything', async (t) => {
   await gate.child.wait();
   await within((async () => { while (pids.some(alive)) await new Promise(setImmediate); })(), 'the end of its processes');
 });
+
+// Types are stripped by Node 22.13 and newer: that of the tests.
+const NODE = { SALLYPORT_NODE: process.execPath };
+
+test('TypeScript and JavaScript: values, output, failures, tools, skills', async (t) => {
+  const { run, json } = await startCode(t, { env: NODE });
+  await json('save_skill', { name: 'twice', code: 'export function twice(x: number): number { return 2 * x }\nexport const five = 5', language: 'typescript' });
+  // [code, result]
+  const CASES = [
+    ['return 1 + 1', 2],
+    ['const x: number = 4\nx * 2', 8],
+    ['const { count } = await tools.code.list_skills()\nreturn count', 1],
+    ['const { count } = await callTool("code", "list_skills", {})\nreturn count', 1],
+    ['return (await searchTools("skill")).tools.length > 0', true],
+    ['const { twice, five } = await import("skills/twice")\nreturn twice(five)', 10],
+    ['import { twice } from "skills/twice"\ntwice(21)', 42],
+    ['try { await tools.code.no_such_tool() } catch (error) { return error.message }', 'Unknown tool: no_such_tool'],
+    ['return { a: [1, null], b: who }', { a: [1, null], b: 'ann' }],
+  ];
+  for (const [code, expected] of CASES) {
+    const answer = await run(code, { language: 'typescript', context_vars: { who: 'ann' } });
+    assert.deepEqual(answer.result, expected, `${code}\n${JSON.stringify(answer)}`);
+  }
+  assert.equal((await run('return 2', { typescript: false })).result, 2);
+  const failed = await run('console.log("before")\nconsole.error("aside")\nthrow new TypeError("boom")', { language: 'javascript' });
+  assert.deepEqual([failed.success, failed.error, failed.error_type, failed.output, failed.stderr], [false, 'boom', 'TypeError', ['before'], 'aside\n']);
+  assert.equal((await run('for (;;);', { language: 'javascript', timeout_seconds: 1 })).exit, 'timeout');
+});
+
+test('codemode: fetch reaches the code-mode endpoints and nothing else', async (t) => {
+  const { peer } = await startCode(t, { profile: 'codemode', env: NODE });
+  assert.deepEqual((await peer.request('tools/list')).tools.map(({ name }) => name), ['execute_code', 'check_deno_version', 'list_servers_with_tools']);
+  const say = async (code, more) => { const { content, isError } = await peer.call('execute_code', { code, ...more }); return [isError ?? false, content.map(({ text }) => text)]; };
+  assert.deepEqual(await say('console.log("hi")'), [false, ['Output:\nhi\n']]);
+  assert.deepEqual(await say('const x = 1;', { typescript: false }), [false, ['Code executed successfully with no output.']]);
+  assert.deepEqual(await say('console.error("w")'), [false, ['Code executed successfully with no output.', 'Errors/Warnings:\nw\n']]);
+  const [failed, [text]] = await say('console.log(1)\nthrow new Error("boom")');
+  assert.ok(failed && /^Code execution failed\.\n\nError Details:\n[^]*boom/.test(text), text);
+  const calls = `const base = "http://localhost:3001/mcp";
+    const servers = await (await fetch(base + "/servers")).json();
+    const { tools } = await (await fetch(base + "/code/tools")).json();
+    const post = async (body: unknown) => { const r = await fetch(base + "/call", { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body) }); return [r.status, await r.json()]; };
+    const found = await post({ server: "code", tool: "list_servers_with_tools", args: {} });
+    console.log(JSON.stringify({ servers, tools: tools.map((t: any) => t.name), found: found[1].content[0].type, bad: (await post("{"))[0], none: (await post({ server: "x", tool: "y" })), missing: (await fetch(base + "/none/tools")).status }));`;
+  const [, [answer]] = await say(calls);
+  const seen = JSON.parse(answer.slice('Output:\n'.length));
+  assert.deepEqual([seen.servers, seen.found, seen.bad, seen.none[0], seen.missing], [['code'], 'text', 400, 500, 404]);
+  for (const url of ['http://example.com/', 'file:///etc/passwd', 'http://169.254.169.254/latest']) {
+    assert.match((await say(`await fetch("${url}")`))[1][0], /no network|failed/, url);
+  }
+  assert.doesNotMatch((await say('import t from "file:///etc/passwd" with { type: "text" }\nconsole.log(t)'))[1][0], /root:/);
+  const list = JSON.parse((await peer.call('list_servers_with_tools')).content[0].text.slice('Output:\n'.length));
+  assert.deepEqual([list.summary.totalServers, list.servers[0].status], [1, 'success']);
+  assert.match((await peer.call('check_deno_version')).content[0].text, /^Deno Version Information:\n/);
+});
