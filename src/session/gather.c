@@ -17,7 +17,8 @@
 struct part {
     struct call_sink sink;
     struct gather *gather;
-    struct session_server *server;
+    struct session_server *server; /* not to be looked at once the part is over */
+    const char *name;              /* the server's */
     struct slice method;
     const char *list; /* member of its result that is taken; NULL for none */
     struct buf items; /* elements that the client gets, with commas between them */
@@ -35,6 +36,7 @@ struct gather {
     bool starting;
     bool over;
     bool quiet; /* nobody is to be answered: a search */
+    bool bare;  /* names have no prefix: the first server that has one keeps it */
     struct io_timer timer;
 };
 
@@ -79,7 +81,8 @@ static struct part *part_add(struct gather *g, struct session_server *server, st
                        .gather = g,
                        .server = server,
                        .method = method,
-                       .list = list_of(method)};
+                       .list = list_of(method),
+                       .name = arena_dup(a, slice_str(server->up.name)).ptr};
     buf_init(&p->items, GATHER_PART_BYTES);
     g->parts[g->count++] = p;
     g->pending++;
@@ -146,10 +149,14 @@ static void take_element(struct part *p, const struct tape *t, uint32_t elem) {
     size_t before = p->items.len;
     if (before)
         buf_put_char(&p->items, ',');
-    if (route_element(p->gather->call, p->server, p->list, t, elem, &p->items))
-        p->count++;
-    else
+    /* Whose a bare name is, is settled when all are there: see settle_names(). */
+    if (p->gather->bare)
+        buf_put_slice(&p->items, tape_raw(t, elem));
+    else if (!route_element(p->gather->call, p->server, p->list, t, elem, &p->items)) {
         p->items.len = before;
+        return;
+    }
+    p->count++;
 }
 
 /* Its elements, and whether there is another page: the raw cursor. */
@@ -378,6 +385,7 @@ static struct gather *gather_new(struct call *c) {
     struct gather *g = arena_new(&c->arena, struct gather);
     g->call = c;
     c->gather = g;
+    g->bare = !many_renames(c->session);
     return g;
 }
 
@@ -453,6 +461,7 @@ static void start_hello(struct gather *g) {
 /* Servers that start later are told then. */
 static void start_level(struct gather *g) {
     struct session *s = g->call->session;
+    many_keep_level(g->call);
     size_t at = 0;
     struct session_server *server;
     while ((server = many_next(s, &at))) {
@@ -536,7 +545,7 @@ static void emit_items(struct gather *g, struct emit *e) {
         return;
     struct slice purpose = arena_printf(&c->arena, CURSOR " %.*s", SLICE_FMT(c->method));
     emit_key(e, "nextCursor");
-    emit_str(e, seal_make(c->session, &c->arena, purpose.ptr, slice_str(next->server->up.name)));
+    emit_str(e, seal_make(c->session, &c->arena, purpose.ptr, slice_str(next->name)));
 }
 
 static struct slice list_text(struct gather *g) {
@@ -567,9 +576,41 @@ static struct slice list_text(struct gather *g) {
     return out.full ? (struct slice){0} : arena_dup(&c->arena, buf_slice(&out));
 }
 
+/* In the order of the settings, not in that of the answers. */
+static void settle_names(struct gather *g) {
+    for (size_t i = 0; i < g->count; i++) {
+        struct part *p = g->parts[i];
+        struct session_server *server = session_server_find(g->call->session->core, slice_str(p->name));
+        if (!p->list || !p->count)
+            continue;
+        cleanup_buf struct buf raw;
+        buf_init(&raw, GATHER_PART_BYTES + 2);
+        buf_put_char(&raw, '[');
+        buf_put_slice(&raw, buf_slice(&p->items));
+        buf_put_char(&raw, ']');
+        cleanup_tape struct tape t;
+        tape_init(&t);
+        buf_reset(&p->items);
+        p->count = 0;
+        if (!server || tape_parse(&t, buf_slice(&raw), NULL) != TAPE_OK)
+            continue;
+        TAPE_FOR_ELEM(&t, 0, elem) {
+            size_t before = p->items.len;
+            if (before)
+                buf_put_char(&p->items, ',');
+            if (route_element(g->call, server, p->list, &t, elem, &p->items))
+                p->count++;
+            else
+                p->items.len = before;
+        }
+    }
+}
+
 static void finish(struct gather *g) {
     struct call *c = g->call;
     g->over = true;
+    if (g->bare)
+        settle_names(g);
     io_timer_stop(c->session->core->up.loop, &g->timer);
     if (!g->quiet) {
         bool hello = c->kind == CALL_INITIALIZE || c->kind == CALL_DISCOVER;

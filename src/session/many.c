@@ -8,6 +8,9 @@
 #include "session/gather.h"
 #include "session/names.h"
 #include "session/principal.h"
+#include "session/translate.h"
+
+#include <stdio.h>
 
 struct task {
     struct list node;
@@ -105,6 +108,9 @@ bool many_claim(struct session_server *server, char kind, struct slice name) {
     arena_init(&scratch);
     struct slice key = claim_key(&scratch, kind, name);
     struct claim *claim = map_get(&core->claims, key);
+    /* One that stands earlier in the settings and was missing when a later one was listed has it back. */
+    if (claim && claim->server->slot > server->slot)
+        claim->server = server;
     bool mine = claim ? claim->server == server : core->claims.count < MANY_CLAIMS_MAX;
     if (mine && !claim) {
         claim = arena_new(&core->claims_arena, struct claim);
@@ -294,6 +300,45 @@ void many_tell_lists(struct session *s) {
     }
 }
 
+/* A request of the gate's own whose answer nobody waits for. */
+static void forget_reply(struct call_sink *sink, const struct session_out *out) {
+    (void)out;
+    free(sink);
+}
+static void forget_event(struct call_sink *sink, const struct session_out *out) { (void)sink, (void)out; }
+static void forget_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
+    (void)sink, (void)retry_ms, (void)left;
+}
+static void forget_none(struct call_sink *sink) { free(sink); }
+
+static const struct call_sink_ops forget_ops = {
+    .reply = forget_reply, .event = forget_event, .streaming = forget_streaming, .none = forget_none};
+
+void many_keep_level(struct call *c) {
+    struct session *s = c->session;
+    const struct msg *m = c->request;
+    uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+    struct slice text = level && tape_is(&m->tape, level, TAPE_STRING) ? tape_text(&m->tape, level, &c->arena)
+                                                                       : (struct slice){0};
+    if (translate_log_rank(text) >= 0)
+        snprintf(s->log_level, sizeof(s->log_level), "%.*s", SLICE_FMT(text));
+}
+
+static void tell_level(struct session_link *sl) {
+    struct session *s = sl->session;
+    if (s->stateless || !s->log_level[0] || sl->era != SESSION_ERA_LEGACY ||
+        !many_offers(sl->server, "logging"))
+        return;
+    char text[160];
+    int n = snprintf(
+        text, sizeof(text),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"%s\"}}",
+        s->log_level);
+    struct call_sink *sink = mem_zalloc(sizeof(*sink));
+    sink->ops = &forget_ops;
+    call_make(s, sl->server, slice_of(text, (size_t)n), sink);
+}
+
 void many_link_ready(struct session_link *sl) {
     struct session *s = sl->session;
     sl->used_ms = io_now_ms(s->core->up.loop);
@@ -305,6 +350,7 @@ void many_link_ready(struct session_link *sl) {
         if (c->kind == CALL_LISTEN && c->gather)
             gather_listen_to(c, sl->server);
     }
+    tell_level(sl);
     if (!sl->missing)
         return;
     sl->missing = false;

@@ -47,5 +47,7 @@ void many_link_ready(struct session_link *sl);
 void many_link_down(struct session_link *sl);
 /* The client's word to all its servers that are there: a notification without params. */
 void many_say(struct session *s, struct slice method);
+/* The log level that the client asked for: servers that are greeted later are told, too. */
+void many_keep_level(struct call *c);
 /* Servers that nobody has used for their idle time are ended; armed once there is one with such a time. */
 void many_watch_idle(struct session_core *core);

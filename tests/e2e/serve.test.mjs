@@ -158,6 +158,17 @@ describe('servers come and go', { concurrency: 1 }, () => {
     await assert.rejects(client.callTool({ name: 'b__echo', arguments: {} }), /Unknown tool/);
   });
 
+  test('a server that starts later is told the log level that was asked for', async (t) => {
+    const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a'), { idle: '1s' }) }) }));
+    const client = await LegacyHttp.open(gate.url);
+    await client.call('a__echo', {});
+    assert.deepEqual(await client.request('logging/setLevel', { level: 'error' }), {});
+    await gate.child.waitLine(/server `a` is idle/, { stream: 'stderr' });
+    await client.call('a__echo', {}); // starts it
+    const { content } = await client.call('a__seen');
+    assert.match(content[0].text, /logging\/setLevel/);
+  });
+
   test('an idle server is ended and started again when it is needed', async (t) => {
     const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a'), { idle: '1s' }) }) }));
     const { text } = use(t, await connect('v1', gate));
