@@ -153,6 +153,8 @@ static enum web_need site_need(void *ctx, const struct http_head *head) {
     (void)ctx;
     if (slice_is(head->path, "/metrics"))
         return WEB_LOCAL;
+    if (page_has(head->path))
+        return WEB_NOTHING;
     if (!slice_starts(head->path, API))
         return WEB_NOT_MINE;
     struct slice arg;
@@ -164,8 +166,11 @@ static enum web_need site_need(void *ctx, const struct http_head *head) {
 static void site_serve(void *ctx, const struct web_request *r) {
     struct admin *a = ctx;
     bool reads = r->head->method == HTTP_GET || r->head->method == HTTP_HEAD;
-    if (!slice_is(r->head->path, "/metrics"))
+    bool page = page_has(r->head->path);
+    if (!page && !slice_is(r->head->path, "/metrics"))
         serve_api(a, r);
+    else if (page && reads)
+        page_serve(r);
     else if (reads)
         serve_metrics(a, r);
     else
@@ -174,9 +179,10 @@ static void site_serve(void *ctx, const struct web_request *r) {
 
 struct admin *admin_new(const struct admin_config *config) {
     struct admin *a = mem_zalloc(sizeof(*a));
+    const char *secret = config->callback_secret;
     *a = (struct admin){.core = config->core,
                         .home = config->home,
-                        .callback_secret = config->callback_secret,
+                        .callback_secret = secret ? mem_dup(secret, strlen(secret)) : NULL,
                         .started_ms = clock_wall_ms(),
                         .site = {.need = site_need, .serve = site_serve, .ctx = a}};
     list_init(&a->jobs);
@@ -189,6 +195,7 @@ void admin_free(struct admin *a) {
         return;
     api_log_free(a);
     state_grants_close(a->grants);
+    free(a->callback_secret);
     free(a);
 }
 

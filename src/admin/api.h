@@ -11,7 +11,7 @@ struct state_grants;
 struct admin {
     struct session_core *core;
     const char *home;
-    const char *callback_secret;
+    char *callback_secret; /* owned */
     struct web_site site;
     uint64_t started_ms;
     struct state_grants *grants; /* NULL before the first use */
@@ -91,5 +91,8 @@ void api_audit_stream(struct api_call *c);
 void api_log_free(struct admin *a);
 /* openapi.c */
 void api_document(struct api_call *c);
+/* page.c */
+bool page_has(struct slice path);
+void page_serve(const struct web_request *r);
 /* metrics.c */
 void metrics_write(struct admin *a, struct buf *out);

@@ -14,12 +14,6 @@ struct front_conn;
 struct front_secure;
 struct io_tls_ctx;
 
-struct front_web { /* an answer of the site's that is under way */
-    struct web_reply reply;
-    void *owner;
-    void (*gone)(void *owner);
-};
-
 struct front {
     struct session_core *core;
     struct io_loop *loop;
@@ -88,7 +82,6 @@ struct front_conn {
     struct block *held;
     struct slice held_head;
     struct slice held_body;
-    struct front_web web;
 };
 
 /* One complete request; answers now or takes the connection over (front_conn_take). */

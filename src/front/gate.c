@@ -270,8 +270,12 @@ static int stores_open(struct gate *g, struct err *err) {
         return -1;
     if (session_keep_init(&g->core, config->home, err) < 0)
         return -1;
+    if (config->approvals_secret && strlen(config->approvals_secret) < FRONT_SECRET_MIN)
+        return err_set(err, "the secret of approvals must have at least %d characters", FRONT_SECRET_MIN);
     if (!config->approvals_webhook)
         return 0;
+    if (!config->approvals_secret)
+        return err_set(err, "a webhook for approvals needs a secret: nobody could tell who sent it");
     return session_webhook_start(&g->core, config->approvals_webhook, config->approvals_secret, err);
 }
 
@@ -476,6 +480,9 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->poison_results = s->poison.results;
     config->approvals_mode = s->approvals.mode;
     config->approvals_timeout_ms = s->approvals.timeout_ms;
+    config->approvals_webhook = s->approvals.webhook;
+    config->approvals_secret = s->approvals.secret;
+    config->trace_url = s->traces.otlp;
 }
 
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {

@@ -128,7 +128,12 @@ struct settings {
     struct {
         int mode; /* enum settings_approvals */
         uint64_t timeout_ms;
+        const char *webhook; /* a URL, or NULL */
+        const char *secret;  /* signs webhooks and callbacks, or NULL */
     } approvals;
+    struct {
+        const char *otlp; /* URL of a collector, or NULL */
+    } traces;
     struct {
         const char *lock; /* a path, or NULL: nothing is pinned */
         int first_use;    /* enum settings_first_use */

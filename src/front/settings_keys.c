@@ -70,6 +70,15 @@ static const struct settings_key approvals_keys[] = {
     {"mode", KEY_CHOICE, AT(approvals.mode), approval_names,
      .help = "how a client learns that a person must agree"},
     {"timeout", KEY_DURATION, AT(approvals.timeout_ms), .help = "how long a question stays open"},
+    {"webhook", KEY_TEXT, AT(approvals.webhook),
+     .help = "a URL that is told of each question; needs a secret"},
+    {"secret", KEY_TEXT, AT(approvals.secret),
+     .help = "signs webhooks and callbacks, at least 16 characters: ${NAME} keeps it out of this file"},
+    {0},
+};
+static const struct settings_key traces_keys[] = {
+    {"otlp", KEY_TEXT, AT(traces.otlp),
+     .help = "URL of an OTLP/HTTP collector that gets a span of each call"},
     {0},
 };
 static const struct settings_key pins_keys[] = {
@@ -147,6 +156,7 @@ const struct settings_key settings_root_keys[] = {
     {"state", KEY_SECTION, .keys = state_keys, .help = "the store"},
     {"pii", KEY_SECTION, .keys = pii_keys, .help = "personal data and secrets"},
     {"approvals", KEY_SECTION, .keys = approvals_keys, .help = "calls that a person must agree to"},
+    {"traces", KEY_SECTION, .keys = traces_keys, .help = "where calls are traced"},
     {"pins", KEY_SECTION, .keys = pins_keys, .help = "tools that must stay what was accepted"},
     {"poison", KEY_SECTION, .keys = poison_keys, .help = "instructions where they do not belong"},
     {"audit", KEY_SECTION, .keys = audit_keys, .help = "the audit log"},

@@ -4,38 +4,53 @@
 #include "base/mem.h"
 #include "wire/sse.h"
 
-static struct front_conn *conn_of(struct web_reply *r) {
-    return container_of(r, struct front_conn, web.reply);
+/* An answer of the site's. It outlives the connection by one call: `gone` comes when that is no more. */
+struct web_answer {
+    struct web_reply reply;
+    struct front_conn *conn;
+    bool later; /* the site has taken it over; else it lasts as long as front_web() */
+    void *owner;
+    void (*gone)(void *owner);
+};
+
+static struct web_answer *answer_of(struct web_reply *r) { return container_of(r, struct web_answer, reply); }
+
+static void answer_over(struct web_answer *w) {
+    if (w->later)
+        free(w);
 }
 
 static void on_gone(void *owner) {
-    struct front_conn *c = owner;
-    if (c->web.gone)
-        c->web.gone(c->web.owner);
+    struct web_answer *w = owner;
+    w->gone(w->owner);
+    free(w);
 }
 
 static void on_alive(void *owner) {
-    struct front_conn *c = owner;
-    if (c->state == FRONT_STREAMING)
-        front_stream_text(c, SLICE(": keepalive\n\n"));
+    struct web_answer *w = owner;
+    if (w->conn->state == FRONT_STREAMING)
+        front_stream_text(w->conn, SLICE(": keepalive\n\n"));
 }
 
 static void web_answer(struct web_reply *r, int status, const char *type, struct slice headers,
                        struct slice body) {
-    front_answer(conn_of(r), status, type, headers, body);
+    struct web_answer *w = answer_of(r);
+    front_answer(w->conn, status, type, headers, body);
+    answer_over(w);
 }
 
 static void web_later(struct web_reply *r, void *owner, void (*gone)(void *)) {
-    struct front_conn *c = conn_of(r);
-    c->web.owner = owner;
-    c->web.gone = gone;
-    front_conn_take(c, c, on_gone, NULL, on_alive);
+    struct web_answer *w = answer_of(r);
+    w->later = true;
+    w->owner = owner;
+    w->gone = gone;
+    front_conn_take(w->conn, w, on_gone, NULL, on_alive);
 }
 
-static void web_stream(struct web_reply *r) { front_stream_begin(conn_of(r), (struct slice){0}); }
+static void web_stream(struct web_reply *r) { front_stream_begin(answer_of(r)->conn, (struct slice){0}); }
 
 static bool web_event(struct web_reply *r, struct slice type, struct slice id, struct slice data) {
-    struct front_conn *c = conn_of(r);
+    struct front_conn *c = answer_of(r)->conn;
     cleanup_buf struct buf text;
     buf_init(&text, data.len + 4096);
     if (sse_write(&text, type, id, data))
@@ -46,7 +61,11 @@ static bool web_event(struct web_reply *r, struct slice type, struct slice id, s
     return false;
 }
 
-static void web_end(struct web_reply *r) { front_stream_end(conn_of(r)); }
+static void web_end(struct web_reply *r) {
+    struct web_answer *w = answer_of(r);
+    front_stream_end(w->conn);
+    answer_over(w);
+}
 
 static const struct web_reply_ops web_ops = {
     .answer = web_answer, .later = web_later, .stream = web_stream, .event = web_event, .end = web_end};
@@ -59,9 +78,12 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
     bool asks = need == WEB_PRINCIPAL || (need == WEB_LOCAL && !f->loopback);
     if (asks && front_authenticate(c, head, b, body) != FRONT_IN)
         return true; /* answered, or will be */
-    c->web = (struct front_web){.reply = {&web_ops}};
+    struct web_answer *w = mem_zalloc(sizeof(*w));
+    *w = (struct web_answer){.reply = {&web_ops}, .conn = c};
     struct web_request request = {
-        .head = head, .body = body, .who = asks ? c->principal : NULL, .reply = &c->web.reply};
+        .head = head, .body = body, .who = asks ? c->principal : NULL, .reply = &w->reply};
     f->site->serve(f->site->ctx, &request);
+    if (!w->later)
+        free(w);
     return true;
 }

@@ -14,7 +14,7 @@
 #include "wire/canon.h"
 #include "wire/emit.h"
 
-#define STATE_MARK "sp1."              /* in front of a requestState that is ours */
+#define STATE_MARK "spa1."             /* in front of a requestState that is ours */
 #define INPUT_KEY "sallyport_approval" /* our question among those of the server */
 
 struct call_approval {
@@ -326,6 +326,8 @@ void call_asked(struct call *c, struct msg *m) {
     list_remove(&c->wait);
     call_resume(c);
 }
+
+bool call_approve_has_state(struct call *c) { return own_state(c).len > 0; }
 
 bool call_approve_strip(struct call *c, struct splice *text) {
     const struct msg *m = c->request;

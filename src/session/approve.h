@@ -51,5 +51,7 @@ enum call_next call_step_approve(struct call *c);
 void call_asked(struct call *c, struct msg *m);
 /* The call is over, or goes on without its question. */
 void call_approve_end(struct call *c);
+/* Is the request's state one that this step made? Then it is nobody else's business. */
+bool call_approve_has_state(struct call *c);
 /* Members of params that were meant for the gate, not for the server. */
 bool call_approve_strip(struct call *c, struct splice *text);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/answer.h"
+#include "session/approve.h"
 #include "session/lane.h"
 #include "session/listen.h"
 #include "session/poison.h"
@@ -176,7 +177,7 @@ static enum call_next forward_down(struct call *c) {
     uint32_t state = translate_may_ask(c->method) && c->request->rpc.params
                          ? tape_get_str(&c->request->tape, c->request->rpc.params, "requestState")
                          : 0;
-    if (state && !c->answers && !c->approval)
+    if (state && !c->answers && !call_approve_has_state(c))
         return refuse(c, RPC_INVALID_PARAMS, 0, "this requestState was not made here");
     return listen_log_level(c);
 }

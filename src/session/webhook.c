@@ -11,8 +11,8 @@
 
 struct session_webhook {
     struct session_core *core;
-    const char *url;
-    const char *secret;
+    char *url;
+    char *secret;
     struct list queue;
     uint32_t count;
     uint32_t under_way;
@@ -148,7 +148,8 @@ int session_webhook_start(struct session_core *core, const char *url, const char
     if (!store)
         return -1;
     struct session_webhook *w = mem_zalloc(sizeof(*w));
-    *w = (struct session_webhook){.core = core, .url = url, .secret = secret};
+    *w = (struct session_webhook){
+        .core = core, .url = mem_dup(url, strlen(url)), .secret = mem_dup(secret, strlen(secret))};
     list_init(&w->queue);
     core->approvals->webhook = w;
     core->approvals->requested = enqueue;
@@ -163,5 +164,7 @@ void session_webhook_stop(struct session_webhook *w) {
     LIST_FOR_SAFE (n, next, &w->queue) {
         delivery_free(container_of(n, struct delivery, node));
     }
+    free(w->url);
+    free(w->secret);
     free(w);
 }

@@ -7,7 +7,7 @@
 
 struct session_webhook;
 
-/* After session_approvals_init(). The texts outlive it. -1 when the URL cannot be used: only https, or http
+/* After session_approvals_init(). -1 when the URL cannot be used: only https, or http
  * on this machine. */
 int session_webhook_start(struct session_core *core, const char *url, const char *secret, struct err *err);
 void session_webhook_stop(struct session_webhook *w); /* NULL is fine */

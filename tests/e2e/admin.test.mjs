@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { cli, legacyServer, peerFor, request, root, startGate, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { cli, legacyServer, peerFor, request, root, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const POLICY = { version: '1', default: 'allow', tools: { pay: { approve_if: [{ conditions: [], on_pending: 'Ask finance' }] }, gone: { deny_if: [{ conditions: [] }] } } };
 const SECRET = 'a secret that signs callbacks and webhooks';
@@ -346,5 +346,75 @@ describe('/metrics', { concurrency: 3 }, () => {
     const series = [...samples.keys()].filter((key) => key.startsWith('sallyport_decisions_total') && /made/.test(key));
     assert.deepEqual(series, []);
     assert.equal(samples.get('sallyport_decisions_total{server="upstream",method="tools/call",tool="(unlisted)",verdict="allow"}'), 50);
+  });
+});
+
+describe('behind serve', { concurrency: 3 }, () => {
+  const upstream = async (t, calls, name) => use(t, await startUpstream(legacyServer({
+    tools: [tool('pay')], methods: { 'tools/call': ({ arguments: a }) => { calls.push([name, a]); return text(`${name} done`); } },
+  })));
+
+  test('approvals, metrics and servers of many, with the secret and the collector of the settings', async (t) => {
+    const calls = [];
+    const [bank, shop] = [await upstream(t, calls, 'bank'), await upstream(t, calls, 'shop')];
+    let spanned;
+    const span = new Promise((resolve) => { spanned = resolve; });
+    const collector = use(t, await startUpstream((request, reply) => { spanned(request.json); reply.json({}); }, { path: '' }));
+    const home = join(tempDir(), 'home');
+    const env = { SALLYPORT_HOME: home, APPROVAL_SECRET: SECRET };
+    const token = async (name, ...more) => JSON.parse((await cli(['grants', 'create', name, '--json', ...more], { env })).stdout).token;
+    const [agent, approver] = [await token('agent'), await token('approver', '--role', 'approver')];
+    const config = {
+      version: '1', policy: tempFile('policy.yaml', JSON.stringify(POLICY)), servers: { bank: { url: bank.url }, shop: { url: shop.url } },
+      approvals: { mode: 'retry', timeout: '10m', secret: '${APPROVAL_SECRET}' }, traces: { otlp: collector.url },
+    };
+    const gate = use(t, await startServe({ config, args: [], env }));
+    const origin = new URL(gate.url).origin;
+    const bearer = (value) => ({ Authorization: `Bearer ${value}` });
+    const get = async (path, as) => (await request('GET', `${origin}${path}`, { headers: bearer(as) })).json();
+    const peer = await peerFor('http', gate, { capabilities: {}, headers: bearer(agent) });
+    const call = (name) => peer.exchange('tools/call', { name, arguments: { amount: 5 } }).then(({ json }) => json);
+
+    const first = (await call('bank__pay')).error;
+    assert.equal(first.code, -32003);
+    const second = (await call('shop__pay')).error;
+    assert.notEqual(second.data.approval_id, first.data.approval_id, 'the server is part of the call');
+    const open = await get('/api/v1/approvals?status=pending', approver);
+    assert.deepEqual(open.map(({ server, tool: name, identity }) => [server, name, identity]).sort(), [['bank', 'pay', 'grant:agent'], ['shop', 'pay', 'grant:agent']]);
+    const decided = await request('POST', `${origin}/api/v1/approvals/${first.data.approval_id}/approve`, { headers: bearer(approver) });
+    assert.equal(decided.status, 200);
+    assert.equal((await call('bank__pay')).result.content[0].text, 'bank done');
+    assert.equal((await call('shop__pay')).error.data.approval_id, second.data.approval_id);
+    const body = JSON.stringify({ approval_id: second.data.approval_id, decision: 'approve', by: 'carol' });
+    const at = `${Math.floor(Date.now() / 1000)}`;
+    const signed = { 'Content-Type': 'application/json', 'Sallyport-Timestamp': at, 'Sallyport-Signature': `v1=${createHmac('sha256', SECRET).update(`${at}.${body}`).digest('hex')}` };
+    assert.equal((await request('POST', `${origin}/api/v1/approvals/callback`, { headers: signed, body })).status, 200);
+    assert.equal((await call('shop__pay')).result.content[0].text, 'shop done');
+    assert.deepEqual(calls.map(([name]) => name), ['bank', 'shop']);
+
+    assert.deepEqual((await get('/api/v1/servers', approver)).map(({ name }) => name).filter((name) => name !== 'code').sort(), ['bank', 'shop']);
+    const page = await (await request('GET', `${origin}/metrics`)).text();
+    assert.match(page, /sallyport_decisions_total\{server="bank",method="tools\/call",tool="pay",verdict="approve"\} 2/);
+    assert.ok((await span).resourceSpans.length > 0);
+  });
+});
+
+describe('the dashboard', () => {
+  test('three files, nothing from elsewhere, no data without a token', async (t) => {
+    const { origin } = await world(t, { roles: { viewer: 'viewer' } });
+    const get = (path) => request('GET', `${origin}${path}`);
+    const page = await get('/ui/');
+    const html = await page.text();
+    assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8']);
+    const policy = page.headers['content-security-policy'];
+    assert.ok(policy.startsWith("default-src 'none'; script-src 'self'") && !policy.includes('unsafe'));
+    assert.ok(!/https?:\/\//.test(html) && !/ on\w+=|<script>|style=/.test(html), 'nothing inline, nothing from elsewhere');
+    for (const [, path] of html.matchAll(/(?:src|href)="([^"]+)"/g)) assert.equal((await get(path)).status, 200, path);
+    const script = await (await get('/ui/app.js')).text();
+    assert.ok(!/innerHTML|eval\(|document\.write/.test(script));
+    for (const [, path] of script.matchAll(/api\([`']([a-z]+)/g)) assert.ok((await get(`/api/v1/${path}`)).status === 401, path);
+    assert.equal((await get('/ui')).status, 308);
+    assert.equal((await get('/ui/other')).status, 404);
+    assert.equal((await request('POST', `${origin}/ui/`)).status, 405);
   });
 });
