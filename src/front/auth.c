@@ -148,7 +148,7 @@ static void take_in_changes(struct front_auth *auth) {
         log_error("grants: %s", err.text);
         return;
     }
-    auth->generation = state_grants_generation(auth->grants);
+    auth->generation = state_grants_seen(auth->grants); /* not what it is by now: that comes next */
     auth->epoch++;
     size_t at = 0;
     struct map_entry *e;
@@ -541,7 +541,7 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
     if (!config->open && config->home && state_grants_open(config->home, false, &auth->grants, err) < 0)
         return -1;
     if (auth->grants)
-        auth->generation = state_grants_generation(auth->grants);
+        auth->generation = state_grants_seen(auth->grants);
     issuers_start(auth);
     auth->used_written_ms = io_now_ms(f->loop);
     io_timer_arm(f->loop, &auth->look, FRONT_AUTH_LOOK_MS, on_look);

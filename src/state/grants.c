@@ -130,6 +130,8 @@ uint64_t state_grants_generation(const struct state_grants *g) {
     return g->live ? atomic_load_explicit(g->live, memory_order_acquire) : 0;
 }
 
+uint64_t state_grants_seen(const struct state_grants *g) { return g->seen; }
+
 static struct slice column(sqlite3_stmt *s, int i) {
     return slice_of((const char *)sqlite3_column_blob(s, i), (size_t)sqlite3_column_bytes(s, i));
 }

@@ -56,6 +56,8 @@ void state_grants_close(struct state_grants *g); /* NULL is fine */
 
 /* Raised by every change, in whatever process. One load; costs nothing. */
 uint64_t state_grants_generation(const struct state_grants *g);
+/* The number up to which changes have been taken in. */
+uint64_t state_grants_seen(const struct state_grants *g);
 /* Takes in what changed since. All grants handed out before are void afterwards. Cheap when nothing did. */
 int state_grants_refresh(struct state_grants *g, struct err *err);
 /* For a timer: sees also changes whose author died before raising the number. */

@@ -152,7 +152,9 @@ static void test_revoked_at_once_elsewhere(void **state) {
     assert_int_not_equal(state_grants_generation(there), before);
     assert_true(state_grants_stale(there));
     assert_null(find(there, token, 1));
+    assert_int_equal(state_grants_seen(there), before);
     assert_int_equal(state_grants_refresh(there, &err), 0);
+    assert_int_equal(state_grants_seen(there), state_grants_generation(there));
     assert_false(state_grants_stale(there));
     uint64_t version = find(there, token, 1)->version;
     assert_int_equal(state_grants_revoke(here, SLICE("ci"), 2000, &err), 0);
