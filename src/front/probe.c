@@ -88,7 +88,11 @@ static void say(struct prober *p, struct slice text) {
     int code;
     const char *why;
     struct slice id;
-    struct msg *m = msg_read(&p->core.up.msgs, NULL, text, &a, &code, &why, &id);
+    /* A call refers to its request until it has been counted, long after the caller's text is gone. */
+    struct block *b = block_new(&p->all->loop.blocks, text.len);
+    memcpy(b->data, text.ptr, text.len);
+    struct msg *m = msg_read(&p->core.up.msgs, b, slice_of(b->data, text.len), &a, &code, &why, &id);
+    block_unref(b);
     arena_free(&a);
     if (!m)
         return;
