@@ -378,8 +378,8 @@ static void tell_status(struct code_req *r) {
 }
 
 void native_job_status(struct code_req *r) {
-    struct code_job *j = find_job(r);
     int64_t wait = code_arg_int(r, "wait_seconds", 0);
+    struct code_job *j = find_job(r); /* NULL: answered, and the request is gone */
     if (!j)
         return;
     if (wait > 0) {
