@@ -78,6 +78,7 @@ static void link_drop(struct session_link *sl) {
 
 static void lane_free(struct session_link *sl) {
     link_drop(sl);
+    lane_stop(sl); /* what was parked there has left, and leaving arms the timer */
     list_remove(&sl->lane_node);
     take_text(&sl->own_init, (struct slice){0});
     take_text(&sl->client_caps, (struct slice){0});
