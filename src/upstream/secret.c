@@ -195,6 +195,7 @@ struct command_secret {
     uint64_t ttl_ms;
     uint64_t token; /* of the run under way */
     struct io_conn *out;
+    struct io_conn *errors; /* read and forgotten: a program must not fail for having complained */
     struct buf said;
     bool ended; /* its output has */
     bool exited;
@@ -215,7 +216,8 @@ static void on_ttl(struct io_timer *timer) {
 static void command_clear(struct command_secret *c) {
     io_timer_stop(command_loop(c), &c->timer);
     io_conn_close(c->out);
-    c->out = NULL;
+    io_conn_close(c->errors);
+    c->out = c->errors = NULL;
     if (c->token)
         spawn_forget(c->base.server->core->spawn, c->token);
     c->token = 0;
@@ -257,6 +259,17 @@ static void on_said_end(struct io_conn *io, void *owner, int status) {
 
 static const struct io_handlers said_handlers = {.data = on_said, .end = on_said_end};
 
+static size_t on_error_text(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
+    (void)io, (void)owner, (void)b, (void)ptr;
+    return len;
+}
+
+static void on_errors_end(struct io_conn *io, void *owner, int status) {
+    (void)io, (void)owner, (void)status;
+}
+
+static const struct io_handlers error_handlers = {.data = on_error_text, .end = on_errors_end};
+
 static void on_started(void *owner, struct spawn_child child) {
     struct command_secret *c = owner;
     if (!child.pid) {
@@ -265,7 +278,8 @@ static void on_started(void *owner, struct spawn_child child) {
         return;
     }
     close(child.in);
-    close(child.errors);
+    c->errors = io_conn_fd(command_loop(c), child.errors, true, &error_handlers, c);
+    io_conn_read(c->errors, true);
     c->out = io_conn_fd(command_loop(c), child.out, true, &said_handlers, c);
     io_conn_read(c->out, true);
 }

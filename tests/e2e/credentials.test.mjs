@@ -77,6 +77,8 @@ test('what cannot be had is said, without the value: no file, a failing program,
 test('a server that refuses whatever it is shown is asked a few times, not for ever', async (t) => {
   const { path, count } = program('wrong-token');
   const { gate } = await world(t, { Authorization: { command: [path], prefix: 'Bearer ' } });
+  const start = Date.now();
   for (let i = 0; i < 10; i++) await assert.rejects(peerFor('http', gate));
-  assert.ok(count() <= 3, `${count()} runs`);
+  const spells = Math.ceil((Date.now() - start) / 10000); // once in ten seconds it is worth another try
+  assert.ok(count() <= 2 + spells, `${count()} runs in ${spells} spell(s) of ten seconds`);
 });
