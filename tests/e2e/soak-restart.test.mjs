@@ -66,6 +66,6 @@ test('50 clients while the server is killed and comes back', async (t) => {
   const counts = await busy;
   assert.ok(counts.every(({ answered }) => answered > 0));
   assert.equal((await round(once())).reduce((sum, { away }) => sum + away, 0), 0, 'whole again');
-  await within((async () => { while (fdCount(gate.pid) > before.fds + 4) await new Promise(setImmediate); })(), () => `${fdCount(gate.pid)} descriptors to become ${before.fds}`);
+  await within((async () => { while (fdCount(gate.pid) > before.fds + 4) await new Promise(setImmediate); })(), () => `${fdCount(gate.pid)} descriptors to become ${before.fds}`, 90_000);
   assert.ok(rssBytes(gate.pid) < before.rss + (24 << 20), `grew from ${before.rss >> 20} to ${rssBytes(gate.pid) >> 20} MB`);
 });
