@@ -22,23 +22,6 @@ static void record(struct api_call *c, const char *event, struct slice name) {
     audit_put_action(c->admin->core->audit, &action);
 }
 
-static void put_list(struct emit *e, const char *key, const char *const *items, size_t count) {
-    emit_key(e, key);
-    emit_array(e);
-    for (size_t i = 0; i < count; i++)
-        emit_cstr(e, items[i]);
-    emit_array_end(e);
-}
-
-static void put_time(struct emit *e, const char *key, uint64_t ms) {
-    char text[CLOCK_TEXT_MAX];
-    if (!ms)
-        return;
-    clock_text(ms, text);
-    emit_key(e, key);
-    emit_cstr(e, text);
-}
-
 static void put_grant(struct emit *e, const struct state_grant *g, const char *token) {
     emit_object(e);
     emit_key(e, "name");
@@ -49,18 +32,18 @@ static void put_grant(struct emit *e, const struct state_grant *g, const char *t
         emit_key(e, "token");
         emit_cstr(e, token);
     }
-    put_list(e, "servers", g->servers, g->server_count);
-    put_list(e, "tools", g->tools, g->tool_count);
+    emit_strings(e, "servers", g->servers, g->server_count);
+    emit_strings(e, "tools", g->tools, g->tool_count);
     emit_key(e, "roles");
     emit_array(e);
     for (size_t i = 0; state_role_name(i); i++)
         if (g->roles >> i & 1)
             emit_cstr(e, state_role_name(i));
     emit_array_end(e);
-    put_time(e, "created_at", g->created_ms);
-    put_time(e, "expires_at", g->expires_ms);
-    put_time(e, "revoked_at", g->revoked_ms);
-    put_time(e, "used_at", g->used_ms);
+    emit_time(e, "created_at", g->created_ms);
+    emit_time(e, "expires_at", g->expires_ms);
+    emit_time(e, "revoked_at", g->revoked_ms);
+    emit_time(e, "used_at", g->used_ms);
     emit_object_end(e);
 }
 

@@ -96,23 +96,14 @@ static const char *state_of(const struct state_grant *g, uint64_t now_ms) {
     return g->expires_ms && g->expires_ms <= now_ms ? "expired" : "active";
 }
 
+/* Every time is there, also one that has not come: null. */
 static void put_time(struct emit *e, const char *key, uint64_t ms) {
-    char text[CLOCK_TEXT_MAX];
-    emit_key(e, key);
-    if (!ms) {
-        emit_null(e);
+    if (ms) {
+        emit_time(e, key, ms);
         return;
     }
-    clock_text(ms, text);
-    emit_cstr(e, text);
-}
-
-static void put_list(struct emit *e, const char *key, const char *const *items, size_t count) {
     emit_key(e, key);
-    emit_array(e);
-    for (size_t i = 0; i < count; i++)
-        emit_cstr(e, items[i]);
-    emit_array_end(e);
+    emit_null(e);
 }
 
 static void put_json(struct emit *e, const struct state_grant *g, const char *token, uint64_t now_ms) {
@@ -129,8 +120,8 @@ static void put_json(struct emit *e, const struct state_grant *g, const char *to
     emit_cstr(e, g->label);
     emit_key(e, "state");
     emit_cstr(e, state_of(g, now_ms));
-    put_list(e, "servers", g->servers, g->server_count);
-    put_list(e, "tools", g->tools, g->tool_count);
+    emit_strings(e, "servers", g->servers, g->server_count);
+    emit_strings(e, "tools", g->tools, g->tool_count);
     emit_key(e, "policy");
     emit_cstr(e, g->policy);
     emit_key(e, "limits");

@@ -153,6 +153,15 @@ static int by_score(const void *a, const void *b) {
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+static void put_name(struct emit *e, const struct entry *entry) {
+    emit_object(e);
+    emit_key(e, "name");
+    emit_str(e, entry->name);
+    emit_key(e, "mcp_server");
+    emit_str(e, entry->server);
+    emit_object_end(e);
+}
+
 static void put_entry(struct emit *e, const struct entry *entry, bool full) {
     emit_object(e);
     emit_key(e, "name");
@@ -221,8 +230,7 @@ static void answer_search(struct code_req *r, const struct catalogue *c) {
     emit_array(&e);
     for (size_t i = 0; i < shown; i++) {
         if (slice_is(level, "name"))
-            emit_raw(&e, arena_printf(&r->arena, "{\"name\":\"%.*s\",\"mcp_server\":\"%.*s\"}",
-                                      SLICE_FMT(c->entries[i].name), SLICE_FMT(c->entries[i].server)));
+            put_name(&e, &c->entries[i]);
         else
             put_entry(&e, &c->entries[i], !slice_is(level, "summary"));
     }

@@ -17,13 +17,6 @@ static const char *task_status(const struct code_job *j, bool modern) {
     return modern || !j->answer.is_error ? "completed" : "failed";
 }
 
-static void put_time(struct emit *e, const char *key, uint64_t wall_ms) {
-    char text[CLOCK_TEXT_MAX];
-    clock_text(wall_ms, text);
-    emit_key(e, key);
-    emit_cstr(e, text);
-}
-
 static void put_members(const struct code_job *j, bool modern, struct emit *e) {
     emit_key(e, "taskId");
     emit_cstr(e, j->id);
@@ -33,8 +26,8 @@ static void put_members(const struct code_job *j, bool modern, struct emit *e) {
         emit_key(e, "statusMessage");
         emit_str(e, j->message);
     }
-    put_time(e, "createdAt", j->created_ms);
-    put_time(e, "lastUpdatedAt", j->updated_ms);
+    emit_time(e, "createdAt", j->created_ms);
+    emit_time(e, "lastUpdatedAt", j->updated_ms);
     emit_key(e, modern ? "ttlMs" : "ttl");
     emit_int(e, (int64_t)j->ttl_ms);
     emit_key(e, modern ? "pollIntervalMs" : "pollInterval");

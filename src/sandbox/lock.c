@@ -56,13 +56,13 @@ static struct {
 
 /* ---- packets ---- */
 
-int lock_send_note(int sock, const struct lock_note *note, const int fds[2]) {
+int lock_send(int sock, const void *packet, size_t size, const int fds[2]) {
     union {
         char bytes[CMSG_SPACE(2 * sizeof(int))];
         struct cmsghdr align;
     } control;
     memset(&control, 0, sizeof(control));
-    struct iovec iov = {(void *)(uintptr_t)note, sizeof(*note)};
+    struct iovec iov = {(void *)(uintptr_t)packet, size};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
     size_t n = 0;
     int sent[2];
@@ -81,7 +81,7 @@ int lock_send_note(int sock, const struct lock_note *note, const int fds[2]) {
     ssize_t done;
     while ((done = sendmsg(sock, &msg, MSG_NOSIGNAL)) < 0 && errno == EINTR)
         ;
-    return done == (ssize_t)sizeof(*note) ? 0 : -1;
+    return done == (ssize_t)size ? 0 : -1;
 }
 
 int lock_receive(int sock, void *to, size_t size, int fds[3]) {
@@ -373,7 +373,7 @@ static int step_seccomp(struct lock *l) {
 static int step_report(struct lock *l) {
     const struct lock_note note = {.kind = LOCK_NOTE_READY, .token = l->order->token};
     const int fds[2] = {l->workspace, l->listener};
-    if (lock_send_note(LOCK_FD_REPORT, &note, fds) != 0)
+    if (lock_send(LOCK_FD_REPORT, &note, sizeof(note), fds) != 0)
         return -1;
     close(l->workspace);
     if (l->listener >= 0)
@@ -411,7 +411,7 @@ void lock_down(const struct lock_setup *setup, const struct frame_order *order, 
         const struct lock_note note = {
             .kind = LOCK_NOTE_FAILED, .error = errno, .token = order->token, .step = i};
         const int none[2] = {-1, -1};
-        lock_send_note(LOCK_FD_REPORT, &note, none);
+        lock_send(LOCK_FD_REPORT, &note, sizeof(note), none);
         _exit(LOCK_FAILED);
     }
 }

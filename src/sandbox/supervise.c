@@ -92,24 +92,8 @@ struct supervisor {
 /* ---- to the gate ---- */
 
 static void tell(const struct frame_report *report, int fd0, int fd1) {
-    union {
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    memset(&control, 0, sizeof(control));
-    struct iovec iov = {(void *)(uintptr_t)report, sizeof(*report)};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (fd0 >= 0 && fd1 >= 0) {
-        msg.msg_control = &control;
-        msg.msg_controllen = sizeof(control);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(2 * sizeof(int));
-        memcpy(CMSG_DATA(c), (int[]){fd0, fd1}, 2 * sizeof(int));
-    }
-    while (sendmsg(SUPERVISE_FD_CONTROL, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
-        ;
+    bool both = fd0 >= 0 && fd1 >= 0;
+    lock_send(SUPERVISE_FD_CONTROL, report, sizeof(*report), (int[]){both ? fd0 : -1, both ? fd1 : -1});
 }
 
 static void tell_runtime(enum frame_runtime runtime, int error, const char *text) {

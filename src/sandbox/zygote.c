@@ -51,7 +51,7 @@ long zygote_clone(const struct lock_setup *setup, const struct frame_order *orde
         return 0;
     struct lock_note note = {
         .kind = LOCK_NOTE_CLONED, .token = order->token, .pid = (int32_t)pid, .error = pid < 0 ? errno : 0};
-    lock_send_note(LOCK_FD_REPORT, &note, fds);
+    lock_send(LOCK_FD_REPORT, &note, sizeof(note), fds);
     if (fds[0] >= 0)
         close(fds[0]);
     for (int i = 0; i < 3; i++)
@@ -63,5 +63,5 @@ void zygote_tell(enum lock_note_kind kind, const char *text) {
     struct lock_note note = {.kind = kind};
     const int none[2] = {-1, -1};
     snprintf(note.text, sizeof(note.text), "%s", text);
-    lock_send_note(LOCK_FD_REPORT, &note, none);
+    lock_send(LOCK_FD_REPORT, &note, sizeof(note), none);
 }

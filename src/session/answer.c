@@ -1,7 +1,5 @@
 #include "session/answer.h"
 
-#include "wire/emit.h"
-
 struct splice *call_text(struct call *c, struct slice text) {
     struct splice *s = arena_alloc(&c->arena, sizeof(*s));
     splice_init(s, text, &c->arena);
@@ -70,19 +68,23 @@ static void emit_denial(struct emit *e, struct call *c) {
     emit_object_end(e);
 }
 
+void call_emit_result(const struct call *c, struct emit *e, struct buf *out) {
+    emit_init(e, out);
+    emit_object(e);
+    emit_key(e, "jsonrpc");
+    emit_cstr(e, "2.0");
+    emit_key(e, "id");
+    emit_raw(e, c->id_raw);
+    emit_key(e, "result");
+    emit_object(e);
+}
+
 /* A denied tool call is answered with a result, so that the agent reads the reason. */
 struct slice call_denial_text(struct call *c, struct slice text) {
     struct buf out;
     buf_init(&out, MSG_BYTES_MAX);
     struct emit e;
-    emit_init(&e, &out);
-    emit_object(&e);
-    emit_key(&e, "jsonrpc");
-    emit_cstr(&e, "2.0");
-    emit_key(&e, "id");
-    emit_raw(&e, c->id_raw);
-    emit_key(&e, "result");
-    emit_object(&e);
+    call_emit_result(c, &e, &out);
     if (c->modern) {
         emit_key(&e, "resultType");
         emit_cstr(&e, "complete");

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "session/call.h"
+#include "wire/emit.h"
 
 /* A text in the call's arena (or one that lives as long), ready to be answered. */
 struct splice *call_text(struct call *c, struct slice text);
 void call_set_error(struct call *c, int code, int http_status, const char *message);
 /* The same with `data`, which is JSON. */
 void call_set_error_data(struct call *c, int code, const char *message, struct slice data);
+/* Begins a response with a result: what follows are its members, then two ends of objects. */
+void call_emit_result(const struct call *c, struct emit *e, struct buf *out);
 /* The answer that the call's verdict asks for. */
 void call_set_denied(struct call *c);
 /* The whole response with a result that says no. */

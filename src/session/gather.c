@@ -553,14 +553,7 @@ static struct slice list_text(struct gather *g) {
     cleanup_buf struct buf out;
     buf_init(&out, MSG_BYTES_MAX);
     struct emit e;
-    emit_init(&e, &out);
-    emit_object(&e);
-    emit_key(&e, "jsonrpc");
-    emit_cstr(&e, "2.0");
-    emit_key(&e, "id");
-    emit_raw(&e, c->id_raw);
-    emit_key(&e, "result");
-    emit_object(&e);
+    call_emit_result(c, &e, &out);
     if (list_of(c->method))
         emit_items(g, &e);
     if (c->modern) {

@@ -1,5 +1,6 @@
 #include "session/hello.h"
 
+#include "session/answer.h"
 #include "session/many.h"
 #include "session/poison.h"
 #include "wire/emit.h"
@@ -144,14 +145,7 @@ struct slice hello_text(struct call *c) {
     cleanup_buf struct buf out;
     buf_init(&out, MSG_BYTES_MAX);
     struct emit e;
-    emit_init(&e, &out);
-    emit_object(&e);
-    emit_key(&e, "jsonrpc");
-    emit_cstr(&e, "2.0");
-    emit_key(&e, "id");
-    emit_raw(&e, c->id_raw);
-    emit_key(&e, "result");
-    emit_object(&e);
+    call_emit_result(c, &e, &out);
     if (c->modern) {
         emit_modern(&e);
     } else {

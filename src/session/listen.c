@@ -320,7 +320,8 @@ static void on_listen_message(struct session_own *own, struct msg *m) {
     arena_init(&a);
     splice_init(&text, m->bytes, &a);
     struct session_out out = {.text = &text, .msg = m};
-    if (!m->rpc.params || splice_edit_members(&text, &m->tape, m->rpc.params, drop, (struct slice){0}))
+    if (session_may_hear(sl, tape_text(&m->tape, m->rpc.method, &a), m, &a) &&
+        (!m->rpc.params || splice_edit_members(&text, &m->tape, m->rpc.params, drop, (struct slice){0})))
         session_deliver(sl, NULL, &out);
     arena_free(&a);
 }

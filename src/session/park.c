@@ -227,14 +227,7 @@ static struct slice questions_text(struct session_park *p, struct call *c, struc
     struct buf out;
     struct emit e;
     buf_init(&out, MSG_BYTES_MAX);
-    emit_init(&e, &out);
-    emit_object(&e);
-    emit_key(&e, "jsonrpc");
-    emit_cstr(&e, "2.0");
-    emit_key(&e, "id");
-    emit_raw(&e, c->id_raw);
-    emit_key(&e, "result");
-    emit_object(&e);
+    call_emit_result(c, &e, &out);
     emit_key(&e, "resultType");
     emit_cstr(&e, "input_required");
     emit_key(&e, "inputRequests");

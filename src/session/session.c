@@ -379,6 +379,15 @@ const char *session_judge_ask(struct session_link *sl, struct slice method, cons
     return arena_dup(a, policy_verdict_text(policy, &verdict, a)).ptr;
 }
 
+bool session_may_hear(struct session_link *sl, struct slice method, const struct msg *m, struct arena *a) {
+    struct policy_verdict verdict;
+    struct policy_facts facts;
+    judge(sl, method, &m->tape, m->rpc.params, a, &facts, &verdict);
+    if (verdict.outcome != POLICY_ALLOW)
+        log_debug("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
+    return verdict.outcome == POLICY_ALLOW;
+}
+
 static void on_request(struct session_link *sl, struct call *call, struct msg *m, struct arena *a) {
     struct slice method = tape_text(&m->tape, m->rpc.method, a);
     if (slice_is(method, "ping")) {
@@ -449,13 +458,8 @@ static void on_notification(struct session_link *sl, struct call *call, struct m
     }
     if (slice_is(method, "notifications/tools/list_changed"))
         tools_forget(sl->server);
-    struct policy_verdict verdict;
-    struct policy_facts facts;
-    judge(sl, method, &m->tape, m->rpc.params, a, &facts, &verdict);
-    if (verdict.outcome != POLICY_ALLOW) {
-        log_debug("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
+    if (!session_may_hear(sl, method, m, a))
         return;
-    }
     if (slice_is(method, "notifications/progress")) {
         uint32_t token = params ? tape_get_str(&m->tape, params, "progressToken") : 0;
         struct call *owner = call_by_number(sl, m, token);

@@ -231,6 +231,8 @@ void session_keep_initialize(struct session *s, struct slice params);
 /* What a server wants of a client is decided and recorded like a call: NULL, or why not (in the arena). */
 const char *session_judge_ask(struct session_link *sl, struct slice method, const struct tape *t,
                               uint32_t params, struct arena *a);
+/* May the client hear this notification of a server? */
+bool session_may_hear(struct session_link *sl, struct slice method, const struct msg *m, struct arena *a);
 void session_refuse_ask(struct session_link *sl, struct slice server_id, int code, const char *why);
 /* A message of the server to that call's client, or outside calls (NULL). False when it cannot be reached. */
 bool session_deliver(struct session_link *sl, struct call *call, const struct session_out *out);

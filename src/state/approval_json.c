@@ -11,15 +11,6 @@ static void put_text(struct emit *e, const char *key, struct slice text) {
     emit_str(e, text);
 }
 
-static void put_time(struct emit *e, const char *key, uint64_t ms) {
-    char text[CLOCK_TEXT_MAX];
-    if (!ms)
-        return;
-    clock_text(ms, text);
-    emit_key(e, key);
-    emit_cstr(e, text);
-}
-
 /* As it is, unless it was cut: then as text. */
 static void put_json(struct emit *e, const char *key, struct slice json) {
     cleanup_tape struct tape t;
@@ -51,14 +42,14 @@ void state_approval_json(struct emit *e, const struct state_approval *r) {
     put_text(e, "rule", r->rule);
     put_text(e, "policy", r->policy);
     put_json(e, "approvers", r->approvers);
-    put_time(e, "created_at", r->created_ms);
-    put_time(e, "expires_at", r->expires_ms);
+    emit_time(e, "created_at", r->created_ms);
+    emit_time(e, "expires_at", r->expires_ms);
     emit_key(e, "asked");
     emit_int(e, (int64_t)r->asked);
-    put_time(e, "decided_at", r->decided_ms);
+    emit_time(e, "decided_at", r->decided_ms);
     put_text(e, "decided_by", r->decider);
     put_text(e, "note", r->note);
-    put_time(e, "used_at", r->used_ms);
+    emit_time(e, "used_at", r->used_ms);
     put_text(e, "digest", r->digest);
     put_text(e, "arguments_hash", r->call.args_hash);
     put_text(e, "fingerprint", r->call.fingerprint);

@@ -1,6 +1,7 @@
 #include "wire/emit.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "wire/tape.h"
 
 #include <math.h>
@@ -137,4 +138,21 @@ bool emit_quote(struct buf *out, struct slice text) {
     buf_put_char(out, '"');
     emit_escape(out, text);
     return buf_put_char(out, '"');
+}
+
+void emit_time(struct emit *e, const char *key, uint64_t wall_ms) {
+    char text[CLOCK_TEXT_MAX];
+    if (!wall_ms)
+        return;
+    clock_text(wall_ms, text);
+    emit_key(e, key);
+    emit_cstr(e, text);
+}
+
+void emit_strings(struct emit *e, const char *key, const char *const *items, size_t count) {
+    emit_key(e, key);
+    emit_array(e);
+    for (size_t i = 0; i < count; i++)
+        emit_cstr(e, items[i]);
+    emit_array_end(e);
 }

@@ -27,6 +27,11 @@ void emit_bool(struct emit *e, bool value);
 void emit_null(struct emit *e);
 void emit_raw(struct emit *e, struct slice json); /* a complete JSON value, as it is */
 
+/* A member with a time as RFC 3339 writes it; nothing for 0. */
+void emit_time(struct emit *e, const char *key, uint64_t wall_ms);
+/* A member with a list of strings. */
+void emit_strings(struct emit *e, const char *key, const char *const *items, size_t count);
+
 /* What stands between the quotes of a string. */
 bool emit_escape(struct buf *out, struct slice text);
 /* The string with its quotes, without comma handling. */

@@ -1,4 +1,4 @@
-// One line per test as it ends, failures in full, and a tally for tests/run in $TALLY_FILE.
+// One line per test as it ends, failures in full; for tests/run a tally in $TALLY_FILE and the failures once more in $FAILURES_FILE.
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { inspect } from 'node:util';
@@ -43,13 +43,14 @@ export default async function* report(source) {
         yield `${paint(32, '✔')} ${title} ${paint(90, `(${duration(data.details.duration_ms)})`)}\n`;
       } else {
         tally.failed++;
-        failures.push(title);
-        yield `${paint(31, '✖')} ${title} (${duration(data.details.duration_ms)})\n${explain(data.details.error)}\n`;
+        const told = `${title} (${duration(data.details.duration_ms)})\n${explain(data.details.error)}\n`;
+        failures.push(told);
+        yield `${paint(31, '✖')} ${told}`;
       }
     } else if (type === 'test:stderr' || type === 'test:stdout') {
       yield data.message;
     }
   }
-  if (failures.length > 0) yield `\nfailed:\n${failures.map((title) => `  ${title}\n`).join('')}`;
+  if (process.env.FAILURES_FILE) appendFileSync(process.env.FAILURES_FILE, failures.join(''));
   if (process.env.TALLY_FILE) appendFileSync(process.env.TALLY_FILE, `${tally.passed} ${tally.failed} ${tally.skipped}\n`);
 }
