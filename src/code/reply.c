@@ -3,9 +3,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "wire/base64.h"
 #include "wire/tape.h"
-
-#include <openssl/evp.h>
 
 #define TTL_MS 5000 /* how long a list may be taken from memory: files and skills come and go */
 
@@ -111,11 +110,7 @@ void code_answer_image(struct code_answer *a, struct slice mime, struct slice by
     buf_put_str(&a->content, "{\"type\":\"image\",\"mimeType\":");
     emit_quote(&a->content, mime);
     buf_put_str(&a->content, ",\"data\":\"");
-    size_t len = (bytes.len + 2) / 3 * 4;
-    char *room = buf_reserve(&a->content, len + 1); /* EVP ends it with a NUL */
-    if (room)
-        a->content.len +=
-            (size_t)EVP_EncodeBlock((unsigned char *)room, (const unsigned char *)bytes.ptr, (int)bytes.len);
+    base64_put(&a->content, bytes, BASE64_PADDED);
     buf_put_str(&a->content, "\"}");
 }
 

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "code/skill.h"
 #include "code/workspace.h"
+#include "wire/base64.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 
 #define FILE_SCHEME "workspace:///"
@@ -185,10 +185,7 @@ static void reply_contents(struct code_req *r, struct slice uri, const char *mim
         emit_quote(&out, bytes);
     } else {
         buf_put_str(&out, "\"blob\":\"");
-        char *room = buf_reserve(&out, (bytes.len + 2) / 3 * 4 + 1);
-        if (room)
-            out.len += (size_t)EVP_EncodeBlock((unsigned char *)room, (const unsigned char *)bytes.ptr,
-                                               (int)bytes.len);
+        base64_put(&out, bytes, BASE64_PADDED);
         buf_put_char(&out, '"');
     }
     buf_put_str(&out, "}]");

@@ -1,6 +1,7 @@
 #include "front/jwt.h"
 
 #include "base/mem.h"
+#include "wire/base64.h"
 
 #include <math.h>
 #include <openssl/core_names.h>
@@ -71,41 +72,6 @@ uint32_t jwt_algorithm_from(struct slice name) {
     return i < ARRAY_LEN(algorithms) ? 1u << i : 0;
 }
 
-/* ---- base64url ---- */
-
-static int digit(char c) {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
-
-/* No padding, no other alphabet, and one way only to write a text: two readers must not disagree. */
-static bool decode(struct slice in, struct arena *a, struct slice *ret_out) {
-    char *out = arena_alloc(a, in.len / 4 * 3 + 3);
-    size_t len = 0;
-    uint32_t bits = 0;
-    unsigned have = 0;
-    for (size_t i = 0; i < in.len; i++) {
-        int value = digit(in.ptr[i]);
-        if (value < 0)
-            return false;
-        bits = bits << 6 | (uint32_t)value;
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            out[len++] = (char)(bits >> have & 0xff);
-        }
-    }
-    if (have >= 6 || (bits & ((1u << have) - 1)))
-        return false;
-    *ret_out = slice_of(out, len);
-    return true;
-}
-
 /* ---- keys ---- */
 
 static struct slice text_at(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
@@ -127,8 +93,9 @@ static EVP_PKEY *pkey_from(const char *type, OSSL_PARAM_BLD *build) {
 
 static EVP_PKEY *rsa_key(const struct tape *t, uint32_t obj, struct arena *a) {
     struct slice n, e;
-    if (!decode(text_at(t, obj, "n", a), a, &n) || !decode(text_at(t, obj, "e", a), a, &e) ||
-        n.len > FRONT_JWT_RSA_BYTES_MAX || e.len == 0 || e.len > 8)
+    if (!base64_get(text_at(t, obj, "n", a), BASE64_URL, a, &n) ||
+        !base64_get(text_at(t, obj, "e", a), BASE64_URL, a, &e) || n.len > FRONT_JWT_RSA_BYTES_MAX ||
+        e.len == 0 || e.len > 8)
         return NULL;
     BIGNUM *bn = BN_bin2bn((const unsigned char *)n.ptr, (int)n.len, NULL);
     BIGNUM *be = BN_bin2bn((const unsigned char *)e.ptr, (int)e.len, NULL);
@@ -146,8 +113,8 @@ static EVP_PKEY *rsa_key(const struct tape *t, uint32_t obj, struct arena *a) {
 
 static EVP_PKEY *ec_key(const struct tape *t, uint32_t obj, const char *group, size_t size, struct arena *a) {
     struct slice x, y;
-    if (!decode(text_at(t, obj, "x", a), a, &x) || !decode(text_at(t, obj, "y", a), a, &y) || x.len != size ||
-        y.len != size)
+    if (!base64_get(text_at(t, obj, "x", a), BASE64_URL, a, &x) ||
+        !base64_get(text_at(t, obj, "y", a), BASE64_URL, a, &y) || x.len != size || y.len != size)
         return NULL;
     unsigned char point[1 + 2 * JWT_EC_COORDINATE_MAX] = {POINT_CONVERSION_UNCOMPRESSED};
     memcpy(point + 1, x.ptr, size);
@@ -163,7 +130,7 @@ static EVP_PKEY *ec_key(const struct tape *t, uint32_t obj, const char *group, s
 
 static EVP_PKEY *ed25519_key(const struct tape *t, uint32_t obj, struct arena *a) {
     struct slice x;
-    if (!decode(text_at(t, obj, "x", a), a, &x) || x.len != 32)
+    if (!base64_get(text_at(t, obj, "x", a), BASE64_URL, a, &x) || x.len != 32)
         return NULL;
     return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, (const unsigned char *)x.ptr, x.len);
 }
@@ -280,14 +247,14 @@ enum jwt_fault jwt_read(struct slice token, struct arena *a, struct jwt *ret_jwt
         !slice_cut(&rest, '.', &parts[1]))
         return JWT_MALFORMED;
     parts[2] = rest; /* another dot is no digit */
-    if (!parts[0].len || !parts[1].len || !decode(parts[0], a, &json))
+    if (!parts[0].len || !parts[1].len || !base64_get(parts[0], BASE64_URL, a, &json))
         return JWT_MALFORMED;
     enum jwt_fault fault = read_header(json, a, ret_jwt);
     if (fault != JWT_OK)
         return fault;
     struct tape *t = &ret_jwt->claims;
-    if (!decode(parts[1], a, &json) || tape_parse(t, json, NULL) != TAPE_OK || t->has_nul ||
-        !tape_is(t, 0, TAPE_OBJECT) || !decode(parts[2], a, &ret_jwt->signature))
+    if (!base64_get(parts[1], BASE64_URL, a, &json) || tape_parse(t, json, NULL) != TAPE_OK || t->has_nul ||
+        !tape_is(t, 0, TAPE_OBJECT) || !base64_get(parts[2], BASE64_URL, a, &ret_jwt->signature))
         return JWT_MALFORMED;
     ret_jwt->signed_part = slice_of(token.ptr, parts[0].len + 1 + parts[1].len);
     ret_jwt->issuer = text_at(t, 0, "iss", a);

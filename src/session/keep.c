@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "session/session.h"
+#include "wire/base64.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,41 +61,6 @@ int session_keep_init(struct session_core *core, const char *home, struct err *e
     return read_key(path, core->state_key) ? 0 : err_set(err, "`%s` is not a key of 32 bytes", path);
 }
 
-/* ---- text in base64url ---- */
-
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-static void put_base64(struct buf *out, const unsigned char *p, size_t len) {
-    uint32_t bits = 0;
-    unsigned have = 0;
-    for (size_t i = 0; i < len; i++) {
-        bits = bits << 8 | p[i];
-        for (have += 8; have >= 6; have -= 6)
-            buf_put_char(out, digits[bits >> (have - 6) & 63]);
-    }
-    if (have)
-        buf_put_char(out, digits[bits << (6 - have) & 63]);
-}
-
-static bool get_base64(struct slice text, unsigned char *to, size_t *ret_len) {
-    uint32_t bits = 0;
-    unsigned have = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        const char *at = text.ptr[i] ? strchr(digits, text.ptr[i]) : NULL;
-        if (!at)
-            return false;
-        bits = bits << 6 | (uint32_t)(at - digits);
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            to[n++] = (unsigned char)(bits >> have);
-        }
-    }
-    *ret_len = n;
-    return (bits & ((1u << have) - 1)) == 0; /* one text for one meaning */
-}
-
 /* ---- sealing ---- */
 
 struct slice keep_close(const struct session_core *core, struct slice owner, struct slice text,
@@ -113,7 +79,7 @@ struct slice keep_close(const struct session_core *core, struct slice owner, str
     struct buf out;
     buf_init(&out, len * 2 + 16);
     buf_put_str(&out, KEEP_MARK);
-    put_base64(&out, box, len);
+    base64_put(&out, slice_of((char *)box, len), BASE64_URL);
     struct slice sealed = arena_dup(a, buf_slice(&out));
     buf_free(&out);
     return sealed;
@@ -121,22 +87,22 @@ struct slice keep_close(const struct session_core *core, struct slice owner, str
 
 struct slice keep_open(const struct session_core *core, struct slice owner, struct slice sealed,
                        struct arena *a) {
-    size_t len = 0;
     int n = 0, end = 0;
     if (!slice_starts(sealed, SLICE(KEEP_MARK)) || sealed.len > SESSION_STATE_MAX * 2)
         return (struct slice){0};
     sealed = slice_from(sealed, strlen(KEEP_MARK));
-    unsigned char *box = arena_alloc(a, sealed.len + 1);
-    if (!get_base64(sealed, box, &len) || len < NONCE_LEN + TAG_LEN)
+    struct slice bytes;
+    if (!base64_get(sealed, BASE64_URL, a, &bytes) || bytes.len < NONCE_LEN + TAG_LEN)
         return (struct slice){0};
-    size_t inner = len - NONCE_LEN - TAG_LEN;
+    unsigned char *box = (unsigned char *)bytes.ptr;
+    size_t inner = bytes.len - NONCE_LEN - TAG_LEN;
     unsigned char *text = arena_alloc(a, inner + 1);
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     CHECK(ctx);
     bool good = EVP_DecryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, core->state_key, box) == 1 &&
                 EVP_DecryptUpdate(ctx, NULL, &n, (const unsigned char *)owner.ptr, (int)owner.len) == 1 &&
                 EVP_DecryptUpdate(ctx, text, &n, box + NONCE_LEN, (int)inner) == 1 &&
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, TAG_LEN, box + len - TAG_LEN) == 1 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, TAG_LEN, box + bytes.len - TAG_LEN) == 1 &&
                 EVP_DecryptFinal_ex(ctx, text + n, &end) == 1;
     EVP_CIPHER_CTX_free(ctx);
     return good ? slice_of((char *)text, inner) : (struct slice){0};

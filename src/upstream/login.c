@@ -6,6 +6,7 @@
 #include "io/loop.h"
 #include "state/sealed.h"
 #include "upstream/fetch.h"
+#include "wire/base64.h"
 #include "wire/emit.h"
 
 #include <errno.h>
@@ -130,11 +131,10 @@ static void put_basic(struct buf *lines, const struct up_login *login) {
     put_encoded(&pair, login->client_id);
     buf_put_char(&pair, ':');
     put_encoded(&pair, login->client_secret);
-    char *text = mem_zalloc(pair.len * 4 / 3 + 8);
-    EVP_EncodeBlock((unsigned char *)text, (const unsigned char *)pair.ptr, (int)pair.len);
-    buf_printf(lines, "Authorization: Basic %s\r\n", text);
+    buf_put_str(lines, "Authorization: Basic ");
+    base64_put(lines, buf_slice(&pair), BASE64_PADDED);
+    buf_put_str(lines, "\r\n");
     OPENSSL_cleanse(pair.ptr, pair.cap);
-    free(text);
 }
 
 struct up_fetch *up_login_ask(struct up_core *core, const struct up_login *login, struct buf *form,

@@ -5,6 +5,7 @@
 #include "base/rand.h"
 #include "io/net.h"
 #include "upstream/fetch.h"
+#include "wire/base64.h"
 #include "wire/emit.h"
 
 #include <openssl/crypto.h>
@@ -378,26 +379,20 @@ static void ask_client(struct up_oauth *o) {
 
 /* ---- 5. the person ---- */
 
-/* BASE64URL(SHA256(verifier)), without padding. */
-static void challenge_of(const char *verifier, char text[64]) {
-    unsigned char hash[32];
-    EVP_Digest(verifier, strlen(verifier), hash, NULL, EVP_sha256(), NULL);
-    EVP_EncodeBlock((unsigned char *)text, hash, sizeof(hash));
-    for (char *c = text; *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c == '=' ? '\0' : *c;
-}
-
 static void ask_person(struct up_oauth *o) {
-    char challenge[64] = "";
+    unsigned char hash[32];
+    cleanup_buf struct buf challenge;
     rand_token(o->state, OAUTH_STATE_CHARS);
     rand_token(o->verifier, OAUTH_VERIFIER_CHARS);
-    challenge_of(o->verifier, challenge);
+    EVP_Digest(o->verifier, strlen(o->verifier), hash, NULL, EVP_sha256(), NULL);
+    buf_init(&challenge, 64);
+    base64_put(&challenge, slice_of((char *)hash, sizeof(hash)), BASE64_URL);
     cleanup_buf struct buf query;
     buf_init(&query, UP_URL_MAX * 4);
     up_form_put(&query, "response_type", SLICE("code"));
     up_form_put(&query, "client_id", o->login.client_id);
     up_form_put(&query, "redirect_uri", slice_str(o->redirect));
-    up_form_put(&query, "code_challenge", slice_str(challenge));
+    up_form_put(&query, "code_challenge", buf_slice(&challenge));
     up_form_put(&query, "code_challenge_method", SLICE("S256"));
     up_form_put(&query, "state", slice_str(o->state));
     up_form_put(&query, "resource", o->login.resource);

@@ -1,5 +1,6 @@
 #include "wire/mirror.h"
 
+#include "wire/base64.h"
 #include "wire/http.h"
 
 static const struct slice mark_open = SLICE("=?base64?"), mark_close = SLICE("?=");
@@ -21,63 +22,19 @@ static bool plain_is_safe(struct slice text) {
 }
 
 bool mirror_encode(struct slice text, struct buf *out) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     if (plain_is_safe(text))
         return buf_put_slice(out, text);
     buf_put_slice(out, mark_open);
-    for (size_t i = 0; i < text.len; i += 3) {
-        uint32_t bits = (uint32_t)(unsigned char)text.ptr[i] << 16;
-        if (i + 1 < text.len)
-            bits |= (uint32_t)(unsigned char)text.ptr[i + 1] << 8;
-        if (i + 2 < text.len)
-            bits |= (unsigned char)text.ptr[i + 2];
-        char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63],
-                        i + 1 < text.len ? digits[bits >> 6 & 63] : '=',
-                        i + 2 < text.len ? digits[bits & 63] : '='};
-        buf_put(out, four, 4);
-    }
+    base64_put(out, text, BASE64_PADDED);
     return buf_put_slice(out, mark_close);
-}
-
-static int base64_digit(char c) {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-static bool base64_decode(struct slice in, struct arena *a, struct slice *ret_out) {
-    if (in.len % 4 != 0)
-        return false;
-    size_t pad = in.len && in.ptr[in.len - 1] == '=' ? (in.ptr[in.len - 2] == '=' ? 2 : 1) : 0;
-    char *out = arena_alloc(a, in.len / 4 * 3 + 1);
-    size_t len = 0;
-    uint32_t bits = 0;
-    for (size_t i = 0; i < in.len; i++) {
-        int digit = i >= in.len - pad ? 0 : base64_digit(in.ptr[i]);
-        if (digit < 0)
-            return false;
-        bits = bits << 6 | (uint32_t)digit;
-        if (i % 4 == 3) {
-            out[len++] = (char)(bits >> 16);
-            out[len++] = (char)(bits >> 8);
-            out[len++] = (char)bits;
-            bits = 0;
-        }
-    }
-    *ret_out = slice_of(out, len - pad);
-    return tape_utf8_valid(*ret_out);
 }
 
 bool mirror_decode(struct slice value, struct arena *a, struct slice *ret_text) {
     *ret_text = value;
     if (!looks_marked(value))
         return true;
-    return base64_decode(slice_of(value.ptr + mark_open.len, value.len - mark_open.len - mark_close.len), a,
-                         ret_text);
+    value = slice_of(value.ptr + mark_open.len, value.len - mark_open.len - mark_close.len);
+    return base64_get(value, BASE64_PADDED, a, ret_text) && tape_utf8_valid(*ret_text);
 }
 
 /* ---- marks in a schema ---- */
