@@ -4,6 +4,8 @@
 
 #include "session/session.h"
 
+static inline bool lane_speaks_modern(const struct session_link *sl) { return sl->era == SESSION_ERA_MODERN; }
+
 /* Events of links. */
 void lane_up(void *owner);
 void lane_down(void *owner, const char *why, int exit_status);

@@ -1,7 +1,11 @@
-#include "session/record.h"
+/* NOTE and RECORD: what the audit log gets to know of a call. */
+#include "session/steps.h"
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "risk/class.h"
+#include "session/answer.h"
 #include "session/pii.h"
 #include "session/principal.h"
 #include "session/redact.h"
@@ -60,7 +64,8 @@ static struct slice shadow_json(struct call *c) {
     return kept;
 }
 
-enum audit_result call_record_decision(struct call *c, struct audit_wait *wait) {
+/* Gives the call its number in the log. */
+static enum audit_result record_decision(struct call *c, struct audit_wait *wait) {
     struct session_core *core = c->session->core;
     c->record = audit_next_call(core->audit);
     struct audit_decision d = {
@@ -112,13 +117,13 @@ static struct slice outcome_text(struct call *c) {
                         SLICE_FMT(call_pii_words(c)));
 }
 
-void call_count(struct call *c) {
+static void count(struct call *c) {
     const char *outcome = outcome_of(c);
     session_metrics_count(&c->session->core->metrics, c, outcome, clock_mono_us() - c->received_us);
     call_trace_end(c, outcome);
 }
 
-void call_record_outcome(struct call *c) {
+static void record_outcome(struct call *c) {
     struct audit_outcome o = {
         .call = c->record,
         .status = slice_str(outcome_of(c)),
@@ -128,4 +133,81 @@ void call_record_outcome(struct call *c) {
         .bytes_out = c->response ? c->response->bytes.len : 0,
     };
     audit_put_outcome(c->session->core->audit, &o);
+}
+
+static void on_recorded(struct audit_wait *wait, bool written) {
+    struct call *c = container_of(wait, struct call, audit_wait);
+    c->recorded = true;
+    c->log_failed = !written;
+    call_resume(c);
+}
+
+static void on_log_room(struct io_timer *timer) {
+    struct session_core *core = container_of(timer, struct session_core, log_timer);
+    struct list ready;
+    list_init(&ready);
+    struct list *n;
+    while ((n = list_pop(&core->log_waiting)))
+        list_push(&ready, n);
+    while ((n = list_pop(&ready)))
+        call_resume(container_of(n, struct call, wait));
+}
+
+/* A log that is behind slows the gate down before it stops it. */
+static bool wait_for_log(struct call *c) {
+    struct session *s = c->session;
+    if (clock_mono_us() - c->received_us > CALL_LOG_MS * 1000ull)
+        return false;
+    list_push(&s->core->log_waiting, &c->wait);
+    if (!s->core->log_timer.due_ms)
+        io_timer_arm(s->core->up.loop, &s->core->log_timer, 0, on_log_room);
+    if (s->front->hold && !c->holding)
+        s->front->hold(s, true);
+    c->holding = true;
+    return true;
+}
+
+/* A call that cannot be recorded is not made. */
+enum call_next call_step_note(struct call *c) {
+    struct session *s = c->session;
+    if (!s->core->audit)
+        return CALL_NEXT;
+    if (!c->recording) {
+        c->audit_wait.done = on_recorded;
+        enum audit_result result = record_decision(c, &c->audit_wait);
+        if (result == AUDIT_FULL && wait_for_log(c))
+            return CALL_WAIT;
+        c->recording = true;
+        if (c->holding && s->front->hold)
+            s->front->hold(s, false);
+        if (result == AUDIT_WAIT)
+            return CALL_WAIT;
+        c->recorded = true;
+        c->log_failed = result != AUDIT_OK;
+    }
+    if (!c->log_failed)
+        return CALL_NEXT;
+    c->record = 0;
+    struct audit_health health;
+    audit_health(s->core->audit, &health);
+    log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method),
+              health.failed ? health.fault : "is full");
+    return call_refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
+}
+
+enum call_next call_step_record(struct call *c) {
+    struct session_core *core = c->session->core;
+    if (c->denied && c->verdict.outcome == POLICY_DENY)
+        log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name),
+                 SLICE_FMT(c->verdict.rule));
+    if (c->policy)
+        count(c);
+    if (!core->audit || !c->policy)
+        return CALL_NEXT;
+    /* A refusal stands whether or not the log has room for it, but not in silence. */
+    if (!c->recording && record_decision(c, NULL) != AUDIT_OK)
+        log_error("not in the audit log: %.*s %.*s was refused", SLICE_FMT(c->method), SLICE_FMT(c->name));
+    if (c->record && !c->denied)
+        record_outcome(c);
+    return CALL_NEXT;
 }

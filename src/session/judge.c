@@ -1,0 +1,189 @@
+/* DECIDE, RESERVE and SETTLE: the policy's verdict and what its limits hold. */
+#include "session/steps.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "session/digest.h"
+#include "session/files.h"
+#include "session/guard.h"
+#include "session/principal.h"
+#include "session/server.h"
+#include "session/tools.h"
+#include "session/trace.h"
+#include "wire/canon.h"
+
+/* Intercept's counters belong to a tool of the one server it guards: with many they need the server's name.
+ */
+static struct slice counter_key(struct call *c, struct slice key) {
+    if (!c->session->core->many || policy_dialect(c->policy) != POLICY_INTERCEPT)
+        return key;
+    return arena_printf(&c->arena, "%s/%.*s", c->server->up.name, SLICE_FMT(key));
+}
+
+static bool read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro) {
+    struct call *c = ctx;
+    struct state_limit want = {.kind = (enum state_kind)limit->kind,
+                               .key = counter_key(c, limit->key),
+                               .window_ms = limit->window_ms,
+                               .max = limit->max,
+                               .refill = limit->refill};
+    return state_read(c->session->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
+}
+
+/* The canonical arguments stand for the call in the log, in approvals and against repetition. */
+static void hash_arguments(struct call *c) {
+    struct buf *text = &c->session->core->scratch;
+    buf_reset(text);
+    struct slice whole = SLICE("{}");
+    if (c->args) /* what has no canonical text within the ceiling stands for itself */
+        whole = canon_write(&c->request->tape, c->args, &c->arena, text)
+                    ? buf_slice(text)
+                    : tape_raw(&c->request->tape, c->args);
+    char *hex = arena_alloc(&c->arena, DIGEST_HEX_LEN);
+    digest_hex(c->session->core->digest, whole, hex);
+    c->args_hash = slice_of(hex, DIGEST_HEX_LEN);
+}
+
+/* In the words for a hidden tool: whether it exists is not the caller's to know. */
+static enum call_next deny_ungranted(struct call *c) {
+    c->verdict = (struct policy_verdict){
+        .outcome = POLICY_DENY,
+        .reason = POLICY_BY_HIDE,
+        .rule = SLICE("(grant)"),
+        .text = arena_printf(&c->arena, "Tool \"%.*s\" is hidden by policy", SLICE_FMT(c->name)),
+    };
+    return call_deny(c);
+}
+
+/* Rules about classes, flows and schemas, and pins, need the server's own definition: it is asked for first.
+ * A list of pinned tools is compared with what is known before it passes. */
+static bool wants_definition(const struct call *c) {
+    bool pinned = guard_wants_definitions(c->session->core);
+    if (c->kind != CALL_TOOLS_CALL)
+        return c->kind == CALL_TOOLS_LIST && pinned;
+    return pinned || policy_wants_traits(c->policy) ||
+           policy_wants_schema(c->policy, c->name, &(struct policy_traits){0});
+}
+
+enum call_next call_step_decide(struct call *c) {
+    struct session *s = c->session;
+    if (!c->policy) {
+        call_trace_begin(c);
+        c->policy = policy_ref(session_policy(s, c->server));
+        if (c->kind == CALL_TOOLS_CALL)
+            hash_arguments(c);
+    }
+    bool is_call = c->kind == CALL_TOOLS_CALL;
+    if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
+        return deny_ungranted(c);
+    if (wants_definition(c)) {
+        struct session_link *sl = session_link_for(s, c->server, c);
+        if (!sl || !tools_ready(sl, c))
+            return CALL_WAIT;
+    }
+    const struct tool *tool = is_call ? map_get(&c->server->tools.by_name, c->name) : NULL;
+    /* The list may be learned anew while this call waits: only a copy stays. */
+    if (tool) {
+        c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
+        c->class = tool->traits.class;
+    }
+    const struct policy_counters counters = {read_counter, c};
+    struct policy_facts facts = {
+        .method = c->method,
+        .direction = POLICY_TO_SERVER,
+        .server = slice_str(c->server->up.name),
+        .tool = is_call ? c->name : (struct slice){0},
+        .tape = &c->request->tape,
+        .args = c->args,
+        .grant = slice_str(s->principal->grant),
+        .limits = slice_str(s->principal->limits),
+        .identity = slice_str(s->principal->id),
+        .more = s->principal->facts,
+        .more_count = s->principal->fact_count,
+        .session = slice_str(s->name),
+        .flow = s->flow,
+        .args_hash = c->args_hash,
+        .now_ms = clock_wall_ms(),
+        .counters = &counters,
+        .files = &session_files,
+    };
+    if (tool) {
+        facts.traits = tool->traits;
+        facts.schema = tool->schema;
+    }
+    policy_decide(c->policy, &facts, &c->arena, NULL, &c->verdict);
+    /* Neither classes nor flows can be judged for a tool that the server keeps to itself. */
+    if (is_call && !tool && policy_wants_traits(c->policy) && c->verdict.outcome != POLICY_DENY) {
+        policy_refuse_fault(&c->verdict);
+        c->verdict.text = SLICE("The server does not list this tool, and the policy needs to know its class");
+    }
+    if (is_call && guard_refuses(c, tool))
+        return call_deny(c);
+    if (c->verdict.outcome == POLICY_DENY)
+        return call_deny(c);
+    c->tags = is_call ? facts.traits.tags : 0;
+    if (c->verdict.outcome == POLICY_ALLOW)
+        s->flow |= c->tags;
+    return CALL_NEXT;
+}
+
+/* ---- limits ---- */
+
+static enum call_next reserved(struct call *c) {
+    const struct state_answer *answer = &c->ticket.answer;
+    if (answer->result == STATE_FAULT) {
+        policy_refuse_fault(&c->verdict);
+        return call_deny(c);
+    }
+    if (answer->result == STATE_REFUSED) {
+        policy_refuse(&c->verdict.limits[answer->refused_index], answer->retry_after_ms, &c->arena,
+                      &c->verdict);
+        return call_deny(c);
+    }
+    for (size_t i = 0; answer->shadow_refused && i < c->verdict.limit_count && i < 64; i++)
+        if (answer->shadow_refused >> i & 1)
+            policy_shadow(&c->verdict.limits[i], &c->arena, &c->verdict);
+    return CALL_NEXT;
+}
+
+static void on_reserved(void *ctx, enum state_result result, size_t refused_index, uint64_t retry_after_ms) {
+    struct call *c = ctx;
+    c->ticket.answer.result = result;
+    c->ticket.answer.refused_index = refused_index;
+    c->ticket.answer.retry_after_ms = retry_after_ms;
+    call_resume(c);
+}
+
+enum call_next call_step_reserve(struct call *c) {
+    size_t n = c->verdict.limit_count;
+    if (!n)
+        return CALL_NEXT;
+    if (c->reserving)
+        return reserved(c);
+    struct state_limit *limits = arena_array(&c->arena, struct state_limit, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct policy_limit *p = &c->verdict.limits[i];
+        limits[i] = (struct state_limit){.kind = (enum state_kind)p->kind,
+                                         .shadow = p->shadow,
+                                         .key = counter_key(c, p->key),
+                                         .window_ms = p->window_ms,
+                                         .max = p->max,
+                                         .refill = p->refill,
+                                         .amount = p->amount};
+    }
+    c->reserving = true;
+    enum state_step step =
+        state_reserve(c->session->core->state, limits, n, clock_wall_ms(), &c->ticket, on_reserved, c);
+    return step == STATE_WAIT ? CALL_WAIT : reserved(c);
+}
+
+/* Kept when the server may have done it: a JSON-RPC error says that it has not, and what was never sent
+ * cannot have happened. A call that timed out or was cancelled counts. */
+enum call_next call_step_settle(struct call *c) {
+    if (!c->reserving)
+        return CALL_NEXT;
+    c->reserving = false;
+    bool refused = c->response && c->response->rpc.kind == RPC_ERROR;
+    state_settle(&c->ticket, c->sent && !refused ? STATE_KEEP : STATE_ROLLBACK);
+    return CALL_NEXT;
+}

@@ -1,0 +1,169 @@
+/* FILTER: what of the server's answer the client may see. */
+#include "session/steps.h"
+
+#include "session/answer.h"
+#include "session/bridge.h"
+#include "session/guard.h"
+#include "session/lane.h"
+#include "session/many.h"
+#include "session/poison.h"
+#include "session/principal.h"
+#include "session/redact.h"
+#include "session/rounds.h"
+#include "session/route.h"
+#include "session/server.h"
+#include "session/tools.h"
+#include "session/translate.h"
+
+#include <stdio.h>
+
+static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
+    struct call *c = ctx;
+    uint32_t name = tape_get_str(t, elem, "name");
+    /* A tool without a usable name cannot be judged, so it is not shown. */
+    if (!name || !tape_is(t, name, TAPE_STRING))
+        return true;
+    struct slice text = tape_text(t, name, &c->arena);
+    if (!principal_may_call(c->session->principal, slice_str(c->link->server->up.name), text))
+        return true;
+    const struct tool *tool = tools_find(c->link, text);
+    /* Where the gate itself is the client over HTTP, such tools are not for use. */
+    if (tool && tool->bad_marks && !c->mirrored && lane_speaks_modern(c->link) && c->link->link->relates)
+        return true;
+    return policy_hides(c->policy, text, tool ? &tool->traits : &(struct policy_traits){0}) ||
+           guard_hides(c, tool, elem, c->list_serial);
+}
+
+static bool translate_tools(struct call *c, uint32_t tools, struct splice *text) {
+    const struct tape *t = &c->response->tape;
+    if (!c->bridged || c->modern)
+        return true;
+    TAPE_FOR_ELEM(t, tools, i) {
+        if (!hides_tool(c, t, i) && !translate_tool_down(text, t, i))
+            return false;
+    }
+    return true;
+}
+
+static enum call_next filter_tools(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    uint32_t tools = tape_get_str(&m->tape, m->rpc.body, "tools");
+    if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) ||
+        !splice_drop_elems(text, &m->tape, tools, hides_tool, c) || !translate_tools(c, tools, text) ||
+        !poison_strip_list(c, tools, c->list_serial, text))
+        return call_refuse(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
+    return CALL_NEXT;
+}
+
+/* initialize was answered: what was agreed holds for the session and for a restart of the server. */
+static void note_initialized(struct call *c) {
+    struct session *s = c->session;
+    const struct msg *m = c->response;
+    uint32_t version = tape_get_str(&m->tape, m->rpc.body, "protocolVersion");
+    if (version && tape_is(&m->tape, version, TAPE_STRING))
+        snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(tape_text(&m->tape, version, &c->arena)));
+    session_keep_initialize(s, c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params)
+                                                      : SLICE("{}"));
+}
+
+/* Content that a model reads, and that others may have written. */
+static bool brings_content(const struct call *c) {
+    return c->kind == CALL_TOOLS_CALL || slice_is(c->method, "resources/read") ||
+           slice_is(c->method, "prompts/get");
+}
+
+/* The call was made and counts; only its result is kept back, for the reason that the verdict gives. */
+static enum call_next withhold_result(struct call *c, const char *outcome) {
+    struct slice why = policy_verdict_text(c->policy, &c->verdict, &c->arena);
+    if (c->kind == CALL_TOOLS_CALL)
+        c->answer = call_text(c, call_denial_text(c, why));
+    else
+        call_set_error(c, RPC_INVALID_REQUEST, 0, arena_dup(&c->arena, why).ptr);
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = outcome;
+    return CALL_NEXT;
+}
+
+static enum call_next withhold_large(struct call *c) {
+    struct policy_verdict *v = &c->verdict;
+    v->outcome = POLICY_DENY;
+    v->reason = POLICY_BY_RULE;
+    v->rule = SLICE("max_result_bytes");
+    v->text = arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass",
+                           c->response->bytes.len, (unsigned long long)v->result_bytes_max);
+    return withhold_result(c, "result_too_large");
+}
+
+/* initialize was refused: by a server of the stateless era? Then it is not sent again but answered here. */
+static bool speaks_another(struct call *c) {
+    if (!lane_speaks_modern(c->link) && !lane_reconsider(c->link, c))
+        return false;
+    if (list_linked(&c->wait))
+        return true;
+    call_rewind(c);
+    c->step--; /* it is the next one */
+    return true;
+}
+
+/* What the answer says about the server and its link. */
+static void note_answer(struct call *c) {
+    if (c->kind == CALL_DISCOVER || c->kind == CALL_INITIALIZE)
+        many_learn_hello(c->server, &c->response->tape, c->response->rpc.body);
+    else if (slice_is(c->method, "resources/subscribe"))
+        c->link->subscriptions++; /* what somebody has subscribed to is not idle */
+    else if (slice_is(c->method, "resources/unsubscribe") && c->link->subscriptions)
+        c->link->subscriptions--;
+}
+
+enum call_next call_step_filter(struct call *c) {
+    struct msg *m = c->response;
+    if (!m)
+        return CALL_NEXT;
+    c->link->failures = 0;
+    c->http_status = m->http_status;
+    struct splice *text = call_text(c, m->bytes);
+    c->answer_msg = m;
+    c->answer = text;
+    if (m->rpc.id ? !splice_value(text, &m->tape, m->rpc.id, c->id_raw)
+                  : !splice_add_member(text, &m->tape, 0, SLICE("id"), c->id_raw))
+        return call_refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
+    if (c->kind == CALL_INITIALIZE && !c->modern && m->rpc.kind == RPC_ERROR && speaks_another(c))
+        return list_linked(&c->wait) ? CALL_WAIT : CALL_NEXT;
+    if (c->bridged) {
+        enum call_next next = bridge_answer(c, text);
+        if (next != CALL_NEXT || !c->response) /* or it is sent once more */
+            return next;
+    }
+    if (c->modern && !c->bridged && !rounds_allowed(c))
+        return withhold_result(c, "denied");
+    if (!route_back(c, text, m))
+        return call_refuse(c, RPC_INTERNAL, 502, "the names in the server's answer could not be rewritten");
+    if (m->rpc.kind != RPC_RESULT) {
+        call_redact(c, text);
+        return CALL_NEXT;
+    }
+    note_answer(c);
+    if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
+        return withhold_large(c);
+    if (c->kind == CALL_INITIALIZE)
+        note_initialized(c);
+    if (c->kind == CALL_INITIALIZE || slice_is(c->method, "server/discover"))
+        poison_filter_hello(c, text);
+    if (brings_content(c) && !poison_filter_result(c, text))
+        return withhold_result(c, "poisoned");
+    call_redact(c, text); /* last: it must see what the others have made of it */
+    if (c->kind == CALL_TOOLS_LIST) {
+        uint32_t params = c->request->rpc.params;
+        c->list_serial =
+            tools_learn(c->link, m, !params || !tape_get_str(&c->request->tape, params, "cursor"));
+        return filter_tools(c, text);
+    }
+    if (c->kind == CALL_LISTEN) {
+        uint32_t id =
+            tape_path(&m->tape, m->rpc.body, "_meta", "io.modelcontextprotocol/subscriptionId", NULL);
+        if (id)
+            splice_value(text, &m->tape, id, c->id_raw);
+    }
+    return CALL_NEXT;
+}
