@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "front/header.h"
+#include "session/batch.h"
 
 #include <stdio.h>
 
@@ -48,18 +49,23 @@ static void on_gone(void *owner) {
     struct exchange *ex = owner;
     struct call *call = ex->sink.call;
     ex->conn = NULL;
-    CHECK(call);
+    CHECK(call || ex->sink.batch);
     if (!ex->fs || ex->opens) {
         call_cancel(call, "client disconnected"); /* ends in exchange_none */
         return;
     }
-    call_orphan(call);
+    if (ex->sink.batch)
+        batch_orphan(ex->sink.batch);
+    else
+        call_orphan(call);
     free(ex);
 }
 
 static void on_drained(void *owner) {
     struct exchange *ex = owner;
-    if (ex->sink.call)
+    if (ex->sink.batch)
+        batch_pause(ex->sink.batch, false);
+    else if (ex->sink.call)
         call_pause(ex->sink.call, false);
 }
 
@@ -184,8 +190,8 @@ static void exchange_none(struct call_sink *sink) {
 static const struct call_sink_ops exchange_ops = {
     .reply = exchange_reply, .event = exchange_event, .streaming = exchange_streaming, .none = exchange_none};
 
-static void exchange_start(struct front_conn *c, struct front_session *fs, struct session *s, struct msg *m,
-                           bool opens, struct slice extra_headers) {
+static struct exchange *exchange_new(struct front_conn *c, struct front_session *fs, bool opens,
+                                     struct slice extra_headers) {
     struct exchange *ex = mem_zalloc(sizeof(*ex));
     *ex = (struct exchange){
         .sink = {.ops = &exchange_ops, .modern = !fs, .mirrored = !fs, .extra_headers = extra_headers},
@@ -195,7 +201,7 @@ static void exchange_start(struct front_conn *c, struct front_session *fs, struc
         .opens = opens,
     };
     front_conn_take(c, ex, on_gone, on_drained, on_alive);
-    session_receive(s, m, &ex->sink);
+    return ex;
 }
 
 /* ---- the stateless era ---- */
@@ -229,7 +235,7 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
         front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
         return;
     }
-    exchange_start(c, NULL, session, m, false, header_params(head, a));
+    session_receive(session, m, &exchange_new(c, NULL, false, header_params(head, a))->sink);
 }
 
 /* ---- the older era ---- */
@@ -265,11 +271,32 @@ static void post_legacy(struct front_conn *c, const struct http_head *head, stru
         return;
     }
     if (m->rpc.kind == RPC_REQUEST) {
-        exchange_start(c, fs, fs->session, m, opens, (struct slice){0});
+        session_receive(fs->session, m, &exchange_new(c, fs, opens, (struct slice){0})->sink);
         return;
     }
     session_receive(fs->session, m, NULL);
     front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
+}
+
+/* Several messages at once, which only sessions of some revisions may send. */
+static void post_batch(struct front_conn *c, const struct http_head *head, struct block *b,
+                       struct slice body) {
+    struct front_session *fs = find_session(c, head);
+    int code;
+    const char *why;
+    struct session_batch *batch = fs ? batch_read(fs->session, b, body, &code, &why) : NULL;
+    if (!fs)
+        return;
+    if (!batch) {
+        front_answer_error(c, 400, code, (struct slice){0}, why);
+    } else if (!batch_wants_answer(batch)) {
+        batch_run(batch, NULL);
+        front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
+    } else {
+        struct exchange *ex = exchange_new(c, fs, false, (struct slice){0});
+        ex->sink.batch = batch;
+        batch_run(batch, &ex->sink);
+    }
 }
 
 /* A list may be spread over several lines. */
@@ -295,6 +322,12 @@ static void post(struct front_conn *c, const struct http_head *head, struct bloc
     if (!accepts_both(head)) {
         front_answer_error(c, 406, -32000, (struct slice){0},
                            "Accept must list application/json and text/event-stream");
+        return;
+    }
+    /* Without a session it is refused as any other array. */
+    if (batch_is(body) && http_value(head, "Mcp-Session-Id").len &&
+        !front_is_modern_version(http_value(head, "MCP-Protocol-Version"))) {
+        post_batch(c, head, b, body);
         return;
     }
     struct msg *m = front_read_message(c, b, body);

@@ -2,6 +2,7 @@
 #include "front/front.h"
 
 #include "base/mem.h"
+#include "session/batch.h"
 
 #include <stdio.h>
 
@@ -56,15 +57,25 @@ void front_sse_post(struct front_conn *c, struct http_head *head, struct block *
     buf_init(&id, 64);
     bool named = http_query_get(head->query, SLICE("sessionId"), &id) && !id.full;
     struct front_session *fs = named ? front_session_find(c, buf_slice(&id)) : NULL;
-    if (!fs || !fs->sse) {
+    if (!fs || !fs->sse || !fs->standing.conn) {
         front_answer_error(c, 404, -32001, (struct slice){0}, "session not found; open /sse first");
         return;
     }
-    struct msg *m = front_read_message(c, b, body);
-    if (!m)
+    int code;
+    const char *why;
+    struct session_batch *batch = batch_is(body) ? batch_read(fs->session, b, body, &code, &why) : NULL;
+    if (!batch && batch_is(body)) {
+        front_answer_error(c, 400, code, (struct slice){0}, why);
+        return;
+    }
+    struct msg *m = batch ? NULL : front_read_message(c, b, body);
+    if (!m && !batch)
         return;
     front_answer(c, 202, "text/plain", (struct slice){0}, SLICE("Accepted"));
     front_session_touch(fs);
-    session_receive(fs->session, m, &fs->sse_sink);
+    if (batch)
+        batch_run(batch, &fs->sse_sink);
+    else
+        session_receive(fs->session, m, &fs->sse_sink);
     msg_unref(m);
 }

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "session/batch.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -96,6 +97,14 @@ static void on_line(struct front_stdio *s, struct block *b, struct slice line) {
     int code;
     const char *why;
     struct slice id;
+    if (batch_is(line)) {
+        struct session_batch *batch = batch_read(s->session, b, line, &code, &why);
+        if (batch)
+            batch_run(batch, &s->sink);
+        else
+            refuse_line(s, &a, code, why, (struct slice){0});
+        return;
+    }
     struct msg *m = msg_read(&s->core->up.msgs, b, line, &a, &code, &why, &id);
     if (m && m->tape.has_nul) {
         msg_unref(m);

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
+#include "session/batch.h"
 #include "wire/sse.h"
 
 #include <stdio.h>
@@ -60,7 +61,9 @@ static struct slice event_id(const struct front_stream *st, uint64_t seq, char t
 }
 
 static void stream_pause(struct front_stream *st, bool on) {
-    if (st->sink && st->sink->call)
+    if (st->sink && st->sink->batch)
+        batch_pause(st->sink->batch, on);
+    else if (st->sink && st->sink->call)
         call_pause(st->sink->call, on);
     else if (st == &st->session->standing)
         session_pause(st->session->session, on);
@@ -90,12 +93,17 @@ bool front_stream_put(struct front_stream *st, const struct session_out *out) {
 
 /* ---- connections of a stream ---- */
 
+static void close_later(struct io_timer *timer) {
+    front_session_close(container_of(timer, struct front_session, idle));
+}
+
+/* A slow reader is dropped in the middle of a call's answer: its session must outlive that. */
 static void on_gone(void *owner) {
     struct front_stream *st = owner;
     st->conn = NULL;
     stream_pause(st, false);
     if (st->session->sse)
-        front_session_close(st->session);
+        io_timer_arm(st->session->front->loop, &st->session->idle, 0, close_later);
 }
 
 static void on_drained(void *owner) { stream_pause(owner, false); }

@@ -36,6 +36,7 @@ struct call_listen;
 struct call_rounds;
 struct call_trace;
 struct park_answers;
+struct session_batch;
 
 struct call_sink_ops {
     /* The answer; the sink is not used again. */
@@ -50,7 +51,8 @@ struct call_sink_ops {
 
 struct call_sink {
     const struct call_sink_ops *ops;
-    struct call *call; /* NULL before and after */
+    struct call *call;           /* NULL before and after */
+    struct session_batch *batch; /* that it is for instead of a call, or NULL; set by the front */
     /* Set by the front before session_receive(): */
     bool modern;                /* the message is of the stateless era */
     bool mirrored;              /* and came with headers that mirror it */

@@ -12,16 +12,19 @@
 #define SESSION_LEVEL_MAX 12 /* the name of a log level */
 #define SESSION_LANES_MAX                                                                                    \
     8 /* links beside the first to one server of the older era, for clients of the newer */
-#define SESSION_LANE_IDLE_MS 300000    /* an unused one is closed */
-#define SESSION_ROUNDS_MAX 8           /* times that a server may answer a call with questions */
-#define SESSION_QUESTIONS_MAX 16       /* in one such answer */
-#define SESSION_PARKS_MAX 1024         /* calls whose clients are being asked by way of an answer */
-#define SESSION_PARK_MS 600000         /* how long they have time for it */
-#define SESSION_GATHER_MS 20           /* questions that come together are asked together */
-#define SESSION_STATE_MAX (256u << 10) /* bytes of what a client keeps for us meanwhile */
-#define SESSION_URIS_MAX 256           /* resources that one client subscribes to */
-#define SESSION_LISTEN_MS 1000         /* before a subscription that ended is made again */
-#define SESSION_STEADY_MS 10000        /* a server that ran this long starts from the first delay again */
+#define SESSION_LANE_IDLE_MS 300000         /* an unused one is closed */
+#define SESSION_ROUNDS_MAX 8                /* times that a server may answer a call with questions */
+#define SESSION_BATCH_MAX 64                /* messages in one array of a client */
+#define SESSION_BATCH_BYTES_MAX (64u << 20) /* of their answers together */
+#define SESSION_BATCH_ERROR_MAX 2048        /* room beyond that for each one that has to be told so */
+#define SESSION_QUESTIONS_MAX 16            /* in one such answer */
+#define SESSION_PARKS_MAX 1024              /* calls whose clients are being asked by way of an answer */
+#define SESSION_PARK_MS 600000              /* how long they have time for it */
+#define SESSION_GATHER_MS 20                /* questions that come together are asked together */
+#define SESSION_STATE_MAX (256u << 10)      /* bytes of what a client keeps for us meanwhile */
+#define SESSION_URIS_MAX 256                /* resources that one client subscribes to */
+#define SESSION_LISTEN_MS 1000              /* before a subscription that ended is made again */
+#define SESSION_STEADY_MS 10000 /* a server that ran this long starts from the first delay again */
 
 #define CALL_IDLE_MS 600000 /* without a word from the server about this call */
 #define CALL_TOTAL_MS 3600000
