@@ -12,6 +12,7 @@
 #include "session/guard.h"
 #include "state/grants.h"
 #include "upstream/fetch.h"
+#include "wire/jsonc.h"
 #include "wire/tree.h"
 
 #include <stdarg.h>
@@ -419,48 +420,6 @@ static int read_servers(struct reader *r, const struct tree *map) {
 
 /* ---- files ---- */
 
-/* Editors let people write comments and trailing commas into JSON: they become spaces, and every place stays
- * where it was. */
-static void blank_comments(char *p, size_t len) {
-    bool in_string = false;
-    for (size_t i = 0; i < len; i++) {
-        if (in_string) {
-            if (p[i] == '\\')
-                i++;
-            else if (p[i] == '"')
-                in_string = false;
-        } else if (p[i] == '"') {
-            in_string = true;
-        } else if (p[i] == '/' && i + 1 < len && p[i + 1] == '/') {
-            while (i < len && p[i] != '\n')
-                p[i++] = ' ';
-        } else if (p[i] == '/' && i + 1 < len && p[i + 1] == '*') {
-            while (i < len && !(p[i] == '*' && i + 1 < len && p[i + 1] == '/')) {
-                p[i] = p[i] == '\n' ? '\n' : ' ';
-                i++;
-            }
-            if (i + 1 < len)
-                p[i] = p[i + 1] = ' ';
-        }
-    }
-    for (size_t i = 0, comma = len; i < len; i++) {
-        if (in_string ? p[i] == '\\' : false) {
-            i++;
-        } else if (p[i] == '"') {
-            in_string = !in_string;
-            comma = len;
-        } else if (!in_string && (p[i] == ']' || p[i] == '}')) {
-            if (comma < len)
-                p[comma] = ' ';
-            comma = len;
-        } else if (!in_string && p[i] == ',') {
-            comma = i;
-        } else if (!in_string && p[i] != ' ' && p[i] != '\n' && p[i] != '\t' && p[i] != '\r') {
-            comma = len;
-        }
-    }
-}
-
 static int read_client_file(struct reader *r, struct slice text) {
     const struct tree *root;
     if (tree_parse_json(text, r->arena, &root, r->err) < 0)
@@ -490,7 +449,7 @@ static int read_one(struct settings_owned *o, const char *path, bool client, str
     if (front_read_file(path, SETTINGS_FILE_MAX, &text, err) < 0)
         return -1;
     if (client && text.len)
-        blank_comments(text.ptr, text.len);
+        jsonc_blank(text.ptr, text.len);
     if ((client ? read_client_file(&r, buf_slice(&text)) : read_own_file(&r, buf_slice(&text))) < 0)
         return err_wrap(err, "read `%s`", path);
     return 0;

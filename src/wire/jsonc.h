@@ -1,0 +1,45 @@
+/* JSON as people's editors keep it: with comments, trailing commas and a byte-order mark. They are blanked
+ * out in a copy that the tape reads, so every offset of the tape is one of the text that came, and an edit
+ * leaves every other byte as it was. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/splice.h"
+#include "wire/tape.h"
+
+struct jsonc {
+    struct slice src; /* borrowed */
+    struct buf plain; /* the same length; what is not JSON is blank */
+    struct tape tape; /* of `plain` */
+};
+
+void jsonc_init(struct jsonc *j);
+void jsonc_free(struct jsonc *j);
+static inline void jsonc_cleanup(struct jsonc *j) { jsonc_free(j); }
+#define cleanup_jsonc __attribute__((cleanup(jsonc_cleanup)))
+
+/* Errors read "line L: what". */
+int jsonc_parse(struct jsonc *j, struct slice src, struct err *err);
+/* Comments, trailing commas and a byte-order mark become spaces, in place; line ends stay. */
+void jsonc_blank(char *text, size_t len);
+
+/* The edits below are made on a splice of j->src. */
+
+/* A value's first and last byte but one. */
+uint32_t jsonc_start(const struct jsonc *j, uint32_t node);
+uint32_t jsonc_end(const struct jsonc *j, uint32_t node);
+/* The white space that stands before this value or key on its line, when nothing else does. */
+bool jsonc_indent(const struct jsonc *j, uint32_t node, struct slice *ret_indent);
+/* What one level of this file is indented by; two spaces when nothing tells. */
+struct slice jsonc_unit(const struct jsonc *j);
+/* Puts elements (complete JSON values) in front of those of the array, laid out as they are. */
+bool jsonc_prepend(const struct jsonc *j, struct splice *s, uint32_t arr, const struct slice *values,
+                   size_t count);
+/* Another member behind the one whose key this is. */
+bool jsonc_add_behind(const struct jsonc *j, struct splice *s, uint32_t key, struct slice name,
+                      struct slice json);
+/* Removes members by the nodes of their keys, in order; their lines go with them where nothing else stands
+ * there. Comments between members stay. */
+bool jsonc_drop_members(const struct jsonc *j, struct splice *s, uint32_t obj, const uint32_t *keys,
+                        size_t count);
