@@ -179,15 +179,19 @@ static void site_serve(void *ctx, const struct web_request *r) {
 
 struct admin *admin_new(const struct admin_config *config) {
     struct admin *a = mem_zalloc(sizeof(*a));
-    const char *secret = config->callback_secret;
     *a = (struct admin){.core = config->core,
                         .home = config->home,
-                        .callback_secret = secret ? mem_dup(secret, strlen(secret)) : NULL,
                         .started_ms = clock_wall_ms(),
                         .site = {.need = site_need, .serve = site_serve, .ctx = a}};
     list_init(&a->jobs);
     list_init(&a->streams);
+    admin_set_secret(a, config->callback_secret);
     return a;
+}
+
+void admin_set_secret(struct admin *a, const char *callback_secret) {
+    free(a->callback_secret);
+    a->callback_secret = callback_secret ? mem_dup(callback_secret, strlen(callback_secret)) : NULL;
 }
 
 void admin_free(struct admin *a) {

@@ -14,6 +14,7 @@ struct admin_config {
 };
 
 struct admin *admin_new(const struct admin_config *config);
+void admin_set_secret(struct admin *a, const char *callback_secret);
 void admin_free(struct admin *a); /* after the front is closed; NULL is fine */
 const struct web_site *admin_site(struct admin *a);
 /* The OpenAPI document, made from the table of routes. */

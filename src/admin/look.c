@@ -42,6 +42,10 @@ void api_status(struct api_call *c) {
     put_number(e, "calls_under_way", core->calls_under_way);
     emit_key(e, "draining");
     emit_bool(e, core->draining);
+    if (core->for_start)
+        put_text(e, "restart_needed_for", slice_str(core->for_start));
+    if (core->settings_fault)
+        put_text(e, "settings_fault", slice_str(core->settings_fault));
     if (core->approvals && core->approvals->store)
         put_number(e, "approvals_pending", state_approvals_pending(core->approvals->store, clock_wall_ms()));
     if (core->audit) {

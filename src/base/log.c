@@ -20,6 +20,8 @@ void log_set_json(bool on) { atomic_store(&log_json, on); }
 
 void log_set_level(enum log_level level) { atomic_store(&log_threshold, (int)level); }
 
+enum log_level log_get_level(void) { return (enum log_level)atomic_load(&log_threshold); }
+
 int log_level_from(const char *name, enum log_level *ret_level) {
     for (size_t i = 0; i < ARRAY_LEN(log_names); i++) {
         if (strcmp(name, log_names[i]) == 0) {

@@ -6,6 +6,7 @@
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 void log_set_level(enum log_level level);
+enum log_level log_get_level(void);
 /* One JSON object a line: time, level, message. */
 void log_set_json(bool on);
 /* -1 when the name is none of debug, info, warn, error. */

@@ -11,6 +11,11 @@ static const struct web_site *site_open(void *ctx, struct session_core *core,
     return admin_site(site->admin);
 }
 
+static void site_set_secret(void *ctx, const char *callback_secret) {
+    struct cli_site *site = ctx;
+    admin_set_secret(site->admin, callback_secret);
+}
+
 static void site_close(void *ctx) {
     struct cli_site *site = ctx;
     admin_free(site->admin);
@@ -19,5 +24,6 @@ static void site_close(void *ctx) {
 
 void cli_site_add(struct cli_site *site, struct gate_config *config) {
     *site = (struct cli_site){0};
-    config->site = (struct gate_site){.open = site_open, .close = site_close, .ctx = site};
+    config->site = (struct gate_site){
+        .open = site_open, .set_secret = site_set_secret, .close = site_close, .ctx = site};
 }

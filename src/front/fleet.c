@@ -121,7 +121,7 @@ static struct ship *stays(const struct fleet *fleet, const struct settings_serve
 }
 
 /* Everything that could be wrong is found before anything is touched. */
-static int check(const struct settings *to, struct err *err) {
+int fleet_check(const struct settings *to, struct err *err) {
     for (size_t i = 0; i < to->server_count; i++) {
         const struct settings_server *s = &to->servers[i];
         if (s->disabled)
@@ -210,7 +210,7 @@ static void keep(struct fleet *fleet, struct settings *fresh) {
 
 int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err *err) {
     const struct settings *to = take_settings;
-    if (check(to, err) < 0) {
+    if (fleet_check(to, err) < 0) {
         settings_free(take_settings);
         return -1;
     }

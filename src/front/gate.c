@@ -8,6 +8,7 @@
 #include "front/credentials.h"
 #include "front/env.h"
 #include "front/fleet.h"
+#include "front/follow.h"
 #include "front/front.h"
 #include "io/tls.h"
 #include "io/watch.h"
@@ -34,7 +35,6 @@ struct gate {
     struct session_core core;
     struct session_server *server;
     struct session_builtin *builtin;
-    struct front_policy_place code_policy;
     struct principal *local;
     struct front http;
     struct front_stdio *stdio;
@@ -43,7 +43,7 @@ struct gate {
     struct io_timer settled;
     struct env_list env;
     struct front_policies *policies;
-    struct front_policy_place policy;
+    struct follow follow;
     struct settings *settings; /* until the fleet has them */
     struct fleet *fleet;       /* of many servers */
     struct io_watch *watches;  /* of the files they come from */
@@ -55,16 +55,16 @@ struct gate {
 
 /* ---- new settings ---- */
 
+static void keep_fault(struct gate *g, const char *text) {
+    free(g->core.settings_fault);
+    g->core.settings_fault = text ? mem_dup(text, strlen(text)) : NULL;
+}
+
 static void reload_failed(struct gate *g, const char *path, const struct err *err) {
+    keep_fault(g, err->text);
     log_error("%s; the old settings stay in force", err->text);
     audit_put_event(g->core.audit, SLICE("reload_failed"), slice_str(path), (struct slice){0},
                     slice_str(err->text));
-}
-
-/* What is bound to the start of the process cannot follow. */
-static void say_unchanged(const struct settings *old, const struct settings *fresh) {
-    if (strcmp(old->listen, fresh->listen) != 0)
-        log_warn("`listen` has changed: that takes a new start");
 }
 
 static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
@@ -91,20 +91,28 @@ static void reload(struct gate *g) {
         reload_failed(g, path, &err);
         return;
     }
-    say_unchanged(old, fresh);
-    cleanup_free char *name = mem_dup(path, strlen(path));
-    if (reload_guard(g, old, fresh, &err) < 0) {
+    if (follow_check(&g->follow, fresh, &err) < 0 || fleet_check(fresh, &err) < 0 ||
+        reload_guard(g, old, fresh, &err) < 0) {
         settings_free(fresh);
-        reload_failed(g, name, &err);
+        reload_failed(g, path, &err);
         return;
     }
+    cleanup_free char *name = mem_dup(path, strlen(path));
+    follow_apply(&g->follow, old, fresh);
     if (fleet_apply(g->fleet, fresh, &err) < 0) {
         reload_failed(g, name, &err);
         return;
     }
     front_auth_apply(&g->http, fleet_settings(g->fleet));
+    keep_fault(g, NULL);
+    char text[ERR_TEXT_MAX] = "";
+    const char *late = follow_for_start(&g->follow, fleet_settings(g->fleet));
+    if (late) {
+        snprintf(text, sizeof(text), "takes a new start: %s", late);
+        log_warn("these have changed, and a change there takes a new start: %s", late);
+    }
     log_info("settings reloaded");
-    audit_put_event(g->core.audit, SLICE("reload"), slice_str(name), (struct slice){0}, (struct slice){0});
+    audit_put_event(g->core.audit, SLICE("reload"), slice_str(name), (struct slice){0}, slice_str(text));
 }
 
 static void on_settings_changed(struct io_watch *w) { reload(w->owner); }
@@ -270,12 +278,6 @@ static int stores_open(struct gate *g, struct err *err) {
         return -1;
     if (session_keep_init(&g->core, config->home, err) < 0)
         return -1;
-    if (config->approvals_secret && strlen(config->approvals_secret) < FRONT_SECRET_MIN)
-        return err_set(err, "the secret of approvals must have at least %d characters", FRONT_SECRET_MIN);
-    if (!config->approvals_webhook)
-        return 0;
-    if (!config->approvals_secret)
-        return err_set(err, "a webhook for approvals needs a secret: nobody could tell who sent it");
     return session_webhook_start(&g->core, config->approvals_webhook, config->approvals_secret, err);
 }
 
@@ -367,7 +369,7 @@ static int code_set_up(struct gate *g, struct err *err) {
     struct session_server *server = session_server_new(&g->core);
     server->up.name = "code";
     if (s->code.policy &&
-        front_policies_bind(g->policies, s->code.policy, &server->policy, &g->code_policy, err) < 0)
+        front_policies_bind(g->policies, s->code.policy, &server->policy, &g->follow.code_policy, err) < 0)
         return -1;
     return session_builtin_open(&g->core, server, &config, &g->builtin, err);
 }
@@ -384,7 +386,8 @@ static int fleet_set_up(struct gate *g, struct err *err) {
 
 static int policy_set_up(struct gate *g, struct err *err) {
     if (g->config->policy_path)
-        return front_policies_bind(g->policies, g->config->policy_path, &g->core.policy, &g->policy, err);
+        return front_policies_bind(g->policies, g->config->policy_path, &g->core.policy, &g->follow.policy,
+                                   err);
     if (!g->config->code)
         return 0; /* every server has its own */
     cleanup_problems struct policy_problems problems;
@@ -399,6 +402,10 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->http.core = &g->core;
     g->http.loop = &g->loop;
     g->http.policies = g->policies;
+    g->follow = (struct follow){
+        .core = &g->core, .config = g->config, .policies = g->policies, .log_level = log_get_level()};
+    if (g->settings)
+        follow_log_level(&g->follow, g->settings);
     if (policy_set_up(g, err) < 0)
         return -1;
     if ((g->settings ? fleet_set_up(g, err) : server_set_up(g, err)) < 0 || guard_set_up(g, err) < 0 ||

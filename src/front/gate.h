@@ -17,6 +17,7 @@ struct gate_config;
 /* What is served beside MCP: made when the gate has its stores, taken apart before they are closed. */
 struct gate_site {
     const struct web_site *(*open)(void *ctx, struct session_core *core, const struct gate_config *config);
+    void (*set_secret)(void *ctx, const char *callback_secret); /* another one, or NULL for none */
     void (*close)(void *ctx);
     void *ctx;
 };

@@ -43,5 +43,3 @@
 #define FRONT_ID_MAX 240             /* bytes of an identity's name; longer ones go by their hash */
 #define FRONT_FACT_MAX 1024          /* bytes of one */
 #define FRONT_JWT_RSA_BYTES_MAX 1024 /* modulus of an RSA key */
-
-#define FRONT_SECRET_MIN 16 /* characters of the secret that signs webhooks and callbacks */

@@ -37,6 +37,8 @@ enum settings_approvals { /* as enum approve_mode has them */
 enum settings_full { SETTINGS_FULL_REFUSE, SETTINGS_FULL_PASS };
 enum settings_first_use { SETTINGS_FIRST_TRUST, SETTINGS_FIRST_ASK };
 enum settings_fail { SETTINGS_FAIL_CLOSED, SETTINGS_FAIL_OPEN };
+/* Behind the first in the order of enum log_level. */
+enum settings_log { SETTINGS_LOG_DEFAULT, SETTINGS_LOG_DEBUG };
 
 struct settings_list {
     const char *const *items; /* NULL-terminated */
@@ -149,6 +151,9 @@ struct settings {
         int on_full;      /* enum settings_full */
     } audit;
     struct {
+        int level; /* enum settings_log */
+    } log;
+    struct {
         const char *resource; /* the gate's URL as clients know it, without a path */
         struct settings_issuer *issuers;
         size_t issuer_count;
@@ -180,5 +185,7 @@ int settings_parse_listen(const char *text, char host[SETTINGS_HOST_MAX], uint16
 bool settings_same_program(const struct settings_server *a, const struct settings_server *b);
 /* Do both let in the same people by the same tokens and certificates? */
 bool settings_same_auth(const struct settings *a, const struct settings *b);
+/* Names of what differs and takes a new start, with commas: "listen, state.dsn". */
+void settings_for_start(const struct settings *running, const struct settings *fresh, struct buf *out);
 /* The JSON Schema of sallyport.yaml. */
 void settings_schema(struct buf *out);

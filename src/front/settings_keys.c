@@ -1,7 +1,12 @@
 #include "front/settings_keys.h"
 
+#include "base/check.h"
+#include "base/log.h"
 #include "session/guard.h"
 #include "wire/emit.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const char *const type_names[] = {[SETTINGS_AUTO] = "auto",
                                          [SETTINGS_STDIO] = "stdio",
@@ -37,6 +42,10 @@ static const char *const poison_names[] = {
     [SESSION_POISON_HIDE] = "hide", [SESSION_POISON_DENY] = "deny", NULL};
 static const char *const full_names[] = {
     [SETTINGS_FULL_REFUSE] = "refuse", [SETTINGS_FULL_PASS] = "pass", NULL};
+static const char *const log_names[] = {
+    [SETTINGS_LOG_DEFAULT] = "default",         [SETTINGS_LOG_DEBUG + LOG_DEBUG] = "debug",
+    [SETTINGS_LOG_DEBUG + LOG_INFO] = "info",   [SETTINGS_LOG_DEBUG + LOG_WARN] = "warn",
+    [SETTINGS_LOG_DEBUG + LOG_ERROR] = "error", NULL};
 static const char *const fail_names[] = {
     [SETTINGS_FAIL_CLOSED] = "closed", [SETTINGS_FAIL_OPEN] = "open", NULL};
 
@@ -44,26 +53,32 @@ static const char *const fail_names[] = {
 #define SERVER_AT(member) offsetof(struct settings_server, member)
 
 static const struct settings_key code_keys[] = {
-    {"enabled", KEY_BOOL, AT(code.enabled), .help = "offer the built-in code server"},
-    {"profile", KEY_TEXT, AT(code.profile), .help = "whose tools it shows"},
-    {"min_tier", KEY_INT, AT(code.min_tier), .help = "the weakest sandbox that may run code"},
+    {"enabled", KEY_BOOL, AT(code.enabled), .help = "offer the built-in code server", .at_start = true},
+    {"profile", KEY_TEXT, AT(code.profile), .help = "whose tools it shows", .at_start = true},
+    {"min_tier", KEY_INT, AT(code.min_tier), .help = "the weakest sandbox that may run code",
+     .at_start = true},
     {"policy", KEY_PATH, AT(code.policy), .help = "its policy, instead of the default"},
     {0},
 };
 static const struct settings_key state_keys[] = {
-    {"dsn", KEY_TEXT, AT(state.dsn), .help = "where counters, grants and approvals are kept"},
-    {"dir", KEY_PATH, AT(state.dir), .help = "the directory of the embedded store"},
-    {"prefix", KEY_TEXT, AT(state.prefix), .help = "put in front of every key in a shared store"},
-    {"fail_mode", KEY_CHOICE, AT(state.fail_mode), fail_names, .help = "limited calls when the store fails"},
+    {"dsn", KEY_TEXT, AT(state.dsn), .help = "where counters, grants and approvals are kept",
+     .at_start = true},
+    {"dir", KEY_PATH, AT(state.dir), .help = "the directory of the embedded store", .at_start = true},
+    {"prefix", KEY_TEXT, AT(state.prefix), .help = "put in front of every key in a shared store",
+     .at_start = true},
+    {"fail_mode", KEY_CHOICE, AT(state.fail_mode), fail_names, .help = "limited calls when the store fails",
+     .at_start = true},
     {0},
 };
 static const struct settings_key pii_keys[] = {
     {"mode", KEY_CHOICE, AT(pii.mode), pii_names,
      .help = "what happens to personal data and secrets in results"},
-    {"scope", KEY_CHOICE, AT(pii.scope), pii_scope_names, .help = "where one value has one token"},
+    {"scope", KEY_CHOICE, AT(pii.scope), pii_scope_names, .help = "where one value has one token",
+     .at_start = true},
     {"keep", KEY_DURATION, AT(pii.keep_ms), .help = "how long the value behind a token is kept"},
     {"rules", KEY_PATH, AT(pii.rules),
-     .help = "a file: modes by server, tool, kind and grant; who may have values back; kinds of your own"},
+     .help = "a file: modes by server, tool, kind and grant; who may have values back; kinds of your own",
+     .at_start = true},
     {0},
 };
 static const struct settings_key approvals_keys[] = {
@@ -95,9 +110,16 @@ static const struct settings_key poison_keys[] = {
 };
 static const struct settings_key audit_keys[] = {
     {"arguments", KEY_CHOICE, AT(audit.arguments), audit_names, .help = "what the log keeps of arguments"},
-    {"durable", KEY_BOOL, AT(audit.durable), .help = "make a call only when its record is on disk"},
-    {"keep", KEY_DURATION, AT(audit.keep_ms), .help = "retire older parts of the log"},
-    {"on_full", KEY_CHOICE, AT(audit.on_full), full_names, .help = "calls when the log is full or fails"},
+    {"durable", KEY_BOOL, AT(audit.durable), .help = "make a call only when its record is on disk",
+     .at_start = true},
+    {"keep", KEY_DURATION, AT(audit.keep_ms), .help = "retire older parts of the log", .at_start = true},
+    {"on_full", KEY_CHOICE, AT(audit.on_full), full_names, .help = "calls when the log is full or fails",
+     .at_start = true},
+    {0},
+};
+static const struct settings_key log_keys[] = {
+    {"level", KEY_CHOICE, AT(log.level), log_names,
+     .help = "what is worth a line; by default what --log-level says"},
     {0},
 };
 #define ISSUER_AT(member) offsetof(struct settings_issuer, member)
@@ -134,10 +156,11 @@ static const struct settings_key auth_keys[] = {
     {0},
 };
 static const struct settings_key tls_keys[] = {
-    {"cert", KEY_PATH, AT(tls.cert), .help = "the gate's certificate, with its chain (PEM)"},
-    {"key", KEY_PATH, AT(tls.key), .help = "its private key (PEM)"},
+    {"cert", KEY_PATH, AT(tls.cert), .help = "the gate's certificate, with its chain (PEM)",
+     .at_start = true},
+    {"key", KEY_PATH, AT(tls.key), .help = "its private key (PEM)", .at_start = true},
     {"client_ca", KEY_PATH, AT(tls.client_ca),
-     .help = "authorities whose client certificates are taken (PEM)"},
+     .help = "authorities whose client certificates are taken (PEM)", .at_start = true},
     {0},
 };
 _Static_assert(AT(auth.issuer_count) == AT(auth.issuers) + sizeof(void *) &&
@@ -146,7 +169,7 @@ _Static_assert(AT(auth.issuer_count) == AT(auth.issuers) + sizeof(void *) &&
 
 const struct settings_key settings_root_keys[] = {
     {"version", KEY_VERSION, .help = "of this format: 1"},
-    {"listen", KEY_TEXT, AT(listen), .help = "ADDRESS:PORT"},
+    {"listen", KEY_TEXT, AT(listen), .help = "ADDRESS:PORT", .at_start = true},
     {"policy", KEY_PATH, AT(policy), .help = "the default policy; a server or a grant may name its own"},
     {"prefix", KEY_CHOICE, AT(prefix), prefix_names, .help = "server names in front of tool names"},
     {"share", KEY_CHOICE, AT(share), share_names, .help = "the default for every server"},
@@ -160,6 +183,7 @@ const struct settings_key settings_root_keys[] = {
     {"pins", KEY_SECTION, .keys = pins_keys, .help = "tools that must stay what was accepted"},
     {"poison", KEY_SECTION, .keys = poison_keys, .help = "instructions where they do not belong"},
     {"audit", KEY_SECTION, .keys = audit_keys, .help = "the audit log"},
+    {"log", KEY_SECTION, .keys = log_keys, .help = "lines for people"},
     {"auth", KEY_SECTION, .keys = auth_keys, .help = "who is let in besides those who show a grant"},
     {"tls", KEY_SECTION, .keys = tls_keys, .help = "serve HTTPS"},
     {0},
@@ -195,6 +219,43 @@ const struct settings_key settings_server_keys[] = {
     {"disabled", KEY_BOOL, SERVER_AT(disabled), .help = "leave it out"},
     {0},
 };
+
+/* ---- what a running gate cannot follow ---- */
+
+static bool same_value(const struct settings_key *key, const void *a, const void *b) {
+    switch (key->kind) {
+    case KEY_TEXT:
+    case KEY_PATH: {
+        const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+        return x && y ? strcmp(x, y) == 0 : x == y;
+    }
+    case KEY_BOOL:
+        return *(const bool *)a == *(const bool *)b;
+    case KEY_CHOICE:
+        return *(const int *)a == *(const int *)b;
+    case KEY_INT:
+        return *(const int64_t *)a == *(const int64_t *)b;
+    case KEY_DURATION:
+        return *(const uint64_t *)a == *(const uint64_t *)b;
+    default:
+        CHECK(!key->at_start); /* none of these is read at the start only */
+        return true;
+    }
+}
+
+static void put_changed(const struct settings_key *keys, const char *section, const struct settings *a,
+                        const struct settings *b, struct buf *out) {
+    for (const struct settings_key *key = keys; key->name; key++)
+        if (key->at_start && !same_value(key, (const char *)a + key->at, (const char *)b + key->at))
+            buf_printf(out, "%s%s%s%s", out->len ? ", " : "", section, section[0] ? "." : "", key->name);
+}
+
+void settings_for_start(const struct settings *running, const struct settings *fresh, struct buf *out) {
+    put_changed(settings_root_keys, "", running, fresh, out);
+    for (const struct settings_key *key = settings_root_keys; key->name; key++)
+        if (key->kind == KEY_SECTION)
+            put_changed(key->keys, key->name, running, fresh, out);
+}
 
 /* ---- the schema ---- */
 
@@ -269,7 +330,9 @@ static void schema_value(struct emit *e, const struct settings_key *key) {
         schema_scalar_type(e);
     }
     emit_key(e, "description");
-    emit_cstr(e, key->help);
+    char text[512];
+    snprintf(text, sizeof(text), "%s%s", key->help, key->at_start ? " (a change takes a new start)" : "");
+    emit_cstr(e, text);
 }
 
 static void schema_open(struct emit *e, const char *description) {

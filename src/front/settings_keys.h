@@ -29,6 +29,7 @@ struct settings_key {
     const struct settings_key *keys;
     const char *help;
     size_t size;
+    bool at_start; /* read when the gate starts: a change takes a new start */
 };
 
 extern const struct settings_key settings_root_keys[];

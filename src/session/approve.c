@@ -558,12 +558,15 @@ static void on_sweep(struct io_timer *timer) {
 void session_approvals_init(struct session_core *core, const char *home, enum approve_mode mode,
                             uint64_t timeout_ms) {
     struct session_approvals *ap = mem_zalloc(sizeof(*ap));
-    *ap = (struct session_approvals){.core = core,
-                                     .home = home,
-                                     .mode = mode,
-                                     .timeout_ms = timeout_ms ? timeout_ms : STATE_APPROVAL_TIMEOUT_MS};
+    *ap = (struct session_approvals){.core = core, .home = home};
     list_init(&ap->waiting);
     core->approvals = ap;
+    session_approvals_set(core, mode, timeout_ms);
+}
+
+void session_approvals_set(struct session_core *core, enum approve_mode mode, uint64_t timeout_ms) {
+    core->approvals->mode = mode;
+    core->approvals->timeout_ms = timeout_ms ? timeout_ms : STATE_APPROVAL_TIMEOUT_MS;
 }
 
 struct state_approvals *session_approvals_store(struct session_core *core, struct err *err) {
@@ -578,7 +581,7 @@ void session_approvals_free(struct session_core *core) {
     struct session_approvals *ap = core->approvals;
     if (!ap)
         return;
-    session_webhook_stop(ap->webhook);
+    session_webhook_stop(core);
     io_timer_stop(core->up.loop, &ap->timer);
     io_timer_stop(core->up.loop, &ap->sweeps);
     state_approvals_close(ap->store);

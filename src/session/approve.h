@@ -40,6 +40,8 @@ struct session_approvals {
 /* Nothing is opened before the first call needs it. `home` outlives the core. */
 void session_approvals_init(struct session_core *core, const char *home, enum approve_mode mode,
                             uint64_t timeout_ms);
+/* For calls that come to wait from now on. */
+void session_approvals_set(struct session_core *core, enum approve_mode mode, uint64_t timeout_ms);
 void session_approvals_free(struct session_core *core); /* after the last session */
 /* NULL when it cannot be opened. */
 struct state_approvals *session_approvals_store(struct session_core *core, struct err *err);

@@ -56,6 +56,7 @@
 #define WEBHOOK_RETRY_MAX_MS 60000
 #define WEBHOOK_MS 10000      /* for the receiver's answer */
 #define WEBHOOK_AT_ONCE_MAX 8 /* deliveries under way */
+#define WEBHOOK_SECRET_MIN 16 /* characters of the secret that signs webhooks and callbacks */
 
 #define GATHER_LIST_MS 15000          /* how long a list waits for the slowest server */
 #define GATHER_PAGE_ITEMS 1000        /* elements of one page of a list; the rest follows by cursor */

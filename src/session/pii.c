@@ -20,11 +20,17 @@ static int open_store(struct session_pii *pii, const char *home, struct err *err
     return state_vault_open(home, &pii->store, err);
 }
 
+void session_pii_set(struct session_pii *pii, enum filter_mode mode, uint64_t keep_ms) {
+    if (!pii)
+        return;
+    pii->mode = mode;
+    pii->keep_ms = keep_ms ? keep_ms : SESSION_PII_KEEP_MS;
+}
+
 int session_pii_new(const struct session_pii_config *config, struct session_pii **ret_pii, struct err *err) {
     struct session_pii *pii = mem_zalloc(sizeof(*pii));
-    pii->mode = config->mode;
+    session_pii_set(pii, config->mode, config->keep_ms);
     pii->scope = config->scope;
-    pii->keep_ms = config->keep_ms ? config->keep_ms : SESSION_PII_KEEP_MS;
     arena_init(&pii->rules.arena);
     map_init(&pii->shared);
     if ((config->rules && session_pii_rules_load(config->rules, &pii->rules, err) < 0) ||

@@ -28,6 +28,8 @@ struct session_pii_config {
 struct session_pii;
 int session_pii_new(const struct session_pii_config *config, struct session_pii **ret_pii, struct err *err);
 void session_pii_free(struct session_pii *pii); /* NULL is fine */
+/* From now on; what has been replaced stays so. NULL is fine. */
+void session_pii_set(struct session_pii *pii, enum filter_mode mode, uint64_t keep_ms);
 
 /* Since the start, for metrics: counts, never values. */
 struct session_pii_counts {

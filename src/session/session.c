@@ -72,6 +72,8 @@ void session_core_free(struct session_core *core) {
     slots_free(&core->parks);
     buf_free(&core->scratch);
     digest_free(core->digest);
+    free(core->for_start);
+    free(core->settings_fault);
 }
 
 struct session *session_new(struct session_core *core, const struct session_front *front, void *owner,

@@ -80,7 +80,9 @@ struct session_core {
     struct list task_list; /* tasks and who started them, the oldest first */
     struct map tasks;
     struct io_timer sweep;
-    struct list pools; /* of shared servers: sessions that no client has, one a principal */
+    char *for_start;      /* owned: names of settings that have changed and take a new start; NULL: none */
+    char *settings_fault; /* owned: why the newest settings are not in force, or NULL */
+    struct list pools;    /* of shared servers: sessions that no client has, one a principal */
 };
 
 void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn);

@@ -141,9 +141,24 @@ static bool enqueue_untold(void *ctx, const struct state_approval *r) {
     return true;
 }
 
-int session_webhook_start(struct session_core *core, const char *url, const char *secret, struct err *err) {
+int session_webhook_check(const char *url, const char *secret, struct err *err) {
+    if (secret && strlen(secret) < WEBHOOK_SECRET_MIN)
+        return err_set(err, "the secret of approvals must have at least %d characters", WEBHOOK_SECRET_MIN);
+    if (!url)
+        return 0;
+    if (!secret)
+        return err_set(err, "a webhook for approvals needs a secret: nobody could tell who sent it");
     if (!up_url_is_safe(slice_str(url)))
         return err_set(err, "webhook `%s`: only https, or http on this machine", url);
+    return 0;
+}
+
+int session_webhook_start(struct session_core *core, const char *url, const char *secret, struct err *err) {
+    if (session_webhook_check(url, secret, err) < 0)
+        return -1;
+    session_webhook_stop(core);
+    if (!url)
+        return 0;
     struct state_approvals *store = session_approvals_store(core, err);
     if (!store)
         return -1;
@@ -158,9 +173,12 @@ int session_webhook_start(struct session_core *core, const char *url, const char
     return state_approvals_list(store, &waiting, clock_wall_ms(), enqueue_untold, w, err);
 }
 
-void session_webhook_stop(struct session_webhook *w) {
+void session_webhook_stop(struct session_core *core) {
+    struct session_webhook *w = core->approvals->webhook;
     if (!w)
         return;
+    core->approvals->webhook = NULL;
+    core->approvals->requested = NULL;
     LIST_FOR_SAFE (n, next, &w->queue) {
         delivery_free(container_of(n, struct delivery, node));
     }

@@ -7,7 +7,8 @@
 
 struct session_webhook;
 
-/* After session_approvals_init(). -1 when the URL cannot be used: only https, or http
- * on this machine. */
+/* Can it be started so? Only https, or http on this machine, and with a secret. Both may be NULL. */
+int session_webhook_check(const char *url, const char *secret, struct err *err);
+/* After session_approvals_init(), in place of the one there was; a URL that is NULL stops it. */
 int session_webhook_start(struct session_core *core, const char *url, const char *secret, struct err *err);
-void session_webhook_stop(struct session_webhook *w); /* NULL is fine */
+void session_webhook_stop(struct session_core *core);

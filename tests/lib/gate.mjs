@@ -60,9 +60,9 @@ export async function startGate({ transport = 'http', onRequest, timeout, cwd, .
   return listening(gate, transport === 'sse' ? '/sse' : '/mcp', timeout);
 }
 
-// `sallyport serve` with a configuration given as an object or as text.
+// `sallyport serve` with a configuration given as an object or as text. listen null: what the configuration says.
 export async function startServe({ config, listen = '127.0.0.1:0', args = ['--no-auth'], env = {}, timeout, cwd } = {}) {
-  const line = ['serve', '--listen', listen, ...args];
+  const line = ['serve', ...(listen ? ['--listen', listen] : []), ...args];
   if (config) line.push('--config', tempFile('sallyport.yaml', typeof config === 'string' ? config : JSON.stringify(config, null, 2)));
   const home = { SALLYPORT_HOME: join(tempDir(), 'home'), ...env };
   return listening(new Gate(start(sallyport, line, { env: home, cwd })), '/mcp', timeout);

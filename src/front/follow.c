@@ -1,0 +1,110 @@
+#include "front/follow.h"
+
+#include "base/mem.h"
+#include "session/approve.h"
+#include "session/server.h"
+#include "session/trace.h"
+#include "session/webhook.h"
+#include "upstream/fetch.h"
+
+#include <string.h>
+
+/* What the command line says is not the file's to change. */
+static bool from_file(const char *value, const char *in_file) { return value == in_file; }
+
+static const struct settings *at_start(const struct follow *f) { return f->config->settings; }
+
+static bool follows_policy(const struct follow *f) {
+    return from_file(f->config->policy_path, at_start(f)->policy);
+}
+
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* ---- before ---- */
+
+static int check_policy(const char *path, struct err *err) {
+    cleanup_policy struct policy *policy = NULL;
+    return path ? front_policy_load(path, &policy, err) : 0;
+}
+
+int follow_check(const struct follow *f, const struct settings *fresh, struct err *err) {
+    if ((follows_policy(f) && check_policy(fresh->policy, err) < 0) ||
+        check_policy(fresh->code.policy, err) < 0)
+        return -1;
+    if (session_webhook_check(fresh->approvals.webhook, fresh->approvals.secret, err) < 0)
+        return -1;
+    if (fresh->traces.otlp && !up_url_is_safe(slice_str(fresh->traces.otlp)))
+        return err_set(err, "trace collector `%s`: only https, or http on this machine", fresh->traces.otlp);
+    for (size_t i = 0; at_start(f)->code.enabled && i < fresh->server_count; i++)
+        if (strcmp(fresh->servers[i].name, "code") == 0)
+            return err_set(err, "a server is called `code`, which is the name of the built-in one");
+    return 0;
+}
+
+/* ---- after ---- */
+
+/* It was read a moment ago: only a race with an editor fails here, and then nothing passes. */
+static void rebind(struct follow *f, const char *path, struct policy **at, struct front_policy_place *place) {
+    struct err err = {0};
+    front_policies_unbind(place);
+    policy_unref(*at);
+    *at = NULL;
+    if (path && front_policies_bind(f->policies, path, at, place, &err) < 0)
+        log_error("%s", err.text);
+}
+
+static void follow_policies(struct follow *f, const struct settings *old, const struct settings *fresh) {
+    if (follows_policy(f) && !same_text(old->policy, fresh->policy))
+        rebind(f, fresh->policy, &f->core->policy, &f->policy);
+    struct session_server *code =
+        at_start(f)->code.enabled ? session_server_find(f->core, SLICE("code")) : NULL;
+    if (code && !same_text(old->code.policy, fresh->code.policy))
+        rebind(f, fresh->code.policy, &code->policy, &f->code_policy);
+}
+
+static void follow_approvals(struct follow *f, const struct settings *old, const struct settings *fresh) {
+    struct err err = {0};
+    session_approvals_set(f->core, (enum approve_mode)fresh->approvals.mode, fresh->approvals.timeout_ms);
+    if (same_text(old->approvals.webhook, fresh->approvals.webhook) &&
+        same_text(old->approvals.secret, fresh->approvals.secret))
+        return;
+    if (session_webhook_start(f->core, fresh->approvals.webhook, fresh->approvals.secret, &err) < 0)
+        log_error("webhook: %s", err.text);
+    if (f->config->site.set_secret)
+        f->config->site.set_secret(f->config->site.ctx, fresh->approvals.secret);
+}
+
+static void follow_traces(struct follow *f, const struct settings *old, const struct settings *fresh) {
+    struct err err = {0};
+    if (same_text(old->traces.otlp, fresh->traces.otlp))
+        return;
+    session_trace_stop(f->core);
+    if (fresh->traces.otlp && session_trace_start(f->core, fresh->traces.otlp, &err) < 0)
+        log_error("%s", err.text);
+}
+
+void follow_log_level(const struct follow *f, const struct settings *s) {
+    log_set_level(s->log.level == SETTINGS_LOG_DEFAULT ? f->log_level
+                                                       : (enum log_level)(s->log.level - SETTINGS_LOG_DEBUG));
+}
+
+void follow_apply(struct follow *f, const struct settings *old, const struct settings *fresh) {
+    follow_policies(f, old, fresh);
+    follow_approvals(f, old, fresh);
+    follow_traces(f, old, fresh);
+    follow_log_level(f, fresh);
+    f->core->audit_args = (enum audit_args_mode)fresh->audit.arguments;
+    session_pii_set(f->core->pii, (enum filter_mode)fresh->pii.mode, fresh->pii.keep_ms);
+}
+
+const char *follow_for_start(const struct follow *f, const struct settings *fresh) {
+    struct settings running = *at_start(f);
+    if (!from_file(f->config->bind, running.bind))
+        running.listen = fresh->listen;
+    cleanup_buf struct buf names;
+    buf_init(&names, 4096);
+    settings_for_start(&running, fresh, &names);
+    free(f->core->for_start);
+    f->core->for_start = names.len ? mem_dup(names.ptr, names.len) : NULL;
+    return f->core->for_start;
+}

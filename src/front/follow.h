@@ -1,0 +1,26 @@
+/* New settings in a gate that runs: what it can follow it does, what it cannot it says. Servers are the
+ * fleet's, who is let in is auth's; here is the rest of the file. */
+#pragma once
+
+#include "base/log.h"
+#include "front/gate.h"
+#include "front/policies.h"
+#include "front/settings.h"
+
+struct follow {
+    struct session_core *core;
+    const struct gate_config *config;
+    struct front_policies *policies;
+    struct front_policy_place policy;      /* of core->policy */
+    struct front_policy_place code_policy; /* of the built-in server's */
+    enum log_level log_level;              /* as the command line had it */
+};
+
+/* Finds what is wrong with them before anything is touched. */
+int follow_check(const struct follow *f, const struct settings *fresh, struct err *err);
+/* `old` are those that have been in force until now. */
+void follow_apply(struct follow *f, const struct settings *old, const struct settings *fresh);
+/* Names of what has changed since the start and takes a new one; NULL: nothing. In the core until the next
+ * time. */
+const char *follow_for_start(const struct follow *f, const struct settings *fresh);
+void follow_log_level(const struct follow *f, const struct settings *s);

@@ -1,0 +1,123 @@
+// New settings in a gate that runs (docs/serve.md, Changes): one gate, one client session, and each part of the file that can be
+// followed is followed without a new start; what cannot be is said, in the log, at the API and in `status`.
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { LegacyHttp, cli, peerFor, policyFile, probeCommand, request, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+
+const SECRET = 'a secret of the second settings';
+const program = ([command, ...args]) => ({ command, args });
+const asking = (more = {}) => policyFile({ version: '1', default: 'allow', tools: { mark: { approve_if: [{ conditions: [] }] } }, ...more });
+
+describe('settings that change', { concurrency: 1 }, () => {
+  const home = join(tempDir(), 'home');
+  const env = { SALLYPORT_HOME: home };
+  const path = tempFile('sallyport.yaml', '');
+  const first = { version: '1', listen: '127.0.0.1:0', policy: asking(), servers: { a: program(probeCommand('a')) }, code: { enabled: false }, approvals: { mode: 'retry' } };
+  let gate, client;
+
+  const write = (settings) => writeFileSync(path, JSON.stringify(settings));
+  const get = async (what) => (await request('GET', `${gate.origin}/api/v1/${what}`)).json();
+  // Changes to the first ones; in force, or refused, when this returns.
+  const change = async (more, ...lines) => {
+    write({ ...first, ...more });
+    for (const line of lines.length ? lines : [/settings reloaded/]) await gate.child.waitLine(line, { stream: 'stderr' });
+  };
+
+  before(async () => {
+    write(first);
+    gate = await startServe({ listen: null, args: ['--no-auth', '--config', path], env });
+    client = await LegacyHttp.open(gate.url);
+    assert.match((await client.call('a__echo', { n: 1 })).content[0].text, /"n":1/);
+  });
+  after(() => gate?.stop());
+
+  test('the default policy', async () => {
+    await change({ policy: asking({ hide: ['echo'] }) });
+    assert.ok(!(await client.request('tools/list')).tools.some(({ name }) => name === 'a__echo'));
+    await assert.rejects(client.call('a__echo', {}), /Unknown tool/);
+    await change({});
+    assert.match((await client.call('a__echo', { n: 2 })).content[0].text, /"n":2/);
+  });
+
+  test('a policy that does not load: nothing changes, and the API says why', async () => {
+    await change({ policy: policyFile('version: "1"\ntols: {}\n') }, /the old settings stay in force/);
+    assert.match((await get('status')).settings_fault, /load policy/);
+    assert.match((await client.call('a__echo', { n: 3 })).content[0].text, /"n":3/);
+    await change({});
+    assert.equal((await get('status')).settings_fault, undefined);
+  });
+
+  test('what the log keeps of arguments', async () => {
+    const newest = async () => (await get('audit?tool=echo&limit=1'))[0];
+    assert.ok(!JSON.stringify(await newest()).includes('needle'));
+    await change({ audit: { arguments: 'full' } });
+    await client.call('a__echo', { hay: 'needle' });
+    assert.match(JSON.stringify(await newest()), /needle/);
+  });
+
+  test('what happens to personal data', async () => {
+    await change({ pii: { mode: 'redact' } });
+    const { content } = await client.call('a__echo', { to: 'jane.roe@example.com' });
+    assert.ok(!content[0].text.includes('jane.roe@example.com'), content[0].text);
+    await change({ pii: { mode: 'off' } });
+    assert.match((await client.call('a__echo', { to: 'jane.roe@example.com' })).content[0].text, /jane\.roe@example\.com/);
+  });
+
+  test('how approvals are asked for, whom a webhook tells, and whose callback counts', async (t) => {
+    await assert.rejects(client.call('a__mark', { n: 1 }), { code: -32003 });
+    let told;
+    const heard = new Promise((resolve) => { told = resolve; });
+    const hook = use(t, await startUpstream((req, reply) => { if (req.json.approval.arguments.n === 2) told(req.json.approval); reply.json({}); }));
+    await change({ approvals: { mode: 'hold', webhook: hook.url, secret: SECRET } });
+    const peer = await peerFor('http', gate, { capabilities: {} });
+    const held = peer.call('a__mark', { n: 2 });
+    const { id } = await heard;
+    const body = JSON.stringify({ approval_id: id, decision: 'approve', by: 'carol' });
+    const at = `${Math.floor(Date.now() / 1000)}`;
+    const callback = (secret) => request('POST', `${gate.origin}/api/v1/approvals/callback`, { body, headers: { 'Content-Type': 'application/json',
+      'Sallyport-Timestamp': at, 'Sallyport-Signature': `v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}` } });
+    assert.equal((await callback('a secret of nobody at all')).status, 401);
+    assert.equal((await callback(SECRET)).status, 200);
+    assert.match((await held).content[0].text, /"mark":"a"/);
+    await change({});
+    assert.equal((await callback(SECRET)).status, 401, 'the old secret is nobody\'s');
+    await assert.rejects(client.call('a__mark', { n: 3 }), { code: -32003 });
+  });
+
+  test('a webhook without a secret is refused', async () => {
+    await change({ approvals: { webhook: 'https://hook.example.com/' } }, /needs a secret.*the old settings stay/);
+    await change({});
+  });
+
+  test('where traces go', async (t) => {
+    let spanned;
+    const span = new Promise((resolve) => { spanned = resolve; });
+    const collector = use(t, await startUpstream((req, reply) => { spanned(req.json); reply.json({}); }, { path: '' }));
+    await change({ traces: { otlp: collector.url } });
+    await client.call('a__echo', {});
+    assert.ok((await span).resourceSpans.length > 0);
+    await change({});
+  });
+
+  test('what is worth a line in the log', async () => {
+    const lines = () => gate.stderr.match(/settings reloaded/g).length;
+    const before = lines();
+    await change({ log: { level: 'warn' }, listen: '127.0.0.1:1' }, /takes a new start: listen/);
+    await change({});
+    assert.equal(lines(), before + 1, 'one of the two was worth no line');
+  });
+
+  test('what takes a new start is said, until it is as before again', async () => {
+    const more = { listen: '127.0.0.1:1', state: { dsn: 'sqlite:elsewhere' }, audit: { arguments: 'keys', durable: true } };
+    await change(more, /settings reloaded/, /takes a new start: listen, state\.dsn, audit\.durable/);
+    assert.equal((await get('status')).restart_needed_for, 'listen, state.dsn, audit.durable');
+    assert.match((await client.call('a__echo', { n: 5 })).content[0].text, /"n":5/);
+    const { stdout } = await cli(['status'], { env });
+    assert.match(stdout, /Last reload: .*takes a new start: listen, state\.dsn, audit\.durable/);
+    await change({});
+    assert.equal((await get('status')).restart_needed_for, undefined);
+  });
+});
