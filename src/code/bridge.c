@@ -18,6 +18,7 @@ struct bridge {
     struct arena arena;
     struct slice server, tool, args;
     struct code_inner inner;
+    struct catalogue_wait tools;
 };
 
 static struct bridge *bridge_new(struct code_job *j, uint32_t id, enum bridge_kind kind) {
@@ -31,6 +32,7 @@ static struct bridge *bridge_new(struct code_job *j, uint32_t id, enum bridge_ki
 }
 
 static void bridge_free(struct bridge *b) {
+    catalogue_leave(&b->tools);
     list_remove(&b->node);
     arena_free(&b->arena);
     free(b);
@@ -89,8 +91,7 @@ static struct slice member(const struct tape *t, uint32_t obj, const char *key, 
     return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
 }
 
-static void answer_servers(struct bridge *b, const struct tape *t) {
-    struct slice own = slice_str(b->job->owner->server->config.name);
+static void answer_servers(struct bridge *b, struct catalogue *c) {
     cleanup_buf struct buf out;
     buf_init(&out, CODE_INNER_RESULT_MAX);
     struct map seen;
@@ -98,37 +99,17 @@ static void answer_servers(struct bridge *b, const struct tape *t) {
     struct emit e;
     emit_init(&e, &out);
     emit_array(&e);
-    emit_str(&e, own);
-    map_put(&seen, own, b);
-    for (uint32_t i = 1; t && i < tape_node(t, 0)->next; i = tape_node(t, i)->next) {
-        struct slice server = member(t, i, "server", &b->arena);
-        if (server.len && !map_put(&seen, server, b))
-            emit_str(&e, server);
-    }
+    const struct code_indexed *tool;
+    size_t at = 0;
+    while ((tool = code_index_next(c->index, NULL, &at)))
+        if (!map_put(&seen, tool->server, b))
+            emit_str(&e, tool->server);
     emit_array_end(&e);
     map_free(&seen);
     answer(b, buf_slice(&out));
 }
 
-static void put_own_tools(const struct code_server *s, struct emit *e) {
-    for (size_t i = 0; i < s->face->tool_count; i++) {
-        const struct code_tool *tool = &s->face->tools[i];
-        if (tool->hidden || tool->executes)
-            continue;
-        emit_object(e);
-        emit_key(e, "name");
-        emit_cstr(e, tool->name);
-        emit_key(e, "description");
-        emit_cstr(e, tool->description);
-        emit_key(e, "inputSchema");
-        emit_raw(e, slice_str(tool->input));
-        emit_object_end(e);
-    }
-}
-
-static void answer_tools(struct bridge *b, const struct tape *t) {
-    const struct code_server *s = b->job->owner->server;
-    bool known = slice_is(b->server, s->config.name);
+static void answer_tools(struct bridge *b, struct catalogue *c) {
     cleanup_buf struct buf out;
     buf_init(&out, CODE_INNER_RESULT_MAX);
     struct emit e;
@@ -136,12 +117,13 @@ static void answer_tools(struct bridge *b, const struct tape *t) {
     emit_object(&e);
     emit_key(&e, "tools");
     emit_array(&e);
-    if (known)
-        put_own_tools(s, &e);
-    for (uint32_t i = 1; t && i < tape_node(t, 0)->next; i = tape_node(t, i)->next) {
-        if (!slice_eq(member(t, i, "server", &b->arena), b->server))
+    const struct code_indexed *tool;
+    bool known = false;
+    size_t at = 0;
+    while ((tool = code_index_next(c->index, NULL, &at))) {
+        if (!slice_eq(tool->server, b->server))
             continue;
-        emit_raw(&e, tape_raw(t, i));
+        emit_raw(&e, tool->definition);
         known = true;
     }
     emit_array_end(&e);
@@ -152,62 +134,31 @@ static void answer_tools(struct bridge *b, const struct tape *t) {
         fail(b, SLICE("there is no such server"));
 }
 
-/* "mcp_" SERVER "_" TOOL, whatever underscores those have themselves; case does not matter in SERVER. */
-static bool splits(struct slice name, struct slice server, struct slice tool) {
-    name = slice_from(name, 4);
-    return name.len == server.len + 1 + tool.len && slice_eq_nocase(slice_upto(name, server.len), server) &&
-           name.ptr[server.len] == '_' && slice_eq(slice_from(name, server.len + 1), tool);
-}
-
 static void call_now(struct bridge *b);
 
-static void find_named(struct bridge *b, const struct tape *t) {
-    const struct code_server *s = b->job->owner->server;
-    struct slice server = {0}, tool = {0};
-    for (size_t i = 0; i < s->face->tool_count && !server.len; i++)
-        if (splits(b->tool, slice_str(s->config.name), slice_str(s->face->tools[i].name))) {
-            server = slice_str(s->config.name);
-            tool = slice_str(s->face->tools[i].name);
-        }
-    for (uint32_t i = 1; t && !server.len && i < tape_node(t, 0)->next; i = tape_node(t, i)->next) {
-        struct slice at = member(t, i, "server", &b->arena), name = member(t, i, "name", &b->arena);
-        if (at.len && splits(b->tool, at, name)) {
-            server = arena_dup(&b->arena, at);
-            tool = arena_dup(&b->arena, name);
-        }
-    }
-    if (!server.len) {
+static void find_named(struct bridge *b, struct catalogue *c) {
+    const struct code_indexed *tool = catalogue_find_alias(c, b->tool);
+    if (!tool) {
         fail(b, arena_printf(&b->arena, "there is no tool %.*s", SLICE_FMT(slice_upto(b->tool, 128))));
         return;
     }
-    b->server = server;
-    b->tool = tool;
+    b->server = arena_dup(&b->arena, tool->server);
+    b->tool = arena_dup(&b->arena, tool->name);
     b->kind = BRIDGE_TOOL;
     call_now(b);
 }
 
-static void on_list(struct code_inner *inner, bool ok, struct slice text) {
-    struct bridge *b = container_of(inner, struct bridge, inner);
-    cleanup_tape struct tape t;
-    tape_init(&t);
-    ok = ok && tape_parse(&t, text, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_ARRAY);
-    const struct tape *others = ok ? &t : NULL;
+static void on_list(struct catalogue_wait *w, struct catalogue *c) {
+    struct bridge *b = container_of(w, struct bridge, tools);
     if (b->kind == BRIDGE_SERVERS)
-        answer_servers(b, others);
+        answer_servers(b, c);
     else if (b->kind == BRIDGE_TOOLS)
-        answer_tools(b, others);
+        answer_tools(b, c);
     else
-        find_named(b, others);
+        find_named(b, c);
 }
 
-static void list_now(struct bridge *b) {
-    struct code_conn *conn = b->job->conn;
-    b->inner.done = on_list;
-    if (conn->ops->list_tools)
-        conn->ops->list_tools(conn->owner, &b->inner);
-    else
-        on_list(&b->inner, false, (struct slice){0});
-}
+static void list_now(struct bridge *b) { catalogue_ask(&b->tools, b->job->conn, b->job->owner, on_list); }
 
 /* ---- calls ---- */
 

@@ -60,9 +60,12 @@ struct code_conn_ops {
                       struct code_inner *inner);
     /* No done() after this. */
     void (*drop_tool)(void *owner, struct code_inner *inner);
-    /* The tools of other servers that the principal may call: done() gets
-     * [{"server":...,"name":...,"description":...,"inputSchema":...},...]. NULL: there are none. */
+    /* The tools that the principal may call, on every server and on this one: done() gets
+     * {"tools":[SERVER,DEFINITION,SERVER,DEFINITION,...],"missing":[SERVER,...]}, the latter of servers that
+     * did not answer. NULL: nobody knows but of this server's own. */
     void (*list_tools)(void *owner, struct code_inner *inner);
+    /* Another number whenever that list may be another one. */
+    uint64_t (*tools_stamp)(void *owner);
 };
 
 /* `principal` says whose files, jobs and skills it is about. */

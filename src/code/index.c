@@ -33,6 +33,7 @@ struct term {
 
 struct shelf { /* what one server has */
     struct slice server;
+    struct map names; /* of its tools: number of the entry + 1 */
     struct arena arena;
 };
 
@@ -85,6 +86,7 @@ static void terms_free(struct code_index *ix) {
 }
 
 static void shelf_free(struct shelf *s) {
+    map_free(&s->names);
     arena_free(&s->arena);
     free(s);
 }
@@ -113,6 +115,7 @@ static struct shelf *shelf_of(struct code_index *ix, struct slice server) {
         return s;
     s = mem_zalloc(sizeof(*s));
     arena_init(&s->arena);
+    map_init(&s->names);
     s->server = arena_dup(&s->arena, server);
     map_put(&ix->shelves, s->server, s);
     return s;
@@ -147,6 +150,7 @@ static void post_entry(struct code_index *ix, uint32_t at) {
         }
     }
     ix->length_sum += e->length;
+    map_put(&e->shelf->names, e->tool.name, (void *)(uintptr_t)(at + 1));
 }
 
 /* Leaves out what is gone, when that is more than what is there. */
@@ -217,9 +221,9 @@ int code_index_put(struct code_index *ix, struct slice server, const struct tape
         .category = arena_dup(a, slice_str(category)),
         .definition = arena_dup(a, tape_raw(t, definition)),
     };
-    for (size_t i = 0; i < ix->count; i++)
-        if (ix->entries[i].shelf == shelf && slice_eq(ix->entries[i].tool.name, tool.name))
-            forget(ix, &ix->entries[i]);
+    uintptr_t known = (uintptr_t)map_remove(&shelf->names, tool.name);
+    if (known)
+        forget(ix, &ix->entries[known - 1]);
     pack(ix);
     *entry_add(ix) = (struct entry){
         .tool = tool,

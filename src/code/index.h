@@ -1,4 +1,4 @@
-/* Finds tools by what they are for: an inverted index (SQLite FTS5, BM25) over names, titles, parameters and
+/* Finds tools by what they are for: an inverted index with BM25 scores over names, titles, parameters and
  * descriptions. Knows stems and synonyms and forgives typing errors. Who may see what is the asker's
  * business: every search brings a filter. */
 #pragma once

@@ -60,6 +60,7 @@ struct code_owner *code_owner_get(struct code_server *s, struct slice principal,
     o->id = slice_of(mem_dup(principal.ptr, principal.len), principal.len);
     list_init(&o->jobs);
     list_init(&o->sessions);
+    list_init(&o->catalogue_waits);
     name_dir(o);
     if (open_dirs(o, err) < 0) {
         code_owner_free(o);
@@ -76,6 +77,7 @@ struct code_owner *code_owner_get(struct code_server *s, struct slice principal,
 void code_owner_free(struct code_owner *o) {
     code_jobs_free(o);
     code_sessions_free(o);
+    catalogue_free(o->catalogue);
     filter_scope_free(o->scope);
     filter_memory_free(o->vault);
     if (o->workspace_fd >= 0)

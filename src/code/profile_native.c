@@ -127,12 +127,14 @@ static const struct code_tool native_tools[] = {
          "Find tools by words, without having all definitions in view. detail_level: name, summary or full.",
      .input = "{\"type\":\"object\",\"properties\":{\"query\":" TEXT
               ",\"category\":{\"type\":[\"string\",\"null\"],"
-              "\"default\":null},\"detail_level\":{\"type\":\"string\",\"default\":\"summary\"}},"
+              "\"default\":null},\"detail_level\":{\"type\":\"string\",\"default\":\"summary\"},\"limit\":{"
+              "\"type\":\"integer\",\"minimum\":1,\"maximum\":50}},"
               "\"required\":[\"query\"],"
               "\"additionalProperties\":false}",
      .output =
          "{\"type\":\"object\",\"properties\":{\"query\":" TEXT ",\"category\":{},\"detail_level\":" TEXT
-         ",\"count\":" NUMBER ",\"left_out\":" NUMBER
+         ",\"count\":" NUMBER ",\"left_out\":" NUMBER ",\"unavailable\":{\"type\":\"array\",\"items\":" TEXT
+         "}"
          ",\"tools\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}},\"required\":[\"query\",\"count\","
          "\"tools\"]}",
      .hints = READS,
@@ -142,7 +144,7 @@ static const struct code_tool native_tools[] = {
      .title = "One tool's definition",
      .description =
          "Everything about one tool: its schemas, server and category; null when there is none of that name.",
-     .input = "{\"type\":\"object\",\"properties\":{\"tool_name\":" TEXT
+     .input = "{\"type\":\"object\",\"properties\":{\"tool_name\":" TEXT ",\"server\":" TEXT
               ",\"category\":{\"type\":[\"string\",\"null\"],"
               "\"default\":null}},\"required\":[\"tool_name\"],\"additionalProperties\":false}",
      .hints = READS,

@@ -88,6 +88,7 @@ int code_server_open(const struct code_config *config, struct code_server **ret_
     map_init(&s->owners);
     list_init(&s->conns);
     list_init(&s->parked);
+    list_init(&s->catalogues);
     if (open_root(s, err) < 0 || pii_engine_new(NULL, 0, &s->pii, err) < 0) {
         code_server_close(s);
         return -1;
@@ -184,6 +185,7 @@ void code_req_free(struct code_req *r) {
     CHECK_MAGIC(r, CODE_REQ_MAGIC);
     if (r->inner_call.handle)
         r->conn->ops->drop_tool(r->conn->owner, &r->inner_call);
+    catalogue_leave(&r->tools);
     list_remove(&r->node);
     list_remove(&r->wait);
     list_remove(&r->on_job);
@@ -347,7 +349,7 @@ static void method_tools_list(struct code_req *r) {
     emit_array(&e);
     for (size_t i = 0; i < s->face->tool_count; i++)
         if (!s->face->tools[i].hidden && code_tool_usable(s, &s->face->tools[i]))
-            code_tool_write(r, &s->face->tools[i], &e);
+            code_tool_write(s->face, &s->face->tools[i], r->modern, &e);
     emit_array_end(&e);
     code_reply_cached(r, buf_slice(&out));
 }

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "code/catalogue.h"
 #include "code/code.h"
 #include "code/limits.h"
 #include "code/sandbox.h"
@@ -31,6 +32,7 @@ struct code_server {
     struct map owners;                /* by principal */
     struct list conns;
     struct list parked; /* requests that need to know what the sandbox can do */
+    struct list catalogues;
     struct pii_engine *pii;
 };
 
@@ -47,6 +49,9 @@ struct code_owner {
     uint32_t active_count;
     struct list sessions;
     uint32_t session_count;
+    struct catalogue *catalogue; /* the tools that it may call; NULL before they are asked for */
+    struct list catalogue_waits; /* whoever needs them */
+    uint64_t catalogue_stamp;    /* of the list that is being asked for */
     struct filter_memory *vault; /* of sanitize_pii */
     struct filter_scope *scope;
     uint64_t runs, failures; /* since the start */
@@ -93,7 +98,7 @@ struct code_req {
     void (*resume)(struct code_req *r); /* the job is over, or has taken too long */
     struct io_timer timer;
     struct code_inner inner_call;
-    uint32_t inner_use; /* what inner_call is for: each file's own */
+    struct catalogue_wait tools; /* the list that it waits for */
 };
 
 #define CODE_CONN_MAGIC 0xc0dec044
@@ -162,7 +167,7 @@ extern const struct code_face code_datagen_face;
 const struct code_tool *code_tool_find(const struct code_server *s, struct slice name, bool inner);
 /* Can it be offered here and now? */
 bool code_tool_usable(const struct code_server *s, const struct code_tool *tool);
-void code_tool_write(struct code_req *r, const struct code_tool *tool, struct emit *e);
+void code_tool_write(const struct code_face *face, const struct code_tool *tool, bool modern, struct emit *e);
 void code_tools_call(struct code_req *r);
 
 /* ---- arguments: checked against the schema before ---- */

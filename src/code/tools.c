@@ -27,8 +27,8 @@ const struct code_tool *code_tool_find(const struct code_server *s, struct slice
     return tool || !inner ? tool : find_in(&code_native_face, name);
 }
 
-void code_tool_write(struct code_req *r, const struct code_tool *tool, struct emit *e) {
-    const struct code_face *face = r->conn->server->face;
+void code_tool_write(const struct code_face *face, const struct code_tool *tool, bool modern,
+                     struct emit *e) {
     emit_object(e);
     emit_key(e, "name");
     emit_cstr(e, tool->name);
@@ -48,7 +48,7 @@ void code_tool_write(struct code_req *r, const struct code_tool *tool, struct em
         emit_key(e, "annotations");
         emit_raw(e, slice_str(tool->hints));
     }
-    if (tool->executes && face->structured && !r->modern) {
+    if (tool->executes && face->structured && !modern) {
         emit_key(e, "execution");
         emit_raw(e, SLICE("{\"taskSupport\":\"optional\"}"));
     }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "session/call.h"
+#include "session/many.h"
 #include "session/principal.h"
 #include "upstream/builtin.h"
 #include "wire/emit.h"
@@ -77,16 +78,28 @@ static const struct call_sink_ops sink_ops = {
 
 /* ---- the way in ---- */
 
+#define META                                                                                                 \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                 \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
 /* In the words of the era that the session itself speaks. */
 static void write_call(const struct session *s, struct slice tool, struct slice args, struct buf *out) {
     buf_put_str(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":");
     emit_quote(out, tool);
     buf_put_str(out, ",\"arguments\":");
     buf_put_slice(out, args);
-    if (!s->version[0])
-        buf_put_str(out, ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                         "\"io.modelcontextprotocol/clientCapabilities\":{}}");
-    buf_put_str(out, "}}");
+    buf_put_str(out, s->version[0] ? "}}" : "," META "}}");
+}
+
+static void start(struct builtin_peer *peer, struct msg *m, struct session_server *to,
+                  struct code_inner *inner) {
+    struct session *s = peer->session;
+    struct builtin_call *bc = mem_zalloc(sizeof(*bc));
+    *bc = (struct builtin_call){.peer = peer, .inner = inner};
+    bc->sink = (struct call_sink){.ops = &sink_ops, .modern = !s->version[0], .to = to, .whole = !to};
+    inner->handle = bc;
+    call_start(s, m, &bc->sink);
+    msg_unref(m);
 }
 
 /* What the grant allows is decided, and recorded, where every call is. */
@@ -117,12 +130,42 @@ static void op_call_tool(void *owner, struct slice server, struct slice tool, st
                                       SLICE_FMT(slice_upto(tool, 128)), SLICE_FMT(slice_upto(server, 128))));
         return;
     }
-    struct builtin_call *bc = mem_zalloc(sizeof(*bc));
-    *bc = (struct builtin_call){.peer = peer, .inner = inner};
-    bc->sink = (struct call_sink){.ops = &sink_ops, .modern = !s->version[0], .to = to};
-    inner->handle = bc;
-    call_start(s, m, &bc->sink);
-    msg_unref(m);
+    start(peer, m, to, inner);
+}
+
+/* The lists that a client would get, each from a call of its own: what is hidden there is hidden here. */
+static void op_list_tools(void *owner, struct code_inner *inner) {
+    struct builtin_peer *peer = owner;
+    const struct session *s = peer->session;
+    struct slice text =
+        s->version[0]
+            ? SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{}}")
+            : SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" META "}}");
+    start(peer, call_read_text(s->core, text), NULL, inner);
+}
+
+static uint64_t mix(uint64_t stamp, struct slice text) { return (stamp ^ map_hash(text)) * 1099511628211u; }
+
+static uint64_t mix_globs(uint64_t stamp, const char *const *globs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        stamp = mix(stamp, slice_str(globs[i]));
+    return stamp;
+}
+
+/* Everything that decides what such a list holds: servers and their lists, policies, the grant. */
+static uint64_t op_tools_stamp(void *owner) {
+    const struct session *s = ((struct builtin_peer *)owner)->session;
+    const struct principal *p = s->principal;
+    uint64_t stamp =
+        mix_globs(mix_globs(1, p->servers, p->server_count), p->tools, p->tool_count) + p->tool_count;
+    struct session_server *server;
+    size_t at = 0;
+    while ((server = many_next_any(s, &at))) {
+        stamp = mix(stamp, slice_str(server->up.name));
+        stamp = mix(stamp, slice_of((const char *)&server->tools_changes, sizeof(server->tools_changes)));
+        stamp = mix(stamp, slice_of(policy_hash(session_policy(s, server)), 64));
+    }
+    return stamp;
 }
 
 static void op_drop_tool(void *owner, struct code_inner *inner) {
@@ -140,7 +183,12 @@ static void op_send(void *owner, uint64_t about, struct slice text) {
 }
 
 static const struct code_conn_ops conn_ops = {
-    .send = op_send, .call_tool = op_call_tool, .drop_tool = op_drop_tool};
+    .send = op_send,
+    .call_tool = op_call_tool,
+    .drop_tool = op_drop_tool,
+    .list_tools = op_list_tools,
+    .tools_stamp = op_tools_stamp,
+};
 
 /* ---- as a server ---- */
 

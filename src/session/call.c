@@ -330,8 +330,9 @@ void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
         c->modern = sink->modern;
         c->mirrored = sink->mirrored;
         c->server = sink->to;
-        c->inner = sink->to != NULL;
+        c->inner = sink->to || sink->whole;
         c->part = sink->part;
+        c->whole = sink->whole;
         c->extra_headers = arena_dup(&c->arena, sink->extra_headers);
     }
     if (m->rpc.kind == RPC_REQUEST) {

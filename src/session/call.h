@@ -60,7 +60,8 @@ struct call_sink {
     /* A call from inside the gate goes to this server, under the tool's bare name; NULL for clients' calls.
      */
     struct session_server *to;
-    bool part; /* and it is part of a client's own request; set by call_make() */
+    bool part;  /* and it is part of a client's own request; set by call_make() */
+    bool whole; /* tools/list from inside: every server of the principal, see gather.h */
 };
 
 struct filter_report;
@@ -74,6 +75,7 @@ struct call {
     bool wants_log; /* asked for log messages (stateless era) */
     bool inner;     /* made from inside the gate: its id is nobody's */
     bool part;      /* of a client's request that several servers answer; see gather.h */
+    bool whole;     /* lists everything that the principal may use, whatever its session leads to */
     bool renamed;   /* the server knows its tool by another name than the message says */
     uint8_t tries;
     struct session *session;

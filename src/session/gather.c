@@ -25,6 +25,7 @@ struct part {
     uint32_t count;   /* of them */
     uint32_t pages;
     bool over;
+    bool missing; /* it is not all there */
 };
 
 struct gather {
@@ -35,8 +36,9 @@ struct gather {
     size_t pending;
     bool starting;
     bool over;
-    bool quiet; /* nobody is to be answered: a search */
-    bool bare;  /* names have no prefix: the first server that has one keeps it */
+    bool quiet;          /* nobody is to be answered: a search */
+    bool bare;           /* names have no prefix: the first server that has one keeps it */
+    struct buf left_out; /* names of servers that are not asked, JSON strings; a whole list only */
     struct io_timer timer;
 };
 
@@ -138,6 +140,7 @@ static void part_over(struct part *p) {
 
 /* Without this server's part; when it is back the client hears of it. */
 static void part_missing(struct part *p, const char *why) {
+    p->missing = true;
     if (p->server)
         session_link_of(p->gather->call->session, p->server)->missing = true;
     if (p->server)
@@ -145,12 +148,22 @@ static void part_missing(struct part *p, const char *why) {
     part_over(p);
 }
 
+/* The definition as it is, its members may have any name; and no deeper than it was, or a server could make
+ * the whole list too deep to be read. */
+static void put_owned(struct part *p, const struct tape *t, uint32_t elem) {
+    emit_quote(&p->items, slice_str(p->name));
+    buf_put_char(&p->items, ',');
+    buf_put_slice(&p->items, tape_raw(t, elem));
+}
+
 static void take_element(struct part *p, const struct tape *t, uint32_t elem) {
     size_t before = p->items.len;
     if (before)
         buf_put_char(&p->items, ',');
+    if (p->gather->call->whole)
+        put_owned(p, t, elem);
     /* Whose a bare name is, is settled when all are there: see settle_names(). */
-    if (p->gather->bare)
+    else if (p->gather->bare)
         buf_put_slice(&p->items, tape_raw(t, elem));
     else if (!route_element(p->gather->call, p->server, p->list, t, elem, &p->items)) {
         p->items.len = before;
@@ -385,7 +398,8 @@ static struct gather *gather_new(struct call *c) {
     struct gather *g = arena_new(&c->arena, struct gather);
     g->call = c;
     c->gather = g;
-    g->bare = !many_renames(c->session);
+    g->bare = !c->whole && !many_renames(c->session);
+    buf_init(&g->left_out, GATHER_PART_BYTES);
     return g;
 }
 
@@ -407,8 +421,11 @@ static void ask_server(struct gather *g, struct session_server *server, struct s
     const char *capability = capability_of(method);
     if (capability && !many_offers(server, capability))
         return;
-    if (resting(c->session, server))
+    if (resting(c->session, server)) {
+        buf_put_str(&g->left_out, g->left_out.len ? "," : "");
+        emit_quote(&g->left_out, slice_str(server->up.name));
         return;
+    }
     struct part *p = part_add(g, server, method);
     struct slice members = {0};
     uint32_t level =
@@ -442,7 +459,7 @@ static void start_list(struct gather *g) {
     }
     size_t at = 0;
     struct session_server *server;
-    while ((server = many_next(c->session, &at))) {
+    while ((server = c->whole ? many_next_any(c->session, &at) : many_next(c->session, &at))) {
         if (from.len && !slice_is(from, server->up.name))
             continue; /* an earlier page had it */
         from.len = 0;
@@ -520,9 +537,22 @@ void gather_stop(struct gather *g) {
             call_cancel(g->parts[i]->sink.call, "cancelled by the client");
         buf_free(&g->parts[i]->items);
     }
+    buf_free(&g->left_out);
 }
 
 /* ---- the answer ---- */
+
+/* Servers whose part is not all there. */
+static void emit_missing(const struct gather *g, struct emit *e) {
+    emit_key(e, "missing");
+    emit_array(e);
+    if (g->left_out.len)
+        emit_raw(e, buf_slice(&g->left_out));
+    for (size_t i = 0; i < g->count; i++)
+        if (g->parts[i]->missing)
+            emit_cstr(e, g->parts[i]->name);
+    emit_array_end(e);
+}
 
 /* A page ends with a server's last element: a server's own list is not torn. */
 static void emit_items(struct gather *g, struct emit *e) {
@@ -535,12 +565,14 @@ static void emit_items(struct gather *g, struct emit *e) {
         const struct part *p = g->parts[i];
         items += p->count;
         bytes += p->items.len;
-        if (i && (items > GATHER_PAGE_ITEMS || bytes > GATHER_PAGE_BYTES))
+        if (i && !c->whole && (items > GATHER_PAGE_ITEMS || bytes > GATHER_PAGE_BYTES))
             next = p;
         else if (p->count)
             emit_raw(e, buf_slice(&p->items));
     }
     emit_array_end(e);
+    if (c->whole)
+        emit_missing(g, e);
     if (!next)
         return;
     struct slice purpose = arena_printf(&c->arena, CURSOR " %.*s", SLICE_FMT(c->method));
@@ -615,6 +647,7 @@ static void finish(struct gather *g) {
     }
     for (size_t i = 0; i < g->count; i++)
         buf_free(&g->parts[i]->items);
+    buf_free(&g->left_out);
     if (!g->starting)
         call_resume(c);
 }

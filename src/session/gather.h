@@ -6,7 +6,10 @@
  *   call ── gather ──┬── part ── call ──▶ server a
  *     ▲              ├── part ── call ──▶ server b      a part follows the pages of its server to the end
  *     └── one answer ┴── part ── call ──▶ server c
- */
+ *
+ * A whole list (call->whole) is asked for from inside the gate: the tools of every server that the principal
+ * may use, on one page, as [SERVER, DEFINITION, SERVER, DEFINITION, ...] under the servers' own names, and
+ * `missing` has the names of servers that did not answer. */
 #pragma once
 
 #include "session/call.h"

@@ -34,6 +34,15 @@ struct session_server *many_next(const struct session *s, size_t *at) {
     return NULL;
 }
 
+struct session_server *many_next_any(const struct session *s, size_t *at) {
+    while (*at < s->core->server_count) {
+        struct session_server *server = s->core->servers[(*at)++];
+        if (server && principal_may_use(s->principal, slice_str(server->up.name)))
+            return server;
+    }
+    return NULL;
+}
+
 bool many_renames(const struct session *s) {
     if (s->only || s->core->prefix == SESSION_PREFIX_NEVER)
         return false;

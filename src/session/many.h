@@ -13,6 +13,8 @@ bool many_renames(const struct session *s);
 bool many_sees(const struct session *s, const struct session_server *server);
 /* The next one that it may use, in the order of the settings: start with *at = 0; NULL at the end. */
 struct session_server *many_next(const struct session *s, size_t *at);
+/* The same when the session itself leads to one server only. */
+struct session_server *many_next_any(const struct session *s, size_t *at);
 /* The server whose prefix that is, if the session sees it. */
 struct session_server *many_by_prefix(const struct session *s, struct slice prefix);
 struct slice many_prefix(const struct session_server *server);

@@ -21,6 +21,8 @@ struct session_server *session_server_new(struct session_core *core) {
     tools_init(&server->tools);
     arena_init(&server->arena);
     server->slot = free_slot(core);
+    /* Nobody takes its list for that of the one who had its name before. */
+    server->tools_changes = (uint32_t)++core->list_serial;
     core->servers[server->slot] = server;
     return server;
 }
