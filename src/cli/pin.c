@@ -18,8 +18,8 @@ struct pin_options {
 
 #define ROW_LOCK                                                                                             \
     {                                                                                                        \
-        CLI_TEXT(struct pin_options, lock), .name = "lock", .argument = "FILE",                              \
-                                            .fallback = "sallyport.lock", .help = "the lock file"            \
+        CLI_TEXT(struct pin_options, lock), .name = "lock", .argument = "FILE", .fallback = RISK_LOCK_NAME,  \
+                                            .help = "the lock file"                                          \
     }
 #define ROW_JSON                                                                                             \
     { CLI_SWITCH(struct pin_options, json), .name = "json", .help = "print JSON" }

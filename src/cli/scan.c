@@ -20,7 +20,7 @@ static const struct cli_option scan_rows[] = {
     {CLI_LIST(struct scan_options, fail_on), .name = "fail-on", .argument = "WHAT",
      .help = "exit 1 on a class (read ... financial), a severity (low ... critical), drift or poison; "
              "repeatable"},
-    {CLI_TEXT(struct scan_options, lock), .name = "lock", .argument = "FILE", .fallback = "sallyport.lock",
+    {CLI_TEXT(struct scan_options, lock), .name = "lock", .argument = "FILE", .fallback = RISK_LOCK_NAME,
      .help = "accepted definitions to compare with, if it exists"},
     {0},
 };

@@ -5,6 +5,7 @@
 #include "cli/site.h"
 #include "front/file.h"
 #include "front/gate.h"
+#include "risk/lock.h"
 #include "session/approve.h"
 #include "session/guard.h"
 
@@ -20,6 +21,7 @@ struct wrap_options {
     struct cli_list env;
     const char *lock;
     int first_use;
+    uint64_t pin_max_age_ms;
     int poison;
     int poison_results;
     const char *token_file;
@@ -95,10 +97,15 @@ static const struct cli_option wrap_rows[] = {
     {CLI_TEXT(struct wrap_options, token_file), .name = "token-file", .argument = "FILE",
      .help = "clients must show the token in this file as a bearer token; needed off the loopback"},
     {CLI_TEXT(struct wrap_options, lock), .name = "lock", .argument = "FILE",
-     .help = "serve only tools whose definitions are accepted in this file; see `sallyport pin`"},
+     .help =
+         "serve only tools whose definitions are accepted in this file, or `off`; by default sallyport.lock "
+         "in this directory, if there is one; see `sallyport pin`"},
     {CLI_CHOICE(struct wrap_options, first_use), .name = "first-use", .choices = first_use_names,
      .fallback = "trust",
      .help = "a server that the lock does not know yet: accept it, or wait for `pin accept`"},
+    {CLI_DURATION(struct wrap_options, pin_max_age_ms), .name = "pin-max-age", .argument = "TIME",
+     .fallback = "0",
+     .help = "how old what is known of a tool may be when it is called; 0 asks the server every time"},
     {CLI_CHOICE(struct wrap_options, poison), .name = "poison", .choices = poison_names, .fallback = "deny",
      .help = "what happens to definitions and instructions that carry an attack"},
     {CLI_CHOICE(struct wrap_options, poison_results), .name = "poison-results", .choices = poison_names,
@@ -194,8 +201,9 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .header_count = opt->headers.count,
         .env = opt->env.items,
         .env_count = opt->env.count,
-        .lock_path = opt->lock,
+        .lock_path = session_guard_lock(opt->lock, RISK_LOCK_NAME),
         .pins_ask = opt->first_use == FIRST_ASK,
+        .pins_max_age_ms = opt->pin_max_age_ms,
         .poison = opt->poison,
         .poison_results = opt->poison_results,
         .token_file = opt->token_file,

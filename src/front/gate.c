@@ -73,10 +73,12 @@ static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, 
 static int reload_guard(struct gate *g, const struct settings *old, const struct settings *fresh,
                         struct err *err) {
     if (same_text(old->pins.lock, fresh->pins.lock) && old->pins.first_use == fresh->pins.first_use &&
+        old->pins.max_age_ms == fresh->pins.max_age_ms &&
         old->poison.definitions == fresh->poison.definitions && old->poison.results == fresh->poison.results)
         return 0;
     struct session_guard_config guard = {.lock = fresh->pins.lock,
                                          .ask = fresh->pins.first_use == SETTINGS_FIRST_ASK,
+                                         .max_age_ms = fresh->pins.max_age_ms,
                                          .definitions = (enum session_poison)fresh->poison.definitions,
                                          .results = (enum session_poison)fresh->poison.results};
     return session_guard_open(&g->core, &guard, err);
@@ -200,6 +202,7 @@ static int guard_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct session_guard_config guard = {.lock = config->lock_path,
                                          .ask = config->pins_ask,
+                                         .max_age_ms = config->pins_max_age_ms,
                                          .definitions = (enum session_poison)config->poison,
                                          .results = (enum session_poison)config->poison_results};
     return session_guard_open(&g->core, &guard, err);
@@ -483,6 +486,7 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->audit_pass = s->audit.on_full == SETTINGS_FULL_PASS;
     config->lock_path = s->pins.lock;
     config->pins_ask = s->pins.first_use == SETTINGS_FIRST_ASK;
+    config->pins_max_age_ms = s->pins.max_age_ms;
     config->poison = s->poison.definitions;
     config->poison_results = s->poison.results;
     config->approvals_mode = s->approvals.mode;

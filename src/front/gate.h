@@ -41,8 +41,10 @@ struct gate_config {
     size_t header_count;
     const char *const *env; /* NAME or NAME=VALUE, passed to the child beyond the allow-list */
     size_t env_count;
-    const char *lock_path;  /* accepted definitions; NULL: nothing is pinned */
-    bool pins_ask;          /* a server that the lock does not know waits until it is accepted */
+    const char *lock_path; /* accepted definitions; NULL: nothing is pinned */
+    bool pins_ask;         /* a server that the lock does not know waits until it is accepted */
+    uint64_t
+        pins_max_age_ms;    /* of what is known of a tool when it is called; 0: it is asked for every time */
     int poison;             /* enum session_poison, of definitions and instructions */
     int poison_results;     /* the same of results */
     const char *token_file; /* clients must show this bearer token; required off the loop-back */

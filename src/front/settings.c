@@ -9,6 +9,7 @@
 #include "front/settings_keys.h"
 #include "policy/window.h"
 #include "risk/glyph.h"
+#include "risk/lock.h"
 #include "session/guard.h"
 #include "state/grants.h"
 #include "upstream/fetch.h"
@@ -547,6 +548,16 @@ static int check_auth(const struct settings *s, struct err *err) {
     return 0;
 }
 
+/* Beside the settings, where it is not named. */
+static void find_lock(struct settings_owned *o) {
+    struct settings *s = &o->settings;
+    const char *slash = s->path ? strrchr(s->path, '/') : NULL;
+    struct slice dir = slash ? slice_of(s->path, (size_t)(slash - s->path) + 1) : (struct slice){0};
+    struct slice usual = arena_printf(&o->arena, "%.*s" RISK_LOCK_NAME, SLICE_FMT(dir));
+    bool off = s->pins.lock && slice_eq(slice_from(slice_str(s->pins.lock), dir.len), SLICE("off"));
+    s->pins.lock = session_guard_lock(off ? "off" : s->pins.lock, usual.ptr);
+}
+
 static int finish(struct settings_owned *o, struct err *err) {
     struct settings *s = &o->settings;
     char *host = arena_alloc(&o->arena, SETTINGS_HOST_MAX);
@@ -556,6 +567,7 @@ static int finish(struct settings_owned *o, struct err *err) {
     if (check_auth(s, err) < 0)
         return -1;
     fill_defaults(s);
+    find_lock(o);
     return check_names(o, err);
 }
 

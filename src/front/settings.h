@@ -139,6 +139,7 @@ struct settings {
     struct {
         const char *lock; /* a path, or NULL: nothing is pinned */
         int first_use;    /* enum settings_first_use */
+        uint64_t max_age_ms;
     } pins;
     struct {
         int definitions; /* enum session_poison */

@@ -97,9 +97,13 @@ static const struct settings_key traces_keys[] = {
     {0},
 };
 static const struct settings_key pins_keys[] = {
-    {"lock", KEY_PATH, AT(pins.lock), .help = "accepted definitions: nothing else is served"},
+    {"lock", KEY_PATH, AT(pins.lock),
+     .help = "accepted definitions: nothing else is served; by default sallyport.lock beside this file, if "
+             "there is one; or off"},
     {"first_use", KEY_CHOICE, AT(pins.first_use), first_use_names,
      .help = "a server that the lock does not know: accept it, or wait for `pin accept`"},
+    {"max_age", KEY_DURATION, AT(pins.max_age_ms),
+     .help = "how old what is known of a tool may be when it is called; 0: the server is asked every time"},
     {0},
 };
 static const struct settings_key poison_keys[] = {

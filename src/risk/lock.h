@@ -24,6 +24,8 @@
 #include "base/err.h"
 #include "risk/fingerprint.h"
 
+#define RISK_LOCK_NAME "sallyport.lock" /* where it is looked for, unless somebody says otherwise */
+
 enum risk_pin {
     RISK_PIN_OK,
     RISK_PIN_NEW,     /* the server is known, the tool is not */

@@ -137,6 +137,7 @@ static void judge_anew(struct call *c) {
     policy_unref(c->policy);
     c->policy = NULL;
     c->fingerprint = (struct slice){0};
+    c->checked_on = NULL;
     c->step = STEP_DECIDE;
 }
 

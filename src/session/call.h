@@ -106,14 +106,16 @@ struct call {
     bool client_read; /* the next three are known; see lane_read_client() */
     struct slice client_caps, client_info;
     uint32_t client_bits;
-    struct session_link *lane;    /* chosen for it, or NULL */
-    int log_rank;                 /* of the level that it asks for, -1 for none */
-    bool subscribing;             /* has asked for a subscription */
-    struct call_listen *listen;   /* what it listens for; in the arena */
-    uint32_t missing;             /* the capability without which a question was refused */
-    struct call_rounds *rounds;   /* questions of a server of the newer era; in the arena */
-    struct session_park *park;    /* questions of a server of the older one */
-    struct park_answers *answers; /* that were given before on another node; in the arena */
+    struct session_link *lane;             /* chosen for it, or NULL */
+    const struct session_link *checked_on; /* where the server's tools are asked for on its account, */
+    uint32_t checked_loads;                /* and how often they had been before */
+    int log_rank;                          /* of the level that it asks for, -1 for none */
+    bool subscribing;                      /* has asked for a subscription */
+    struct call_listen *listen;            /* what it listens for; in the arena */
+    uint32_t missing;                      /* the capability without which a question was refused */
+    struct call_rounds *rounds;            /* questions of a server of the newer era; in the arena */
+    struct session_park *park;             /* questions of a server of the older one */
+    struct park_answers *answers;          /* that were given before on another node; in the arena */
     struct policy *policy;
     struct policy_verdict verdict;
     struct slice fingerprint;       /* of the tool's definition, when it is known */

@@ -232,8 +232,7 @@ static void part_streaming(struct call_sink *sink, int64_t retry_ms, bool left) 
 
 /* ---- subscriptions ---- */
 
-static void to_client(struct gather *g, struct slice text) {
-    struct call *c = g->call;
+static void to_client(struct call *c, struct slice text) {
     if (!c->sink)
         return;
     struct session_out out = {.text = call_text(c, text)};
@@ -345,11 +344,10 @@ void gather_listen_tell(struct call *c, const char *list) {
     struct slice flag = arena_printf(&c->arena, "%sListChanged", list);
     if (!wants(c, flag.ptr))
         return;
-    to_client(c->gather,
-              arena_printf(&c->arena,
-                           "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/%s/list_changed\",\"params\":{"
-                           "\"_meta\":{\"" SUBSCRIPTION "\":%.*s}}}",
-                           list, SLICE_FMT(c->id_raw)));
+    to_client(c, arena_printf(&c->arena,
+                              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/%s/list_changed\",\"params\":{"
+                              "\"_meta\":{\"" SUBSCRIPTION "\":%.*s}}}",
+                              list, SLICE_FMT(c->id_raw)));
 }
 
 /* The gate takes the whole subscription on itself; a server that is not running has nothing to tell yet,
@@ -362,7 +360,7 @@ static void start_listen(struct gather *g) {
     struct slice honoured = filter && tape_is(&c->request->tape, filter, TAPE_OBJECT)
                                 ? tape_raw(&c->request->tape, filter)
                                 : SLICE("{}");
-    to_client(g,
+    to_client(c,
               arena_printf(
                   &c->arena,
                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{"

@@ -11,16 +11,24 @@
 #include "session/tools.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define TOLD_MAX 100000 /* definitions whose findings are remembered as recorded */
 
 struct session_guard {
     struct pins *pins; /* NULL: nothing is pinned */
+    uint64_t max_age_ms;
     enum session_poison definitions;
     enum session_poison results;
     struct map told; /* findings that are on record, by their text */
     struct arena arena;
 };
+
+const char *session_guard_lock(const char *named, const char *usual) {
+    if (named)
+        return strcmp(named, "off") == 0 ? NULL : named;
+    return access(usual, F_OK) == 0 ? usual : NULL;
+}
 
 int session_guard_open(struct session_core *core, const struct session_guard_config *config,
                        struct err *err) {
@@ -30,6 +38,7 @@ int session_guard_open(struct session_core *core, const struct session_guard_con
     session_guard_close(core);
     struct session_guard *g = core->guard = mem_zalloc(sizeof(*g));
     g->pins = pins;
+    g->max_age_ms = config->max_age_ms;
     g->definitions = config->definitions;
     g->results = config->results;
     map_init(&g->told);
@@ -51,6 +60,10 @@ void session_guard_close(struct session_core *core) {
 }
 
 bool guard_wants_definitions(const struct session_core *core) { return core->guard && core->guard->pins; }
+
+uint64_t guard_max_age_ms(const struct session_core *core) {
+    return guard_wants_definitions(core) ? core->guard->max_age_ms : UINT64_MAX;
+}
 
 bool guard_may_open(struct session_core *core, struct session_server *server) {
     if (!guard_wants_definitions(core))

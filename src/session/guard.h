@@ -24,12 +24,16 @@ enum session_poison {
 };
 
 struct session_guard_config {
-    const char *lock; /* path of the lock file; NULL: nothing is pinned */
-    bool ask;         /* a server that the lock does not know waits for `pin accept`; else it is trusted */
+    const char *lock;    /* path of the lock file; NULL: nothing is pinned */
+    bool ask;            /* a server that the lock does not know waits for `pin accept`; else it is trusted */
+    uint64_t max_age_ms; /* of what is known of its tools when a pinned one is called; 0: asked every time */
     enum session_poison definitions; /* and instructions */
     enum session_poison results;
 };
 
+/* Which lock holds: the one that is named; where none is, the usual one if it exists; none at all for `off`.
+ */
+const char *session_guard_lock(const char *named, const char *usual);
 /* Settings for everybody behind this core; the lock is read and watched. May be called again with others. */
 int session_guard_open(struct session_core *core, const struct session_guard_config *config, struct err *err);
 void session_guard_close(struct session_core *core);
@@ -41,6 +45,8 @@ void session_guard_supply(const struct session_server *server);
 
 /* Must the definition be known before a call is decided, or a list is let through? */
 bool guard_wants_definitions(const struct session_core *core);
+/* How old what is known of a server's tools may be when one of them is called. */
+uint64_t guard_max_age_ms(const struct session_core *core);
 /* May the server be started, or reached? server->refused says why not. What is known of its tools is
  * forgotten: it is another process now. */
 bool guard_may_open(struct session_core *core, struct session_server *server);

@@ -78,7 +78,7 @@ enum call_next call_step_decide(struct call *c) {
         return deny_ungranted(c);
     if (wants_definition(c)) {
         struct session_link *sl = session_link_for(s, c->server, c);
-        if (!sl || !tools_ready(sl, c))
+        if (!sl || !tools_checked(sl, c))
             return CALL_WAIT;
     }
     const struct tool *tool = is_call ? map_get(&c->server->tools.by_name, c->name) : NULL;

@@ -57,6 +57,7 @@ static void lane_stop(struct session_link *sl) {
     io_timer_stop(lane_loop(sl), &sl->backoff);
     io_timer_stop(lane_loop(sl), &sl->probe_timer);
     io_timer_stop(lane_loop(sl), &sl->idle);
+    io_timer_stop(lane_loop(sl), &sl->tools_timer);
     up_era_stop_waiting(&sl->era_wait);
 }
 

@@ -294,18 +294,29 @@ static void tell_list(struct session *s, const char *list) {
     arena_free(&a);
 }
 
-void many_tell_lists(struct session *s) {
-    static const char *const lists[] = {"tools", "prompts", "resources"};
+static void tell_session(struct session *s, const char *list) {
     if (s->closed)
         return;
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        if (!s->stateless && s->initialized)
-            tell_list(s, lists[i]);
-        LIST_FOR (n, &s->calls) {
-            struct call *c = container_of(n, struct call, node);
-            if (c->kind == CALL_LISTEN && c->gather)
-                gather_listen_tell(c, lists[i]);
-        }
+    if (!s->stateless && s->initialized)
+        tell_list(s, list);
+    LIST_FOR (n, &s->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->kind == CALL_LISTEN && !c->part)
+            gather_listen_tell(c, list);
+    }
+}
+
+void many_tell_lists(struct session *s) {
+    static const char *const lists[] = {"tools", "prompts", "resources"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        tell_session(s, lists[i]);
+}
+
+void many_tell_tools(struct session_core *core) {
+    LIST_FOR (n, &core->sessions) {
+        struct session *s = container_of(n, struct session, node);
+        if (!s->pool)
+            tell_session(s, "tools");
     }
 }
 

@@ -44,6 +44,8 @@ bool many_task_is(const struct session *s, const struct session_server *server, 
 
 /* The lists of a session's servers are not what they were: tells the client. */
 void many_tell_lists(struct session *s);
+/* The gate itself shows other tools than it did: tells every client. */
+void many_tell_tools(struct session_core *core);
 /* A link is ready, or over; from session.c. */
 void many_link_ready(struct session_link *sl);
 void many_link_down(struct session_link *sl);

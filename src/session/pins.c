@@ -8,6 +8,7 @@
 #include "risk/program.h"
 #include "risk/supply.h"
 #include "session/guard.h"
+#include "session/many.h"
 #include "session/tools.h"
 
 #include <stdio.h>
@@ -61,6 +62,7 @@ static void on_lock_changed(struct io_watch *w) {
             tools_forget(p->core->servers[i]);
     log_info("lock `%s` reloaded", p->path);
     event(p, SLICE("lock"), (struct slice){0});
+    many_tell_tools(p->core);
 }
 
 struct pins *pins_open(struct session_core *core, const char *path, bool ask, struct err *err) {
@@ -82,6 +84,7 @@ void pins_close(struct pins *p) {
     if (!p)
         return;
     io_watch_stop(&p->watch);
+    io_timer_stop(p->core->up.loop, &p->tell);
     risk_lock_free(p->lock);
     map_free(&p->held);
     arena_free(&p->arena);
@@ -168,6 +171,9 @@ static struct slice held_key(const struct session_server *server, struct slice t
     return slice_of(key, name.len + 1 + tool.len);
 }
 
+/* Once for all tools of a list, and not from the middle of it. */
+static void on_tell(struct io_timer *timer) { many_tell_tools(container_of(timer, struct pins, tell)->core); }
+
 static void hold(struct pins *p, const struct session_server *server, struct slice key, struct slice why) {
     if (p->held.count >= HELD_MAX)
         return;
@@ -176,6 +182,8 @@ static void hold(struct pins *p, const struct session_server *server, struct sli
     cleanup_arena struct arena a;
     arena_init(&a);
     event(p, SLICE("pin"), arena_printf(&a, "server `%s`: %.*s", server->up.name, SLICE_FMT(why)));
+    if (!p->tell.due_ms)
+        io_timer_arm(p->core->up.loop, &p->tell, 0, on_tell);
 }
 
 const char *pins_judge(struct pins *p, const struct session_server *server, const struct tape *t,

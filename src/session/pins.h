@@ -11,6 +11,7 @@ struct pins {
     bool ask;
     struct risk_lock *lock;
     struct io_watch watch;
+    struct io_timer tell; /* clients that their tools are others now */
     /* Tools that were seen changed or new since the lock was read: "server\0tool" -> why. Such a tool stays
      * held back although its server may show the accepted definition again: one that changes its mind is not
      * trusted on its next word. */

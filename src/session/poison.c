@@ -94,8 +94,22 @@ bool poison_instructions_ok(struct session_core *core, const struct session_serv
     return !deny || mode == SESSION_POISON_FLAG;
 }
 
+/* Where tools are pinned the gate has something to say about the list, whatever its server does. */
+static void offer_changes(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    uint32_t tools = tape_path(&m->tape, m->rpc.body, "capabilities", "tools", NULL);
+    if (!guard_wants_definitions(c->session->core) || !tools || !tape_is(&m->tape, tools, TAPE_OBJECT))
+        return;
+    uint32_t says = tape_get_str(&m->tape, tools, "listChanged");
+    if (!says)
+        splice_add_member(text, &m->tape, tools, SLICE("listChanged"), SLICE("true"));
+    else if (!tape_is(&m->tape, says, TAPE_TRUE))
+        splice_value(text, &m->tape, says, SLICE("true"));
+}
+
 void poison_filter_hello(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
+    offer_changes(c, text);
     uint32_t node = tape_get_str(&m->tape, m->rpc.body, "instructions");
     if (!node || !tape_is(&m->tape, node, TAPE_STRING))
         return;

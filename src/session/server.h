@@ -3,6 +3,7 @@
 #pragma once
 
 #include "filter/filter.h"
+#include "session/digest.h"
 #include "session/session.h"
 
 #define SERVER_REFUSED_MAX 512
@@ -14,6 +15,9 @@ struct session_tools {
     struct arena arena;
     struct map by_name;
     bool loaded;
+    bool partial; /* the last of it could not be had */
+    bool printed; /* all of it came on one page, and this is its fingerprint: */
+    char print[DIGEST_HEX_LEN];
     bool has_apps; /* some come with a page (MCP Apps) that calls the others by their own names */
     uint64_t loaded_ms;
     uint64_t serial;        /* of the list that was learned last */

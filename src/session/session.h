@@ -159,6 +159,8 @@ struct session_link {
     struct session_tools *tools_fresh; /* what the answers add up to; shown to nobody before the last one */
     uint32_t tools_changes;            /* of the server, when it was asked */
     uint32_t tools_again;
+    uint32_t tools_loads; /* answers that were had here */
+    struct io_timer tools_timer;
     uint32_t failures;
     uint64_t opened_ms;
     struct io_timer backoff;

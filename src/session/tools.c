@@ -6,6 +6,7 @@
 #include "risk/lock.h"
 #include "session/bridge.h"
 #include "session/call.h"
+#include "session/digest.h"
 #include "session/guard.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 #define TOOLS_FRESH_MS 300000
 #define TOOLS_RETRY_MS 1000 /* after a list that could not be had */
+#define TOOLS_PAGE_MS 30000 /* for one page of it */
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
 #define TOOLS_AGAIN_MAX 4 /* a list that changes while it is read */
@@ -34,7 +36,7 @@ void tools_free(struct session_tools *t) {
     arena_free(&t->arena);
     buf_free(&t->definitions);
     buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
-    t->loaded = t->has_apps = false;
+    t->loaded = t->has_apps = t->partial = t->printed = false;
 }
 
 void tools_forget(struct session_server *server) {
@@ -112,6 +114,15 @@ static bool is_last_page(const struct msg *m) {
     return !next || !tape_is(&m->tape, next, TAPE_STRING);
 }
 
+/* Of a list that is all on one page. False when it is not. */
+static bool print_list(struct session_core *core, const struct msg *m, char print[DIGEST_HEX_LEN]) {
+    uint32_t list = tape_get_str(&m->tape, m->rpc.body, "tools");
+    if (!list || !is_last_page(m))
+        return false;
+    digest_hex(core->digest, tape_raw(&m->tape, list), print);
+    return true;
+}
+
 uint64_t tools_learn(struct session_link *sl, const struct msg *m, bool first_page) {
     struct session_tools *table = &sl->server->tools;
     if (first_page)
@@ -119,11 +130,14 @@ uint64_t tools_learn(struct session_link *sl, const struct msg *m, bool first_pa
     table->serial = ++sl->session->core->list_serial;
     learn_page(sl, table, false, m);
     table->loaded = is_last_page(m);
+    table->partial = false;
+    table->printed = first_page && print_list(sl->session->core, m, table->print);
     table->loaded_ms = io_now_ms(sl->session->core->up.loop);
     return table->serial;
 }
 
 void tools_abandon(struct session_link *sl) {
+    io_timer_stop(sl->session->core->up.loop, &sl->tools_timer);
     arena_free(&sl->tools_page);
     if (sl->tools_fresh)
         tools_free(sl->tools_fresh);
@@ -143,18 +157,36 @@ static void fetched(struct session_link *sl, bool complete) {
     tools_free(&server->tools);
     server->tools = *sl->tools_fresh;
     free(steal(sl->tools_fresh));
-    arena_free(&sl->tools_page);
+    tools_abandon(sl);
     if (complete && guard_wants_list(core, server))
         guard_first_use(core, server, &server->tools);
     server->tools.loaded = true;
-    server->tools.loaded_ms = io_now_ms(core->up.loop) - (complete ? 0 : TOOLS_FRESH_MS - TOOLS_RETRY_MS);
+    server->tools.partial = !complete;
+    server->tools.loaded_ms = io_now_ms(core->up.loop);
+    sl->tools_loads++;
     session_wake(sl);
+}
+
+/* Byte for byte what is known: nothing has to be judged again. */
+static bool fetched_same(struct session_link *sl, const struct msg *m) {
+    struct session_tools *known = &sl->server->tools;
+    struct session_tools *fresh = sl->tools_fresh;
+    if (sl->tools_pages || !(fresh->printed = print_list(sl->session->core, m, fresh->print)) ||
+        !known->loaded || !known->printed || memcmp(known->print, fresh->print, sizeof(known->print)) != 0)
+        return false;
+    tools_abandon(sl);
+    known->loaded_ms = io_now_ms(sl->session->core->up.loop);
+    sl->tools_loads++;
+    session_wake(sl);
+    return true;
 }
 
 static void on_page(struct session_own *own, struct msg *m) {
     struct session_link *sl = container_of(own, struct session_link, tools_own);
     bool listed = m->rpc.kind == RPC_RESULT;
     uint32_t next = listed ? tape_get_str(&m->tape, m->rpc.body, "nextCursor") : 0;
+    if (listed && fetched_same(sl, m))
+        return;
     if (listed)
         learn_page(sl, sl->tools_fresh, guard_wants_list(sl->session->core, sl->server), m);
     struct slice cursor =
@@ -171,7 +203,14 @@ static void on_page_failed(struct session_own *own, const char *why) {
     fetched(container_of(own, struct session_link, tools_own), false);
 }
 
+static void on_page_late(struct io_timer *timer) {
+    struct session_link *sl = container_of(timer, struct session_link, tools_timer);
+    link_end(&sl->tools_req);
+    fetched(sl, false);
+}
+
 static void fetch(struct session_link *sl, struct slice cursor_raw) {
+    io_timer_arm(sl->session->core->up.loop, &sl->tools_timer, TOOLS_PAGE_MS, on_page_late);
     sl->tools_own = (struct session_own){SESSION_OWN_MAGIC, on_page, on_page_failed, NULL};
     if (!link_begin(sl->link, &sl->tools_req, &sl->tools_own)) {
         fetched(sl, false);
@@ -183,20 +222,45 @@ static void fetch(struct session_link *sl, struct slice cursor_raw) {
     session_send_own(sl, text, SLICE("tools/list"), &sl->tools_req);
 }
 
-bool tools_ready(struct session_link *sl, struct call *call) {
-    struct session_tools *table = &sl->server->tools;
-    uint64_t now = io_now_ms(sl->session->core->up.loop);
-    if (table->loaded && now - table->loaded_ms < TOOLS_FRESH_MS)
-        return true;
+static void ask(struct session_link *sl, struct call *call) {
     session_wait(sl, call);
-    if (!sl->tools_req.id) {
-        sl->tools_fresh = mem_zalloc(sizeof(*sl->tools_fresh));
-        tools_init(sl->tools_fresh);
-        sl->tools_fresh->serial = ++sl->session->core->list_serial;
-        sl->tools_pages = 0;
-        sl->tools_changes = sl->server->tools_changes;
-        fetch(sl, (struct slice){0});
+    if (sl->tools_req.id)
+        return; /* one answer for all that wait */
+    tools_abandon(sl);
+    sl->tools_fresh = mem_zalloc(sizeof(*sl->tools_fresh));
+    tools_init(sl->tools_fresh);
+    sl->tools_fresh->serial = ++sl->session->core->list_serial;
+    sl->tools_pages = 0;
+    sl->tools_changes = sl->server->tools_changes;
+    fetch(sl, (struct slice){0});
+}
+
+static bool is_known(const struct session_link *sl, uint64_t max_age_ms) {
+    const struct session_tools *table = &sl->server->tools;
+    uint64_t age = io_now_ms(sl->session->core->up.loop) - table->loaded_ms;
+    return table->loaded && age < (table->partial ? TOOLS_RETRY_MS : max_age_ms);
+}
+
+bool tools_ready(struct session_link *sl, struct call *call) {
+    if (is_known(sl, TOOLS_FRESH_MS))
+        return true;
+    ask(sl, call);
+    return false;
+}
+
+bool tools_checked(struct session_link *sl, struct call *call) {
+    uint64_t max_age_ms = guard_max_age_ms(sl->session->core);
+    if (call->kind != CALL_TOOLS_CALL || max_age_ms >= TOOLS_FRESH_MS)
+        return tools_ready(sl, call);
+    if (call->checked_on != sl) {
+        call->checked_on = sl;
+        call->checked_loads = sl->tools_loads;
     }
+    if (sl->server->tools.loaded && sl->tools_loads != call->checked_loads)
+        return true; /* asked on this call's account */
+    if (is_known(sl, max_age_ms))
+        return true;
+    ask(sl, call);
     return false;
 }
 

@@ -30,6 +30,8 @@ void tools_init(struct session_tools *t);
 void tools_free(struct session_tools *t);
 /* Ready to answer tools_find()? Otherwise the call waits in the link's list and is resumed. */
 bool tools_ready(struct session_link *sl, struct call *call);
+/* The same before a tool is called: what is pinned must be what was accepted at this moment. */
+bool tools_checked(struct session_link *sl, struct call *call);
 const struct tool *tools_find(struct session_link *sl, struct slice name); /* NULL when not known */
 /* A list passes by. The first page starts anew. Its serial number; 0 when it was not learned. */
 uint64_t tools_learn(struct session_link *sl, const struct msg *m, bool first_page);

@@ -1,4 +1,4 @@
-// A server that changes its mind after it was accepted (attacks 4, 5, 24, 34): what is not what was accepted is not
+// A server that changes its mind after it was accepted (attacks 4, 5, 24): what is not what was accepted is not
 // listed, not called and not started, until somebody accepts it.
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,8 @@ import { ALLOW_ALL, cli, node, policyFile, startGate, tempDir, use } from '../li
 
 const fixture = fileURLToPath(new URL('../fixtures/fickle.mjs', import.meta.url));
 const tool = (name, description = `Shows ${name}`) => ({ name, description, inputSchema: { type: 'object' } });
+
+const isListChanged = ({ method }) => method === 'notifications/tools/list_changed';
 
 // A gate with a lock in front of a server whose mind is a file.
 class World {
@@ -73,6 +75,46 @@ describe('4 a definition that changes after it was accepted', () => {
     assert.deepEqual(w.calls, ['add', 'poke']);
   });
 
+  test('without a word: the call after the change finds it out, and the server does not see it', async (t) => {
+    const w = await new World(t, { tools: [tool('add'), tool('sub')] }).start();
+    assert.equal(await w.text('add'), 'did add');
+    assert.equal(await w.text('add'), 'did add');
+    w.think({ tools: [tool('add', 'Shows something else'), tool('sub')] });
+    await w.denied('add', /definition changed: tool `add` is not what was accepted/);
+    assert.ok(await w.gate.rpc.next(isListChanged)); // so that the client does not offer it any longer
+    assert.deepEqual(await Promise.all(['sub', 'sub', 'add', 'sub'].map(async (name) => (await w.call(name)).isError ?? false)), [false, false, true, false]);
+    w.think({ tools: [tool('sub', 'Evil')] });
+    await w.denied('sub', /definition changed/);
+    await w.denied('add', /definition changed|does not list this tool/);
+    assert.deepEqual(w.calls, ['add', 'add', 'sub', 'sub', 'sub']);
+  });
+
+  test('without a word, on the second page of a list', async (t) => {
+    const w = await new World(t, { page: 1, tools: [tool('add'), tool('sub')] }).start();
+    assert.equal(await w.text('sub'), 'did sub');
+    w.think({ tools: [tool('add'), tool('sub', 'Evil')] });
+    await w.denied('sub', /definition changed/);
+    assert.equal(await w.text('add'), 'did add');
+  });
+
+  test('a server that no longer shows its list is not called', async (t) => {
+    const w = await new World(t, { tools: [tool('add')] }).start();
+    assert.equal(await w.text('add'), 'did add');
+    w.think({ unlisted: true });
+    await w.denied('add', /does not list this tool/);
+    assert.deepEqual(w.calls, ['add']);
+  });
+
+  test('with --pin-max-age a list that is young enough is believed until the server says that it changed', async (t) => {
+    const w = await new World(t, { tools: [tool('add'), tool('poke')] }).start({ args: ['--pin-max-age', '1m'] });
+    assert.equal(await w.text('add'), 'did add');
+    w.think({ tools: [tool('add', 'Shows something else'), tool('poke')] });
+    assert.equal(await w.text('add'), 'did add');
+    w.think({ announce: true });
+    assert.equal(await w.text('poke'), 'did poke');
+    await w.denied('add', /definition changed/);
+  });
+
   test('every part of the definition counts', async (t) => {
     const add = { ...tool('add'), title: 'Add', annotations: { readOnlyHint: true }, outputSchema: { type: 'object' } };
     const w = await new World(t, { tools: [add] }).start();
@@ -117,8 +159,9 @@ describe('4 a definition that changes after it was accepted', () => {
     const diff = await w.pin('diff');
     assert.equal(diff.code, 1);
     assert.equal(diff.stdout, 'changed: add\n  ~ description: "Shows add" -> "Shows add, better"\n');
+    assert.ok(await w.gate.rpc.next(isListChanged)); // of what is held back
     assert.equal((await w.pin('accept', 'add')).code, 0);
-    await w.gate.child.waitLine(/lock .* reloaded/, { stream: 'stderr' });
+    assert.ok(await w.gate.rpc.next(isListChanged)); // of what is there again
     assert.deepEqual(await w.names(), ['add', 'sub']);
     assert.equal(await w.text('add'), 'did add');
     assert.equal((await w.pin('diff')).code, 0);
@@ -171,7 +214,8 @@ describe('5 a tool that arrives late', () => {
   });
 
   test('first use asks when told to', async (t) => {
-    const w = await new World(t, { tools: [tool('add')] }).start({ args: ['--first-use', 'ask'] });
+    const w = await new World(t, { tools: [tool('add')], plain: true }).start({ args: ['--first-use', 'ask'] });
+    assert.equal(w.gate.rpc.server.capabilities.tools.listChanged, true); // the gate itself tells
     assert.deepEqual(await w.names(), []);
     await w.denied('add', /new and not yet accepted/);
     assert.ok(!existsSync(w.lock));
@@ -225,6 +269,21 @@ describe('24 the program behind the server', () => {
     const gate = use(t, await startGate({ transport: 'stdio', command: w.command, args: ['--lock', w.lock] }));
     await assert.rejects(gate.rpc.initialize(), /command line is not the one/);
   });
+});
+
+test('a lock that lies in the working directory holds without being named, unless it is switched off', async (t) => {
+  const w = new World(t, { tools: [tool('add')] });
+  assert.equal((await w.pin('accept')).code, 0);
+  w.think({ tools: [tool('add', 'Evil')] });
+  const names = async (...args) => {
+    const gate = use(t, await startGate({ transport: 'stdio', command: w.command, args, cwd: w.dir }));
+    await gate.rpc.initialize();
+    const { tools } = await gate.rpc.request('tools/list');
+    await gate.stop();
+    return tools.map(({ name }) => name);
+  };
+  assert.deepEqual(await names(), []);
+  assert.deepEqual(await names('--lock', 'off'), ['add']);
 });
 
 test('a lock that cannot be read stops the gate; one that breaks later changes nothing', async (t) => {
