@@ -19,6 +19,7 @@
 
 struct call_approval {
     struct state_approval found; /* texts in the call's arena */
+    struct slice digest;         /* of the call; what was found may be bound to a continuation of it */
     bool waiting;                /* in the list */
     bool late;                   /* its time is over */
     bool unanswered;             /* the client was asked and did not say */
@@ -256,6 +257,40 @@ static struct slice own_state(struct call *c) {
         return (struct slice){0};
     struct slice state = tape_text(&m->tape, node, &c->arena);
     return slice_starts(state, SLICE(STATE_MARK)) ? state : (struct slice){0};
+}
+
+/* ---- a call that goes on after a question of its server ---- */
+
+/* The same call with that state of the server's: one digest, and none of any other call. */
+static struct slice continued_digest(struct call *c, struct slice digest, struct slice state) {
+    struct slice text =
+        arena_printf(&c->arena, "%.*s continues with %.*s", SLICE_FMT(digest), SLICE_FMT(state));
+    char *hex = arena_alloc(&c->arena, DIGEST_HEX_LEN);
+    digest_hex(c->session->core->digest, text, hex);
+    return slice_of(hex, DIGEST_HEX_LEN);
+}
+
+void call_approve_extend(struct call *c, struct slice state) {
+    const struct call_approval *ca = c->approval;
+    struct err err = {0};
+    if (!ca || ca->found.status != STATE_APPROVAL_USED)
+        return;
+    struct slice digest = continued_digest(c, ca->digest, state);
+    if (state_approvals_extend(c->session->core->approvals->store, ca->found.id, digest, &err) < 0)
+        log_error("approvals: %s", err.text);
+}
+
+/* Does it bring answers to questions of its server, under an approval that covers them? 1, 0 or -1. */
+static int continues(struct call *c, struct slice digest, struct err *err) {
+    const struct msg *m = c->request;
+    uint32_t params = c->modern && takes_input(c) ? m->rpc.params : 0;
+    uint32_t state = params ? tape_get_str(&m->tape, params, "requestState") : 0;
+    if (!params || own_state(c).len || (!state && !tape_get_str(&m->tape, params, "inputResponses")))
+        return 0;
+    struct slice text = state && tape_is(&m->tape, state, TAPE_STRING) ? tape_text(&m->tape, state, &c->arena)
+                                                                       : (struct slice){0};
+    return state_approvals_continue(c->session->core->approvals->store, continued_digest(c, digest, text),
+                                    clock_wall_ms(), &c->arena, &c->approval->found, err);
 }
 
 /* ---- answers ---- */
@@ -518,6 +553,10 @@ enum call_next call_step_approve(struct call *c) {
         return CALL_FAIL;
     }
     c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
+    c->approval->digest = want.digest;
+    int goes_on = continues(c, want.digest, &err);
+    if (goes_on != 0)
+        return goes_on > 0 ? granted(c) : fault(c, &err);
     enum state_ask answer = state_approvals_ask(ap->store, &want, &c->arena, &c->approval->found, &err);
     switch (answer) {
     case STATE_ASK_GRANTED:

@@ -53,6 +53,9 @@ enum call_next call_step_approve(struct call *c);
 void call_asked(struct call *c, struct msg *m);
 /* The call is over, or goes on without its question. */
 void call_approve_end(struct call *c);
+/* The answer is a question of the server's, and the client will call again with `state` (empty when there is
+ * none): what was approved covers that, once. */
+void call_approve_extend(struct call *c, struct slice state);
 /* Is the request's state one that this step made? Then it is nobody else's business. */
 bool call_approve_has_state(struct call *c);
 /* Members of params that were meant for the gate, not for the server. */

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/answer.h"
+#include "session/approve.h"
 #include "session/digest.h"
 #include "session/keep.h"
 #include "session/lane.h"
@@ -291,6 +292,7 @@ static void on_gathered(struct io_timer *timer) {
         call_fail(c, "the server's questions are too large to be asked");
         return;
     }
+    call_approve_extend(c, state);
     link_move(&c->req, &p->req, &p->own);
     p->sl = c->link;
     p->sl->users++;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "session/answer.h"
+#include "session/approve.h"
 #include "session/translate.h"
 #include "wire/emit.h"
 
@@ -39,22 +40,34 @@ static uint32_t read_question(const struct tape *t, uint32_t node, struct arena 
     return translate_ask_bit(*ret_method, t, *ret_params);
 }
 
-bool rounds_allowed(struct call *c) {
+static const char *judge_questions(struct call *c, uint32_t requests) {
     const struct msg *m = c->response;
-    uint32_t requests;
-    if (!translate_may_ask(c->method) || !asks(m, &requests) || !requests)
-        return true;
-    const char *why = tape_is(&m->tape, requests, TAPE_OBJECT) ? NULL : "inputRequests is no object";
+    if (!tape_is(&m->tape, requests, TAPE_OBJECT))
+        return "inputRequests is no object";
     TAPE_FOR_MEMBER(&m->tape, requests, key) {
         struct slice method;
         uint32_t params;
-        if (!why && !read_question(&m->tape, key + 1, &c->arena, &method, &params))
-            why = "The server asks for something that clients do not know";
-        if (!why)
-            why = session_judge_ask(c->link, method, &m->tape, params, &c->arena);
+        if (!read_question(&m->tape, key + 1, &c->arena, &method, &params))
+            return "The server asks for something that clients do not know";
+        const char *why = session_judge_ask(c->link, method, &m->tape, params, &c->arena);
+        if (why)
+            return why;
     }
-    if (!why)
+    return NULL;
+}
+
+bool rounds_allowed(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t requests;
+    if (!translate_may_ask(c->method) || !asks(m, &requests))
         return true;
+    const char *why = requests ? judge_questions(c, requests) : NULL;
+    if (!why) {
+        uint32_t state = tape_get_str(&m->tape, m->rpc.body, "requestState");
+        bool text = state && tape_is(&m->tape, state, TAPE_STRING);
+        call_approve_extend(c, text ? tape_text(&m->tape, state, &c->arena) : (struct slice){0});
+        return true;
+    }
     c->verdict.outcome = POLICY_DENY;
     c->verdict.reason = POLICY_BY_RULE;
     c->verdict.text = slice_str(why);

@@ -414,22 +414,24 @@ static enum state_ask ask_new(struct state_approvals *s, const struct state_appr
     return STATE_ASK_NEW;
 }
 
+static int row_use(struct state_approvals *s, struct state_approval *r, uint64_t now_ms, struct err *err) {
+    r->status = STATE_APPROVAL_USED;
+    r->used_ms = now_ms;
+    return row_set(s, "status=4, used_ms=?2, args=''", r->id, now_ms, (struct slice){0}, (struct slice){0},
+                   err);
+}
+
+static const char newest[] = "digest=?1 ORDER BY created_ms DESC, rowid DESC LIMIT 1";
+
 static enum state_ask ask_locked(struct state_approvals *s, const struct state_approval *want,
                                  struct arena *a, struct state_approval *ret_found, struct err *err) {
-    static const char newest[] = "digest=?1 ORDER BY created_ms DESC, rowid DESC LIMIT 1";
     uint64_t now = want->created_ms;
     struct state_approval *r = ret_found;
     int found = row_find(s, newest, want->digest, now, a, r, err);
     if (found < 0)
         return STATE_ASK_FAULT;
-    if (found && r->status == STATE_APPROVAL_APPROVED) {
-        r->status = STATE_APPROVAL_USED;
-        r->used_ms = now;
-        return row_set(s, "status=4, used_ms=?2, args=''", r->id, now, (struct slice){0}, (struct slice){0},
-                       err) < 0
-                   ? STATE_ASK_FAULT
-                   : STATE_ASK_GRANTED;
-    }
+    if (found && r->status == STATE_APPROVAL_APPROVED)
+        return row_use(s, r, now, err) < 0 ? STATE_ASK_FAULT : STATE_ASK_GRANTED;
     if (found && r->status == STATE_APPROVAL_PENDING) {
         r->asked++;
         return row_set(s, "asked=asked+1", r->id, now, (struct slice){0}, (struct slice){0}, err) < 0
@@ -464,6 +466,23 @@ enum state_ask state_approvals_ask(struct state_approvals *s, const struct state
         return STATE_ASK_FAULT;
     enum state_ask answer = ask_locked(s, want, a, ret_found, err);
     return finish(s, answer != STATE_ASK_FAULT, err) < 0 ? STATE_ASK_FAULT : answer;
+}
+
+int state_approvals_extend(struct state_approvals *s, struct slice id, struct slice digest, struct err *err) {
+    return row_set(s, "digest=?3, status=CASE status WHEN 4 THEN 1 ELSE status END", id, 0, digest,
+                   (struct slice){0}, err);
+}
+
+int state_approvals_continue(struct state_approvals *s, struct slice digest, uint64_t now_ms, struct arena *a,
+                             struct state_approval *ret_found, struct err *err) {
+    if (begin(s, err) < 0)
+        return -1;
+    int found = row_find(s, newest, digest, now_ms, a, ret_found, err);
+    if (found > 0 && ret_found->status != STATE_APPROVAL_APPROVED)
+        found = 0;
+    if (found > 0 && row_use(s, ret_found, now_ms, err) < 0)
+        found = -1;
+    return finish(s, found >= 0, err) < 0 ? -1 : found;
 }
 
 /* ---- deciding ---- */

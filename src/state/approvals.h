@@ -6,6 +6,10 @@
  *   ask ──▶ pending ── decide ──▶ approved ── ask again ──▶ used
  *              │          └─────▶ denied
  *              └── its time is over ──▶ expired (an approval that nobody used in time, too)
+ *
+ * A call that was made may be answered with a question, and come back with the answer to it: then its
+ * approval is good once more, for exactly that (used ── extend ──▶ approved, under the digest of the
+ * continuation).
  */
 #pragma once
 
@@ -78,6 +82,12 @@ enum state_ask {
  * now. *ret_found (unless FULL or FAULT) is what stands in the store, texts in the arena. */
 enum state_ask state_approvals_ask(struct state_approvals *s, const struct state_approval *want,
                                    struct arena *a, struct state_approval *ret_found, struct err *err);
+
+/* The used approval covers one more call: the continuation with this digest. */
+int state_approvals_extend(struct state_approvals *s, struct slice id, struct slice digest, struct err *err);
+/* Such a continuation wants to be made: 1 and *ret_found when it is covered, and used up now; 0, or -1. */
+int state_approvals_continue(struct state_approvals *s, struct slice digest, uint64_t now_ms, struct arena *a,
+                             struct state_approval *ret_found, struct err *err);
 
 enum state_decide {
     STATE_DECIDED,

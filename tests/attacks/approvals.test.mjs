@@ -72,6 +72,82 @@ describe('approvals of the stateless era', { concurrency: 3 }, () => {
   });
 });
 
+// A server asks in the middle: what was approved is the call, to its end, and nothing beside it.
+describe('an approved call that its server has a question about', { concurrency: 3 }, () => {
+  const lasting = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+  const question = { method: 'elicitation/create', params: { mode: 'form', message: 'Which account?', requestedSchema: { type: 'object', properties: { account: { type: 'string' } } } } };
+  const account = { account: { action: 'accept', content: { account: 'savings' } } };
+
+  async function asking(t) {
+    const done = [];
+    const methods = {
+      'server/discover': () => ({ ...lasting, supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'scripted', version: '1' } } }),
+      'tools/list': () => ({ ...lasting, tools: [{ name: 'pay', description: 'Pays', inputSchema: { type: 'object' } }] }),
+      'tools/call': ({ arguments: args, inputResponses, requestState }) => {
+        if (!inputResponses) return { resultType: 'input_required', inputRequests: { account: question }, requestState: 'first' };
+        if (requestState === 'first') return { resultType: 'input_required', inputRequests: { account: question }, requestState: 'second' };
+        done.push(args);
+        return { resultType: 'complete', content: [{ type: 'text', text: `paid from ${inputResponses.account.content.account}` }] };
+      },
+    };
+    const server = use(t, await startUpstream(legacyServer({ methods })));
+    const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, env: { SALLYPORT_HOME: join(tempDir(), 'home') } }));
+    const http = new ModernHttp(gate.url, { capabilities: CAPABLE });
+    const send = async (params) => (await http.send('tools/call', { name: 'pay', arguments: { amount: 5 }, ...params })).json();
+    const approved = async () => send({ requestState: (await send()).result.requestState, inputResponses: yes });
+    const isOurs = ({ result }) => 'sallyport_approval' in result.inputRequests;
+    return { send, approved, done, isOurs };
+  }
+
+  test('the answer passes under the same approval, question after question', async (t) => {
+    const { send, approved, done } = await asking(t);
+    assert.equal((await approved()).result.requestState, 'first');
+    assert.equal((await send({ requestState: 'first', inputResponses: account })).result.requestState, 'second');
+    assert.equal((await send({ requestState: 'second', inputResponses: account })).result.content[0].text, 'paid from savings');
+    assert.equal(done.length, 1);
+  });
+
+  test('each answer counts once; another call, another state or no approval at all is asked for anew', async (t) => {
+    const { send, approved, done, isOurs } = await asking(t);
+    assert.ok(isOurs(await send({ requestState: 'first', inputResponses: account })), 'nothing was approved');
+    await approved();
+    assert.ok(isOurs(await send({ requestState: 'second', inputResponses: account })), 'a state that has not been given yet');
+    assert.ok(isOurs(await send({ arguments: { amount: 6 }, requestState: 'first', inputResponses: account })), 'other arguments');
+    assert.ok(isOurs(await send()), 'the call from its beginning');
+    assert.equal((await send({ requestState: 'first', inputResponses: account })).result.requestState, 'second');
+    assert.ok(isOurs(await send({ requestState: 'first', inputResponses: account })), 'the same answer again');
+    assert.ok((await send({ requestState: 'second', inputResponses: account })).result.content);
+    assert.ok(isOurs(await send({ requestState: 'second', inputResponses: account })), 'once more');
+    assert.equal(done.length, 1);
+  });
+
+  test('a server of the older era asks its own way, and so it goes on', async (t) => {
+    let said;
+    const serve = legacyServer({ tools: [{ name: 'pay', description: 'Pays', inputSchema: { type: 'object' } }], methods: {
+      'tools/call': async (_, { message, reply }) => {
+        const stream = reply.sse();
+        const answer = new Promise((resolve) => { said = resolve; });
+        stream.send({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: { message: 'Which?', requestedSchema: { type: 'object', properties: {} } } });
+        stream.send({ jsonrpc: '2.0', id: message.id, result: { content: [{ type: 'text', text: JSON.stringify(await answer) }] } });
+        stream.end();
+      } } });
+    const server = use(t, await startUpstream((request, reply) => {
+      if (request.json?.id !== 'q') return serve(request, reply);
+      said(request.json.result);
+      return reply.status(202);
+    }));
+    const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, env: { SALLYPORT_HOME: join(tempDir(), 'home') } }));
+    const http = new ModernHttp(gate.url, { capabilities: CAPABLE });
+    const send = async (params) => (await http.send('tools/call', { name: 'pay', arguments: {}, ...params })).json();
+    const { result } = await send({ requestState: (await send()).result.requestState, inputResponses: yes });
+    const [key] = Object.keys(result.inputRequests);
+    assert.equal(result.inputRequests[key].params.message, 'Which?');
+    const answer = { requestState: result.requestState, inputResponses: { [key]: { action: 'decline' } } };
+    assert.match((await send(answer)).result.content[0].text, /decline/);
+    assert.ok('sallyport_approval' in (await send(answer)).result.inputRequests);
+  });
+});
+
 describe('approvals of the older era', { concurrency: 3 }, () => {
   test('only the session that was asked can answer', async (t) => {
     const { gate, calls } = await world(t);
