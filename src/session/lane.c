@@ -497,6 +497,8 @@ void lane_down(void *owner, const char *why, int exit_status) {
     link_drop(sl);
     if (lost_session) {
         resume_all(&sl->waiting);
+        if (sl->subscribed.count && sl == sl->first)
+            session_revive(sl);
         return;
     }
     fail_waiting(sl, why);

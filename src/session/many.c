@@ -9,6 +9,7 @@
 #include "session/names.h"
 #include "session/principal.h"
 #include "session/translate.h"
+#include "wire/emit.h"
 
 #include <stdio.h>
 
@@ -306,10 +307,13 @@ static void tell_session(struct session *s, const char *list) {
     }
 }
 
+static bool promised(const struct session *s, const char *list);
+
 void many_tell_lists(struct session *s) {
     static const char *const lists[] = {"tools", "prompts", "resources"};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        tell_session(s, lists[i]);
+        if (promised(s, lists[i]))
+            tell_session(s, lists[i]);
 }
 
 void many_tell_tools(struct session_core *core) {
@@ -344,33 +348,79 @@ void many_keep_level(struct call *c) {
         snprintf(s->log_level, sizeof(s->log_level), "%.*s", SLICE_FMT(text));
 }
 
-static void tell_level(struct session_link *sl) {
-    struct session *s = sl->session;
-    if (s->stateless || !s->log_level[0] || sl->era != SESSION_ERA_LEGACY ||
-        !many_offers(sl->server, "logging"))
-        return;
-    char text[160];
-    int n = snprintf(
-        text, sizeof(text),
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"%s\"}}",
-        s->log_level);
+void many_keep_subscription(struct call *c, bool on) {
+    struct map *uris = &c->link->subscribed;
+    if (c->bridged || c->session->stateless)
+        return; /* listen.c has those */
+    if (!on) {
+        free(map_remove(uris, c->name));
+    } else if (!map_get(uris, c->name) && uris->count < SESSION_URIS_MAX) {
+        char *key = mem_dup(c->name.ptr, c->name.len);
+        map_put(uris, slice_of(key, c->name.len), key);
+    }
+}
+
+static void tell(struct session_link *sl, const char *method, const char *member, struct slice value) {
+    struct buf text;
+    struct emit e;
+    buf_init(&text, MSG_BYTES_MAX);
+    buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":", method);
+    emit_init(&e, &text);
+    emit_object(&e);
+    emit_key(&e, member);
+    emit_str(&e, value);
+    emit_object_end(&e);
+    buf_put_char(&text, '}');
     struct call_sink *sink = mem_zalloc(sizeof(*sink));
     sink->ops = &forget_ops;
-    call_make(s, sl->server, slice_of(text, (size_t)n), sink);
+    call_make(sl->session, sl->server, buf_slice(&text), sink);
+    buf_free(&text);
+}
+
+/* What the client asked another process for: its log level, changes of resources. Servers of the newer era
+ * are told by listen.c. */
+static void renew(struct session_link *sl) {
+    struct session *s = sl->session;
+    struct slice uris[SESSION_URIS_MAX];
+    size_t count = 0, at = 0;
+    struct map_entry *entry;
+    if (s->stateless || sl->era != SESSION_ERA_LEGACY)
+        return;
+    if (s->log_level[0] && many_offers(sl->server, "logging"))
+        tell(sl, "logging/setLevel", "level", slice_str(s->log_level));
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    while ((entry = map_next(&sl->subscribed, &at)) && count < SESSION_URIS_MAX)
+        uris[count++] = arena_dup(&a, entry->key);
+    for (size_t i = 0; i < count; i++)
+        tell(sl, "resources/subscribe", "uri", uris[i]);
+}
+
+/* Where the gate itself speaks for its servers it has promised to tell; a single one promises by itself. */
+static bool promised(const struct session *s, const char *list) {
+    const struct session_server *server = s->only;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (many_session(s))
+        return true;
+    if (!server->hello.capabilities || tape_parse(&t, slice_str(server->hello.capabilities), NULL) != TAPE_OK)
+        return false;
+    uint32_t flag = tape_path(&t, 0, list, "listChanged", NULL);
+    return flag && tape_is(&t, flag, TAPE_TRUE);
 }
 
 void many_link_ready(struct session_link *sl) {
     struct session *s = sl->session;
     sl->used_ms = io_now_ms(s->core->up.loop);
+    bool first = sl == sl->first;
     sl = sl->first;
-    if (!many_session(s))
-        return;
     LIST_FOR (n, &s->calls) { /* parts are added behind */
         struct call *c = container_of(n, struct call, node);
         if (c->kind == CALL_LISTEN && c->gather)
             gather_listen_to(c, sl->server);
     }
-    tell_level(sl);
+    if (first)
+        renew(sl);
     if (!sl->missing)
         return;
     sl->missing = false;
@@ -380,13 +430,15 @@ void many_link_ready(struct session_link *sl) {
 
 void many_link_down(struct session_link *sl) {
     struct session *s = sl->session;
-    if (!many_session(s) || s->closed || sl != sl->first)
+    if (s->closed || sl != sl->first || (!many_session(s) && (s->stateless || !s->initialized)))
         return;
     bool was_there = !sl->missing;
     sl->missing = true;
-    sl->subscriptions = 0;
-    if (was_there)
+    if (was_there && many_session(s))
         many_tell_lists(s);
+    /* A single one comes back with the next call, unless somebody listens meanwhile. */
+    if (!many_session(s) && !sl->subscribed.count)
+        return;
     if (sl->failures <= MANY_TRIES_MAX && !s->core->draining)
         session_revive(sl);
 }
@@ -406,7 +458,7 @@ void many_say(struct session *s, struct slice method) {
 static void sweep_session(struct session *s, uint64_t now) {
     for (size_t i = 0; i < s->link_count; i++) {
         struct session_link *sl = s->links[i];
-        if (!sl || sl->state != SESSION_LINK_READY || !sl->server->idle_ms || sl->subscriptions)
+        if (!sl || sl->state != SESSION_LINK_READY || !sl->server->idle_ms || sl->subscribed.count)
             continue;
         if (sl->users || sl->link->reqs.used || !list_empty(&sl->waiting) ||
             now - sl->used_ms < sl->server->idle_ms)

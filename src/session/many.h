@@ -53,5 +53,7 @@ void many_link_down(struct session_link *sl);
 void many_say(struct session *s, struct slice method);
 /* The log level that the client asked for: servers that are greeted later are told, too. */
 void many_keep_level(struct call *c);
+/* A server of the older era has agreed: the process that takes its place is asked the same. */
+void many_keep_subscription(struct call *c, bool on);
 /* Servers that nobody has used for their idle time are ended; armed once there is one with such a time. */
 void many_watch_idle(struct session_core *core);

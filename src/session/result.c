@@ -110,10 +110,12 @@ static bool speaks_another(struct call *c) {
 static void note_answer(struct call *c) {
     if (c->kind == CALL_DISCOVER || c->kind == CALL_INITIALIZE)
         many_learn_hello(c->server, &c->response->tape, c->response->rpc.body);
+    else if (c->kind == CALL_SET_LEVEL && !c->part)
+        many_keep_level(c);
     else if (slice_is(c->method, "resources/subscribe"))
-        c->link->subscriptions++; /* what somebody has subscribed to is not idle */
-    else if (slice_is(c->method, "resources/unsubscribe") && c->link->subscriptions)
-        c->link->subscriptions--;
+        many_keep_subscription(c, true);
+    else if (slice_is(c->method, "resources/unsubscribe"))
+        many_keep_subscription(c, false);
 }
 
 enum call_next call_step_filter(struct call *c) {

@@ -144,12 +144,12 @@ struct session_link {
     struct session_park *parked; /* the same for one whose client is being asked */
     int log_rank;                /* what the server was told of logging/setLevel; -1 before */
     struct io_timer idle;
-    struct list notes;  /* small requests of our own: levels and subscriptions */
-    bool level_pending; /* one of them that calls wait for */
-    /* For a client of the older era and a server of the newer one; see listen.c: */
+    struct list notes;     /* small requests of our own: levels and subscriptions */
+    bool level_pending;    /* one of them that calls wait for */
+    struct map subscribed; /* URIs that a client of the older era wants to hear of, owned */
+    /* For such a client and a server of the newer era; see listen.c: */
     struct session_listen *listen;
     struct io_timer listen_timer;
-    struct map subscribed;       /* URIs, owned */
     struct session_own init_own; /* our own initialize or server/discover */
     struct link_req init;
     struct session_own tools_own; /* our own tools/list */
@@ -164,9 +164,9 @@ struct session_link {
     uint32_t failures;
     uint64_t opened_ms;
     struct io_timer backoff;
-    uint64_t used_ms;       /* when a call last ended here */
-    uint32_t subscriptions; /* to its resources */
-    bool missing;           /* the client has had a list without this server's part */
+    uint64_t used_ms; /* when a call last ended here */
+    bool missing;     /* the client has had a list without this server's part, or from a process
+                         that is no more */
 };
 
 struct session {

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
-  LegacyHttp, MODERN, children, commandLine, connect, descendants, node, packages, policyFile, post, probeCommand, request, run, startServe,
+  HttpPeer, LegacyHttp, MODERN, children, commandLine, connect, descendants, node, packages, policyFile, post, probeCommand, request, run, startServe,
   tempDir, tempFile, use, within,
 } from '../lib/index.mjs';
 
@@ -168,6 +168,27 @@ describe('servers come and go', { concurrency: 1 }, () => {
     const { content } = await client.call('a__seen');
     assert.match(content[0].text, /logging\/setLevel/);
   });
+
+  for (const [path, tool, uri] of [['/mcp', 'a__', 'sallyport:a/x://1'], ['/mcp/a', '', 'x://1']]) {
+    test(`what a client at ${path} listens to, and how loud, holds for the process that comes after`, async (t) => {
+      const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')) }) }));
+      const peer = await new HttpPeer(`${gate.origin}${path}`).initialize({ capabilities: {} });
+      await peer.listen();
+      await peer.request('resources/subscribe', { uri });
+      await peer.request('logging/setLevel', { level: 'error' });
+      const { pid } = await peer.ask(`${tool}mark`);
+      process.kill(pid, 'SIGKILL');
+      await gate.child.waitLine(/server `a` is back/, { stream: 'stderr' });
+      await peer.next((json) => json?.method === 'notifications/tools/list_changed');
+      const seen = await peer.ask(`${tool}seen`);
+      assert.notEqual((await peer.ask(`${tool}mark`)).pid, pid);
+      const said = (method) => seen.filter((entry) => entry.method === method).map(({ raw }) => JSON.parse(raw).params);
+      assert.deepEqual([said('resources/subscribe'), said('logging/setLevel')], [[{ uri: 'x://1' }], [{ level: 'error' }]]);
+      await peer.call(`${tool}update`, { uri: 'x://1' });
+      assert.deepEqual((await peer.next((json) => json?.method === 'notifications/resources/updated')).params, { uri });
+      await peer.request('resources/unsubscribe', { uri });
+    });
+  }
 
   test('an idle server is ended and started again when it is needed', async (t) => {
     const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a'), { idle: '1s' }) }) }));
