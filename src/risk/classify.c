@@ -114,6 +114,17 @@ static bool asks(struct slice word) {
     return slice_is(word, "is") || slice_is(word, "can") || slice_is(word, "has") || slice_is(word, "does");
 }
 
+/* "deploy_services_reader", "schema-validator": what does something, named after what it does. */
+static bool ends_as_looker(const struct risk_facts *f) {
+    static const char *const words[] = {"reader",    "viewer",    "finder",   "checker",
+                                        "validator", "inspector", "analyzer", "explorer",
+                                        "searcher",  "lister",    NULL};
+    for (const char *const *w = words; *w; w++)
+        if (f->count > 1 && slice_is(f->tokens[f->count - 1], *w))
+            return true;
+    return false;
+}
+
 /* `opening` is the verb of the description: of several verbs inside a name, the one it repeats is meant. */
 static struct opinion name_opinion(const struct risk_facts *f, const struct risk_word *opening) {
     size_t lead = 0;
@@ -123,6 +134,8 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
         return (struct opinion){0};
     if (asks(f->tokens[0]))
         return (struct opinion){risk_word_find(SLICE("check")), RISK_READ, true, true, false};
+    if (ends_as_looker(f))
+        return (struct opinion){risk_word_find(SLICE("read")), RISK_READ, true, true, false};
     if (names_a_state(f, lead))
         return (struct opinion){f->words[f->count - 1], RISK_READ, false, true, false};
     if (is_verb(f->words[lead]))
@@ -142,6 +155,20 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     return (struct opinion){0};
 }
 
+/* "The messages in a folder", "Replies for a message": a word that could be a verb and is none. What destroys
+ * or pays counts wherever it stands. */
+static bool is_thing(const struct risk_facts *f, size_t i) {
+    const struct risk_word *w = f->prose_words[i];
+    if (!w || w->cls <= RISK_READ || w->cls >= RISK_DESTRUCTIVE || w->kind == WORD_BROAD)
+        return false;
+    if (i && (slice_is(f->prose[i - 1].text, "the") || slice_is(f->prose[i - 1].text, "a") ||
+              slice_is(f->prose[i - 1].text, "an")))
+        return true;
+    bool of = i + 1 < f->prose_count &&
+              (slice_is(f->prose[i + 1].text, "of") || slice_is(f->prose[i + 1].text, "for"));
+    return of && f->prose_forms[i] == 's';
+}
+
 /* The index of the verb that opens the sentence at `from`, or SIZE_MAX. Words without meaning are passed
  * over; a word that is no verb ends the search, unless "to" follows ("Tool to list ..."). */
 static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
@@ -154,6 +181,10 @@ static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
             continue;
         if (w && w->kind == WORD_FILL)
             continue;
+        if (is_thing(f, i)) {
+            lost = true;
+            continue;
+        }
         if (is_verb(w) || (is_weak(w) && (!lost || after_to)))
             return i;
         size_t n = f->prose[i].text.len;
@@ -194,7 +225,7 @@ static size_t find_opening(const struct risk_facts *f) {
         from = to;
     }
     for (size_t i = 0; i < f->sentence_end; i++) /* "Interactive browser automation" */
-        if (is_verb(f->prose_words[i]))
+        if (is_verb(f->prose_words[i]) && !is_thing(f, i))
             return i;
     for (size_t i = 0; i < f->sentence_end; i++)
         if (is_weak(f->prose_words[i]))
@@ -393,6 +424,7 @@ static void say_object(struct risk_report *r, const struct opinion *o) {
         [WORD_CONVERT] = "file",
         [WORD_RESOLVE] = "name",
         [WORD_UI] = "screen",
+        [WORD_GO] = "no screen",
         [WORD_APPLY] = "infrastructure",
         [WORD_MAKE] = "request",
         [WORD_PICK] = "screen",

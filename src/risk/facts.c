@@ -140,7 +140,15 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     if (!count)
         return;
     struct slice last = tokens[count - 1];
-    f->params |= param_of_name(last, count);
+    uint32_t bit = param_of_name(last, count);
+    bool remote = count > 1 && slice_is(tokens[0], "remote");
+    if (bit == RISK_PARAM_PATH && remote && !(f->params & RISK_PARAM_PATH))
+        f->params |= RISK_PARAM_REMOTE;
+    else if (bit == RISK_PARAM_PATH && !remote)
+        f->params &= ~(uint32_t)RISK_PARAM_REMOTE;
+    f->params |= bit;
+    if (slice_is(last, "id") || slice_is(last, "iid"))
+        f->params |= RISK_PARAM_ID;
     if (count > 1 && slice_is(tokens[0], "sql"))
         f->params |= RISK_PARAM_SQL;
     uint32_t value = key + 1;

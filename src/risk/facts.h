@@ -13,6 +13,8 @@ enum risk_param {
     RISK_PARAM_URL = 1 << 4,
     RISK_PARAM_ROUTED = 1 << 5, /* `command` with `parameters`: one tool for many */
     RISK_PARAM_OUTPUT = 1 << 6, /* a file that must be written */
+    RISK_PARAM_REMOTE = 1 << 7, /* every path is one at the other end */
+    RISK_PARAM_ID = 1 << 8,     /* the number of something that is kept */
 };
 
 struct risk_facts {

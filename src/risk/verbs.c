@@ -22,7 +22,7 @@ static bool lands_in_file(const struct risk_facts *f) {
     for (const char *const *p = phrases; *p; p++)
         if (risk_contains(f->lower, *p))
             return true;
-    return f->params & RISK_PARAM_PATH;
+    return f->params & RISK_PARAM_PATH && !(f->params & RISK_PARAM_REMOTE);
 }
 
 static enum risk_class export_class(const struct risk_facts *f, enum risk_class base) {
@@ -30,11 +30,18 @@ static enum risk_class export_class(const struct risk_facts *f, enum risk_class 
         return RISK_WRITE;
     bool returned = risk_contains(f->lower, "base64") || risk_contains(f->lower, "embedded resource") ||
                     risk_contains(f->lower, "download url") || risk_contains(f->lower, "download link");
-    return returned ? RISK_READ : base;
+    /* The only file is the one that is fetched: it goes to the caller. */
+    return returned || f->params & RISK_PARAM_REMOTE ? RISK_READ : base;
+}
+
+/* Something to look at, that nobody keeps: "renders as a table". */
+static bool is_drawn(const struct risk_facts *f) {
+    return risk_contains(f->lower, "renders as") || risk_contains(f->lower, "for displaying") ||
+           risk_contains(f->lower, "visualiz") || risk_contains(f->lower, "visualis");
 }
 
 static enum risk_class generate_class(const struct risk_facts *f, uint32_t object) {
-    if (f->name_nouns & NOUN_CHART)
+    if (f->name_nouns & NOUN_CHART || is_drawn(f))
         return f->params & RISK_PARAM_PATH ? RISK_WRITE : RISK_READ;
     if (object & NOUN_MEDIA)
         return RISK_EXECUTE;
@@ -54,6 +61,17 @@ static enum risk_class cancel_class(const struct risk_facts *f) {
     if (f->money || f->name_nouns & NOUN_TRADE)
         return RISK_FINANCIAL;
     return f->name_nouns & NOUN_JOB ? RISK_EXECUTE : RISK_WRITE;
+}
+
+static enum risk_class go_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
+    if (f->ui || f->params & RISK_PARAM_URL)
+        return RISK_EXECUTE;
+    if (verb->text[0] == 'w') /* wait */
+        return (object | f->first_nouns) & (NOUN_JOB | NOUN_PROC) ? RISK_READ : RISK_EXECUTE;
+    for (size_t i = 0; i < f->count; i++)
+        if (f->words[i] == verb)
+            return RISK_EXECUTE;
+    return risk_contains(f->lower, "navigate to") ? RISK_EXECUTE : RISK_READ;
 }
 
 enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
@@ -88,8 +106,10 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_EXPORT:
         return export_class(f, base);
     case WORD_CONVERT:
-        /* "Convert a pull request to draft status" changes it */
-        return lands_in_file(f) || (object | f->first_nouns) & NOUN_STATE ? RISK_WRITE : RISK_READ;
+        /* "Convert a pull request to draft status" changes it, and so does whatever has a number */
+        return lands_in_file(f) || f->params & RISK_PARAM_ID || (object | f->first_nouns) & NOUN_STATE
+                   ? RISK_WRITE
+                   : RISK_READ;
     case WORD_RESOLVE:
         return f->name_nouns & NOUN_NAME ? RISK_READ : RISK_WRITE;
     case WORD_SNAPSHOT:
@@ -100,6 +120,8 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         return object & (NOUN_PRIVATE | NOUN_MACHINE) ? RISK_READ : RISK_WRITE;
     case WORD_UI:
         return f->ui ? RISK_EXECUTE : RISK_WRITE;
+    case WORD_GO:
+        return go_class(f, verb, object);
     case WORD_APPLY:
         return object & NOUN_INFRA ? RISK_EXECUTE : RISK_WRITE;
     case WORD_MANAGE:

@@ -29,6 +29,7 @@
 #define CONVERT WORD_CONVERT
 #define RESOLVE WORD_RESOLVE
 #define V_UI WORD_UI
+#define GO WORD_GO
 #define APPLY WORD_APPLY
 #define MAKE WORD_MAKE
 #define PICK WORD_PICK
@@ -713,7 +714,7 @@ static const struct risk_word table[] = {
     {"my", NONE, FILL, FIXED, 0},
     {"name", WRITE, WEAK, FIXED, NAME},
     {"names", NONE, NOUN, FIXED, NAME},
-    {"navigate", EXEC, VERB, FIXED, GESTURE},
+    {"navigate", EXEC, VERB, GO, GESTURE},
     {"need", NONE, FILL, FIXED, 0},
     {"needs", NONE, FILL, FIXED, 0},
     {"new", WRITE, WEAK, V_UI, 0},
@@ -1273,7 +1274,7 @@ static const struct risk_word table[] = {
     {"volume", NONE, NOUN, FIXED, MACHINE | WHOLE},
     {"volumes", NONE, NOUN, FIXED, MACHINE | WHOLE},
     {"vote", WRITE, VERB, FIXED, 0},
-    {"wait", EXEC, VERB, FIXED, 0},
+    {"wait", EXEC, VERB, GO, 0},
     {"wake", EXEC, VERB, FIXED, 0},
     {"wallet", NONE, NOUN, FIXED, COIN},
     {"want", NONE, FILL, FIXED, 0},

@@ -29,6 +29,7 @@ enum word_rule {
     WORD_CONVERT,  /* of a file: Write */
     WORD_RESOLVE,  /* a name: Read; an issue: Write */
     WORD_UI,       /* in a browser or on a device: Execute */
+    WORD_GO,       /* navigating in a browser: Execute; through a list, or waiting for a run: Read */
     WORD_APPLY,    /* infrastructure: Execute; a change: Write */
     WORD_MAKE,     /* a request: Execute; else like create */
     WORD_PICK,     /* in a browser: Execute; else a question */
