@@ -15,6 +15,8 @@
 
 #define RUNS_MAX 100000
 #define BUSY_AT_ONCE 4
+#define WARM_POOL 16    /* children that wait when a round of warm runs begins */
+#define WARM_PAUSE_MS 5 /* between two of them, for the last one to be gone */
 
 struct bench {
     struct io_loop loop;
@@ -25,11 +27,14 @@ struct bench {
     uint64_t began_us, first_us;
     uint64_t *times;
     struct io_timer timer;
+    uv_timer_t pause;
     uint64_t calls_us;
     bool settled;
+    uint32_t left; /* of a round of warm runs */
 };
 
 static void next(struct bench *b);
+static void on_pause(uv_timer_t *timer) { next(timer->data); }
 
 static void on_call(struct sandbox_run *run, void *owner, uint32_t id, struct slice server, struct slice tool,
                     struct slice args) {
@@ -48,6 +53,8 @@ static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_o
     }
     if (b->done == b->count || strcmp(b->mode, "calls") == 0)
         io_loop_stop(&b->loop);
+    else if (b->left)
+        uv_timer_start(&b->pause, on_pause, WARM_PAUSE_MS, 0);
     else
         next(b);
 }
@@ -102,14 +109,19 @@ static void next(struct bench *b) {
         return;
     }
     const bool warm = strcmp(b->mode, "warm") == 0;
-    /* All are there, and have had a turn of the timer to warm up. */
-    const bool settled = b->settled;
-    b->settled = stats.idle >= BUSY_AT_ONCE;
-    if (warm && b->started && !(settled && b->settled)) {
-        io_timer_arm(&b->loop, &b->timer, 1, on_look);
-        return;
+    /* A round begins when all are there and have had a turn of the timer to warm up, and ends with the last.
+     */
+    if (warm && b->started && b->left == 0) {
+        const bool settled = b->settled;
+        b->settled = stats.idle >= WARM_POOL;
+        b->left = settled && b->settled ? WARM_POOL : 0;
+        if (!b->left) {
+            io_timer_arm(&b->loop, &b->timer, 1, on_look);
+            return;
+        }
     }
     b->settled = false;
+    b->left -= b->left > 0;
     const uint32_t at_once = strcmp(b->mode, "busy") == 0 ? BUSY_AT_ONCE : 1;
     const uint32_t all = strcmp(b->mode, "calls") == 0 ? 1 : b->count;
     while (b->started < all && b->started - b->done < at_once)
@@ -149,11 +161,14 @@ int main(int argc, char **argv) {
     const bool cold = strcmp(b.mode, "cold") == 0;
     const struct sandbox_config config = {.warm = cold                          ? SANDBOX_NONE_WARM
                                                   : strcmp(b.mode, "hold") == 0 ? b.count
+                                                  : strcmp(b.mode, "warm") == 0 ? WARM_POOL
                                                                                 : BUSY_AT_ONCE,
                                           .concurrent_max = b.count,
                                           .languages = 1u << b.language};
     struct spawn *spawn = spawn_start(&err);
     io_loop_init(&b.loop);
+    uv_timer_init(&b.loop.uv, &b.pause);
+    b.pause.data = &b;
     if (!spawn || spawn_attach(spawn, &b.loop, &err) != 0 ||
         sandbox_open(&b.loop, spawn, &config, on_ready, &b, &b.sandbox, &err) != 0) {
         fprintf(stderr, "%s\n", err.text);

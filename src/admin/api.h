@@ -70,6 +70,7 @@ void api_status(struct api_call *c);
 void api_servers(struct api_call *c);
 void api_tools(struct api_call *c);
 void api_sessions(struct api_call *c);
+void api_jobs(struct api_call *c);
 /* grants.c */
 void api_grants(struct api_call *c);
 void api_grant_create(struct api_call *c);

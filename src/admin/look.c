@@ -3,6 +3,7 @@
 #include "audit/audit.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "code/code.h"
 #include "session/approve.h"
 #include "session/server.h"
 #include "session/tools.h"
@@ -138,5 +139,16 @@ void api_sessions(struct api_call *c) {
         emit_object_end(e);
     }
     emit_array_end(e);
+    api_answer(c, 200);
+}
+
+void api_jobs(struct api_call *c) {
+    uint64_t left;
+    if (!api_query_number(c, "limit", ADMIN_LIST_MAX, 100, &left))
+        return;
+    emit_array(&c->e);
+    if (c->admin->core->code)
+        code_server_list_jobs(c->admin->core->code, left, &c->e);
+    emit_array_end(&c->e);
     api_answer(c, 200);
 }

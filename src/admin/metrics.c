@@ -2,6 +2,7 @@
 #include "admin/api.h"
 #include "audit/audit.h"
 #include "base/clock.h"
+#include "code/code.h"
 #include "risk/class.h"
 #include "session/approve.h"
 #include "session/server.h"
@@ -158,6 +159,33 @@ static void put_stores(struct buf *out, struct session_core *core) {
               state_approvals_pending(core->approvals->store, clock_wall_ms()));
 }
 
+static void put_code(struct buf *out, const struct session_core *core) {
+    struct sandbox_stats s;
+    uint64_t sum = 0;
+    if (!core->code || !code_server_stats(core->code, &s))
+        return;
+    head(out, "code_runs_total", "counter", "Runs of code, by how they ended.");
+    for (int i = 0; i < SANDBOX_EXITS; i++)
+        buf_printf(out, "sallyport_code_runs_total{exit=\"%s\"} %" PRIu64 "\n",
+                   i == SANDBOX_REFUSED ? "refused" : sandbox_exit_name((enum sandbox_exit)i), s.exits[i]);
+    head(out, "code_run_duration_seconds", "histogram", "From the code being handed over to its end.");
+    for (int i = 0; i < SANDBOX_BUCKETS; i++)
+        buf_printf(out, "sallyport_code_run_duration_seconds_bucket{le=\"%g\"} %" PRIu64 "\n",
+                   (double)sandbox_bucket_us[i] / 1e6, sum += s.wall[i]);
+    sum += s.wall[SANDBOX_BUCKETS];
+    buf_printf(out, "sallyport_code_run_duration_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n", sum);
+    buf_printf(out, "sallyport_code_run_duration_seconds_sum %.6f\n", (double)s.wall_us / 1e6);
+    buf_printf(out, "sallyport_code_run_duration_seconds_count %" PRIu64 "\n", sum);
+    plain(out, "code_warm_starts_total", "counter", "Runs that found a sandbox waiting.", s.warm_hits);
+    plain(out, "code_cold_starts_total", "counter", "Runs that waited for one.", s.cold_starts);
+    plain(out, "code_violations_total", "counter", "System calls of code that were refused.", s.violations);
+    plain(out, "code_tool_calls_total", "counter", "Tools called from code.", s.calls);
+    plain(out, "code_runs_under_way", "gauge", "Runs of code under way.", s.running);
+    plain(out, "code_runs_waiting", "gauge", "Runs that wait for a sandbox.", s.waiting);
+    plain(out, "code_sandboxes_idle", "gauge", "Sandboxes that wait for code.", s.idle);
+    plain(out, "code_sessions", "gauge", "Sandboxes that keep variables.", s.sessions);
+}
+
 static void put_traces(struct buf *out, const struct session_core *core) {
     struct session_trace_health h;
     if (!session_trace_health(core, &h))
@@ -187,4 +215,5 @@ void metrics_write(struct admin *a, struct buf *out) {
     put_servers(out, core);
     put_stores(out, core);
     put_traces(out, core);
+    put_code(out, core);
 }

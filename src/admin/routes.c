@@ -35,6 +35,8 @@ const struct api_route api_routes[] = {
      "The tools that a server is known to have", .answer = "Tools"},
     {HTTP_GET, "/api/v1/sessions", LOOK, api_sessions, "listSessions", "Open sessions", limit_query,
      .answer = "Sessions"},
+    {HTTP_GET, "/api/v1/jobs", LOOK, api_jobs, "listJobs",
+     "Runs of code that somebody waits for, or that are kept", limit_query, .answer = "Jobs"},
     {HTTP_GET, "/api/v1/grants", PRINCIPAL_ADMIN, api_grants, "listGrants", "Grants, without their tokens",
      .answer = "Grants"},
     {HTTP_POST, "/api/v1/grants", PRINCIPAL_ADMIN, api_grant_create, "createGrant",

@@ -37,6 +37,12 @@ const char api_schemas[] = "{"
         MEMBER("session", TEXT) "," MEMBER("identity", TEXT) "," MEMBER("server", TEXT) ","
         MEMBER("version", TEXT) "," MEMBER("calls", NUMBER)) NEEDS("\"session\",\"identity\",\"version\",\"calls\"")) ","
     MEMBER("Sessions", LIST(REF("Session"))) ","
+    MEMBER("Job", HAS(
+        MEMBER("id", TEXT) "," MEMBER("principal", TEXT) ","
+        MEMBER("state", ONE_OF("\"pending\",\"running\",\"completed\",\"failed\",\"cancelled\",\"timeout\"")) ","
+        MEMBER("language", TEXT) "," MEMBER("created_at", TIME) "," MEMBER("progress", "{\"type\":\"number\"}") ","
+        MEMBER("message", TEXT) "," MEMBER("execution_time_ms", NUMBER) "," MEMBER("tool_calls", NUMBER)) NEEDS("\"id\",\"principal\",\"state\",\"language\",\"created_at\",\"execution_time_ms\",\"tool_calls\"")) ","
+    MEMBER("Jobs", LIST(REF("Job"))) ","
     MEMBER("Grant", HAS(
         MEMBER("name", TEXT) "," MEMBER("label", TEXT) "," MEMBER("token", TEXT) ","
         MEMBER("servers", LIST(TEXT)) "," MEMBER("tools", LIST(TEXT)) "," MEMBER("roles", LIST(TEXT)) ","

@@ -11,8 +11,10 @@
 
 #include "base/err.h"
 #include "base/slice.h"
+#include "code/sandbox.h"
 #include "io/loop.h"
 #include "io/spawn.h"
+#include "wire/emit.h"
 
 struct code_server;
 struct code_conn;
@@ -41,6 +43,11 @@ struct code_config {
 
 /* Texts of the config are borrowed for the server's life. */
 int code_server_open(const struct code_config *config, struct code_server **ret_server, struct err *err);
+/* What the sandbox has done so far, for /metrics. False when there is none. */
+bool code_server_stats(const struct code_server *s, struct sandbox_stats *ret_stats);
+/* Everybody's jobs, at most so many: elements of an array that the caller has opened, without
+ * code or output. */
+void code_server_list_jobs(struct code_server *s, size_t max, struct emit *e);
 /* Conns are closed by their owners before. */
 void code_server_close(struct code_server *s); /* NULL is fine */
 

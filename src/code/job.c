@@ -365,3 +365,47 @@ static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_o
 
 static const struct sandbox_handlers job_handlers = {
     .call = on_call, .gone = on_gone, .progress = on_progress, .output = on_output, .done = on_done};
+
+/* ---- for the operator ---- */
+
+static void put_job(const struct code_job *j, struct emit *e) {
+    static const char *const languages[] = {"python", "javascript", "typescript"};
+    char created[CLOCK_TEXT_MAX];
+    clock_text(j->created_ms, created);
+    emit_object(e);
+    emit_key(e, "id");
+    emit_cstr(e, j->id);
+    emit_key(e, "principal");
+    emit_str(e, j->owner->id);
+    emit_key(e, "state");
+    emit_cstr(e, code_job_state_name(code_job_state(j)));
+    emit_key(e, "language");
+    emit_cstr(e, languages[j->run.language]);
+    emit_key(e, "created_at");
+    emit_cstr(e, created);
+    if (j->progress >= 0) {
+        emit_key(e, "progress");
+        emit_double(e, j->progress);
+    }
+    if (j->message.len) {
+        emit_key(e, "message");
+        emit_str(e, j->message);
+    }
+    emit_key(e, "execution_time_ms");
+    emit_int(e, (int64_t)(j->wall_us / 1000));
+    emit_key(e, "tool_calls");
+    emit_int(e, j->tool_calls);
+    emit_object_end(e);
+}
+
+void code_server_list_jobs(struct code_server *s, size_t max, struct emit *e) {
+    size_t at = 0;
+    for (struct map_entry *entry; (entry = map_next(&s->owners, &at));) {
+        const struct code_owner *o = entry->value;
+        LIST_FOR (n, &o->jobs) {
+            if (max-- == 0)
+                return;
+            put_job(container_of(n, struct code_job, node), e);
+        }
+    }
+}

@@ -32,6 +32,7 @@
 #define SANDBOX_TICK_MS 1000          /* between two looks at idle sessions and children */
 #define SANDBOX_HOT_MS 300000         /* how long a kind that was used is kept warm */
 #define SANDBOX_FAILURES_MAX 3        /* children in a row that do not start before runs are refused */
+#define SANDBOX_REFILL_MS 2           /* a run that has just begun has the processors to itself for so long */
 #define SANDBOX_MIN_TIER 2            /* below it nothing runs unless the configuration says so */
 
 /* index.c: which tools there are */

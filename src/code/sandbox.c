@@ -115,6 +115,7 @@ void sandbox_close(struct sandbox *s) {
     CHECK_MAGIC(s, SANDBOX_MAGIC);
     s->closing = true;
     io_timer_stop(s->loop, &s->tick);
+    io_timer_stop(s->loop, &s->refill);
     while (!list_empty(&s->waiting))
         sandbox_run_abandon(container_of(s->waiting.next, struct sandbox_run, node), "the gate is closing");
     while (!list_empty(&s->running))
@@ -288,17 +289,33 @@ static bool try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t need
     return true;
 }
 
-/* Children for those who wait, and a few for those who will come. */
+static bool start_boxes(struct sandbox *s, size_t kind, uint32_t count, bool urgent) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!sandbox_box_start(s, (enum frame_runtime)(kind / FRAME_PROFILES),
+                               (enum sandbox_profile)(kind % FRAME_PROFILES), urgent, NULL))
+            return false;
+    return true;
+}
+
+static void on_refill(struct io_timer *timer) { sandbox_pump(container_of(timer, struct sandbox, refill)); }
+
+/* Children for those who wait, and a few for those who will come. The latter are not made while a run has
+ * just begun: it would share its processor with them. */
 static void start_missing(struct sandbox *s, const uint32_t needed[SANDBOX_KINDS]) {
     const uint64_t now = io_now_ms(s->loop);
+    const bool later = s->running_count && now - s->begun_ms < SANDBOX_REFILL_MS;
     for (size_t k = 0; k < SANDBOX_KINDS; k++) {
         const bool hot = s->kinds[k].used_ms && now - s->kinds[k].used_ms < SANDBOX_HOT_MS;
         const uint32_t spare = hot && s->kinds[k].failures == 0 ? s->warm : 0;
-        uint32_t there = count_boxes(s, k, BOX_STARTING) + count_boxes(s, k, BOX_IDLE);
-        for (; there < needed[k] + spare; there++)
-            if (!sandbox_box_start(s, (enum frame_runtime)(k / FRAME_PROFILES),
-                                   (enum sandbox_profile)(k % FRAME_PROFILES), NULL))
-                return;
+        const uint32_t there = count_boxes(s, k, BOX_STARTING) + count_boxes(s, k, BOX_IDLE);
+        const uint32_t urgent = needed[k] > there ? needed[k] - there : 0;
+        const uint32_t missing = needed[k] + spare > there + urgent ? needed[k] + spare - there - urgent : 0;
+        if (!start_boxes(s, k, urgent, true))
+            return;
+        if (missing && later)
+            io_timer_arm(s->loop, &s->refill, SANDBOX_REFILL_MS, on_refill);
+        else if (!start_boxes(s, k, missing, false))
+            return;
     }
 }
 

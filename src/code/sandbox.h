@@ -68,8 +68,15 @@ const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language langu
 /* "CPython 3.11.2", "Node 22.12.0"; "" when there is none. */
 const char *sandbox_runtime_name(const struct sandbox *s, enum sandbox_language language);
 
+#define SANDBOX_EXITS 8   /* enum sandbox_exit, below */
+#define SANDBOX_BUCKETS 8 /* of the time from the code being handed over to the end */
+extern const uint64_t sandbox_bucket_us[SANDBOX_BUCKETS];
+
 struct sandbox_stats {
     uint64_t runs, warm_hits, cold_starts, failed, violations, calls;
+    uint64_t exits[SANDBOX_EXITS];
+    uint64_t wall[SANDBOX_BUCKETS + 1]; /* runs that took up to sandbox_bucket_us; the last: longer */
+    uint64_t wall_us;                   /* of all of them */
     uint32_t running, waiting, idle, sessions;
 };
 void sandbox_stats(const struct sandbox *s, struct sandbox_stats *ret_stats);

@@ -62,9 +62,21 @@ static void stream_listen(struct box_stream *st, bool on) {
     uv_poll_start(&st->poll, UV_READABLE, on_stream);
 }
 
-void sandbox_box_listen(struct box *b, bool on) {
+static void on_listen(struct io_timer *timer) {
+    struct box *b = container_of(timer, struct box, listen);
     for (int i = 0; i < 2; i++)
-        stream_listen(&b->streams[i], on);
+        stream_listen(&b->streams[i], true);
+}
+
+/* Most runs have said everything before the timer's next turn; what they said is taken at their end. */
+void sandbox_box_listen(struct box *b, bool on) {
+    if (on) {
+        io_timer_arm(b->engine->loop, &b->listen, 1, on_listen);
+        return;
+    }
+    io_timer_stop(b->engine->loop, &b->listen);
+    for (int i = 0; i < 2; i++)
+        stream_listen(&b->streams[i], false);
 }
 
 /* ---- the bridge ---- */
@@ -95,9 +107,7 @@ static void on_bridge_end(struct io_conn *c, void *owner, int status) {
 
 static const struct io_handlers bridge_handlers = {.data = on_bridge, .end = on_bridge_end};
 
-void sandbox_box_attach(struct box *b) {
-    if (b->bridge)
-        return;
+static void box_attach(struct box *b) {
     b->bridge = io_conn_fd(b->engine->loop, steal_fd(b->bridge_fd), true, &bridge_handlers, b);
     io_conn_read(b->bridge, true);
 }
@@ -148,7 +158,7 @@ static int open_ends(struct box *b, int theirs[3]) {
 }
 
 struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enum sandbox_profile profile,
-                              struct err *err) {
+                              bool urgent, struct err *err) {
     struct box *b = mem_zalloc(sizeof(*b));
     int theirs[3] = {-1, -1, -1};
     *b = (struct box){.engine = s,
@@ -168,7 +178,8 @@ struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enu
                                       .memory_mb = s->memory_mb_max,
                                       .workspace_mb = s->workspace_mb,
                                       .inodes = SANDBOX_INODES,
-                                      .processes = SANDBOX_PROCESSES};
+                                      .processes = SANDBOX_PROCESSES,
+                                      .urgent = urgent};
     list_push(&s->boxes, &b->node);
     const bool failed = open_ends(b, theirs) != 0 || send_order(s->control, &order, theirs, 3) != 0;
     if (failed)
@@ -206,6 +217,7 @@ void sandbox_box_free(struct box *b) {
     b->gone = true;
     b->run = NULL;
     list_remove(&b->node);
+    io_timer_stop(b->engine->loop, &b->listen);
     io_conn_close(b->bridge);
     b->bridge = NULL;
     close_fd(&b->bridge_fd);
@@ -252,6 +264,7 @@ static void on_started(struct sandbox *s, struct box *b, const struct frame_repo
     }
     b->state = BOX_IDLE;
     b->since_ms = io_now_ms(s->loop);
+    box_attach(b);
 }
 
 static void on_exited(struct box *b, const struct frame_report *r) {

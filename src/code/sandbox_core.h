@@ -41,8 +41,9 @@ struct box {
     int workspace;
     struct io_conn *bridge;
     struct box_stream streams[2];
-    uint32_t handles; /* open uv handles; freed when they are closed */
-    bool gone;        /* out of the engine's list */
+    struct io_timer listen; /* when the streams are to be watched */
+    uint32_t handles;       /* open uv handles; freed when they are closed */
+    bool gone;              /* out of the engine's list */
     struct sandbox_run *run;
     char *session; /* name, or NULL */
     uint32_t session_runs;
@@ -89,8 +90,10 @@ struct sandbox {
     struct list waiting; /* runs without a box */
     struct list running;
     uint32_t waiting_count, running_count;
+    uint64_t begun_ms; /* the last run that got a child */
     uint64_t last_token;
     struct io_timer tick;
+    struct io_timer refill; /* children for later are made when the ones at work have had their time */
     struct tape tape;
     struct sandbox_stats stats;
     bool closing, pumping, pump_again;
@@ -137,13 +140,13 @@ void sandbox_helper_known(struct sandbox *s);
 /* sandbox_box.c */
 int sandbox_box_helper_start(struct sandbox *s, struct err *err);
 void sandbox_box_helper_stop(struct sandbox *s);
+/* urgent: a run waits for it, so it does not warm up. */
 struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enum sandbox_profile profile,
-                              struct err *err);
+                              bool urgent, struct err *err);
 void sandbox_box_kill(struct box *b);
 /* Takes what its streams still hold; for the moment a run ends. */
 void sandbox_box_drain(struct box *b);
 void sandbox_box_listen(struct box *b, bool on); /* to its streams */
-void sandbox_box_attach(struct box *b);          /* opens the bridge to the loop */
 void sandbox_box_free(struct box *b);
 
 /* sandbox_run.c */

@@ -53,6 +53,18 @@ static void run_free(struct sandbox_run *run) {
     free(run);
 }
 
+const uint64_t sandbox_bucket_us[SANDBOX_BUCKETS] = {1000,   5000,    25000,    100000,
+                                                     500000, 2500000, 10000000, 60000000};
+
+static void count_outcome(struct sandbox_stats *stats, const struct sandbox_outcome *o) {
+    size_t at = 0;
+    while (at < SANDBOX_BUCKETS && o->wall_us > sandbox_bucket_us[at])
+        at++;
+    stats->exits[o->exit]++;
+    stats->wall[at]++;
+    stats->wall_us += o->wall_us;
+}
+
 /* Hands the outcome over; the run and what it points to end with it. */
 static void run_deliver(struct sandbox_run *run) {
     struct sandbox *s = run->engine;
@@ -72,6 +84,7 @@ static void run_deliver(struct sandbox_run *run) {
     o->tool_calls = run->calls;
     if (run->sent && !o->wall_us)
         o->wall_us = clock_mono_us() - run->start_us;
+    count_outcome(&s->stats, o);
     list_remove(&run->node);
     if (run->box)
         run->box->run = NULL;
@@ -83,7 +96,6 @@ static void run_deliver(struct sandbox_run *run) {
     }
     run->handlers->done(run, run->owner, o);
     run_free(run);
-    (void)s;
 }
 
 void sandbox_run_deliver_now(struct sandbox_run *run) {
@@ -524,7 +536,6 @@ static void run_send(struct sandbox_run *run) {
         run_finish(run);
         return;
     }
-    sandbox_box_attach(run->box);
     sandbox_box_listen(run->box, true);
     io_conn_put(run->box->bridge, buf_slice(&frame));
     io_conn_flush(run->box->bridge);
@@ -545,6 +556,7 @@ void sandbox_run_begin(struct sandbox_run *run, struct box *b) {
     s->waiting_count--;
     s->running_count++;
     s->stats.runs++;
+    s->begun_ms = io_now_ms(s->loop);
     if (!run_copy(run, true))
         run_send(run);
 }

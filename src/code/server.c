@@ -455,3 +455,9 @@ static void dispatch(struct code_req *r) {
     }
     code_reply_error(r, RPC_METHOD_NOT_FOUND, "Method not found");
 }
+
+bool code_server_stats(const struct code_server *s, struct sandbox_stats *ret_stats) {
+    if (s->sandbox)
+        sandbox_stats(s->sandbox, ret_stats);
+    return s->sandbox != NULL;
+}

@@ -65,7 +65,7 @@ struct frame_order {
     uint32_t workspace_mb; /* size of the private /workspace and of /tmp */
     uint32_t inodes;
     uint32_t processes; /* threads, and with profile `proc` processes */
-    uint32_t pad;
+    uint32_t urgent;    /* a run waits for it: no time for warming up */
 };
 
 /* Helper to gate. FRAME_STARTED carries a pidfd and a descriptor of the sandbox's /workspace. */

@@ -106,7 +106,7 @@ static napi_value selftest(napi_env env, napi_callback_info info) {
     return number(env, pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* serve(): takes orders for ever; returns, with the profile's number, in each child that is locked. */
+/* serve(): takes orders for ever; returns in each child that is locked, with 1 when a run waits for it. */
 static napi_value serve(napi_env env, napi_callback_info info) {
     (void)info;
     struct frame_order order;
@@ -116,7 +116,7 @@ static napi_value serve(napi_env env, napi_callback_info info) {
         if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
         lock_down(&setup, &order, stdio);
-        return renewed(env, (int32_t)order.profile);
+        return renewed(env, (int32_t)order.urgent);
     }
     _exit(0);
 }

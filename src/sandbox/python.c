@@ -13,9 +13,6 @@ typedef struct python_object PyObject;
 extern int PyArg_ParseTuple(PyObject *args, const char *format, ...);
 extern PyObject *Py_BuildValue(const char *format, ...);
 extern PyObject *PyModule_Create2(void *definition, int api);
-extern void PyOS_BeforeFork(void);
-extern void PyOS_AfterFork_Parent(void);
-extern void PyOS_AfterFork_Child(void);
 
 PyObject *PyInit__sallyport(void);
 
@@ -47,7 +44,10 @@ struct definition {
 
 static struct lock_setup setup;
 
-/* serve(): takes orders for ever; returns, with the profile's number, in each child that is locked. */
+/* serve(): takes orders for ever; returns, with the profile's number and whether a run waits for it, in each
+ * child that is locked. The interpreter is not told about the fork: it has one thread, which is also the
+ * child's, and holds no lock but its own. Its hooks would copy a hundred pages into every child to find that
+ * out. */
 static PyObject *serve(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     struct frame_order order;
@@ -55,14 +55,10 @@ static PyObject *serve(PyObject *self, PyObject *args) {
     if (lock_read_setup(LOCK_FD_SETUP, &setup) != 0)
         _exit(LOCK_FAILED);
     while (zygote_next(&order, stdio)) {
-        PyOS_BeforeFork();
-        if (zygote_clone(&setup, &order, stdio) != 0) {
-            PyOS_AfterFork_Parent();
+        if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
-        }
-        PyOS_AfterFork_Child();
         lock_down(&setup, &order, stdio);
-        return Py_BuildValue("i", (int)order.profile);
+        return Py_BuildValue("ii", (int)order.profile, (int)order.urgent);
     }
     _exit(0);
 }

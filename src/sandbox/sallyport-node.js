@@ -54,14 +54,15 @@ function stripTypes(code) {
   throw Object.assign(new SyntaxError(String(first.message).split("\n")[0]), { stack: `SyntaxError: ${first.message}` });
 }
 
+const MODULE = { ecmaVersion: "latest", allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true,
+  allowHashBang: true, allowImportExportEverywhere: false, sourceType: "module" };
+
 function parse(code) {
-  const options = { ecmaVersion: "latest", allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true,
-    allowHashBang: true, allowImportExportEverywhere: false };
   try {
-    return acorn.parse(code, { ...options, sourceType: "module" });
+    return acorn.parse(code, MODULE);
   } catch (error) {
     try {
-      return acorn.parse(code, { ...options, sourceType: "script" });
+      return acorn.parse(code, { ...MODULE, sourceType: "script" });
     } catch {
       const { line, column } = error.loc ?? { line: 1, column: 0 };
       const text = String(error.message).replace(/ \(\d+:\d+\)$/, "");
@@ -103,7 +104,7 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
   const edits = [];
   const replace = (start, end, text) => edits.push({ start, end, text });
   const exported = [];
-  walk.full(tree, (node) => {
+  if (/\bimport\b/.test(code)) walk.full(tree, (node) => {
     if (node.type === "ImportExpression") replace(node.start, node.start + 6, "__import");
   });
   const body = tree.body;
@@ -294,9 +295,6 @@ function finish(outcome, value) {
   } catch (error) {
     if (outcome.ok) outcome = { ok: false, ...describe(error) };
   }
-  const used = process.resourceUsage();
-  outcome.cpu_us = used.userCPUTime + used.systemCPUTime;
-  outcome.rss_kb = used.maxRSS;
   const text = JSON.stringify(outcome);
   if (muted) return;
   if (!native.send(DONE, 0, `${text.slice(0, -1)},"result":${result}}`)) {
@@ -306,7 +304,8 @@ function finish(outcome, value) {
 
 // ---- a run ----
 
-let ended = false;
+let ended = false, onUncaught = () => {};
+process.on("uncaughtException", (error) => onUncaught(error));
 
 async function execute(order) {
   let code = unfence(order.code);
@@ -326,8 +325,7 @@ function runOrder(order) {
   if (order.context) Object.assign(globalThis, order.context);
   if (order.memory_mb || order.cpu_s) native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   const fail = (error) => { outcome = { ok: false, ...describe(error) }; ended = true; };
-  process.removeAllListeners("uncaughtException");
-  process.on("uncaughtException", fail);
+  onUncaught = fail;
   execute(order).then((v) => { value = v; ended = true; }, fail);
   // What was called without await still gets its answer before the run ends.
   const state = native.loop(process._tickCallback, () => (ended && openCalls === 0 ? -1 : openCalls), onFrame);
@@ -377,7 +375,11 @@ const out = stream(1), err = stream(2);
 for (const [name, value] of [["stdout", out], ["stderr", err]]) {
   Object.defineProperty(process, name, { value, configurable: true, writable: true });
 }
-Object.defineProperty(globalThis, "console", { value: new Console({ stdout: out, stderr: err }), configurable: true, writable: true });
+// The console writes past the streams' machinery, which only those need who listen to them.
+const direct = (stream, fd) => Object.assign(Object.create(stream), {
+  write(text) { fs.writeSync(muted ? 0 : fd, text); return true; } });
+Object.defineProperty(globalThis, "console", { configurable: true, writable: true,
+  value: new Console({ stdout: direct(out, 1), stderr: direct(err, 2), ignoreErrors: false }) });
 const given = { tools, callTool, searchTools, progress, ToolError, fetch: fetchInside, require };
 for (const [name, value] of Object.entries(given)) {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
@@ -396,7 +398,7 @@ function warmUp(rounds) {
   muted = false;
 }
 
-warmUp(20);
+warmUp(100);
 const tried = native.selftest();
 if (tried === -1) {
   let timer = false;
@@ -410,7 +412,7 @@ if (tried !== 1) {
   native.exit(1);
 }
 native.tell(1, `Node ${process.versions.node}|${strip ? "typescript" : ""}`);
-native.serve();
+const urgent = native.serve();
 
 // ---- from here on: a sandbox ----
 
@@ -427,7 +429,7 @@ native.serve();
   Math.random = () => (next() * 2097152 + (next() >>> 11)) / 9007199254740992;
 }
 Object.defineProperty(process, "pid", { value: 1, configurable: true, enumerable: true });
-warmUp(2);
+if (!urgent) warmUp(1);
 for (;;) {
   let order;
   native.receive((kind, id, text) => { if (kind === RUN) order = JSON.parse(text); });

@@ -96,62 +96,11 @@ class ToolError(Exception):
     """A tool that was called from code failed or was refused."""
 
 
-class Output(io.TextIOBase):
-    """A stream on a descriptor: gathered, but never held back for long while the code goes on writing."""
-
-    encoding = "utf-8"
-    errors = "backslashreplace"
-    line_buffering = False
-
-    def __init__(self, fd, name):
-        self.fd, self.name, self.parts, self.size = fd, name, [], 0
-        self.flushed = 0.0
-        self.lock = threading.RLock()
-        self.buffer = Bytes(self)
-
-    def writable(self):
-        return True
-
-    def fileno(self):
-        return self.fd
-
-    def write(self, text):
-        if not isinstance(text, str):
-            raise TypeError("write() argument must be str, not " + type(text).__name__)
-        self.put(text.encode("utf-8", "backslashreplace"))
-        return len(text)
-
-    def put(self, data):
-        with self.lock:
-            self.parts.append(data)
-            self.size += len(data)
-            if self.size > 8192 or time.monotonic() - self.flushed > 0.05:
-                self.flush()
-
-    def flush(self):
-        with self.lock:
-            data, self.parts, self.size = b"".join(self.parts), [], 0
-            self.flushed = time.monotonic()
-            while data:
-                data = data[os.write(self.fd, data):]
-
-
-class Bytes(io.RawIOBase):
-    def __init__(self, stream):
-        self.stream = stream
-
-    def writable(self):
-        return True
-
-    def fileno(self):
-        return self.stream.fd
-
-    def write(self, data):
-        self.stream.put(bytes(data))
-        return len(data)
-
-    def flush(self):
-        self.stream.flush()
+def text_stream(fd, name):
+    """Lines go out as they are complete: what was said before a crash has been said."""
+    raw = io.FileIO(fd, "w", closefd=False)
+    raw.name = name
+    return io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", "backslashreplace", line_buffering=True)
 
 
 class Bridge:
@@ -181,7 +130,7 @@ class Bridge:
 
     def read(self, count):
         while len(self.held) < count:
-            more = os.read(BRIDGE, max(65536, count - len(self.held)))
+            more = os.read(BRIDGE, max(8192, count - len(self.held)))
             if not more:
                 os._exit(0)
             self.held = self.held + more if self.held else more
@@ -193,7 +142,7 @@ class Bridge:
         return kind, ident, self.read(length)
 
     def call(self, server, tool, args):
-        data = json.dumps({"server": server, "tool": tool, "args": args}, default=plain, allow_nan=False).encode()
+        data = encode({"server": server, "tool": tool, "args": args}).encode()
         sys.stdout.flush()
         with self.send_lock:  # numbers go out in order
             self.last = ident = self.last + 1
@@ -261,9 +210,12 @@ def tidy(value, depth=0):
     return tidy(plain(value), depth + 1)
 
 
+encode = json.JSONEncoder(default=plain, allow_nan=False).encode
+
+
 def to_json(value):
     try:
-        return json.dumps(value, default=plain, allow_nan=False)
+        return encode(value)
     except (ValueError, TypeError, RecursionError):
         return json.dumps(tidy(value))
 
@@ -377,6 +329,8 @@ def remember(place, text):
 
 def clean(code):
     """Code as models hand it over: in a fence, or indented as a whole."""
+    if code[:1].isalpha() and "```" not in code:
+        return code
     text = code.strip("\n")
     lines = text.strip().split("\n")
     if lines[0].startswith("```") and len(lines) > 1:
@@ -405,8 +359,20 @@ class Awaits(ast.NodeTransformer):
         return node
 
 
+def run_code(code, space):
+    if code.co_flags & 0x80:
+        import asyncio
+
+        asyncio.run(eval(code, space))
+    else:
+        exec(code, space)
+
+
 def execute(text, space, echo):
     """Compiles and runs; top-level await is allowed."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    if not echo and "await" not in text:
+        return run_code(compile(text, CODE, "exec", flags, True), space)
     tree = ast.parse(text, CODE)
     if "await" in text:
         tree = ast.fix_missing_locations(Awaits().visit(tree))
@@ -415,13 +381,7 @@ def execute(text, space, echo):
         last = ast.Interactive([tree.body.pop()])
         parts = [(tree, "exec"), (last, "single")]
     for part, mode in parts:
-        code = compile(part, CODE, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-        if code.co_flags & 0x80:
-            import asyncio
-
-            asyncio.run(eval(code, space))
-        else:
-            exec(code, space)
+        run_code(compile(part, CODE, mode, flags, True), space)
 
 
 PLACES = [(p, "<python>") for p in sorted({os.path.dirname(os.__file__), *sys.path}, key=len, reverse=True)]
@@ -464,56 +424,65 @@ def send_figures():
     pyplot.close("all")
 
 
+def failed(error, text=None, lines=None):
+    return {"ok": False, "error": describe(error)[:65536] if text is None else text, "kind": type(error).__name__,
+            "traceback": own_frames(error)[-65536:] if lines is None else lines}
+
+
 def run(order, space):
-    outcome = {"ok": True}
+    outcome = None
     space.pop("result", None)
     try:
-        if order.get("prelude"):
-            exec(preludes[order["prelude"]], space)
-        space.update(order.get("context") or {})
+        if order.get("context"):
+            space.update(order["context"])
         text = clean(order["code"])
         remember(CODE, text)
         if "cpu_s" in order and not native.limit(order.get("memory_mb", 0), order["cpu_s"]):
             raise RuntimeError("the limits could not be set")
         execute(text, space, order.get("echo"))
-        send_figures()
+        if "matplotlib.pyplot" in sys.modules:
+            send_figures()
     except SystemExit as error:
         if error.code not in (None, 0):
-            outcome = {"ok": False, "error": "SystemExit: %s" % (error.code,), "kind": "SystemExit",
-                       "traceback": own_frames(error)}
+            outcome = failed(error, "SystemExit: %s" % (error.code,))
     except MemoryError as error:
         space.clear()
-        outcome = {"ok": False, "error": "out of memory", "kind": "MemoryError", "traceback": ""}
-        outcome["traceback"] = own_frames(error)[-65536:]
+        outcome = failed(error, "out of memory")
     except BaseException as error:
-        outcome = {"ok": False, "error": describe(error)[:65536], "kind": type(error).__name__,
-                   "traceback": own_frames(error)[-65536:]}
+        outcome = failed(error)
     try:
         value = to_json(space.get("result"))
     except BaseException as error:
         value = "null"
-        if outcome["ok"]:
-            outcome = {"ok": False, "error": "`result` cannot be shown as JSON: " + describe(error),
-                       "kind": type(error).__name__, "traceback": ""}
-    for stream in (sys.stdout, sys.stderr):
+        outcome = outcome or failed(error, "`result` cannot be shown as JSON: " + describe(error), "")
+    for stream in {sys.stdout, sys.stderr, *streams}:
         try:
             stream.flush()
         except Exception:
             pass
-    data = json.dumps(outcome)
+    data = json.dumps(outcome)[:-1] if outcome else '{"ok": true'
     if len(value) > FRAME_MAX - len(data) - 64:
         value = json.dumps("the result has %d characters of JSON, more than can be handed over" % len(value))
-    bridge.send(DONE, 0, (data[:-1] + ', "result": ' + value + "}").encode())
+    bridge.send(DONE, 0, (data + ', "result": ' + value + "}").encode())
 
 
-def names(space):
-    space.update(__name__="__main__", __builtins__=__builtins__, tools=Tools(), call_tool=call_tool,
-                 search_tools=search_tools, progress=progress, parallel=parallel, ToolError=ToolError,
-                 __awaited__=awaited)
-    return space
+def main_module(prelude):
+    """A world for code: its module, and the finders that belong to it."""
+    module = types.ModuleType("__main__")
+    finders = sys.meta_path[:]
+    module.__dict__.update(__builtins__=__builtins__, tools=Tools(), call_tool=call_tool, search_tools=search_tools,
+                           progress=progress, parallel=parallel, ToolError=ToolError, __awaited__=awaited)
+    if prelude:
+        exec(prelude, module.__dict__)
+    finders, sys.meta_path[:] = sys.meta_path[:], finders
+    return module, finders
 
 
-preludes = read_preludes()
+def enter(index):
+    sys.modules["__main__"], sys.meta_path[:] = worlds[index]
+    return sys.modules["__main__"].__dict__
+
+
 os.environ.clear()
 bridge = Bridge()
 sys.argv[:] = [""]
@@ -521,44 +490,48 @@ sys.meta_path.insert(0, Skills)
 sys.dont_write_bytecode = True
 sys.path.insert(0, "/workspace")
 sys.path_importer_cache.clear()
-
+worlds = {0: main_module(None), **{index: main_module(code) for index, code in read_preludes().items()}}
 
 SAMPLE = json.dumps({"code": "def f(a):\n  return sum(i * 2 for i in a)\nprint(f([1, 2]), f'{1!r:>4}'.upper())\nresult = {'a': [f([1]), 2.5, None]}",
-                     "context": {"warm": [1]}, "prelude": 0, "echo": False})
+                     "context": {"warm": [1]}, "prelude": 0, "echo": False}).encode()
+nowhere = text_stream(0, "<null>")
+streams = text_stream(1, "<stdout>"), text_stream(2, "<stderr>")
+sys.stdin, sys.stdout, sys.stderr = io.StringIO(""), *streams
+sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
 
 
-def warm_up():
-    """Touches what every run touches, so that its pages are the child's own before the clock runs."""
-    bridge.muted = True
-    streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = Output(0, "<stdout>"), Output(0, "<stderr>")  # 0 is /dev/null
-    for _ in range(2):
-        run(json.loads(SAMPLE.encode()), names({}))
+def warm_up(rounds):
+    """Touches what every run touches: in the interpreter to have it made, in a child to have it in its own pages
+    before the clock runs."""
+    global streams
+    bridge.muted, kept, streams = True, streams, (nowhere, nowhere)
+    sys.stdout = sys.stderr = nowhere
+    for _ in range(rounds):
+        run(json.loads(SAMPLE), worlds[0][0].__dict__.copy())
+    bridge.muted, streams = False, kept
     sys.stdout, sys.stderr = streams
-    bridge.muted = False
 
 
-warm_up()
+warm_up(30)
 import gc
 
 gc.collect()
 gc.freeze()
 native.tell(1, "CPython %d.%d.%d|%s" % (*sys.version_info[:3], " ".join(loaded)))
-profile = native.serve()
+profile, urgent = native.serve()
 
-sys.stdin = io.StringIO("")
-sys.stdout, sys.stderr = Output(1, "<stdout>"), Output(2, "<stderr>")
-sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
 random.seed()
 if "numpy" in sys.modules:
     sys.modules["numpy"].random.seed()
 if profile == 0:
     sys.path.remove("/workspace")
-main = types.ModuleType("__main__")
-sys.modules["__main__"] = main
-warm_up()
-names(main.__dict__)
+if not urgent:
+    warm_up(1)
+space = enter(0)
 while True:
     kind, ident, data = bridge.receive()
     if kind == RUN:
-        run(json.loads(data), main.__dict__)
+        order = json.loads(data)
+        if order.get("prelude"):
+            space = enter(order["prelude"])
+        run(order, space)

@@ -199,15 +199,17 @@ static void box_exited(struct supervisor *s, struct box *b) {
 
 static void box_kill(const struct box *b) { syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0); }
 
-/* A denied system call stands still until it is answered here. */
-static void box_violated(struct supervisor *s, struct box *b) {
-    struct seccomp_notif asked;
-    memset(&asked, 0, sizeof(asked));
-    if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
-        if (errno != EINTR && errno != ENOENT) /* nobody is left behind it */
-            unwatch(s, &b->listener);
+/* A denied system call stands still until it is answered here. A listener nobody is left behind says so for
+ * ever. */
+static void box_violated(struct supervisor *s, struct box *b, uint32_t events) {
+    if (!(events & EPOLLIN)) {
+        unwatch(s, &b->listener);
         return;
     }
+    struct seccomp_notif asked;
+    memset(&asked, 0, sizeof(asked));
+    if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0)
+        return; /* whoever asked is gone */
     const enum syscalls_verdict verdict = syscalls_judge(asked.data.nr);
     const bool end = verdict == SYSCALLS_END || ++b->violations > VIOLATIONS_MAX;
     if (verdict != SYSCALLS_QUIET || end) {
@@ -596,7 +598,7 @@ int supervise_serve(const struct supervise_options *o) {
         else if (source->kind == SOURCE_BOX_EXIT)
             box_exited(s, source->of);
         else if (source->kind == SOURCE_BOX_NOTIFY)
-            box_violated(s, source->of);
+            box_violated(s, source->of, event.events);
         else if (!take_order(s))
             break;
     }

@@ -343,11 +343,12 @@ static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
     return rule(c, SCMP_ACT_ALLOW, "clone", 1, profile == FRAME_PROC ? &process : &thread);
 }
 
-static int deny_some(scmp_filter_ctx c) {
+/* The helper knows them by name when it is asked; only without it must the filter tell them apart. */
+static int deny_some(scmp_filter_ctx c, bool notify) {
     for (size_t i = 0; i < ARRAY_LEN(refused_calls); i++)
         if (rule(c, SCMP_ACT_ERRNO(refused_calls[i].error), refused_calls[i].name, 0, NULL) != 0)
             return -1;
-    for (const char *const *name = hostile_calls; *name; name++)
+    for (const char *const *name = hostile_calls; *name && !notify; name++)
         if (rule(c, SCMP_ACT_ERRNO(MARK_HOSTILE), *name, 0, NULL) != 0)
             return -1;
     return 0;
@@ -387,7 +388,7 @@ static int compile_one(struct lock_setup *setup, enum frame_profile profile, str
     if (done == 0)
         done = allow_some(c, profile);
     if (done == 0)
-        done = deny_some(c);
+        done = deny_some(c, setup->notify);
     cleanup_fd int fd = done == 0 ? memfd_create("filter", MFD_CLOEXEC) : -1;
     if (fd < 0 || seccomp_export_bpf(c, fd) != 0)
         done = err_set(err, "the filter of profile %d could not be made", profile);

@@ -229,6 +229,7 @@ int session_builtin_open(struct session_core *core, struct session_server *serve
         free(b);
         return -1;
     }
+    core->code = b->code;
     server->up.builtin = &b->up;
     server->up.era = (struct up_era){.modern = UP_YES, .legacy = UP_YES, .pinned = true};
     list_init(&server->up.era.waiters);

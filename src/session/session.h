@@ -59,6 +59,7 @@ struct session_core {
     struct io_timer log_timer;
     uint64_t list_serial;            /* of lists of tools, as they are learned */
     enum audit_args_mode audit_args; /* what is recorded of arguments; tokenized needs `pii` */
+    struct code_server *code;        /* the built-in server; NULL: there is none */
     struct session_pii *pii;         /* NULL: personal data and secrets pass as they are */
     struct slots parks;              /* session_park, by number */
     unsigned char state_key[32];     /* for what clients keep for us; see keep.h */
