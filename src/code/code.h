@@ -51,6 +51,9 @@ void code_server_list_jobs(struct code_server *s, size_t max, struct emit *e);
 /* Conns are closed by their owners before. */
 void code_server_close(struct code_server *s); /* NULL is fine */
 
+/* Is that one of the tools by which all others are found and called? Of a profile without any, each is. */
+bool code_server_leads(const struct code_server *s, struct slice tool);
+
 /* An answer from elsewhere that something here waits for; lives in the one who waits. */
 struct code_inner {
     /* Once: the JSON that was asked for, or (not ok) words that say why there is none. */

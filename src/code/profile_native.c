@@ -23,6 +23,7 @@
 
 static const struct code_tool native_tools[] = {
     {.name = "execute_code",
+     .leads = true,
      .title = "Run code",
      .description =
          "Run Python, TypeScript or JavaScript in a sandbox without network. Use it to call several tools, "
@@ -68,6 +69,7 @@ static const struct code_tool native_tools[] = {
      .run = execute_tool,
      .executes = true},
     {.name = "job_status",
+     .leads = true,
      .title = "Ask about a job",
      .description = "The state of a background run: pending, running, completed, failed, cancelled or "
                     "timeout; its progress "
@@ -122,9 +124,11 @@ static const struct code_tool native_tools[] = {
      .category = "execution",
      .run = native_clear_session},
     {.name = "search_tools",
+     .leads = true,
      .title = "Search tools",
-     .description =
-         "Find tools by words, without having all definitions in view. detail_level: name, summary or full.",
+     .description = "Find tools on every server by words for what you want to do; most are not listed. Use "
+                    "it when no listed "
+                    "tool fits. detail_level: name, summary or full (with schemas).",
      .input = "{\"type\":\"object\",\"properties\":{\"query\":" TEXT
               ",\"category\":{\"type\":[\"string\",\"null\"],"
               "\"default\":null},\"detail_level\":{\"type\":\"string\",\"default\":\"summary\"},\"limit\":{"
@@ -141,6 +145,7 @@ static const struct code_tool native_tools[] = {
      .category = "discovery",
      .run = discover_search},
     {.name = "get_tool_definition",
+     .leads = true,
      .title = "One tool's definition",
      .description =
          "Everything about one tool: its schemas, server and category; null when there is none of that name.",
@@ -151,6 +156,7 @@ static const struct code_tool native_tools[] = {
      .category = "discovery",
      .run = discover_definition},
     {.name = "list_tool_categories",
+     .leads = true,
      .title = "Categories of tools",
      .description = "What kinds of tools there are, and how many.",
      .input = NOTHING,
@@ -163,9 +169,12 @@ static const struct code_tool native_tools[] = {
      .category = "discovery",
      .run = discover_categories},
     {.name = "call_tool",
+     .leads = true,
      .title = "Call a tool",
-     .description = "Calls a tool that was found by search, on whatever server it is. The call is judged "
-                    "like any other.",
+     .description =
+         "Calls a tool that was found by search, on whatever server it is: the shortest way for one or "
+         "two calls. For several, or for large results, use execute_code. The call is judged like any "
+         "other.",
      .input = "{\"type\":\"object\",\"properties\":{\"server\":" TEXT ",\"tool\":" TEXT
               ",\"args\":{\"type\":[\"object\",\"null\"]}},\"required\":[\"tool\"],\"additionalProperties\":"
               "false}",

@@ -133,6 +133,7 @@ struct code_tool {
     void (*run)(struct code_req *r);
     bool executes; /* runs code: may become a task, and is not called from code */
     bool hidden;   /* called from code or by its old name only */
+    bool leads;    /* stands in a list that shows only how to find and call others */
 };
 
 struct code_prompt {

@@ -27,6 +27,16 @@ const struct code_tool *code_tool_find(const struct code_server *s, struct slice
     return tool || !inner ? tool : find_in(&code_native_face, name);
 }
 
+bool code_server_leads(const struct code_server *s, struct slice name) {
+    bool any = false;
+    for (size_t i = 0; i < s->face->tool_count; i++) {
+        if (s->face->tools[i].leads && slice_is(name, s->face->tools[i].name))
+            return true;
+        any |= s->face->tools[i].leads;
+    }
+    return !any;
+}
+
 void code_tool_write(const struct code_face *face, const struct code_tool *tool, bool modern,
                      struct emit *e) {
     emit_object(e);

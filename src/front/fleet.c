@@ -234,6 +234,8 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
     fleet->count = count;
     keep(fleet, take_settings);
     fleet->front->core->prefix = (enum session_prefix)to->prefix;
+    fleet->front->core->discovery = (enum session_discovery)to->discovery.mode;
+    fleet->front->core->discovery_keep = (uint32_t)to->discovery.keep;
     log_info("%zu server(s): %zu new, %zu ended", count, count + ended - before, ended);
     tell_everyone(fleet->front->core);
     return rc;

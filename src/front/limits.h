@@ -30,6 +30,8 @@
 #define SETTINGS_PREFIX_MAX 32   /* of what stands in front of its tools */
 #define SETTINGS_IDLE_MS 900000  /* a server without calls is ended after this, unless told otherwise */
 #define SETTINGS_APPROVAL_MS 1800000
+#define SETTINGS_DISCOVERY_KEEP 10 /* of the most used tools, in a hybrid list */
+#define SETTINGS_DISCOVERY_KEEP_MAX 100
 #define FRONT_EOF_MS 30000           /* after end of input on stdio: time for answers under way */
 #define FRONT_JWT_BYTES_MAX 16384    /* one token */
 #define FRONT_JWT_KEYS_MAX 64        /* keys of one issuer */

@@ -558,13 +558,22 @@ static void find_lock(struct settings_owned *o) {
     s->pins.lock = session_guard_lock(off ? "off" : s->pins.lock, usual.ptr);
 }
 
+static int check_discovery(const struct settings *s, struct err *err) {
+    if (s->discovery.keep < 0 || s->discovery.keep > SETTINGS_DISCOVERY_KEEP_MAX)
+        return err_set(err, "discovery.keep: a number from 0 to %d", SETTINGS_DISCOVERY_KEEP_MAX);
+    if (s->discovery.mode != SESSION_DISCOVERY_ALL && !s->code.enabled)
+        return err_set(
+            err, "discovery.mode: tools are found by the code server: `code: {enabled: true}` is missing");
+    return 0;
+}
+
 static int finish(struct settings_owned *o, struct err *err) {
     struct settings *s = &o->settings;
     char *host = arena_alloc(&o->arena, SETTINGS_HOST_MAX);
     if (settings_parse_listen(s->listen, host, &s->port, err) < 0)
         return -1;
     s->bind = host;
-    if (check_auth(s, err) < 0)
+    if (check_auth(s, err) < 0 || check_discovery(s, err) < 0)
         return -1;
     fill_defaults(s);
     find_lock(o);
@@ -579,6 +588,7 @@ int settings_load(const char *path, const char *const *client_files, size_t clie
     s->listen = "127.0.0.1:8640";
     s->idle_ms = SETTINGS_IDLE_MS;
     s->code.profile = "native";
+    s->discovery.keep = SETTINGS_DISCOVERY_KEEP;
     s->approvals.timeout_ms = SETTINGS_APPROVAL_MS;
     s->poison.definitions = SESSION_POISON_DENY;
     s->poison.results = SESSION_POISON_FLAG;

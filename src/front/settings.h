@@ -116,6 +116,10 @@ struct settings {
         const char *policy; /* a path, or NULL */
     } code;
     struct {
+        int mode; /* enum session_discovery */
+        int64_t keep;
+    } discovery;
+    struct {
         const char *dsn;
         const char *dir;
         const char *prefix;

@@ -19,6 +19,10 @@ static const char *const prefix_names[] = {[SETTINGS_PREFIX_ALWAYS] = "always",
                                            [SETTINGS_PREFIX_CONDITIONAL] = "conditional",
                                            [SETTINGS_PREFIX_NEVER] = "never",
                                            NULL};
+static const char *const discovery_names[] = {[SESSION_DISCOVERY_ALL] = "all",
+                                              [SESSION_DISCOVERY_LAZY] = "lazy",
+                                              [SESSION_DISCOVERY_HYBRID] = "hybrid",
+                                              NULL};
 static const char *const pii_names[] = {
     [SETTINGS_PII_OFF] = "off",     [SETTINGS_PII_TOKENIZE] = "tokenize", [SETTINGS_PII_REDACT] = "redact",
     [SETTINGS_PII_BLOCK] = "block", [SETTINGS_PII_REPORT] = "report",     NULL};
@@ -58,6 +62,13 @@ static const struct settings_key code_keys[] = {
     {"min_tier", KEY_INT, AT(code.min_tier), .help = "the weakest sandbox that may run code",
      .at_start = true},
     {"policy", KEY_PATH, AT(code.policy), .help = "its policy, instead of the default"},
+    {0},
+};
+static const struct settings_key discovery_keys[] = {
+    {"mode", KEY_CHOICE, AT(discovery.mode), discovery_names,
+     .help = "tools that /mcp lists: all, those that find and call others (lazy), or these and the most used "
+             "(hybrid)"},
+    {"keep", KEY_INT, AT(discovery.keep), .help = "how many of the most used a hybrid list shows"},
     {0},
 };
 static const struct settings_key state_keys[] = {
@@ -180,6 +191,7 @@ const struct settings_key settings_root_keys[] = {
     {"idle", KEY_DURATION, AT(idle_ms), .help = "the default for every server"},
     {"servers", KEY_SERVERS, .help = "the MCP servers behind the gate, by name"},
     {"code", KEY_SECTION, .keys = code_keys, .help = "the built-in code server"},
+    {"discovery", KEY_SECTION, .keys = discovery_keys, .help = "which tools are listed, which are found"},
     {"state", KEY_SECTION, .keys = state_keys, .help = "the store"},
     {"pii", KEY_SECTION, .keys = pii_keys, .help = "personal data and secrets"},
     {"approvals", KEY_SECTION, .keys = approvals_keys, .help = "calls that a person must agree to"},

@@ -237,6 +237,11 @@ int session_builtin_open(struct session_core *core, struct session_server *serve
     return 0;
 }
 
+bool session_builtin_shows(const struct session_server *server, struct slice tool) {
+    const struct session_builtin *b = server->up.builtin->ctx;
+    return code_server_leads(b->code, tool);
+}
+
 void session_builtin_close(struct session_builtin *b) {
     if (!b)
         return;

@@ -13,4 +13,6 @@ int session_builtin_open(struct session_core *core, struct session_server *serve
                          const struct code_config *config, struct session_builtin **ret_builtin,
                          struct err *err);
 /* After the core's sessions are closed. NULL is fine. */
+/* Does that tool of it stand in a list that shows only what finds and calls others? */
+bool session_builtin_shows(const struct session_server *server, struct slice tool);
 void session_builtin_close(struct session_builtin *b);

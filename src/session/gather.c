@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/answer.h"
+#include "session/discovery.h"
 #include "session/hello.h"
 #include "session/many.h"
 #include "session/names.h"
@@ -36,9 +37,10 @@ struct gather {
     size_t pending;
     bool starting;
     bool over;
-    bool quiet;          /* nobody is to be answered: a search */
-    bool bare;           /* names have no prefix: the first server that has one keeps it */
-    struct buf left_out; /* names of servers that are not asked, JSON strings; a whole list only */
+    bool quiet;                  /* nobody is to be answered: a search */
+    struct discovery_kept *kept; /* tools of a hybrid list */
+    bool bare;                   /* names have no prefix: the first server that has one keeps it */
+    struct buf left_out;         /* names of servers that are not asked, JSON strings; a whole list only */
     struct io_timer timer;
 };
 
@@ -156,7 +158,18 @@ static void put_owned(struct part *p, const struct tape *t, uint32_t elem) {
     buf_put_slice(&p->items, tape_raw(t, elem));
 }
 
+static bool stays_unlisted(const struct part *p, const struct tape *t, uint32_t elem) {
+    struct call *c = p->gather->call;
+    if (c->kind != CALL_TOOLS_LIST || c->whole)
+        return false;
+    uint32_t name = tape_is(t, elem, TAPE_OBJECT) ? tape_get_str(t, elem, "name") : 0;
+    return name && tape_is(t, name, TAPE_STRING) &&
+           !discovery_shows(c->session, p->gather->kept, p->server, tape_text(t, name, &c->arena));
+}
+
 static void take_element(struct part *p, const struct tape *t, uint32_t elem) {
+    if (stays_unlisted(p, t, elem))
+        return;
     size_t before = p->items.len;
     if (before)
         buf_put_char(&p->items, ',');
@@ -455,13 +468,16 @@ static void start_list(struct gather *g) {
         g->over = true;
         return;
     }
+    if (c->kind == CALL_TOOLS_LIST)
+        g->kept = discovery_keep(c->session, &c->arena);
     size_t at = 0;
     struct session_server *server;
     while ((server = c->whole ? many_next_any(c->session, &at) : many_next(c->session, &at))) {
         if (from.len && !slice_is(from, server->up.name))
             continue; /* an earlier page had it */
         from.len = 0;
-        ask_server(g, server, c->method);
+        if (c->whole || c->kind != CALL_TOOLS_LIST || discovery_asks(c->session, server))
+            ask_server(g, server, c->method);
     }
 }
 

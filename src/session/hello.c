@@ -1,6 +1,7 @@
 #include "session/hello.h"
 
 #include "session/answer.h"
+#include "session/discovery.h"
 #include "session/many.h"
 #include "session/poison.h"
 #include "wire/emit.h"
@@ -100,6 +101,7 @@ static void put_instructions(struct call *c, struct buf *out) {
     if (many_renames(s))
         buf_put_str(out,
                     "Several servers stand behind this one. Tools and prompts are named SERVER__NAME.\n");
+    discovery_instructions(s, out);
     while ((server = many_next(s, &at))) {
         const struct session_link *sl = many_link(s, server);
         cleanup_tape struct tape t;

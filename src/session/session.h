@@ -42,6 +42,9 @@ struct session_own {
 /* When the names of a server's tools carry the server's: see names.h. */
 enum session_prefix { SESSION_PREFIX_ALWAYS, SESSION_PREFIX_MANY, SESSION_PREFIX_NEVER };
 
+/* What of many servers' tools a list shows: see discovery.h. */
+enum session_discovery { SESSION_DISCOVERY_ALL, SESSION_DISCOVERY_LAZY, SESSION_DISCOVERY_HYBRID };
+
 /* What all sessions of one loop share. */
 struct session_core {
     struct up_core up;
@@ -75,6 +78,8 @@ struct session_core {
     void (*idle)(struct session_core *core); /* draining, and the last call is over */
     bool many; /* several servers may stand behind this gate: counters are kept apart */
     enum session_prefix prefix;
+    enum session_discovery discovery;
+    uint32_t discovery_keep; /* tools of other servers that a hybrid list shows */
     unsigned char seal_key[32];
     struct arena claims_arena; /* see many.h: names that need no prefix */
     struct map claims;

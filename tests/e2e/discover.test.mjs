@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ModernHttpPeer, cli, legacyServer, policyFile, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
+import { ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, tempFile, within } from '../lib/index.mjs';
 
 const schema = (...names) => ({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) });
 const tool = (name, description, ...params) => ({ name, description, inputSchema: schema(...params) });
 const echo = ({ name, arguments: args }) => ({ content: [{ type: 'text', text: JSON.stringify({ name, args }) }] });
 
 describe('discovery', { concurrency: 1 }, () => {
-  let shop, disk, gate, as, shopTools, policyPath;
+  let shop, disk, gate, as, shopTools, policyPath, settings;
 
   before(async () => {
     shopTools = [
@@ -28,10 +28,16 @@ describe('discovery', { concurrency: 1 }, () => {
     const tokens = { all: (await cli(['grants', 'create', 'all'], { env })).stdout.trim() };
     tokens.disk = (await cli(['grants', 'create', 'disk', '--server', 'code', '--server', 'my-disk'], { env })).stdout.trim();
     tokens.some = (await cli(['grants', 'create', 'some', '--tool', 'code__*', '--tool', 'shop__list_*'], { env })).stdout.trim();
-    gate = await startServe({
-      args: [], env,
-      config: { version: '1', policy: policyPath, servers: { shop: { url: shop.url }, 'my-disk': { url: disk.url }, gone: { url: 'http://127.0.0.1:1/mcp' } }, code: { enabled: true } },
-    });
+    const all = { version: '1', policy: policyPath, servers: { shop: { url: shop.url }, 'my-disk': { url: disk.url }, gone: { url: 'http://127.0.0.1:1/mcp' } }, code: { enabled: true } };
+    const path = tempFile('sallyport.yaml', JSON.stringify(all));
+    tokens.shop = (await cli(['grants', 'create', 'shop', '--server', 'shop'], { env })).stdout.trim();
+    gate = await startServe({ args: ['--config', path], env });
+    settings = async (more) => {
+      const reloads = () => gate.stderr.split('settings reloaded').length;
+      const before = reloads();
+      writeFileSync(path, JSON.stringify({ ...all, ...more }));
+      await within((async () => { while (reloads() === before) await request('GET', `${gate.origin}/healthz`); })(), 'the new settings');
+    };
     as = (name, path = '/mcp/code') => {
       const peer = new ModernHttpPeer(`${gate.origin}${path}`, { headers: { Authorization: `Bearer ${tokens[name]}` } });
       const json = async (toolName, args = {}) => (await peer.call(toolName, args)).structuredContent;
@@ -101,6 +107,27 @@ describe('discovery', { concurrency: 1 }, () => {
     const fetched = await run(`const get = async (path) => (await fetch("http://localhost:3001" + path)).json();
       return [await get("/mcp/servers"), (await get("/mcp/shop/tools")).tools.map((t) => t.name), (await fetch("http://localhost:3001/mcp/my-disk/tools")).status]`, 'typescript');
     assert.deepEqual(fetched, [['shop', 'code'], ['list_orders'], 404]);
+  });
+
+  test('lazy: only what finds and calls others is listed; hybrid: and what is used most', async () => {
+    const listed = async (name, path = '/mcp') => (await as(name, path).peer.request('tools/list')).tools.map((t) => t.name);
+    const LEAD = ['execute_code', 'job_status', 'search_tools', 'get_tool_definition', 'list_tool_categories', 'call_tool'].map((name) => `code__${name}`);
+    assert.ok((await listed('all')).includes('shop__refund_order'));
+    await settings({ discovery: { mode: 'lazy' } });
+    assert.deepEqual(await listed('all'), LEAD);
+    assert.deepEqual(await listed('all', '/mcp/shop'), ['refund_order', 'list_orders'], 'one server by itself');
+    assert.deepEqual(await listed('shop'), ['shop__refund_order', 'shop__list_orders'], 'a grant without the code server');
+    const { instructions } = await as('all', '/mcp').peer.request('server/discover');
+    assert.match(instructions, /Listed are the tools that find and call others[^]*shop, my-disk[^]*code__search_tools[^]*code__execute_code/);
+    const { peer } = as('all', '/mcp');
+    assert.match((await peer.call('my-disk__read_file', { path: 'x' })).content[0].text, /read_file/, 'what is not listed can be called');
+    assert.match((await peer.call('code__call_tool', { server: 'my-disk', tool: 'read_file', args: {} })).content[0].text, /read_file/);
+    await settings({ discovery: { mode: 'hybrid', keep: 1 } });
+    assert.deepEqual(await listed('all'), ['my-disk__read_file', ...LEAD]);
+    assert.deepEqual(await listed('some'), ['shop__list_orders', ...LEAD], 'of what the grant may call');
+    assert.match((await peer.request('server/discover')).instructions, /used most/);
+    await settings({});
+    assert.ok((await listed('all')).includes('shop__refund_order'));
   });
 
   test('lists that change, policies that change: the next search knows', async () => {
