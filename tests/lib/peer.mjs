@@ -25,6 +25,7 @@ class Peer {
     const entry = { json, text, via };
     this.received.push(entry);
     this.#inbox.push(entry);
+    return json;
   }
 
   ended() { this.#inbox.end(); }
@@ -101,22 +102,24 @@ export class HttpPeer extends Peer {
     return response;
   }
 
-  // The id of the last event that had one.
-  async pump(response, via) {
-    let last;
+  // The id of the last event that had one, and whether the answer to the request was among them.
+  async pump(response, via, id) {
+    let last, answered = false;
     for (let event; (event = await response.event({ timeout: 600_000 })) !== null;) {
       last = event.id ?? last;
-      if (event.data) this.take(event.data, via);
+      if (!event.data) continue;
+      const json = this.take(event.data, via);
+      answered ||= json && !('method' in json) && json.id === id;
     }
-    return last;
+    return { last, answered };
   }
 
   // A stream that ends before the answer is taken up again, as the SDKs do.
   async follow(response, via, id) {
-    for (let from = this.received.length, last; ;) {
-      last = await this.pump(response, via) ?? last;
-      const answered = this.received.slice(from).some(({ json }) => json && !('method' in json) && json.id === id);
+    for (let from; ;) {
+      const { last = from, answered } = await this.pump(response, via, id);
       if (answered || last === undefined || response.error) return;
+      from = last;
       response = await request('GET', this.url, { headers: { ...this.headersFor(), Accept: 'text/event-stream', 'Last-Event-ID': last } }).catch((error) => ({ error }));
       if (response.error || response.status !== 200) return;
     }
