@@ -148,9 +148,9 @@ static void try_head(struct detect *d, struct slice line, uint32_t next) {
         if (then < have && !(seps[k] == '|' && rule_line(second)))
             continue;
         uint32_t any = 0;
-        c->count = split_heads(d, line, seps[k], c->hints);
+        c->count = split_heads(d, line, seps[k], d->memory->columns);
         for (uint32_t i = 0; i < c->count; i++)
-            any |= c->hints[i];
+            any |= d->memory->columns[i];
         if (any == 0)
             continue;
         c->sep = seps[k];
@@ -198,7 +198,7 @@ static uint32_t column_hints(struct detect *d, uint32_t start) {
             quoted = false;
         }
     }
-    return c->column < c->count ? c->hints[c->column] : 0;
+    return c->column < c->count ? d->memory->columns[c->column] : 0;
 }
 
 /* INSERT INTO t (a, b) VALUES (1, 'x'): the column list speaks for the values. */
@@ -237,11 +237,9 @@ static uint32_t sql_hints(const struct detect *d, uint32_t start) {
 
 static uint32_t near_hints(const struct detect *d, uint32_t start, uint32_t end) {
     uint32_t from = start > PII_NEAR_MAX ? start - PII_NEAR_MAX : 0;
-    for (uint32_t i = start; i > from; i--)
-        if (d->p[i - 1] == '\n') {
-            from = i;
-            break;
-        }
+    const char *line = memrchr(d->p + from, '\n', start - from);
+    if (line)
+        from = (uint32_t)(line - d->p) + 1;
     while (from < start && from > 0 && ch_alnum(d->p[from - 1]) && ch_alnum(d->p[from]))
         from++;
     uint32_t hints = pii_words_text(d->eng->words, slice_of(d->p + from, start - from));

@@ -20,6 +20,7 @@ struct pii_engine {
     uint16_t slots[PREFIX_SLOTS];           /* hash of three bytes -> index + 1 of the first format */
     uint16_t chain[1024];                   /* the next format with the same hash */
     uint64_t kind_bits[512];                /* first three letters of the names of kinds */
+    uint16_t value_marks[256];              /* of a keyed value's characters; see secret.c */
 };
 
 /* Where the columns of a table are that the scan is inside of. */
@@ -28,7 +29,6 @@ struct columns {
     uint32_t line_end;
     char sep; /* 0: no table */
     uint32_t count;
-    uint32_t hints[PII_COLUMNS_MAX];
     uint32_t at; /* cursor inside the line: column `column` starts here */
     uint32_t column;
     bool fresh; /* the next line may be a head */
@@ -49,6 +49,7 @@ struct plain_key {
 struct detect_memory {
     struct key_memo keys[PII_KEY_MEMO];
     struct plain_key plain[PII_KEY_PLAIN];
+    uint32_t columns[PII_COLUMNS_MAX]; /* hints of their heads; what is not counted is not read */
 };
 
 struct detect {
@@ -68,6 +69,7 @@ struct detect {
     bool remembers;        /* `memory` is ready */
     uint32_t percent_done; /* percent runs before this are dealt with */
     uint32_t assign_done;  /* a keyed value before this was reported */
+    uint32_t option_u;     /* the last word that may be the -u or --user of a curl */
     struct pii_spans *out;
 };
 
@@ -85,7 +87,7 @@ static inline char detect_before(const struct detect *d, uint32_t i) { return i 
 bool pii_detect_starts(const struct detect *d, uint32_t i);
 static inline struct detect_memory *detect_memory(struct detect *d) {
     if (!d->remembers) {
-        *d->memory = (struct detect_memory){0};
+        memset(d->memory, 0, offsetof(struct detect_memory, columns));
         d->remembers = true;
     }
     return d->memory;
@@ -104,7 +106,8 @@ uint32_t pii_context_outer(struct detect *d); /* hints of the key that the whole
 char pii_context_separator(struct detect *d, uint32_t at);
 
 /* number.c */
-uint32_t pii_number_read(struct detect *d, uint32_t at);
+/* `word_len`: of the letters and digits there, up to 64 */
+uint32_t pii_number_read(struct detect *d, uint32_t at, unsigned word_len);
 
 /* net.c */
 bool pii_net_mac(struct detect *d, uint32_t at, uint32_t *ret_end);
@@ -118,6 +121,8 @@ bool pii_net_iban(struct detect *d, uint32_t at, uint32_t *ret_end);
 bool pii_national_digits(struct detect *d, uint32_t start, uint32_t end, const char *digits, size_t len,
                          struct hints h);
 bool pii_national_word(struct detect *d, uint32_t at, uint32_t *ret_end);
+/* May a word of so many characters be one, or the first two of one with separators? */
+static inline bool pii_national_fits(unsigned len) { return (len >= 8 && len <= 18) || len == 2; }
 
 /* secret.c */
 void pii_secret_build(struct pii_engine *e);

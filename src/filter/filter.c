@@ -201,8 +201,9 @@ static void number_item(struct pass *p, const struct source_item *item) {
             ? mint(p, kind, text, text, item->layer.level, true)
             : arena_printf(&p->arena, "[%s]", pii_engine_kind_name(filter_scope_engine(p->s), kind));
     const struct slice quoted = arena_printf(&p->arena, "\"%.*s\"", SLICE_FMT(mark));
-    filter_source_edit_add(&p->edits, item->outer_start, item->outer_end,
-                           filter_source_escape(quoted, item->layer.level, &p->arena));
+    uint32_t from, to;
+    filter_source_place(item, &from, &to);
+    filter_source_edit_add(&p->edits, from, to, filter_source_escape(quoted, item->layer.level, &p->arena));
 }
 
 /* Kinds that prove themselves, so that two neighbouring texts do not make one by accident. */

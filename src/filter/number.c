@@ -371,7 +371,7 @@ static uint32_t run_kinds(struct detect *d, uint32_t at) {
     return r.stop[0];
 }
 
-uint32_t pii_number_read(struct detect *d, uint32_t at) {
+uint32_t pii_number_read(struct detect *d, uint32_t at, unsigned word_len) {
     uint32_t i = at, end;
     while (i < d->n && ch_digit(d->p[i]))
         i++;
@@ -383,11 +383,11 @@ uint32_t pii_number_read(struct detect *d, uint32_t at) {
         if (len == 1 && detect_before(d, at) != '(')
             return skip_number(d, at);
     } else if (ch_alpha(c)) {
-        if (len <= 4 && ch_hex(c) && (pii_net_mac(d, at, &end) || pii_net_ipv6(d, at, &end)))
+        if (word_len <= 4 && ch_hex(c) && (pii_net_mac(d, at, &end) || pii_net_ipv6(d, at, &end)))
             return end;
         if (len <= 10 && ((c | 32) == 'x') && ch_digit(c1) && len >= 7)
             return run_kinds(d, at);
-        if (detect_wants(d, PII_NATIONAL_ID) && ((len >= 2 && len <= 9) || (len == 17 && (c | 32) == 'x')) &&
+        if (pii_national_fits(word_len) && ((len >= 2 && len <= 9) || (len == 17 && (c | 32) == 'x')) &&
             pii_national_word(d, at, &end))
             return end;
         return at;

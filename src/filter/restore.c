@@ -66,7 +66,9 @@ static void token_back(struct back *b, const struct source_layer *l, const struc
     }
     b->report->restored++;
     if (e.number && item && !item->is_key && m->start == 0 && m->end == l->text.len) {
-        filter_source_edit_add(&b->edits, item->outer_start, item->outer_end, e.value);
+        uint32_t from, to;
+        filter_source_place(item, &from, &to);
+        filter_source_edit_add(&b->edits, from, to, e.value);
         return;
     }
     const struct slice text =

@@ -9,8 +9,11 @@
 #include "base/mem.h"
 #include "filter/detect.h"
 
+#define LITERAL_MIN 8 /* characters of the shortest text that reads as a token */
 #define LONG_WORD 16
-#define SECRET_RUN_MIN 14 /* characters of the shortest secret or address that is one run */
+#define WALLET_MIN 25         /* characters of the shortest address of a crypto currency */
+#define NUMBER_WINDOW 0xfffff /* seven digits with all that may stand between them */
+#define SECRET_RUN_MIN 14     /* characters of the shortest secret or address that is one run */
 
 int pii_engine_new(const struct pii_rule *rules, size_t count, struct pii_engine **ret_engine,
                    struct err *err) {
@@ -147,7 +150,9 @@ static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsign
     const uint32_t h = secret_hash3(p);
     if ((d->eng->bloom[h / 64] >> (h % 64) & 1) && pii_secret_prefix(d, at, &end))
         return end;
-    if (pii_secret_odd(d, at, len, &end))
+    if (p[0] == 'u' && detect_before(d, at) == '-')
+        d->option_u = at;
+    if ((len == 34 || len == 6) && pii_secret_odd(d, at, len, &end))
         return end;
     if (digit_near) {
         if (ch_alpha(p[1]) && ch_digit(p[2]) && ch_digit(p[3]) && pii_net_iban(d, at, &end))
@@ -225,9 +230,9 @@ static void read_punct(struct detect *d, uint32_t at) {
 }
 
 /* Runs of sixteen letters and digits or more: wallets, base64, discord tokens, keys behind a comma or tag. */
-static uint32_t read_long(struct detect *d, uint32_t at) {
+static uint32_t read_long(struct detect *d, uint32_t at, unsigned len) {
     uint32_t end = at, stop;
-    if (pii_crypto_read(d, at, &end))
+    if (len >= WALLET_MIN && memchr("013BDLMTblr", d->p[at], 11) && pii_crypto_read(d, at, &end))
         return end;
     uint32_t start = at;
     while (start > 0 && at - start < 64 && ch_is(d->p[start - 1], CH_URL64 | CH_B64) &&
@@ -244,11 +249,13 @@ static uint32_t read_long(struct detect *d, uint32_t at) {
         if (d->out->count > before)
             return d->out->at[before].end;
     }
+    if (!memchr("MNO", d->p[at], 3))
+        return at;
     stop = at;
     while (stop < d->n && stop - at < 32 && ch_is(d->p[stop], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64))
         stop++;
-    if (stop - at >= 23 && stop - at <= 28 && detect_at(d, stop) == '.' && memchr("MNO", d->p[at], 3) &&
-        detect_at(d, stop + 7) == '.' && detect_wants(d, PII_SECRET)) {
+    if (stop - at >= 23 && stop - at <= 28 && detect_at(d, stop) == '.' && detect_at(d, stop + 7) == '.' &&
+        detect_wants(d, PII_SECRET)) {
         end = stop + 8;
         while (end < d->n && end - stop < 50 && ch_is(d->p[end], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64))
             end++;
@@ -263,7 +270,7 @@ static uint32_t read_long(struct detect *d, uint32_t at) {
 /* Names of kinds start at words, or behind an escaped bracket: %5BEMAIL, \\u005bEMAIL, \\nEMAIL. */
 static inline void find_literal(struct detect *d, uint32_t at) {
     const char c = d->p[at];
-    if (d->n - at < 8)
+    if (d->n - at < LITERAL_MIN)
         return;
     if (ch_alpha(c) && token_may_start(d->eng, d->p + at))
         pii_literal_read(d, at);
@@ -273,19 +280,57 @@ static inline void find_literal(struct detect *d, uint32_t at) {
         pii_literal_read(d, c == 'u' ? at + 5 : at + 1);
 }
 
-/* A word that starts at a digit or a letter; returns where the readers have got to. */
-static uint32_t read_start(struct detect *d, uint32_t at, bool digit_near, unsigned len) {
-    uint32_t end = at;
-    if (ch_digit(d->p[at])) {
-        if (len < 8 || !number_secret(d, at, &end))
-            end = pii_number_read(d, at);
-        if (end == at && d->n - at > 4 &&
-            (d->eng->bloom[secret_hash3(d->p + at) / 64] >> (secret_hash3(d->p + at) % 64) & 1))
-            pii_secret_prefix(d, at, &end);
-    } else {
-        end = read_word(d, at, digit_near, len);
+/* What the masks know of a word before anybody looks at it. */
+struct word {
+    uint32_t at;
+    unsigned len;    /* letters and digits, up to 64 */
+    uint64_t digits; /* which of the bytes from its start on are digits */
+};
+
+/* A short number that nothing follows which could make it part of a longer one: a count, a year, a line. */
+static inline bool number_alone(const struct detect *d, const struct word *w) {
+    const uint32_t end = w->at + w->len;
+    if (w->len > 6 || ~w->digits & ((UINT64_C(1) << w->len) - 1) || end + 1 >= d->n)
+        return false;
+    const char c = d->p[end], next = d->p[end + 1];
+    switch (c) {
+    case ':':
+        return w->len > 4;
+    case '.':
+        return !ch_digit(next);
+    case ' ':
+    case '/':
+        return (!ch_digit(next) && next != '(') || __builtin_popcountll(w->digits & NUMBER_WINDOW) < 7;
+    case '-':
+    case '(':
+    case ')':
+    case '+':
+        return false;
+    default:
+        return true;
     }
-    return end == at && len >= LONG_WORD ? read_long(d, at) : end;
+}
+
+static uint32_t read_digits(struct detect *d, const struct word *w) {
+    uint32_t end = w->at;
+    if (number_alone(d, w))
+        return w->at + w->len;
+    if (w->len < 8 || (detect_at(d, w->at + w->len) != ':' && detect_at(d, w->at + w->len) != '|') ||
+        !number_secret(d, w->at, &end))
+        end = pii_number_read(d, w->at, w->len);
+    if (end == w->at && d->n - w->at > 4) {
+        const uint32_t h = secret_hash3(d->p + w->at);
+        if (d->eng->bloom[h / 64] >> (h % 64) & 1)
+            pii_secret_prefix(d, w->at, &end);
+    }
+    return end;
+}
+
+/* A word that starts at a digit or a letter; returns where the readers have got to. */
+static uint32_t read_start(struct detect *d, const struct word *w) {
+    const uint32_t end =
+        w->digits & 1 ? read_digits(d, w) : read_word(d, w->at, (w->digits & 0x7f) != 0, w->len);
+    return end == w->at && w->len >= LONG_WORD ? read_long(d, w->at, w->len) : end;
 }
 
 /* Which word starts deserve a look: digits; words with a digit close by, with a colon right behind or a dash
@@ -310,6 +355,11 @@ static uint64_t worth_reading(const struct detect *d, uint32_t base, const struc
     return starts & ((uint64_t)digit | (uint64_t)joint | (uint64_t)punct | dash);
 }
 
+/* The 64 bits from `shift` on of two masks in a row. */
+static inline uint64_t mask_from(uint64_t low, uint64_t high, unsigned shift) {
+    return shift ? low >> shift | high << (64 - shift) : low;
+}
+
 /* One block of 64 bytes at `base`. `skip` is where the readers have got to. */
 static uint32_t read_block(struct detect *d, uint32_t base, const struct class_masks *m, uint64_t carry,
                            const struct class_masks *next, uint32_t skip) {
@@ -329,10 +379,12 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
         if (at > 0 && d->p[at - 1] == '\\' && d->n - at > 1 && strchr("nrtfb", d->p[at]) &&
             ch_alnum(d->p[at + 1]))
             at++;
-        /* how long the word is, by the masks of this block and the next: up to 64 */
-        const uint64_t ahead = bit ? m->alnum >> bit | next->alnum << (64 - bit) : m->alnum;
-        const unsigned len = (~ahead ? (unsigned)__builtin_ctzll(~ahead) : 64) - (at - base - bit);
-        const uint32_t end = read_start(d, at, bit > 56 || (m->digit >> bit & 0x7f) != 0, len);
+        const unsigned escape = at - base - bit;
+        const uint64_t ahead = mask_from(m->alnum, next->alnum, bit) >> escape;
+        const struct word w = {.at = at,
+                               .len = ~ahead ? (unsigned)__builtin_ctzll(~ahead) : 64,
+                               .digits = mask_from(m->digit, next->digit, bit) >> escape};
+        const uint32_t end = read_start(d, &w);
         if (end > skip)
             skip = end;
     }
@@ -386,6 +438,24 @@ static bool plain_pass(struct detect *d) {
     return odd;
 }
 
+/* A short text of letters alone, without a digit, a sign or a run that could be a key: names and labels. Only
+ * a word that reads as a token may stand there. */
+static bool nothing_there(struct detect *d) {
+    struct class_masks m;
+    if (d->n > 64 || d->eng->rules)
+        return false;
+    class_block(d, 0, &m);
+    uint64_t run = m.joint & m.joint >> 1;
+    run &= run >> 2;
+    run &= run >> 4;
+    if (m.digit | m.punct | m.odd | (run & run >> (SECRET_RUN_MIN - 8)))
+        return false;
+    if (d->literals && d->n >= LITERAL_MIN)
+        for (uint64_t todo = m.alnum & ~(m.alnum << 1); todo; todo &= todo - 1)
+            find_literal(d, (uint32_t)__builtin_ctzll(todo));
+    return true;
+}
+
 void pii_scan_plain(struct detect *d) {
     plain_pass(d);
     pii_rules_scan(d);
@@ -409,7 +479,7 @@ static void scan_folded(struct detect *d, uint32_t first) {
     d->p = text;
     d->n = len;
     d->from = 0;
-    d->percent_done = d->assign_done = 0;
+    d->percent_done = d->assign_done = d->option_u = 0;
     d->columns = (struct columns){0};
     pii_scan_plain(d);
     for (uint32_t i = first; i < d->out->count; i++) {
@@ -450,10 +520,12 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
     const uint32_t first = out->count;
     if (ctx)
         d.key = ctx->key;
-    if (plain_pass(&d))
-        scan_folded(&d, first);
-    else
-        pii_rules_scan(&d);
+    if (!nothing_there(&d)) {
+        if (plain_pass(&d))
+            scan_folded(&d, first);
+        else
+            pii_rules_scan(&d);
+    }
     if (d.key.len)
         pii_secret_value(&d);
     pii_scan_settle(out, first);

@@ -9,26 +9,10 @@
 #define VALUE_MIN 8
 #define PASSWORD_MIN 5
 #define VALUE_MAX 512
-#define NUMBER_MIN 14 /* digits alone are a key from here on */
-#define WORDS_MIN 12  /* and letters alone from here */
-#define DUMMY_MAX 256 /* characters looked at for placeholders */
-
-void pii_secret_build(struct pii_engine *e) {
-    CHECK(pii_formats_count < ARRAY_LEN(e->chain));
-    for (size_t i = pii_formats_count; i-- > 0;) {
-        const struct format *f = &pii_formats[i];
-        CHECK(strlen(f->prefix) >= 3);
-        const uint32_t h = secret_hash3(f->prefix);
-        e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
-        e->chain[i] = e->slots[h % PREFIX_SLOTS];
-        e->slots[h % PREFIX_SLOTS] = (uint16_t)(i + 1);
-    }
-    const char *const words[] = {"eyJ", "BEG"};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        const uint32_t h = secret_hash3(words[i]);
-        e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
-    }
-}
+#define NUMBER_MIN 14     /* digits alone are a key from here on */
+#define WORDS_MIN 12      /* and letters alone from here */
+#define CURL_USER_MAX 128 /* characters of user and option before the colon */
+#define DUMMY_MAX 256     /* characters looked at for placeholders */
 
 static bool class_has(char class, char c) {
     switch (class) {
@@ -125,21 +109,24 @@ static bool has_nocase(struct slice v, const char *word) {
     return false;
 }
 
-/* Does a word that only placeholders hold start here? `low` is the lower-case text. */
+/* Does a word that only placeholders hold start here? `low` is the lower-case text; two characters tell most
+ * that none does. */
 static bool dummy_word(const char *low, size_t left) {
     static const struct {
         char first;
         const char *rest;
-    } words[] = {{'e', "xample"},   {'x', "xxx"},   {'y', "our"},   {'p', "laceholder"}, {'p', "assword]"},
-                 {'c', "hangeme"},  {'d', "ummy"},  {'s', "ample"}, {'s', "ecret_here"}, {'$', "{"},
-                 {'$', "("},        {'{', "{"},     {'*', "***"},   {'<', ""},           {'.', ".."},
-                 {'r', "edact"},    {'i', "nsert"}, {'%', "s"},     {'%', "{"},          {'f', "oobar"},
-                 {'t', "oken_here"}};
-    static const bool starts[128] = {
-        ['e'] = true, ['x'] = true, ['y'] = true, ['p'] = true, ['c'] = true, ['d'] = true,
-        ['s'] = true, ['$'] = true, ['{'] = true, ['*'] = true, ['<'] = true, ['.'] = true,
-        ['r'] = true, ['i'] = true, ['%'] = true, ['f'] = true, ['t'] = true};
-    if (!starts[low[0] & 127])
+    } words[] = {{'e', "xample"},  {'x', "xxx"},  {'y', "our"},   {'p', "laceholder"}, {'p', "assword]"},
+                 {'c', "hangeme"}, {'d', "ummy"}, {'s', "ample"}, {'s', "ecret_here"}, {'$', "{"},
+                 {'$', "("},       {'{', "{"},    {'*', "***"},   {'.', ".."},         {'r', "edact"},
+                 {'i', "nsert"},   {'%', "s"},    {'%', "{"},     {'f', "oobar"},      {'t', "oken_here"}};
+    static const char second[128][2] = {
+        ['e'] = "x",        ['x'] = "x",        ['y'] = "o", ['p'] = {'l', 'a'}, ['c'] = "h", ['d'] = "u",
+        ['s'] = {'a', 'e'}, ['$'] = {'{', '('}, ['{'] = "{", ['*'] = "*",        ['.'] = ".", ['r'] = "e",
+        ['i'] = "n",        ['%'] = {'s', '{'}, ['f'] = "o", ['t'] = "o"};
+    const char *const fits = second[low[0] & 127];
+    if (low[0] == '<')
+        return true;
+    if (left < 2 || !fits[0] || (low[1] != fits[0] && low[1] != fits[1]))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (words[i].first != low[0])
@@ -317,7 +304,7 @@ static bool odd_format(struct detect *d, uint32_t at, unsigned len, uint32_t *re
 }
 
 bool pii_secret_odd(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_end) {
-    return (len == 34 || len == 6) && detect_wants(d, PII_SECRET) && odd_format(d, at, len, ret_end);
+    return detect_wants(d, PII_SECRET) && odd_format(d, at, len, ret_end);
 }
 
 bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end) {
@@ -426,9 +413,10 @@ static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool qu
     return looks_random(v, s, false);
 }
 
-/* What ends a value: outside of quotes, inside of them, and what makes it code either way. */
-enum value_mark { ENDS_BARE = 1, ENDS_QUOTED = 2, IS_CODE = 4 };
-static const uint8_t value_marks[256] = {
+/* What ends a value: outside of quotes, inside of them, and what makes it code either way. They stand above
+ * the bits of enum chars_class in one table, because the loop over values asks for both. */
+enum value_mark { ENDS_BARE = 1 << 8, ENDS_QUOTED = 2 << 8, IS_CODE = 4 << 8 };
+static const uint16_t value_marks[256] = {
     [' '] = ENDS_BARE | IS_CODE,
     ['\t'] = ENDS_BARE,
     ['\n'] = ENDS_BARE | ENDS_QUOTED,
@@ -455,13 +443,15 @@ static const uint8_t value_marks[256] = {
  * without them an escape inside the quotes ends the value ("TOKEN=abc\nNEXT=1"). */
 static uint32_t value_stop(const struct detect *d, uint32_t at, char quote, uint32_t slashes, bool colon) {
     const uint32_t most = d->n - at < VALUE_MAX ? d->n : at + VALUE_MAX;
+    const uint16_t *const marks = d->eng->value_marks;
+    const uint8_t *const p = (const uint8_t *)d->p;
     uint32_t i = at;
-    uint8_t seen = 0;
+    unsigned seen = 0;
     for (; i < most; i++) {
-        const char c = d->p[i];
-        const uint8_t mark = value_marks[(uint8_t)c];
-        seen |= pii_chars_table[(uint8_t)c];
-        if (!mark)
+        const char c = (char)p[i];
+        const unsigned mark = marks[p[i]];
+        seen |= mark;
+        if (mark < ENDS_BARE)
             continue;
         if (quote ? c == quote || (mark & ENDS_QUOTED && !(c == '\\' && slashes)) : mark & ENDS_BARE)
             break;
@@ -472,8 +462,9 @@ static uint32_t value_stop(const struct detect *d, uint32_t at, char quote, uint
         i--;
     if (i - at < PASSWORD_MIN)
         return 0;
+    seen &= ENDS_BARE - 1;
     if (i < most)
-        seen &= (uint8_t) ~(CH_QUOTE | CH_SPACE); /* of what ended it */
+        seen &= ~(unsigned)(CH_QUOTE | CH_SPACE); /* of what ended it */
     if (seen == (CH_DIGIT | CH_HEX) && i - at < NUMBER_MIN)
         return 0;
     if (seen & CH_DIGIT)
@@ -515,7 +506,7 @@ static bool key_is_header(struct slice key) {
 /* curl -u user:password */
 static void curl_user(struct detect *d, uint32_t colon) {
     uint32_t start = colon, end = colon + 1;
-    while (start > 0 && colon - start < 128 && !ch_space(d->p[start - 1]) &&
+    while (start > 0 && colon - start < CURL_USER_MAX && !ch_space(d->p[start - 1]) &&
            !ch_is(d->p[start - 1], CH_QUOTE))
         start--;
     uint32_t i = start;
@@ -632,35 +623,51 @@ static bool header_before(const struct detect *d, uint32_t at) {
     return i >= 13 && (d->p[i - 1] | 32) == 'n' && key_is_header(slice_of(d->p + i - 13, 13));
 }
 
-/* An assignment sign (or the comma and tag end that stand for one) at `at`. */
-void pii_secret_assign(struct detect *d, uint32_t at) {
-    if (!detect_wants(d, PII_SECRET) || at < 2 || at + VALUE_MIN > d->n || key_is_plain(d, at))
-        return;
-    if (d->p[at] == ':' && d->p[at - 1] != ' ' && !ch_space(d->p[at + 1]))
-        curl_user(d, at);
+/* Where the value behind the sign starts: behind blanks, doubled signs and its quote. */
+static uint32_t value_start(const struct detect *d, uint32_t at, char *ret_quote, uint32_t *ret_slashes) {
     uint32_t i = at + 1;
     while (i < d->n && i - at < 4 && (d->p[i] == '=' || d->p[i] == '>' || d->p[i] == ':'))
         i++;
     while (i < d->n && i - at < 24 &&
            (d->p[i] == ' ' || d->p[i] == '\t' || (d->p[at] == '>' && ch_space(d->p[i]))))
         i++;
-    char quote = 0;
-    uint32_t slashes = 0;
-    while (detect_at(d, i) == '\\' && slashes < 4) {
+    while (detect_at(d, i) == '\\' && *ret_slashes < 4) {
         i++;
-        slashes++;
+        ++*ret_slashes;
     }
     if (ch_is(detect_at(d, i), CH_QUOTE))
-        quote = d->p[i++];
-    if (header_before(d, at)) {
+        *ret_quote = d->p[i++];
+    return i;
+}
+
+/* The first characters of a value: no blank and no quote among them. */
+static inline bool value_begins(const struct detect *d, uint32_t at) {
+    const uint8_t *p = (const uint8_t *)d->p + at;
+    _Static_assert(PASSWORD_MIN == 5, "as many are looked at here");
+    return d->n - at >= PASSWORD_MIN &&
+           !((pii_chars_table[p[0]] | pii_chars_table[p[1]] | pii_chars_table[p[2]] | pii_chars_table[p[3]] |
+              pii_chars_table[p[4]]) &
+             (CH_SPACE | CH_QUOTE));
+}
+
+/* An assignment sign (or the comma and tag end that stand for one) at `at`. */
+void pii_secret_assign(struct detect *d, uint32_t at) {
+    if (!detect_wants(d, PII_SECRET) || at < 2 || at + VALUE_MIN > d->n || key_is_plain(d, at))
+        return;
+    if (d->p[at] == ':' && d->option_u && at - d->option_u < CURL_USER_MAX && d->p[at - 1] != ' ' &&
+        !ch_space(d->p[at + 1]))
+        curl_user(d, at);
+    char quote = 0;
+    uint32_t slashes = 0, i = at + 1;
+    if (!ch_alnum(d->p[i]))
+        i = value_start(d, at, &quote, &slashes);
+    const char before = d->p[at - 1];
+    if ((!ch_alnum(before) || (before | 32) == 'n') && header_before(d, at)) {
         header_read(d, i);
         return;
     }
-    if (d->n - i < PASSWORD_MIN)
+    if (!value_begins(d, i))
         return;
-    for (uint32_t k = i; k < i + PASSWORD_MIN; k++)
-        if (ch_is(d->p[k], CH_SPACE | CH_QUOTE))
-            return;
     if (!quote && !ch_is(d->p[i], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64 | CH_B64) &&
         memchr("[{(<$&*,;", d->p[i], 9))
         return;
@@ -685,4 +692,23 @@ void pii_secret_value(struct detect *d) {
     if (hints & (HINT_SECRET | HINT_VENDOR) && value_fits(d->key, v, hints, true, &sub) &&
         !pii_secret_dummy(v))
         pii_detect_add(d, 0, d->n, PII_SECRET, hints & HINT_SECRET ? 75 : 65, sub);
+}
+
+void pii_secret_build(struct pii_engine *e) {
+    CHECK(pii_formats_count < ARRAY_LEN(e->chain));
+    for (size_t i = 0; i < 256; i++)
+        e->value_marks[i] = value_marks[i] | pii_chars_table[i];
+    for (size_t i = pii_formats_count; i-- > 0;) {
+        const struct format *f = &pii_formats[i];
+        CHECK(strlen(f->prefix) >= 3);
+        const uint32_t h = secret_hash3(f->prefix);
+        e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
+        e->chain[i] = e->slots[h % PREFIX_SLOTS];
+        e->slots[h % PREFIX_SLOTS] = (uint16_t)(i + 1);
+    }
+    const char *const words[] = {"eyJ", "BEG"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        const uint32_t h = secret_hash3(words[i]);
+        e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
+    }
 }

@@ -1,6 +1,9 @@
 #include "filter/source.h"
 
 #include <stdlib.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "base/mem.h"
 #include "filter/chars.h"
@@ -54,20 +57,37 @@ static size_t unescape(const char *p, size_t *ret_used, char out[4]) {
     return utf8_put(out, c);
 }
 
-uint32_t filter_source_offset(const struct source_layer *l, uint32_t i) {
-    if (!l->map)
-        return l->base + i;
-    const uint32_t at = l->base + i;
-    uint32_t low = 0, high = l->map->count; /* the last step at or before it */
+/* The last step at or before `at`. */
+static uint32_t step_before(const struct source_map *m, uint32_t at) {
+    uint32_t low = 0, high = m->count;
     while (high - low > 1) {
         const uint32_t mid = low + (high - low) / 2;
-        if (l->map->steps[mid].at <= at)
+        if (m->steps[mid].at <= at)
             low = mid;
         else
             high = mid;
     }
-    const struct source_step *s = &l->map->steps[low];
+    return low;
+}
+
+static void map_make(struct source_map *m);
+
+static uint32_t map_offset(struct source_map *m, uint32_t at) {
+    if (!m)
+        return at;
+    if (!m->steps)
+        map_make(m);
+    const struct source_step *s = &m->steps[step_before(m, at)];
     return s->escape ? s->from : s->from + (at - s->at);
+}
+
+uint32_t filter_source_offset(const struct source_layer *l, uint32_t i) {
+    return map_offset(l->map, l->base + i);
+}
+
+void filter_source_place(const struct source_item *item, uint32_t *ret_start, uint32_t *ret_end) {
+    *ret_start = filter_source_offset(item->outer, item->outer_start);
+    *ret_end = filter_source_offset(item->outer, item->outer_end);
 }
 
 static size_t count_escapes(const char *raw, size_t len) {
@@ -77,29 +97,17 @@ static size_t count_escapes(const char *raw, size_t len) {
     return n;
 }
 
-struct decoding {
-    const struct source_layer *l;
-    uint32_t start; /* of the string in its layer */
-    struct source_map *map;
-};
-
-/* Bytes from `at` of the new text on are those of the layer from `from` on. A piece that lies over several
- * steps of the layer's own map takes them all over. */
-static void map_piece(struct decoding *d, uint32_t at, uint32_t from, uint32_t len, bool escape) {
-    const struct source_map *outer = d->l->map;
-    struct source_map *m = d->map;
-    const uint32_t first = d->start + from;
-    if (!outer) {
-        m->steps[m->count++] = (struct source_step){at, d->l->base + first, escape};
-        return;
-    }
-    m->steps[m->count++] = (struct source_step){at, filter_source_offset(d->l, first), escape};
-    if (escape)
+/* Bytes from `at` of the new text on are those of the layer outside from `first` on. A piece that lies over
+ * several steps of that layer's own map takes them all over. */
+static void map_piece(struct source_map *m, uint32_t at, uint32_t first, uint32_t len, bool escape) {
+    const struct source_map *outer = m->outer;
+    m->steps[m->count++] = (struct source_step){at, map_offset(m->outer, first), escape};
+    if (escape || !outer)
         return;
     uint32_t low = 0, high = outer->count;
     while (low < high) {
         const uint32_t mid = low + (high - low) / 2;
-        if (outer->steps[mid].at <= d->l->base + first)
+        if (outer->steps[mid].at <= first)
             low = mid + 1;
         else
             high = mid;
@@ -107,14 +115,60 @@ static void map_piece(struct decoding *d, uint32_t at, uint32_t from, uint32_t l
     /* the piece may begin inside an escaped character of the layer: then its first bytes came from there */
     if (low > 0 && outer->steps[low - 1].escape)
         m->steps[m->count - 1].escape = true;
-    for (; low < outer->count && outer->steps[low].at < d->l->base + first + len; low++)
-        m->steps[m->count++] = (struct source_step){at + outer->steps[low].at - d->l->base - first,
-                                                    outer->steps[low].from, outer->steps[low].escape};
+    for (; low < outer->count && outer->steps[low].at < first + len; low++)
+        m->steps[m->count++] = (struct source_step){at + outer->steps[low].at - first, outer->steps[low].from,
+                                                    outer->steps[low].escape};
 }
 
 /* Steps of the outer map that a string of `len` bytes may take over at most. */
-static size_t outer_steps(const struct source_layer *l, uint32_t len) {
-    return !l->map ? 0 : l->map->count < len ? l->map->count : len;
+static size_t outer_steps(struct source_map *outer, size_t len) {
+    if (outer && !outer->steps)
+        map_make(outer);
+    return !outer ? 0 : outer->count < len ? outer->count : len;
+}
+
+/* Layers are at most FILTER_NESTING_MAX + 1 deep, and so is this. */
+static void map_make(struct source_map *m) {
+    const char *raw = m->raw.ptr;
+    const size_t n = m->raw.len;
+    const uint32_t first = m->outer_base + m->start;
+    const size_t steps = 2 * count_escapes(raw, n) + 2 + outer_steps(m->outer, n);
+    m->steps = arena_alloc(m->arena, sizeof(*m->steps) * steps);
+    size_t len = 0;
+    for (size_t i = 0; i < n;) {
+        const char *slash = memchr(raw + i, '\\', n - i);
+        const size_t run = slash ? (size_t)(slash - raw) - i : n - i;
+        char sign[4];
+        size_t used;
+        if (run)
+            map_piece(m, (uint32_t)len, first + (uint32_t)i, (uint32_t)run, false);
+        len += run;
+        i += run;
+        if (!slash)
+            break;
+        map_piece(m, (uint32_t)len, first + (uint32_t)i, 1, true);
+        len += unescape(raw + i, &used, sign);
+        i += used;
+    }
+    m->steps[m->count++] =
+        (struct source_step){(uint32_t)len, map_offset(m->outer, first + (uint32_t)n), false};
+}
+
+/* Copies up to the next backslash; `to` has room for `len`. */
+static size_t copy_plain(const char *from, size_t len, char *to) {
+    size_t i = 0;
+#if defined(__SSE2__)
+    for (; i + 16 <= len; i += 16) {
+        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
+        _mm_storeu_si128((__m128i *)(void *)(to + i), x);
+        const int slash = _mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+        if (slash)
+            return i + (size_t)__builtin_ctz((unsigned)slash);
+    }
+#endif
+    for (; i < len && from[i] != '\\'; i++)
+        to[i] = from[i];
+    return i;
 }
 
 struct source_layer filter_source_string(const struct source_layer *l, const struct tape *t, uint32_t node,
@@ -129,31 +183,20 @@ struct source_layer filter_source_string(const struct source_layer *l, const str
         return out;
     }
     char *text = arena_alloc(a, n->len + 1);
-    struct source_map *map = arena_new(a, struct source_map);
-    map->steps =
-        arena_alloc(a, sizeof(*map->steps) * (2 * count_escapes(raw, n->len) + 2 + outer_steps(l, n->len)));
-    struct decoding d = {l, n->start, map};
     size_t len = 0;
     for (size_t i = 0; i < n->len;) {
-        const char *slash = memchr(raw + i, '\\', n->len - i);
-        const size_t run = slash ? (size_t)(slash - raw) - i : n->len - i;
-        if (run) {
-            memcpy(text + len, raw + i, run);
-            map_piece(&d, (uint32_t)len, (uint32_t)i, (uint32_t)run, false);
-            len += run;
-            i += run;
-        }
-        if (!slash)
-            break;
-        size_t used;
-        map_piece(&d, (uint32_t)len, (uint32_t)i, 1, true);
-        len += unescape(raw + i, &used, text + len);
+        const size_t run = copy_plain(raw + i, n->len - i, text + len);
+        size_t used = 0;
+        i += run;
+        len += run;
+        if (i < n->len)
+            len += unescape(raw + i, &used, text + len);
         i += used;
     }
-    map->steps[map->count++] =
-        (struct source_step){(uint32_t)len, filter_source_offset(l, n->start + n->len), false};
     out.text = slice_of(text, len);
-    out.map = map;
+    out.map = arena_new(a, struct source_map);
+    *out.map = (struct source_map){
+        .raw = slice_of(raw, n->len), .start = n->start, .outer = l->map, .outer_base = l->base, .arena = a};
     return out;
 }
 
@@ -242,6 +285,7 @@ bool filter_source_apply(struct slice src, const struct splice_edit *edits, size
 /* A text that waits to be walked. */
 struct work {
     struct source_layer layer;
+    struct tape tape;
     struct work *next;
 };
 
@@ -274,18 +318,20 @@ static bool walk_string(struct walk *w, uint32_t node, struct slice key, bool is
     const struct tape_node *n = tape_node(w->t, node);
     struct source_item item = {
         .layer = filter_source_string(w->l, w->t, node, w->a), .key = key, .is_key = is_key, .array = array};
-    item.outer_start = filter_source_offset(w->l, n->start - 1);
-    item.outer_end = filter_source_offset(w->l, n->start + n->len + 1);
+    item.outer = w->l;
+    item.outer_start = n->start - 1;
+    item.outer_end = n->start + n->len + 1;
     if (!is_key && item.layer.level <= FILTER_NESTING_MAX && may_be_json(item.layer.text)) {
-        cleanup_tape struct tape nested;
+        struct tape nested;
         tape_init(&nested);
         if (tape_parse(&nested, item.layer.text, NULL) == TAPE_OK) {
             struct work *work = arena_new(w->a, struct work);
-            work->layer = item.layer;
+            *work = (struct work){.layer = item.layer, .tape = nested};
             *w->tail = work;
             w->tail = &work->next;
             return true;
         }
+        tape_free(&nested);
     }
     return w->each(w->ctx, &item);
 }
@@ -297,8 +343,9 @@ static bool walk_number(struct walk *w, uint32_t node, struct slice key) {
     item.layer.map = w->l->map;
     item.layer.base = w->l->base + n->start;
     item.layer.level = w->l->level;
-    item.outer_start = filter_source_offset(w->l, n->start);
-    item.outer_end = filter_source_offset(w->l, n->start + n->len);
+    item.outer = w->l;
+    item.outer_start = n->start;
+    item.outer_end = n->start + n->len;
     return w->each(w->ctx, &item);
 }
 
@@ -343,22 +390,25 @@ static bool walk_layer(struct walk *w, uint32_t node) {
     return true;
 }
 
+static bool walk_all(struct walk *w, uint32_t node, struct work **queue) {
+    if (!walk_layer(w, node))
+        return false;
+    for (const struct work *work = *queue; work; work = work->next) {
+        struct walk inner = {
+            .t = &work->tape, .l = &work->layer, .a = w->a, .each = w->each, .ctx = w->ctx, .tail = w->tail};
+        if (!walk_layer(&inner, 0))
+            return false;
+        w->tail = inner.tail;
+    }
+    return true;
+}
+
 bool filter_source_walk(const struct tape *t, uint32_t node, struct arena *a, source_fn *each, void *ctx) {
     struct work *queue = NULL;
     const struct source_layer top = {.text = t->src};
     struct walk w = {.t = t, .l = &top, .a = a, .each = each, .ctx = ctx, .tail = &queue};
-    if (!walk_layer(&w, node))
-        return false;
-    for (struct work *work = queue; work; work = work->next) {
-        cleanup_tape struct tape nested;
-        tape_init(&nested);
-        if (tape_parse(&nested, work->layer.text, NULL) != TAPE_OK)
-            return false;
-        struct walk inner = {
-            .t = &nested, .l = &work->layer, .a = a, .each = each, .ctx = ctx, .tail = w.tail};
-        if (!walk_layer(&inner, 0))
-            return false;
-        w.tail = inner.tail;
-    }
-    return true;
+    const bool fine = walk_all(&w, node, &queue);
+    for (struct work *work = queue; work; work = work->next)
+        tape_free(&work->tape);
+    return fine;
 }

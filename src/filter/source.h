@@ -14,9 +14,9 @@
 
 struct source_layer {
     struct slice text;
-    const struct source_map *map; /* NULL: text[i] is source[base + i] */
-    uint32_t base;                /* with a map: text[i] is byte base + i of it */
-    uint8_t level;                /* string levels around it */
+    struct source_map *map; /* NULL: text[i] is source[base + i] */
+    uint32_t base;          /* with a map: text[i] is byte base + i of it */
+    uint8_t level;          /* string levels around it */
 };
 
 /* Where a decoded text came from: from byte `at` of it on, its bytes are those of the source from `from` on;
@@ -27,9 +27,15 @@ struct source_step {
     bool escape;
 };
 
+/* Made when the first offset is asked for: most texts hold nothing, and nobody asks. */
 struct source_map {
-    struct source_step *steps;
+    struct source_step *steps; /* NULL: not made yet */
     uint32_t count;
+    struct slice raw; /* what the text was decoded from */
+    uint32_t start;   /* where that lies in the layer outside */
+    struct source_map *outer;
+    uint32_t outer_base;
+    struct arena *arena;
 };
 
 struct source_edits {
@@ -62,9 +68,12 @@ struct source_item {
     struct slice key;          /* of the value, decoded; its own text when it is a key */
     bool is_key;
     bool is_number;
-    uint32_t outer_start; /* source offsets with the quotes */
+    const struct source_layer *outer; /* the layer that it stands in, and where there, with its quotes */
+    uint32_t outer_start;
     uint32_t outer_end;
     uint32_t array; /* of the object in the array that holds it: for content parts; 0 when none */
 };
+/* Its place in the source, with the quotes. */
+void filter_source_place(const struct source_item *item, uint32_t *ret_start, uint32_t *ret_end);
 typedef bool source_fn(void *ctx, const struct source_item *item);
 bool filter_source_walk(const struct tape *t, uint32_t node, struct arena *a, source_fn *each, void *ctx);

@@ -483,6 +483,7 @@ static const struct word vocabulary[] = {
 };
 
 struct words {
+    uint32_t lengths[1024]; /* of the words by their first two letters, a bit each: most texts have others */
     uint16_t slots[WORDS_SLOTS]; /* index + 1 */
     uint8_t len[ARRAY_LEN(vocabulary)];
 };
@@ -506,10 +507,15 @@ static uint32_t word_hash(const char *text, size_t len) {
     return (uint32_t)(h >> 40) & (WORDS_SLOTS - 1);
 }
 
+static unsigned word_head(const char *text, size_t len) {
+    return (unsigned)(text[0] & 31) << 5 | (unsigned)(len > 1 ? text[1] & 31 : 0);
+}
+
 struct words *pii_words_new(void) {
     struct words *w = mem_zalloc(sizeof(*w));
     for (size_t i = 0; i < ARRAY_LEN(vocabulary); i++) {
         w->len[i] = (uint8_t)strlen(vocabulary[i].text);
+        w->lengths[word_head(vocabulary[i].text, w->len[i])] |= 1u << w->len[i];
         uint32_t h = word_hash(vocabulary[i].text, w->len[i]);
         while (w->slots[h])
             h = (h + 1) & (WORDS_SLOTS - 1);
@@ -520,7 +526,10 @@ struct words *pii_words_new(void) {
 
 void pii_words_free(struct words *w) { free(w); }
 
-static uint32_t look(const struct words *w, const char *text, size_t len) {
+/* Of a word of WORD_MAX characters at most. */
+static inline uint32_t look(const struct words *w, const char *text, size_t len) {
+    if (!(w->lengths[word_head(text, len)] >> len & 1))
+        return 0;
     for (uint32_t h = word_hash(text, len); w->slots[h]; h = (h + 1) & (WORDS_SLOTS - 1)) {
         const size_t i = w->slots[h] - 1u;
         if (w->len[i] == len && slice_eq_nocase(slice_of(vocabulary[i].text, len), slice_of(text, len)))
