@@ -283,11 +283,28 @@ static bool run_checks(struct eval *e, const struct entry *entry, struct policy_
     return true;
 }
 
+static bool flow_has(const struct policy_facts *f, const struct flow_pii *want) {
+    for (size_t i = 0; i < f->pii_count; i++)
+        if (slice_eq(f->pii[i].kind, want->kind))
+            return f->pii[i].most > want->over;
+    return f->pii_closed;
+}
+
+/* Has the session everything that the flow comes after? */
+static bool flow_follows(const struct policy_facts *f, const struct flow_rule *flow) {
+    if ((f->flow & flow->after) != flow->after)
+        return false;
+    for (size_t i = 0; i < flow->pii_count; i++)
+        if (!flow_has(f, &flow->pii[i]))
+            return false;
+    return true;
+}
+
 static bool run_flows(struct eval *e, struct policy_verdict *v) {
     const struct policy *p = e->policy;
     for (size_t i = 0; i < p->flow_count; i++) {
         const struct flow_rule *flow = &p->flows[i];
-        if ((e->facts->flow & flow->after) != flow->after || !(e->facts->traits.tags & flow->tags))
+        if (!flow_follows(e->facts, flow) || !(e->facts->traits.tags & flow->tags))
             continue;
         if (flow->approve) {
             struct check as_check = {.name = flow->name,

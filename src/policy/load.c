@@ -459,12 +459,45 @@ static void load_methods(struct loader *l, const struct tree *root) {
 
 /* ---- flows ---- */
 
-static uint32_t read_labels(struct loader *l, const struct tree *flow, struct place place, const char *key) {
-    static const char *const words[] = {"src_untrusted", "src_private", "sink", "exec", "money", NULL};
+/* result.pii.EMAIL > 0, result.pii.SECRET >= 3, result.pii > 10 */
+static bool read_pii_label(struct slice text, struct flow_pii *ret_label) {
+    struct slice left = text, rest = text;
+    uint64_t number;
+    if (!slice_cut(&rest, '>', &left))
+        return false;
+    const bool or_equal = slice_starts(rest, SLICE("="));
+    rest = slice_trim(or_equal ? slice_from(rest, 1) : rest);
+    left = slice_trim(left);
+    if (!slice_starts(left, SLICE("result.pii")) || !slice_to_u64(rest, &number) || number > INT32_MAX ||
+        (or_equal && number == 0))
+        return false;
+    left = slice_from(left, strlen("result.pii"));
+    if (left.len && (left.ptr[0] != '.' || left.len == 1))
+        return false;
+    ret_label->kind = left.len ? slice_from(left, 1) : left;
+    ret_label->over = (uint32_t)number - or_equal;
+    for (size_t i = 0; i < ret_label->kind.len; i++) {
+        const char c = ret_label->kind.ptr[i];
+        if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_')
+            return false;
+    }
+    return true;
+}
+
+static uint32_t read_labels(struct loader *l, const struct tree *flow, struct place place, const char *key,
+                            struct flow_rule *ret_results) {
+    static const char *const words[] = {"src_untrusted", "src_private",          "sink", "exec",
+                                        "money",         "result.pii.EMAIL > 0", NULL};
     const struct tree *list = policy_member_list(l, flow, place, key);
     uint32_t labels = 0;
+    if (ret_results)
+        ret_results->pii = arena_array(l->arena, struct flow_pii, list ? list->count + 1 : 1);
     for (const struct tree *t = list ? list->child : NULL; t; t = t->next) {
         uint32_t label = policy_flow_from(t->text);
+        if (ret_results && read_pii_label(t->text, &ret_results->pii[ret_results->pii_count])) {
+            ret_results->pii_count++;
+            continue;
+        }
         if (!label)
             policy_problem(l, t, place.pointer, policy_hint(l, t->text, words),
                            "%.*s: unknown label \"%.*s\"", SLICE_FMT(place.prefix), SLICE_FMT(t->text));
@@ -499,19 +532,19 @@ static void load_flow(struct loader *l, const struct tree *t, size_t index, stru
         .name = policy_member_text(l, t, place, "name"),
         .pointer = place.pointer,
         .text = policy_member_text(l, t, place, "on_deny"),
-        .after = read_labels(l, t, place, "after"),
-        .tags = read_labels(l, t, place, approves ? "approve" : "deny"),
+        .tags = read_labels(l, t, place, approves ? "approve" : "deny", NULL),
         .approve = approves,
         .shadow = policy_member_shadow(l, t, place),
         .timeout_ms = policy_member_duration(l, t, place, "timeout"),
     };
+    flow->after = read_labels(l, t, place, "after", flow);
     if (!flow->name.len)
         flow->name = place.prefix;
     if (!flow->text.len)
         flow->text = policy_member_text(l, t, place, "reason");
     if (!flow->text.len)
         flow->text = flow_text(l, tree_get(t, "after"));
-    if (!flow->after || !flow->tags || denies == approves)
+    if ((!flow->after && !flow->pii_count) || !flow->tags || denies == approves)
         policy_problem(l, t, place.pointer, SLICE("after: [src_untrusted, src_private], deny: [sink]"),
                        "%.*s: needs \"after\" and one of \"deny\" and \"approve\", each with labels",
                        SLICE_FMT(place.prefix));
@@ -757,6 +790,15 @@ enum policy_class policy_class_from(struct slice name) {
         if (slice_eq_nocase(name, slice_str(names[i])))
             return (enum policy_class)i;
     return POLICY_CLASS_UNKNOWN;
+}
+
+struct slice policy_pii_kind(const struct policy *p, size_t index) {
+    for (size_t i = 0; i < p->flow_count; i++) {
+        if (index < p->flows[i].pii_count)
+            return p->flows[i].pii[index].kind;
+        index -= p->flows[i].pii_count;
+    }
+    return (struct slice){0};
 }
 
 uint32_t policy_flow_from(struct slice name) {

@@ -140,6 +140,13 @@ struct policy_files {
     void *ctx;
 };
 
+/* How much of a kind of personal data one result in the session held at most. The kind has its name of
+ * tokens; the empty name stands for all kinds together. */
+struct policy_pii {
+    struct slice kind;
+    uint32_t most;
+};
+
 struct policy_facts {
     struct slice method; /* "tools/call" … */
     enum policy_direction direction;
@@ -155,7 +162,10 @@ struct policy_facts {
     struct slice session;
     const struct policy_fact *more;
     size_t more_count;
-    uint32_t flow;                      /* labels the session has gathered so far */
+    uint32_t flow;                /* labels the session has gathered so far */
+    const struct policy_pii *pii; /* what its results held */
+    size_t pii_count;
+    bool pii_closed; /* results with a kind that is not in the list count as seen: nobody looks for it */
     const struct policy_schema *schema; /* the tool's inputSchema, compiled; NULL when not known */
     struct slice args_hash;             /* canonical argument hash if the caller has one, for `identical` */
     uint64_t now_ms;
@@ -213,5 +223,8 @@ struct slice policy_verdict_text(const struct policy *p, const struct policy_ver
 bool policy_hides(const struct policy *p, struct slice tool, const struct policy_traits *traits);
 /* Can the class or the flow labels of a tool change a verdict? Then they are needed for every call. */
 bool policy_wants_traits(const struct policy *p);
+/* The kinds that flows ask about (`result.pii.EMAIL > 0`), one after the other; ptr is NULL behind the last.
+ */
+struct slice policy_pii_kind(const struct policy *p, size_t index);
 /* Does some rule for this tool need facts->schema (validate, op schema without a schema of its own)? */
 bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits);

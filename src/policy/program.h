@@ -164,11 +164,19 @@ struct entry {
     const struct tree *at;
 };
 
+/* A label that results give: one of them held more than `over` of a kind; an empty kind is any. */
+struct flow_pii {
+    struct slice kind;
+    uint32_t over;
+};
+
 struct flow_rule {
     struct slice name;
     struct slice pointer;
     struct slice text;
     uint32_t after;
+    struct flow_pii *pii; /* all of them, too */
+    size_t pii_count;
     uint32_t tags;
     bool approve;
     bool shadow;

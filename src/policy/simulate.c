@@ -10,6 +10,7 @@
 
 #define SIMULATE_START_MS                                                                                    \
     1767225600000 /* 2026-01-01T00:00:00Z: where time stands when no step says otherwise */
+#define SIMULATE_PII_MAX 128
 #define SIMULATE_FACTS_MAX 64
 
 struct simulation {
@@ -23,6 +24,8 @@ struct simulation {
     struct policy_schema *schema; /* of the tool being called */
     uint64_t now_ms;
     uint32_t flow;
+    struct policy_pii pii[SIMULATE_PII_MAX];
+    size_t pii_count;
     struct emit e;
 };
 
@@ -160,6 +163,8 @@ static bool step_facts(struct simulation *s, uint32_t step, struct policy_facts 
     *f = s->base;
     f->now_ms = s->now_ms;
     f->flow = s->flow;
+    f->pii = s->pii;
+    f->pii_count = s->pii_count;
     step_traits(s, step, f);
     if (call) {
         f->method = SLICE("tools/call");
@@ -179,6 +184,32 @@ static bool step_facts(struct simulation *s, uint32_t step, struct policy_facts 
     f->tape = args ? &s->tape : NULL;
     f->args = args;
     return true;
+}
+
+static void note_pii(struct simulation *s, struct slice kind, uint32_t count) {
+    size_t i = 0;
+    while (i < s->pii_count && !slice_eq(s->pii[i].kind, kind))
+        i++;
+    if (i == SIMULATE_PII_MAX)
+        return;
+    if (i == s->pii_count)
+        s->pii[s->pii_count++] = (struct policy_pii){kind, 0};
+    s->pii[i].most = s->pii[i].most < count ? count : s->pii[i].most;
+}
+
+/* "pii": {"EMAIL": 2}: what the result of the step held. */
+static void step_pii(struct simulation *s, uint32_t step) {
+    uint32_t pii = tape_get_str(&s->tape, step, "pii");
+    int64_t count, all = 0;
+    if (!pii || !tape_is(&s->tape, pii, TAPE_OBJECT))
+        return;
+    TAPE_FOR_MEMBER(&s->tape, pii, key) {
+        if (!tape_int(&s->tape, key + 1, &count) || count < 0 || count > INT32_MAX)
+            continue;
+        note_pii(s, tape_text(&s->tape, key, &s->arena), (uint32_t)count);
+        all += count;
+    }
+    note_pii(s, (struct slice){0}, all > INT32_MAX ? INT32_MAX : (uint32_t)all);
 }
 
 enum upstream { UPSTREAM_OK, UPSTREAM_ERROR };
@@ -262,8 +293,10 @@ static void run_call(struct simulation *s, uint32_t step) {
             policy_memory_settle(&s->memory, &v,
                                  v.outcome == POLICY_APPROVE || step_upstream(s, step) == UPSTREAM_ERROR);
     }
-    if (v.outcome == POLICY_ALLOW)
+    if (v.outcome == POLICY_ALLOW) {
         s->flow |= f.traits.tags;
+        step_pii(s, step);
+    }
     put_verdict(s, &v);
 }
 

@@ -6,6 +6,7 @@
 #include "session/digest.h"
 #include "session/files.h"
 #include "session/guard.h"
+#include "session/pii.h"
 #include "session/principal.h"
 #include "session/server.h"
 #include "session/tools.h"
@@ -102,11 +103,14 @@ enum call_next call_step_decide(struct call *c) {
         .more_count = s->principal->fact_count,
         .session = slice_str(s->name),
         .flow = s->flow,
+        .pii_closed = true,
         .args_hash = c->args_hash,
         .now_ms = clock_wall_ms(),
         .counters = &counters,
         .files = &session_files,
     };
+    if (policy_pii_kind(c->policy, 0).ptr)
+        facts.pii = session_pii_seen(s, &c->arena, &facts.pii_count);
     if (tool) {
         facts.traits = tool->traits;
         facts.schema = tool->schema;

@@ -8,6 +8,7 @@
 #include "session/digest.h"
 #include "session/keep.h"
 #include "session/lane.h"
+#include "session/pii.h"
 #include "session/principal.h"
 #include "session/server.h"
 #include "session/translate.h"
@@ -122,7 +123,8 @@ static void on_failed(struct session_own *own, const char *why) {
     p->failure = mem_dup(why, strlen(why));
 }
 
-static void add_question(struct session_park *p, const struct msg *m, struct slice method);
+static bool add_question(struct session_park *p, struct session_link *sl, const struct msg *m,
+                         struct slice method);
 
 /* What the server says while the client is being asked: another question, or nothing that can be delivered.
  */
@@ -137,7 +139,7 @@ static void on_message(struct session_own *own, struct msg *m) {
             session_refuse_ask(p->sl, tape_raw(&m->tape, m->rpc.id), RPC_INVALID_REQUEST,
                                why ? why : "unknown");
         else
-            add_question(p, m, method);
+            add_question(p, p->sl, m, method);
     }
     arena_free(&a);
 }
@@ -317,19 +319,27 @@ static void send_answer(struct session_link *sl, const char *server_id, struct s
     arena_free(&a);
 }
 
-static void add_question(struct session_park *p, const struct msg *m, struct slice method) {
-    struct arena a;
+/* False: it holds what the client must not see, and the server was told that nobody is asked. */
+static bool add_question(struct session_park *p, struct session_link *sl, const struct msg *m,
+                         struct slice method) {
+    cleanup_arena struct arena a;
     arena_init(&a);
     struct slice id = tape_raw(&m->tape, m->rpc.id);
     struct slice params = m->rpc.params ? translate_ask(&m->tape, m->rpc.params, NULL, &a) : SLICE("{}");
+    const struct slice asked = params;
+    if (!session_redact_params(p->session, sl->server, &params, &a)) {
+        session_refuse_ask(sl, id, RPC_INVALID_REQUEST, "the question holds what the client must not see");
+        return false;
+    }
     struct park_question *q = mem_zalloc(sizeof(*q));
     q->number = ++p->last;
     q->server_id = mem_dup(id.ptr, id.len);
     q->method = mem_dup(method.ptr, method.len);
     q->params = mem_dup(params.ptr, params.len);
-    hash_text(p->session->core, arena_printf(&a, "%s\n%s", q->method, q->params), q->hash);
+    /* of what the server said: tokens may be others on another node */
+    hash_text(p->session->core, arena_printf(&a, "%s\n%.*s", q->method, SLICE_FMT(asked)), q->hash);
     list_push(&p->questions, &q->node);
-    arena_free(&a);
+    return true;
 }
 
 static size_t question_count(const struct session_park *p) {
@@ -363,7 +373,7 @@ void park_ask(struct session_link *sl, struct call *call, struct msg *m, struct 
     uint32_t bit = translate_ask_bit(method, &m->tape, m->rpc.params);
     if (!call && sl->parked) {
         if (bit && question_count(sl->parked) < SESSION_QUESTIONS_MAX)
-            add_question(sl->parked, m, method);
+            add_question(sl->parked, sl, m, method);
         else
             session_refuse_ask(sl, id, RPC_INVALID_REQUEST, "too many questions");
         return;
@@ -386,7 +396,8 @@ void park_ask(struct session_link *sl, struct call *call, struct msg *m, struct 
         return;
     }
     hash_subject(call, p->subject);
-    add_question(p, m, method);
+    if (!add_question(p, sl, m, method))
+        return;
     struct park_question *q = container_of(p->questions.prev, struct park_question, node);
     if (call->answers) {
         LIST_FOR (n, &call->answers->list) {

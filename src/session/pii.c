@@ -76,6 +76,50 @@ void session_pii_count(struct session_pii *pii, const struct filter_report *repo
     pii->counts.unknown += report->unknown;
 }
 
+/* Is this kind looked for anywhere behind this gate? */
+static bool looked_for(const struct session_core *core, unsigned kind) {
+    const struct session_pii *pii = core->pii;
+    const unsigned slot = kind < PII_BUILTIN ? kind : FILTER_MODE_CUSTOM;
+    bool looks = pii->mode != FILTER_OFF;
+    for (size_t i = 0; i < core->server_count && !looks; i++)
+        looks = core->servers[i] && core->servers[i]->pii_set && core->servers[i]->pii != FILTER_OFF;
+    if (looks && kind != PII_URL)
+        return true;
+    for (size_t i = 0; i < pii->rules.mode_count; i++)
+        if (pii->rules.modes[i].kinds >> slot & 1 && pii->rules.modes[i].mode != FILTER_OFF)
+            return true;
+    return false;
+}
+
+const struct policy_pii *session_pii_seen(const struct session *s, struct arena *a, size_t *ret_count) {
+    const struct session_core *core = s->core;
+    const char *name;
+    size_t n = 0;
+    if (!core->pii)
+        return NULL;
+    struct policy_pii *seen = arena_array(a, struct policy_pii, PII_KINDS_MAX + 1);
+    for (unsigned i = 0; (name = session_pii_kind_name(core->pii, i)); i++)
+        if (looked_for(core, i))
+            seen[n++] = (struct policy_pii){slice_str(name), s->pii_most ? s->pii_most[i] : 0};
+    if (n) /* all kinds together */
+        seen[n++].most = s->pii_most ? s->pii_most[PII_KINDS_MAX] : 0;
+    *ret_count = n;
+    return seen;
+}
+
+static void keep_most(uint32_t *most, uint32_t count) { *most = *most < count ? count : *most; }
+
+void session_pii_note(struct session *s, const struct filter_report *report) {
+    session_pii_count(s->core->pii, report);
+    if (!report->found)
+        return;
+    if (!s->pii_most)
+        s->pii_most = mem_zalloc((PII_KINDS_MAX + 1) * sizeof(*s->pii_most));
+    for (size_t i = 0; i < PII_KINDS_MAX; i++)
+        keep_most(&s->pii_most[i], report->counts[i]);
+    keep_most(&s->pii_most[PII_KINDS_MAX], report->found);
+}
+
 struct slice session_pii_origin(const struct session_server *server) {
     return slice_str(server->origin ? server->origin : server->up.name);
 }

@@ -45,6 +45,9 @@ const char *session_pii_kind_name(const struct session_pii *pii, unsigned kind);
 
 /* ---- for the steps of a call ---- */
 
+/* What the results of this session held so far, for the policy: every kind that is looked for. */
+const struct policy_pii *session_pii_seen(const struct session *s, struct arena *a, size_t *ret_count);
+
 /* What `server` sent to the client below `node`: the changes are merged into `text`. */
 enum filter_result session_redact(struct session *s, struct session_server *server, struct slice tool,
                                   const struct msg *m, uint32_t node, struct splice *text, struct arena *a,
@@ -52,6 +55,9 @@ enum filter_result session_redact(struct session *s, struct session_server *serv
 /* A message of the server's own. False: it is kept back. */
 bool session_redact_message(struct session *s, struct session_server *server, const struct msg *m,
                             struct splice *text);
+/* The params of a question that reaches the client in the words of the other era. False: it must not. */
+bool session_redact_params(struct session *s, struct session_server *server, struct slice *params,
+                           struct arena *a);
 /* The arguments with their values as tokens; empty when they can not be shown. */
 struct slice session_pii_arguments(struct session *s, struct session_server *server, const struct tape *t,
                                    uint32_t args, struct arena *a);

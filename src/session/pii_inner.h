@@ -29,4 +29,6 @@ struct slice session_pii_origin(const struct session_server *server);
 /* Who may have what of the tokens in arguments of this tool. */
 struct filter_rules session_pii_restore_rules(const struct session *s, const struct session_server *server,
                                               struct slice tool, struct arena *a);
+/* What a result or message of the session held, for metrics and for the policy. */
+void session_pii_note(struct session *s, const struct filter_report *report);
 void session_pii_count(struct session_pii *pii, const struct filter_report *report);

@@ -23,6 +23,27 @@ static enum filter_result redact_node(struct session *s, const struct filter_opt
     return result;
 }
 
+/* The state of a question goes back to the server as it is: it must stay what it was. */
+static bool is_question(const struct tape *t, uint32_t body) {
+    if (!tape_is(t, body, TAPE_OBJECT))
+        return false;
+    const uint32_t type = tape_get_str(t, body, "resultType");
+    return type && tape_eq(t, type, SLICE("input_required")) && tape_get_str(t, body, "requestState");
+}
+
+static enum filter_result redact_question(struct session *s, const struct filter_options *opt,
+                                          const struct tape *t, uint32_t body, struct splice *text,
+                                          struct arena *a, struct filter_report *report) {
+    enum filter_result worst = FILTER_SAME;
+    TAPE_FOR_MEMBER(t, body, key) {
+        if (tape_eq(t, key, SLICE("requestState")))
+            continue;
+        const enum filter_result result = redact_node(s, opt, t, key + 1, text, a, report);
+        worst = result > worst ? result : worst;
+    }
+    return worst;
+}
+
 enum filter_result session_redact(struct session *s, struct session_server *server, struct slice tool,
                                   const struct msg *m, uint32_t node, struct splice *text, struct arena *a,
                                   struct filter_report *report) {
@@ -30,8 +51,10 @@ enum filter_result session_redact(struct session *s, struct session_server *serv
     session_pii_modes(s, server, tool, &opt);
     if (!filter_wanted(&opt))
         return FILTER_SAME;
-    const enum filter_result result = redact_node(s, &opt, &m->tape, node, text, a, report);
-    session_pii_count(s->core->pii, report);
+    const enum filter_result result = is_question(&m->tape, node)
+                                          ? redact_question(s, &opt, &m->tape, node, text, a, report)
+                                          : redact_node(s, &opt, &m->tape, node, text, a, report);
+    session_pii_note(s, report);
     s->core->pii->counts.blocked += result == FILTER_BLOCKED;
     return result;
 }
@@ -46,28 +69,53 @@ static bool is_protocol(const struct tape *t, uint32_t key) {
     return false;
 }
 
-bool session_redact_message(struct session *s, struct session_server *server, const struct msg *m,
-                            struct splice *text) {
+/* The members of `node` that people and models read; those of the protocol stay. False: keep it back. */
+static bool redact_members(struct session *s, struct session_server *server, const struct tape *t,
+                           uint32_t node, struct splice *text) {
     struct filter_options opt;
     struct filter_report report = {0};
     enum filter_result worst = FILTER_SAME;
-    if (!m->rpc.params || !tape_is(&m->tape, m->rpc.params, TAPE_OBJECT))
-        return true;
     session_pii_modes(s, server, (struct slice){0}, &opt);
     if (!filter_wanted(&opt))
         return true;
-    TAPE_FOR_MEMBER(&m->tape, m->rpc.params, key) {
-        if (is_protocol(&m->tape, key))
+    TAPE_FOR_MEMBER(t, node, key) {
+        if (is_protocol(t, key))
             continue;
-        const enum filter_result result = redact_node(s, &opt, &m->tape, key + 1, text, text->arena, &report);
+        const enum filter_result result = redact_node(s, &opt, t, key + 1, text, text->arena, &report);
         worst = result > worst ? result : worst;
     }
-    session_pii_count(s->core->pii, &report);
+    session_pii_note(s, &report);
     if (worst < FILTER_BLOCKED)
         return true;
     s->core->pii->counts.blocked++;
     log_info("server `%s`: a message with personal data or secrets was kept back", server->up.name);
     return false;
+}
+
+bool session_redact_message(struct session *s, struct session_server *server, const struct msg *m,
+                            struct splice *text) {
+    if (!m->rpc.params || !tape_is(&m->tape, m->rpc.params, TAPE_OBJECT))
+        return true;
+    return redact_members(s, server, &m->tape, m->rpc.params, text);
+}
+
+bool session_redact_params(struct session *s, struct session_server *server, struct slice *params,
+                           struct arena *a) {
+    struct tape t;
+    struct splice text;
+    struct buf out;
+    if (!s->core->pii)
+        return true;
+    tape_init(&t);
+    buf_init(&out, MSG_BYTES_MAX);
+    splice_init(&text, *params, a);
+    const bool fine = tape_parse(&t, *params, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT) &&
+                      redact_members(s, server, &t, 0, &text) && splice_write(&text, &out);
+    if (fine && text.count)
+        *params = arena_dup(a, buf_slice(&out));
+    tape_free(&t);
+    buf_free(&out);
+    return fine;
 }
 
 /* EMAIL 2, SECRET 1: for people and for the log. */

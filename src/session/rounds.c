@@ -4,6 +4,7 @@
 #include "base/rand.h"
 #include "session/answer.h"
 #include "session/approve.h"
+#include "session/pii.h"
 #include "session/translate.h"
 #include "wire/emit.h"
 
@@ -102,6 +103,11 @@ static const char *ask_one(struct call *c, struct question *q, uint32_t node) {
     char name[24];
     rand_token(name, sizeof(name) - 1);
     struct slice text = params ? translate_ask(t, params, name, &c->arena) : SLICE("{}");
+    if (!denied && !session_redact_params(c->session, c->link->server, &text, &c->arena)) {
+        denied = "the server's question holds what the client must not see";
+        if (!q->elicits)
+            return denied;
+    }
     if (denied)
         settle(c->rounds, q, SLICE("{\"action\":\"decline\"}"));
     else if (!session_ask(c, method, text, &q->ask))

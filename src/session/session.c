@@ -122,6 +122,7 @@ void session_close(struct session *s) {
     session_drop_asks(s, NULL);
     slots_free(&s->asks);
     session_vault_free(s->vault);
+    free(s->pii_most);
     map_free(&s->by_id);
     free(s->links);
     free((char *)(uintptr_t)s->init_params.ptr);

@@ -189,6 +189,7 @@ struct session {
     bool closed;
     char name[SESSION_NAME_MAX];       /* for policy and audit */
     uint32_t flow;                     /* labels gathered by allowed calls */
+    uint32_t *pii_most;                /* of each kind in one result, last of all together; NULL: none */
     char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
     struct slice init_params;          /* raw, owned: to repeat initialize with a restarted server */
     bool init_done;                    /* the client has been answered */

@@ -277,6 +277,16 @@ test('flows', () => {
   assert.equal(answer.steps[5].rule, 'flows[0]');
 });
 
+test('flows after what results held', () => {
+  const policy = { version: '1', tools: {}, flows: [
+    { after: ['result.pii.EMAIL > 0', 'src_untrusted'], deny: ['sink'] }, { after: ['result.pii.SECRET>=2'], approve: ['exec'] }, { after: ['result.pii > 5'], deny: ['money'] }] };
+  const step = (name, tags, pii) => ({ ...call({}, name), tags, pii });
+  const run = (steps) => simulate([{ id: 1, policy, steps }])[0].steps.map((s) => s.verdict);
+  assert.deepEqual(run([step('read', [], { EMAIL: 1 }), step('send', ['sink']), step('web', ['src_untrusted']), step('send', ['sink'])]), ['allow', 'allow', 'allow', 'deny']);
+  assert.deepEqual(run([step('read', [], { SECRET: 1 }), step('read', [], { SECRET: 1 }), step('run', ['exec']), step('read', [], { SECRET: 2 }), step('run', ['exec'])]), ['allow', 'allow', 'allow', 'allow', 'approve'], 'counts are those of one result');
+  assert.deepEqual(run([step('read', [], { EMAIL: 3, PHONE: 2 }), step('pay', ['money']), step('read', [], { EMAIL: 3, PHONE: 3 }), step('pay', ['money'])]), ['allow', 'allow', 'allow', 'deny']);
+});
+
 test('shadow mode decides and does not enforce', () => {
   const policy = {
     version: '1', tools: { t: { rules: [

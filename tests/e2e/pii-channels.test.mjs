@@ -1,0 +1,156 @@
+// Every way by which a server's words reach a client, filtered: answers, errors, log messages, progress, questions in
+// either era, what code prints; and what results held, as labels of a policy's flows.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { LegacyHttp, ModernHttp, fixture, legacyServer, node, start, startGate, startUpstream, use } from '../lib/index.mjs';
+
+const EMAIL = 'anna.berg@example.org';
+const KEY = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6';
+const TOKEN = (kind) => new RegExp(`\\[${kind}_[0-9A-HJKMNP-TV-Z]{8}\\]`);
+const clean = (value) => {
+  const seen = JSON.stringify(value);
+  assert.ok(!seen.includes(EMAIL) && !seen.includes(KEY), seen);
+  assert.match(seen, TOKEN('EMAIL'));
+};
+
+test('notifications and questions of the older era, on the stream of a call', async (t) => {
+  const said = (progressToken) => [
+    { method: 'notifications/message', params: { level: 'info', logger: 'x', data: { note: `for ${EMAIL}`, key: KEY } } },
+    { method: 'notifications/message', params: { level: 'error', data: `${EMAIL} failed` } },
+    { method: 'notifications/progress', params: { progressToken, progress: 1, message: `sent to ${EMAIL}` } },
+    { id: 'q1', method: 'elicitation/create', params: { message: `Is ${EMAIL} right?`, requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } } } },
+    { id: 'q2', method: 'sampling/createMessage', params: { maxTokens: 5, systemPrompt: `key ${KEY}`, messages: [{ role: 'user', content: { type: 'text', text: `Greet ${EMAIL}` } }] } },
+  ];
+  const methods = {
+    'tools/call': ({ _meta }, { reply, message }) => {
+      const stream = reply.sse();
+      for (const one of said(_meta.progressToken)) stream.send(JSON.stringify({ jsonrpc: '2.0', ...one }));
+      stream.send(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: { content: [{ type: 'text', text: EMAIL }] } }));
+      stream.end();
+    },
+  };
+  const upstream = use(t, await startUpstream(legacyServer({ methods, capabilities: { tools: {}, logging: {} } })));
+  const policy = { version: '1', default: 'allow', methods: { 'sampling/createMessage': 'allow' } };
+  const gate = use(t, await startGate({ transport: 'stdio', upstream: upstream.url, args: ['--pii', 'tokenize'], policy }));
+  await gate.rpc.request('initialize', { protocolVersion: '2025-06-18', capabilities: { sampling: {}, elicitation: {} }, clientInfo: { name: 't', version: '1' } });
+  gate.rpc.notify('notifications/initialized');
+  gate.rpc.send({ jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { name: 'x', arguments: {}, _meta: { progressToken: 'p' } } });
+  clean(await gate.rpc.next((json) => json.id === 'c'));
+  const lines = gate.child.stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line)).filter((json) => json.method);
+  assert.deepEqual(lines.map(({ method }) => method), said('p').map(({ method }) => method));
+  for (const line of lines) clean(line);
+  assert.match(JSON.stringify(lines[0]), TOKEN('SECRET'));
+});
+
+// A question changes its form on the way from a server of one era to a client of the other.
+describe('questions between the eras', () => {
+  const servers = {};
+  const gates = {};
+  before(async () => {
+    for (const era of ['legacy', 'modern']) {
+      const child = servers[era] = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', era]);
+      const { port } = JSON.parse(await child.waitLine(/"port"/));
+      const policy = { version: '1', default: 'allow', methods: { 'sampling/createMessage': 'allow' } };
+      for (const mode of ['tokenize', 'block']) gates[`${era}-${mode}`] = await startGate({ upstream: `http://127.0.0.1:${port}/mcp`, args: ['--pii', mode], policy });
+    }
+  });
+  after(async () => { for (const one of [...Object.values(gates), ...Object.values(servers)]) await one.stop(); });
+
+  const capabilities = { elicitation: {}, sampling: {} };
+  const answers = { 'elicitation/create': { action: 'accept', content: { username: 'u', email: 'e', name: 'n', ok: true } }, 'sampling/createMessage': { role: 'assistant', model: 'm', content: { type: 'text', text: 'sampled' } } };
+  const elicit = { name: 'test_elicitation', arguments: { message: `Is ${EMAIL} right?` } };
+  const sample = { name: 'test_sampling', arguments: { prompt: `Greet ${EMAIL} with ${KEY}` } };
+
+  for (const era of ['legacy', 'modern']) {
+    test(`a client of the newer one, a server of the ${era === 'legacy' ? 'older' : 'newer'} one`, async () => {
+      const client = new ModernHttp(gates[`${era}-tokenize`].url, { capabilities });
+      for (const params of [elicit, sample]) {
+        const asked = await client.request('tools/call', params);
+        assert.equal(asked.resultType, 'input_required');
+        clean(asked.inputRequests);
+        const inputResponses = Object.fromEntries(Object.entries(asked.inputRequests).map(([key, { method }]) => [key, answers[method]]));
+        const done = await client.request('tools/call', { ...params, requestState: asked.requestState, inputResponses });
+        assert.match(done.content[0].text, /action=accept|sampled/);
+      }
+    });
+  }
+
+  test('a client of the older one, a server of the newer one', async () => {
+    const asked = [];
+    const onRequest = (method, params) => { asked.push(params); return answers[method]; };
+    const client = await LegacyHttp.open(gates['modern-tokenize'].url, { capabilities, onRequest });
+    for (const params of [elicit, sample]) assert.match((await client.request('tools/call', params)).content[0].text, /action=accept|sampled/);
+    assert.equal(asked.length, 2);
+    for (const params of asked) clean(params);
+  });
+
+  test('block: nobody is asked', async () => {
+    const modern = await new ModernHttp(gates['legacy-block'].url, { capabilities }).exchange('tools/call', elicit);
+    assert.ok(!JSON.stringify(modern.answer).includes(EMAIL));
+    assert.equal(modern.answer.result?.inputRequests, undefined);
+    let asked = 0;
+    const client = await LegacyHttp.open(gates['modern-block'].url, { capabilities, onRequest: (method) => { asked++; return answers[method]; } });
+    assert.match((await client.request('tools/call', elicit)).content[0].text, /action=decline/);
+    assert.equal(asked, 0);
+  });
+
+  test('the state of a question stays as the server wrote it', async (t) => {
+    const state = Buffer.from(JSON.stringify({ mail: EMAIL, note: 'a state that is not ours to change' })).toString('base64');
+    const heard = [];
+    const upstream = use(t, await startUpstream((request, reply) => {
+      const { id, method, params } = request.json ?? {};
+      const done = (result) => reply.json({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } });
+      if (method === 'server/discover') return done({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } });
+      if (method !== 'tools/call') return done({ tools: [{ name: 'x', inputSchema: { type: 'object' } }] });
+      heard.push(params.requestState);
+      if (params.requestState) return done({ content: [{ type: 'text', text: 'good' }] });
+      return done({ resultType: 'input_required', requestState: state, content: [{ type: 'text', text: EMAIL }], inputRequests: { a: { method: 'elicitation/create', params: { message: EMAIL, requestedSchema: { type: 'object', properties: {} } } } } });
+    }));
+    const gate = use(t, await startGate({ upstream: upstream.url, args: ['--pii', 'tokenize'] }));
+    const client = new ModernHttp(gate.url, { capabilities });
+    const asked = await client.request('tools/call', { name: 'x', arguments: {} });
+    assert.equal(asked.requestState, state);
+    clean(asked.inputRequests);
+    clean(asked.content);
+    await client.request('tools/call', { name: 'x', arguments: {}, requestState: state, inputResponses: { a: answers['elicitation/create'] } });
+    assert.deepEqual(heard, [undefined, state]);
+  });
+});
+
+describe('labels that results give', () => {
+  const tools = [
+    { name: 'read_contacts', description: 'Reads a contact', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true, openWorldHint: false } },
+    { name: 'send_email', description: 'Sends an e-mail to anybody', inputSchema: { type: 'object', properties: { to: { type: 'string' } } }, annotations: { readOnlyHint: false, openWorldHint: true } },
+  ];
+  const world = async (t, args, flows) => {
+    const said = { next: 'nothing' };
+    const upstream = use(t, await startUpstream(legacyServer({ tools, methods: { 'tools/call': () => ({ content: [{ type: 'text', text: said.next }] }) } })));
+    const gate = use(t, await startGate({ transport: 'stdio', upstream: upstream.url, args, policy: { version: '1', default: 'allow', flows } }));
+    await gate.rpc.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } });
+    const call = (name) => gate.rpc.request('tools/call', { name, arguments: {} });
+    return { read: (text) => { said.next = text; return call('read_contacts'); }, sends: async () => !(await call('send_email')).isError };
+  };
+
+  test('after a result with a kind nothing is sent any more; other kinds do not matter', async (t) => {
+    for (const mode of ['tokenize', 'report']) {
+      const w = await world(t, ['--pii', mode], [{ after: ['result.pii.EMAIL > 1'], deny: ['sink'] }]);
+      await w.read(`${KEY} and ${EMAIL}`);
+      assert.equal(await w.sends(), true, 'one is not more than one');
+      await w.read(`${EMAIL} b@example.com`);
+      assert.equal(await w.sends(), false);
+      await w.read('nothing');
+      assert.equal(await w.sends(), false, 'the session does not forget');
+    }
+  });
+
+  test('any kind; where nobody looks, results count as if they held it', async (t) => {
+    const any = await world(t, ['--pii', 'tokenize'], [{ after: ['result.pii > 0'], deny: ['sink'] }]);
+    assert.equal(await any.sends(), true);
+    await any.read(KEY);
+    assert.equal(await any.sends(), false);
+    const off = await world(t, [], [{ after: ['result.pii.EMAIL > 0'], deny: ['sink'] }]);
+    assert.equal(await off.sends(), false);
+    const unknown = await world(t, ['--pii', 'tokenize'], [{ after: ['result.pii.EMIAL > 0'], deny: ['sink'] }]);
+    assert.equal(await unknown.sends(), false);
+  });
+});
