@@ -1,5 +1,6 @@
 // What a test file needs, in one import.
 export * from './deadline.mjs';
+export * from './eight.mjs';
 export * from './gate.mjs';
 export * from './http.mjs';
 export * from './paths.mjs';
