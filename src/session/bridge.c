@@ -9,6 +9,7 @@
 #include "session/poison.h"
 #include "session/rounds.h"
 #include "session/server.h"
+#include "session/task.h"
 #include "session/tools.h"
 #include "session/trace.h"
 #include "session/translate.h"
@@ -21,7 +22,7 @@ static const char *const legacy_versions[] = {"2024-10-07", "2024-11-05", "2025-
 
 /* ---- answers of the gate's own ---- */
 
-static enum call_next answer(struct call *c, struct slice result) {
+enum call_next bridge_answers(struct call *c, struct slice result) {
     c->answer = call_text(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%.*s}",
                                           SLICE_FMT(c->id_raw), SLICE_FMT(result)));
     c->answer_msg = NULL;
@@ -35,7 +36,7 @@ static enum call_next refuse(struct call *c, int code, int http_status, const ch
     return CALL_FAIL;
 }
 
-static enum call_next unknown_method(struct call *c) {
+enum call_next bridge_unknown_method(struct call *c) {
     return refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
 }
 
@@ -59,9 +60,11 @@ static void read_client(struct session *s) {
     arena_init(&a);
     if (tape_parse(&t, s->init_params, NULL) == TAPE_OK) {
         uint32_t caps = tape_get_str(&t, 0, "capabilities"), info = tape_get_str(&t, 0, "clientInfo");
-        struct slice text = translate_client(&t, caps, &a);
+        struct slice text = translate_client(&t, caps, false, &a);
+        struct slice with_tasks = translate_client(&t, caps, true, &a);
         s->client_bits = translate_client_bits(&t, caps);
         s->client_caps = slice_of(mem_dup(text.ptr, text.len), text.len);
+        s->client_task_caps = slice_of(mem_dup(with_tasks.ptr, with_tasks.len), with_tasks.len);
         if (info && tape_is(&t, info, TAPE_OBJECT)) {
             text = tape_raw(&t, info);
             s->client_info = slice_of(mem_dup(text.ptr, text.len), text.len);
@@ -97,7 +100,7 @@ static enum call_next answer_initialize(struct call *c) {
         return refuse(c, RPC_INVALID_REQUEST, 0, "initialize is too large");
     snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(version));
     session_keep_initialize(s, params);
-    return answer(c, poison_clean_hello(c, hello));
+    return bridge_answers(c, poison_clean_hello(c, hello));
 }
 
 static enum call_next set_log_level(struct call *c) {
@@ -108,9 +111,9 @@ static enum call_next set_log_level(struct call *c) {
     if (translate_log_rank(text) < 0)
         return refuse(c, RPC_INVALID_PARAMS, 0, "params.level must be a log level");
     if (!(c->link->server_bits & TRANSLATE_LOGGING) && c->link->hello.len)
-        return unknown_method(c);
+        return bridge_unknown_method(c);
     snprintf(c->session->log_level, sizeof(c->session->log_level), "%.*s", SLICE_FMT(text));
-    return answer(c, SLICE("{}"));
+    return bridge_answers(c, SLICE("{}"));
 }
 
 static enum call_next forward_up(struct call *c) {
@@ -128,26 +131,27 @@ static enum call_next forward_up(struct call *c) {
     bool on = slice_is(c->method, "resources/subscribe");
     if (on || slice_is(c->method, "resources/unsubscribe")) {
         if (!(c->link->server_bits & TRANSLATE_SUBSCRIBE))
-            return unknown_method(c);
+            return bridge_unknown_method(c);
         enum call_next next = listen_subscribe(c, on);
-        return next == CALL_NEXT ? answer(c, SLICE("{}")) : next;
+        return next == CALL_NEXT ? bridge_answers(c, SLICE("{}")) : next;
     }
     if (translate_is_gone(c->method))
-        return unknown_method(c);
-    return CALL_NEXT;
+        return bridge_unknown_method(c);
+    return task_forward(c);
 }
 
 static bool request_up(struct call *c, struct splice *text, struct slice token) {
     struct session *s = c->session;
     read_client(s);
+    struct slice caps = c->task_turn == TASK_PLAIN ? s->client_caps : s->client_task_caps;
     struct translate_client client = {
         .info = s->client_info,
-        .capabilities = s->client_caps.len ? s->client_caps : SLICE("{}"),
+        .capabilities = caps.len ? caps : SLICE("{}"),
         /* Servers of the older era speak up without being asked to. */
         .log_level = slice_str(s->log_level[0] ? s->log_level : "info"),
     };
     return translate_request_up(text, &c->request->tape, &c->request->rpc, &client, token, call_trace_text(c),
-                                rounds_members(c));
+                                c->task_turn == TASK_GET ? (struct slice){0} : rounds_members(c));
 }
 
 /* ---- a client of the newer era, a server of the older ---- */
@@ -161,7 +165,7 @@ static enum call_next answer_discover(struct call *c) {
     tape_free(&t);
     if (!hello.len)
         return refuse(c, RPC_INTERNAL, 502, "the server has not said what it is");
-    return answer(c, poison_clean_hello(c, hello));
+    return bridge_answers(c, poison_clean_hello(c, hello));
 }
 
 static enum call_next forward_down(struct call *c) {
@@ -170,10 +174,13 @@ static enum call_next forward_down(struct call *c) {
     if (slice_is(c->method, "server/discover"))
         return answer_discover(c);
     if (translate_is_gone(c->method))
-        return unknown_method(c);
+        return bridge_unknown_method(c);
     lane_read_client(c);
     if (c->kind == CALL_LISTEN)
         return listen_start(c);
+    enum call_next next = task_forward(c);
+    if (next != CALL_NEXT)
+        return next;
     uint32_t state = translate_may_ask(c->method) && c->request->rpc.params
                          ? tape_get_str(&c->request->tape, c->request->rpc.params, "requestState")
                          : 0;
@@ -184,19 +191,18 @@ static enum call_next forward_down(struct call *c) {
 
 /* ---- both ---- */
 
-enum call_next bridge_forward(struct call *c) {
-    /* Tasks are a thing of the server that has them; the eras disagree about what one is. */
-    if (slice_starts(c->method, SLICE("tasks/")))
-        return unknown_method(c);
-    return c->modern ? forward_down(c) : forward_up(c);
-}
+enum call_next bridge_forward(struct call *c) { return c->modern ? forward_down(c) : forward_up(c); }
 
 bool bridge_request_text(struct call *c, struct splice *text) {
     struct slice token = c->token_raw.len ? arena_u64(&c->arena, c->req.id) : (struct slice){0};
+    struct slice method = task_method(c);
+    if (!slice_eq(method, c->method) && !splice_value(text, &c->request->tape, c->request->rpc.method,
+                                                      arena_printf(&c->arena, "\"%.*s\"", SLICE_FMT(method))))
+        return false;
     if (!c->modern)
         return request_up(c, text, token);
     return translate_request_down(text, &c->request->tape, &c->request->rpc, token, call_trace_text(c),
-                                  (struct slice){0});
+                                  task_members(c));
 }
 
 static enum call_next bad_answer(struct call *c) {
@@ -224,13 +230,13 @@ static bool lacks_capability(struct call *c) {
     return c->missing && (m->rpc.kind == RPC_ERROR || (flag && tape_is(&m->tape, flag, TAPE_TRUE)));
 }
 
-static enum call_next answer_capability(struct call *c) {
+enum call_next bridge_lacks(struct call *c, uint32_t bit) {
     c->answer = call_text(
         c,
         arena_printf(&c->arena,
                      "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":%d,\"message\":\"Missing required "
                      "client capability\",\"data\":{\"requiredCapabilities\":%s}}}",
-                     SLICE_FMT(c->id_raw), RPC_CAPABILITY_MISSING, translate_ask_capability(c->missing)));
+                     SLICE_FMT(c->id_raw), RPC_CAPABILITY_MISSING, translate_ask_capability(bit)));
     c->answer_msg = NULL;
     c->http_status = 400;
     return CALL_FAIL;
@@ -239,8 +245,10 @@ static enum call_next answer_capability(struct call *c) {
 enum call_next bridge_answer(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     c->http_status = 0; /* the server's own status belongs to its own era */
+    if (c->translated)
+        return CALL_NEXT;
     if (c->modern && lacks_capability(c))
-        return answer_capability(c);
+        return bridge_lacks(c, c->missing);
     if (m->rpc.kind == RPC_ERROR)
         return answer_error(c, text);
     if (c->modern)

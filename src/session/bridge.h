@@ -17,6 +17,12 @@ enum call_next bridge_answer(struct call *c, struct splice *text);
 bool bridge_notification(struct session_link *sl, struct call *call, struct msg *m, struct slice method,
                          struct arena *a);
 
+/* Answers of the gate's own at FORWARD; always CALL_FAIL. `result` is JSON. */
+enum call_next bridge_answers(struct call *c, struct slice result);
+enum call_next bridge_unknown_method(struct call *c);
+/* The client would have to declare more: an enum translate_capability. */
+enum call_next bridge_lacks(struct call *c, uint32_t bit);
+
 /* A request of the gate's own in the words of the link's era. `members`: of params, without `_meta`. */
 struct slice bridge_own_text(const struct session_link *sl, uint64_t id, const char *method,
                              struct slice members, struct arena *a);

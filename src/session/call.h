@@ -115,6 +115,8 @@ struct call {
     uint32_t missing;                      /* the capability without which a question was refused */
     struct call_rounds *rounds;            /* questions of a server of the newer era; in the arena */
     struct session_park *park;             /* questions of a server of the older one */
+    uint8_t task_turn;                     /* enum task_turn */
+    bool translated;                       /* the response has been put in the client's words already */
     struct park_answers *answers;          /* that were given before on another node; in the arena */
     struct policy *policy;
     struct policy_verdict verdict;

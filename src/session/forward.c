@@ -9,6 +9,7 @@
 #include "session/lane.h"
 #include "session/park.h"
 #include "session/server.h"
+#include "session/task.h"
 #include "session/tools.h"
 #include "session/trace.h"
 #include "wire/emit.h"
@@ -160,7 +161,7 @@ enum call_next call_step_forward(struct call *c) {
     struct link_out out = {
         .text = &text,
         .block = m->block,
-        .method = c->method,
+        .method = task_method(c),
         .name = c->name,
         .extra_headers = c->extra_headers,
         .modern = lane_speaks_modern(sl),

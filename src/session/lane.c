@@ -22,6 +22,7 @@
 #include "session/many.h"
 #include "session/park.h"
 #include "session/server.h"
+#include "session/task.h"
 #include "session/tools.h"
 #include "session/translate.h"
 
@@ -73,6 +74,7 @@ static void link_drop(struct session_link *sl) {
     sl->server_bits = 0;
     session_drop_asks(sl->session, sl);
     park_drop(sl);
+    task_drop(sl);
     listen_link_over(sl);
     link_close(gone);
 }
@@ -530,7 +532,7 @@ static void lane_adopt(struct session_link *sl, struct call *c) {
     uint32_t caps = c->request->rpc.params ? tape_path(&c->request->tape, c->request->rpc.params, "_meta",
                                                        UP_META_CAPABILITIES, NULL)
                                            : 0;
-    struct slice told = caps ? translate_client(&c->request->tape, caps, &a) : SLICE("{}");
+    struct slice told = caps ? translate_client(&c->request->tape, caps, false, &a) : SLICE("{}");
     struct slice info = c->client_info.len
                             ? c->client_info
                             : SLICE("{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"}");
@@ -650,6 +652,9 @@ static struct session_link *choose(struct session_link *first, struct call *c) {
             leave_lanes(first);
         return first;
     }
+    struct session_link *of_task = task_lane(first, c);
+    if (of_task)
+        return of_task;
     bool settled = first->state == SESSION_LINK_READY && first->era != SESSION_ERA_UNKNOWN;
     enum session_era era = settled || first->own_init.len ? first->era : known_era(first, true);
     return era == SESSION_ERA_LEGACY ? lane_for(first, c) : first;

@@ -20,11 +20,17 @@
 #define SESSION_QUESTIONS_MAX 16            /* in one such answer */
 #define SESSION_PARKS_MAX 1024              /* calls whose clients are being asked by way of an answer */
 #define SESSION_PARK_MS 600000              /* how long they have time for it */
-#define SESSION_GATHER_MS 20                /* questions that come together are asked together */
-#define SESSION_STATE_MAX (256u << 10)      /* bytes of what a client keeps for us meanwhile */
-#define SESSION_URIS_MAX 256                /* resources that one client subscribes to */
-#define SESSION_LISTEN_MS 1000              /* before a subscription that ended is made again */
-#define SESSION_STEADY_MS 10000 /* a server that ran this long starts from the first delay again */
+#define SESSION_TASKS_MAX 256               /* tasks of servers of the other era, a session */
+#define SESSION_TASK_MS 3600000             /* one that nobody asked about for so long is forgotten */
+#define SESSION_TASK_BYTES_MAX (64u << 20)  /* of results that are kept for a session's tasks */
+#define SESSION_TASK_POLL_MS 1000 /* between two looks at a task whose server does not say how often */
+#define SESSION_TASK_POLL_MIN_MS 50
+#define SESSION_TASK_POLL_MAX_MS 30000
+#define SESSION_GATHER_MS 20           /* questions that come together are asked together */
+#define SESSION_STATE_MAX (256u << 10) /* bytes of what a client keeps for us meanwhile */
+#define SESSION_URIS_MAX 256           /* resources that one client subscribes to */
+#define SESSION_LISTEN_MS 1000         /* before a subscription that ended is made again */
+#define SESSION_STEADY_MS 10000        /* a server that ran this long starts from the first delay again */
 
 #define CALL_IDLE_MS 600000 /* without a word from the server about this call */
 #define CALL_TOTAL_MS 3600000

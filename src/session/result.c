@@ -12,6 +12,7 @@
 #include "session/rounds.h"
 #include "session/route.h"
 #include "session/server.h"
+#include "session/task.h"
 #include "session/tools.h"
 #include "session/translate.h"
 
@@ -38,8 +39,10 @@ static bool translate_tools(struct call *c, uint32_t tools, struct splice *text)
     const struct tape *t = &c->response->tape;
     if (!c->bridged || c->modern)
         return true;
+    bool tasks =
+        c->link->server_bits & TRANSLATE_MAKES_TASKS && translate_knows_tasks(slice_str(c->session->version));
     TAPE_FOR_ELEM(t, tools, i) {
-        if (!hides_tool(c, t, i) && !translate_tool_down(text, t, i))
+        if (!hides_tool(c, t, i) && !translate_tool_down(text, t, i, tasks))
             return false;
     }
     return true;
@@ -69,7 +72,7 @@ static void note_initialized(struct call *c) {
 /* Content that a model reads, and that others may have written. */
 static bool brings_content(const struct call *c) {
     return c->kind == CALL_TOOLS_CALL || slice_is(c->method, "resources/read") ||
-           slice_is(c->method, "prompts/get");
+           slice_is(c->method, "prompts/get") || slice_is(c->method, "tasks/result");
 }
 
 /* The call was made and counts; only its result is kept back, for the reason that the verdict gives. */
@@ -119,8 +122,13 @@ static void note_answer(struct call *c) {
 }
 
 enum call_next call_step_filter(struct call *c) {
+    if (c->response && c->bridged) {
+        enum call_next next = task_answer(c);
+        if (next != CALL_NEXT)
+            return next;
+    }
     struct msg *m = c->response;
-    if (!m)
+    if (!m) /* none, or it is sent once more */
         return CALL_NEXT;
     c->link->failures = 0;
     c->http_status = m->http_status;

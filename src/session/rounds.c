@@ -15,20 +15,51 @@ struct question {
     bool elicits;
 };
 
+/* A task shows a question until it has noticed the answer. */
+struct told {
+    struct told *next;
+    struct slice key; /* raw */
+};
+
 struct call_rounds {
     uint32_t count;
+    struct told *told;
     size_t question_count;
     size_t open;
     struct slice state; /* raw, or empty */
     struct question questions[SESSION_QUESTIONS_MAX];
 };
 
-static bool asks(const struct msg *m, uint32_t *ret_requests) {
+static bool of_task(const struct call *c) { return slice_is(c->method, "tasks/result"); }
+
+/* An answer that is a question; of a task, one that waits for answers. */
+static bool asks(const struct call *c, uint32_t *ret_requests) {
+    const struct msg *m = c->response;
+    *ret_requests = 0;
     if (m->rpc.kind != RPC_RESULT || !tape_is(&m->tape, m->rpc.body, TAPE_OBJECT))
         return false;
-    uint32_t type = tape_get_str(&m->tape, m->rpc.body, "resultType");
+    uint32_t type = tape_get_str(&m->tape, m->rpc.body, of_task(c) ? "status" : "resultType");
     *ret_requests = tape_get_str(&m->tape, m->rpc.body, "inputRequests");
     return type && tape_eq(&m->tape, type, SLICE("input_required"));
+}
+
+static bool was_told(const struct call *c, struct slice key) {
+    for (const struct told *t = c->rounds ? c->rounds->told : NULL; t; t = t->next)
+        if (slice_eq(t->key, key))
+            return true;
+    return false;
+}
+
+bool rounds_continue(const struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t requests;
+    if (!asks(c, &requests) || !requests || !tape_is(&m->tape, requests, TAPE_OBJECT))
+        return false;
+    TAPE_FOR_MEMBER(&m->tape, requests, key) {
+        if (!was_told(c, tape_raw(&m->tape, key)))
+            return true;
+    }
+    return false;
 }
 
 static uint32_t read_question(const struct tape *t, uint32_t node, struct arena *a, struct slice *ret_method,
@@ -60,7 +91,7 @@ static const char *judge_questions(struct call *c, uint32_t requests) {
 bool rounds_allowed(struct call *c) {
     const struct msg *m = c->response;
     uint32_t requests;
-    if (!translate_may_ask(c->method) || !asks(m, &requests))
+    if (!translate_may_ask(c->method) || !asks(c, &requests))
         return true;
     const char *why = requests ? judge_questions(c, requests) : NULL;
     if (!why) {
@@ -115,27 +146,39 @@ static const char *ask_one(struct call *c, struct question *q, uint32_t node) {
     return NULL;
 }
 
+static struct question *add_question(struct call *c, struct slice key) {
+    struct call_rounds *r = c->rounds;
+    struct question *q = &r->questions[r->question_count++];
+    *q = (struct question){.key = arena_dup(&c->arena, key)};
+    struct told *t = arena_new(&c->arena, struct told);
+    *t = (struct told){.next = r->told, .key = q->key};
+    r->told = t;
+    r->open++;
+    return q;
+}
+
 enum call_next rounds_start(struct call *c) {
     const struct msg *m = c->response;
     uint32_t requests;
-    if (!asks(m, &requests))
+    if (!asks(c, &requests))
         return CALL_NEXT;
     struct call_rounds *r = c->rounds ? c->rounds : arena_new(&c->arena, struct call_rounds);
     c->rounds = r;
     uint32_t state = tape_get_str(&m->tape, m->rpc.body, "requestState");
     bool bad = requests && (!tape_is(&m->tape, requests, TAPE_OBJECT) ||
                             tape_node(&m->tape, requests)->count > SESSION_QUESTIONS_MAX);
-    if (!translate_may_ask(c->method) || bad || (!requests && !state))
+    if ((!translate_may_ask(c->method) && !of_task(c)) || bad || (!requests && !state))
         return fail(c, RPC_INTERNAL, "the server's questions cannot be read");
     if (++r->count > SESSION_ROUNDS_MAX)
         return fail(c, RPC_INTERNAL, "the server asks again and again");
     r->state = state ? arena_dup(&c->arena, tape_raw(&m->tape, state)) : (struct slice){0};
     r->question_count = 0;
-    r->open = requests ? tape_node(&m->tape, requests)->count : 0;
+    r->open = 0;
     if (requests) {
         TAPE_FOR_MEMBER(&m->tape, requests, key) {
-            struct question *q = &r->questions[r->question_count++];
-            *q = (struct question){.key = arena_dup(&c->arena, tape_raw(&m->tape, key))};
+            if (of_task(c) && was_told(c, tape_raw(&m->tape, key)))
+                continue;
+            struct question *q = add_question(c, tape_raw(&m->tape, key));
             const char *why = ask_one(c, q, key + 1);
             if (why)
                 return fail(c, RPC_INVALID_REQUEST, why);

@@ -9,6 +9,8 @@
 bool rounds_allowed(struct call *c);
 /* CALL_NEXT: there are none. Otherwise the client is being asked, or the call has failed. */
 enum call_next rounds_start(struct call *c);
+/* Of a task: does it ask anything that the client has not been asked yet? */
+bool rounds_continue(const struct call *c);
 void rounds_answered(struct call *c, uint64_t ask, struct msg *m);
 /* "inputResponses":…,"requestState":… for the repeated request; empty before. */
 struct slice rounds_members(const struct call *c);

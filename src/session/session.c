@@ -18,6 +18,7 @@
 #include "session/rounds.h"
 #include "session/route.h"
 #include "session/server.h"
+#include "session/task.h"
 #include "session/tools.h"
 #include "session/trace.h"
 #include "wire/emit.h"
@@ -90,6 +91,7 @@ struct session *session_new(struct session_core *core, const struct session_fron
     };
     list_init(&s->calls);
     map_init(&s->by_id);
+    list_init(&s->tasks);
     slots_init(&s->asks);
     snprintf(s->name, sizeof(s->name), "%s", stateless ? "stateless" : "stdio");
     list_push(&core->sessions, &s->node);
@@ -119,6 +121,7 @@ void session_close(struct session *s) {
     while (!list_empty(&s->calls)) /* ending one may end others, its parts */
         call_cancel(container_of(s->calls.next, struct call, node), "session closed");
     lane_close_all(s);
+    task_close_all(s);
     session_drop_asks(s, NULL);
     slots_free(&s->asks);
     session_vault_free(s->vault);
@@ -127,6 +130,7 @@ void session_close(struct session *s) {
     free(s->links);
     free((char *)(uintptr_t)s->init_params.ptr);
     free((char *)(uintptr_t)s->client_caps.ptr);
+    free((char *)(uintptr_t)s->client_task_caps.ptr);
     free((char *)(uintptr_t)s->client_info.ptr);
     principal_unref(s->principal);
     list_remove(&s->node);
@@ -403,10 +407,10 @@ static void on_request(struct session_link *sl, struct call *call, struct msg *m
     const char *why = session_judge_ask(sl, method, &m->tape, m->rpc.params, a);
     if (why)
         session_refuse_ask(sl, id, RPC_INVALID_REQUEST, why);
-    else if (sl->own_init.len)
-        park_ask(sl, call, m, method);
-    else
+    else if (!sl->own_init.len)
         ask_client(sl, call, m, a);
+    else if (!task_ask(sl, m, method))
+        park_ask(sl, call, m, method);
 }
 
 static struct session_own *own_by_number(struct session_link *sl, const struct msg *m, uint32_t node) {

@@ -197,12 +197,16 @@ struct session {
     bool listening;                    /* standing streams are wanted */
     /* Of a client of the older era, for servers of the newer one; read from init_params. */
     struct slice client_caps, client_info; /* owned, raw */
+    struct slice client_task_caps;         /* the same for calls that may become tasks */
     uint32_t client_bits;                  /* translate_client_bits */
     char log_level[SESSION_LEVEL_MAX];     /* as it asked for by logging/setLevel; empty before */
     struct list calls;
     uint32_t call_count;
     struct map by_id; /* calls under way by the client's id */
     struct slots asks;
+    struct list tasks; /* of servers of the other era; see task.h */
+    uint32_t task_count;
+    size_t task_bytes;
     struct session_vault *vault; /* of its tokens; NULL before the first, or when the scope is wider */
     struct session_link **links; /* by the server's slot; NULL before the first use */
     size_t link_count;

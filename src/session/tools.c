@@ -69,6 +69,9 @@ static void learn_tool(struct guard_page *p, struct session_tools *table, uint32
     tool->bad_marks = !mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count);
     if (tool->bad_marks)
         tool->param_count = 0;
+    uint32_t tasks = tape_path(t, def, "execution", "taskSupport", NULL);
+    tool->task_required = tasks && tape_eq(t, tasks, SLICE("required"));
+    tool->task_optional = tasks && tape_eq(t, tasks, SLICE("optional"));
     struct risk_report report;
     risk_classify(&p->ctx, t, def, &p->scratch, &report);
     tool->traits =

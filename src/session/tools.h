@@ -13,7 +13,8 @@ struct policy_schema;
 struct tool {
     struct mirror_param *params; /* arguments that are mirrored as headers */
     size_t param_count;
-    bool bad_marks; /* they break the rules: it must not be used over HTTP */
+    bool bad_marks;                    /* they break the rules: it must not be used over HTTP */
+    bool task_optional, task_required; /* its calls may or must be tasks, in the older era's words */
     struct policy_traits traits;
     struct policy_schema *schema; /* NULL: none that could be compiled */
     char fingerprint[72];

@@ -132,6 +132,7 @@ static bool names(const char *const *list, struct slice method) {
 bool translate_is_cacheable(struct slice method) { return names(cacheable, method); }
 bool translate_is_gone(struct slice method) { return names(gone, method); }
 bool translate_may_ask(struct slice method) { return names(asking, method); }
+bool translate_knows_tasks(struct slice version) { return slice_cmp(version, SLICE("2025-11-25")) >= 0; }
 
 bool translate_result_up(struct splice *text, const struct tape *t, uint32_t result, struct slice method,
                          struct slice server_info) {
@@ -193,14 +194,16 @@ bool translate_result_down(struct splice *text, const struct tape *t, uint32_t r
     return splice_edit_members(text, t, result, drop, add);
 }
 
-bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t tool) {
-    static const char *const drop[] = {"outputSchema", NULL};
+bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t tool, bool tasks) {
+    static const char *const drop[] = {"outputSchema", NULL}, *const none[] = {NULL};
     uint32_t schema = tape_get_str(t, tool, "outputSchema");
-    if (!schema)
-        return true;
     uint32_t type = is_object(t, schema) ? tape_get_str(t, schema, "type") : 0;
-    return (type && tape_eq(t, type, SLICE("object"))) ||
-           splice_edit_members(text, t, tool, drop, (struct slice){0});
+    bool plain = !schema || (type && tape_eq(t, type, SLICE("object")));
+    /* The newer era leaves it to the server which calls become tasks, so any may. */
+    struct slice add = tasks && !tape_get_str(t, tool, "execution")
+                           ? SLICE("\"execution\":{\"taskSupport\":\"optional\"}")
+                           : (struct slice){0};
+    return (plain && !add.len) || splice_edit_members(text, t, tool, plain ? none : drop, add);
 }
 
 int64_t translate_error_up(int64_t code, struct slice method) {
@@ -240,7 +243,7 @@ uint32_t translate_client_bits(const struct tape *t, uint32_t c) {
         bool url = has(t, elicitation, "url"), form = has(t, elicitation, "form") || !url;
         bits |= (url ? TRANSLATE_URL : 0) | (form ? TRANSLATE_FORM : 0);
     }
-    return bits;
+    return bits | (has(t, member(t, c, "extensions"), TRANSLATE_TASKS) ? TRANSLATE_TAKES_TASKS : 0);
 }
 
 uint32_t translate_server_bits(const struct tape *t, uint32_t c) {
@@ -257,6 +260,9 @@ uint32_t translate_server_bits(const struct tape *t, uint32_t c) {
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (has(t, member(t, c, table[i].capability), table[i].member))
             bits |= table[i].bit;
+    uint32_t requests = member(t, member(t, c, "tasks"), "requests");
+    if (has(t, member(t, requests, "tools"), "call") || has(t, member(t, c, "extensions"), TRANSLATE_TASKS))
+        bits |= TRANSLATE_MAKES_TASKS;
     return bits;
 }
 
@@ -272,35 +278,128 @@ uint32_t translate_ask_bit(struct slice method, const struct tape *t, uint32_t p
 }
 
 const char *translate_ask_capability(uint32_t bit) {
-    return bit == TRANSLATE_SAMPLING ? "{\"sampling\":{}}"
-           : bit == TRANSLATE_ROOTS  ? "{\"roots\":{}}"
-           : bit == TRANSLATE_URL    ? "{\"elicitation\":{\"url\":{}}}"
-                                     : "{\"elicitation\":{}}";
+    return bit == TRANSLATE_SAMPLING      ? "{\"sampling\":{}}"
+           : bit == TRANSLATE_ROOTS       ? "{\"roots\":{}}"
+           : bit == TRANSLATE_URL         ? "{\"elicitation\":{\"url\":{}}}"
+           : bit == TRANSLATE_TAKES_TASKS ? "{\"extensions\":{\"" TRANSLATE_TASKS "\":{}}}"
+                                          : "{\"elicitation\":{}}";
 }
 
-/* Capabilities without tasks in either spelling: the two eras mean different things by them. */
-static void put_capabilities(struct emit *e, const struct tape *t, uint32_t c) {
+enum tasks_as { NO_TASKS, TASKS_OLDER, TASKS_NEWER };
+
+/* Capabilities with tasks in the spelling of one era, or without: they are not the same thing in both. */
+static void put_capabilities(struct emit *e, const struct tape *t, uint32_t c, enum tasks_as tasks) {
     static const char *const but[] = {"tasks", "extensions", NULL};
     static const char *const task_ext[] = {TRANSLATE_TASKS, NULL};
     uint32_t extensions = member(t, c, "extensions");
     emit_object(e);
     copy_members(e, t, c, but);
-    if (is_object(t, extensions)) {
+    if (tasks == TASKS_OLDER) {
+        emit_key(e, "tasks");
+        emit_raw(e, SLICE("{\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}"));
+    }
+    if (is_object(t, extensions) || tasks == TASKS_NEWER) {
         emit_key(e, "extensions");
         emit_object(e);
         copy_members(e, t, extensions, task_ext);
+        if (tasks == TASKS_NEWER) {
+            emit_key(e, TRANSLATE_TASKS);
+            emit_raw(e, SLICE("{}"));
+        }
         emit_object_end(e);
     }
     emit_object_end(e);
 }
 
-struct slice translate_client(const struct tape *t, uint32_t c, struct arena *a) {
+struct slice translate_client(const struct tape *t, uint32_t c, bool tasks, struct arena *a) {
     struct buf out;
     struct emit e;
     buf_init(&out, MSG_BYTES_MAX);
     emit_init(&e, &out);
-    put_capabilities(&e, t, c);
+    put_capabilities(&e, t, c, tasks ? TASKS_NEWER : NO_TASKS);
     return keep(&out, a);
+}
+
+/* ---- tasks ---- */
+
+static const struct {
+    const char *older, *newer;
+} task_members[] = {
+    {"taskId", "taskId"},       {"statusMessage", "statusMessage"},
+    {"createdAt", "createdAt"}, {"lastUpdatedAt", "lastUpdatedAt"},
+    {"ttl", "ttlMs"},           {"pollInterval", "pollIntervalMs"},
+};
+
+static struct slice task_text(const struct tape *t, uint32_t task, struct slice status, bool up,
+                              struct arena *a) {
+    struct buf out;
+    struct emit e;
+    buf_init(&out, MSG_BYTES_MAX);
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "status");
+    uint32_t own = member(t, task, "status");
+    emit_raw(&e, status.len ? status : own ? tape_raw(t, own) : SLICE("\"working\""));
+    for (size_t i = 0; i < ARRAY_LEN(task_members); i++) {
+        uint32_t node = member(t, task, up ? task_members[i].older : task_members[i].newer);
+        if (!node)
+            continue;
+        emit_key(&e, up ? task_members[i].newer : task_members[i].older);
+        emit_raw(&e, tape_raw(t, node));
+    }
+    emit_object_end(&e);
+    struct slice text = keep(&out, a);
+    return text.len ? slice_of(text.ptr + 1, text.len - 2) : text;
+}
+
+struct slice translate_task_up(const struct tape *t, uint32_t task, struct slice status, struct arena *a) {
+    return task_text(t, task, status, true, a);
+}
+
+struct slice translate_task_down(const struct tape *t, uint32_t task, struct slice status, struct arena *a) {
+    return task_text(t, task, status, false, a);
+}
+
+/* What was said of the task in the result's own `_meta` is replaced. */
+static struct slice outcome_text(const struct tape *t, uint32_t result, struct slice first, struct slice meta,
+                                 struct arena *a) {
+    static const char *const but[] = {"resultType", "_meta", NULL};
+    static const char *const related[] = {TRANSLATE_RELATED_TASK, NULL};
+    uint32_t old = member(t, result, "_meta");
+    struct buf out;
+    struct emit e;
+    buf_init(&out, MSG_BYTES_MAX);
+    emit_init(&e, &out);
+    emit_object(&e);
+    if (first.len) {
+        emit_key(&e, "resultType");
+        emit_raw(&e, first);
+    }
+    copy_members(&e, t, result, but);
+    emit_key(&e, "_meta");
+    emit_object(&e);
+    copy_members(&e, t, old, related);
+    if (meta.len) {
+        emit_key(&e, TRANSLATE_RELATED_TASK);
+        emit_raw(&e, meta);
+    }
+    emit_object_end(&e);
+    emit_object_end(&e);
+    return keep(&out, a);
+}
+
+struct slice translate_outcome_up(const struct tape *t, uint32_t result, struct arena *a) {
+    return outcome_text(t, result, SLICE("\"complete\""), (struct slice){0}, a);
+}
+
+struct slice translate_outcome_down(const struct tape *t, uint32_t result, struct slice task_id,
+                                    struct arena *a) {
+    struct buf id;
+    buf_init(&id, task_id.len * 6 + 2);
+    emit_quote(&id, task_id);
+    struct slice meta = arena_printf(a, "{\"taskId\":%.*s}", SLICE_FMT(buf_slice(&id)));
+    buf_free(&id);
+    return outcome_text(t, result, (struct slice){0}, meta, a);
 }
 
 /* ---- hello ---- */
@@ -325,7 +424,7 @@ struct slice translate_hello_up(const struct tape *t, uint32_t result, struct ar
     emit_key(&e, "supportedVersions");
     emit_raw(&e, SLICE("[\"" UP_MODERN_VERSION "\"]"));
     emit_key(&e, "capabilities");
-    put_capabilities(&e, t, c);
+    put_capabilities(&e, t, c, translate_server_bits(t, c) & TRANSLATE_MAKES_TASKS ? TASKS_NEWER : NO_TASKS);
     put_known(&e, t, result, "instructions", "instructions");
     emit_key(&e, "ttlMs");
     emit_int(&e, 0);
@@ -353,7 +452,8 @@ struct slice translate_hello_down(const struct tape *t, uint32_t result, struct 
     emit_key(&e, "protocolVersion");
     emit_str(&e, version);
     emit_key(&e, "capabilities");
-    put_capabilities(&e, t, c);
+    bool tasks = translate_knows_tasks(version) && translate_server_bits(t, c) & TRANSLATE_MAKES_TASKS;
+    put_capabilities(&e, t, c, tasks ? TASKS_OLDER : NO_TASKS);
     emit_key(&e, "serverInfo");
     emit_raw(&e, is_object(t, info) ? tape_raw(t, info) : SLICE("{\"name\":\"unnamed\",\"version\":\"0\"}"));
     put_known(&e, t, result, "instructions", "instructions");

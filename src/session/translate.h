@@ -15,11 +15,13 @@ enum translate_capability {
     TRANSLATE_FORM = 4, /* elicitation with a form */
     TRANSLATE_URL = 8,  /* elicitation with an address */
     TRANSLATE_ASKS = TRANSLATE_SAMPLING | TRANSLATE_ROOTS | TRANSLATE_FORM | TRANSLATE_URL,
+    TRANSLATE_TAKES_TASKS = 16, /* a client of the newer era that an answer may be a task for */
     TRANSLATE_LOGGING = 256,
     TRANSLATE_SUBSCRIBE = 512,
     TRANSLATE_TOOLS_CHANGED = 1024,
     TRANSLATE_PROMPTS_CHANGED = 2048,
     TRANSLATE_RESOURCES_CHANGED = 4096,
+    TRANSLATE_MAKES_TASKS = 8192, /* a server whose tool calls may become tasks */
     TRANSLATE_LISTENS = TRANSLATE_SUBSCRIBE | TRANSLATE_TOOLS_CHANGED | TRANSLATE_PROMPTS_CHANGED |
                         TRANSLATE_RESOURCES_CHANGED,
 };
@@ -50,14 +52,17 @@ bool translate_request_down(struct splice *text, const struct tape *t, const str
 bool translate_result_up(struct splice *text, const struct tape *t, uint32_t result, struct slice method,
                          struct slice server_info);
 bool translate_result_down(struct splice *text, const struct tape *t, uint32_t result, struct slice method);
-/* A tool whose results need not be objects promises nothing to a client that only knows objects. */
-bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t tool);
+/* A tool whose results need not be objects promises nothing to a client that only knows objects. With
+ * `tasks`, it may be called as one. */
+bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t tool, bool tasks);
 /* The code of an error as the other side knows it. `about` is what was asked for. */
 int64_t translate_error_up(int64_t code, struct slice method);
 int64_t translate_error_down(int64_t code, struct slice method, const struct tape *t, uint32_t error);
 bool translate_is_cacheable(struct slice method);
 /* A method that the stateless era has done away with. */
 bool translate_is_gone(struct slice method);
+/* A revision of the older era that has tasks. */
+bool translate_knows_tasks(struct slice version);
 /* A method whose answer may be a question. */
 bool translate_may_ask(struct slice method);
 
@@ -65,8 +70,18 @@ bool translate_may_ask(struct slice method);
 struct slice translate_hello_up(const struct tape *t, uint32_t result, struct arena *a);
 struct slice translate_hello_down(const struct tape *t, uint32_t result, struct slice version,
                                   struct arena *a);
-/* A client's capabilities without what only one era knows. */
-struct slice translate_client(const struct tape *t, uint32_t capabilities, struct arena *a);
+/* A client's capabilities without what only one era knows; with or without the tasks of the newer one. */
+struct slice translate_client(const struct tape *t, uint32_t capabilities, bool tasks, struct arena *a);
+
+/* The members of a task (without braces) in the words of the newer era, or of the older. An empty status is
+ * its own. */
+struct slice translate_task_up(const struct tape *t, uint32_t task, struct slice status, struct arena *a);
+struct slice translate_task_down(const struct tape *t, uint32_t task, struct slice status, struct arena *a);
+/* The result of a task's call as it stands in the task (newer), and as tasks/result gives it (older); JSON.
+ */
+struct slice translate_outcome_up(const struct tape *t, uint32_t result, struct arena *a);
+struct slice translate_outcome_down(const struct tape *t, uint32_t result, struct slice task_id,
+                                    struct arena *a);
 
 /* The params of a server's question as the other era has them. In the older one an address to visit has a
  * name: `elicitation_id`, NULL for none. */

@@ -1,0 +1,152 @@
+// Tasks across the eras: those of 2025-11-25 (SDK v1 on either end, server-everything) and those of the extension of 2026-07-28.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  LegacyHttp, ModernHttp, RpcError, connect, fixture, freePort, gateCommand, load, node, packages, start, startGate, startServe, policyFile, use,
+} from '../lib/index.mjs';
+
+const EXTENSION = 'io.modelcontextprotocol/tasks';
+const everything = [node, packages.everything, 'stdio'];
+const tasksCommand = [node, fixture('tasks.mjs')];
+const text = ({ content }) => content.map((part) => part.text ?? '').join('');
+
+async function startTasks() {
+  const child = start(node, [fixture('tasks.mjs'), '--http', '0']);
+  const { port } = JSON.parse(await child.waitLine(/"port"/));
+  return { url: `http://127.0.0.1:${port}/mcp`, stop: () => child.stop() };
+}
+
+async function startEverything(mode) {
+  const port = await freePort();
+  const child = start(node, [packages.everything, mode], { env: { PORT: `${port}` } });
+  await child.waitLine(/port|listening|running/i, { stream: 'stderr' });
+  return { url: `http://127.0.0.1:${port}/${mode === 'sse' ? 'sse' : 'mcp'}`, stop: () => child.stop() };
+}
+
+/* ---- a client of the older era ---- */
+
+const handlers = { 'elicitation/create': () => ({ action: 'accept', content: { name: 'Ada' } }) };
+
+// What the SDK sees of a call made as a task: the task, its statuses, then the result or the error.
+async function run({ client }, name, args = {}) {
+  const seen = [];
+  for await (const message of client.experimental.tasks.callToolStream({ name, arguments: args }, undefined, { task: { ttl: 60000 } })) seen.push(message);
+  const last = seen.at(-1);
+  return { statuses: seen.filter(({ type }) => type === 'taskStatus').map(({ task }) => task.status), taskId: seen.find(({ type }) => type === 'taskCreated')?.task.taskId, result: last.result, error: last.error };
+}
+
+async function driveOlder(session) {
+  const { client } = session;
+  assert.deepEqual(client.getServerCapabilities().tasks, { cancel: {}, requests: { tools: { call: {} } } });
+  assert.deepEqual((await session.tools()).map(({ execution }) => execution?.taskSupport), Array(6).fill('optional'));
+  assert.match(text(await session.call('slow')), /without a task/, 'who does not ask for a task gets none');
+  assert.equal(text((await run(session, 'slow')).result), 'slowly done');
+  assert.equal(text((await run(session, 'asking')).result), 'Hello, Ada!', 'the question came on the stream of tasks/result');
+  const failed = await run(session, 'failing');
+  assert.ok(failed.error || failed.result.isError);
+  assert.ok((await run(session, 'broken')).error);
+  const kept = await run(session, 'greet', { name: 'Bo' });
+  assert.equal(text(kept.result), 'Hello, Bo!', 'a call that was done at once is a task that is over');
+  assert.equal((await client.experimental.tasks.getTask(kept.taskId)).status, 'completed');
+  const { result: { task } } = { result: await client.request({ method: 'tools/call', params: { name: 'endless', arguments: {}, task: {} } }, (await load('@modelcontextprotocol/sdk/types.js')).CreateTaskResultSchema) };
+  assert.deepEqual([task.status, task.ttl, task.pollInterval], ['working', 60000, 50]);
+  const waiting = assert.rejects(client.experimental.tasks.getTaskResult(task.taskId), /cancelled/);
+  assert.equal((await client.experimental.tasks.cancelTask(task.taskId)).status, 'cancelled');
+  await waiting;
+  await assert.rejects(client.experimental.tasks.listTasks(), /support|-32601/);
+  await assert.rejects(client.experimental.tasks.getTask('nobody'), /-32602/);
+}
+
+describe('SDK v1 and a server with the tasks extension', () => {
+  test('HTTP to HTTP', async (t) => {
+    const server = use(t, await startTasks());
+    const gate = use(t, await startGate({ upstream: server.url }));
+    await driveOlder(use(t, await connect('v1', gate, { handlers })));
+  });
+  test('stdio to stdio', async (t) => {
+    const [command, args, env] = gateCommand({ transport: 'stdio', command: tasksCommand });
+    await driveOlder(use(t, await connect('v1', { command, args, env }, { handlers })));
+  });
+  test('HTTP+SSE to stdio', async (t) => {
+    const gate = use(t, await startGate({ transport: 'sse', command: tasksCommand }));
+    await driveOlder(use(t, await connect('v1', { sse: gate.url }, { handlers })));
+  });
+
+  test('an older revision has no tasks, and is told of none', async (t) => {
+    const gate = use(t, await startGate({ command: tasksCommand }));
+    const client = await LegacyHttp.open(gate.url, { version: '2025-06-18' });
+    assert.equal(client.server.capabilities.tasks, undefined);
+    assert.equal(client.server.capabilities.extensions?.[EXTENSION], undefined);
+    assert.ok((await client.request('tools/list')).tools.every(({ execution }) => !execution));
+    assert.match(text(await client.request('tools/call', { name: 'slow', arguments: {}, task: { ttl: 1 } })), /without a task/);
+  });
+
+  test('beside another server: the names of tasks carry the server\'s', async (t) => {
+    const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(),
+      servers: { work: { command: tasksCommand[0], args: tasksCommand.slice(1) }, thinking: { command: node, args: [packages.sequentialThinking] } } } }));
+    const client = await LegacyHttp.open(gate.url);
+    const { tools } = await client.request('tools/list');
+    const slow = tools.find(({ name }) => /slow/.test(name));
+    assert.equal(slow.execution.taskSupport, 'optional');
+    const { task } = await client.request('tools/call', { name: slow.name, arguments: {}, task: {} });
+    assert.match(task.taskId, /work/);
+    assert.equal(text(await client.request('tasks/result', { taskId: task.taskId })), 'slowly done');
+    const other = await LegacyHttp.open(gate.url);
+    await assert.rejects(other.request('tasks/get', { taskId: 'work__nobody' }), RpcError);
+  });
+});
+
+/* ---- a client of the newer era ---- */
+
+const about = (taskId) => ({ headers: { 'Mcp-Name': taskId } });
+const OVER = ['completed', 'failed', 'cancelled'];
+
+async function until(client, taskId, holds) {
+  for (;;) {
+    const task = await client.request('tasks/get', { taskId }, about(taskId));
+    if (holds(task)) return task;
+    assert.ok(!OVER.includes(task.status), JSON.stringify(task));
+    await new Promise((resolve) => { setTimeout(resolve, Math.min(task.pollIntervalMs, 200)); }); // as the server asks to
+  }
+}
+
+describe('a stateless client and server-everything', { concurrency: 3 }, () => {
+  for (const mode of ['stdio', 'streamableHttp', 'sse']) {
+    test(`over ${mode}: a task with a question in it`, async (t) => {
+      const server = mode === 'stdio' ? undefined : use(t, await startEverything(mode));
+      const gate = use(t, await startGate(server ? { upstream: server.url } : { command: everything }));
+      const client = new ModernHttp(gate.url, { capabilities: { elicitation: {}, extensions: { [EXTENSION]: {} } } });
+      const plain = new ModernHttp(gate.url, { capabilities: { elicitation: {} } });
+      const { capabilities } = await client.request('server/discover');
+      assert.deepEqual([capabilities.extensions, capabilities.tasks], [{ [EXTENSION]: {} }, undefined]);
+      const call = { name: 'simulate-research-query', arguments: { topic: 'gates', ambiguous: true } };
+      const refused = await plain.exchange('tools/call', call);
+      assert.deepEqual([refused.response.status, refused.answer.error.code, refused.answer.error.data.requiredCapabilities.extensions], [400, -32021, { [EXTENSION]: {} }]);
+
+      const { resultType, taskId, status, ttlMs, task: nested } = await client.request('tools/call', call);
+      assert.deepEqual([resultType, status, typeof ttlMs, nested], ['task', 'working', 'number', undefined]);
+      const asked = await until(client, taskId, ({ inputRequests }) => inputRequests);
+      const [[key, question]] = Object.entries(asked.inputRequests);
+      assert.deepEqual([asked.status, question.method], ['input_required', 'elicitation/create']);
+      const update = { taskId, inputResponses: { other: { action: 'cancel' }, [key]: { action: 'accept', content: { interpretation: 'technical' } } } };
+      assert.equal((await client.request('tasks/update', update, about(taskId))).resultType, 'complete');
+      const done = await until(client, taskId, (task) => OVER.includes(task.status));
+      assert.equal(done.status, 'completed');
+      assert.match(text(done.result), /technical/);
+      assert.equal(done.result._meta?.['io.modelcontextprotocol/related-task'], undefined);
+
+      const cancelled = await client.request('tools/call', { name: call.name, arguments: { topic: 'never' } });
+      for (let i = 0; i < 2; i++) { // one that is over, too
+        const { resultType: type, taskId: no } = await client.request('tasks/cancel', { taskId: cancelled.taskId }, about(cancelled.taskId));
+        assert.deepEqual([type, no], ['complete', undefined]);
+      }
+      assert.equal((await client.request('tasks/get', { taskId: cancelled.taskId }, about(cancelled.taskId))).status, 'cancelled');
+      for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) assert.equal((await plain.exchange(method, { taskId }, about(taskId))).answer.error.code, -32021, method);
+      for (const method of ['tasks/list', 'tasks/result']) {
+        const { response, answer } = await client.exchange(method, { taskId });
+        assert.deepEqual([response.status, answer.error.code], [404, -32601], method);
+      }
+      assert.equal((await client.exchange('tasks/get', { taskId: 'nobody' }, about('nobody'))).answer.error.code, -32602);
+    });
+  }
+});
