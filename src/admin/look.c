@@ -4,7 +4,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "code/code.h"
+#include "risk/poison.h"
 #include "session/approve.h"
+#include "session/guard.h"
 #include "session/server.h"
 #include "session/tools.h"
 
@@ -92,6 +94,26 @@ static const char *class_name(enum policy_class class) {
     return names[class];
 }
 
+static void put_risk(struct emit *e, const struct tool *tool) {
+    put_text(e, "category", slice_str(class_name(tool->traits.class)));
+    put_text(e, "severity",
+             slice_str(risk_severity_name(risk_class_severity((enum risk_class)tool->traits.class))));
+    emit_key(e, "confidence");
+    emit_double(e, tool->confidence / 100.0);
+    emit_key(e, "tags");
+    emit_array(e);
+    for (unsigned i = 0; i < RISK_TAGS; i++)
+        if (tool->tags & 1u << i)
+            emit_cstr(e, risk_tag_name(i));
+    emit_array_end(e);
+    emit_key(e, "findings");
+    emit_array(e);
+    for (unsigned i = 1; i < RISK_DETECTORS; i++)
+        if (tool->findings & 1u << i)
+            emit_cstr(e, risk_detector_id((enum risk_detector)i));
+    emit_array_end(e);
+}
+
 void api_tools(struct api_call *c) {
     const struct session_server *s = session_server_find(c->admin->core, c->arg);
     if (!s) {
@@ -106,8 +128,12 @@ void api_tools(struct api_call *c) {
         const struct tool *tool = entry->value;
         emit_object(e);
         put_text(e, "name", entry->key);
-        put_text(e, "category", slice_str(class_name(tool->traits.class)));
+        put_risk(e, tool);
         put_text(e, "fingerprint", slice_str(tool->fingerprint));
+        put_text(e, "pin",
+                 slice_str(tool->held                           ? "held"
+                           : session_guard_pins(c->admin->core) ? "accepted"
+                                                                : "none"));
         if (tool->held)
             put_text(e, "held", slice_str(tool->held));
         if (tool->poison)

@@ -4,6 +4,7 @@
 #define TEXT "{\"type\":\"string\"}"
 #define TIME "{\"type\":\"string\",\"format\":\"date-time\"}"
 #define NUMBER "{\"type\":\"integer\"}"
+#define REAL "{\"type\":\"number\"}"
 #define FLAG "{\"type\":\"boolean\"}"
 #define OBJECT "{\"type\":\"object\"}"
 #define ANYTHING "{}"
@@ -31,7 +32,9 @@ const char api_schemas[] = "{"
         MEMBER("tools", NUMBER) "," MEMBER("policy", TEXT)) NEEDS("\"name\",\"transport\",\"links\",\"connections\",\"tools_known\",\"tools\"")) ","
     MEMBER("Servers", LIST(REF("Server"))) ","
     MEMBER("Tool", HAS(
-        MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("fingerprint", TEXT) "," MEMBER("held", TEXT) "," MEMBER("poison", TEXT)) NEEDS("\"name\",\"category\",\"fingerprint\"")) ","
+        MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("severity", TEXT) "," MEMBER("confidence", REAL) ","
+        MEMBER("tags", LIST(TEXT)) "," MEMBER("findings", LIST(TEXT)) "," MEMBER("fingerprint", TEXT) ","
+        MEMBER("pin", ONE_OF("\"accepted\",\"held\",\"none\"")) "," MEMBER("held", TEXT) "," MEMBER("poison", TEXT)) NEEDS("\"name\",\"category\",\"severity\",\"confidence\",\"tags\",\"findings\",\"fingerprint\",\"pin\"")) ","
     MEMBER("Tools", LIST(REF("Tool"))) ","
     MEMBER("Session", HAS(
         MEMBER("session", TEXT) "," MEMBER("identity", TEXT) "," MEMBER("server", TEXT) ","

@@ -124,3 +124,12 @@ void call_set_denied(struct call *c) {
     else
         c->answer = call_text(c, call_denial_text(c, text));
 }
+
+struct slice call_quoted(struct arena *a, struct slice text) {
+    struct buf out;
+    buf_init(&out, text.len * 6 + 2);
+    emit_quote(&out, text);
+    struct slice kept = arena_dup(a, buf_slice(&out));
+    buf_free(&out);
+    return kept;
+}

@@ -15,3 +15,5 @@ void call_emit_result(const struct call *c, struct emit *e, struct buf *out);
 void call_set_denied(struct call *c);
 /* The whole response with a result that says no. */
 struct slice call_denial_text(struct call *c, struct slice text);
+/* A text as a JSON string, in the arena. */
+struct slice call_quoted(struct arena *a, struct slice text);

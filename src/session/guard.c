@@ -59,14 +59,14 @@ void session_guard_close(struct session_core *core) {
     free(g);
 }
 
-bool guard_wants_definitions(const struct session_core *core) { return core->guard && core->guard->pins; }
+bool session_guard_pins(const struct session_core *core) { return core->guard && core->guard->pins; }
 
 uint64_t guard_max_age_ms(const struct session_core *core) {
-    return guard_wants_definitions(core) ? core->guard->max_age_ms : UINT64_MAX;
+    return session_guard_pins(core) ? core->guard->max_age_ms : UINT64_MAX;
 }
 
 bool guard_may_open(struct session_core *core, struct session_server *server) {
-    if (!guard_wants_definitions(core))
+    if (!session_guard_pins(core))
         return true;
     tools_forget(server);
     return pins_may_start(core->guard->pins, server);
@@ -166,7 +166,7 @@ void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool) {
 }
 
 bool guard_wants_list(const struct session_core *core, const struct session_server *server) {
-    return guard_wants_definitions(core) && pins_trusts(core->guard->pins, server);
+    return session_guard_pins(core) && pins_trusts(core->guard->pins, server);
 }
 
 void guard_first_use(struct session_core *core, struct session_server *server, struct session_tools *table) {

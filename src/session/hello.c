@@ -109,7 +109,8 @@ static void put_instructions(struct call *c, struct buf *out) {
         if (server->hello.instructions &&
             tape_parse(&t, slice_str(server->hello.instructions), NULL) == TAPE_OK) {
             struct slice text = slice_upto(tape_text(&t, 0, &c->arena), GATHER_INSTRUCTIONS_MAX);
-            if (poison_instructions_ok(s->core, server, text))
+            text = poison_instructions(s->core, server, text, &c->arena);
+            if (text.len)
                 buf_printf(out, "\n%s:\n%.*s\n", server->up.name, SLICE_FMT(text));
         }
         if (sl && sl->missing)

@@ -3,58 +3,80 @@
 #include "base/mem.h"
 #include "risk/glyph.h"
 #include "risk/poison.h"
+#include "session/answer.h"
 #include "session/tools.h"
-#include "wire/emit.h"
 
 /* What makes a string one that is replaced, in a definition that deserves a denial. */
 #define REPLACED (1u << RISK_PSEUDO_TAG | 1u << RISK_IMPERATIVE | 1u << RISK_SENSITIVE)
 #define STRIPPED (1u << RISK_INVISIBLE | 1u << RISK_CONTROL)
 
 struct cleaning {
-    struct call *c;
+    struct arena *a;
     const struct tape *t;
     struct splice *text; /* NULL: only asks whether it would do */
-    uint32_t replaced;   /* detectors whose strings are replaced as a whole */
     bool stuck;          /* something cannot be cleaned */
 };
 
-/* The string without what cannot be seen, or a word about what was there. */
-static struct slice cleaned(struct cleaning *w, struct slice text, const struct risk_findings *f) {
-    struct arena *a = &w->c->arena;
-    struct buf out;
-    buf_init(&out, MSG_BYTES_MAX);
-    if (f->seen & w->replaced) {
-        buf_put_str(&out, "[removed by the gate: ");
-        buf_put_slice(&out, slice_str(risk_detector_name(f->items[0].detector)));
-        buf_put_char(&out, ']');
-    } else {
-        risk_strip(text, &out);
+static bool carries(struct slice text, uint32_t what, struct arena *a, struct risk_findings *f) {
+    *f = (struct risk_findings){0};
+    risk_poison_text(NULL, NULL, text, SLICE("text"), a, f);
+    return f->seen & what;
+}
+
+static void put_removed(struct buf *out, const struct risk_findings *f) {
+    size_t i = 0;
+    while (i + 1 < f->count && !(REPLACED >> f->items[i].detector & 1))
+        i++;
+    buf_printf(out, "[removed by the gate: %s]", risk_detector_name(f->items[i].detector));
+}
+
+/* Without what cannot be seen, and with a word in place of every line that carries instructions; where they
+ * do not keep to lines, in place of the whole. */
+static void clean_text(struct slice text, struct arena *a, struct buf *out) {
+    struct risk_findings f;
+    struct buf seen;
+    buf_init(&seen, MSG_BYTES_MAX);
+    risk_strip(text, &seen);
+    struct slice rest = arena_dup(a, buf_slice(&seen)), line;
+    buf_free(&seen);
+    bool more = rest.len > 0;
+    while (more) {
+        more = slice_cut(&rest, '\n', &line);
+        if (carries(line, REPLACED, a, &f))
+            put_removed(out, &f);
+        else
+            buf_put_slice(out, line);
+        if (more)
+            buf_put_char(out, '\n');
     }
-    struct buf json;
-    buf_init(&json, MSG_BYTES_MAX);
-    emit_quote(&json, buf_slice(&out));
-    struct slice kept = arena_dup(a, buf_slice(&json));
-    buf_free(&out);
-    buf_free(&json);
-    return kept;
+    if (!carries(buf_slice(out), REPLACED, a, &f))
+        return;
+    buf_reset(out);
+    put_removed(out, &f);
+}
+
+static struct slice cleaned(struct slice text, struct arena *a) {
+    cleanup_buf struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    clean_text(text, a, &out);
+    return call_quoted(a, buf_slice(&out));
 }
 
 static void clean_string(void *ctx, uint32_t node, bool key, struct slice text, struct slice where) {
     struct cleaning *w = ctx;
-    struct risk_findings f = {0};
-    risk_poison_text(NULL, NULL, text, where, &w->c->arena, &f);
-    if (!(f.seen & (w->replaced | STRIPPED)))
+    struct risk_findings f;
+    if (!carries(text, REPLACED | STRIPPED, w->a, &f))
         return;
     if (key || slice_is(where, "name"))
         w->stuck = true;
-    else if (w->text && !splice_value(w->text, w->t, node, cleaned(w, text, &f)))
+    else if (w->text && !splice_value(w->text, w->t, node, cleaned(text, w->a)))
         w->stuck = true;
 }
 
 bool poison_can_strip(struct call *c, uint32_t elem) {
     const struct tape *t = &c->response->tape;
     struct slice name = tape_text(t, tape_get_str(t, elem, "name"), &c->arena);
-    struct cleaning w = {.c = c, .t = t, .replaced = REPLACED, .stuck = !risk_name_plain(name)};
+    struct cleaning w = {.a = &c->arena, .t = t, .stuck = !risk_name_plain(name)};
     risk_strings_each(t, elem, "", NULL, &c->arena, clean_string, &w);
     return !w.stuck;
 }
@@ -63,7 +85,7 @@ bool poison_strip_list(struct call *c, uint32_t tools, uint64_t serial, struct s
     const struct tape *t = &c->response->tape;
     if (guard_of_definitions(c->session->core) != SESSION_POISON_STRIP)
         return true;
-    struct cleaning w = {.c = c, .t = t, .text = text, .replaced = REPLACED};
+    struct cleaning w = {.a = &c->arena, .t = t, .text = text};
     TAPE_FOR_ELEM(t, tools, elem) {
         uint32_t name = tape_is(t, elem, TAPE_OBJECT) ? tape_get_str(t, elem, "name") : 0;
         if (!name || !tape_is(t, name, TAPE_STRING))
@@ -77,28 +99,31 @@ bool poison_strip_list(struct call *c, uint32_t tools, uint64_t serial, struct s
 
 /* ---- instructions ---- */
 
-bool poison_instructions_ok(struct session_core *core, const struct session_server *server,
-                            struct slice text) {
+struct slice poison_instructions(struct session_core *core, const struct session_server *server,
+                                 struct slice text, struct arena *a) {
     enum session_poison mode = guard_of_definitions(core);
-    if (mode == SESSION_POISON_OFF)
-        return true;
-    cleanup_arena struct arena a;
-    arena_init(&a);
-    struct risk_findings f = {0};
-    risk_poison_text(NULL, NULL, text, SLICE("instructions"), &a, &f);
-    if (!f.seen)
-        return true;
-    struct slice what = risk_findings_text(&f, &a);
+    struct risk_findings f;
+    if (mode == SESSION_POISON_OFF || !carries(text, ~0u, a, &f))
+        return text;
+    for (size_t i = 0; i < f.count; i++)
+        f.items[i].where = SLICE("instructions");
     bool deny = risk_findings_deny(&f);
-    guard_record(core, deny, arena_printf(&a, "server `%s`: %.*s", server->up.name, SLICE_FMT(what)));
-    return !deny || mode == SESSION_POISON_FLAG;
+    guard_record(core, deny,
+                 arena_printf(a, "server `%s`: %.*s", server->up.name, SLICE_FMT(risk_findings_text(&f, a))));
+    if (!deny || mode == SESSION_POISON_FLAG)
+        return text;
+    cleanup_buf struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    if (mode == SESSION_POISON_STRIP)
+        clean_text(text, a, &out);
+    return arena_dup(a, buf_slice(&out));
 }
 
 /* Where tools are pinned the gate has something to say about the list, whatever its server does. */
 static void offer_changes(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     uint32_t tools = tape_path(&m->tape, m->rpc.body, "capabilities", "tools", NULL);
-    if (!guard_wants_definitions(c->session->core) || !tools || !tape_is(&m->tape, tools, TAPE_OBJECT))
+    if (!session_guard_pins(c->session->core) || !tools || !tape_is(&m->tape, tools, TAPE_OBJECT))
         return;
     uint32_t says = tape_get_str(&m->tape, tools, "listChanged");
     if (!says)
@@ -114,8 +139,9 @@ void poison_filter_hello(struct call *c, struct splice *text) {
     if (!node || !tape_is(&m->tape, node, TAPE_STRING))
         return;
     struct slice said = tape_text(&m->tape, node, &c->arena);
-    if (!poison_instructions_ok(c->session->core, c->server, said))
-        splice_value(text, &m->tape, node, SLICE("\"\""));
+    struct slice shown = poison_instructions(c->session->core, c->server, said, &c->arena);
+    if (!slice_eq(said, shown))
+        splice_value(text, &m->tape, node, call_quoted(&c->arena, shown));
 }
 
 struct slice poison_clean_hello(struct call *c, struct slice json) {
@@ -124,12 +150,15 @@ struct slice poison_clean_hello(struct call *c, struct slice json) {
     if (guard_of_definitions(c->session->core) < SESSION_POISON_FLAG || tape_parse(&t, json, NULL) != TAPE_OK)
         return json;
     uint32_t node = tape_get_str(&t, 0, "instructions");
-    if (!node || !tape_is(&t, node, TAPE_STRING) ||
-        poison_instructions_ok(c->session->core, c->link->server, tape_text(&t, node, &c->arena)))
+    if (!node || !tape_is(&t, node, TAPE_STRING))
+        return json;
+    struct slice said = tape_text(&t, node, &c->arena);
+    struct slice shown = poison_instructions(c->session->core, c->link->server, said, &c->arena);
+    if (slice_eq(said, shown))
         return json;
     struct splice edited;
     splice_init(&edited, json, &c->arena);
-    splice_value(&edited, &t, node, SLICE("\"\""));
+    splice_value(&edited, &t, node, call_quoted(&c->arena, shown));
     cleanup_buf struct buf out;
     buf_init(&out, MSG_BYTES_MAX);
     splice_write(&edited, &out);
@@ -152,16 +181,16 @@ bool poison_filter_result(struct call *c, struct splice *text) {
     c->session->flow |= POLICY_SRC_UNTRUSTED;
     if (mode == SESSION_POISON_FLAG)
         return true;
-    if (mode == SESSION_POISON_STRIP && f.seen & STRIPPED) {
+    if (mode == SESSION_POISON_STRIP) {
         static const char *const encoded[] = {"data", "blob", NULL};
-        struct cleaning w = {.c = c, .t = &m->tape, .text = text};
+        struct cleaning w = {.a = &c->arena, .t = &m->tape, .text = text};
         risk_strings_each(&m->tape, m->rpc.body, "", encoded, &c->arena, clean_string, &w);
         if (!w.stuck)
             return true;
-    } else if (mode == SESSION_POISON_STRIP) {
-        return true;
     }
     guard_deny(c, POLICY_BY_POISON, SLICE("(poison)"),
-               arena_printf(&c->arena, "The result is withheld: %.*s", SLICE_FMT(c->findings)));
+               mode == SESSION_POISON_HIDE
+                   ? SLICE("The result is not available")
+                   : arena_printf(&c->arena, "The result is withheld: %.*s", SLICE_FMT(c->findings)));
     return false;
 }

@@ -12,9 +12,9 @@ bool poison_strip_list(struct call *c, uint32_t tools, uint64_t serial, struct s
 void poison_filter_hello(struct call *c, struct splice *text);
 /* The same for an answer that the gate makes of what the server said earlier: the text to send. */
 struct slice poison_clean_hello(struct call *c, struct slice json);
-/* May this server's instructions be shown? What is wrong with them goes on record. */
-bool poison_instructions_ok(struct session_core *core, const struct session_server *server,
-                            struct slice text);
+/* What of this server's instructions may be shown. What is wrong with them goes on record. */
+struct slice poison_instructions(struct session_core *core, const struct session_server *server,
+                                 struct slice text, struct arena *a);
 /* The result of a call. False: withheld; the verdict says why. */
 bool poison_filter_result(struct call *c, struct splice *text);
 

@@ -7,21 +7,11 @@
 #include "session/names.h"
 #include "session/principal.h"
 #include "session/tools.h"
-#include "wire/emit.h"
 
 #include <stdio.h>
 
 #define LEGACY_NEWEST "2025-11-25"
 #define RELATED_TASK "io.modelcontextprotocol/related-task"
-
-static struct slice quoted(struct arena *a, struct slice text) {
-    struct buf out;
-    buf_init(&out, text.len * 6 + 2);
-    emit_quote(&out, text);
-    struct slice kept = arena_dup(a, buf_slice(&out));
-    buf_free(&out);
-    return kept;
-}
 
 static enum call_next no_such(struct call *c, const char *what) {
     int code =
@@ -36,7 +26,7 @@ static enum call_next rename_in_request(struct call *c, uint32_t node, struct sl
     splice_init(&text, m->bytes, &c->arena);
     cleanup_buf struct buf bytes;
     buf_init(&bytes, MSG_BYTES_MAX);
-    if (!splice_value(&text, &m->tape, node, quoted(&c->arena, name)) || !splice_write(&text, &bytes))
+    if (!splice_value(&text, &m->tape, node, call_quoted(&c->arena, name)) || !splice_write(&text, &bytes))
         return call_refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
     struct msg *renamed = call_read_text(c->session->core, buf_slice(&bytes));
     if (!renamed)
@@ -293,14 +283,14 @@ static void back_uri(struct back *b, uint32_t node) {
     if (!node || !tape_is(b->t, node, TAPE_STRING))
         return;
     struct slice shown = names_show_uri(b->a, b->prefix, tape_text(b->t, node, b->a));
-    b->failed |= !splice_value(b->text, b->t, node, quoted(b->a, shown));
+    b->failed |= !splice_value(b->text, b->t, node, call_quoted(b->a, shown));
 }
 
 static void back_task(struct back *b, uint32_t node) {
     if (!node || !tape_is(b->t, node, TAPE_STRING))
         return;
     struct slice shown = names_join(b->a, b->prefix, tape_text(b->t, node, b->a));
-    b->failed |= !splice_value(b->text, b->t, node, quoted(b->a, shown));
+    b->failed |= !splice_value(b->text, b->t, node, call_quoted(b->a, shown));
 }
 
 static void back_meta(struct back *b, uint32_t obj) {
@@ -436,7 +426,7 @@ static void cut_uri(struct call *c, struct cuts *cuts, struct slice prefix, uint
     if (!node || !tape_is(cuts->t, node, TAPE_STRING))
         return;
     struct slice shown = names_show_uri(&c->arena, prefix, tape_text(cuts->t, node, &c->arena));
-    cut_value(cuts, node, quoted(&c->arena, shown));
+    cut_value(cuts, node, call_quoted(&c->arena, shown));
 }
 
 static const struct {
@@ -464,9 +454,9 @@ bool route_element(struct call *c, struct session_server *server, const char *li
         return false;
     if (many_renames(c->session)) {
         if (kind == 't')
-            cut_value(&cuts, node, quoted(&c->arena, names_show(&c->arena, prefix, name)));
+            cut_value(&cuts, node, call_quoted(&c->arena, names_show(&c->arena, prefix, name)));
         else if (kind == 'p' || kind == 'k')
-            cut_value(&cuts, node, quoted(&c->arena, names_join(&c->arena, prefix, name)));
+            cut_value(&cuts, node, call_quoted(&c->arena, names_join(&c->arena, prefix, name)));
         else
             cut_uri(c, &cuts, prefix, node);
         cut_uri(c, &cuts, prefix, tape_path(t, elem, "_meta", "ui", "resourceUri", NULL));

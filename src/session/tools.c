@@ -76,6 +76,8 @@ static void learn_tool(struct guard_page *p, struct session_tools *table, uint32
     risk_classify(&p->ctx, t, def, &p->scratch, &report);
     tool->traits =
         (struct policy_traits){.class = (enum policy_class)report.cls, .tags = report.tags & FLOW_TAGS};
+    tool->tags = report.tags;
+    tool->confidence = report.confidence;
     if (schema)
         policy_schema_compile(tape_raw(t, schema), &tool->schema, NULL);
     struct risk_fingerprint print;

@@ -16,6 +16,8 @@ struct tool {
     bool bad_marks;                    /* they break the rules: it must not be used over HTTP */
     bool task_optional, task_required; /* its calls may or must be tasks, in the older era's words */
     struct policy_traits traits;
+    uint32_t tags;                /* 1 << risk tag: those that policies know and the others */
+    uint8_t confidence;           /* in the class, of 100 */
     struct policy_schema *schema; /* NULL: none that could be compiled */
     char fingerprint[72];
     /* what guard.c says of the definition */
