@@ -76,13 +76,17 @@ static enum cli_exit find_servers(struct cli_asking *asking, const struct cli_as
         return CLI_CONFIG;
     if (!opt->mcp_config)
         take_one(c, opt, rest);
+    return CLI_OK;
+}
+
+static void make_rows(struct cli_asking *asking) {
+    struct cli_mcpconfig *c = &asking->config;
     asking->asked = arena_array(&c->arena, struct cli_asked, c->count + 1);
     asking->count = c->count;
     for (size_t i = 0; i < c->count; i++) {
         asking->asked[i].server = &c->servers[i];
         cli_toollist_init(&asking->asked[i].list);
     }
-    return CLI_OK;
 }
 
 /* ---- asking ---- */
@@ -140,11 +144,31 @@ static int ask_all(struct cli_asking *asking, const struct cli_ask_options *opt,
     return 0;
 }
 
+/* Everybody, and what their programs are. */
+static int ask_programs(struct cli_asking *asking, const struct cli_ask_options *opt, struct err *err) {
+    if (ask_all(asking, opt, err))
+        return -1;
+    for (size_t i = 0; i < asking->count; i++) {
+        struct cli_asked *a = &asking->asked[i];
+        const struct settings_server *from = a->server->from;
+        a->executable = risk_program_hash(words_of(&from->argv, &a->list.arena), from->argv.count, from->cwd,
+                                          getenv("PATH"), &a->list.arena);
+    }
+    return 0;
+}
+
+enum cli_exit cli_ask_found(struct cli_asking *asking, const struct cli_ask_options *opt, struct err *err) {
+    asking->many = true;
+    make_rows(asking);
+    return ask_programs(asking, opt, err) ? CLI_FAILED : CLI_OK;
+}
+
 enum cli_exit cli_ask(struct cli_asking *asking, const struct cli_ask_options *opt,
                       const struct cli_rest *rest, struct err *err) {
     enum cli_exit status = find_servers(asking, opt, rest, err);
     if (status != CLI_OK)
         return status;
+    make_rows(asking);
     struct cli_asked *first = asking->asked;
     if (opt->tools_json) {
         if (cli_toollist_read(&first->list, opt->tools_json, err))
@@ -154,14 +178,8 @@ enum cli_exit cli_ask(struct cli_asking *asking, const struct cli_ask_options *o
             first->list.server = slice_str(opt->server);
         return CLI_OK;
     }
-    if (ask_all(asking, opt, err))
+    if (ask_programs(asking, opt, err))
         return CLI_FAILED;
-    for (size_t i = 0; i < asking->count; i++) {
-        struct cli_asked *a = &asking->asked[i];
-        const struct settings_server *from = a->server->from;
-        a->executable = risk_program_hash(words_of(&from->argv, &a->list.arena), from->argv.count, from->cwd,
-                                          getenv("PATH"), &a->list.arena);
-    }
     if (asking->many || first->listed)
         return CLI_OK;
     if (first->server->impostor.len)

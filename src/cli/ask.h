@@ -65,6 +65,8 @@ static inline void cli_asking_cleanup(struct cli_asking *asking) { cli_asking_fr
  * on stderr tells how each of several servers fares. */
 enum cli_exit cli_ask(struct cli_asking *asking, const struct cli_ask_options *opt,
                       const struct cli_rest *rest, struct err *err);
+/* The same for the servers that are in asking->config already. */
+enum cli_exit cli_ask_found(struct cli_asking *asking, const struct cli_ask_options *opt, struct err *err);
 /* What the lock is to know about the server besides its tools. */
 void cli_asked_facts(struct cli_asked *asked, struct risk_server_facts *ret_facts);
 /* A missing file is a lock that knows nobody. */

@@ -24,17 +24,19 @@ static void read_supply(struct cli_mcpconfig *c, const struct settings_list *arg
         s->impostor = risk_impostor_of(s->supply.package, &c->arena);
 }
 
+void cli_mcpconfig_add(struct cli_mcpconfig *c, const struct settings_server *from) {
+    struct cli_mcpserver *s = &c->servers[c->count++];
+    *s = (struct cli_mcpserver){.name = from->title, .from = from, .url = from->url};
+    if (from->argv.count)
+        read_supply(c, &from->argv, s);
+}
+
 int cli_mcpconfig_read(struct cli_mcpconfig *c, const char *path, struct err *err) {
     if (settings_load(NULL, &path, 1, &c->settings, err) < 0)
         return -1;
     c->servers = arena_array(&c->arena, struct cli_mcpserver, c->settings->server_count + 1);
-    for (size_t i = 0; i < c->settings->server_count; i++) {
-        const struct settings_server *from = &c->settings->servers[i];
-        struct cli_mcpserver *s = &c->servers[c->count++];
-        *s = (struct cli_mcpserver){.name = from->title, .from = from, .url = from->url};
-        if (from->argv.count)
-            read_supply(c, &from->argv, s);
-    }
+    for (size_t i = 0; i < c->settings->server_count; i++)
+        cli_mcpconfig_add(c, &c->settings->servers[i]);
     return 0;
 }
 

@@ -28,6 +28,8 @@ static inline void cli_mcpconfig_cleanup(struct cli_mcpconfig *c) { cli_mcpconfi
 #define cleanup_mcpconfig __attribute__((cleanup(cli_mcpconfig_cleanup)))
 
 int cli_mcpconfig_read(struct cli_mcpconfig *c, const char *path, struct err *err);
+/* Another server, of settings that outlive c. There must be room for it in c->servers. */
+void cli_mcpconfig_add(struct cli_mcpconfig *c, const struct settings_server *from);
 /* One line: where it comes from and what is wrong with that. */
 void cli_mcpserver_text(const struct cli_mcpserver *s, struct arena *a, struct buf *out);
 /* The same as members of an object that is open. */

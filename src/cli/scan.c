@@ -96,8 +96,7 @@ static void add_names(struct map *names, struct cli_toollist *list) {
     }
 }
 
-/* Each against the names of all others. */
-static void survey_all(struct cli_asking *asking, const struct risk_lock *lock, struct risk_survey *surveys) {
+void cli_scan_survey(struct cli_asking *asking, const struct risk_lock *lock, struct risk_survey *surveys) {
     for (size_t i = 0; i < asking->count; i++) {
         struct cli_asked *a = &asking->asked[i];
         if (!a->listed)
@@ -158,7 +157,7 @@ static int scan_run(const void *options, const struct cli_rest *rest) {
     if (opt->save && save_answer(opt, &asking, &err))
         return cli_fail(CLI_CONFIG, &err);
     struct risk_survey *surveys = arena_array(&asking.config.arena, struct risk_survey, asking.count + 1);
-    survey_all(&asking, lock, surveys);
+    cli_scan_survey(&asking, lock, surveys);
     int status = cli_scan_write(opt, &asking, surveys);
     return status ? status : status_of(opt, &asking, surveys);
 }

@@ -117,8 +117,7 @@ static void put_all_policies(struct cli_asking *asking, const struct risk_survey
     }
 }
 
-/* A server's name as a file name: what is not plain becomes an underscore. */
-static void put_file_name(struct buf *path, const char *name) {
+void cli_scan_file_name(struct buf *path, const char *name) {
     for (const char *c = name; *c; c++) {
         bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
                      *c == '-' || *c == '_' || (*c == '.' && c != name);
@@ -141,7 +140,7 @@ static int write_files(const struct scan_options *opt, struct cli_asking *asking
         buf_init(&policy, RISK_POLICY_BYTES_MAX);
         buf_init(&path, CLI_PATH_MAX);
         buf_printf(&path, "%s/", opt->output);
-        put_file_name(&path, a->server->name);
+        cli_scan_file_name(&path, a->server->name);
         buf_put_str(&path, format == FORMAT_POLICYLAYER ? ".json" : ".yaml");
         buf_put_char(&path, 0);
         risk_survey_policy(&surveys[i], dialect_of(format), &a->list.arena, &policy);

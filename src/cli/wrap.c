@@ -1,5 +1,6 @@
 /* The wrap form: `sallyport -c POLICY [flags] -- CMD ARG…`. Puts the gate in front of one server; the flags
  * are those of Intercept, so that its users change one word. */
+#include "base/arena.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/site.h"
@@ -9,6 +10,7 @@
 #include "session/approve.h"
 #include "session/guard.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SECRET_FILE_MAX 4096
@@ -18,6 +20,7 @@ struct wrap_options {
     int transport;
     const char *upstream;
     struct cli_list headers;
+    struct cli_list header_env;
     struct cli_list env;
     const char *lock;
     int first_use;
@@ -88,6 +91,8 @@ static const struct cli_option wrap_rows[] = {
      .help = "the MCP server to guard, when it speaks HTTP"},
     {CLI_LIST(struct wrap_options, headers), .name = "header", .argument = "NAME: VALUE",
      .help = "a header for every request to the upstream server"},
+    {CLI_LIST(struct wrap_options, header_env), .name = "header-env", .argument = "NAME: [PREFIX ]VARIABLE",
+     .help = "the same with the value of an environment variable, which no list of processes shows"},
     {CLI_LIST(struct wrap_options, env), .name = "env", .argument = "NAME[=VALUE]",
      .help = "a variable for the server's environment; a bare name passes on ours"},
     {CLI_TEXT(struct wrap_options, bind), .name = "bind", .argument = "ADDRESS", .fallback = "127.0.0.1",
@@ -157,8 +162,8 @@ static int wrap_check(const struct wrap_options *opt, const struct cli_rest *res
         return err_set(err, "give either --upstream or a command after `--`, not both");
     if (!opt->upstream && !rest->command)
         return err_set(err, "nothing to guard: give a command after `--`, or --upstream URL");
-    if (opt->headers.count > 0 && !opt->upstream)
-        return err_set(err, "--header goes with --upstream");
+    if ((opt->headers.count > 0 || opt->header_env.count > 0) && !opt->upstream)
+        return err_set(err, "--header and --header-env go with --upstream");
     if (opt->env.count > 0 && !rest->command)
         return err_set(err, "--env goes with a command after `--`");
     for (size_t i = 0; i < opt->headers.count; i++)
@@ -181,13 +186,35 @@ static int read_secret(const char *path, struct buf *text, const char **ret_secr
     return 0;
 }
 
+/* Headers as they are sent: those of the command line, then those whose values are in the environment. */
+static int read_headers(const struct wrap_options *opt, struct arena *a, struct cli_list *ret_list,
+                        struct err *err) {
+    *ret_list = opt->headers;
+    for (size_t i = 0; i < opt->header_env.count; i++) {
+        const char *line = opt->header_env.items[i], *space = strrchr(line, ' ');
+        if (!strchr(line, ':') || !space || !space[1])
+            return err_set(err, "--header-env `%s`: write it as `Name: VARIABLE`", line);
+        const char *value = getenv(space + 1);
+        if (!value)
+            return err_set(err, "--header-env: the environment has no %s", space + 1);
+        if (ret_list->count == CLI_LIST_MAX)
+            return err_set(err, "more than %d headers", CLI_LIST_MAX);
+        ret_list->items[ret_list->count++] =
+            arena_printf(a, "%.*s%s", (int)(space + 1 - line), line, value).ptr;
+    }
+    return 0;
+}
+
 static int wrap_run(const void *options, const struct cli_rest *rest) {
     const struct wrap_options *opt = options;
     struct err err = {0};
     if (wrap_check(opt, rest, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
     char home[CLI_PATH_MAX];
-    if (cli_home(home, &err) < 0)
+    cleanup_arena struct arena arena;
+    struct cli_list headers;
+    arena_init(&arena);
+    if (cli_home(home, &err) < 0 || read_headers(opt, &arena, &headers, &err) < 0)
         return cli_fail(CLI_CONFIG, &err);
 
     struct gate_config config = {
@@ -197,8 +224,8 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .port = (uint16_t)opt->port,
         .command = rest->command,
         .upstream_url = opt->upstream,
-        .headers = opt->headers.items,
-        .header_count = opt->headers.count,
+        .headers = headers.items,
+        .header_count = headers.count,
         .env = opt->env.items,
         .env_count = opt->env.count,
         .lock_path = session_guard_lock(opt->lock, RISK_LOCK_NAME),

@@ -442,18 +442,23 @@ static int read_own_file(struct reader *r, struct slice text) {
     return tree_get(root, "version") ? 0 : err_set(r->err, "`version: \"1\"` is missing");
 }
 
-static int read_one(struct settings_owned *o, const char *path, bool client, struct err *err) {
+static int read_text_of(struct settings_owned *o, const char *path, struct slice text, bool client,
+                        struct err *err) {
     const char *slash = strrchr(path, '/');
     struct reader r = {.arena = &o->arena, .path = path, .client = client, .to = &o->settings, .err = err};
     r.dir = slash ? arena_dup(&o->arena, slice_of(path, (size_t)(slash - path) + 1)).ptr : "";
+    if ((client ? read_client_file(&r, text) : read_own_file(&r, text)) < 0)
+        return err_wrap(err, "read `%s`", path);
+    return 0;
+}
+
+static int read_one(struct settings_owned *o, const char *path, bool client, struct err *err) {
     cleanup_buf struct buf text;
     if (front_read_file(path, SETTINGS_FILE_MAX, &text, err) < 0)
         return -1;
     if (client && text.len)
         jsonc_blank(text.ptr, text.len);
-    if ((client ? read_client_file(&r, buf_slice(&text)) : read_own_file(&r, buf_slice(&text))) < 0)
-        return err_wrap(err, "read `%s`", path);
-    return 0;
+    return read_text_of(o, path, buf_slice(&text), client, err);
 }
 
 /* Names must differ, and differ to the eye. */
@@ -580,8 +585,7 @@ static int finish(struct settings_owned *o, struct err *err) {
     return check_names(o, err);
 }
 
-int settings_load(const char *path, const char *const *client_files, size_t client_file_count,
-                  struct settings **ret_settings, struct err *err) {
+static struct settings_owned *new_settings(const char *path) {
     struct settings_owned *o = mem_zalloc(sizeof(*o));
     struct settings *s = &o->settings;
     arena_init(&o->arena);
@@ -593,21 +597,37 @@ int settings_load(const char *path, const char *const *client_files, size_t clie
     s->poison.definitions = SESSION_POISON_DENY;
     s->poison.results = SESSION_POISON_FLAG;
     s->path = path ? arena_dup(&o->arena, slice_str(path)).ptr : NULL;
+    return o;
+}
+
+/* What was read becomes the settings, unless it was a fault. */
+static int take_settings(struct settings_owned *o, int rc, struct settings **ret_settings, struct err *err) {
+    if (rc == 0)
+        rc = finish(o, err);
+    if (rc == 0)
+        *ret_settings = &o->settings;
+    else
+        settings_free(&o->settings);
+    return rc;
+}
+
+int settings_load(const char *path, const char *const *client_files, size_t client_file_count,
+                  struct settings **ret_settings, struct err *err) {
+    struct settings_owned *o = new_settings(path);
     const char **files = arena_array(&o->arena, const char *, client_file_count + 1);
     int rc = path ? read_one(o, path, false, err) : 0;
     for (size_t i = 0; i < client_file_count && rc == 0; i++) {
         files[i] = arena_dup(&o->arena, slice_str(client_files[i])).ptr;
         rc = read_one(o, files[i], true, err);
     }
-    s->client_files = (struct settings_list){files, client_file_count};
-    if (rc == 0)
-        rc = finish(o, err);
-    if (rc < 0) {
-        settings_free(s);
-        return -1;
-    }
-    *ret_settings = s;
-    return 0;
+    o->settings.client_files = (struct settings_list){files, client_file_count};
+    return take_settings(o, rc, ret_settings, err);
+}
+
+int settings_load_text(const char *path, struct slice text, bool client, struct settings **ret_settings,
+                       struct err *err) {
+    struct settings_owned *o = new_settings(client ? NULL : path);
+    return take_settings(o, read_text_of(o, path, text, client, err), ret_settings, err);
 }
 
 void settings_free(struct settings *s) {

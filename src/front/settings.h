@@ -177,6 +177,10 @@ struct settings {
 /* Either may be missing (NULL, or a count of 0), not both. *ret_settings is freed with settings_free. */
 int settings_load(const char *path, const char *const *client_files, size_t client_file_count,
                   struct settings **ret_settings, struct err *err);
+/* The same from a text in memory: a client's, or our own. `path` is what it would be called; paths in our own
+ * are relative to it. */
+int settings_load_text(const char *path, struct slice text, bool client, struct settings **ret_settings,
+                       struct err *err);
 void settings_free(struct settings *s); /* NULL is fine */
 static inline void settings_cleanup(struct settings **s) { settings_free(*s); }
 #define cleanup_settings __attribute__((cleanup(settings_cleanup)))

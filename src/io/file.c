@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_BYTES 65536
@@ -47,7 +48,9 @@ static int write_all(int fd, struct slice text) {
     return 0;
 }
 
-int io_file_write(const char *path, struct slice text, struct err *err) {
+/* Beside the path, with this mode and, when somebody else owns the file there, that owner. */
+static int write_beside(const char *path, struct slice text, unsigned mode, const struct stat *old,
+                        struct err *err) {
     char token[9];
     rand_token(token, sizeof token - 1);
     cleanup_buf struct buf beside;
@@ -56,15 +59,26 @@ int io_file_write(const char *path, struct slice text, struct err *err) {
     buf_put_char(&beside, 0);
     if (beside.full)
         return err_set(err, "the path is too long");
-    cleanup_fd int fd = open(beside.ptr, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    cleanup_fd int fd = open(beside.ptr, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return err_set(err, "cannot write beside `%s`: %s", path, strerror(errno));
-    if (write_all(fd, text) || fsync(fd) || rename(beside.ptr, path)) {
+    const bool foreign = old && (old->st_uid != geteuid() || old->st_gid != getegid());
+    if ((foreign && fchown(fd, old->st_uid, old->st_gid)) || (old && fchmod(fd, old->st_mode & 07777)) ||
+        write_all(fd, text) || fsync(fd) || rename(beside.ptr, path)) {
         int fault = errno;
         unlink(beside.ptr);
         return err_set(err, "cannot write `%s`: %s", path, strerror(fault));
     }
     return 0;
+}
+
+int io_file_write(const char *path, struct slice text, struct err *err) {
+    return write_beside(path, text, 0644, NULL, err);
+}
+
+int io_file_replace(const char *path, struct slice text, unsigned mode, struct err *err) {
+    struct stat old;
+    return write_beside(path, text, mode, stat(path, &old) == 0 ? &old : NULL, err);
 }
 
 int io_file_guard(const char *path) {

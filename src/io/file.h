@@ -9,6 +9,9 @@
 int io_file_read(const char *path, struct buf *out, bool *ret_missing, struct err *err);
 /* Beside the file first, then renamed over it: a reader sees the old text or the new one. */
 int io_file_write(const char *path, struct slice text, struct err *err);
+/* The same, and the file keeps its mode and owner; a new one gets `mode`. The path is no symbolic link: the
+ * link would be replaced. */
+int io_file_replace(const char *path, struct slice text, unsigned mode, struct err *err);
 /* Keeps others who ask for the same out of the file's directory until the descriptor is closed; waits for
  * them. -1 when that cannot be had. */
 int io_file_guard(const char *path);

@@ -374,3 +374,25 @@ bool risk_starter_write(const struct risk_starter *s, struct arena *a, struct bu
         write_policylayer(s, list, count, a, out);
     return !out->full;
 }
+
+void risk_starter_by_class(struct slice server, struct arena *a, struct buf *out) {
+    static const char *const selectors[RISK_CLASSES] = {NULL,       "@read",        "@write",
+                                                        "@execute", "@destructive", "@financial"};
+    struct slice name = risk_printable(server, COMMENT_BYTES_MAX, a);
+    buf_printf(
+        out, "# Policy for %.*s. Its tools were not known when this was written, so their classes decide.\n",
+        SLICE_FMT(name));
+    buf_put_str(out, "# `sallyport scan -o FILE` writes one that names them.\nversion: \"1\"\ndescription: ");
+    emit_quote(out, arena_printf(a, "Starter policy for %.*s", SLICE_FMT(name)));
+    buf_put_str(out, "\ndefault: deny\ntools:\n");
+    for (int cls = RISK_READ; cls < RISK_CLASSES; cls++) {
+        buf_printf(out, "  \"%s\":\n    rules:\n", selectors[cls]);
+        if (plans[cls].per_minute)
+            buf_printf(out, "      - name: rate limit\n        rate_limit: %u/minute\n",
+                       plans[cls].per_minute);
+        else
+            buf_printf(out,
+                       "      - name: blocked by default\n        action: deny\n        on_deny: \"%s\"\n",
+                       plans[cls].refusal);
+    }
+}

@@ -28,3 +28,6 @@ struct risk_starter {
 /* YAML with a comment for each tool, or JSON. Tools whose names are not plain are left out, and the default
  * refuses them; of two tools with one name the worse is written. False when `out` is full. */
 bool risk_starter_write(const struct risk_starter *s, struct arena *a, struct buf *out);
+/* For a server whose tools are not known: the same plan by class. The gate knows the class of each tool when
+ * it lists them. */
+void risk_starter_by_class(struct slice server, struct arena *a, struct buf *out);
