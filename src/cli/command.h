@@ -144,6 +144,12 @@ const char *cli_verb_of(const struct cli_command *command, const char *group);
 /* home.c: the state directory, $SALLYPORT_HOME or its fallbacks. Nothing is created. */
 int cli_home(char ret_path[CLI_PATH_MAX], struct err *err);
 
+/* Where sallyport.yaml and policies are kept: sallyport in $XDG_CONFIG_HOME or ~/.config. */
+int cli_config_dir(char ret_path[CLI_PATH_MAX], struct err *err);
+/* Which settings a command means: those given, else ./sallyport.yaml, else that of the directory above. False
+ * when none of the last two is there; the path is ./sallyport.yaml then. */
+bool cli_settings_path(const char *given, char ret_path[CLI_PATH_MAX]);
+
 /* Colour only where a person looks and did not object (NO_COLOR, TERM=dumb). */
 bool cli_colour(int fd);
 /* Says "sallyport: text" on stderr, in red on a terminal, and gives `status` back. */

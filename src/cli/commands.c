@@ -4,6 +4,9 @@
 #include "cli/command.h"
 
 extern const struct cli_command cli_wrap;
+extern const struct cli_command cli_init;
+extern const struct cli_command cli_import;
+extern const struct cli_command cli_export;
 extern const struct cli_command cli_serve;
 extern const struct cli_command cli_code;
 extern const struct cli_command cli_validate;
@@ -44,6 +47,9 @@ extern const struct cli_command cli_help;
 extern const struct cli_command cli_completion;
 
 static const struct cli_command *const cli_commands[] = {
+    &cli_init,
+    &cli_import,
+    &cli_export,
     &cli_serve,
     &cli_validate,
     &cli_explain,

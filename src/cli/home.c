@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#define SETTINGS_NAME "sallyport.yaml"
 
 static const struct {
     const char *variable;
@@ -26,4 +29,30 @@ int cli_home(char ret_path[CLI_PATH_MAX], struct err *err) {
         return 0;
     }
     return err_set(err, "no place for state: set SALLYPORT_HOME");
+}
+
+int cli_config_dir(char ret_path[CLI_PATH_MAX], struct err *err) {
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const bool own = config && *config == '/';
+    if (!own && (!home || *home != '/'))
+        return err_set(err, "neither XDG_CONFIG_HOME nor HOME is an absolute path");
+    if (snprintf(ret_path, CLI_PATH_MAX, "%s%s/sallyport", own ? config : home, own ? "" : "/.config") >=
+        CLI_PATH_MAX)
+        return err_set(err, "%s is too long", own ? "XDG_CONFIG_HOME" : "HOME");
+    return 0;
+}
+
+bool cli_settings_path(const char *given, char ret_path[CLI_PATH_MAX]) {
+    char dir[CLI_PATH_MAX];
+    struct err ignored;
+    snprintf(ret_path, CLI_PATH_MAX, "%s", given ? given : SETTINGS_NAME);
+    if (given || access(SETTINGS_NAME, F_OK) == 0)
+        return true;
+    if (cli_config_dir(dir, &ignored) < 0 ||
+        snprintf(ret_path, CLI_PATH_MAX, "%s/" SETTINGS_NAME, dir) >= CLI_PATH_MAX ||
+        access(ret_path, F_OK) != 0) {
+        snprintf(ret_path, CLI_PATH_MAX, SETTINGS_NAME);
+        return false;
+    }
+    return true;
 }

@@ -21,7 +21,7 @@ struct serve_options {
 
 static const struct cli_option serve_rows[] = {
     {CLI_TEXT(struct serve_options, config), .name = "config", .letter = 'c', .argument = "FILE",
-     .help = "the settings; " DEFAULT_CONFIG " when it is there and no client's file is named"},
+     .help = "the settings; by default ./" DEFAULT_CONFIG ", else the one that `init` wrote"},
     {CLI_LIST(struct serve_options, client_files), .name = "mcp-config", .argument = "FILE",
      .help = "servers from a client's own file: .mcp.json, claude_desktop_config.json and their like"},
     {CLI_TEXT(struct serve_options, listen), .name = "listen", .argument = "ADDRESS:PORT",
@@ -54,8 +54,12 @@ static int serve_run(const void *options, const struct cli_rest *rest) {
     if (cli_home(home, &err) < 0)
         return cli_fail(CLI_CONFIG, &err);
     const char *path = opt->config;
-    if (!path && (!opt->client_files.count || access(DEFAULT_CONFIG, R_OK) == 0))
-        path = DEFAULT_CONFIG;
+    char found[CLI_PATH_MAX];
+    /* Beside a client's file only what lies here counts, not what lies far away. */
+    if (!path && opt->client_files.count)
+        path = access(DEFAULT_CONFIG, R_OK) == 0 ? DEFAULT_CONFIG : NULL;
+    else if (!path && (cli_settings_path(NULL, found), true))
+        path = found;
     struct gate_config config = {.policy_path = opt->policy,
                                  .token_file = opt->token_file,
                                  .no_auth = opt->no_auth,

@@ -1,0 +1,671 @@
+#include "cli/clients.h"
+
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "front/limits.h"
+#include "front/settings.h"
+#include "io/file.h"
+#include "risk/supply.h"
+#include "wire/emit.h"
+
+#include <errno.h>
+#include <linux/limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum client {
+    CLAUDE_DESKTOP,
+    CLAUDE_CODE,
+    CURSOR,
+    VSCODE,
+    WINDSURF,
+    CLINE,
+    ZED,
+    CODEX,
+    GEMINI,
+};
+
+static const struct cli_client clients[] = {
+    [CLAUDE_DESKTOP] = {"claude-desktop", "Claude Desktop", CLI_REMOTE_NONE},
+    [CLAUDE_CODE] = {"claude-code", "Claude Code", CLI_REMOTE_TYPED},
+    [CURSOR] = {"cursor", "Cursor", CLI_REMOTE_URL},
+    [VSCODE] = {"vscode", "VS Code", CLI_REMOTE_TYPED},
+    [WINDSURF] = {"windsurf", "Windsurf", CLI_REMOTE_SERVER_URL},
+    [CLINE] = {"cline", "Cline", CLI_REMOTE_STREAMABLE},
+    [ZED] = {"zed", "Zed", CLI_REMOTE_URL},
+    [CODEX] = {"codex", "Codex", CLI_REMOTE_TOML},
+    [GEMINI] = {"gemini", "Gemini CLI", CLI_REMOTE_HTTP_URL},
+};
+
+enum base { HOME, CONFIG, LIBRARY, PROJECT };
+
+#define CLINE_FILE "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+
+/* Linux and macOS; what is not there is passed over. */
+static const struct place {
+    enum client client;
+    enum base base;
+    const char *path;
+    const char *members;
+    bool projects;
+} places[] = {
+    {CLAUDE_DESKTOP, CONFIG, "Claude/claude_desktop_config.json", "mcpServers"},
+    {CLAUDE_DESKTOP, LIBRARY, "Claude/claude_desktop_config.json", "mcpServers"},
+    {CLAUDE_CODE, HOME, ".claude.json", "mcpServers", true},
+    {CLAUDE_CODE, PROJECT, ".mcp.json", "mcpServers"},
+    {CURSOR, HOME, ".cursor/mcp.json", "mcpServers"},
+    {CURSOR, PROJECT, ".cursor/mcp.json", "mcpServers"},
+    {VSCODE, CONFIG, "Code/User/mcp.json", "servers"},
+    {VSCODE, CONFIG, "Code/User/settings.json", "mcp/servers"},
+    {VSCODE, LIBRARY, "Code/User/mcp.json", "servers"},
+    {VSCODE, LIBRARY, "Code/User/settings.json", "mcp/servers"},
+    {VSCODE, PROJECT, ".vscode/mcp.json", "servers"},
+    {WINDSURF, HOME, ".codeium/windsurf/mcp_config.json", "mcpServers"},
+    {CLINE, CONFIG, "Code/" CLINE_FILE, "mcpServers"},
+    {CLINE, LIBRARY, "Code/" CLINE_FILE, "mcpServers"},
+    {ZED, CONFIG, "zed/settings.json", "context_servers"},
+    {ZED, PROJECT, ".zed/settings.json", "context_servers"},
+    {CODEX, HOME, ".codex/config.toml", "mcp_servers"},
+    {CODEX, PROJECT, ".codex/config.toml", "mcp_servers"},
+    {GEMINI, HOME, ".gemini/settings.json", "mcpServers"},
+    {GEMINI, PROJECT, ".gemini/settings.json", "mcpServers"},
+};
+
+const struct cli_client *cli_client_at(size_t i) { return i < ARRAY_LEN(clients) ? &clients[i] : NULL; }
+
+const struct cli_client *cli_client_find(const char *name, struct err *err) {
+    const char *names[ARRAY_LEN(clients) + 1] = {0};
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
+        names[i] = clients[i].name;
+        if (strcmp(clients[i].name, name) == 0)
+            return &clients[i];
+    }
+    const char *near = nearest_word(slice_str(name), names);
+    if (near)
+        err_set(err, "no client `%s`, did you mean `%s`?", name, near);
+    else
+        err_set(err,
+                "no client `%s`: write claude-desktop, claude-code, cursor, vscode, windsurf, cline, zed, "
+                "codex or gemini",
+                name);
+    return NULL;
+}
+
+const char *cli_gate_url(const struct settings *s, struct arena *a) {
+    const bool all = strcmp(s->bind, "0.0.0.0") == 0 || strcmp(s->bind, "::") == 0;
+    const char *host = all ? "127.0.0.1" : s->bind, *scheme = s->tls.cert ? "https" : "http";
+    return strchr(host, ':') ? arena_printf(a, "%s://[%s]:%u/mcp", scheme, host, s->port).ptr
+                             : arena_printf(a, "%s://%s:%u/mcp", scheme, host, s->port).ptr;
+}
+
+/* ---- files ---- */
+
+struct cli_client_file *cli_client_file_new(const struct cli_client *client, const char *path,
+                                            const char *members, bool projects) {
+    struct cli_client_file *f = mem_zalloc(sizeof(*f));
+    arena_init(&f->arena);
+    buf_init(&f->text, SETTINGS_FILE_MAX * 4);
+    jsonc_init(&f->json);
+    f->client = client;
+    f->path = arena_dup(&f->arena, slice_str(path)).ptr;
+    f->members = members;
+    f->projects = projects;
+    return f;
+}
+
+void cli_client_file_free(struct cli_client_file *f) {
+    if (!f)
+        return;
+    jsonc_free(&f->json);
+    buf_free(&f->text);
+    arena_free(&f->arena);
+    free(f);
+}
+
+void cli_clients_free(struct cli_clients *c) {
+    for (size_t i = 0; i < c->count; i++)
+        cli_client_file_free(c->files[i]);
+    free(c->files);
+    *c = (struct cli_clients){0};
+}
+
+static void push_file(struct cli_clients *c, struct cli_client_file *f) {
+    c->files = mem_realloc(c->files, (c->count + 1) * sizeof(struct cli_client_file *));
+    c->files[c->count++] = f;
+}
+
+static bool place_path(const struct place *p, const char *project, char ret_path[PATH_MAX]) {
+    const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
+    int len = -1;
+    if (p->base == PROJECT)
+        len = snprintf(ret_path, PATH_MAX, "%s/%s", project, p->path);
+    else if (p->base == CONFIG && config && *config == '/')
+        len = snprintf(ret_path, PATH_MAX, "%s/%s", config, p->path);
+    else if (home && *home == '/')
+        len = snprintf(ret_path, PATH_MAX, "%s/%s%s", home,
+                       p->base == CONFIG    ? ".config/"
+                       : p->base == LIBRARY ? "Library/Application Support/"
+                                            : "",
+                       p->path);
+    return len > 0 && len < PATH_MAX;
+}
+
+/* A project that is the home directory shows the same file twice. */
+static bool is_known(const struct cli_clients *c, const char *real) {
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->files[i]->path, real) == 0)
+            return true;
+    return false;
+}
+
+int cli_clients_find(struct cli_clients *c, const struct cli_client *only, const char *project,
+                     struct err *err) {
+    char path[PATH_MAX], real[PATH_MAX];
+    if (!getenv("HOME"))
+        return err_set(err, "HOME is not set: where to look?");
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        const struct place *p = &places[i];
+        const struct cli_client *client = &clients[p->client];
+        if ((only && only != client) || !place_path(p, project, path) || !realpath(path, real) ||
+            is_known(c, real))
+            continue;
+        struct cli_client_file *f = cli_client_file_new(client, real, p->members, p->projects);
+        bool missing = false;
+        if (io_file_read(real, &f->text, &missing, &f->err) < 0 || cli_client_file_read(f, &f->err) < 0)
+            f->bad = true;
+        push_file(c, f);
+    }
+    return 0;
+}
+
+/* What kind of file somebody named: by its place in the table, else by how it ends. */
+static const struct place *place_of(const struct cli_client *client, const char *path) {
+    struct slice whole = slice_str(path);
+    for (size_t i = 0; i < ARRAY_LEN(places); i++)
+        if ((!client || client == &clients[places[i].client]) && slice_ends(whole, slice_str(places[i].path)))
+            return &places[i];
+    for (size_t i = 0; client && i < ARRAY_LEN(places); i++)
+        if (client == &clients[places[i].client])
+            return &places[i];
+    static const struct place toml = {CODEX, HOME, "", "mcp_servers"},
+                              json = {CLAUDE_CODE, HOME, "", NULL, true};
+    return slice_ends(whole, SLICE(".toml")) ? &toml : &json;
+}
+
+int cli_clients_add(struct cli_clients *c, const struct cli_client *client, const char *path,
+                    struct err *err) {
+    const struct place *p = place_of(client, path);
+    struct cli_client_file *f = cli_client_file_new(&clients[p->client], path, p->members, p->projects);
+    push_file(c, f);
+    if (io_file_read(path, &f->text, NULL, err) < 0)
+        return -1;
+    return cli_client_file_read(f, err) < 0 ? err_wrap(err, "read `%s`", path) : 0;
+}
+
+/* ---- servers in the form of mcpServers ---- */
+
+/* What a reader found of one server before it is written as JSON. All but args and pairs are texts. */
+struct parts {
+    struct slice command, cwd, url, type;
+    struct slice args[SETTINGS_WORDS_MAX];
+    size_t arg_count;
+    struct slice env, headers; /* JSON objects, or empty */
+    bool disabled;
+};
+
+static struct slice base_name(struct slice path) {
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    return slash ? slice_from(path, (size_t)(slash - path.ptr) + 1) : path;
+}
+
+static void put_text(struct emit *e, const char *key, struct slice text) {
+    if (!text.len)
+        return;
+    emit_key(e, key);
+    emit_str(e, text);
+}
+
+static struct slice parts_json(const struct parts *p, struct arena *a) {
+    cleanup_buf struct buf out;
+    struct emit e;
+    buf_init(&out, SETTINGS_FILE_MAX * 4);
+    emit_init(&e, &out);
+    emit_object(&e);
+    put_text(&e, "command", p->command);
+    if (p->command.len && p->arg_count) {
+        emit_key(&e, "args");
+        emit_array(&e);
+        for (size_t i = 0; i < p->arg_count; i++)
+            emit_str(&e, p->args[i]);
+        emit_array_end(&e);
+    }
+    if (p->env.len) {
+        emit_key(&e, "env");
+        emit_raw(&e, p->env);
+    }
+    put_text(&e, "cwd", p->cwd);
+    put_text(&e, "url", p->url);
+    if (p->headers.len) {
+        emit_key(&e, "headers");
+        emit_raw(&e, p->headers);
+    }
+    if (slice_is(p->type, "sse"))
+        put_text(&e, "type", p->type);
+    if (p->disabled) {
+        emit_key(&e, "disabled");
+        emit_bool(&e, true);
+    }
+    emit_object_end(&e);
+    return arena_dup(a, buf_slice(&out));
+}
+
+/* A header of a command line, "Name: value", beside those that are there. */
+static void add_header(struct parts *p, struct slice line, struct arena *a) {
+    struct slice name;
+    if (!slice_cut(&line, ':', &name))
+        return;
+    cleanup_buf struct buf out;
+    buf_init(&out, SETTINGS_FILE_MAX);
+    if (p->headers.len > 2) {
+        buf_put(&out, p->headers.ptr, p->headers.len - 1);
+        buf_put_char(&out, ',');
+    } else {
+        buf_put_char(&out, '{');
+    }
+    emit_quote(&out, slice_trim(name));
+    buf_put_char(&out, ':');
+    emit_quote(&out, slice_trim(line));
+    buf_put_char(&out, '}');
+    p->headers = arena_dup(a, buf_slice(&out));
+}
+
+/* "Name: [prefix ]VARIABLE" of a command line; the value stands in the server's environment. */
+static void add_header_env(struct parts *p, struct slice line, struct arena *a) {
+    cleanup_tape struct tape env;
+    tape_init(&env);
+    const char *space = line.len ? memrchr(line.ptr, ' ', line.len) : NULL;
+    if (!space)
+        return;
+    struct slice head = slice_of(line.ptr, (size_t)(space - line.ptr) + 1), name = slice_from(line, head.len);
+    uint32_t value = p->env.len && tape_parse(&env, p->env, NULL) == TAPE_OK ? tape_get(&env, 0, name) : 0;
+    struct slice text = value && tape_is(&env, value, TAPE_STRING)
+                            ? tape_text(&env, value, a)
+                            : arena_printf(a, "${%.*s}", SLICE_FMT(name));
+    add_header(p, arena_printf(a, "%.*s%.*s", SLICE_FMT(head), SLICE_FMT(text)), a);
+}
+
+/* A gate in front of a server (this one, or Intercept, whose flags are the same): what stands behind it. */
+static void unwrap(struct parts *p, struct cli_client_server *s, struct arena *a) {
+    struct slice name = base_name(p->command);
+    size_t i = 0;
+    for (; i < p->arg_count && !slice_is(name, "sallyport") && !slice_is(name, "intercept"); i++)
+        if (slice_ends(name = base_name(p->args[i]), SLICE("@policylayer/intercept")))
+            name = SLICE("intercept");
+    s->wired = slice_is(name, "sallyport") && i == 0;
+    if (!s->wired && !slice_is(name, "intercept"))
+        return;
+    struct parts inner = {.env = p->env, .cwd = p->cwd, .disabled = p->disabled};
+    for (; i < p->arg_count && !slice_is(p->args[i], "--"); i++) {
+        struct slice next = i + 1 < p->arg_count ? p->args[i + 1] : (struct slice){0};
+        if (slice_is(p->args[i], "-c") || slice_is(p->args[i], "--config"))
+            s->policy = arena_dup(a, next).ptr;
+        else if (slice_is(p->args[i], "--upstream"))
+            inner.url = next;
+        else if (slice_is(p->args[i], "--header"))
+            add_header(&inner, next, a);
+        else if (slice_is(p->args[i], "--header-env"))
+            add_header_env(&inner, next, a);
+    }
+    for (i++; i < p->arg_count; i++)
+        if (!inner.command.len)
+            inner.command = p->args[i];
+        else
+            inner.args[inner.arg_count++] = p->args[i];
+    if (!inner.command.len && !inner.url.len)
+        return;
+    if (!inner.command.len)
+        inner.env = (struct slice){0}; /* held nothing but its headers */
+    *p = inner;
+    if (!s->wired)
+        s->skip = "Intercept guards it; `sallyport import` takes its policy over";
+}
+
+static void finish_server(struct cli_client_file *f, struct cli_client_server *s, struct parts *p) {
+    unwrap(p, s, &f->arena);
+    s->wired |= strcmp(s->name, CLI_GATE_NAME) == 0 && p->url.len;
+    s->remote = !p->command.len;
+    s->json = parts_json(p, &f->arena);
+    if (s->wired)
+        s->skip = "it is behind the gate already";
+    else if (!p->command.len && !p->url.len)
+        s->skip = "it has neither a command nor a URL";
+}
+
+/* ---- JSON ---- */
+
+static struct slice text_of(struct cli_client_file *f, uint32_t obj, const char *key) {
+    const struct tape *t = &f->json.tape;
+    uint32_t node = tape_get_str(t, obj, key);
+    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, &f->arena) : (struct slice){0};
+}
+
+/* {"A": "b"} with decoded texts: YAML reads JSON's escapes differently. Members that are no scalars are not
+ * for us. */
+static struct slice pairs_of(struct cli_client_file *f, uint32_t obj) {
+    const struct tape *t = &f->json.tape;
+    cleanup_buf struct buf out;
+    struct emit e;
+    buf_init(&out, SETTINGS_FILE_MAX * 4);
+    emit_init(&e, &out);
+    emit_object(&e);
+    TAPE_FOR_MEMBER(t, obj, key) {
+        if (tape_is(t, key + 1, TAPE_OBJECT) || tape_is(t, key + 1, TAPE_ARRAY) ||
+            tape_is(t, key + 1, TAPE_NULL))
+            continue;
+        emit_key_slice(&e, tape_text(t, key, &f->arena));
+        if (tape_is(t, key + 1, TAPE_STRING))
+            emit_str(&e, tape_text(t, key + 1, &f->arena));
+        else
+            emit_raw(&e, tape_raw(t, key + 1));
+    }
+    emit_object_end(&e);
+    return arena_dup(&f->arena, buf_slice(&out));
+}
+
+static uint32_t object_of(const struct tape *t, uint32_t obj, const char *key) {
+    uint32_t node = tape_get_str(t, obj, key);
+    return node && tape_is(t, node, TAPE_OBJECT) ? node : 0;
+}
+
+static bool truth_of(const struct tape *t, uint32_t obj, const char *key, enum tape_type type) {
+    uint32_t node = tape_get_str(t, obj, key);
+    return node && tape_is(t, node, type);
+}
+
+static void read_json_server(struct cli_client_file *f, uint32_t obj, uint32_t key, const char *scope) {
+    const struct tape *t = &f->json.tape;
+    struct cli_client_server *s = &f->servers[f->count++];
+    struct parts p = {0};
+    uint32_t value = key + 1, at = value; /* older files of Zed have the program in an object of its own */
+    *s = (struct cli_client_server){.obj = obj, .key = key, .scope = scope};
+    s->name = arena_dup(&f->arena, tape_text(t, key, &f->arena)).ptr;
+    if (!tape_is(t, value, TAPE_OBJECT)) {
+        s->skip = "it is no object";
+        s->json = SLICE("{}");
+        return;
+    }
+    const uint32_t nested = object_of(t, value, "command");
+    at = nested ? nested : value;
+    p.command = text_of(f, at, nested ? "path" : "command");
+    s->command = tape_get_str(t, at, nested ? "path" : "command");
+    s->args = tape_get_str(t, at, "args");
+    if (s->args && !tape_is(t, s->args, TAPE_ARRAY))
+        s->skip = "its args are no list";
+    if (s->args && !s->skip)
+        TAPE_FOR_ELEM(t, s->args, i) {
+            if (!tape_is(t, i, TAPE_STRING) || p.arg_count == ARRAY_LEN(p.args))
+                s->skip = "its args are not all strings, or too many";
+            else
+                p.args[p.arg_count++] = tape_text(t, i, &f->arena);
+        }
+    p.cwd = text_of(f, value, "cwd");
+    p.type = text_of(f, value, "type");
+    static const char *const urls[] = {"url", "serverUrl", "httpUrl"};
+    for (size_t i = 0; i < ARRAY_LEN(urls) && !p.url.len; i++)
+        p.url = text_of(f, value, urls[i]);
+    /* Gemini's `url` is the older transport. */
+    if (f->client->remote == CLI_REMOTE_HTTP_URL && text_of(f, value, "url").len)
+        p.type = SLICE("sse");
+    const uint32_t env = object_of(t, at, "env"), headers = object_of(t, value, "headers");
+    p.env = env ? pairs_of(f, env) : p.env;
+    p.headers = headers ? pairs_of(f, headers) : p.headers;
+    p.disabled = truth_of(t, value, "disabled", TAPE_TRUE) || truth_of(t, value, "enabled", TAPE_FALSE);
+    finish_server(f, s, &p);
+}
+
+/* The object at "a/b" below `obj`, or 0. */
+static uint32_t walk_to(const struct tape *t, uint32_t obj, const char *members) {
+    struct slice rest = slice_str(members), part;
+    bool more = true;
+    while (more) {
+        more = slice_cut(&rest, '/', &part);
+        obj = tape_is(t, obj, TAPE_OBJECT) ? tape_get(t, obj, part) : 0;
+        if (!obj)
+            return 0;
+    }
+    return tape_is(t, obj, TAPE_OBJECT) ? obj : 0;
+}
+
+static int read_json_servers(struct cli_client_file *f, uint32_t obj, const char *scope, struct err *err) {
+    const struct tape *t = &f->json.tape;
+    if (!obj)
+        return 0;
+    if (f->count + tape_node(t, obj)->count > SETTINGS_SERVERS_MAX)
+        return err_set(err, "more than %d servers", SETTINGS_SERVERS_MAX);
+    TAPE_FOR_MEMBER(t, obj, key)
+    read_json_server(f, obj, key, scope);
+    return 0;
+}
+
+static int read_json(struct cli_client_file *f, struct err *err) {
+    const struct tape *t = &f->json.tape;
+    if (!slice_trim(buf_slice(&f->text)).len)
+        return 0;
+    if (jsonc_parse(&f->json, buf_slice(&f->text), err) < 0)
+        return -1;
+    if (!tape_is(t, 0, TAPE_OBJECT))
+        return err_set(err, "not an object");
+    /* A file that nobody placed: by the member that it has. */
+    static const char *const usual[] = {"mcpServers", "servers", "mcp/servers", "context_servers"};
+    for (size_t i = 0; !f->members && i < ARRAY_LEN(usual); i++)
+        if (walk_to(t, 0, usual[i]))
+            f->members = usual[i];
+    if (f->members && read_json_servers(f, walk_to(t, 0, f->members), NULL, err) < 0)
+        return -1;
+    uint32_t projects = f->projects ? object_of(t, 0, "projects") : 0;
+    if (!projects)
+        return f->members ? 0 : err_set(err, "no servers: neither `mcpServers` nor `servers`");
+    TAPE_FOR_MEMBER(t, projects, key) {
+        uint32_t obj = tape_is(t, key + 1, TAPE_OBJECT) ? object_of(t, key + 1, "mcpServers") : 0;
+        if (read_json_servers(f, obj, arena_dup(&f->arena, tape_text(t, key, &f->arena)).ptr, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- TOML ---- */
+
+static const struct toml_item *toml_member(struct cli_client_file *f, struct slice name, const char *key) {
+    const struct slice path[] = {slice_str(f->members), name, slice_str(key)};
+    return toml_find(&f->toml, path, ARRAY_LEN(path));
+}
+
+static struct slice toml_text_of(struct cli_client_file *f, struct slice name, const char *key) {
+    const struct toml_item *item = toml_member(f, name, key);
+    struct slice text;
+    return item && toml_text(&f->toml, item, &f->arena, &text) ? text : (struct slice){0};
+}
+
+/* env and headers, however they are written: inline, as a table, with dotted keys. */
+static struct slice toml_pairs_of(struct cli_client_file *f, struct slice name, const char *key) {
+    const struct slice path[] = {slice_str(f->members), name, slice_str(key)};
+    cleanup_buf struct buf out;
+    struct emit e;
+    bool any = false;
+    buf_init(&out, SETTINGS_FILE_MAX * 4);
+    emit_init(&e, &out);
+    emit_object(&e);
+    for (size_t i = 0; i < f->toml.count; i++) {
+        const struct toml_item *item = &f->toml.items[i];
+        struct slice text;
+        if (item->kind != TOML_PAIR || item->depth != 4 || !toml_below(item, path, 3) ||
+            !toml_text(&f->toml, item, &f->arena, &text))
+            continue;
+        any = true;
+        emit_key_slice(&e, item->path[3]);
+        emit_str(&e, text);
+    }
+    emit_object_end(&e);
+    return any ? arena_dup(&f->arena, buf_slice(&out)) : (struct slice){0};
+}
+
+/* False when they are no list of strings, or too many. */
+static bool read_toml_args(const struct toml *toml, const struct toml_item *item, struct arena *a,
+                           struct parts *p) {
+    cleanup_buf struct buf out;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    buf_init(&out, SETTINGS_FILE_MAX);
+    if (item->type != TOML_ARRAY || !toml_json(toml, item, a, &out) ||
+        tape_parse(&t, buf_slice(&out), NULL) != TAPE_OK)
+        return false;
+    TAPE_FOR_ELEM(&t, 0, i) {
+        if (!tape_is(&t, i, TAPE_STRING) || p->arg_count == ARRAY_LEN(p->args))
+            return false;
+        p->args[p->arg_count++] = arena_dup(a, tape_text(&t, i, a));
+    }
+    return true;
+}
+
+/* "Bearer " and a variable, as our own settings have it. */
+static void toml_bearer(struct cli_client_file *f, struct slice name, struct parts *p) {
+    struct slice variable = toml_text_of(f, name, "bearer_token_env_var");
+    if (variable.len)
+        add_header(p, arena_printf(&f->arena, "Authorization: Bearer ${%.*s}", SLICE_FMT(variable)),
+                   &f->arena);
+}
+
+static void read_toml_server(struct cli_client_file *f, size_t at) {
+    struct slice name = f->toml.items[at].path[1];
+    struct cli_client_server *s = &f->servers[f->count++];
+    struct parts p = {0};
+    *s = (struct cli_client_server){.name = arena_dup(&f->arena, name).ptr, .item = at};
+    p.command = toml_text_of(f, name, "command");
+    p.cwd = toml_text_of(f, name, "cwd");
+    p.url = toml_text_of(f, name, "url");
+    p.env = toml_pairs_of(f, name, "env");
+    p.headers = toml_pairs_of(f, name, "http_headers");
+    toml_bearer(f, name, &p);
+    const struct toml_item *args = toml_member(f, name, "args"), *enabled = toml_member(f, name, "enabled");
+    if (args && !read_toml_args(&f->toml, args, &f->arena, &p))
+        s->skip = "its args are not all strings, or too many";
+    p.disabled = enabled && enabled->type == TOML_PLAIN && f->toml.src.ptr[enabled->value] == 'f';
+    finish_server(f, s, &p);
+}
+
+static bool is_read(const struct cli_client_file *f, struct slice name) {
+    for (size_t i = 0; i < f->count; i++)
+        if (slice_is(name, f->servers[i].name))
+            return true;
+    return false;
+}
+
+static int read_toml(struct cli_client_file *f, struct err *err) {
+    const struct slice root = slice_str(f->members);
+    if (toml_parse(buf_slice(&f->text), &f->arena, &f->toml, err) < 0)
+        return -1;
+    for (size_t i = 0; i < f->toml.count; i++) {
+        const struct toml_item *item = &f->toml.items[i];
+        if (item->depth < 2 || !toml_below(item, &root, 1) || is_read(f, item->path[1]))
+            continue;
+        if (f->count == SETTINGS_SERVERS_MAX)
+            return err_set(err, "more than %d servers", SETTINGS_SERVERS_MAX);
+        read_toml_server(f, i);
+    }
+    return 0;
+}
+
+int cli_client_file_read(struct cli_client_file *f, struct err *err) {
+    f->servers = arena_array(&f->arena, struct cli_client_server, SETTINGS_SERVERS_MAX + 1);
+    f->count = 0;
+    return f->client->remote == CLI_REMOTE_TOML ? read_toml(f, err) : read_json(f, err);
+}
+
+/* ---- masks ---- */
+
+#define STARS SLICE("\"***\"")
+
+/* Which words of a command line are better not shown. */
+static void find_secrets(const struct slice *words, size_t count, struct arena *a, bool *ret_secret) {
+    const struct slice *masked = risk_supply_mask(words, count, a);
+    for (size_t i = 0; i < count; i++)
+        ret_secret[i] = !slice_eq(words[i], masked[i]);
+}
+
+static void mask_json_pairs(const struct cli_client_file *f, uint32_t obj, struct splice *s) {
+    const struct tape *t = &f->json.tape;
+    if (!obj)
+        return;
+    TAPE_FOR_MEMBER(t, obj, key)
+    splice_value(s, t, key + 1, STARS);
+}
+
+static void mask_json_server(const struct cli_client_file *f, const struct cli_client_server *server,
+                             struct splice *s, struct arena *a) {
+    const struct tape *t = &f->json.tape;
+    const uint32_t value = server->key + 1;
+    if (!tape_is(t, value, TAPE_OBJECT))
+        return;
+    const uint32_t nested = object_of(t, value, "command");
+    mask_json_pairs(f, object_of(t, nested ? nested : value, "env"), s);
+    mask_json_pairs(f, object_of(t, value, "headers"), s);
+    struct slice words[SETTINGS_WORDS_MAX + 2] = {SLICE("-")};
+    uint32_t nodes[SETTINGS_WORDS_MAX + 2] = {0};
+    bool secret[SETTINGS_WORDS_MAX + 2];
+    size_t count = 1;
+    if (server->args && tape_is(t, server->args, TAPE_ARRAY))
+        TAPE_FOR_ELEM(t, server->args, i) {
+            if (tape_is(t, i, TAPE_STRING) && count <= SETTINGS_WORDS_MAX) {
+                nodes[count] = i;
+                words[count++] = tape_text(t, i, a);
+            }
+        }
+    find_secrets(words, count, a, secret);
+    for (size_t i = 1; i < count; i++)
+        if (secret[i])
+            splice_value(s, t, nodes[i], STARS);
+}
+
+static void mask_toml(const struct cli_client_file *f, struct splice *s, struct arena *a) {
+    const struct slice root = slice_str(f->members);
+    for (size_t i = 0; i < f->toml.count; i++) {
+        const struct toml_item *item = &f->toml.items[i];
+        if (item->kind != TOML_PAIR || !toml_below(item, &root, 1))
+            continue;
+        const bool pair = item->depth == 4 && item->type == TOML_STRING &&
+                          (slice_is(item->path[2], "env") || slice_is(item->path[2], "http_headers"));
+        if (pair)
+            splice_replace(s, item->value, item->end, STARS);
+        if (item->depth != 3 || item->type != TOML_ARRAY || !slice_is(item->path[2], "args"))
+            continue;
+        struct parts p = {.arg_count = 1, .args = {SLICE("-")}};
+        bool secret[SETTINGS_WORDS_MAX];
+        if (!read_toml_args(&f->toml, item, a, &p))
+            continue;
+        find_secrets(p.args, p.arg_count, a, secret);
+        cleanup_buf struct buf out;
+        buf_init(&out, SETTINGS_FILE_MAX);
+        bool any = false;
+        for (size_t k = 1; k < p.arg_count; k++) {
+            buf_put_str(&out, k > 1 ? ", " : "[");
+            toml_quote(&out, secret[k] ? SLICE("***") : p.args[k]);
+            any |= secret[k];
+        }
+        buf_put_char(&out, ']');
+        if (any)
+            splice_replace(s, item->value, item->end, arena_dup(a, buf_slice(&out)));
+    }
+}
+
+void cli_client_file_mask(const struct cli_client_file *f, struct buf *out) {
+    cleanup_arena struct arena a;
+    struct splice s;
+    arena_init(&a);
+    splice_init(&s, buf_slice(&f->text), &a);
+    if (f->client->remote == CLI_REMOTE_TOML)
+        mask_toml(f, &s, &a);
+    else
+        for (size_t i = 0; i < f->count; i++)
+            mask_json_server(f, &f->servers[i], &s, &a);
+    splice_write(&s, out);
+}

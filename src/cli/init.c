@@ -1,0 +1,241 @@
+/* sallyport init: finds the servers that clients start and puts the gate in front of them. */
+#include "cli/init.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INIT_OUT_MAX (64u << 20)
+
+static const char *const modes[] = {[CLI_MODE_WRAP] = "wrap", [CLI_MODE_SERVE] = "serve", NULL};
+
+static const struct cli_option init_rows[] = {
+    {CLI_TEXT(struct init_options, client), .name = "client", .argument = "NAME",
+     .help =
+         "only this one: claude-desktop, claude-code, cursor, vscode, windsurf, cline, zed, codex, gemini"},
+    {CLI_LIST(struct init_options, servers), .name = "server", .argument = "NAME",
+     .help = "only servers that are called so"},
+    {CLI_CHOICE(struct init_options, mode), .name = "mode", .choices = modes, .fallback = "wrap",
+     .help = "wrap: each server's command line with the gate in front of it; serve: one gate for all, which "
+             "`sallyport serve` runs, and each client gets a grant"},
+    {CLI_SWITCH(struct init_options, yes), .name = "yes", .letter = 'y',
+     .help = "ask nothing: start servers, write changes"},
+    {CLI_SWITCH(struct init_options, dry_run), .name = "dry-run", .letter = 'n',
+     .help = "show everything, write nothing"},
+    {CLI_SWITCH(struct init_options, start), .name = "start",
+     .help = "start servers to ask for their tools, without asking"},
+    {CLI_SWITCH(struct init_options, no_start), .name = "no-start",
+     .help = "start nothing: tools are known by the catalogue, or by class"},
+    {CLI_SWITCH(struct init_options, undo), .name = "undo",
+     .help = "put everything back as it was before the last init"},
+    {CLI_SWITCH(struct init_options, force), .name = "force",
+     .help = "with --undo: also files that have changed since"},
+    {CLI_TEXT(struct init_options, dir), .name = "dir", .argument = "DIR",
+     .help = "for sallyport.yaml and the policies; by default sallyport in XDG_CONFIG_HOME or ~/.config"},
+    {CLI_TEXT(struct init_options, project), .name = "project", .argument = "DIR", .fallback = ".",
+     .help = "where project files such as .mcp.json are looked for"},
+    {CLI_TEXT(struct init_options, listen), .name = "listen", .argument = "ADDRESS:PORT",
+     .fallback = "127.0.0.1:8640", .help = "of the gate, in a new sallyport.yaml"},
+    {CLI_DURATION(struct init_options, timeout_ms), .name = "timeout", .argument = "TIME", .fallback = "30s",
+     .help = "for a server to answer"},
+    {CLI_SWITCH(struct init_options, json), .name = "json", .help = "print JSON; asks nothing"},
+    {0},
+};
+
+/* ---- asking people ---- */
+
+static bool on_terminal(const struct init_options *opt) {
+    return !opt->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+static bool agree(const char *question, bool by_default) {
+    char line[64];
+    fprintf(stderr, "%s [%s] ", question, by_default ? "Y/n" : "y/N");
+    if (!fgets(line, sizeof(line), stdin))
+        return false;
+    return *line == '\n' ? by_default : *line == 'y' || *line == 'Y';
+}
+
+static bool may_start(const struct init *in) {
+    const struct init_options *opt = in->opt;
+    if (opt->no_start || !in->target_count)
+        return false;
+    if (opt->yes || opt->start)
+        return true;
+    char question[128];
+    snprintf(question, sizeof(question), "Start %zu server%s to ask for %s tools?", in->target_count,
+             in->target_count == 1 ? "" : "s", in->target_count == 1 ? "its" : "their");
+    return on_terminal(opt) && agree(question, true);
+}
+
+/* ---- where things are ---- */
+
+static int find_places(struct init *in, struct err *err) {
+    char program[PATH_MAX], dir[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    if (len < 0)
+        return err_set(err, "which program is this? %s", strerror(errno));
+    in->program = arena_dup(&in->arena, slice_of(program, (size_t)len)).ptr;
+    if (cli_home(in->home, err) < 0)
+        return -1;
+    if (in->opt->dir && in->opt->dir[0] != '/') {
+        if (!getcwd(dir, sizeof(dir)))
+            return err_set(err, "where are we? %s", strerror(errno));
+        in->dir = arena_printf(&in->arena, "%s/%s", dir, in->opt->dir).ptr;
+    } else if (in->opt->dir) {
+        in->dir = in->opt->dir;
+    } else {
+        char config[CLI_PATH_MAX];
+        if (cli_config_dir(config, err) < 0)
+            return err_wrap(err, "give --dir");
+        in->dir = arena_dup(&in->arena, slice_str(config)).ptr;
+    }
+    in->yaml = arena_printf(&in->arena, "%s/sallyport.yaml", in->dir).ptr;
+    in->through = arena_printf(&in->arena, "%s/policies/through.yaml", in->dir).ptr;
+    return 0;
+}
+
+static void init_free(struct init *in) {
+    cli_asking_free(&in->asking);
+    for (size_t i = 0; i < in->file_count; i++)
+        cli_client_file_free(in->files[i].masked);
+    for (size_t i = 0; i < in->target_count; i++)
+        settings_free(in->targets[i].settings);
+    cli_clients_free(&in->clients);
+    settings_free(in->own);
+    buf_free(&in->own_text);
+    arena_free(&in->arena);
+}
+
+/* ---- the run ---- */
+
+static size_t count_chosen(const struct init *in) {
+    size_t count = 0;
+    for (size_t i = 0; i < in->file_count; i++)
+        count += in->files[i].chosen;
+    return count;
+}
+
+static void show_next(const struct init *in, struct buf *out) {
+    if (in->opt->mode == CLI_MODE_SERVE)
+        buf_printf(out, "Start the gate with `sallyport serve%s%s`, then restart the clients.\n",
+                   in->opt->dir ? " --config " : "", in->opt->dir ? in->yaml : "");
+    else
+        buf_put_str(out, "Restart the clients: their servers are behind the gate then.\n");
+    buf_put_str(out,
+                "`sallyport audit tail` shows what they do, `sallyport approvals list` what waits for you, "
+                "`sallyport init --undo` puts everything back.\n");
+}
+
+static int show(struct buf *out) {
+    int status = cli_print(out);
+    fflush(stdout);
+    buf_reset(out);
+    return status;
+}
+
+/* Shows, asks and writes. */
+static int run_text(struct init *in, struct buf *out, struct err *err) {
+    cli_init_show_found(in, out);
+    if (!in->file_count)
+        buf_put_str(out, "No client's configuration was found.\n");
+    else if (!count_chosen(in))
+        buf_put_str(out, "Nothing to do.\n");
+    if (!count_chosen(in))
+        return show(out);
+    if (cli_init_show_changes(in, out, err) < 0)
+        return cli_fail(CLI_CONFIG, err);
+    if (in->opt->dry_run)
+        buf_put_str(out, "Nothing was written.\n");
+    int status = show(out);
+    if (status != CLI_OK || in->opt->dry_run)
+        return status;
+    if (!in->opt->yes && !(on_terminal(in->opt) && agree("Write these changes?", false))) {
+        buf_put_str(out, "Nothing was written; --yes does it.\n");
+        show(out);
+        return CLI_NO;
+    }
+    if (cli_init_write(in, err) < 0)
+        return cli_fail(CLI_FAILED, err);
+    buf_put_str(out, "Written.\n");
+    show_next(in, out);
+    return show(out);
+}
+
+/* Programs show it themselves before they ask for --yes. */
+static int run_json(struct init *in, struct buf *out, struct err *err) {
+    const bool apply = in->opt->yes && !in->opt->dry_run && count_chosen(in);
+    if (cli_init_json(in, apply, out, err) < 0)
+        return cli_fail(CLI_CONFIG, err);
+    if (apply && cli_init_write(in, err) < 0)
+        return cli_fail(CLI_FAILED, err);
+    return show(out);
+}
+
+static int undo_run(const struct init_options *opt) {
+    char home[CLI_PATH_MAX];
+    struct err err = {0};
+    cleanup_buf struct buf out;
+    buf_init(&out, INIT_OUT_MAX);
+    if (cli_home(home, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
+    enum cli_exit status = cli_init_undo(opt, home, &out, &err);
+    if (out.len)
+        cli_print(&out);
+    return status == CLI_OK ? CLI_OK : cli_fail(status, &err);
+}
+
+static int init_run(const void *options, const struct cli_rest *rest) {
+    const struct init_options *opt = options;
+    struct init in = {.opt = opt};
+    struct err err = {0};
+    cleanup_buf struct buf out;
+    buf_init(&out, INIT_OUT_MAX);
+    (void)rest;
+    if (opt->undo)
+        return undo_run(opt);
+    if (opt->start && opt->no_start) {
+        err_set(&err, "either --start or --no-start");
+        return cli_fail(CLI_USAGE, &err);
+    }
+    arena_init(&in.arena);
+    cli_asking_init(&in.asking);
+    int status = CLI_CONFIG;
+    if (find_places(&in, &err) < 0 || cli_init_find(&in, &err) < 0 ||
+        cli_init_judge(&in, may_start(&in), &err) < 0)
+        cli_fail(CLI_CONFIG, &err);
+    else
+        status = opt->json ? run_json(&in, &out, &err) : run_text(&in, &out, &err);
+    init_free(&in);
+    return status;
+}
+
+static const struct cli_example init_examples[] = {
+    {"sallyport init", "find the servers of every client, show what would change, ask, write"},
+    {"sallyport init --dry-run --no-start", "only look; nothing is started"},
+    {"sallyport init --client cursor --server files --yes", "one server of one client, without questions"},
+    {"sallyport init --mode serve", "one gate for all clients instead of one before each server"},
+    {"sallyport init --undo", "put everything back"},
+    {0},
+};
+
+const struct cli_command cli_init = {
+    .name = "init",
+    .summary = "find the servers of your clients and put the gate in front of them",
+    .detail = "Looks for the configurations of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, "
+              "Cline, Zed, Codex "
+              "and Gemini CLI, says what their servers' tools can do, and proposes a policy for each and a "
+              "sallyport.yaml. "
+              "Nothing is written that was not shown. Of a client's file only the servers change; comments, "
+              "order and "
+              "layout stay. What stood there is kept in the state directory, and --undo puts it back.\n\n"
+              "Values of environment variables, headers and secret arguments are shown as stars.",
+    .options = init_rows,
+    .options_size = sizeof(struct init_options),
+    .examples = init_examples,
+    .run = init_run,
+};

@@ -1,0 +1,352 @@
+/* init: what was found and what would be changed, for people and for programs. */
+#include "base/mem.h"
+#include "cli/init.h"
+#include "risk/glyph.h"
+#include "wire/emit.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define SHOW_TEXT_MAX (32u << 20)
+#define SHOW_LINE_MAX 400 /* longer lines are shown around the change */
+#define SHOW_AROUND 24
+
+/* ---- what was found ---- */
+
+static void put_counts(const struct risk_survey *s, struct buf *out) {
+    static const char *const words[RISK_CLASSES] = {"",        "read",        "write",
+                                                    "execute", "destructive", "financial"};
+    buf_printf(out, "%zu tool%s", s->count, s->count == 1 ? "" : "s");
+    bool any = false;
+    for (int cls = RISK_READ; cls < RISK_CLASSES; cls++) {
+        if (!s->by_class[cls])
+            continue;
+        buf_printf(out, "%s%zu %s", any ? ", " : ": ", s->by_class[cls], words[cls]);
+        any = true;
+    }
+    if (s->poisoned)
+        buf_printf(out, "; %zu with instructions hidden in them", s->poisoned);
+}
+
+static void put_origin(const struct init_target *t, struct arena *a, struct buf *out) {
+    const struct cli_mcpserver *s = t->asked ? t->asked->server : NULL;
+    if (!s)
+        return;
+    struct slice text = s->url                  ? slice_str(s->url)
+                        : s->supply.package.len ? s->supply.package
+                                                : slice_str(s->from->argv.items[0]);
+    /* What stands behind a question mark in a URL may be a key. */
+    struct slice head;
+    slice_cut(&text, '?', &head);
+    struct slice shown = risk_printable(head, 80, a);
+    buf_printf(out, "%s%s%.*s", s->supply.runner ? s->supply.runner : "", s->supply.runner ? " " : "",
+               SLICE_FMT(shown));
+    if (s->supply.unpinned)
+        buf_put_str(out, " (version not pinned)");
+    if (s->impostor.len)
+        buf_printf(out, " (!) the name is close to the known package %.*s: an impostor?",
+                   SLICE_FMT(s->impostor));
+}
+
+static void show_server(const struct init *in, const struct init_file *f, size_t i, struct buf *out) {
+    struct arena *a = (struct arena *)(uintptr_t)&in->arena;
+    const struct cli_client_server *server = &f->file->servers[i];
+    const struct init_target *t = f->found[i].target;
+    struct slice name = risk_printable(slice_str(server->name), 48, a);
+    buf_printf(out, "  %-16.*s ", SLICE_FMT(name));
+    if (server->scope)
+        buf_printf(out, "(project %.*s) ", SLICE_FMT(risk_printable(slice_str(server->scope), 80, a)));
+    if (!t) {
+        buf_printf(out, "left alone: %s\n", f->found[i].skip);
+        return;
+    }
+    put_origin(t, a, out);
+    buf_put_str(out, "\n                   ");
+    if (t->survey)
+        put_counts(t->survey, out);
+    else
+        buf_printf(out, "tools not known: %s",
+                   t->why.text[0]                      ? t->why.text
+                   : t->asked && t->asked->err.text[0] ? t->asked->err.text
+                                                       : "not started");
+    buf_put_str(out, t->from_catalogue ? ", by the catalogue\n" : "\n");
+}
+
+void cli_init_show_found(const struct init *in, struct buf *out) {
+    for (size_t i = 0; i < in->file_count; i++) {
+        const struct init_file *f = &in->files[i];
+        if (!f->file->bad && !f->file->count)
+            continue;
+        buf_printf(out, "%s  %s\n", f->file->client->title, f->file->path);
+        if (f->file->bad)
+            buf_printf(out, "  left alone: %s\n", f->file->err.text);
+        for (size_t k = 0; !f->file->bad && k < f->file->count; k++)
+            show_server(in, f, k, out);
+        buf_put_char(out, '\n');
+    }
+}
+
+/* ---- differences ---- */
+
+static void put_lines(struct slice text, const char *sign, struct buf *out) {
+    while (text.len) {
+        struct slice line;
+        slice_cut(&text, '\n', &line);
+        buf_printf(out, "%s%.*s\n", sign, SLICE_FMT(line));
+    }
+}
+
+/* A line that holds a whole file is shown around what changes. */
+static void put_around(struct slice before, struct slice after, struct buf *out) {
+    size_t head = 0, tail = 0;
+    while (head < before.len && head < after.len && before.ptr[head] == after.ptr[head])
+        head++;
+    while (tail < before.len - head && tail < after.len - head &&
+           before.ptr[before.len - 1 - tail] == after.ptr[after.len - 1 - tail])
+        tail++;
+    head -= head < SHOW_AROUND ? head : SHOW_AROUND;
+    tail -= tail < SHOW_AROUND ? tail : SHOW_AROUND;
+    const struct slice both[] = {before, after};
+    for (size_t i = 0; i < 2; i++) {
+        struct slice part = slice_of(both[i].ptr + head, both[i].len - head - tail);
+        buf_printf(out, "%s%s", i ? "+" : "-", head ? "…" : "");
+        buf_put_slice(out, slice_trim(part));
+        buf_put_str(out, tail ? "…\n" : "\n");
+    }
+}
+
+static bool has_long_line(struct slice text) {
+    while (text.len) {
+        struct slice line;
+        slice_cut(&text, '\n', &line);
+        if (line.len > SHOW_LINE_MAX)
+            return true;
+    }
+    return false;
+}
+
+static size_t line_start(struct slice text, size_t at) {
+    while (at && text.ptr[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+static size_t line_end(struct slice text, size_t at) {
+    if (at && at <= text.len && text.ptr[at - 1] == '\n')
+        return at;
+    const char *end = at < text.len ? memchr(text.ptr + at, '\n', text.len - at) : NULL;
+    return end ? (size_t)(end - text.ptr) + 1 : text.len;
+}
+
+/* The edits as lines that go and lines that come; neighbours on one line go together. */
+static void put_diff(const struct splice *s, struct buf *out) {
+    for (uint32_t i = 0; i < s->count;) {
+        size_t from = line_start(s->src, s->edits[i].start), to = line_end(s->src, s->edits[i].end),
+               at = from;
+        cleanup_buf struct buf now;
+        buf_init(&now, SHOW_TEXT_MAX);
+        do {
+            buf_put(&now, s->src.ptr + at, s->edits[i].start - at);
+            buf_put_slice(&now, s->edits[i].text);
+            at = s->edits[i].end;
+            to = line_end(s->src, at) > to ? line_end(s->src, at) : to;
+            i++;
+        } while (i < s->count && s->edits[i].start < to);
+        buf_put(&now, s->src.ptr + at, to - at);
+        size_t line = 1;
+        for (size_t k = 0; k < from; k++)
+            line += s->src.ptr[k] == '\n';
+        struct slice before = slice_of(s->src.ptr + from, to - from);
+        buf_printf(out, "@@ line %zu @@\n", line);
+        /* A file of one line holds more than servers: keys of the client itself, perhaps. */
+        const bool whole = from == 0 && to == s->src.len;
+        if (whole || has_long_line(before) || has_long_line(buf_slice(&now))) {
+            put_around(before, buf_slice(&now), out);
+        } else {
+            put_lines(before, "-", out);
+            put_lines(buf_slice(&now), "+", out);
+        }
+    }
+}
+
+/* ---- the changes ---- */
+
+struct change {
+    const char *path;
+    bool created;
+    struct buf diff;
+};
+
+typedef void change_fn(void *ctx, const char *path, bool created, struct slice diff);
+
+static void each_policy(const struct init *in, change_fn *each, void *ctx) {
+    for (size_t i = 0; i < in->target_count; i++) {
+        const struct init_target *t = &in->targets[i];
+        bool used = false;
+        for (size_t k = 0; k < in->file_count; k++)
+            for (size_t n = 0; in->files[k].found && n < in->files[k].file->count; n++)
+                used |= in->files[k].found[n].target == t;
+        if (!used || t->has_policy)
+            continue;
+        cleanup_buf struct buf text, diff;
+        buf_init(&text, SHOW_TEXT_MAX);
+        buf_init(&diff, SHOW_TEXT_MAX);
+        cli_init_policy(in, t, &text);
+        put_lines(buf_slice(&text), "+", &diff);
+        each(ctx, t->policy, true, buf_slice(&diff));
+    }
+}
+
+static int each_edit(const struct init *in, change_fn *each, void *ctx, struct err *err) {
+    for (size_t i = 0; i < in->file_count; i++) {
+        if (!in->files[i].chosen)
+            continue;
+        cleanup_arena struct arena a;
+        cleanup_buf struct buf diff;
+        arena_init(&a);
+        buf_init(&diff, SHOW_TEXT_MAX);
+        struct splice s = {.arena = &a};
+        if (cli_init_edit(in, &in->files[i], true, "***", &s, err) < 0)
+            return -1;
+        put_diff(&s, &diff);
+        each(ctx, in->files[i].file->path, false, buf_slice(&diff));
+    }
+    return 0;
+}
+
+static int each_change(const struct init *in, change_fn *each, void *ctx, struct err *err) {
+    each_policy(in, each, ctx);
+    if (cli_init_new_settings(in)) {
+        cleanup_arena struct arena a;
+        cleanup_buf struct buf diff;
+        arena_init(&a);
+        buf_init(&diff, SHOW_TEXT_MAX);
+        struct splice s = {.arena = &a};
+        if (!cli_init_settings(in, true, &s, err))
+            return -1;
+        if (in->own)
+            put_diff(&s, &diff);
+        else
+            put_lines(s.edits[0].text, "+", &diff);
+        each(ctx, in->yaml, !in->own, buf_slice(&diff));
+    }
+    struct stat there;
+    if (cli_init_needs_through(in) && stat(in->through, &there) != 0) {
+        cleanup_buf struct buf diff;
+        buf_init(&diff, SHOW_TEXT_MAX);
+        put_lines(slice_str(cli_init_through_text), "+", &diff);
+        each(ctx, in->through, true, buf_slice(&diff));
+    }
+    return each_edit(in, each, ctx, err);
+}
+
+static void show_change(void *ctx, const char *path, bool created, struct slice diff) {
+    struct buf *out = ctx;
+    if (created)
+        buf_printf(out, "+++ %s (new)\n", path);
+    else
+        buf_printf(out, "--- %s\n+++ %s\n", path, path);
+    buf_put_slice(out, diff);
+    buf_put_char(out, '\n');
+}
+
+int cli_init_show_changes(const struct init *in, struct buf *out, struct err *err) {
+    return each_change(in, show_change, out, err);
+}
+
+/* ---- JSON ---- */
+
+static void emit_server(const struct init *in, const struct init_file *f, size_t i, struct emit *e) {
+    const struct cli_client_server *server = &f->file->servers[i];
+    const struct init_target *t = f->found[i].target;
+    (void)in;
+    emit_object(e);
+    emit_key(e, "name");
+    emit_cstr(e, server->name);
+    if (server->scope) {
+        emit_key(e, "project");
+        emit_cstr(e, server->scope);
+    }
+    emit_key(e, "behind_gate");
+    emit_bool(e, server->wired);
+    if (!t) {
+        emit_key(e, "left_alone");
+        emit_cstr(e, f->found[i].skip);
+        emit_object_end(e);
+        return;
+    }
+    emit_key(e, "as");
+    emit_cstr(e, t->name);
+    emit_key(e, "policy");
+    emit_cstr(e, t->policy);
+    if (t->survey) {
+        emit_key(e, "source");
+        emit_cstr(e, t->from_catalogue ? "catalogue" : "server");
+        emit_key(e, "tools");
+        emit_int(e, (int64_t)t->survey->count);
+        emit_key(e, "risk");
+        emit_object(e);
+        for (int cls = RISK_READ; cls < RISK_CLASSES; cls++) {
+            emit_key(e, risk_class_name((enum risk_class)cls));
+            emit_int(e, (int64_t)t->survey->by_class[cls]);
+        }
+        emit_object_end(e);
+        emit_key(e, "tokens");
+        emit_int(e, (int64_t)t->survey->tokens);
+    } else {
+        emit_key(e, "error");
+        emit_cstr(e, t->why.text[0] ? t->why.text : t->asked ? t->asked->err.text : "");
+    }
+    emit_object_end(e);
+}
+
+static void emit_change(void *ctx, const char *path, bool created, struct slice diff) {
+    struct emit *e = ctx;
+    emit_object(e);
+    emit_key(e, "path");
+    emit_cstr(e, path);
+    emit_key(e, "created");
+    emit_bool(e, created);
+    emit_key(e, "diff");
+    emit_str(e, diff);
+    emit_object_end(e);
+}
+
+int cli_init_json(const struct init *in, bool applied, struct buf *out, struct err *err) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_object(&e);
+    emit_key(&e, "mode");
+    emit_cstr(&e, in->opt->mode == CLI_MODE_SERVE ? "serve" : "wrap");
+    emit_key(&e, "files");
+    emit_array(&e);
+    for (size_t i = 0; i < in->file_count; i++) {
+        const struct init_file *f = &in->files[i];
+        emit_object(&e);
+        emit_key(&e, "client");
+        emit_cstr(&e, f->file->client->name);
+        emit_key(&e, "path");
+        emit_cstr(&e, f->file->path);
+        if (f->file->bad) {
+            emit_key(&e, "error");
+            emit_cstr(&e, f->file->err.text);
+        }
+        emit_key(&e, "servers");
+        emit_array(&e);
+        for (size_t k = 0; !f->file->bad && k < f->file->count; k++)
+            emit_server(in, f, k, &e);
+        emit_array_end(&e);
+        emit_object_end(&e);
+    }
+    emit_array_end(&e);
+    emit_key(&e, "changes");
+    emit_array(&e);
+    if (each_change(in, emit_change, &e, err) < 0)
+        return -1;
+    emit_array_end(&e);
+    emit_key(&e, "applied");
+    emit_bool(&e, applied);
+    emit_object_end(&e);
+    buf_put_char(out, '\n');
+    return 0;
+}

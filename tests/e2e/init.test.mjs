@@ -1,0 +1,292 @@
+// `sallyport init` in a home with the files of nine clients: what it shows, what it changes and what it leaves alone, that a second
+// run changes nothing, that --undo puts every byte back, and that the rewired servers work.
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, test } from 'node:test';
+import { connect, node, packages, run, sallyport, startServe, tempDir, use } from '../lib/index.mjs';
+
+const SECRETS = ['hunter2-of-memory', 'bearer-of-x', 'key-of-github', 'v-of-windsurf', 'env-of-codex', 'primary-of-claude'];
+const CLINE = '.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json';
+
+// Every way that clients write: comments, trailing commas, tabs, one line, tables, several places in one file.
+const FILES = {
+  '.config/Claude/claude_desktop_config.json': `{
+  "mcpServers": {
+    "files": {
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/data"]
+    }
+  },
+  "theme": "dark"
+}
+`,
+  '.claude.json': `{
+  "primaryApiKey": "primary-of-claude",
+  "mcpServers": {"mem": {"type": "stdio", "command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"], "env": {"TOKEN": "hunter2-of-memory"}}},
+  "projects": {
+    "/a/b": {
+      "mcpServers": {
+        "x": {"type": "http", "url": "https://x.example/mcp", "headers": {"Authorization": "Bearer bearer-of-x"}}
+      },
+      "history": [1, 2]
+    }
+  }
+}
+`,
+  'project/.mcp.json': '{"mcpServers": {"here": {"command": "true"}}}\n',
+  '.cursor/mcp.json': `{ // my servers
+  "mcpServers": {
+    /* files */
+    "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/data"]},
+    "plain": {"command": "true"}, // no args
+  },
+}
+`,
+  '.config/Code/User/settings.json': `{
+\t"editor.fontSize": 12, // big
+\t"mcp": {
+\t\t"servers": {
+\t\t\t"gh": {
+\t\t\t\t"command": "npx",
+\t\t\t\t"args": [
+\t\t\t\t\t"-y",
+\t\t\t\t\t"@modelcontextprotocol/server-github", "--api-key", "key-of-github"
+\t\t\t\t],
+\t\t\t\t"env": { "GITHUB_TOKEN": "\${input:t}" }
+\t\t\t}
+\t\t}
+\t}
+}
+`,
+  '.codeium/windsurf/mcp_config.json':
+    '{"mcpServers":{"remote":{"serverUrl":"https://r.example/mcp","headers":{"K":"v-of-windsurf"}},"mem":{"command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}}}',
+  [CLINE]: '{\r\n  "mcpServers": {\r\n    "off": {"command": "true", "args": [], "disabled": true, "autoApprove": ["a"]}\r\n  }\r\n}\r\n',
+  '.config/zed/settings.json': `// Zed
+{
+  "context_servers": {
+    "old": {"command": {"path": "npx", "args": ["-y", "x-server"], "env": {}}, "settings": {}},
+    "ext": {"source": "extension", "enabled": true, "settings": {}},
+    "new": {
+      "source": "custom",
+      "command": "uvx",
+      "args": ["some-server"]
+    }
+  },
+  "vim_mode": true
+}
+`,
+  '.codex/config.toml': `model = "o9"  # best
+
+[mcp_servers.files]
+command = "npx"
+args = [
+  "-y", # yes
+  "@modelcontextprotocol/server-filesystem", "/srv/data",
+]
+startup_timeout_sec = 20
+
+[mcp_servers.files.env]
+KEY = "env-of-codex"
+
+# about the rest
+[profiles.x]
+a = 1
+`,
+  '.gemini/settings.json': '{"theme":"x","mcpServers":{"g":{"httpUrl":"https://g.example/mcp"}}}',
+};
+
+function fakeHome() {
+  const home = tempDir('home');
+  for (const [path, text] of Object.entries(FILES)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text);
+  }
+  return home;
+}
+
+const envOf = (home) => ({ HOME: home, XDG_CONFIG_HOME: '', SALLYPORT_HOME: join(home, 'state') });
+const init = (home, ...args) =>
+  run(sallyport, ['init', '--project', join(home, 'project'), ...args], { env: envOf(home), timeout: 120_000 });
+const read = (home, path) => readFileSync(join(home, path), 'utf8');
+
+function tree(home) {
+  const all = {};
+  for (const entry of readdirSync(home, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    if (entry.isFile() && !relative(home, path).startsWith('state')) all[relative(home, path)] = readFileSync(path, 'utf8');
+  }
+  return all;
+}
+
+async function ok(promise) {
+  const { code, stdout, stderr } = await promise;
+  assert.equal(code, 0, `${stdout}\n${stderr}`);
+  for (const secret of SECRETS) assert.ok(!stdout.includes(secret) && !stderr.includes(secret), `${secret} was shown`);
+  return stdout;
+}
+
+describe('nine clients', { concurrency: 1 }, () => {
+  const home = fakeHome();
+
+  test('are found and shown, and nothing is written', async () => {
+    const out = await ok(init(home, '--dry-run', '--no-start'));
+    for (const title of ['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'Windsurf', 'Cline', 'Zed', 'Codex', 'Gemini CLI'])
+      assert.match(out, new RegExp(`^${title}  `, 'm'));
+    assert.match(out, /14 tools: 10 read, 4 write, by the catalogue/);
+    assert.match(out, /ext +left alone: it has neither a command nor a URL/);
+    assert.match(out, /\+servers:\n\+ {2}files:/);
+    assert.match(out, /"env": \{"TOKEN": "\*\*\*"\}/);
+    assert.deepEqual(tree(home), FILES);
+    assert.equal((await init(home, '--no-start')).code, 1); // nobody said yes
+    assert.deepEqual(tree(home), FILES);
+  });
+
+  test('wrap: only the servers change, a second run changes nothing, undo restores every byte', async () => {
+    await ok(init(home, '--yes', '--no-start'));
+    const after = tree(home);
+    const policies = join(home, '.config/sallyport/policies');
+    const line = (policy, ...rest) => ['-c', join(policies, policy), ...rest].map((word) => JSON.stringify(word)).join(', ');
+    const gate = JSON.stringify(sallyport);
+    assert.equal(after['.cursor/mcp.json'], FILES['.cursor/mcp.json']
+      .replace('"npx", "args": [', `${gate}, "args": [${line('files.yaml', '--', 'npx')}, `)
+      .replace('"command": "true"', `"command": ${gate}, "args": [${line('plain.yaml', '--', 'true')}]`));
+    assert.equal(after['.codex/config.toml'], FILES['.codex/config.toml']
+      .replace('command = "npx"', `command = ${gate}`)
+      .replace('  "-y"', ['-c', join(policies, 'files-codex.yaml'), '--env', 'KEY', '--', 'npx'].map((w) => `  ${JSON.stringify(w)},\n`).join('') + '  "-y"'));
+    assert.equal(after[CLINE], FILES[CLINE]
+      .replace('"true", "args": []', `${gate}, "args": [${line('off.yaml', '--', 'true')}]`));
+    const claude = JSON.parse(after['.claude.json']);
+    assert.deepEqual(claude.projects['/a/b'].mcpServers.x, {
+      type: 'stdio', command: sallyport,
+      args: ['-c', join(policies, 'x.yaml'), '--upstream', 'https://x.example/mcp', '--header-env', 'Authorization: SALLYPORT_HEADER_1'],
+      env: { SALLYPORT_HEADER_1: 'Bearer bearer-of-x' },
+    });
+    for (const policy of readdirSync(policies))
+      assert.equal((await run(sallyport, ['validate', '-c', join(policies, policy)])).code, 0, policy);
+    assert.equal(statSync(join(home, '.config/sallyport/sallyport.yaml')).mode & 0o777, 0o600);
+
+    assert.match(await ok(init(home, '--yes', '--no-start')), /Nothing to do\.\n$/);
+    assert.deepEqual(tree(home), after);
+    await ok(init(home, '--undo'));
+    assert.deepEqual(tree(home), FILES);
+    assert.ok(!existsSync(join(home, '.config/sallyport')));
+    assert.equal((await init(home, '--undo')).code, 1); // nothing left to undo
+  });
+
+  test('serve: one member with a grant for the client\'s servers; undo revokes it', async () => {
+    await ok(init(home, '--yes', '--no-start', '--mode', 'serve', '--listen', '127.0.0.1:9999'));
+    const { mcpServers } = JSON.parse(read(home, '.codeium/windsurf/mcp_config.json'));
+    assert.deepEqual(Object.keys(mcpServers), ['sallyport']);
+    assert.equal(mcpServers.sallyport.serverUrl, 'http://127.0.0.1:9999/mcp');
+    assert.match(mcpServers.sallyport.headers.Authorization, /^Bearer sp_/);
+    assert.match(read(home, '.codex/config.toml'), /^model = "o9" {2}# best\n\n\[mcp_servers\.sallyport\]\nurl = .*\nhttp_headers = .*\n\n# about the rest\n\[profiles\.x\]\na = 1\n$/);
+    assert.match(read(home, '.cursor/mcp.json'), /^\{ \/\/ my servers\n.*\n {4}\/\* files \*\/\n/);
+    assert.match(read(home, '.config/Code/User/settings.json'), /"gh": \{/); // needs what only VS Code has
+    const grants = async (...args) => JSON.parse((await run(sallyport, ['grants', 'list', '--json', ...args], { env: envOf(home) })).stdout);
+    const windsurf = (await grants()).find((grant) => grant.name === 'windsurf');
+    assert.deepEqual(windsurf.servers, ['remote', 'mem-windsurf']);
+    assert.match(await ok(init(home, '--yes', '--no-start', '--mode', 'serve')), /Nothing to do/);
+    await ok(init(home, '--undo'));
+    assert.deepEqual(tree(home), FILES);
+    assert.deepEqual(await grants(), []);
+  });
+
+  test('one client, one server, as JSON', async () => {
+    const out = JSON.parse(await ok(init(home, '--json', '--yes', '--no-start', '--client', 'cursor', '--server', 'files')));
+    assert.equal(out.applied, true);
+    assert.deepEqual(out.files[0].servers.map((server) => server.left_alone ?? server.risk.Read), [10, 'not asked for']);
+    assert.ok(out.changes.every((change) => change.diff.length > 0));
+    assert.deepEqual(Object.entries(tree(home)).filter(([path, text]) => FILES[path] && FILES[path] !== text).map(([path]) => path), ['.cursor/mcp.json']);
+    await ok(init(home, '--undo'));
+    assert.deepEqual(tree(home), FILES);
+    assert.equal((await init(home, '--client', 'curser')).code, 3);
+  });
+
+  test('a file that changed since is not overwritten without --force; a policy that was edited is kept', async () => {
+    await ok(init(home, '--yes', '--no-start', '--client', 'cursor'));
+    writeFileSync(join(home, '.cursor/mcp.json'), `${read(home, '.cursor/mcp.json')}// mine\n`);
+    const refused = await init(home, '--undo');
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /mcp\.json` has changed since init wrote it.*--force/);
+    writeFileSync(join(home, '.config/sallyport/policies/files.yaml'), 'version: "1"\n');
+    await ok(init(home, '--undo', '--force'));
+    assert.deepEqual(tree(home), FILES);
+  });
+
+  test('links, modes and broken files', async () => {
+    const real = join(home, 'dotfiles.json');
+    renameSync(join(home, '.cursor/mcp.json'), real);
+    chmodSync(real, 0o640);
+    symlinkSync(real, join(home, '.cursor/mcp.json'));
+    writeFileSync(join(home, '.gemini/settings.json'), '{"mcpServers": {"a": 1, "a": 2}}');
+    const out = await ok(init(home, '--yes', '--no-start'));
+    assert.match(out, /Gemini CLI.*\n {2}left alone: line 1: /);
+    assert.equal(read(home, '.gemini/settings.json'), '{"mcpServers": {"a": 1, "a": 2}}');
+    assert.ok(lstatSync(join(home, '.cursor/mcp.json')).isSymbolicLink());
+    assert.equal(statSync(real).mode & 0o777, 0o640);
+    assert.match(readFileSync(real, 'utf8'), /policies\/files\.yaml/);
+    await ok(init(home, '--undo'));
+    assert.equal(readFileSync(real, 'utf8'), FILES['.cursor/mcp.json']);
+  });
+
+  test('import reads every format, export writes it', async () => {
+    const paths = ['.cursor/mcp.json', '.codex/config.toml', '.config/zed/settings.json'].map((path) => join(home, path));
+    const out = await run(sallyport, ['import', ...paths], { env: envOf(home) });
+    assert.equal(out.code, 0, out.stderr);
+    assert.match(out.stdout, /^ {2}files-codex:\n {4}command: "npx"\n.*\n {4}env: \{"KEY": "env-of-codex"\}$/m);
+    const yaml = join(home, 'imported.yaml');
+    assert.equal((await run(sallyport, ['import', ...paths, '-o', yaml], { env: envOf(home) })).code, 0);
+    assert.equal(statSync(yaml).mode & 0o777, 0o600);
+    assert.equal((await run(sallyport, ['import', ...paths, '-o', yaml], { env: envOf(home) })).code, 1); // it is there
+    const wrapped = join(home, 'intercept.json');
+    writeFileSync(wrapped, JSON.stringify({ mcpServers: { pay: { command: 'intercept', args: ['-c', 'pay.json', '--', 'node', 's.js'] } } }));
+    assert.match((await run(sallyport, ['import', wrapped])).stdout, /pay:\n {4}command: "node"\n {4}args: \["s\.js"\]\n {4}policy: ".*pay\.json"/);
+    for (const client of ['claude-desktop', 'claude-code', 'cursor', 'vscode', 'windsurf', 'cline', 'zed', 'codex', 'gemini']) {
+      const gate = await run(sallyport, ['export', '--config', yaml, '--client', client, '--token', 'sp_t'], { env: envOf(home) });
+      assert.equal(gate.code, 0, gate.stderr);
+      assert.match(gate.stdout, /127\.0\.0\.1:8640\/mcp/);
+      assert.match(gate.stdout, /sp_t/);
+      const plain = await run(sallyport, ['export', '--config', yaml, '--client', client, '--plain'], { env: envOf(home) });
+      const file = join(home, client === 'codex' ? 'back.toml' : 'back.json');
+      writeFileSync(file, plain.stdout);
+      const back = await run(sallyport, ['import', '--client', client, file], { env: envOf(home) });
+      assert.match(back.stdout, /files-codex:\n {4}command: "npx"/, `${client}\n${plain.stdout}\n${back.stderr}`);
+    }
+  });
+});
+
+// The whole way with real servers: asked for their tools, rewired, and used by a client as its file now says.
+describe('rewired servers work', { concurrency: 1 }, () => {
+  const home = tempDir('home');
+  const data = tempDir('data');
+  writeFileSync(join(data, 'note.txt'), 'a note\n');
+  const original = JSON.stringify({ mcpServers: {
+    files: { command: node, args: [packages.filesystem, data] },
+    memory: { command: node, args: [packages.memory], env: { MEMORY_FILE_PATH: join(data, 'memory.json') } },
+  } }, null, 2);
+  mkdirSync(join(home, '.cursor'));
+  const file = join(home, '.cursor/mcp.json');
+  const entry = (name) => JSON.parse(readFileSync(file, 'utf8')).mcpServers[name];
+
+  test('wrapped', async (t) => {
+    writeFileSync(file, original);
+    const out = await ok(init(home, '--yes'));
+    assert.match(out, /9 tools: 3 read, 3 write, 3 destructive\n/);
+    const { command, args, env } = entry('memory');
+    const session = use(t, await connect('v1', { command, args, env: { ...env, ...envOf(home) } }));
+    assert.match(await session.text('create_entities', { entities: [{ name: 'a', entityType: 'b', observations: [] }] }), /"a"/);
+    assert.match(readFileSync(join(data, 'memory.json'), 'utf8'), /"a"/); // its environment reached it
+    assert.match(await session.text('delete_entities', { entityNames: ['a'] }), /POLICY DENIED.*Blocked by default/);
+    await ok(init(home, '--undo'));
+    assert.equal(readFileSync(file, 'utf8'), original);
+  });
+
+  test('served', async (t) => {
+    writeFileSync(file, original);
+    await ok(init(home, '--yes', '--mode', 'serve'));
+    const gate = use(t, await startServe({ args: [], env: envOf(home), cwd: home }));
+    const session = use(t, await connect('v1', { ...entry('sallyport'), url: gate.url }));
+    assert.match(await session.text('files__read_text_file', { path: join(data, 'note.txt') }), /a note/);
+  });
+});
