@@ -77,6 +77,18 @@ static void print_plain(const struct sandbox *s, struct buf *out) {
         if (*advice_for(why))
             buf_printf(out, "            to get it: %s\n", advice_for(why));
     }
+    const char *lacks;
+    const int group = sandbox_group(s, &lacks);
+    if (group)
+        buf_printf(out,
+                   "cgroups     version %d: bound all sandboxes together, and the processes of each with "
+                   "profile proc\n",
+                   group);
+    else
+        buf_printf(out,
+                   "cgroups     none; limits are those of each process: %s\n"
+                   "            to get them: run the gate as a service with Delegate=yes\n",
+                   lacks);
     for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
         const char *missing = sandbox_why_not(s, languages[i].language);
         buf_printf(out, "%-11s %s\n", languages[i].name,
@@ -94,6 +106,11 @@ static void print_json(const struct sandbox *s, struct buf *out) {
     emit_int(&e, sandbox_tier(s));
     emit_key(&e, "why");
     emit_cstr(&e, sandbox_tier_why(s));
+    const char *lacks;
+    emit_key(&e, "cgroup");
+    emit_int(&e, sandbox_group(s, &lacks));
+    emit_key(&e, "cgroup_why");
+    emit_cstr(&e, lacks);
     emit_key(&e, "languages");
     emit_object(&e);
     for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {

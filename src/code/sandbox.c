@@ -134,6 +134,10 @@ void sandbox_close(struct sandbox *s) {
 
 int sandbox_tier(const struct sandbox *s) { return s->tier; }
 const char *sandbox_tier_why(const struct sandbox *s) { return s->tier_why; }
+int sandbox_group(const struct sandbox *s, const char **ret_why) {
+    *ret_why = s->group_why;
+    return s->group;
+}
 
 static enum frame_runtime runtime_of(enum sandbox_language language) {
     return language == SANDBOX_PYTHON ? FRAME_PYTHON : FRAME_NODE;

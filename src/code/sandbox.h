@@ -62,6 +62,9 @@ void sandbox_close(struct sandbox *s);
 int sandbox_tier(const struct sandbox *s);
 /* What kept the better tier away; "" for tier 1. */
 const char *sandbox_tier_why(const struct sandbox *s);
+/* Version of the control groups that bound all sandboxes together, and those of profile PROC each; 0: none,
+ * *ret_why says what is missing. */
+int sandbox_group(const struct sandbox *s, const char **ret_why);
 /* NULL when the language can be run, else why not, in words for people ("node 18.19.0 is older than 20").
  * Before ready(): "still starting". */
 const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language language);

@@ -192,6 +192,12 @@ struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enu
     return NULL;
 }
 
+void sandbox_box_limit(struct box *b, uint32_t memory_mb) {
+    const struct frame_order order = {.kind = FRAME_LIMIT, .token = b->token, .memory_mb = memory_mb};
+    if (b->profile == SANDBOX_PROC && b->engine->group)
+        send_order(b->engine->control, &order, NULL, 0);
+}
+
 void sandbox_box_kill(struct box *b) {
     if (b->state == BOX_DYING)
         return;
@@ -270,7 +276,7 @@ static void on_started(struct sandbox *s, struct box *b, const struct frame_repo
 static void on_exited(struct box *b, const struct frame_report *r) {
     b->state = BOX_DYING;
     if (b->run)
-        sandbox_run_box_exited(b->run, r->value, r->cpu_us, r->rss_kb);
+        sandbox_run_box_exited(b->run, r);
     sandbox_box_free(b);
 }
 
@@ -296,6 +302,9 @@ static void on_report(struct sandbox *s, struct frame_report *r, int fds[2]) {
         s->said_hello = true;
         s->tier = (int)r->tier;
         snprintf(s->tier_why, sizeof(s->tier_why), "%s", r->text);
+    } else if (r->kind == FRAME_GROUP) {
+        s->group = r->value;
+        snprintf(s->group_why, sizeof(s->group_why), "%s", r->text);
     } else if (r->kind == FRAME_RUNTIME) {
         on_runtime(s, r);
     } else if (b && r->kind == FRAME_STARTED) {

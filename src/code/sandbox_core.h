@@ -82,6 +82,8 @@ struct sandbox {
     bool starting, said_hello, told_ready;
     int tier;
     char tier_why[FRAME_REASON_MAX];
+    int group; /* version of the control groups */
+    char group_why[FRAME_REASON_MAX];
     char trouble[FRAME_REASON_MAX]; /* last words of the helper */
     struct io_conn *errors;
     struct sandbox_runtime runtimes[FRAME_RUNTIMES];
@@ -144,6 +146,8 @@ void sandbox_box_helper_stop(struct sandbox *s);
 struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enum sandbox_profile profile,
                               bool urgent, struct err *err);
 void sandbox_box_kill(struct box *b);
+/* Lowers what its processes may have together, where the machine can count it. */
+void sandbox_box_limit(struct box *b, uint32_t memory_mb);
 /* Takes what its streams still hold; for the moment a run ends. */
 void sandbox_box_drain(struct box *b);
 void sandbox_box_listen(struct box *b, bool on); /* to its streams */
@@ -154,7 +158,7 @@ void sandbox_run_begin(struct sandbox_run *run, struct box *b);
 void sandbox_run_output(struct sandbox_run *run, enum sandbox_stream which, struct slice bytes);
 void sandbox_run_violation(struct sandbox_run *run, const char *name, bool ended);
 /* The box has ended; status as from wait. */
-void sandbox_run_box_exited(struct sandbox_run *run, int status, uint64_t cpu_us, uint64_t rss_kb);
+void sandbox_run_box_exited(struct sandbox_run *run, const struct frame_report *report);
 void sandbox_run_bridge_ended(struct sandbox_run *run);
 size_t sandbox_run_frames(struct sandbox_run *run, struct slice bytes, size_t *ret_want);
 /* Without ever having had a box. */

@@ -448,8 +448,8 @@ static bool says_no_memory(const struct sandbox_run *run) {
 }
 
 /* Why the process went, from what we know and what the kernel says. */
-static void judge_exit(struct sandbox_run *run, int status, uint64_t cpu_us) {
-    const int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+static void judge_exit(struct sandbox_run *run, const struct frame_report *r) {
+    const int status = r->value, sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const uint64_t cpu_max = (uint64_t)run->request.cpu_s * 1000000;
     if (run->timed_out)
         set_end(run, SANDBOX_TIMEOUT, TIMEOUT_TEXT, run->request.timeout_ms / 1000.0);
@@ -464,9 +464,9 @@ static void judge_exit(struct sandbox_run *run, int status, uint64_t cpu_us) {
         set_end(run, SANDBOX_OUTPUT, "more than %u bytes of output", run->request.output_max);
     else if (run->bad_frame)
         set_end(run, SANDBOX_KILLED, "ended for a message that is not one");
-    else if (sig == SIGXCPU || (sig == SIGKILL && run->request.cpu_s && cpu_us + 500000 >= cpu_max))
+    else if (sig == SIGXCPU || (sig == SIGKILL && run->request.cpu_s && r->cpu_us + 500000 >= cpu_max))
         set_end(run, SANDBOX_CPU, "more than %u seconds of CPU time", run->request.cpu_s);
-    else if (sig && says_no_memory(run))
+    else if (sig && (r->out_of_memory || says_no_memory(run)))
         set_end(run, SANDBOX_MEMORY, "out of memory");
     else if (sig)
         set_end(run, SANDBOX_KILLED, "the process was ended by signal %d (%s)", sig, strsignal(sig));
@@ -475,11 +475,11 @@ static void judge_exit(struct sandbox_run *run, int status, uint64_t cpu_us) {
                 WEXITSTATUS(status));
 }
 
-void sandbox_run_box_exited(struct sandbox_run *run, int status, uint64_t cpu_us, uint64_t rss_kb) {
+void sandbox_run_box_exited(struct sandbox_run *run, const struct frame_report *report) {
     sandbox_box_drain(run->box);
-    judge_exit(run, status, cpu_us);
-    run->outcome.cpu_us = cpu_us;
-    run->outcome.rss_kb = rss_kb;
+    judge_exit(run, report);
+    run->outcome.cpu_us = report->cpu_us;
+    run->outcome.rss_kb = report->rss_kb;
     if (run->copy) /* the copy in goes on and finds its box gone */
         return;
     run_finish(run);
@@ -536,6 +536,7 @@ static void run_send(struct sandbox_run *run) {
         run_finish(run);
         return;
     }
+    sandbox_box_limit(run->box, run->request.memory_mb);
     sandbox_box_listen(run->box, true);
     io_conn_put(run->box->bridge, buf_slice(&frame));
     io_conn_flush(run->box->bridge);

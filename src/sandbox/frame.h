@@ -54,6 +54,7 @@ enum frame_profile { FRAME_PURE, FRAME_FILES, FRAME_PROC, FRAME_PROFILES };
 enum frame_order_kind {
     FRAME_SETUP = 1, /* once, first; with a descriptor of the preludes or none */
     FRAME_START = 2,
+    FRAME_LIMIT = 3, /* a sandbox of profile PROC: its run may have only memory_mb */
 };
 
 struct frame_order {
@@ -75,6 +76,7 @@ enum frame_report_kind {
     FRAME_EXITED = 3,    /* value: wait status */
     FRAME_VIOLATION = 4, /* text: the system call's name; value 1 when the sandbox was ended for it */
     FRAME_RUNTIME = 5,   /* a runtime is ready (value 0) or not (value errno, text says why) */
+    FRAME_GROUP = 6, /* value: version of the control groups that limit all, or 0 and text says why none do */
 };
 
 struct frame_report {
@@ -85,5 +87,6 @@ struct frame_report {
     uint32_t tier;
     uint64_t cpu_us;
     uint64_t rss_kb;
+    uint64_t out_of_memory; /* FRAME_EXITED: the kernel ended it, or part of it, for that */
     char text[FRAME_REASON_MAX];
 };

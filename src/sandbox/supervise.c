@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/launch.h"
 #include "sandbox/syscalls.h"
 
@@ -60,6 +61,8 @@ struct box {
     struct zygote *zygote; /* that makes it; NULL once it has started, or when the zygote is gone */
     bool started;
     enum frame_runtime runtime;
+    struct frame_order order;
+    bool grouped; /* it has a control group of its own */
     int pidfd;
     int workspace;
     int listener;
@@ -83,6 +86,7 @@ struct runtime {
 struct supervisor {
     int poll;
     struct launch_config config;
+    struct cgroup group;
     bool bounded; /* processes can be counted, so profile PROC is safe to offer */
     struct runtime runtimes[FRAME_RUNTIMES];
     struct list zygotes;
@@ -159,6 +163,8 @@ static void box_free(struct supervisor *s, struct box *b) {
     unwatch(s, &b->listener);
     if (b->workspace >= 0)
         close(b->workspace);
+    if (b->grouped)
+        cgroup_end_box(&s->group, b->token);
     if (*s->config.scratch_dir)
         remove_tree(s->config.scratch_dir, b->token);
     list_remove(&b->node);
@@ -192,6 +198,9 @@ static void box_exited(struct supervisor *s, struct box *b) {
         r.cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
                    (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
         r.rss_kb = (uint64_t)used.ru_maxrss;
+        if (b->grouped)
+            r.out_of_memory = cgroup_end_box(&s->group, b->token);
+        b->grouped = false;
         tell(&r, -1, -1);
     }
     box_free(s, b);
@@ -268,6 +277,11 @@ static struct zygote *zygote_start(struct supervisor *s, enum frame_runtime runt
     z->source = (struct source){SOURCE_ZYGOTE, z};
     watch(s, z->sock, &z->source);
     list_push(&s->zygotes, &z->node);
+    if (!cgroup_take_zygote(&s->group, z->pid)) {
+        snprintf(r->why, sizeof(r->why), "its control group takes no interpreter: %s", strerror(errno));
+        zygote_free(s, z);
+        return NULL;
+    }
     return z;
 }
 
@@ -308,6 +322,22 @@ static void zygote_is_up(struct supervisor *s, struct zygote *z, const char *nam
     }
 }
 
+/* It exists. With a profile that can fork it gets limits for all of its processes before anybody may use it.
+ */
+static void box_cloned(struct supervisor *s, struct box *b, pid_t pid, int take_pidfd) {
+    b->pidfd = take_pidfd;
+    b->exit_source = (struct source){SOURCE_BOX_EXIT, b};
+    watch(s, b->pidfd, &b->exit_source);
+    b->grouped = b->order.profile == FRAME_PROC && s->group.version;
+    if (b->grouped && !cgroup_take_box(&s->group, &b->order, pid)) {
+        snprintf(b->failure, sizeof(b->failure), "its control group could not be made: %s", strerror(errno));
+        box_kill(b);
+        return;
+    }
+    b->cloned = true;
+    box_maybe_started(b);
+}
+
 static void zygote_note(struct supervisor *s, struct zygote *z) {
     struct lock_note note;
     int fds[3];
@@ -322,11 +352,9 @@ static void zygote_note(struct supervisor *s, struct zygote *z) {
     } else if (note.kind == LOCK_NOTE_DOWN) {
         zygote_lost(s, z, note.text);
     } else if (b && note.kind == LOCK_NOTE_CLONED && note.pid > 0 && fds[0] >= 0) {
-        b->cloned = true;
-        b->pidfd = fds[0], fds[0] = -1;
-        b->exit_source = (struct source){SOURCE_BOX_EXIT, b};
-        watch(s, b->pidfd, &b->exit_source);
-        box_maybe_started(b);
+        const int pidfd = fds[0];
+        fds[0] = -1;
+        box_cloned(s, b, note.pid, pidfd);
     } else if (b && note.kind == LOCK_NOTE_CLONED) {
         tell_not_started(b->token, b->runtime, note.error, "the sandbox's process could not be made");
         box_free(s, b);
@@ -390,7 +418,7 @@ static void start_box(struct supervisor *s, const struct frame_order *order, con
         tell_not_started(order->token, runtime, EPERM, "this machine cannot confine that profile");
         return;
     }
-    if (order->profile == FRAME_PROC && !s->bounded) {
+    if (order->profile == FRAME_PROC && !s->bounded && !s->group.version) {
         tell_not_started(order->token, runtime, EPERM,
                          "the number of processes cannot be limited for this user");
         return;
@@ -402,11 +430,24 @@ static void start_box(struct supervisor *s, const struct frame_order *order, con
         return;
     }
     struct box *b = mem_zalloc(sizeof(*b));
-    *b = (struct box){
-        .token = order->token, .zygote = z, .runtime = runtime, .pidfd = -1, .workspace = -1, .listener = -1};
+    *b = (struct box){.token = order->token,
+                      .zygote = z,
+                      .runtime = runtime,
+                      .order = *order,
+                      .pidfd = -1,
+                      .workspace = -1,
+                      .listener = -1};
     list_push(&s->boxes, &b->node);
     z->forks++;
     z->open++;
+}
+
+static void limit_box(struct supervisor *s, const struct frame_order *order) {
+    struct box *b = box_find(s, order->token);
+    if (!b || !b->grouped || order->memory_mb > b->order.memory_mb)
+        return;
+    b->order.memory_mb = order->memory_mb;
+    cgroup_limit_box(&s->group, &b->order);
 }
 
 /* False when the gate is gone. */
@@ -418,6 +459,8 @@ static bool take_order(struct supervisor *s) {
         return false;
     if (got == (int)sizeof(order) && order.kind == FRAME_START)
         start_box(s, &order, fds);
+    if (got == (int)sizeof(order) && order.kind == FRAME_LIMIT)
+        limit_box(s, &order);
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -567,6 +610,7 @@ static void end_all(struct supervisor *s) {
         zygote_free(s, container_of(n, struct zygote, node));
     }
     drop_scratch(s);
+    cgroup_close(&s->group);
 }
 
 int supervise_serve(const struct supervise_options *o) {
@@ -583,6 +627,11 @@ int supervise_serve(const struct supervise_options *o) {
     if (!take_setup(s))
         return 1;
     tell(&hello, -1, -1);
+    if (hello.tier < TIER_NONE)
+        cgroup_open(&s->group);
+    struct frame_report group = {.kind = FRAME_GROUP, .value = (int32_t)s->group.version};
+    snprintf(group.text, sizeof(group.text), "%s", s->group.why);
+    tell(&group, -1, -1);
     s->poll = epoll_create1(EPOLL_CLOEXEC);
     struct source control = {SOURCE_CONTROL, NULL};
     if (s->poll < 0 || watch(s, SUPERVISE_FD_CONTROL, &control) != 0)
@@ -623,5 +672,8 @@ int supervise_probe(const struct supervise_options *o) {
                                      : "bun",
                    s->runtimes[i].found.binary, s->runtimes[i].found.why);
     drop_scratch(s);
+    cgroup_open(&s->group);
+    printf("cgroup=%u\ncgroup_why=%s\n", s->group.version, s->group.why);
+    cgroup_close(&s->group);
     return 0;
 }
