@@ -1,0 +1,28 @@
+// A scripted agent with eight real servers does five tasks of several steps by direct calls, by discovery and by code in both
+// languages, and comes to the same answers. The token table of docs/tokens.md comes from the same tasks.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { connect, node, policyFile, startServe } from '../lib/index.mjs';
+import { TASKS, WAYS, eightServers, makeData, perform } from '../../bench/tokens/tasks.mjs';
+
+describe('five tasks, four ways', { concurrency: 1 }, () => {
+  const data = makeData();
+  let gate, session;
+  before(async () => {
+    const config = { version: '1', policy: policyFile(), servers: eightServers(data), code: { enabled: true }, discovery: { mode: 'lazy' } };
+    gate = await startServe({ config, env: { SALLYPORT_NODE: node } });
+    session = await connect('v1', gate);
+  });
+  after(async () => {
+    await session?.close();
+    await gate?.stop();
+  });
+
+  for (const task of TASKS)
+    test(task.name, { timeout: 300_000 }, async () => {
+      const answers = {};
+      for (const way of WAYS) answers[way] = await perform(session, task, way, { data, tag: way });
+      for (const way of WAYS) assert.deepEqual(answers[way], answers.direct, way);
+      assert.ok(JSON.stringify(answers.direct).length > 2);
+    });
+});
