@@ -28,7 +28,7 @@ struct cli_ask_options {
         {CLI_LIST(type, ask.headers), .name = "header", .argument = "H",                                     \
          .help = "for --upstream, repeatable"},                                                              \
         {CLI_TEXT(type, ask.mcp_config), .name = "mcp-config", .argument = "FILE",                           \
-         .help = "every server of a client's configuration"},                                                \
+         .help = "every server of a client's configuration, or of a sallyport.yaml"},                        \
         {CLI_LIST(type, ask.env), .name = "env", .argument = "NAME[=VALUE]",                                 \
          .help = "a variable for the server's environment; a bare name passes on ours"},                     \
         {CLI_SWITCH(type, ask.no_network), .name = "no-network",                                             \

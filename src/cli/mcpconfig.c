@@ -31,8 +31,15 @@ void cli_mcpconfig_add(struct cli_mcpconfig *c, const struct settings_server *fr
         read_supply(c, &from->argv, s);
 }
 
+/* The gate's own settings are YAML, clients' files are not. */
+static bool is_own(const char *path) {
+    struct slice name = slice_str(path);
+    return slice_ends(name, SLICE(".yaml")) || slice_ends(name, SLICE(".yml"));
+}
+
 int cli_mcpconfig_read(struct cli_mcpconfig *c, const char *path, struct err *err) {
-    if (settings_load(NULL, &path, 1, &c->settings, err) < 0)
+    bool own = is_own(path);
+    if (settings_load(own ? path : NULL, &path, own ? 0 : 1, &c->settings, err) < 0)
         return -1;
     c->servers = arena_array(&c->arena, struct cli_mcpserver, c->settings->server_count + 1);
     for (size_t i = 0; i < c->settings->server_count; i++)

@@ -1,4 +1,5 @@
-/* The servers of a client's configuration (`mcpServers` or `servers`), and where their programs come from. */
+/* The servers of a client's configuration (`mcpServers` or `servers`) or of sallyport.yaml, and where their
+ * programs come from. */
 #pragma once
 
 #include "base/buf.h"

@@ -43,6 +43,23 @@ static void put_table(const struct scan_options *opt, struct cli_asked *a, const
         buf_put_char(out, '\n');
 }
 
+/* What all of them together amount to. */
+static void put_total(const struct cli_asking *asking, const struct risk_survey *surveys, struct buf *out) {
+    size_t servers = 0, tools = 0, changing = 0;
+    unsigned long long tokens = 0;
+    for (size_t i = 0; i < asking->count; i++) {
+        if (!asking->asked[i].listed)
+            continue;
+        servers++;
+        tools += surveys[i].count;
+        changing += surveys[i].count - surveys[i].by_class[RISK_READ];
+        tokens += surveys[i].tokens;
+    }
+    if (servers > 1)
+        buf_printf(out, "All %zu servers: %zu tools. %zu can modify or destroy data. About %llu tokens.\n",
+                   servers, tools, changing, tokens);
+}
+
 static void put_json(struct cli_asked *a, const struct risk_survey *s, struct emit *e) {
     emit_object(e);
     cli_mcpserver_json(a->server, e);
@@ -166,10 +183,11 @@ int cli_scan_write(const struct scan_options *opt, struct cli_asking *asking,
     cleanup_buf struct buf out;
     buf_init(&out, RISK_POLICY_BYTES_MAX);
     struct cli_asked *first = asking->asked;
-    if (format == FORMAT_TABLE)
+    if (format == FORMAT_TABLE) {
         for (size_t i = 0; i < asking->count; i++)
             put_table(opt, &asking->asked[i], &surveys[i], asking->many, &out);
-    else if (format == FORMAT_SARIF)
+        put_total(asking, surveys, &out);
+    } else if (format == FORMAT_SARIF)
         put_sarif(opt, asking, surveys, &out);
     else if (format == FORMAT_JSON && asking->many)
         put_all_json(asking, surveys, &out);

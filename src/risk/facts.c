@@ -132,15 +132,26 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
     f->op_soft = soft;
 }
 
+static bool names_files(const struct risk_facts *f) {
+    static const char *const words[] = {"file", "files", "directory", "folder", "dir", "path", NULL};
+    for (size_t i = 0; i < f->count; i++)
+        if (in_words(f->tokens[i], words))
+            return true;
+    return false;
+}
+
 static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t key, struct arena *a) {
     static const char *const operations[] = {"action",     "operation", "mode",   "command", "op",
                                              "subcommand", "verb",      "method", NULL};
+    static const char *const ends[] = {"source", "destination", "src", "dst", "dest", NULL};
     struct slice tokens[RISK_NAME_TOKENS_MAX];
     size_t count = risk_split_name(tape_text(t, key, a), tokens, ARRAY_LEN(tokens), a);
     if (!count)
         return;
     struct slice last = tokens[count - 1];
     uint32_t bit = param_of_name(last, count);
+    if (names_files(f) && in_words(last, ends))
+        bit = RISK_PARAM_PATH; /* move_file: from where to where */
     bool remote = count > 1 && slice_is(tokens[0], "remote");
     if (bit == RISK_PARAM_PATH && remote && !(f->params & RISK_PARAM_PATH))
         f->params |= RISK_PARAM_REMOTE;

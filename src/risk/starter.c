@@ -40,6 +40,15 @@ static struct slice last_part(struct slice name) {
     return name;
 }
 
+static bool is_path(struct slice last) {
+    static const char *const words[] = {"path",   "directory",   "file", "folder", "dir",
+                                        "source", "destination", "src",  "dst",    NULL};
+    for (const char *const *w = words; *w; w++)
+        if (slice_eq_nocase(last, slice_str(*w)))
+            return true;
+    return false;
+}
+
 static void suggest(struct argument *arg, uint32_t tags) {
     struct slice last = last_part(arg->name);
     if (tags & RISK_TAG_URL_ARGS &&
@@ -52,9 +61,7 @@ static void suggest(struct argument *arg, uint32_t tags) {
         arg->op = "sql";
         arg->value = "read_only";
         arg->denial = "Only statements that read.";
-    } else if (tags & RISK_TAG_PATH_ARGS &&
-               (slice_eq_nocase(last, SLICE("path")) || slice_eq_nocase(last, SLICE("directory")) ||
-                slice_eq_nocase(last, SLICE("file")))) {
+    } else if (tags & RISK_TAG_PATH_ARGS && is_path(last)) {
         arg->op = "under";
         arg->value = "/srv/data";
         arg->denial = "Outside the permitted directory.";

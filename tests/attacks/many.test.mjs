@@ -84,8 +84,9 @@ test('7 one name at two servers, a name that looks like another server\'s, a des
   for (const pattern of [/d11 look-alike in name/, /d6 other-tool/]) assert.ok(events.some((text) => pattern.test(text)), events.join('\n'));
 
   const bare = await world(t, minds, { prefix: 'never' });
-  const names = await bare.names();
-  assert.equal(names.filter((name) => name === 'send_email').length, 1);
+  assert.deepEqual(await bare.names(), ['note', 'send_email']); // of two that are the same, or look it, the first server's
+  assert.equal((await bare.client.request('tools/list')).tools.find(({ name }) => name === 'send_email').description, 'Sends an e-mail');
+  await bare.gate.child.waitLine(/server `shadow`: tool `Send_Emai1` is not offered: `mail` has one that is called `send_email`/, { stream: 'stderr' });
 });
 
 test('3 a server\'s instructions do not reach the client among those of others', async (t) => {

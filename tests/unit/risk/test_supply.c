@@ -1,4 +1,3 @@
-#include "risk/names.h"
 #include "risk/program.h"
 #include "risk/supply.h"
 
@@ -119,26 +118,12 @@ static void program_hash(void **state) {
     unlink(path);
 }
 
-static void shared_names(void **state) {
-    (void)state;
-    struct risk_names n;
-    risk_names_init(&n);
-    assert_null(risk_names_add(&n, SLICE("mail"), SLICE("send_email")));
-    assert_null(risk_names_add(&n, SLICE("mail"), SLICE("read_email")));
-    const struct risk_named *first = risk_names_add(&n, SLICE("evil"), SLICE("send_email"));
-    assert_true(first && slice_is(first->server, "mail"));
-    first = risk_names_add(&n, SLICE("evil"), SLICE("s\xd0\xb5nd_EMAIL")); /* a Cyrillic e */
-    assert_true(first && slice_is(first->tool, "send_email"));
-    risk_names_free(&n);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(command_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(names, setup, teardown),
         cmocka_unit_test_setup_teardown(masks, setup, teardown),
         cmocka_unit_test_setup_teardown(program_hash, setup, teardown),
-        cmocka_unit_test_setup_teardown(shared_names, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
