@@ -84,6 +84,14 @@ static inline bool detect_wants(const struct detect *d, enum pii_kind kind) {
 static inline char detect_at(const struct detect *d, uint32_t i) { return i < d->n ? d->p[i] : '\0'; }
 static inline char detect_before(const struct detect *d, uint32_t i) { return i > 0 ? d->p[i - 1] : '\0'; }
 /* Is the byte before `i` no part of a word? An escape letter (the n of "\n") is none. */
+/* What the masks know of a word before anybody looks at it. */
+struct word {
+    uint32_t at;
+    unsigned len;    /* letters and digits, up to 64 */
+    uint64_t digits; /* which of the bytes from its start on are digits */
+};
+/* Digits where the first seven of a number must be, with all that may stand between them. */
+static inline int word_digits_near(const struct word *w) { return __builtin_popcountll(w->digits & 0xfffff); }
 bool pii_detect_starts(const struct detect *d, uint32_t i);
 static inline struct detect_memory *detect_memory(struct detect *d) {
     if (!d->remembers) {
@@ -106,8 +114,7 @@ uint32_t pii_context_outer(struct detect *d); /* hints of the key that the whole
 char pii_context_separator(struct detect *d, uint32_t at);
 
 /* number.c */
-/* `word_len`: of the letters and digits there, up to 64 */
-uint32_t pii_number_read(struct detect *d, uint32_t at, unsigned word_len);
+uint32_t pii_number_read(struct detect *d, const struct word *w);
 
 /* net.c */
 bool pii_net_mac(struct detect *d, uint32_t at, uint32_t *ret_end);

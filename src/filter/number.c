@@ -371,9 +371,10 @@ static uint32_t run_kinds(struct detect *d, uint32_t at) {
     return r.stop[0];
 }
 
-uint32_t pii_number_read(struct detect *d, uint32_t at, unsigned word_len) {
-    uint32_t i = at, end;
-    while (i < d->n && ch_digit(d->p[i]))
+uint32_t pii_number_read(struct detect *d, const struct word *w) {
+    const uint32_t at = w->at;
+    uint32_t i = at + (~w->digits ? (uint32_t)__builtin_ctzll(~w->digits) : 64), end;
+    while (i - at >= 64 && i < d->n && ch_digit(d->p[i]))
         i++;
     const uint32_t len = i - at;
     const char c = detect_at(d, i), c1 = detect_at(d, i + 1);
@@ -383,11 +384,11 @@ uint32_t pii_number_read(struct detect *d, uint32_t at, unsigned word_len) {
         if (len == 1 && detect_before(d, at) != '(')
             return skip_number(d, at);
     } else if (ch_alpha(c)) {
-        if (word_len <= 4 && ch_hex(c) && (pii_net_mac(d, at, &end) || pii_net_ipv6(d, at, &end)))
+        if (w->len <= 4 && ch_hex(c) && (pii_net_mac(d, at, &end) || pii_net_ipv6(d, at, &end)))
             return end;
         if (len <= 10 && ((c | 32) == 'x') && ch_digit(c1) && len >= 7)
             return run_kinds(d, at);
-        if (pii_national_fits(word_len) && ((len >= 2 && len <= 9) || (len == 17 && (c | 32) == 'x')) &&
+        if (pii_national_fits(w->len) && ((len >= 2 && len <= 9) || (len == 17 && (c | 32) == 'x')) &&
             pii_national_word(d, at, &end))
             return end;
         return at;
@@ -410,7 +411,7 @@ uint32_t pii_number_read(struct detect *d, uint32_t at, unsigned word_len) {
             c == ' ' || c == '-' || c == '.' || c == '/' || (c == ')' && detect_before(d, at) == '(');
         if (!sep && c != '(')
             return i;
-        if (!ch_digit(c1) && c != ')' && c1 != '(' && c1 != ' ')
+        if ((!ch_digit(c1) && c != ')' && c1 != '(' && c1 != ' ') || word_digits_near(w) < 7)
             return i;
     } else if (c == '.' && ch_digit(c1)) {
         return skip_number(d, at);

@@ -11,9 +11,8 @@
 
 #define LITERAL_MIN 8 /* characters of the shortest text that reads as a token */
 #define LONG_WORD 16
-#define WALLET_MIN 25         /* characters of the shortest address of a crypto currency */
-#define NUMBER_WINDOW 0xfffff /* seven digits with all that may stand between them */
-#define SECRET_RUN_MIN 14     /* characters of the shortest secret or address that is one run */
+#define WALLET_MIN 25     /* characters of the shortest address of a crypto currency */
+#define SECRET_RUN_MIN 14 /* characters of the shortest secret or address that is one run */
 
 int pii_engine_new(const struct pii_rule *rules, size_t count, struct pii_engine **ret_engine,
                    struct err *err) {
@@ -269,23 +268,27 @@ static uint32_t read_long(struct detect *d, uint32_t at, unsigned len) {
 
 /* Names of kinds start at words, or behind an escaped bracket: %5BEMAIL, \\u005bEMAIL, \\nEMAIL. */
 static inline void find_literal(struct detect *d, uint32_t at) {
-    const char c = d->p[at];
-    if (d->n - at < LITERAL_MIN)
-        return;
-    if (ch_alpha(c) && token_may_start(d->eng, d->p + at))
+    if (d->n - at >= LITERAL_MIN && token_may_start(d->eng, d->p + at))
         pii_literal_read(d, at);
-    if (c == '%')
-        pii_literal_read(d, at + 3);
-    else if (at > 0 && d->p[at - 1] == '\\')
-        pii_literal_read(d, c == 'u' ? at + 5 : at + 1);
 }
 
-/* What the masks know of a word before anybody looks at it. */
-struct word {
-    uint32_t at;
-    unsigned len;    /* letters and digits, up to 64 */
-    uint64_t digits; /* which of the bytes from its start on are digits */
-};
+static void find_escaped(struct detect *d, uint32_t at) {
+    if (d->n - at < LITERAL_MIN)
+        return;
+    if (d->p[at] == '%')
+        pii_literal_read(d, at + 3);
+    else if (at > 0 && d->p[at - 1] == '\\')
+        pii_literal_read(d, d->p[at] == 'u' ? at + 5 : at + 1);
+}
+
+/* Text that reads as a token, in one block of 64 bytes. */
+static void find_literals(struct detect *d, uint32_t base, const struct class_masks *m, uint64_t starts) {
+    for (uint64_t todo = starts & ~m->digit; todo; todo &= todo - 1)
+        find_literal(d, base + (uint32_t)__builtin_ctzll(todo));
+    const uint64_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');
+    for (uint64_t todo = m->punct | (starts & odd); todo; todo &= todo - 1)
+        find_escaped(d, base + (uint32_t)__builtin_ctzll(todo));
+}
 
 /* A short number that nothing follows which could make it part of a longer one: a count, a year, a line. */
 static inline bool number_alone(const struct detect *d, const struct word *w) {
@@ -300,7 +303,7 @@ static inline bool number_alone(const struct detect *d, const struct word *w) {
         return !ch_digit(next);
     case ' ':
     case '/':
-        return (!ch_digit(next) && next != '(') || __builtin_popcountll(w->digits & NUMBER_WINDOW) < 7;
+        return (!ch_digit(next) && next != '(') || word_digits_near(w) < 7;
     case '-':
     case '(':
     case ')':
@@ -317,7 +320,7 @@ static uint32_t read_digits(struct detect *d, const struct word *w) {
         return w->at + w->len;
     if (w->len < 8 || (detect_at(d, w->at + w->len) != ':' && detect_at(d, w->at + w->len) != '|') ||
         !number_secret(d, w->at, &end))
-        end = pii_number_read(d, w->at, w->len);
+        end = pii_number_read(d, w);
     if (end == w->at && d->n - w->at > 4) {
         const uint32_t h = secret_hash3(d->p + w->at);
         if (d->eng->bloom[h / 64] >> (h % 64) & 1)
@@ -357,7 +360,7 @@ static uint64_t worth_reading(const struct detect *d, uint32_t base, const struc
 
 /* The 64 bits from `shift` on of two masks in a row. */
 static inline uint64_t mask_from(uint64_t low, uint64_t high, unsigned shift) {
-    return shift ? low >> shift | high << (64 - shift) : low;
+    return low >> shift | high << 1 << (63 - shift);
 }
 
 /* One block of 64 bytes at `base`. `skip` is where the readers have got to. */
@@ -365,8 +368,7 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
                            const struct class_masks *next, uint32_t skip) {
     const uint64_t starts = m->alnum & ~(m->alnum << 1 | carry);
     if (d->literals)
-        for (uint64_t todo = starts | m->punct; todo; todo &= todo - 1)
-            find_literal(d, base + (uint32_t)__builtin_ctzll(todo));
+        find_literals(d, base, m, starts);
     for (uint64_t todo = worth_reading(d, base, m, next, starts) | m->punct; todo; todo &= todo - 1) {
         const unsigned bit = (unsigned)__builtin_ctzll(todo);
         uint32_t at = base + bit;
@@ -411,19 +413,33 @@ static void class_block(const struct detect *d, uint32_t base, struct class_mask
     d->eng->class_of(tail, m);
 }
 
+/* A short text of letters alone, without a digit, a sign or a run that could be a key: names and labels. Only
+ * a word that reads as a token may stand there. */
+static bool nothing_there(struct detect *d, const struct class_masks *m) {
+    uint64_t run = m->joint & m->joint >> 1;
+    run &= run >> 2;
+    run &= run >> 4;
+    if (d->n > 64 || m->digit | m->punct | m->odd | (run & run >> (SECRET_RUN_MIN - 8)))
+        return false;
+    if (d->literals && d->n >= LITERAL_MIN)
+        find_literals(d, 0, m, m->alnum & ~(m->alnum << 1));
+    return true;
+}
+
 static bool plain_pass(struct detect *d) {
     struct class_masks m;
     uint64_t carry = 0;
     bool odd = false;
     uint32_t skip = 0;
-    d->columns.fresh = true;
-    d->columns.line_end =
-        d->n ? (uint32_t)(memchr(d->p, '\n', d->n) ? (const char *)memchr(d->p, '\n', d->n) - d->p
-                                                   : (ptrdiff_t)d->n)
-             : 0;
     const uint32_t first = d->from & ~63u;
-    if (first < d->n)
-        class_block(d, first, &m);
+    if (first >= d->n)
+        return false;
+    class_block(d, first, &m);
+    if (nothing_there(d, &m))
+        return false;
+    const char *line = memchr(d->p, '\n', d->n);
+    d->columns.fresh = true;
+    d->columns.line_end = line ? (uint32_t)(line - d->p) : d->n;
     for (uint32_t base = first; base < d->n; base += 64) {
         struct class_masks ahead = {0};
         if (base + 64 < d->n)
@@ -436,24 +452,6 @@ static bool plain_pass(struct detect *d) {
         m = ahead;
     }
     return odd;
-}
-
-/* A short text of letters alone, without a digit, a sign or a run that could be a key: names and labels. Only
- * a word that reads as a token may stand there. */
-static bool nothing_there(struct detect *d) {
-    struct class_masks m;
-    if (d->n > 64 || d->eng->rules)
-        return false;
-    class_block(d, 0, &m);
-    uint64_t run = m.joint & m.joint >> 1;
-    run &= run >> 2;
-    run &= run >> 4;
-    if (m.digit | m.punct | m.odd | (run & run >> (SECRET_RUN_MIN - 8)))
-        return false;
-    if (d->literals && d->n >= LITERAL_MIN)
-        for (uint64_t todo = m.alnum & ~(m.alnum << 1); todo; todo &= todo - 1)
-            find_literal(d, (uint32_t)__builtin_ctzll(todo));
-    return true;
 }
 
 void pii_scan_plain(struct detect *d) {
@@ -520,12 +518,10 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
     const uint32_t first = out->count;
     if (ctx)
         d.key = ctx->key;
-    if (!nothing_there(&d)) {
-        if (plain_pass(&d))
-            scan_folded(&d, first);
-        else
-            pii_rules_scan(&d);
-    }
+    if (plain_pass(&d))
+        scan_folded(&d, first);
+    else
+        pii_rules_scan(&d);
     if (d.key.len)
         pii_secret_value(&d);
     pii_scan_settle(out, first);

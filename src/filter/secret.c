@@ -350,11 +350,14 @@ static bool is_uuid(struct slice v) {
 
 /* Code, not a value: calls, member chains, paths, format strings. */
 static bool is_code(struct slice v, bool quoted) {
+    static const bool marks[256] = {
+        ['('] = true, ['['] = true, [' '] = true, ['<'] = true, ['{'] = true, ['.'] = true};
     for (size_t i = 0; i < v.len; i++) {
-        const char c = v.ptr[i];
-        if (c == '(' || c == '[' || c == ' ' || c == '<' || c == '{')
+        if (!marks[(uint8_t)v.ptr[i]])
+            continue;
+        if (v.ptr[i] != '.')
             return true;
-        if (!quoted && c == '.' && i > 1 && i + 1 < v.len && ch_alpha(v.ptr[i - 1]) && ch_alpha(v.ptr[i + 1]))
+        if (!quoted && i > 1 && i + 1 < v.len && ch_alpha(v.ptr[i - 1]) && ch_alpha(v.ptr[i + 1]))
             return true;
     }
     return v.ptr[0] == '/' || v.ptr[0] == '.' || v.ptr[0] == '@' || v.ptr[0] == '&' || v.ptr[0] == '*';
@@ -444,20 +447,19 @@ static const uint16_t value_marks[256] = {
 static uint32_t value_stop(const struct detect *d, uint32_t at, char quote, uint32_t slashes, bool colon) {
     const uint32_t most = d->n - at < VALUE_MAX ? d->n : at + VALUE_MAX;
     const uint16_t *const marks = d->eng->value_marks;
-    const uint8_t *const p = (const uint8_t *)d->p;
-    uint32_t i = at;
+    const char *p = d->p + at, *const stop = d->p + most;
     unsigned seen = 0;
-    for (; i < most; i++) {
-        const char c = (char)p[i];
-        const unsigned mark = marks[p[i]];
+    for (; p < stop; p++) {
+        const unsigned mark = marks[(uint8_t)*p];
         seen |= mark;
         if (mark < ENDS_BARE)
             continue;
-        if (quote ? c == quote || (mark & ENDS_QUOTED && !(c == '\\' && slashes)) : mark & ENDS_BARE)
+        if (quote ? *p == quote || (mark & ENDS_QUOTED && !(*p == '\\' && slashes)) : mark & ENDS_BARE)
             break;
         if (mark & IS_CODE)
             return 0;
     }
+    uint32_t i = (uint32_t)(p - d->p);
     while (i > at && (quote ? slashes && d->p[i - 1] == '\\' : d->p[i - 1] == '.' || d->p[i - 1] == ':'))
         i--;
     if (i - at < PASSWORD_MIN)

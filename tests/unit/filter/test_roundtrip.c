@@ -105,7 +105,7 @@ static void compose_json(struct buf *out) {
 static void documents(void **state) {
     (void)state;
     const char *rounds = getenv("FILTER_ROUNDS");
-    const unsigned long count = rounds ? strtoul(rounds, NULL, 10) : 4000;
+    const unsigned long count = rounds ? strtoul(rounds, NULL, 10) : 20000;
     struct rig r;
     rig_init(&r, 1);
     for (unsigned long i = 0; i < count; i++) {
