@@ -18,9 +18,9 @@ static void check_request(const struct tape *t, const struct rpc *rpc, struct sp
     cleanup_tape struct tape made = {0};
     struct rpc read;
     const char *why;
-    bool good =
-        up ? translate_request_up(s, t, rpc, &client, SLICE("5"), (struct slice){0}, (struct slice){0})
-           : translate_request_down(s, t, rpc, SLICE("5"), (struct slice){0}, (struct slice){0});
+    bool good = up ? translate_request_up(s, t, rpc, translate_client_meta(&client, s->arena), SLICE("5"),
+                                          (struct slice){0}, (struct slice){0})
+                   : translate_request_down(s, t, rpc, SLICE("5"), (struct slice){0}, (struct slice){0});
     if (!good)
         return;
     take(s, &out, &made);

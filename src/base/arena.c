@@ -90,15 +90,19 @@ struct slice arena_u64(struct arena *a, uint64_t value) {
     return slice_of(at, (size_t)(end - at));
 }
 
+/* Printed where the arena goes on, which is nearly always room enough: measuring first would print twice. */
 struct slice arena_printf(struct arena *a, const char *fmt, ...) {
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int need = vsnprintf(NULL, 0, fmt, ap);
+    size_t room = (size_t)(a->end - a->at);
+    int need = vsnprintf(a->at, room, fmt, ap);
     va_end(ap);
     size_t len = need < 0 ? 0 : (size_t)need;
+    const char *printed = a->at;
     char *text = arena_alloc(a, len + 1);
-    vsnprintf(text, len + 1, fmt, again);
+    if (text != printed || len >= room)
+        vsnprintf(text, len + 1, fmt, again);
     va_end(again);
     return slice_of(text, len);
 }

@@ -39,8 +39,6 @@ bool buf_put_growing(struct buf *b, const void *ptr, size_t len) {
     return true;
 }
 
-bool buf_put_char(struct buf *b, char c) { return buf_put(b, &c, 1); }
-
 bool buf_put_u64(struct buf *b, uint64_t value) {
     char digits[20];
     size_t at = sizeof(digits);
@@ -53,13 +51,17 @@ bool buf_put_u64(struct buf *b, uint64_t value) {
 
 bool buf_printf(struct buf *b, const char *fmt, ...) {
     va_list ap, again;
+    if (b->full)
+        return false;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int need = vsnprintf(NULL, 0, fmt, ap);
+    size_t room = b->cap - b->len;
+    int need = vsnprintf(room ? b->ptr + b->len : NULL, room, fmt, ap);
     va_end(ap);
-    char *to = need < 0 || b->full ? NULL : buf_reserve(b, (size_t)need + 1);
+    char *to = need < 0 ? NULL : buf_reserve(b, (size_t)need + 1);
     if (to) {
-        vsnprintf(to, (size_t)need + 1, fmt, again);
+        if ((size_t)need >= room) /* it did not fit where it was tried */
+            vsnprintf(to, (size_t)need + 1, fmt, again);
         b->len += (size_t)need;
     }
     va_end(again);

@@ -29,7 +29,7 @@ static inline bool buf_put(struct buf *b, const void *ptr, size_t len) {
 }
 static inline bool buf_put_slice(struct buf *b, struct slice s) { return buf_put(b, s.ptr, s.len); }
 static inline bool buf_put_str(struct buf *b, const char *str) { return buf_put(b, str, strlen(str)); }
-bool buf_put_char(struct buf *b, char c);
+static inline bool buf_put_char(struct buf *b, char c) { return buf_put(b, &c, 1); }
 bool buf_put_u64(struct buf *b, uint64_t value);
 bool buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static inline void buf_reset(struct buf *b) {

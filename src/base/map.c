@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 
+#include <endian.h>
 #include <pthread.h>
 
 #define MAP_CAP_MIN 16
@@ -21,6 +22,27 @@ static void map_seed_init(void) { rand_bytes(map_seed, sizeof(map_seed)); }
         v2 += v1, v1 = ROTL(v1, 17), v1 ^= v2, v2 = ROTL(v2, 32);                                            \
     } while (0)
 
+/* Up to seven bytes, the first one lowest. */
+static uint64_t map_tail(const char *ptr, size_t len) {
+    uint64_t value = 0;
+    uint32_t four;
+    uint16_t two;
+    size_t at = 0;
+    if (len & 4) {
+        memcpy(&four, ptr, 4);
+        value = le32toh(four);
+        at = 4;
+    }
+    if (len & 2) {
+        memcpy(&two, ptr + at, 2);
+        value |= (uint64_t)le16toh(two) << (8 * at);
+        at += 2;
+    }
+    if (len & 1)
+        value |= (uint64_t)(unsigned char)ptr[at] << (8 * at);
+    return value;
+}
+
 /* SipHash-1-3. */
 uint64_t map_hash(struct slice key) {
     pthread_once(&map_seed_once, map_seed_init);
@@ -34,9 +56,8 @@ uint64_t map_hash(struct slice key) {
         SIP_ROUND;
         v0 ^= word;
     }
-    uint64_t last = (uint64_t)key.len << 56;
-    for (size_t i = whole; i < key.len; i++)
-        last |= (uint64_t)(unsigned char)key.ptr[i] << (8 * (i - whole));
+    uint64_t last =
+        (uint64_t)key.len << 56 | (key.len > whole ? map_tail(key.ptr + whole, key.len - whole) : 0);
     v3 ^= last;
     SIP_ROUND;
     v0 ^= last;

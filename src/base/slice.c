@@ -3,7 +3,14 @@
 #include <strings.h>
 
 bool slice_eq_nocase_same_len(const char *a, const char *b, size_t len) {
-    for (size_t i = 0; i < len; i++) {
+    size_t i = 0;
+    for (uint64_t x, y; i + sizeof(x) <= len; i += sizeof(x)) { /* most are written the same */
+        memcpy(&x, a + i, sizeof(x));
+        memcpy(&y, b + i, sizeof(y));
+        if (x != y)
+            break;
+    }
+    for (; i < len; i++) {
         unsigned char x = (unsigned char)a[i], y = (unsigned char)b[i];
         if (x == y)
             continue;
@@ -46,12 +53,12 @@ bool slice_cut(struct slice *rest, char sep, struct slice *ret_head) {
 bool slice_to_u64(struct slice a, uint64_t *ret_value) {
     if (a.len == 0 || a.len > 20)
         return false;
-    uint64_t value = 0;
+    uint64_t value = 0, digit = 0;
     for (size_t i = 0; i < a.len; i++) {
-        if (a.ptr[i] < '0' || a.ptr[i] > '9')
+        digit = (uint64_t)(unsigned char)a.ptr[i] - '0';
+        if (digit > 9)
             return false;
-        uint64_t digit = (uint64_t)(a.ptr[i] - '0');
-        if (value > (UINT64_MAX - digit) / 10)
+        if (i == 19 && value > (UINT64_MAX - digit) / 10) /* 19 digits always fit */
             return false;
         value = value * 10 + digit;
     }

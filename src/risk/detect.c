@@ -5,6 +5,10 @@
 #include "risk/glyph.h"
 #include "risk/text.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define EXCERPT_BEFORE 10 /* bytes shown in front of what was found */
 
 /* One text under examination. */
@@ -344,6 +348,9 @@ static bool marks_path(struct slice text, size_t at) {
     if (text.ptr[at] == '_')
         return begins(text, at, "_rsa") || begins(text, at, "_ed25519") || begins(text, at, "_keys") ||
                begins(text, at, "_desktop");
+    /* Most dots end a sentence or a number. */
+    if (at + 1 == text.len || (text.ptr[at + 1] | 0x20) < 'a')
+        return false;
     for (const char *const *p = behind_dot; *p; p++)
         if (begins(text, at + 1, *p))
             return true;
@@ -364,15 +371,46 @@ static uint32_t suspect_at(struct slice text, size_t i, bool json) {
     return SUSPECT_BYTES | (alike ? SUSPECT_TEXT : 0);
 }
 
+static const uint8_t speaks[256] = {
+    [0 ... 8] = 1, [11 ... 12] = 1, [14 ... 31] = 1, ['<'] = 1,        ['.'] = 1,
+    ['_'] = 1,     ['/'] = 1,       ['\\'] = 1,      [127 ... 255] = 1};
+
+#define LOOK_BYTES 16
+
+/* Which of the next LOOK_BYTES bytes may speak, as bits; with white space among them. */
+static uint32_t look(const char *at) {
+#ifdef __SSE2__
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+    __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
+    __m128i tag = _mm_cmpeq_epi8(v, _mm_set1_epi8('<')), escape = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+    __m128i line = _mm_cmpeq_epi8(v, _mm_set1_epi8('_')), del = _mm_cmpeq_epi8(v, _mm_set1_epi8(127));
+    __m128i dot = _mm_cmpeq_epi8(_mm_or_si128(v, _mm_set1_epi8(1)), _mm_set1_epi8('/')); /* '.' | 1 is '/' */
+    __m128i any =
+        _mm_or_si128(_mm_or_si128(_mm_or_si128(control, tag), _mm_or_si128(escape, line)),
+                     _mm_or_si128(_mm_or_si128(dot, del), v)); /* v: its highest bit, beyond ASCII */
+    return (uint32_t)_mm_movemask_epi8(any);
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < LOOK_BYTES; i++)
+        bits |= (uint32_t)speaks[(unsigned char)at[i]] << i;
+    return bits;
+#endif
+}
+
 /* One look at every byte; nearly all of them say nothing. */
 static uint32_t suspicions(struct slice text, bool json) {
-    static const uint8_t speaks[256] = {
-        [0 ... 8] = 1, [11 ... 12] = 1, [14 ... 31] = 1, ['<'] = 1,        ['.'] = 1,
-        ['_'] = 1,     ['/'] = 1,       ['\\'] = 1,      [127 ... 255] = 1};
     uint32_t seen = 0;
-    for (size_t i = 0; i < text.len; i++)
-        if (speaks[(unsigned char)text.ptr[i]])
-            seen |= suspect_at(text, i, json);
+    size_t at = 0;
+    for (; text.len - at >= LOOK_BYTES; at += LOOK_BYTES) {
+        for (uint32_t bits = look(text.ptr + at); bits; bits &= bits - 1) {
+            size_t i = at + (size_t)__builtin_ctz(bits);
+            if (speaks[(unsigned char)text.ptr[i]])
+                seen |= suspect_at(text, i, json);
+        }
+    }
+    for (; at < text.len; at++)
+        if (speaks[(unsigned char)text.ptr[at]])
+            seen |= suspect_at(text, at, json);
     return seen;
 }
 

@@ -52,26 +52,28 @@ struct slice bridge_own_text(const struct session_link *sl, uint64_t id, const c
 
 /* What the client said of itself in initialize, as every request repeats it. */
 static void read_client(struct session *s) {
-    struct tape t;
-    struct arena a;
-    if (s->client_caps.len || !s->init_params.len)
+    if (s->client_meta.len)
         return;
+    cleanup_tape struct tape t;
+    cleanup_arena struct arena a;
     tape_init(&t);
     arena_init(&a);
-    if (tape_parse(&t, s->init_params, NULL) == TAPE_OK) {
+    /* Servers of the older era speak up without being asked to. */
+    struct translate_client client = {.capabilities = SLICE("{}"),
+                                      .log_level = slice_str(s->log_level[0] ? s->log_level : "info")};
+    struct translate_client with_tasks = client;
+    if (s->init_params.len && tape_parse(&t, s->init_params, NULL) == TAPE_OK) {
         uint32_t caps = tape_get_str(&t, 0, "capabilities"), info = tape_get_str(&t, 0, "clientInfo");
-        struct slice text = translate_client(&t, caps, false, &a);
-        struct slice with_tasks = translate_client(&t, caps, true, &a);
+        client.capabilities = translate_client(&t, caps, false, &a);
+        with_tasks.capabilities = translate_client(&t, caps, true, &a);
         s->client_bits = translate_client_bits(&t, caps);
-        s->client_caps = slice_of(mem_dup(text.ptr, text.len), text.len);
-        s->client_task_caps = slice_of(mem_dup(with_tasks.ptr, with_tasks.len), with_tasks.len);
-        if (info && tape_is(&t, info, TAPE_OBJECT)) {
-            text = tape_raw(&t, info);
-            s->client_info = slice_of(mem_dup(text.ptr, text.len), text.len);
-        }
+        if (info && tape_is(&t, info, TAPE_OBJECT))
+            client.info = with_tasks.info = tape_raw(&t, info);
     }
-    arena_free(&a);
-    tape_free(&t);
+    struct slice meta = translate_client_meta(&client, &a);
+    struct slice task_meta = translate_client_meta(&with_tasks, &a);
+    s->client_meta = slice_of(mem_dup(meta.ptr, meta.len), meta.len);
+    s->client_task_meta = slice_of(mem_dup(task_meta.ptr, task_meta.len), task_meta.len);
 }
 
 static struct slice settle_version(const struct call *c) {
@@ -112,7 +114,7 @@ static enum call_next set_log_level(struct call *c) {
         return refuse(c, RPC_INVALID_PARAMS, 0, "params.level must be a log level");
     if (!(c->link->server_bits & TRANSLATE_LOGGING) && c->link->hello.len)
         return bridge_unknown_method(c);
-    snprintf(c->session->log_level, sizeof(c->session->log_level), "%.*s", SLICE_FMT(text));
+    session_set_level(c->session, text);
     return bridge_answers(c, SLICE("{}"));
 }
 
@@ -143,14 +145,9 @@ static enum call_next forward_up(struct call *c) {
 static bool request_up(struct call *c, struct splice *text, struct slice token) {
     struct session *s = c->session;
     read_client(s);
-    struct slice caps = c->task_turn == TASK_PLAIN ? s->client_caps : s->client_task_caps;
-    struct translate_client client = {
-        .info = s->client_info,
-        .capabilities = caps.len ? caps : SLICE("{}"),
-        /* Servers of the older era speak up without being asked to. */
-        .log_level = slice_str(s->log_level[0] ? s->log_level : "info"),
-    };
-    return translate_request_up(text, &c->request->tape, &c->request->rpc, &client, token, call_trace_text(c),
+    return translate_request_up(text, &c->request->tape, &c->request->rpc,
+                                c->task_turn == TASK_PLAIN ? s->client_meta : s->client_task_meta, token,
+                                call_trace_text(c),
                                 c->task_turn == TASK_GET ? (struct slice){0} : rounds_members(c));
 }
 

@@ -345,7 +345,7 @@ void many_keep_level(struct call *c) {
     struct slice text = level && tape_is(&m->tape, level, TAPE_STRING) ? tape_text(&m->tape, level, &c->arena)
                                                                        : (struct slice){0};
     if (translate_log_rank(text) >= 0)
-        snprintf(s->log_level, sizeof(s->log_level), "%.*s", SLICE_FMT(text));
+        session_set_level(s, text);
 }
 
 void many_keep_subscription(struct call *c, bool on) {

@@ -113,6 +113,12 @@ void session_drop_asks(struct session *s, const struct session_link *from) {
             ask_free(s, ask);
 }
 
+static void forget_client_meta(struct session *s) {
+    free((char *)(uintptr_t)s->client_meta.ptr);
+    free((char *)(uintptr_t)s->client_task_meta.ptr);
+    s->client_meta = s->client_task_meta = (struct slice){0};
+}
+
 void session_close(struct session *s) {
     if (!s || s->closed)
         return;
@@ -129,9 +135,7 @@ void session_close(struct session *s) {
     map_free(&s->by_id);
     free(s->links);
     free((char *)(uintptr_t)s->init_params.ptr);
-    free((char *)(uintptr_t)s->client_caps.ptr);
-    free((char *)(uintptr_t)s->client_task_caps.ptr);
-    free((char *)(uintptr_t)s->client_info.ptr);
+    forget_client_meta(s);
     principal_unref(s->principal);
     list_remove(&s->node);
     list_remove(&s->pool_node);
@@ -146,6 +150,12 @@ void session_keep_initialize(struct session *s, struct slice params) {
     free((char *)(uintptr_t)s->init_params.ptr);
     s->init_params = slice_of(mem_dup(params.ptr, params.len), params.len);
     s->init_done = true;
+    forget_client_meta(s);
+}
+
+void session_set_level(struct session *s, struct slice level) {
+    snprintf(s->log_level, sizeof(s->log_level), "%.*s", SLICE_FMT(level));
+    forget_client_meta(s);
 }
 
 struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a) {

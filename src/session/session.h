@@ -196,10 +196,10 @@ struct session {
     bool initialized;                  /* and has said notifications/initialized */
     bool listening;                    /* standing streams are wanted */
     /* Of a client of the older era, for servers of the newer one; read from init_params. */
-    struct slice client_caps, client_info; /* owned, raw */
-    struct slice client_task_caps;         /* the same for calls that may become tasks */
-    uint32_t client_bits;                  /* translate_client_bits */
-    char log_level[SESSION_LEVEL_MAX];     /* as it asked for by logging/setLevel; empty before */
+    struct slice client_meta;          /* owned: what each of its requests says of it; made when needed */
+    struct slice client_task_meta;     /* the same for calls that may become tasks */
+    uint32_t client_bits;              /* translate_client_bits; with client_meta */
+    char log_level[SESSION_LEVEL_MAX]; /* as it asked for by logging/setLevel; empty before */
     struct list calls;
     uint32_t call_count;
     struct map by_id; /* calls under way by the client's id */
@@ -243,6 +243,8 @@ void session_drop_link(struct session *s, struct session_server *server);
 struct policy *session_policy(const struct session *s, const struct session_server *server);
 /* initialize has been answered: what the client said holds for every server and for their restarts. */
 void session_keep_initialize(struct session *s, struct slice params);
+/* logging/setLevel: later requests to servers of the newer era say so. */
+void session_set_level(struct session *s, struct slice level);
 /* What a server wants of a client is decided and recorded like a call: NULL, or why not (in the arena). */
 const char *session_judge_ask(struct session_link *sl, struct slice method, const struct tape *t,
                               uint32_t params, struct arena *a);

@@ -37,9 +37,39 @@ static struct slice keep(struct buf *out, struct arena *a) {
 
 /* ---- requests ---- */
 
-/* {"_meta":…}: what was there without what is reserved, our token, and the client's description. */
-static struct slice meta_text(const struct tape *t, uint32_t meta, const struct translate_client *client,
-                              struct slice token, struct slice trace, struct arena *a) {
+#define META_OPEN SLICE("\"_meta\":{")
+
+/* The members between the braces of such a text. */
+static struct slice meta_members(struct slice meta) {
+    return slice_of(meta.ptr + META_OPEN.len, meta.len - META_OPEN.len - 1);
+}
+
+struct slice translate_client_meta(const struct translate_client *client, struct arena *a) {
+    struct buf out;
+    struct emit e;
+    buf_init(&out, MSG_BYTES_MAX);
+    emit_init(&e, &out);
+    emit_key(&e, "_meta");
+    emit_object(&e);
+    emit_key(&e, UP_META_VERSION);
+    emit_cstr(&e, UP_MODERN_VERSION);
+    emit_key(&e, UP_META_CAPABILITIES);
+    emit_raw(&e, client->capabilities);
+    if (client->info.len) {
+        emit_key(&e, UP_META_CLIENT);
+        emit_raw(&e, client->info);
+    }
+    if (client->log_level.len) {
+        emit_key(&e, UP_META_LOG);
+        emit_str(&e, client->log_level);
+    }
+    emit_object_end(&e);
+    return keep(&out, a);
+}
+
+/* "_meta":{…}: what was there without what is reserved, our token, and the client's description. */
+static struct slice meta_text(const struct tape *t, uint32_t meta, struct slice client, struct slice token,
+                              struct slice trace, struct arena *a) {
     const char *const replaced[] = {UP_META_VERSION,
                                     UP_META_CAPABILITIES,
                                     UP_META_CLIENT,
@@ -47,10 +77,13 @@ static struct slice meta_text(const struct tape *t, uint32_t meta, const struct 
                                     "progressToken",
                                     trace.len ? "traceparent" : NULL,
                                     NULL};
+    if (!meta && !token.len && !trace.len)
+        return client;
     struct buf out;
     struct emit e;
     buf_init(&out, MSG_BYTES_MAX);
     emit_init(&e, &out);
+    emit_key(&e, "_meta");
     emit_object(&e);
     copy_members(&e, t, meta, replaced);
     if (token.len) {
@@ -61,20 +94,8 @@ static struct slice meta_text(const struct tape *t, uint32_t meta, const struct 
         emit_key(&e, "traceparent");
         emit_raw(&e, trace);
     }
-    if (client) {
-        emit_key(&e, UP_META_VERSION);
-        emit_cstr(&e, UP_MODERN_VERSION);
-        emit_key(&e, UP_META_CAPABILITIES);
-        emit_raw(&e, client->capabilities);
-        if (client->info.len) {
-            emit_key(&e, UP_META_CLIENT);
-            emit_raw(&e, client->info);
-        }
-        if (client->log_level.len) {
-            emit_key(&e, UP_META_LOG);
-            emit_str(&e, client->log_level);
-        }
-    }
+    if (meta_members(client).len)
+        emit_raw(&e, meta_members(client));
     emit_object_end(&e);
     return keep(&out, a);
 }
@@ -86,9 +107,8 @@ static bool edit_params(struct splice *text, const struct tape *t, const struct 
     const char *dropped[8] = {"_meta"};
     for (size_t n = 1; drop && *drop && n + 1 < ARRAY_LEN(dropped); n++)
         dropped[n] = *drop++;
-    struct slice add = meta.len ? arena_printf(a, "\"_meta\":%.*s%s%.*s", SLICE_FMT(meta),
-                                               more.len ? "," : "", SLICE_FMT(more))
-                                : more;
+    struct slice add = meta.len && more.len ? arena_printf(a, "%.*s,%.*s", SLICE_FMT(meta), SLICE_FMT(more))
+                                            : (meta.len ? meta : more);
     if (rpc->params)
         return splice_edit_members(text, t, rpc->params, dropped, add);
     return !add.len ||
@@ -96,8 +116,7 @@ static bool edit_params(struct splice *text, const struct tape *t, const struct 
 }
 
 bool translate_request_up(struct splice *text, const struct tape *t, const struct rpc *rpc,
-                          const struct translate_client *client, struct slice token, struct slice trace,
-                          struct slice more) {
+                          struct slice client, struct slice token, struct slice trace, struct slice more) {
     static const char *const drop[] = {"inputResponses", "requestState", "task", NULL};
     uint32_t old = rpc->params ? tape_get_str(t, rpc->params, "_meta") : 0;
     struct slice meta = meta_text(t, old, client, token, trace, text->arena);
@@ -107,10 +126,10 @@ bool translate_request_up(struct splice *text, const struct tape *t, const struc
 bool translate_request_down(struct splice *text, const struct tape *t, const struct rpc *rpc,
                             struct slice token, struct slice trace, struct slice more) {
     uint32_t old = rpc->params ? tape_get_str(t, rpc->params, "_meta") : 0;
-    struct slice meta = meta_text(t, old, NULL, token, trace, text->arena);
+    struct slice meta = meta_text(t, old, SLICE("\"_meta\":{}"), token, trace, text->arena);
     if (!meta.len)
         return false;
-    return edit_params(text, t, rpc, slice_is(meta, "{}") ? (struct slice){0} : meta, retry_members, more);
+    return edit_params(text, t, rpc, meta_members(meta).len ? meta : (struct slice){0}, retry_members, more);
 }
 
 /* ---- results ---- */

@@ -39,11 +39,14 @@ struct translate_client {
     struct slice log_level;
 };
 
-/* A request's params for a server of the stateless era. `token` replaces the progress token when there is
+/* "_meta":{…}: the member of params that says so. */
+struct slice translate_client_meta(const struct translate_client *client, struct arena *a);
+
+/* A request's params for a server of the stateless era. `client` comes from translate_client_meta and is
+ * referred to where nothing has to be added to it. `token` replaces the progress token when there is
  * one, `trace` the trace context; `more` are further members of params. */
 bool translate_request_up(struct splice *text, const struct tape *t, const struct rpc *rpc,
-                          const struct translate_client *client, struct slice token, struct slice trace,
-                          struct slice more);
+                          struct slice client, struct slice token, struct slice trace, struct slice more);
 /* The same for a server of the older era. */
 bool translate_request_down(struct splice *text, const struct tape *t, const struct rpc *rpc,
                             struct slice token, struct slice trace, struct slice more);

@@ -135,6 +135,17 @@ bool emit_escape(struct buf *out, struct slice text) {
 }
 
 bool emit_quote(struct buf *out, struct slice text) {
+    if (plain_run(text) == text.len) { /* nearly always */
+        char *to = out->full ? NULL : buf_reserve(out, text.len + 2);
+        if (!to)
+            return false;
+        *to++ = '"';
+        if (text.len)
+            memcpy(to, text.ptr, text.len);
+        to[text.len] = '"';
+        out->len += text.len + 2;
+        return true;
+    }
     buf_put_char(out, '"');
     emit_escape(out, text);
     return buf_put_char(out, '"');

@@ -147,9 +147,10 @@ bool splice_edit_members(struct splice *s, const struct tape *t, uint32_t obj, c
         return splice_replace(s, inside, end, add);
     if (run_end > last_end && !splice_replace(s, last_end, run_end, (struct slice){0}))
         return false;
-    struct slice front = add.len ? arena_printf(s->arena, "%.*s,", SLICE_FMT(add)) : add;
     uint32_t until = first > obj + 1 ? raw_start(t, first) : inside;
-    return until == inside && !front.len ? true : splice_replace(s, inside, until, front);
+    if (add.len)
+        return splice_replace(s, inside, until, add) && splice_replace(s, until, until, SLICE(","));
+    return until == inside || splice_replace(s, inside, until, add);
 }
 
 bool splice_drop_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *keys) {

@@ -145,26 +145,12 @@ static int hex4(const unsigned char *p, const unsigned char *end) {
     return value;
 }
 
-/* r->at stands on the backslash. */
+/* r->at stands on the backslash of an escape that is not short. */
 static bool read_escape(struct reader *r) {
     if (r->end - r->at < 2)
         return reader_fail(r, TAPE_TRUNCATED);
-    switch (r->at[1]) {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
-        r->at += 2;
-        return true;
-    case 'u':
-        break;
-    default:
+    if (r->at[1] != 'u')
         return reader_fail(r, TAPE_SYNTAX);
-    }
     int unit = hex4(r->at + 2, r->end);
     if (unit < 0)
         return reader_fail(r, r->end - r->at < 6 ? TAPE_TRUNCATED : TAPE_SYNTAX);
@@ -209,34 +195,49 @@ const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char
     return skip_plain(p, end);
 }
 
+/* Behind a backslash, what stands for one character and needs no further look. */
+static const bool is_short_escape[256] = {['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true,
+                                          ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true};
+
+/* r->at stands on what is not plain and no short escape either. */
+static bool read_odd(struct reader *r) {
+    if (*r->at == '\\')
+        return read_escape(r);
+    if (*r->at < 0x20)
+        return reader_fail(r, TAPE_SYNTAX);
+    size_t step = utf8_len(r->at, r->end);
+    if (!step)
+        return reader_fail(r, TAPE_UTF8);
+    r->at += step;
+    return true;
+}
+
 /* r->at stands behind the opening quote. */
 static bool read_string(struct reader *r) {
     struct tape_node *n = tape_push(r, TAPE_STRING, r->at);
     if (!n)
         return false;
-    const unsigned char *start = r->at;
+    const unsigned char *start = r->at, *at = start, *end = r->end;
     for (;;) {
-        r->at = skip_plain(r->at, r->end);
-        if (r->at == r->end)
+        at = skip_plain(at, end);
+        r->at = at;
+        if (at == end)
             return reader_fail(r, TAPE_TRUNCATED);
-        unsigned char c = *r->at;
-        if (c == '"')
+        if (*at == '"')
             break;
-        if (c == '\\') {
+        if (*at == '\\') {
             n->flags = TAPE_ESCAPED;
-            if (!read_escape(r))
-                return false;
-        } else if (c < 0x20) {
-            return reader_fail(r, TAPE_SYNTAX);
-        } else {
-            size_t step = utf8_len(r->at, r->end);
-            if (!step)
-                return reader_fail(r, TAPE_UTF8);
-            r->at += step;
+            if (end - at >= 2 && is_short_escape[at[1]]) {
+                at += 2;
+                continue;
+            }
         }
+        if (!read_odd(r))
+            return false;
+        at = r->at;
     }
-    n->len = (uint32_t)(r->at - start);
-    r->at++;
+    n->len = (uint32_t)(at - start);
+    r->at = at + 1;
     return true;
 }
 
@@ -596,6 +597,11 @@ static bool keys_equal(const struct tape *t, uint32_t a, uint32_t b) {
     return tape_eq(t, b, slice_of(text, decode(node_bytes(t, x), text)));
 }
 
+/* Nearly all pairs differ in length already. */
+static inline bool keys_may_equal(const struct tape_node *x, const struct tape_node *y) {
+    return x->len == y->len || (x->flags | y->flags) & TAPE_ESCAPED;
+}
+
 static uint64_t key_hash(const struct tape *t, uint32_t key) {
     const struct tape_node *n = &t->nodes[key];
     if (!(n->flags & TAPE_ESCAPED))
@@ -628,7 +634,7 @@ static bool object_is_unique(struct tape *t, uint32_t obj) {
         return object_is_unique_hashed(t, obj);
     TAPE_FOR_MEMBER(t, obj, key) {
         for (uint32_t earlier = obj + 1; earlier < key; earlier = t->nodes[earlier + 1].next)
-            if (keys_equal(t, earlier, key))
+            if (keys_may_equal(&t->nodes[earlier], &t->nodes[key]) && keys_equal(t, earlier, key))
                 return false;
     }
     return true;

@@ -52,7 +52,8 @@ static const struct translate_client client = {
     "modelcontextprotocol/logLevel\":\"info\""
 
 static bool request_up(struct slice token, struct slice more) {
-    return translate_request_up(&splice, &tape, &rpc, &client, token, (struct slice){0}, more);
+    return translate_request_up(&splice, &tape, &rpc, translate_client_meta(&client, &arena), token,
+                                (struct slice){0}, more);
 }
 
 static void test_request_up(void **state) {
