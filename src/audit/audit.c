@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -17,9 +18,11 @@
 #define AUDIT_OUTCOME_SPARE                                                                                  \
     (AUDIT_RING_BYTES / 8) /* kept free of decisions, so that those taken can be completed */
 
-/* The loop's end of the writer: lives until the loop has closed the handle. */
+/* How the loop is told: lives until the loop has closed the handle. No uv_async_t: its receiver spins until
+ * the sender, which it may have preempted, is through. */
 struct audit_port {
-    uv_async_t async;
+    uv_poll_t poll;
+    int fd; /* an eventfd */
     struct audit *audit;
 };
 
@@ -37,6 +40,7 @@ struct audit {
     pthread_mutex_t mutex; /* everything below, and the putting end of the ring */
     pthread_cond_t wake;   /* for the writer */
     pthread_cond_t told;   /* for audit_flush */
+    pthread_cond_t unsafe; /* for the syncer: somebody waits for what is not on disk yet */
     struct ring ring;
     bool asleep;  /* the writer wants to be woken */
     bool napping; /* the writer gathers; only haste wakes it */
@@ -45,6 +49,9 @@ struct audit {
     bool ready; /* the log is open */
     bool failed;
     uint64_t committed;
+    uint64_t wanted;    /* position up to which somebody waits */
+    uint64_t pushed;    /* the part of it that is to go to disk now */
+    uint64_t safe;      /* position up to which the ring, or the log, is on disk */
     uint64_t failed_at; /* position up to which waits have been told of a failure */
     uint64_t gaps;
     uint64_t gaps_written;
@@ -52,12 +59,15 @@ struct audit {
 
     pthread_t thread;
     bool started;
+    pthread_t syncer; /* only of a durable log that somebody can wait for */
+    bool syncing;
     struct writer writer; /* of the writer's thread */
 };
 
 static void *audit_thread(void *arg);
-static void audit_tell(struct audit *a, uint64_t committed, uint64_t failed_at);
-static void audit_async(uv_async_t *handle);
+static void *audit_sync_thread(void *arg);
+static void audit_tell(struct audit *a, uint64_t safe, uint64_t failed_at);
+static void audit_told(uv_poll_t *handle, int status, int events);
 static void audit_free(struct audit *a);
 
 /* ---- opening and closing ---- */
@@ -88,18 +98,29 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
     w->segment_bytes = config->segment_bytes ? config->segment_bytes : AUDIT_SEGMENT_BYTES;
     w->retain_ms = config->retain_ms;
     if (config->loop) {
+        int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (fd < 0)
+            return err_set(err, "make an eventfd: %s", strerror(errno));
         a->port = mem_zalloc(sizeof(*a->port));
         a->port->audit = a;
-        CHECK(uv_async_init(config->loop, &a->port->async, audit_async) == 0);
-        uv_unref((uv_handle_t *)&a->port->async);
+        a->port->fd = fd;
+        CHECK(uv_poll_init(config->loop, &a->port->poll, fd) == 0 &&
+              uv_poll_start(&a->port->poll, UV_READABLE, audit_told) == 0);
+        uv_unref((uv_handle_t *)&a->port->poll);
     }
+    if (a->durable && a->port && audit_ring_make_durable(&a->ring, a->dir, err) < 0)
+        return -1;
     /* Signals are the gate's business, not the writer's. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&a->thread, NULL, audit_thread, a);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     a->started = rc == 0;
+    if (rc == 0 && a->durable && a->port) {
+        rc = pthread_create(&a->syncer, NULL, audit_sync_thread, a);
+        a->syncing = rc == 0;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc == 0 ? 0 : err_set(err, "start the writer: %s", strerror(rc));
 }
 
@@ -122,6 +143,7 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&a->wake, &attr);
     pthread_cond_init(&a->told, &attr);
+    pthread_cond_init(&a->unsafe, &attr);
     pthread_condattr_destroy(&attr);
     if (audit_start(a, config, err) < 0) {
         audit_close(a);
@@ -131,7 +153,11 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     return 0;
 }
 
-static void audit_port_closed(uv_handle_t *handle) { free(container_of(handle, struct audit_port, async)); }
+static void audit_port_closed(uv_handle_t *handle) {
+    struct audit_port *port = container_of(handle, struct audit_port, poll);
+    close(port->fd);
+    free(port);
+}
 
 void audit_close(struct audit *a) {
     if (!a)
@@ -141,13 +167,16 @@ void audit_close(struct audit *a) {
         pthread_mutex_lock(&a->mutex);
         a->stop = true;
         pthread_cond_signal(&a->wake);
+        pthread_cond_signal(&a->unsafe);
         pthread_mutex_unlock(&a->mutex);
         pthread_join(a->thread, NULL);
+        if (a->syncing)
+            pthread_join(a->syncer, NULL);
     }
-    audit_tell(a, a->committed, UINT64_MAX);
+    audit_tell(a, a->safe, UINT64_MAX);
     if (a->port) {
         a->port->audit = NULL;
-        uv_close((uv_handle_t *)&a->port->async, audit_port_closed);
+        uv_close((uv_handle_t *)&a->port->poll, audit_port_closed);
     }
     /* What could not be written stays for the next process. */
     if (a->ring.head && audit_ring_used(&a->ring) == 0)
@@ -164,6 +193,7 @@ static void audit_free(struct audit *a) {
     pthread_mutex_destroy(&a->mutex);
     pthread_cond_destroy(&a->wake);
     pthread_cond_destroy(&a->told);
+    pthread_cond_destroy(&a->unsafe);
     free(a);
 }
 
@@ -214,7 +244,7 @@ static enum audit_result audit_put(struct audit *a, struct audit_record *r, stru
     if (to) {
         uint64_t position = audit_ring_publish(&a->ring, audit_record_write(r, to));
         if (wait && a->durable && a->port) {
-            wait->position = position;
+            wait->position = a->wanted = position;
             list_push(&a->waits, &wait->node);
             result = AUDIT_WAIT;
         }
@@ -310,10 +340,10 @@ enum audit_result audit_put_action(struct audit *a, const struct audit_action *x
 
 /* ---- waiting ---- */
 
-static void audit_tell(struct audit *a, uint64_t committed, uint64_t failed_at) {
+static void audit_tell(struct audit *a, uint64_t safe, uint64_t failed_at) {
     while (!list_empty(&a->waits)) {
         struct audit_wait *wait = container_of(a->waits.next, struct audit_wait, node);
-        bool written = wait->position <= committed;
+        bool written = wait->position <= safe;
         if (!written && wait->position > failed_at)
             return;
         list_remove(&wait->node);
@@ -321,18 +351,31 @@ static void audit_tell(struct audit *a, uint64_t committed, uint64_t failed_at) 
     }
 }
 
-static void audit_async(uv_async_t *handle) {
-    struct audit *a = container_of(handle, struct audit_port, async)->audit;
+static void audit_told(uv_poll_t *handle, int status, int events) {
+    (void)status, (void)events;
+    const struct audit_port *port = container_of(handle, struct audit_port, poll);
+    struct audit *a = port->audit;
+    uint64_t times;
     CHECK_MAGIC(a, AUDIT_MAGIC);
+    if (read(port->fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
+        return;
     pthread_mutex_lock(&a->mutex);
-    uint64_t committed = a->committed, failed_at = a->failed_at;
+    uint64_t safe = a->safe, failed_at = a->failed_at;
     pthread_mutex_unlock(&a->mutex);
-    audit_tell(a, committed, failed_at);
+    audit_tell(a, safe, failed_at);
 }
 
 void audit_cancel(struct audit *a, struct audit_wait *wait) {
     CHECK_MAGIC(a, AUDIT_MAGIC);
     list_remove(&wait->node);
+}
+
+void audit_push(struct audit *a) {
+    CHECK_MAGIC(a, AUDIT_MAGIC);
+    pthread_mutex_lock(&a->mutex);
+    a->pushed = a->wanted;
+    pthread_mutex_unlock(&a->mutex);
+    pthread_cond_signal(&a->unsafe);
 }
 
 int audit_flush(struct audit *a, struct err *err) {
@@ -374,7 +417,7 @@ static void audit_sleep(struct audit *a, uint64_t ms) {
 static bool audit_rest(struct audit *a, bool busy) {
     if (audit_ring_used(&a->ring) == 0)
         a->hasty = false;
-    if (busy && !a->durable && !a->hasty && !a->stop) {
+    if (busy && !a->hasty && !a->stop) {
         a->napping = true;
         audit_sleep(a, AUDIT_NAP_MS);
         a->napping = false;
@@ -391,24 +434,28 @@ static bool audit_rest(struct audit *a, bool busy) {
     return a->stop;
 }
 
+/* Without the lock, which the woken want. */
 static void audit_notify(struct audit *a) {
+    const uint64_t once = 1;
     pthread_cond_broadcast(&a->told);
     if (a->port && a->durable)
-        uv_async_send(&a->port->async);
+        CHECK(write(a->port->fd, &once, sizeof(once)) == sizeof(once) || errno == EAGAIN);
 }
 
 static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
     audit_ring_release(&a->ring, at);
     pthread_mutex_lock(&a->mutex);
     a->committed = at;
+    if (a->durable && a->safe < at)
+        a->safe = at;
     a->gaps_written = gaps;
     a->failed = false;
     a->health.written = a->writer.written;
     a->health.commits = a->writer.commits;
     a->health.seq = a->writer.seq;
     a->health.committed_ms = clock_wall_ms();
-    audit_notify(a);
     pthread_mutex_unlock(&a->mutex);
+    audit_notify(a);
 }
 
 /* Everybody who waits is told, later decisions are refused, and after a while it is tried again. */
@@ -417,7 +464,9 @@ static void audit_failed(struct audit *a, const struct err *err) {
     a->failed = true;
     a->failed_at = atomic_load(&a->ring.head->end);
     snprintf(a->health.fault, sizeof(a->health.fault), "%.255s", err->text);
+    pthread_mutex_unlock(&a->mutex);
     audit_notify(a);
+    pthread_mutex_lock(&a->mutex);
     if (!a->stop)
         audit_sleep(a, AUDIT_RETRY_MS);
     pthread_mutex_unlock(&a->mutex);
@@ -450,8 +499,8 @@ static int audit_begin(struct audit *a, struct err *err) {
     pthread_mutex_lock(&a->mutex);
     a->ready = true;
     a->failed = false;
-    audit_notify(a);
     pthread_mutex_unlock(&a->mutex);
+    audit_notify(a);
     return 0;
 }
 
@@ -497,5 +546,45 @@ static void *audit_thread(void *arg) {
         rest = audit_work(a, a->gaps, &busy, &err) == 0;
     if (rest && audit_writer_note(&a->writer, "stop", "", &err) == 0)
         audit_writer_sign(&a->writer, &err);
+    return NULL;
+}
+
+/* ---- the syncer's thread: what is in the ring outlasts the machine ---- */
+
+/* The lock is held. */
+static void audit_sync_done(struct audit *a, uint64_t upto, const struct err *fault) {
+    if (!fault) {
+        a->safe = a->safe < upto ? upto : a->safe;
+    } else {
+        a->failed = true;
+        a->failed_at = upto;
+        snprintf(a->health.fault, sizeof(a->health.fault), "%.255s", fault->text);
+    }
+}
+
+/* What gathers while one part goes to disk goes together. The writer's commits, which take longer, are
+ * nobody's concern here. */
+static void *audit_sync_thread(void *arg) {
+    struct audit *a = arg;
+    struct err err = {0};
+    CHECK_MAGIC(a, AUDIT_MAGIC);
+    pthread_setname_np(pthread_self(), "audit-sync");
+    pthread_mutex_lock(&a->mutex);
+    for (uint64_t synced = 0;;) {
+        while (!a->stop && a->pushed <= synced)
+            pthread_cond_wait(&a->unsafe, &a->mutex);
+        if (a->stop) /* the writer does the rest */
+            break;
+        uint64_t upto = atomic_load(&a->ring.head->end);
+        pthread_mutex_unlock(&a->mutex);
+        int rc = audit_ring_sync(&a->ring, synced, upto, &err);
+        pthread_mutex_lock(&a->mutex);
+        synced = upto;
+        audit_sync_done(a, upto, rc < 0 ? &err : NULL);
+        pthread_mutex_unlock(&a->mutex);
+        audit_notify(a);
+        pthread_mutex_lock(&a->mutex);
+    }
+    pthread_mutex_unlock(&a->mutex);
     return NULL;
 }

@@ -91,6 +91,9 @@ struct audit_wait {
 enum audit_result audit_put_decision(struct audit *a, const struct audit_decision *d,
                                      struct audit_wait *wait);
 void audit_cancel(struct audit *a, struct audit_wait *wait);
+/* Those who wait are all that there will be for now: what they wait for goes to disk together. A wait is not
+ * over before this has been said once more. */
+void audit_push(struct audit *a);
 /* A decision that never gets an outcome is a finding in itself (the process died). Outcomes use a reserve of
  * the ring, so a decision that was taken can be completed. */
 enum audit_result audit_put_outcome(struct audit *a, const struct audit_outcome *o);

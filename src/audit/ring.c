@@ -10,15 +10,38 @@
 #include <sys/stat.h>
 
 #define RING_MAGIC 0x53505247u
-#define RING_LAYOUT 1
+#define RING_LAYOUT 2
 #define RING_HEAD_BYTES 4096
 #define RING_SKIP UINT32_MAX /* instead of a length: the next frame is at the beginning */
-#define RING_FRAME_HEAD 8
+#define RING_FRAME_HEAD 8    /* the length and the sum */
 #define RING_GROW (1u << 20)
 #define RING_FILE_BYTES (RING_HEAD_BYTES + (size_t)AUDIT_RING_BYTES)
 
 _Static_assert((AUDIT_RING_BYTES & (AUDIT_RING_BYTES - 1)) == 0, "positions wrap by masking");
 _Static_assert(AUDIT_RECORD_MAX * 8 <= AUDIT_RING_BYTES, "several records fit");
+
+/* Of a frame's bytes and its place: what a former turn of the ring left there does not pass for a frame. */
+static uint32_t ring_sum(uint64_t position, const char *bytes, size_t len) {
+    const uint64_t odd = 0x9e3779b97f4a7c15u;
+    uint64_t sum = (position + len + 1) * odd, word;
+    for (; len >= sizeof(word); bytes += sizeof(word), len -= sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        sum = (sum ^ word) * odd;
+        sum ^= sum >> 29;
+    }
+    word = 0;
+    if (len)
+        memcpy(&word, bytes, len);
+    sum = (sum ^ word) * odd;
+    return (uint32_t)(sum >> 32);
+}
+
+static void ring_put_head(struct ring *r, uint64_t position, uint32_t len) {
+    char *frame = r->data + (position & (AUDIT_RING_BYTES - 1));
+    uint32_t sum = ring_sum(position, frame + RING_FRAME_HEAD, len == RING_SKIP ? 0 : len);
+    memcpy(frame, &len, sizeof(len));
+    memcpy(frame + sizeof(len), &sum, sizeof(sum));
+}
 
 static size_t ring_frame_len(size_t len) { return (RING_FRAME_HEAD + len + 7) & ~(size_t)7; }
 
@@ -117,8 +140,7 @@ char *audit_ring_reserve(struct ring *r, size_t len, size_t spare) {
     if (at > 0 && (need > to_edge || end == tail)) {
         if (end != tail && AUDIT_RING_BYTES - (end - tail) < to_edge + need + spare)
             return NULL;
-        uint32_t skip = RING_SKIP;
-        memcpy(r->data + at, &skip, sizeof(skip));
+        ring_put_head(r, end, RING_SKIP);
         if (need > r->ready && ring_grow(r, need) != 0)
             return NULL;
         atomic_store_explicit(&r->head->end, end + to_edge, memory_order_release);
@@ -135,15 +157,13 @@ char *audit_ring_reserve(struct ring *r, size_t len, size_t spare) {
 
 uint64_t audit_ring_publish(struct ring *r, size_t len) {
     uint64_t end = atomic_load_explicit(&r->head->end, memory_order_relaxed);
-    uint32_t frame = (uint32_t)len;
-    memcpy(r->data + (end & (AUDIT_RING_BYTES - 1)), &frame, sizeof(frame));
+    ring_put_head(r, end, (uint32_t)len);
     end += ring_frame_len(len);
     atomic_store_explicit(&r->head->end, end, memory_order_release);
     return end;
 }
 
-enum ring_step audit_ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes) {
-    uint64_t end = atomic_load_explicit(&r->head->end, memory_order_acquire);
+static enum ring_step ring_step(const struct ring *r, uint64_t end, uint64_t *at, struct slice *ret_bytes) {
     for (int turns = 0; turns < 2; turns++) {
         if (*at >= end)
             return *at == end ? RING_EMPTY : RING_BAD;
@@ -161,6 +181,71 @@ enum ring_step audit_ring_next(const struct ring *r, uint64_t *at, struct slice 
         return RING_FRAME;
     }
     return RING_BAD;
+}
+
+enum ring_step audit_ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes) {
+    return ring_step(r, atomic_load_explicit(&r->head->end, memory_order_acquire), at, ret_bytes);
+}
+
+/* The frame at this position, and a skip in front of it, have their sums. */
+static bool ring_is_whole(const struct ring *r, uint64_t at, uint64_t behind, struct slice bytes) {
+    uint32_t len, sum;
+    for (int turns = 0; turns < 2; turns++) {
+        size_t offset = at & (AUDIT_RING_BYTES - 1);
+        memcpy(&len, r->data + offset, sizeof(len));
+        memcpy(&sum, r->data + offset + sizeof(len), sizeof(sum));
+        if (len != RING_SKIP)
+            return at + ring_frame_len(bytes.len) == behind && sum == ring_sum(at, bytes.ptr, bytes.len);
+        if (sum != ring_sum(at, NULL, 0))
+            return false;
+        at += AUDIT_RING_BYTES - offset;
+    }
+    return false;
+}
+
+bool audit_ring_resume(struct ring *r, uint64_t committed) {
+    uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
+    uint64_t from = committed > tail && committed % 8 == 0 ? committed : tail, at = from, next = from;
+    struct slice bytes;
+    while (ring_step(r, from + AUDIT_RING_BYTES, &next, &bytes) == RING_FRAME &&
+           ring_is_whole(r, at, next, bytes))
+        at = next;
+    bool whole = at >= end || at + AUDIT_RING_BYTES - (at & (AUDIT_RING_BYTES - 1)) == end;
+    atomic_store(&r->head->tail, from);
+    atomic_store(&r->head->end, at);
+    return whole;
+}
+
+/* A mapped page is written back in place; its blocks must be there and written once, or each first time costs
+ * a turn of the file system's journal. */
+int audit_ring_make_durable(struct ring *r, const char *dir, struct err *err) {
+    cleanup_free char *zeros = mem_zalloc(RING_GROW);
+    int rc =
+        pwrite(r->fd, zeros, RING_GROW, RING_HEAD_BYTES) == (ssize_t)RING_GROW && fsync(r->fd) == 0 ? 0 : -1;
+    int at = rc == 0 ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (at < 0 || fsync(at) < 0)
+        rc = err_set(err, "write `%s` to disk: %s", r->path, strerror(errno));
+    if (at >= 0)
+        close(at);
+    return rc;
+}
+
+/* Dirty pages of that part of the data. */
+static int ring_sync_part(const struct ring *r, size_t from, size_t upto) {
+    size_t start = (RING_HEAD_BYTES + from) & ~(size_t)4095;
+    return msync((char *)r->head + start, RING_HEAD_BYTES + upto - start, MS_SYNC);
+}
+
+int audit_ring_sync(const struct ring *r, uint64_t from, uint64_t upto, struct err *err) {
+    size_t first = from & (AUDIT_RING_BYTES - 1), last = upto & (AUDIT_RING_BYTES - 1);
+    int rc;
+    if (upto - from >= AUDIT_RING_BYTES)
+        rc = ring_sync_part(r, 0, AUDIT_RING_BYTES);
+    else if (first < last)
+        rc = ring_sync_part(r, first, last);
+    else
+        rc = ring_sync_part(r, first, AUDIT_RING_BYTES) < 0 ? -1 : ring_sync_part(r, 0, last);
+    return rc == 0 ? 0 : err_set(err, "write `%s` to disk: %s", r->path, strerror(errno));
 }
 
 void audit_ring_release(struct ring *r, uint64_t at) {

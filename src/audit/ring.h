@@ -1,7 +1,10 @@
 /* Records on their way to the writer, in a file that is mapped: if the process is killed, the next one finds
  * them there. Frames lie in one piece; positions only ever grow.
  *
- *   head │ …written… │ tail: not yet on disk … end: next frame goes here │ …free… │
+ *   head │ …written… │ tail: not yet in the log … end: next frame goes here │ …free… │
+ *
+ * Each frame says where it belongs and carries a sum. So after a crash of the machine, when the head may be
+ * older than the frames or the frames older than the head, those that are whole are still told from the rest.
  *
  * One lock for those who put; the writer reads between tail and end without it. Private to the audit room. */
 #pragma once
@@ -34,6 +37,9 @@ struct ring {
 int audit_ring_create(struct ring *r, const char *dir, const char *instance, struct err *err);
 /* One that a dead process left. 1 taken over, 0 its process lives or it is no ring. */
 int audit_ring_adopt(struct ring *r, const char *path);
+/* Of an adopted one: everything before `committed` is in the log; what follows counts as far as it is whole.
+ * False when something was behind that. */
+bool audit_ring_resume(struct ring *r, uint64_t committed);
 void audit_ring_close(struct ring *r);
 void audit_ring_remove(struct ring *r); /* closes and deletes the file */
 
@@ -47,4 +53,9 @@ size_t audit_ring_used(const struct ring *r);
 enum ring_step { RING_FRAME, RING_EMPTY, RING_BAD };
 /* The frame at *at (start with the tail); moves *at behind it. */
 enum ring_step audit_ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes);
-void audit_ring_release(struct ring *r, uint64_t at); /* everything before `at` is on disk */
+void audit_ring_release(struct ring *r, uint64_t at); /* everything before `at` is in the log */
+
+/* For frames that must outlast the machine. Prepares the file; then waits until the frames between two
+ * positions are on disk. */
+int audit_ring_make_durable(struct ring *r, const char *dir, struct err *err);
+int audit_ring_sync(const struct ring *r, uint64_t from, uint64_t upto, struct err *err);

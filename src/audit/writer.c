@@ -254,9 +254,7 @@ static uint64_t writer_ring_position(struct writer *w, struct slice instance) {
 
 static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *err) {
     struct slice instance = slice_of(ring->head->instance, RING_INSTANCE_LEN);
-    uint64_t position = writer_ring_position(w, instance), end = atomic_load(&ring->head->end);
-    if (position > atomic_load(&ring->head->tail) && position <= end)
-        audit_ring_release(ring, position);
+    bool whole = audit_ring_resume(ring, writer_ring_position(w, instance));
     uint64_t before = w->written;
     while (audit_ring_used(ring) > 0) {
         uint64_t at;
@@ -264,6 +262,8 @@ static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *
             return -1;
         audit_ring_release(ring, at);
     }
+    if (!whole && audit_writer_note(w, "gap", "a ring was damaged; its last records are lost", err) < 0)
+        return -1;
     char text[96];
     snprintf(text, sizeof(text), "%llu records of instance %.8s, which did not end by itself",
              (unsigned long long)(w->written - before), ring->head->instance);

@@ -11,8 +11,22 @@ static void tick_start(struct io_loop *loop);
 /* Writes gather here: everything that the callbacks of one turn queued leaves in one write per connection. */
 static void loop_flush(struct io_loop *loop) {
     struct list *n;
-    while ((n = list_pop(&loop->dirty)))
-        io_conn_flush(container_of(n, struct io_conn, dirty));
+    for (;;) {
+        if ((n = list_pop(&loop->dirty))) {
+            io_conn_flush(container_of(n, struct io_conn, dirty));
+        } else if ((n = list_pop(&loop->tasks))) {
+            struct io_task *task = container_of(n, struct io_task, node);
+            task->run(task);
+        } else {
+            return;
+        }
+    }
+}
+
+void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *)) {
+    task->run = run;
+    if (!list_linked(&task->node))
+        list_push(&loop->tasks, &task->node);
 }
 
 static void on_before_poll(uv_prepare_t *handle) { loop_flush(handle->data); }
@@ -23,6 +37,7 @@ void io_loop_init(struct io_loop *loop) {
     block_pool_init(&loop->blocks);
     list_init(&loop->dirty);
     list_init(&loop->conns);
+    list_init(&loop->tasks);
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of one write, not of the process */
     for (int i = 0; i < IO_TIMER_SLOTS; i++)
         list_init(&loop->slots[i]);

@@ -14,11 +14,17 @@ struct io_timer {
     void (*fire)(struct io_timer *timer);
 };
 
+struct io_task {
+    struct list node;
+    void (*run)(struct io_task *task);
+};
+
 struct io_loop {
     uv_loop_t uv;
     struct block_pool blocks;
     struct list dirty; /* connections with unflushed output */
     struct list conns; /* all connections */
+    struct list tasks; /* for the end of this turn */
     uv_prepare_t before_poll;
     uv_check_t after_poll;
     uv_timer_t tick;
@@ -32,6 +38,10 @@ void io_loop_free(struct io_loop *loop); /* closes what is left and runs the loo
 void io_loop_run(struct io_loop *loop);
 void io_loop_stop(struct io_loop *loop);
 static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&loop->uv); }
+
+/* Once, when everything that this turn of the loop brought has been handled and before it waits again. */
+void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *));
+static inline void io_task_init(struct io_task *task) { list_init(&task->node); }
 
 /* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */
 void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms,

@@ -173,6 +173,7 @@ static void test_durable(void **state) {
     }
     audit_cancel(a, &waits[7].wait);
     left--;
+    audit_push(a);
     uv_idle_t alive; /* the log alone does not keep a loop running */
     assert_int_equal(uv_run(&loop, UV_RUN_NOWAIT), 0);
     uv_idle_init(&loop, &alive);

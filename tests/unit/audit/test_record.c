@@ -129,6 +129,74 @@ static void test_ring(void **state) {
     assert_int_equal(rmdir(dir), 0);
 }
 
+#define POWER_RECORD 5000 /* some thousand of them go around the ring more than once */
+
+/* Puts numbered records and releases all but the last `keep`; the position behind the released ones. */
+static uint64_t fill_ring(struct ring *ring, uint64_t count, uint64_t keep) {
+    uint64_t released = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        char *to = audit_ring_reserve(ring, POWER_RECORD, 0);
+        assert_non_null(to);
+        memset(to, 0, POWER_RECORD);
+        memcpy(to, &i, sizeof(i));
+        uint64_t end = audit_ring_publish(ring, POWER_RECORD);
+        if (i + keep + 1 == count)
+            released = end;
+        else if (i + keep + 1 < count)
+            audit_ring_release(ring, end);
+    }
+    return released;
+}
+
+static uint64_t count_frames(const struct ring *ring, uint64_t first) {
+    uint64_t at = atomic_load(&ring->head->tail), number, count = 0;
+    for (struct slice bytes; audit_ring_next(ring, &at, &bytes) == RING_FRAME; count++) {
+        memcpy(&number, bytes.ptr, sizeof(number));
+        assert_true(number == first + count);
+    }
+    return count;
+}
+
+/* After a crash of the machine the head of the ring may be of another moment than its frames. */
+static void test_ring_after_power_loss(void **state) {
+    (void)state;
+    enum { RECORDS = 4000, KEPT = 20 };
+    const struct {
+        bool old_head, torn;
+        uint64_t found;
+    } cases[] = {
+        {false, false, KEPT},    /* only the process died */
+        {true, false, KEPT},     /* the frames are newer than the head */
+        {false, true, KEPT - 1}, /* the last one is not whole */
+        {true, true, KEPT - 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char dir[] = "/tmp/sallyport-ring-XXXXXX";
+        struct ring ring, other;
+        struct err err = {0};
+        assert_non_null(mkdtemp(dir));
+        assert_int_equal(audit_ring_create(&ring, dir, "abcdef01", &err), 0);
+        assert_int_equal(audit_ring_make_durable(&ring, dir, &err), 0);
+        uint64_t released = fill_ring(&ring, RECORDS, KEPT), end = atomic_load(&ring.head->end);
+        assert_int_equal(audit_ring_sync(&ring, 0, end, &err), 0);
+        assert_int_equal(audit_ring_sync(&ring, released, end, &err), 0);
+        if (cases[i].torn)
+            ring.data[(end - 200) % AUDIT_RING_BYTES] ^= 1;
+        if (cases[i].old_head) {
+            atomic_store(&ring.head->tail, 0);
+            atomic_store(&ring.head->end, 0);
+        }
+        char *path = mem_dup(ring.path, strlen(ring.path));
+        audit_ring_close(&ring);
+        assert_int_equal(audit_ring_adopt(&other, path), 1);
+        assert_int_equal(audit_ring_resume(&other, released), !cases[i].torn || cases[i].old_head);
+        assert_true(count_frames(&other, RECORDS - KEPT) == cases[i].found);
+        audit_ring_remove(&other);
+        free(path);
+        assert_int_equal(rmdir(dir), 0);
+    }
+}
+
 /* An empty ring takes a record wherever it stands. */
 static void test_ring_empty_is_never_full(void **state) {
     (void)state;
@@ -195,6 +263,7 @@ int main(void) {
         cmocka_unit_test(test_only_canonical),
         cmocka_unit_test(test_long_texts_are_cut_at_a_character),
         cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_ring_after_power_loss),
         cmocka_unit_test(test_ring_empty_is_never_full),
         cmocka_unit_test(test_head_grammar),
         cmocka_unit_test(test_formats_cannot_be_broken_out_of),
