@@ -26,6 +26,7 @@ struct child {
     bool termed;
     bool out_ended;
     bool exited;
+    bool telling; /* of its end; whoever is told may close it, and it is freed afterwards */
     int exit_status;
     int start_error;
     struct io_timer timer;
@@ -66,10 +67,14 @@ static void child_over(struct child *c) {
     else
         snprintf(why, sizeof(why), "server `%s` exited with status %d", name, WEXITSTATUS(c->exit_status));
     c->base.is_up = false;
+    c->telling = true;
     link_fail_all(&c->base, why);
     if (!c->base.closed)
         c->base.events->down(c->base.owner, why,
                              c->start_error ? start_status(c->start_error) << 8 : c->exit_status);
+    c->telling = false;
+    if (c->base.closed)
+        child_free(c);
 }
 
 /* ---- its output ---- */
@@ -266,6 +271,8 @@ static void child_signal(struct link *l, int signal) {
 
 static void child_close(struct link *l) {
     struct child *c = child_of(l);
+    if (c->telling)
+        return;
     if (!c->token || c->exited)
         child_free(c);
     else
