@@ -1,6 +1,7 @@
 """What is measured: the table of cases, and how one case runs against one subject."""
 import json
 import os
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ CASES = [
     Case("bridge-out-200-n16", "bridge", "stdio to an HTTP server, 200 B, 16 in flight", "stdio", 16, 200,
          ("sallyport to http",)),
 ]
-GROUPS = [*dict.fromkeys(case.group for case in CASES), "footprint"]
+GROUPS = [*dict.fromkeys(case.group for case in CASES), "footprint", "parts"]
 FOOTPRINT_SUBJECTS = ("sallyport", "nginx", "haproxy http")
 IDLE_SECONDS = 3  # a process that has just started is not idle yet
 SESSIONS = 1000
@@ -185,6 +186,22 @@ class Runner:
     def first_stdio(self, subject):
         return self.load("first", "--runs", self.first_runs, *self.pin_option(PROXY_CPU), "--",
                          *self.stdio_command(subject), environment=self.stable.gate_environment())
+
+    def parts(self, records):
+        """Policy, limit and audit log by themselves: the program beside the gate."""
+        program = self.stable.gate.parent / "part_speed" if self.stable.gate else None
+        if not program or not program.exists():
+            self.skip("parts", "part_speed is not there beside the gate (build it)")
+            return {}
+        process = self.stable.spawn([program, records], PROXY_CPU, stdout=subprocess.PIPE)
+        out = process.communicate()[0]
+        self.stable.stop(process)
+        if process.returncode or not out:
+            self.skip("parts", f"part_speed ended with status {process.returncode}")
+            return {}
+        figures = json.loads(out)
+        shutil.rmtree(figures.pop("directory"), ignore_errors=True)
+        return figures
 
     def footprint(self):
         rows = {}

@@ -26,9 +26,10 @@ class Figures:
     """Medians by case, subject and metric; None wherever something was not measured. A row with wrong
     answers counts as not measured: fast and wrong reaches nothing."""
 
-    def __init__(self, medians, footprint):
+    def __init__(self, medians, footprint, parts):
         self.medians = medians
         self.rows = footprint
+        self.parts = parts
 
     def get(self, case, subject, metric):
         row = self.medians.get(case, {}).get(subject, {})
@@ -57,6 +58,19 @@ class Figures:
         row = self.rows.get(subject, {}).get(what, {})
         value = None if row.get("errors") else row.get(metric)
         return value / scale if value is not None else None
+
+    def part(self, *names, scale=1.0):
+        values = [self.parts.get(name) for name in names]
+        return None if None in values else sum(values) / scale
+
+    def lookup_ratio(self):
+        one, many = self.part("decide_1_rule_ns"), self.part("decide_10000_tools_ns")
+        return many / one if one and many else None
+
+    def verify_s(self):
+        """Scaled to a million records; a chain that does not verify reaches nothing."""
+        seconds, records = self.part("verify_s"), self.part("verified_records")
+        return seconds * 1e6 / records if records and self.parts.get("sound") else None
 
     def rules_cost_us(self):
         full = self.get("http-200-c16", "sallyport", "cpu_us_per_call")
@@ -93,8 +107,15 @@ TARGETS = [
            False),
     Target("a denial: throughput, of direct calls",
            lambda f: f.ratio("http-denied-c16", "rps", "direct", other_case="http-200-c16"), 0.85, True),
-    Target("three conditions and a limit, over a gate without (audit too with --bare-arg): CPU",
-           lambda f: f.rules_cost_us(), 2, False, "µs", False),
+    Target("three conditions and a limit, over a gate without: CPU", lambda f: f.rules_cost_us(), 2,
+           False, "µs", False),
+    Target("limit and audit log of a call, both threads, by themselves: CPU",
+           lambda f: f.part("limit_ns", "audit_gate_ns", "audit_writer_ns", scale=1000), 2, False, "µs", False),
+    Target("one decision, 1 rule", lambda f: f.part("decide_1_rule_ns", scale=1000), 0.5, False, "µs", False),
+    Target("one decision, 100 rules", lambda f: f.part("decide_100_rules_ns", scale=1000), 5, False, "µs", False),
+    Target("one decision, 10,000 tools, of 1 tool", lambda f: f.lookup_ratio(), 1.5, False),
+    Target("audit log: records a second", lambda f: f.part("audit_records_per_s"), 50000, True, "/s", False),
+    Target("audit log: a million records verified", lambda f: f.verify_s(), 10, False, "s", False),
     Target("durable audit, 16 connections: throughput kept",
            lambda f: f.ratio("http-durable-c16", "rps", "sallyport", "sallyport durable", "http-200-c16"), 0.7, True),
     Target("durable audit, 128 connections: throughput kept",

@@ -126,6 +126,9 @@ def markdown(result, cases):
             lines += ["", f"## {case.title}", "", *case_table(case, cases, result["medians"])]
     if result["footprint"]:
         lines += ["", "## Footprint", "", *footprint_table(result["footprint"])]
+    if result["parts"]:
+        lines += ["", "## Parts, each by itself", "",
+                  *table(["", "value"], [[key.replace("_", " "), value] for key, value in result["parts"].items()])]
     lines += ["", "## Targets", ""]
     lines += table(["target", "want", "got", "verdict"],
                    [[row["target"], f"{row['want']} {row['unit']}", number(row["got"], 2), row["verdict"]]

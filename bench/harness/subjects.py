@@ -170,7 +170,6 @@ class Stable:
         self.gate_args = options.gate_arg
         self.gate_headers = options.gate_header
         self.bare_args = options.bare_arg
-        self.durable_args = options.durable_arg
         self.processes = []
         self.counter = 0
 
@@ -284,7 +283,7 @@ class Stable:
             return lambda: self.start_gate(
                 self.gate_http(*to_http, extra=self.bare_args, policy=self.policy(BARE_POLICY)), upstream)
         if name == "sallyport durable":
-            return lambda: self.start_gate(self.gate_http(*to_http, extra=self.durable_args), upstream)
+            return lambda: self.start_gate(self.gate_http(*to_http, extra=["--audit-durable"]), upstream)
         if name == "sallyport to stdio":
             return lambda: self.start_gate(self.gate_http(*to_stdio))
         port = free_port()
@@ -307,8 +306,6 @@ def echo_pin():
 
 def missing(name, stable):
     """Why a subject cannot run here, or None."""
-    if name == "sallyport durable" and not stable.durable_args:
-        return "no --durable-arg says how to ask the gate for it"
     if name.startswith("sallyport"):
         return None if stable.gate else "the sallyport binary is not there (build it, or set SALLYPORT_BIN)"
     program = name.split()[0]

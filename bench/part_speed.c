@@ -1,0 +1,198 @@
+/* What the parts of a decision cost, each by itself: the policy, the limit, the audit log, and the proof. One
+ * line of JSON; bench/run puts it beside the rest.
+ *
+ *   build/part_speed [RECORDS]
+ *
+ * Figures are for reading; the exit status never depends on them. CPU time of the thread, so that a busy
+ * machine does not show in it, but for what is a rate or a duration. */
+#include "audit/audit.h"
+#include "audit/verify.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "policy/policy.h"
+#include "state/state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DECISIONS 200000
+#define RESERVATIONS 500000
+#define PACE_RECORDS 512 /* put at once, then a breath: a gate does not put in a tight loop either */
+#define POLICY_MAX (16u << 20)
+
+static uint64_t cpu_ns(clockid_t which) {
+    struct timespec ts;
+    clock_gettime(which, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t thread_ns(void) { return cpu_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+static void must(int rc, const struct err *err) {
+    if (rc == 0)
+        return;
+    fprintf(stderr, "part_speed: %s\n", err->text);
+    exit(1);
+}
+
+/* ---- the policy ---- */
+
+/* So many tools, each with so many rules of one condition that holds. */
+static struct policy *make_policy(int tools, int rules) {
+    struct buf text;
+    buf_init(&text, POLICY_MAX);
+    buf_put_str(&text, "version: \"1\"\ntools:\n");
+    for (int t = 0; t < tools; t++) {
+        buf_printf(&text, "  tool_%d:\n    rules:\n", t);
+        for (int r = 0; r < rules; r++)
+            buf_printf(&text, "      - {name: r%d, conditions: [{path: args.n, op: lte, value: %d}]}\n", r,
+                       10 + r);
+    }
+    struct policy *policy;
+    struct policy_problems problems;
+    policy_problems_init(&problems);
+    CHECK(policy_load(buf_slice(&text), "bench", &policy, &problems) == 0);
+    policy_problems_free(&problems);
+    buf_free(&text);
+    return policy;
+}
+
+/* Nanoseconds of one decision about the last of the tools. */
+static double bench_decide(int tools, int rules) {
+    struct policy *policy = make_policy(tools, rules);
+    struct tape tape;
+    struct arena arena;
+    char name[32];
+    tape_init(&tape);
+    arena_init(&arena);
+    CHECK(tape_parse(&tape, SLICE("{\"args\":{\"text\":\"hello\",\"n\":7}}"), NULL) == TAPE_OK);
+    struct policy_facts facts = {
+        .method = SLICE("tools/call"),
+        .server = SLICE("bench"),
+        .tool = slice_of(name, (size_t)snprintf(name, sizeof(name), "tool_%d", tools - 1)),
+        .tape = &tape,
+        .args = tape_get_str(&tape, 0, "args"),
+        .now_ms = clock_wall_ms(),
+    };
+    uint64_t start = thread_ns();
+    for (int i = 0; i < DECISIONS; i++) {
+        struct policy_verdict verdict;
+        policy_decide(policy, &facts, &arena, NULL, &verdict);
+        CHECK(verdict.outcome == POLICY_ALLOW);
+        arena_reset(&arena);
+    }
+    uint64_t took = thread_ns() - start;
+    arena_free(&arena);
+    tape_free(&tape);
+    policy_unref(policy);
+    return (double)took / DECISIONS;
+}
+
+/* ---- the limit ---- */
+
+static double bench_limit(const char *dir) {
+    struct state_store *store = NULL;
+    struct err err = {0};
+    struct state_config config = {.dir = dir};
+    must(state_open(&config, &store, &err), &err);
+    const struct state_limit limit = {.kind = STATE_FIXED,
+                                      .key = SLICE("grant/agent-one/create_charge._rate_minute"),
+                                      .window_ms = 60000,
+                                      .max = (int64_t)1000000000 * STATE_MICRO,
+                                      .amount = STATE_MICRO};
+    uint64_t now = clock_wall_ms(), start = thread_ns();
+    for (int i = 0; i < RESERVATIONS; i++) {
+        struct state_ticket ticket;
+        state_reserve(store, &limit, 1, now, &ticket, NULL, NULL);
+        state_settle(&ticket, STATE_KEEP);
+    }
+    double each = (double)(thread_ns() - start) / RESERVATIONS;
+    state_close(store);
+    return each;
+}
+
+/* ---- the log ---- */
+
+struct log_figures {
+    double put_ns;    /* decision and outcome of one call, on the gate's thread */
+    double writer_ns; /* the same on the writer's */
+    double per_second;
+    double verify_s;
+    uint64_t records;
+    bool sound;
+};
+
+static uint64_t put_call(struct audit *audit) {
+    static const char hash[] = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+    const struct audit_decision d = {
+        .call = audit_next_call(audit),
+        .identity = SLICE("ci@example.com"),
+        .grant = SLICE("agent-one"),
+        .session = SLICE("k3l2m1n0p9"),
+        .server = SLICE("stripe"),
+        .method = SLICE("tools/call"),
+        .tool = SLICE("create_charge"),
+        .verdict = SLICE("allow"),
+        .policy = SLICE("policy.yaml"),
+        .policy_hash = SLICE(hash),
+        .args = SLICE("[\"amount\",\"currency\",\"customer\"]"),
+        .args_hash = SLICE(hash),
+        .fingerprint = SLICE(hash),
+    };
+    const struct audit_outcome o = {
+        .call = d.call, .status = SLICE("ok"), .latency_us = 180, .bytes_in = 200, .bytes_out = 400};
+    if (audit_put_decision(audit, &d, NULL) == AUDIT_FULL)
+        return 0;
+    audit_put_outcome(audit, &o);
+    return 2;
+}
+
+static void bench_log(const char *dir, uint64_t records, struct log_figures *ret) {
+    struct audit *audit = NULL;
+    struct err err = {0};
+    must(audit_open(&(struct audit_config){.home = dir}, &audit, &err), &err);
+    must(audit_flush(audit, &err), &err); /* it is open */
+    uint64_t wall = clock_mono_us(), cpu = 0, writer = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - thread_ns();
+    for (uint64_t put = 0; put < records;) {
+        uint64_t start = thread_ns(), more = 1;
+        for (int k = 0; k < PACE_RECORDS && put < records && more; k += 2, put += more)
+            more = put_call(audit);
+        cpu += thread_ns() - start;
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+    must(audit_flush(audit, &err), &err);
+    wall = clock_mono_us() - wall;
+    writer = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - thread_ns() - writer;
+    audit_close(audit);
+    struct audit_report report;
+    uint64_t start = clock_mono_us();
+    audit_verify(dir, NULL, &report);
+    *ret = (struct log_figures){
+        .put_ns = (double)cpu / ((double)records / 2),
+        .writer_ns = (double)writer / ((double)records / 2),
+        .per_second = (double)records * 1e6 / (double)wall,
+        .verify_s = (double)(clock_mono_us() - start) / 1e6,
+        .records = report.records,
+        .sound = report.sound,
+    };
+}
+
+int main(int argc, char **argv) {
+    uint64_t records = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+    char dir[] = "/tmp/sallyport-bench-XXXXXX";
+    struct log_figures log;
+    CHECK(mkdtemp(dir));
+    double one = bench_decide(1, 1), hundred = bench_decide(1, 100), many = bench_decide(10000, 1);
+    double limit = bench_limit(dir);
+    bench_log(dir, records, &log);
+    printf("{\"decide_1_rule_ns\":%.0f,\"decide_100_rules_ns\":%.0f,\"decide_10000_tools_ns\":%.0f,"
+           "\"limit_ns\":%.0f,\"audit_gate_ns\":%.0f,\"audit_writer_ns\":%.0f,\"audit_records_per_s\":%.0f,"
+           "\"verify_s\":%.2f,\"verified_records\":%" PRIu64 ",\"sound\":%s,\"directory\":\"%s\"}\n",
+           one, hundred, many, limit, log.put_ns, log.writer_ns, log.per_second, log.verify_s, log.records,
+           log.sound ? "true" : "false", dir);
+    return 0;
+}
