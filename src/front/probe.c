@@ -229,13 +229,13 @@ static bool deliver(struct session *s, const struct session_out *out) {
     if (!splice_write(out->text, &text) || tape_parse(&t, buf_slice(&text), NULL) != TAPE_OK)
         return false;
     uint32_t method = tape_get_str(&t, 0, "method");
-    if (!method || !tape_eq(&t, method, SLICE("roots/list")))
-        return false;
-    struct arena a;
+    bool roots = method && tape_eq(&t, method, SLICE("roots/list"));
+    struct slice id = tape_raw(&t, tape_get_str(&t, 0, "id"));
+    cleanup_arena struct arena a;
     arena_init(&a);
-    say(p, arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"roots\":[]}}",
-                        SLICE_FMT(tape_raw(&t, tape_get_str(&t, 0, "id")))));
-    arena_free(&a);
+    say(p,
+        roots ? arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"roots\":[]}}", SLICE_FMT(id))
+              : call_error_text(&a, id, RPC_METHOD_NOT_FOUND, "Method not found"));
     return true;
 }
 

@@ -72,7 +72,18 @@ static int write_beside(const char *path, struct slice text, unsigned mode, cons
     return 0;
 }
 
+/* A terminal or a pipe cannot be renamed over; with enough rights it would be lost. */
+static int write_into(const char *path, struct slice text, struct err *err) {
+    cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write_all(fd, text))
+        return err_set(err, "cannot write `%s`: %s", path, strerror(errno));
+    return 0;
+}
+
 int io_file_write(const char *path, struct slice text, struct err *err) {
+    struct stat at;
+    if (stat(path, &at) == 0 && !S_ISREG(at.st_mode))
+        return write_into(path, text, err);
     return write_beside(path, text, 0644, NULL, err);
 }
 

@@ -7,7 +7,8 @@
 /* Into `out`, which has its ceiling. "-" is stdin. A missing file is an error, and *ret_missing (may be NULL)
  * says that it was that one. */
 int io_file_read(const char *path, struct buf *out, bool *ret_missing, struct err *err);
-/* Beside the file first, then renamed over it: a reader sees the old text or the new one. */
+/* Beside the file first, then renamed over it: a reader sees the old text or the new one. What is no plain
+ * file (/dev/stdout) is written into. */
 int io_file_write(const char *path, struct slice text, struct err *err);
 /* The same, and the file keeps its mode and owner; a new one gets `mode`. The path is no symbolic link: the
  * link would be replaced. */

@@ -99,6 +99,17 @@ test('a server that is started for it', async () => {
   assert.equal(JSON.parse(stdout)[0].category, 'Destructive');
 });
 
+test('a server that asks first, chatters and turns pages', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'risk-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const saved = join(dir, 'answer.json');
+  const { status, stdout, stderr } = await run(['scan', '--lock', '/nonexistent', '--env', 'CURIOUS=1', '--format', 'json', '--save', saved, '--', ...serve(tool('a'), tool('b'))]);
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(JSON.parse(stdout).map((row) => row.tool), ['a', 'b', 'answers']);
+  const { tools } = JSON.parse(readFileSync(saved, 'utf8'));
+  assert.deepEqual(JSON.parse(tools.at(-1).description), { ping: {}, 'roots/list': { roots: [] }, 'sampling/createMessage': -32601 });
+});
+
 test('a program that is no server: status 4, and soon', async () => {
   const { status, stderr } = await run(['scan', '--timeout', '5s', '--', '/bin/false']);
   assert.equal(status, 4);
