@@ -53,6 +53,7 @@ static const char *dup_text(struct arena *a, const char *text) {
 static void set_manners(struct session_server *server, const struct settings_server *from) {
     server->prefix = dup_text(&server->arena, from->prefix);
     server->idle_ms = from->idle_ms;
+    server->timeout_ms = from->timeout_ms;
     server->shared = from->share == SETTINGS_SHARED;
     server->pii_set = true;
     server->pii = (enum filter_mode)from->pii;

@@ -89,11 +89,12 @@ struct settings_server {
     struct settings_list headers;    /* "Name: value" */
     struct settings_secret *secrets; /* the headers whose values are elsewhere */
     size_t secret_count;
-    const char *policy; /* a path, or NULL for the default policy */
-    int pii;            /* enum settings_pii */
-    int share;          /* enum settings_share */
-    const char *prefix; /* in front of its tools' names */
-    uint64_t idle_ms;   /* without a call, before it is ended; 0: never */
+    const char *policy;  /* a path, or NULL for the default policy */
+    int pii;             /* enum settings_pii */
+    int share;           /* enum settings_share */
+    const char *prefix;  /* in front of its tools' names */
+    uint64_t idle_ms;    /* without a call, before it is ended; 0: never */
+    uint64_t timeout_ms; /* of a call without a word from it; 0: the default */
     bool disabled;
 };
 

@@ -232,6 +232,8 @@ const struct settings_key settings_server_keys[] = {
     {"share", KEY_CHOICE, SERVER_AT(share), share_names, .help = "one process a session, or one a principal"},
     {"prefix", KEY_TEXT, SERVER_AT(prefix), .help = "in front of its tools' names, instead of its own name"},
     {"idle", KEY_DURATION, SERVER_AT(idle_ms), .help = "end it after this long without a call"},
+    {"timeout", KEY_DURATION, SERVER_AT(timeout_ms),
+     .help = "end a call after this long without a word from it"},
     {"disabled", KEY_BOOL, SERVER_AT(disabled), .help = "leave it out"},
     {0},
 };

@@ -58,7 +58,8 @@ void call_touch(struct call *c) {
         return;
     uint64_t age = io_now_ms(c->session->core->up.loop) - c->started_ms;
     uint64_t left = age < CALL_TOTAL_MS ? CALL_TOTAL_MS - age : 0;
-    io_timer_arm(c->session->core->up.loop, &c->timer, left < CALL_IDLE_MS ? left : CALL_IDLE_MS, on_timeout);
+    uint64_t own = c->server ? c->server->timeout_ms : 0, silent = own ? own : CALL_IDLE_MS;
+    io_timer_arm(c->session->core->up.loop, &c->timer, left < silent ? left : silent, on_timeout);
 }
 
 /* The message as the server gets it: our id, our progress token, every other byte as it came. */

@@ -109,6 +109,15 @@ static bool speaks_another(struct call *c) {
     return true;
 }
 
+/* What passed this gate was made for one principal: nobody may keep it for others, whatever the server says.
+ */
+static bool keep_private(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    uint32_t scope = c->modern ? tape_get_str(&m->tape, m->rpc.body, "cacheScope") : 0;
+    return !scope || !tape_eq(&m->tape, scope, SLICE("public")) ||
+           splice_value(text, &m->tape, scope, SLICE("\"private\""));
+}
+
 /* What the answer says about the server and its link. */
 static void note_answer(struct call *c) {
     if (c->kind == CALL_DISCOVER || c->kind == CALL_INITIALIZE)
@@ -154,6 +163,8 @@ enum call_next call_step_filter(struct call *c) {
         return CALL_NEXT;
     }
     note_answer(c);
+    if (!keep_private(c, text))
+        return call_refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
     if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
         return withhold_large(c);
     if (c->kind == CALL_INITIALIZE)

@@ -32,9 +32,10 @@ struct session_hello { /* what a server said of itself when it was greeted last;
 struct session_server {
     struct up_server up;
     size_t slot;
-    const char *prefix; /* in front of its tools' names; NULL: its name */
-    bool shared;        /* one link for all sessions of a principal */
-    uint64_t idle_ms;   /* without a call, before a link is ended; 0: never */
+    const char *prefix;  /* in front of its tools' names; NULL: its name */
+    bool shared;         /* one link for all sessions of a principal */
+    uint64_t idle_ms;    /* without a call, before a link is ended; 0: never */
+    uint64_t timeout_ms; /* of a call without a word from the server; 0: CALL_IDLE_MS */
     struct session_hello hello;
     struct policy *policy; /* its own, or NULL */
     const char *pin_name;  /* what the lock calls it; NULL: as everybody does */

@@ -37,7 +37,7 @@ describe('approvals of the stateless era', { concurrency: 3 }, () => {
     assert.equal(calls.length, 1);
   });
 
-  test('an answer without a question, a question of another call, a state that was touched', async (t) => {
+  test('36 an answer without a question, a question of another call, arguments swapped, a state that was touched', async (t) => {
     const { send, calls } = await world(t);
     const { requestState } = (await send()).result;
     const flipped = requestState.slice(0, -1) + (requestState.endsWith('0') ? '1' : '0');

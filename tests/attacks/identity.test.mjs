@@ -1,10 +1,11 @@
 // Every endpoint × every kind of principal: nothing is reachable that should not be (attacks 7, 20-22, 26; I1, I2, I5).
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startIssuer } from '../fixtures/idp.mjs';
 import { startProbe } from '../fixtures/probe.mjs';
-import { ALLOW_ALL, cli, peerFor, policyFile, post, probeCommand, request, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { ALLOW_ALL, cli, peerFor, policyFile, post, probeCommand, request, root, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
 
 const RESOURCE = 'https://gate.test';
 const ping = { jsonrpc: '2.0', id: 'ping', method: 'ping' };
@@ -58,6 +59,15 @@ before(async () => {
 
 after(async () => { for (const thing of world.open.reverse()) await (thing.stop ? thing.stop() : thing.close()); });
 
+// Every operation of the admin API, as its document has them. The callback has a proof of its own: tests/e2e/admin.test.mjs.
+function apiEndpoints() {
+  const { paths } = JSON.parse(readFileSync(join(root, 'schemas/openapi.json'), 'utf8'));
+  const rows = Object.entries(paths).flatMap(([path, operations]) => Object.entries(operations).filter(([, { security }]) => !security).map(([method, { 'x-roles': roles }]) =>
+    [method.toUpperCase(), path.replace('{server}', 'a').replace('{name}', 'only-a').replace(/\{\w+\}/, 'nosuch'), roles.filter((role) => role !== 'admin'), ...(method === 'post' ? [{ name: 'mallory' }] : [])]));
+  assert.ok(rows.length >= 17);
+  return rows;
+}
+
 // [method, path, what it takes to be let in]: a server, any, a role, or nothing at all.
 const init = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
 const ENDPOINTS = [
@@ -68,11 +78,8 @@ const ENDPOINTS = [
   ['GET', '/mcp/servers', 'any'], ['GET', '/mcp/a/tools', 'a'], ['GET', '/mcp/b/tools', 'b'],
   ['GET', '/sse', 'any'], ['POST', '/mcp/call', 'any', { server: 'nosuch', tool: 'x', args: {} }],
   ['GET', '/nowhere', 'any'], ['POST', '/mcp/nosuch', 'any', init], ['GET', '/mcp/../mcp/a', 'any'], ['GET', '//mcp', 'any'],
-  ['GET', '/api/v1/status', ['viewer', 'approver', 'policy-manager']], ['GET', '/api/v1/audit', ['viewer', 'approver', 'policy-manager']],
-  ['GET', '/api/v1/sessions', ['viewer', 'approver', 'policy-manager']], ['GET', '/api/v1/openapi.json', ['viewer', 'approver', 'policy-manager']],
-  ['GET', '/api/v1/grants', []], ['POST', '/api/v1/grants', [], { name: 'mallory' }], ['DELETE', '/api/v1/grants/only-a', []],
-  ['POST', '/api/v1/policies/validate', ['policy-manager'], { text: 'x' }],
-  ['POST', '/api/v1/approvals/nosuch/approve', ['approver'], {}], ['POST', '/api/v1/approvals/nosuch/deny', ['approver'], {}],
+  ['GET', '/sse/a', 'a'], ['GET', '/sse/b', 'b'], ['GET', '/ui/', 'open'], ['GET', '/metrics', 'open'],
+  ...apiEndpoints(),
   ['GET', '/healthz', 'open'], ['GET', '/readyz', 'open'], ['GET', '/.well-known/oauth-protected-resource/mcp', 'open'],
 ];
 

@@ -141,7 +141,7 @@ describe('what is not believed', () => {
     await refused(t, { guard: { metadata: ({ resource }) => ({ resource }) } }, /no authorization server/);
   });
 
-  test('endpoints that are no https URLs: file:, shell, plain http elsewhere', async (t) => {
+  test('23 endpoints that are no https URLs: file:, shell, plain http elsewhere', async (t) => {
     for (const issuer of ['file:///etc/passwd', 'http://example.com', '$(touch /tmp/x)', 'https://a@b.example', 'javascript:alert(1)']) {
       await refused(t, { guard: { metadata: (doc) => ({ ...doc, authorization_servers: [issuer] }) } }, /not https/);
     }
