@@ -2,8 +2,9 @@
  *
  *   echo [--cpu N] http PORT     one epoll loop, keep-alive; prints the port when PORT is 0
  *   echo [--cpu N] stdio         one message a line
+ *   echo … http PORT legacy|modern    knows that era only
  *
- * It answers both eras: a request whose _meta names a protocol version gets a modern result, any
+ * Otherwise it answers both eras: a request whose _meta names a protocol version gets a modern result, any
  * other a legacy one. The text of `tools/call` goes back as the same bytes, never copied over HTTP:
  *
  *   request buffer   ... "text":"████████" ...
@@ -36,6 +37,8 @@
 #define ECHO_ID_MAX 256
 #define ECHO_OUT_MAX (512UL << 10)
 #define ECHO_SERVER_INFO "{\"name\":\"bench-echo\",\"version\":\"1.0.0\"}"
+
+static enum { BOTH_ERAS, LEGACY_ONLY, MODERN_ONLY } echo_era;
 
 static const char *const ECHO_TOOLS =
     "\"tools\":[{\"name\":\"echo\",\"description\":\"Returns its "
@@ -83,12 +86,16 @@ int main(int argc, char **argv) {
         pin_cpu((int)parse_number("--cpu", argv[at + 1], 0, 1023));
         at += 2;
     }
+    if (argc == at + 3 && strcmp(argv[at + 2], "legacy") == 0)
+        echo_era = LEGACY_ONLY;
+    else if (argc == at + 3 && strcmp(argv[at + 2], "modern") == 0)
+        echo_era = MODERN_ONLY;
     if (argc == at + 1 && strcmp(argv[at], "stdio") == 0)
         serve_stdio();
-    else if (argc == at + 2 && strcmp(argv[at], "http") == 0)
+    else if (argc == at + 2 + (echo_era != BOTH_ERAS) && strcmp(argv[at], "http") == 0)
         serve_http((uint16_t)parse_number("PORT", argv[at + 1], 0, 65535));
     else
-        die("usage: echo [--cpu N] (http PORT | stdio)");
+        die("usage: echo [--cpu N] (http PORT [legacy|modern] | stdio)");
     return 0;
 }
 
@@ -172,6 +179,8 @@ static void reply_make(struct reply *reply, const char *message, size_t len) {
         reply_error(reply, &nobody, "400 Bad Request", "{\"code\":-32700,\"message\":\"Parse error\"}");
     } else if (!rpc.id.base || !rpc.method.base) {
         reply->status = "202 Accepted";
+    } else if (echo_era != BOTH_ERAS && rpc.modern != (echo_era == MODERN_ONLY)) {
+        reply_error(reply, &rpc, "400 Bad Request", "{\"code\":-32600,\"message\":\"another era\"}");
     } else if (slice_is(rpc.method, "tools/call")) {
         reply_call(reply, &rpc);
     } else if (slice_is(rpc.method, "tools/list")) {

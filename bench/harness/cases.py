@@ -68,6 +68,10 @@ CASES = [
          ("sallyport to http",)),
     Case("bridge-out-200-n16", "bridge", "stdio to an HTTP server, 200 B, 16 in flight", "stdio", 16, 200,
          ("sallyport to http",)),
+    Case("eras-legacy-c16", "eras", "a client of 2025-11-25, HTTP, 200 B, 16 connections", "http", 16, 200,
+         ("sallyport to legacy", "sallyport to modern")),
+    Case("eras-modern-c16", "eras", "a client of 2026-07-28, HTTP, 200 B, 16 connections", "http", 16, 200,
+         ("sallyport to modern", "sallyport to legacy"), options=("--era", "modern")),
 ]
 GROUPS = [*dict.fromkeys(case.group for case in CASES), "footprint", "parts"]
 FOOTPRINT_SUBJECTS = ("sallyport", "nginx", "haproxy http")

@@ -72,6 +72,13 @@ class Figures:
         seconds, records = self.part("verify_s"), self.part("verified_records")
         return seconds * 1e6 / records if records and self.parts.get("sound") else None
 
+    def bridging(self, case, subject):
+        """Half of the way is of one era and half of the other: so is what it is measured against."""
+        mine = self.get(case, subject, "cpu_us_per_call")
+        same = [self.get("eras-legacy-c16", "sallyport to legacy", "cpu_us_per_call"),
+                self.get("eras-modern-c16", "sallyport to modern", "cpu_us_per_call")]
+        return mine * 2 / sum(same) if mine is not None and all(same) else None
+
     def rules_cost_us(self):
         full = self.get("http-200-c16", "sallyport", "cpu_us_per_call")
         bare = self.get("http-bare-c16", "sallyport bare", "cpu_us_per_call")
@@ -138,6 +145,10 @@ TARGETS = [
     Target("stdio to an HTTP server: 6 times Intercept, as a share of direct HTTP",
            lambda f: f.ratio("bridge-out-200-n16", "rps", "direct", "sallyport to http", "http-200-c16"),
            6 * INTERCEPT_OUT_SHARE, True),
+    Target("client of 2025-11-25 to a server of 2026-07-28: CPU, of the mean of both eras by themselves",
+           lambda f: f.bridging("eras-legacy-c16", "sallyport to modern"), 1.15, False),
+    Target("client of 2026-07-28 to a server of 2025-11-25: CPU, of the mean of both eras by themselves",
+           lambda f: f.bridging("eras-modern-c16", "sallyport to legacy"), 1.15, False),
     Target("idle memory", lambda f: f.footprint("sallyport", "idle", "rss_kb", 1024), 5, False, "MB", False),
     Target("idle memory, the goal", lambda f: f.footprint("sallyport", "idle", "rss_kb", 1024), 4, False, "MB",
            False),

@@ -212,9 +212,13 @@ class Stable:
     def log(self, name):
         return open(self.work / f"{name}.log", "ab")
 
-    def echo(self):
-        process = self.spawn([BUILD / "echo", "http", "0"], LOAD_CPU, stdout=subprocess.PIPE)
+    def echo(self, *era):
+        process = self.spawn([BUILD / "echo", "http", "0", *era], LOAD_CPU, stdout=subprocess.PIPE)
         return process, int(process.stdout.readline())
+
+    def start_gate_to(self, era):
+        upstream = self.echo(era)[1]
+        return self.start_gate(self.gate_http("--upstream", f"http://127.0.0.1:{upstream}/mcp"), upstream)
 
     def gate_environment(self):
         return dict(os.environ, SALLYPORT_HOME=str(self.directory("home")))
@@ -284,6 +288,8 @@ class Stable:
                 self.gate_http(*to_http, extra=self.bare_args, policy=self.policy(BARE_POLICY)), upstream)
         if name == "sallyport durable":
             return lambda: self.start_gate(self.gate_http(*to_http, extra=["--audit-durable"]), upstream)
+        if name in ("sallyport to legacy", "sallyport to modern"):
+            return lambda: self.start_gate_to(name.rsplit(" ", 1)[1])
         if name == "sallyport to stdio":
             return lambda: self.start_gate(self.gate_http(*to_stdio))
         port = free_port()
