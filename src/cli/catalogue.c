@@ -1,8 +1,10 @@
 /* catalogue show, search, stats: tools of published servers, known by fingerprint. */
 #include "cli/command.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "risk/catalogue.h"
+#include "risk/glyph.h"
 #include "wire/emit.h"
 
 #define CATALOGUE_TEXT_MAX (16u << 20)
@@ -62,26 +64,38 @@ static bool has_word(struct slice text, struct slice word) {
     return false;
 }
 
+static int by_package(const void *x, const void *y) {
+    const struct risk_known *a = x, *b = y;
+    int order = slice_cmp(a->package, b->package);
+    return order ? order : slice_cmp(a->tool, b->tool);
+}
+
 /* Prints the rows that `wanted` picks, in the order of package and tool. */
 static int print_rows(bool json, bool (*wanted)(const struct risk_known *k, struct slice word),
                       struct slice word) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct risk_known *rows = arena_array(&a, struct risk_known, risk_catalogue_count());
+    size_t found = 0;
+    for (size_t i = 0; i < risk_catalogue_count(); i++) {
+        risk_catalogue_get(i, &rows[found]);
+        found += wanted(&rows[found], word);
+    }
+    if (!found)
+        log_warn("the catalogue has nothing of the name `%.*s`",
+                 SLICE_FMT(risk_printable(word, CATALOGUE_WORD_MAX, &a)));
+    qsort(rows, found, sizeof *rows, by_package);
     cleanup_buf struct buf out;
     buf_init(&out, CATALOGUE_TEXT_MAX);
     struct emit e;
     emit_init(&e, &out);
-    size_t found = 0;
     if (json)
         emit_array(&e);
-    for (size_t i = 0; i < risk_catalogue_count(); i++) {
-        struct risk_known k;
-        risk_catalogue_get(i, &k);
-        if (!wanted(&k, word))
-            continue;
-        found++;
+    for (size_t i = 0; i < found; i++) {
         if (json)
-            put_known(&e, &k);
+            put_known(&e, &rows[i]);
         else
-            put_line(&out, &k);
+            put_line(&out, &rows[i]);
     }
     if (json) {
         emit_array_end(&e);

@@ -66,6 +66,13 @@ test('explain names rule, operand and value', () => {
   assert.equal(run('explain', '-c', file('worse.yaml', 'version: 3'), '--tool', 'pay').status, 3);
 });
 
+test('explain takes the class of a tool from its name, unless it is told', () => {
+  const policy = file('classes.json', '{"version":"1","default":"allow","match":"glob","tools":{"@destructive":{"deny_if":[{"conditions":[],"on_deny":"no"}]}}}');
+  const status = (...args) => run('explain', '-c', policy, '--tool', ...args).status;
+  assert.deepEqual([status('delete_box'), status('list_boxes')], [1, 0]);
+  assert.deepEqual([status('delete_box', '--class', 'read'), status('list_boxes', '--class', 'Destructive'), status('x', '--class', 'evil')], [0, 1, 2]);
+});
+
 test('simulate reads files and survives bad lines', () => {
   const lines = file('lines.jsonl', `not json\n\n{"id":2,"policy_text":"version: 9","steps":[]}\n{"id":3,"policy":{"version":"1","tools":{}},"steps":[{"at":"yesterday","call":{"name":"x"}}]}\n{"id":4,"policy":{"version":"1","tools":{}},"steps":[{"call":{"name":"x"}}]}\n[1]\n`);
   const { status, stdout } = run('simulate', lines);

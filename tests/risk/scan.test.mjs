@@ -228,6 +228,9 @@ test('the catalogue knows every real list, and a changed word in it', { skip: mi
 });
 
 test('catalogue show, search and stats', async () => {
+  const nothing = await run(['catalogue', 'show', 'no-such-thing-at-all']);
+  assert.equal(nothing.status, 1);
+  assert.match(nothing.stderr, /nothing of the name `no-such-thing-at-all`/);
   const stats = JSON.parse((await run(['catalogue', 'stats', '--json'])).stdout);
   assert.ok(stats.packages > 100 && stats.tools > 3000 && stats.Destructive > 0);
   const shown = JSON.parse((await run(['catalogue', 'show', '@modelcontextprotocol/server-filesystem', '--json'])).stdout);
