@@ -120,7 +120,8 @@ bool audit_filter_matches(const struct audit_filter *f, uint64_t seq, const stru
     uint64_t time_us = r->number[AUDIT_TIME_US];
     if ((f->kinds && !(f->kinds & 1u << r->kind)) || (f->from_seq && seq < f->from_seq) ||
         (f->to_seq && seq > f->to_seq) || (f->since_us && time_us < f->since_us) ||
-        (f->until_us && time_us > f->until_us))
+        (f->until_us && time_us > f->until_us) ||
+        (f->parent && r->number[AUDIT_PARENT] != f->parent && r->number[AUDIT_CALL] != f->parent))
         return false;
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
         if (f->text[i].len > 0 && !text_matches(f->text[i], r->text[i]))

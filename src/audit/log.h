@@ -17,6 +17,7 @@ struct audit_filter {
     uint64_t from_seq, to_seq;      /* inclusive; 0: no bound */
     uint32_t kinds;                 /* bits 1 << AUDIT_KIND_…; 0: all */
     struct slice text[AUDIT_TEXTS]; /* equal, or with `*` at the end: begins so; empty: any */
+    uint64_t parent;                /* made by this call, or that call itself; 0: any */
     struct slice search;            /* every word of it occurs in some text; case does not matter */
     uint64_t limit;                 /* 0: none */
 };

@@ -56,6 +56,7 @@ static bool print_entry(void *ctx, const struct audit_entry *e) {
 struct filter_options {
     const char *since, *until;
     const char *tool, *server, *verdict, *rule, *identity, *session, *grant, *method, *text;
+    uint64_t run;
 };
 
 #define FILTER_ROWS(type)                                                                                    \
@@ -73,7 +74,14 @@ struct filter_options {
          .help = "of this identity"},                                                                        \
         {CLI_TEXT(type, filter.session), .name = "session", .argument = "ID", .help = "of this session"},    \
         {CLI_TEXT(type, filter.grant), .name = "grant", .argument = "NAME", .help = "under this grant"},     \
-        {CLI_TEXT(type, filter.method), .name = "method", .argument = "NAME", .help = "of this method"}, {   \
+        {CLI_TEXT(type, filter.method), .name = "method", .argument = "NAME", .help = "of this method"},     \
+        {CLI_NUMBER(type, filter.run),                                                                       \
+         .name = "run",                                                                                      \
+         .argument = "CALL",                                                                                 \
+         .fallback = "0",                                                                                    \
+         .max = INT64_MAX,                                                                                   \
+         .help = "a run of code, by the number of its call, and the calls it made"},                         \
+    {                                                                                                        \
         CLI_TEXT(type, filter.text), .name = "text", .argument = "WORDS",                                    \
                                      .help = "with all of these words somewhere in the record"               \
     }
@@ -87,7 +95,7 @@ static int filter_make(const struct filter_options *o, struct audit_filter *f, s
         {AUDIT_RULE, o->rule},   {AUDIT_IDENTITY, o->identity}, {AUDIT_SESSION, o->session},
         {AUDIT_GRANT, o->grant}, {AUDIT_METHOD, o->method},
     };
-    *f = (struct audit_filter){.search = slice_str(o->text)};
+    *f = (struct audit_filter){.search = slice_str(o->text), .parent = o->run};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         f->text[rows[i].text] = slice_str(rows[i].value);
     if (cli_when("since", o->since, &f->since_us, err) < 0)

@@ -1,6 +1,11 @@
 #include "code/bridge.h"
 
 #include "base/mem.h"
+#include "code/fault.h"
+#include "code/journal.h"
+#include "code/sdk.h"
+
+#define DENIAL "sallyport/denial"
 
 enum bridge_kind {
     BRIDGE_TOOL,    /* the value of its answer */
@@ -19,6 +24,8 @@ struct bridge {
     struct slice server, tool, args;
     struct code_inner inner;
     struct catalogue_wait tools;
+    struct slice failed; /* the answer to a first try under a name that nobody knows */
+    bool replayed;       /* its answer is that of an earlier run */
 };
 
 static struct bridge *bridge_new(struct code_job *j, uint32_t id, enum bridge_kind kind) {
@@ -162,21 +169,85 @@ static void list_now(struct bridge *b) { catalogue_ask(&b->tools, b->job->conn, 
 
 /* ---- calls ---- */
 
+/* What code catches. */
+static void fail_call(struct bridge *b, struct slice answered) {
+    struct code_job *j = b->job;
+    if (b->kind != BRIDGE_TOOL) {
+        fail(b, fault_words(answered, &b->arena));
+        return;
+    }
+    cleanup_buf struct buf out;
+    buf_init(&out, CODE_TEXT_RESULT_MAX);
+    fault_write(b->server, b->tool, answered, &out);
+    sandbox_answer_fault(j->sandbox, b->id,
+                         out.full ? SLICE("{\"message\":\"the call failed\"}") : buf_slice(&out));
+    bridge_free(b);
+}
+
+static void note_approval(struct bridge *b, struct slice answered) {
+    struct code_job *j = b->job;
+    cleanup_buf struct buf out;
+    buf_init(&out, CODE_TEXT_RESULT_MAX);
+    fault_write(b->server, b->tool, answered, &out);
+    if (!j->approval.len && !out.full)
+        j->approval = arena_dup(&j->arena, buf_slice(&out));
+}
+
+/* tools.my_server.a_tool stands for a tool whose own names are no identifiers. */
+static bool know_better(struct bridge *b, struct catalogue *c) {
+    const struct code_indexed *tool = sdk_find(c, b->server, b->tool);
+    if (!tool || (slice_eq(tool->server, b->server) && slice_eq(tool->name, b->tool)))
+        return false;
+    b->server = arena_dup(&b->arena, tool->server);
+    b->tool = arena_dup(&b->arena, tool->name);
+    return true;
+}
+
+static void on_second_look(struct catalogue_wait *w, struct catalogue *c) {
+    struct bridge *b = container_of(w, struct bridge, tools);
+    if (know_better(b, c))
+        call_now(b);
+    else
+        fail_call(b, b->failed);
+}
+
 static void on_answer(struct code_inner *inner, bool ok, struct slice text) {
     struct bridge *b = container_of(inner, struct bridge, inner);
+    struct code_job *j = b->job;
     struct slice value = text;
-    if (ok && b->kind == BRIDGE_RAW)
+    bool judged = ok && memmem(text.ptr, text.len, DENIAL, sizeof(DENIAL) - 1);
+    if (ok && !judged && j->journal && !b->replayed)
+        journal_note(j->journal, b->server, b->tool, b->args, text);
+    if (!ok && fault_needs_approval(text))
+        note_approval(b, text);
+    if (ok && b->kind == BRIDGE_RAW) {
         answer(b, text);
-    else if (ok && code_unwrap(text, &b->arena, &value))
+    } else if (ok && code_unwrap(text, &b->arena, &value)) {
+        sdk_learn(j->owner, b->server, b->tool, value);
         answer(b, value);
-    else
-        fail(b, value);
+    } else if (ok && text.len > CODE_INNER_RESULT_MAX) {
+        fail_call(b, value);
+    } else if (!judged && !b->failed.len && !catalogue_known(j->owner) && !j->approval.len) {
+        /* Nobody has looked yet what there is: perhaps the name is that of a file. */
+        b->failed = arena_dup(&b->arena, text);
+        catalogue_ask(&b->tools, j->conn, j->owner, on_second_look);
+    } else {
+        fail_call(b, text);
+    }
 }
 
 static void call_now(struct bridge *b) {
-    struct code_conn *conn = b->job->conn;
+    struct code_job *j = b->job;
+    struct catalogue *known = catalogue_known(j->owner);
+    struct slice before;
     b->inner.done = on_answer;
-    conn->ops->call_tool(conn->owner, b->server, b->tool, b->args, &b->inner);
+    if (known)
+        know_better(b, known);
+    b->replayed = j->journal && journal_replay(j->journal, b->server, b->tool, b->args, &before);
+    if (b->replayed)
+        on_answer(&b->inner, true, before);
+    else
+        j->conn->ops->call_tool(j->conn->owner, b->server, b->tool, b->args, j->record, &b->inner);
 }
 
 /* ---- the code-mode endpoints, as the runtime's fetch asks for them: {"method","path","body"} ---- */

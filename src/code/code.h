@@ -37,7 +37,8 @@ struct code_config {
     const char *home; /* everything kept lies below HOME/code */
     const char *name; /* what the server is called here: tools.NAME.TOOL in code */
     enum code_profile profile;
-    int min_tier;     /* of the sandbox; 0: its default */
+    int min_tier;       /* of the sandbox; 0: its default */
+    uint32_t calls_max; /* tool calls of one run; 0: default */
     uint64_t wait_ms; /* how long a background run is waited for before its job id is answered; 0: default */
 };
 
@@ -56,7 +57,7 @@ bool code_server_leads(const struct code_server *s, struct slice tool);
 
 /* An answer from elsewhere that something here waits for; lives in the one who waits. */
 struct code_inner {
-    /* Once: the JSON that was asked for, or (not ok) words that say why there is none. */
+    /* Once: the JSON that was asked for, or (not ok) a JSON-RPC error or words that say why there is none. */
     void (*done)(struct code_inner *inner, bool ok, struct slice text);
     void *handle; /* the conn owner's own; NULL when nothing is under way */
 };
@@ -65,8 +66,9 @@ struct code_conn_ops {
     /* A message for the client; `about` is the id of the request it belongs to, or 0. */
     void (*send)(void *owner, uint64_t about, struct slice text);
     /* Calls a tool as the conn's principal would: through every step, under the tool's own name. done() gets
-     * the CallToolResult, perhaps before this returns. */
-    void (*call_tool)(void *owner, struct slice server, struct slice tool, struct slice args,
+     * the CallToolResult, perhaps before this returns. `parent` is the record of the message that it is for.
+     */
+    void (*call_tool)(void *owner, struct slice server, struct slice tool, struct slice args, uint64_t parent,
                       struct code_inner *inner);
     /* No done() after this. */
     void (*drop_tool)(void *owner, struct code_inner *inner);
@@ -81,7 +83,8 @@ struct code_conn_ops {
 /* `principal` says whose files, jobs and skills it is about. */
 struct code_conn *code_conn_new(struct code_server *s, const struct code_conn_ops *ops, void *owner,
                                 struct slice principal);
-/* One message; `inner`: it comes from code that runs in the sandbox. */
-void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner);
+/* One message; `inner`: it comes from code that runs in the sandbox. `record`: its number in the audit log.
+ */
+void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner, uint64_t record);
 /* Ends what was asked for over it, but not background jobs. No op is called after this. */
 void code_conn_close(struct code_conn *c);

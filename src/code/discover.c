@@ -1,6 +1,8 @@
 #include "code/discover.h"
 
 #include "base/mem.h"
+#include "code/fault.h"
+#include "code/sdk.h"
 
 #define WEAK_SHARE 0.3 /* of the best score: what is below has little to do with the question */
 
@@ -27,7 +29,7 @@ static void put_member(struct emit *e, const struct tape *t, const char *key, co
     emit_raw(e, node ? tape_raw(t, node) : slice_str(fallback));
 }
 
-static void put_full(struct emit *e, const struct code_indexed *tool) {
+static void put_full(struct emit *e, struct code_owner *o, const struct code_indexed *tool) {
     emit_key(e, "functions");
     emit_array(e);
     emit_str(e, tool->name);
@@ -42,11 +44,17 @@ static void put_full(struct emit *e, const struct code_indexed *tool) {
         return;
     put_member(e, &t, "inputSchema", "{}");
     put_member(e, &t, "outputSchema", NULL);
+    struct slice shape = sdk_shape(o, tool->server, tool->name);
+    if (shape.len && !tape_get_str(&t, 0, "outputSchema")) {
+        emit_key(e, "seen_output");
+        emit_raw(e, shape);
+    }
 }
 
 enum detail { DETAIL_NAME, DETAIL_SUMMARY, DETAIL_FULL };
 
-static void put_entry(struct emit *e, const struct code_indexed *tool, enum detail detail) {
+static void put_entry(struct emit *e, struct code_owner *o, const struct code_indexed *tool,
+                      enum detail detail) {
     emit_object(e);
     emit_key(e, "name");
     emit_str(e, tool->name);
@@ -59,7 +67,7 @@ static void put_entry(struct emit *e, const struct code_indexed *tool, enum deta
     emit_key(e, "mcp_server");
     emit_str(e, tool->server);
     if (detail == DETAIL_FULL)
-        put_full(e, tool);
+        put_full(e, o, tool);
     emit_object_end(e);
 }
 
@@ -143,7 +151,7 @@ static void on_search(struct catalogue_wait *w, struct catalogue *c) {
     emit_key(&e, "tools");
     emit_array(&e);
     for (size_t i = 0; i < s.found; i++)
-        put_entry(&e, s.hits[i].tool, read_detail(level));
+        put_entry(&e, r->owner, s.hits[i].tool, read_detail(level));
     emit_array_end(&e);
     emit_object_end(&e);
     code_reply_json(r, buf_slice(&out), false);
@@ -162,7 +170,7 @@ static void on_definition(struct catalogue_wait *w, struct catalogue *c) {
     struct emit e;
     emit_init(&e, &out);
     if (tool)
-        put_entry(&e, tool, DETAIL_FULL);
+        put_entry(&e, r->owner, tool, DETAIL_FULL);
     else
         emit_null(&e);
     code_reply_json(r, buf_slice(&out), false);
@@ -355,8 +363,14 @@ static void on_called(struct code_inner *inner, bool ok, struct slice text) {
     struct code_req *r = container_of(inner, struct code_req, inner_call);
     cleanup_tape struct tape t;
     tape_init(&t);
+    /* Its client may come back with the same call, as with one that it made itself. */
+    if (!ok && fault_needs_approval(text)) {
+        code_reply_error_as(r, text);
+        return;
+    }
     if (!ok || tape_parse(&t, text, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT)) {
-        code_reply_text(r, ok ? SLICE("the tool's answer cannot be read") : text, true);
+        code_reply_text(r, ok ? SLICE("the tool's answer cannot be read") : fault_words(text, &r->arena),
+                        true);
         return;
     }
     /* What belongs to the other hop stays behind. */
@@ -374,7 +388,7 @@ static void on_called(struct code_inner *inner, bool ok, struct slice text) {
 static void call_found(struct code_req *r, struct slice server, struct slice tool, uint32_t args) {
     r->inner_call.done = on_called;
     r->conn->ops->call_tool(r->conn->owner, server, tool, args ? tape_raw(&r->tape, args) : SLICE("{}"),
-                            &r->inner_call);
+                            r->record, &r->inner_call);
 }
 
 void discover_call(struct code_req *r) {

@@ -203,6 +203,14 @@ static void put_extras(struct code_job *j, const struct sandbox_outcome *o, bool
     }
     emit_key(e, "tool_calls");
     emit_int(e, o->tool_calls);
+    if (j->approval.len) {
+        emit_key(e, "approval");
+        emit_raw(e, j->approval);
+    }
+    if (j->resumable) {
+        emit_key(e, "resume");
+        emit_cstr(e, "Run the same code again once that is settled: calls that were made are not made again");
+    }
     if (o->violation_count) {
         emit_key(e, "violations");
         emit_array(e);

@@ -387,10 +387,14 @@ size_t code_index_search(struct code_index *ix, struct slice query, const struct
 const struct code_indexed *code_index_find(struct code_index *ix, struct slice server, struct slice name,
                                            const struct code_view *view) {
     const struct code_indexed *found = NULL;
+    if (server.len) {
+        const struct shelf *shelf = map_get(&ix->shelves, server);
+        uintptr_t at = shelf ? (uintptr_t)map_get(&shelf->names, name) : 0;
+        return at && sees(view, &ix->entries[at - 1]) ? &ix->entries[at - 1].tool : NULL;
+    }
     for (size_t i = 0; i < ix->count; i++) {
         const struct entry *e = &ix->entries[i];
-        if (!sees(view, e) || !slice_eq(e->tool.name, name) ||
-            (server.len && !slice_eq(e->tool.server, server)))
+        if (!sees(view, e) || !slice_eq(e->tool.name, name))
             continue;
         if (found)
             return NULL;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "code/bridge.h"
+#include "code/journal.h"
 #include "code/session.h"
 #include "code/task.h"
 #include "code/workspace.h"
@@ -57,6 +58,8 @@ static struct code_job *job_new(struct code_req *r, const struct code_run *run) 
     j->run.head = arena_dup(&j->arena, run->head);
     j->run.code = arena_dup(&j->arena, run->code);
     j->run.context = (struct slice){0};
+    j->record = r->record;
+    j->journal = journal_open(r->owner, run);
     j->created_ms = j->updated_ms = clock_wall_ms();
     j->ttl_ms = CODE_JOB_KEEP_MS;
     j->progress = j->told = -1;
@@ -83,6 +86,8 @@ static void job_free(struct code_job *j) {
     j->owner->job_count--;
     list_remove(&j->node);
     list_remove(&j->on_conn);
+    if (j->journal)
+        journal_close(j->journal, false);
     buf_free(&j->out);
     buf_free(&j->err);
     code_answer_free(&j->answer);
@@ -216,6 +221,7 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
         .memory_mb = (uint32_t)run->memory_mb,
         .timeout_ms = (uint32_t)run->timeout_ms,
         .output_max = CODE_JOB_OUTPUT_MAX,
+        .calls_max = j->owner->server->config.calls_max,
         .workspace = j->owner->path,
         .workspace_bytes_max = CODE_WORKSPACE_BYTES_MAX,
         .session = code_session_key(j->owner, run->session, &r->arena),
@@ -343,6 +349,8 @@ static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_o
     (void)run;
     struct code_job *j = owner;
     CHECK_MAGIC(j, JOB_MAGIC);
+    bool unfinished = j->approval.len || (o->exit == SANDBOX_TIMEOUT && !list_empty(&j->calls));
+    j->resumable = journal_close(steal(j->journal), unfinished) && unfinished;
     bridge_drop_all(j);
     j->tool_calls = o->tool_calls;
     j->wall_us = o->wall_us;

@@ -64,7 +64,11 @@ struct code_job {
     char message_text[CODE_JOB_MESSAGE_MAX];
     struct buf out, err;
     uint32_t tool_calls;
-    struct list calls; /* tool calls under way */
+    uint64_t record;         /* of the call that started it, in the audit log */
+    struct journal *journal; /* NULL once it is over */
+    struct slice approval; /* what a person has to agree to before it can go on, as code sees it; or empty */
+    bool resumable;        /* run again, it goes on where it stopped */
+    struct list calls;     /* tool calls under way */
     struct list waiters;
     struct code_answer answer;     /* once it is over */
     struct workspace_file *before; /* the workspace at its start */

@@ -78,13 +78,18 @@
 #define CODE_HISTORY_MAX 100        /* runs remembered of one session */
 #define CODE_HISTORY_BYTES_MAX 4096 /* of each of them */
 #define CODE_PII_TEXT_MAX (4u << 20)
-#define CODE_CATALOGUES_MAX 64    /* principals whose lists of tools are kept */
-#define CODE_LIST_FRESH_MS 300000 /* how long such a list is believed without a word of change */
-#define CODE_LIST_AGAIN_MS 2000   /* the same when a server did not answer */
-#define CODE_QUERY_MAX 4096       /* bytes of a search that are looked at */
-#define CODE_FOUND_MAX 50         /* tools in the answer to a search */
-#define CODE_FOUND 10             /* unless it asks for more */
-#define CODE_PAGE 100             /* entries of one page of a list */
+#define CODE_CATALOGUES_MAX 64             /* principals whose lists of tools are kept */
+#define CODE_LIST_FRESH_MS 300000          /* how long such a list is believed without a word of change */
+#define CODE_LIST_AGAIN_MS 2000            /* the same when a server did not answer */
+#define CODE_JOURNALS_MAX 8                /* unfinished runs of one principal whose calls are remembered */
+#define CODE_JOURNAL_BYTES_MAX (16u << 20) /* of the answers of one */
+#define CODE_FAULT_TEXT_MAX (32u << 10)    /* bytes of an error's message that code gets */
+#define CODE_SHAPES_MAX 2000               /* tools of one principal whose results' shape is remembered */
+#define CODE_SHAPE_MAX (16u << 10)
+#define CODE_QUERY_MAX 4096 /* bytes of a search that are looked at */
+#define CODE_FOUND_MAX 50   /* tools in the answer to a search */
+#define CODE_FOUND 10       /* unless it asks for more */
+#define CODE_PAGE 100       /* entries of one page of a list */
 
 /* typed.c: definitions as source files */
 #define CODE_TYPED_TEXT_MAX 2000 /* bytes of one description */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "code/job.h"
+#include "code/journal.h"
 #include "code/session.h"
 #include "code/skill.h"
 #include "code/workspace.h"
@@ -61,6 +62,9 @@ struct code_owner *code_owner_get(struct code_server *s, struct slice principal,
     list_init(&o->jobs);
     list_init(&o->sessions);
     list_init(&o->catalogue_waits);
+    list_init(&o->journals);
+    map_init(&o->shapes);
+    arena_init(&o->shape_arena);
     name_dir(o);
     if (open_dirs(o, err) < 0) {
         code_owner_free(o);
@@ -78,6 +82,9 @@ void code_owner_free(struct code_owner *o) {
     code_jobs_free(o);
     code_sessions_free(o);
     catalogue_free(o->catalogue);
+    journal_free_all(o);
+    map_free(&o->shapes);
+    arena_free(&o->shape_arena);
     filter_scope_free(o->scope);
     filter_memory_free(o->vault);
     if (o->workspace_fd >= 0)

@@ -127,8 +127,8 @@ static const struct code_tool native_tools[] = {
      .leads = true,
      .title = "Search tools",
      .description = "Find tools on every server by words for what you want to do; most are not listed. Use "
-                    "it when no listed "
-                    "tool fits. detail_level: name, summary or full (with schemas).",
+                    "it when none that is listed fits. "
+                    "detail_level: name, summary or full (with schemas).",
      .input = "{\"type\":\"object\",\"properties\":{\"query\":" TEXT
               ",\"category\":{\"type\":[\"string\",\"null\"],"
               "\"default\":null},\"detail_level\":{\"type\":\"string\",\"default\":\"summary\"},\"limit\":{"

@@ -74,6 +74,14 @@ void code_reply_error(struct code_req *r, int code, const char *message) {
     code_req_free(r);
 }
 
+void code_reply_error_as(struct code_req *r, struct slice error) {
+    cleanup_buf struct buf out;
+    buf_init(&out, CODE_ANSWER_MAX);
+    buf_printf(&out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":%.*s}", SLICE_FMT(r->id), SLICE_FMT(error));
+    code_notify(r->conn, r->about, buf_slice(&out));
+    code_req_free(r);
+}
+
 /* ---- results of tools ---- */
 
 void code_answer_init(struct code_answer *a) {

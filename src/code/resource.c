@@ -1,6 +1,7 @@
 #include "code/resource.h"
 
 #include "base/mem.h"
+#include "code/sdk.h"
 #include "code/skill.h"
 #include "code/workspace.h"
 #include "wire/base64.h"
@@ -35,7 +36,7 @@ static int hex_value(char c) {
 }
 
 /* Percent signs decoded; what is no encoding stays as it is. Paths are checked where they are used. */
-static struct slice decode(struct slice text, struct arena *a) {
+struct slice resource_decode(struct slice text, struct arena *a) {
     char *out = arena_alloc(a, text.len + 1);
     size_t len = 0;
     for (size_t i = 0; i < text.len; i++) {
@@ -142,6 +143,8 @@ void resource_list(struct code_req *r) {
         if (on_page(at, from))
             put_entry(&e, skill_uri(r, &skills.skills[i]), skill_kebab(skills.skills[i].name, &r->arena),
                       skills.skills[i].description, "text/markdown", -1);
+    if (face->files && !from)
+        sdk_put_root(&e);
     if (face->list_resources)
         face->list_resources(r, &e);
     emit_array_end(&e);
@@ -161,6 +164,8 @@ void resource_templates(struct code_req *r) {
         emit_raw(&e, SLICE("{\"uriTemplate\":\"" FILE_SCHEME
                            "{+path}\",\"name\":\"workspace file\",\"description\":\"A "
                            "file that was left in the workspace\"}"));
+    if (face->files)
+        sdk_put_templates(&e);
     if (face->list_templates)
         face->list_templates(r, &e);
     emit_array_end(&e);
@@ -169,7 +174,7 @@ void resource_templates(struct code_req *r) {
 
 /* ---- reading ---- */
 
-static void not_found(struct code_req *r) {
+void resource_not_found(struct code_req *r) {
     code_reply_error(r, r->modern ? RPC_INVALID_PARAMS : NOT_FOUND_LEGACY, "Resource not found");
 }
 
@@ -200,14 +205,14 @@ void resource_reply_text(struct code_req *r, struct slice uri, const char *mime,
 }
 
 static void read_workspace(struct code_req *r, struct slice uri) {
-    struct slice path = decode(slice_from(uri, sizeof(FILE_SCHEME) - 1), &r->arena);
+    struct slice path = resource_decode(slice_from(uri, sizeof(FILE_SCHEME) - 1), &r->arena);
     cleanup_buf struct buf bytes;
     buf_init(&bytes, CODE_FILE_BYTES_MAX + BUFSIZ);
     enum workspace_result result = workspace_read(r->owner->workspace_fd, path, CODE_FILE_BYTES_MAX, &bytes);
     if (result == WORKSPACE_TOO_LARGE)
         code_reply_error(r, RPC_INTERNAL, "the resource is too large");
     else if (result != WORKSPACE_OK)
-        not_found(r);
+        resource_not_found(r);
     else
         reply_contents(r, uri, workspace_mime(path), buf_slice(&bytes), tape_utf8_valid(buf_slice(&bytes)));
 }
@@ -242,16 +247,16 @@ static void read_skill(struct code_req *r, struct slice uri) {
     struct skill s;
     struct slice file;
     if (!find_skill(r, uri, &s, &file))
-        not_found(r);
+        resource_not_found(r);
     else if (slice_is(file, "SKILL.md"))
         reply_contents(r, uri, "text/markdown", skill_to_md(&s, &r->arena), true);
     else if (slice_eq(file, code_file(r, &s)))
         reply_contents(r, uri, workspace_mime(file), s.code, true);
     else
-        not_found(r);
+        resource_not_found(r);
 }
 
-static struct slice uri_of(struct code_req *r) {
+struct slice resource_uri_of(struct code_req *r) {
     uint32_t node = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "uri") : 0;
     return node && tape_is(&r->tape, node, TAPE_STRING) ? tape_text(&r->tape, node, &r->arena)
                                                         : (struct slice){0};
@@ -259,15 +264,17 @@ static struct slice uri_of(struct code_req *r) {
 
 void resource_read(struct code_req *r) {
     const struct code_face *face = r->conn->server->face;
-    struct slice uri = uri_of(r);
+    struct slice uri = resource_uri_of(r);
     if (face->read_resource && face->read_resource(r, uri))
+        return;
+    if (face->files && sdk_read(r, uri))
         return;
     if (face->files && slice_starts(uri, SLICE(FILE_SCHEME)))
         read_workspace(r, uri);
     else if (face->files && slice_starts(uri, SLICE(SKILL_SCHEME)))
         read_skill(r, uri);
     else
-        not_found(r);
+        resource_not_found(r);
 }
 
 /* ---- skills ---- */
@@ -346,7 +353,7 @@ void resource_skill(struct code_req *r) {
     struct slice file;
     if (!has_skills(r))
         return;
-    if (!find_skill(r, uri_of(r), &s, &file) || !slice_is(file, "SKILL.md")) {
+    if (!find_skill(r, resource_uri_of(r), &s, &file) || !slice_is(file, "SKILL.md")) {
         code_reply_error(r, RPC_INVALID_PARAMS, "Unknown skill");
         return;
     }
@@ -361,11 +368,11 @@ void resource_skill(struct code_req *r) {
 
 void resource_directory(struct code_req *r) {
     struct skill s;
-    struct slice file, uri = uri_of(r);
+    struct slice file, uri = resource_uri_of(r);
     if (!has_skills(r))
         return;
     if (!find_skill(r, uri, &s, &file) || file.len) {
-        not_found(r);
+        resource_not_found(r);
         return;
     }
     struct slice base = slice_ends(uri, SLICE("/")) ? uri : arena_printf(&r->arena, "%.*s/", SLICE_FMT(uri));

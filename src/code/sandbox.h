@@ -178,6 +178,8 @@ struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_reques
  */
 void sandbox_answer(struct sandbox_run *run, uint32_t id, struct slice json);
 void sandbox_answer_error(struct sandbox_run *run, uint32_t id, struct slice text);
+/* An error that says more: a JSON object with a `message`; its other members become the error's own. */
+void sandbox_answer_fault(struct sandbox_run *run, uint32_t id, struct slice json);
 /* Ends it: done() comes with SANDBOX_KILLED. */
 void sandbox_cancel(struct sandbox_run *run);
 /* Until the wall clock ends it; the whole timeout while it waits. */

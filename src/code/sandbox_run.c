@@ -324,6 +324,10 @@ void sandbox_answer_error(struct sandbox_run *run, uint32_t id, struct slice tex
     answer(run, FRAME_ERROR, id, buf_slice(&quoted));
 }
 
+void sandbox_answer_fault(struct sandbox_run *run, uint32_t id, struct slice json) {
+    answer(run, FRAME_ERROR, id, json);
+}
+
 static bool take_call(struct sandbox_run *run, const struct sandbox_frame *f) {
     struct sandbox_frame_call call;
     if (f->id <= run->last_id)

@@ -229,7 +229,7 @@ static void read_params(struct code_req *r) {
     r->wants_task = !r->modern && task && tape_is(t, task, TAPE_OBJECT);
 }
 
-void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner) {
+void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner, uint64_t record) {
     CHECK_MAGIC(c, CODE_CONN_MAGIC);
     struct code_req *r = req_new(c, bytes);
     const char *why;
@@ -239,6 +239,7 @@ void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner) {
         return;
     }
     r->inner = inner;
+    r->record = record;
     if (r->rpc.kind == RPC_REQUEST || r->rpc.kind == RPC_NOTIFICATION)
         r->method = tape_text(&r->tape, r->rpc.method, &r->arena);
     if (r->rpc.kind != RPC_REQUEST) {

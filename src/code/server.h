@@ -52,6 +52,9 @@ struct code_owner {
     struct catalogue *catalogue; /* the tools that it may call; NULL before they are asked for */
     struct list catalogue_waits; /* whoever needs them */
     uint64_t catalogue_stamp;    /* of the list that is being asked for */
+    struct map shapes;           /* what tools were seen to answer: JSON Schemas by server and tool */
+    struct arena shape_arena;
+    struct list journals;        /* of runs that could not go on */
     struct filter_memory *vault; /* of sanitize_pii */
     struct filter_scope *scope;
     uint64_t runs, failures; /* since the start */
@@ -85,6 +88,7 @@ struct code_req {
     struct slice method;
     struct slice id;    /* raw */
     uint64_t about;     /* the id as a number */
+    uint64_t record;    /* in the audit log */
     struct slice token; /* raw progress token, empty for none */
     bool modern;
     bool inner;
@@ -185,6 +189,7 @@ void code_reply_answer(struct code_req *r, const struct code_answer *answer);
 void code_reply_text(struct code_req *r, struct slice text, bool is_error);
 void code_reply_json(struct code_req *r, struct slice json, bool is_error);
 void code_reply_error(struct code_req *r, int code, const char *message);
+void code_reply_error_as(struct code_req *r, struct slice error); /* a whole JSON-RPC error object */
 void code_reply_task(struct code_req *r, struct slice members);
 void code_req_free(struct code_req *r); /* without an answer */
 /* {"content":...} and its neighbours, without the braces. */

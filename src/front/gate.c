@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "code/limits.h"
 #include "front/credentials.h"
 #include "front/env.h"
 #include "front/fleet.h"
@@ -358,6 +359,9 @@ static int code_set_up(struct gate *g, struct err *err) {
     if (!s->code.enabled)
         return 0;
     struct code_config config = {.home = g->config->home, .min_tier = (int)s->code.min_tier};
+    if (s->code.max_calls < 0 || s->code.max_calls > SANDBOX_CALLS_MAX)
+        return err_set(err, "code.max_calls: a number from 1 to %d", SANDBOX_CALLS_MAX);
+    config.calls_max = (uint32_t)s->code.max_calls;
     while (code_profile_names[config.profile] &&
            strcmp(code_profile_names[config.profile], s->code.profile) != 0)
         config.profile++;

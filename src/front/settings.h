@@ -114,6 +114,7 @@ struct settings {
         bool enabled;
         const char *profile;
         int64_t min_tier;
+        int64_t max_calls;  /* 0: the default */
         const char *policy; /* a path, or NULL */
     } code;
     struct {

@@ -61,6 +61,7 @@ static const struct settings_key code_keys[] = {
     {"profile", KEY_TEXT, AT(code.profile), .help = "whose tools it shows", .at_start = true},
     {"min_tier", KEY_INT, AT(code.min_tier), .help = "the weakest sandbox that may run code",
      .at_start = true},
+    {"max_calls", KEY_INT, AT(code.max_calls), .help = "tool calls that one run may make", .at_start = true},
     {"policy", KEY_PATH, AT(code.policy), .help = "its policy, instead of the default"},
     {0},
 };

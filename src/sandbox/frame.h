@@ -32,7 +32,7 @@ enum frame_kind {
     /* gate to sandbox */
     FRAME_RUN = 1,    /* JSON object: code, context, limits; see docs/internals/sandbox.md */
     FRAME_RESULT = 2, /* id: the call's result, JSON */
-    FRAME_ERROR = 3,  /* id: the call failed, JSON string */
+    FRAME_ERROR = 3,  /* id: the call failed, JSON string or an object with a message */
     /* sandbox to gate */
     FRAME_CALL = 16,     /* id: {"server","tool","args"}; server "" is the built-in one */
     FRAME_PROGRESS = 17, /* {"fraction","text"} */

@@ -169,10 +169,12 @@ function compile(code, file, options) {
 const calls = new Map();
 let lastCall = 0, openCalls = 0;
 
+// kind: denied, rate_limited, approval_needed, unknown_tool, tool_error or failed; and what else is known of it
 class ToolError extends Error {
-  constructor(text) {
+  constructor(text, { message, ...details } = {}) {
     super(text);
     this.name = "ToolError";
+    Object.assign(this, { kind: "failed" }, details);
   }
 }
 
@@ -196,10 +198,11 @@ function onFrame(kind, id, text) {
   openCalls--;
   const value = JSON.parse(text);
   if (kind === RESULT) call.resolve(value);
-  else call.reject(new ToolError(String(value)));
+  else call.reject(typeof value === "object" ? new ToolError(String(value.message), value) : new ToolError(String(value)));
 }
 
 const searchTools = (query = "", options = {}) => callTool("", "search_tools", { query, ...options });
+const describeTool = (name, options = {}) => callTool("", "get_tool_definition", { tool_name: name, ...options });
 const progress = (fraction, text = "") => {
   if (typeof fraction === "string") [fraction, text] = [null, fraction];
   native.send(PROGRESS, 0, JSON.stringify({ fraction: fraction ?? null, text: String(text) }));
@@ -380,7 +383,7 @@ const direct = (stream, fd) => Object.assign(Object.create(stream), {
   write(text) { fs.writeSync(muted ? 0 : fd, text); return true; } });
 Object.defineProperty(globalThis, "console", { configurable: true, writable: true,
   value: new Console({ stdout: direct(out, 1), stderr: direct(err, 2), ignoreErrors: false }) });
-const given = { tools, callTool, searchTools, progress, ToolError, fetch: fetchInside, require };
+const given = { tools, callTool, searchTools, describe: describeTool, progress, ToolError, fetch: fetchInside, require };
 for (const [name, value] of Object.entries(given)) {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
 }

@@ -93,7 +93,17 @@ def read_preludes():
 
 
 class ToolError(Exception):
-    """A tool that was called from code failed or was refused."""
+    """A tool that was called from code failed or was refused. kind: denied, rate_limited, approval_needed, unknown_tool,
+    tool_error or failed; what else is known is in the other attributes, None where it is not."""
+
+    kind, server, tool, rule, policy, reason, retry_after_ms = "failed", None, None, None, None, None, None
+    approval_id, expires_at, instructions, code = None, None, None, None
+
+    def __init__(self, text="", details=None):
+        super().__init__(text)
+        for name, value in (details or {}).items():
+            if name != "message":
+                setattr(self, name, value)
 
 
 def text_stream(fd, name):
@@ -165,7 +175,7 @@ class Bridge:
                 self.answers[other] = (kind, data)
         value = json.loads(data)
         if kind == ERROR:
-            raise ToolError(value)
+            raise ToolError(value.get("message", ""), value) if isinstance(value, dict) else ToolError(value)
         return value
 
 
@@ -267,6 +277,11 @@ def search_tools(query="", **kwargs):
     return bridge.call("", "search_tools", {"query": query, **kwargs})
 
 
+def describe_tool(name, **kwargs):
+    """The definition of one tool: its schemas, its server; None when there is none of that name."""
+    return bridge.call("", "get_tool_definition", {"tool_name": name, **kwargs})
+
+
 def progress(fraction=None, text=""):
     if isinstance(fraction, str):
         fraction, text = None, fraction
@@ -344,7 +359,7 @@ def clean(code):
     return text
 
 
-TOOL_NAMES = {"tools", "call_tool", "search_tools"}
+TOOL_NAMES = {"tools", "call_tool", "search_tools", "describe"}
 
 
 class Awaits(ast.NodeTransformer):
@@ -470,7 +485,7 @@ def main_module(prelude):
     """A world for code: its module, and the finders that belong to it."""
     module = types.ModuleType("__main__")
     finders = sys.meta_path[:]
-    module.__dict__.update(__builtins__=__builtins__, tools=Tools(), call_tool=call_tool, search_tools=search_tools,
+    module.__dict__.update(__builtins__=__builtins__, tools=Tools(), call_tool=call_tool, search_tools=search_tools, describe=describe_tool,
                            progress=progress, parallel=parallel, ToolError=ToolError, __awaited__=awaited)
     if prelude:
         exec(prelude, module.__dict__)

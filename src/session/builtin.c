@@ -39,17 +39,10 @@ static void call_done(struct builtin_call *bc, bool ok, struct slice text) {
     inner->done(inner, ok, text);
 }
 
-static struct slice error_text(const struct tape *t, uint32_t body, struct arena *a) {
-    uint32_t message = tape_get_str(t, body, "message");
-    return message && tape_is(t, message, TAPE_STRING) ? tape_text(t, message, a) : SLICE("the call failed");
-}
-
 static void sink_reply(struct call_sink *sink, const struct session_out *out) {
     struct builtin_call *bc = container_of(sink, struct builtin_call, sink);
     cleanup_buf struct buf text;
     buf_init(&text, MSG_BYTES_MAX);
-    cleanup_arena struct arena a;
-    arena_init(&a);
     cleanup_tape struct tape t;
     tape_init(&t);
     struct rpc rpc;
@@ -57,17 +50,20 @@ static void sink_reply(struct call_sink *sink, const struct session_out *out) {
     if (!splice_write(out->text, &text) || tape_parse(&t, buf_slice(&text), NULL) != TAPE_OK ||
         rpc_read(&t, &rpc, &why) != 0)
         call_done(bc, false, SLICE("the answer cannot be read"));
-    else if (rpc.kind == RPC_RESULT)
-        call_done(bc, true, tape_raw(&t, rpc.body));
     else
-        call_done(bc, false, error_text(&t, rpc.body, &a));
+        call_done(bc, rpc.kind == RPC_RESULT, tape_raw(&t, rpc.body));
 }
 
 static void sink_none(struct call_sink *sink) {
     call_done(container_of(sink, struct builtin_call, sink), false, SLICE("the call was cancelled"));
 }
 
-static void sink_event(struct call_sink *sink, const struct session_out *out) { (void)sink, (void)out; }
+/* Whoever sits at the client can be asked whether the call may be made; nothing else is for it. */
+static void sink_event(struct call_sink *sink, const struct session_out *out) {
+    struct session *s = container_of(sink, struct builtin_call, sink)->peer->session;
+    if (out->is_request && s->front->deliver)
+        s->front->deliver(s, out);
+}
 
 static void sink_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
     (void)sink, (void)retry_ms, (void)left;
@@ -91,12 +87,13 @@ static void write_call(const struct session *s, struct slice tool, struct slice 
     buf_put_str(out, s->version[0] ? "}}" : "," META "}}");
 }
 
-static void start(struct builtin_peer *peer, struct msg *m, struct session_server *to,
+static void start(struct builtin_peer *peer, struct msg *m, struct session_server *to, uint64_t parent,
                   struct code_inner *inner) {
     struct session *s = peer->session;
     struct builtin_call *bc = mem_zalloc(sizeof(*bc));
     *bc = (struct builtin_call){.peer = peer, .inner = inner};
-    bc->sink = (struct call_sink){.ops = &sink_ops, .modern = !s->version[0], .to = to, .whole = !to};
+    bc->sink = (struct call_sink){
+        .ops = &sink_ops, .modern = !s->version[0], .to = to, .whole = !to, .parent = parent};
     inner->handle = bc;
     call_start(s, m, &bc->sink);
     msg_unref(m);
@@ -104,7 +101,7 @@ static void start(struct builtin_peer *peer, struct msg *m, struct session_serve
 
 /* What the grant allows is decided, and recorded, where every call is. */
 static void op_call_tool(void *owner, struct slice server, struct slice tool, struct slice args,
-                         struct code_inner *inner) {
+                         uint64_t parent, struct code_inner *inner) {
     struct builtin_peer *peer = owner;
     struct session *s = peer->session;
     struct session_server *to = session_server_find(s->core, server);
@@ -130,7 +127,7 @@ static void op_call_tool(void *owner, struct slice server, struct slice tool, st
                                       SLICE_FMT(slice_upto(tool, 128)), SLICE_FMT(slice_upto(server, 128))));
         return;
     }
-    start(peer, m, to, inner);
+    start(peer, m, to, parent, inner);
 }
 
 /* The lists that a client would get, each from a call of its own: what is hidden there is hidden here. */
@@ -141,7 +138,7 @@ static void op_list_tools(void *owner, struct code_inner *inner) {
         s->version[0]
             ? SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{}}")
             : SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" META "}}");
-    start(peer, call_read_text(s->core, text), NULL, inner);
+    start(peer, call_read_text(s->core, text), NULL, 0, inner);
 }
 
 static uint64_t mix(uint64_t stamp, struct slice text) { return (stamp ^ map_hash(text)) * 1099511628211u; }
@@ -203,7 +200,7 @@ static void *builtin_open(void *ctx, struct link *link, void *owner) {
 
 static void builtin_receive(void *ctx, struct slice bytes, const struct link_out *out) {
     struct builtin_peer *peer = ctx;
-    code_conn_receive(peer->conn, bytes, out->inner);
+    code_conn_receive(peer->conn, bytes, out->inner, out->record);
 }
 
 static void builtin_close(void *ctx) {

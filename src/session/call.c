@@ -334,6 +334,7 @@ void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
         c->inner = sink->to || sink->whole;
         c->part = sink->part;
         c->whole = sink->whole;
+        c->parent = sink->parent;
         c->extra_headers = arena_dup(&c->arena, sink->extra_headers);
     }
     if (m->rpc.kind == RPC_REQUEST) {

@@ -60,8 +60,9 @@ struct call_sink {
     /* A call from inside the gate goes to this server, under the tool's bare name; NULL for clients' calls.
      */
     struct session_server *to;
-    bool part;  /* and it is part of a client's own request; set by call_make() */
-    bool whole; /* tools/list from inside: every server of the principal, see gather.h */
+    bool part;       /* and it is part of a client's own request; set by call_make() */
+    uint64_t parent; /* record of the call that it is made for, or 0 */
+    bool whole;      /* tools/list from inside: every server of the principal, see gather.h */
 };
 
 struct filter_report;
@@ -132,6 +133,7 @@ struct call {
     bool reserving;                 /* the ticket is in use */
     bool sent;                      /* the server may have seen it */
     uint64_t record;                /* its number in the audit log; 0 before the decision is on record */
+    uint64_t parent;                /* that of the call that made it, from inside the gate */
     struct audit_wait audit_wait;
     bool recording; /* waits for the log */
     bool recorded;  /* the log has answered */

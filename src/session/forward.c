@@ -168,6 +168,7 @@ enum call_next call_step_forward(struct call *c) {
         .modern = lane_speaks_modern(sl),
         .opens = c->kind == CALL_INITIALIZE,
         .inner = c->inner && !c->part,
+        .record = c->record,
     };
     c->tries++;
     c->sent = link_send(link, &out, m->rpc.id ? &c->req : NULL);

@@ -91,6 +91,7 @@ struct link_out {
     bool modern;                /* mirrored headers, no session */
     bool opens;                 /* initialize: starts a new session with the server */
     bool inner;                 /* asked for from inside the gate, by code that runs in the sandbox */
+    uint64_t record;            /* the call's number in the audit log, or 0 */
 };
 
 struct link_events {

@@ -20,7 +20,7 @@ test('real clients of either era run code and get structured results', async (t)
     const { resources } = await client.listResources();
     const { contents } = await client.readResource({ uri: resources[0].uri });
     assert.deepEqual([resources[0].name, contents[0].text], ['a b/ü.txt', 'text']);
-    assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 1);
+    assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 4);
   }
 });
 

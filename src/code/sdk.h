@@ -1,0 +1,27 @@
+/* The tools of all servers as a tree of resources:
+ *
+ *   sallyport://servers                       the servers, and how many tools each has
+ *   sallyport://servers/SERVER                its tools, and where their files are
+ *   sallyport://servers/SERVER/TOOL.ts        a TypeScript declaration
+ *   sallyport://servers/SERVER/TOOL.pyi       a Python stub
+ *
+ * TOOL is a name that both languages take; the tool's own name is understood too. What the principal may not
+ * use is not there. */
+#pragma once
+
+#include "code/server.h"
+
+#define SDK_ROOT "sallyport://servers"
+
+/* False: the URI is none of these. */
+bool sdk_read(struct code_req *r, struct slice uri);
+void sdk_put_root(struct emit *e);
+void sdk_put_templates(struct emit *e);
+
+/* The value that a tool answered: its shape stands for the output schema that the server does not give. */
+void sdk_learn(struct code_owner *o, struct slice server, struct slice tool, struct slice value);
+struct slice sdk_shape(struct code_owner *o, struct slice server, struct slice tool); /* empty: not known */
+
+/* The tool that a name means on that server: its own, or the one that its file has. NULL when there is none.
+ */
+const struct code_indexed *sdk_find(struct catalogue *c, struct slice server, struct slice name);

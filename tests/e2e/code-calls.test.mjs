@@ -1,0 +1,181 @@
+// Tools called from code, in both languages: what is refused, waits, fails, is slow, huge or private; what the log says of it; what a run
+// that has to wait for a person does when it is run again; and the tool tree with its typed files.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { ModernHttpPeer, cli, legacyServer, policyFile, startServe, startUpstream, tempDir } from '../lib/index.mjs';
+
+const text = (value, more = {}) => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }], ...more });
+const tool = (name, more = {}) => ({ name, description: `About ${name}`, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } }, ...more });
+const rule = (action, more = {}) => ({ rules: [{ name: 'r', action, ...more }] });
+const LANGUAGES = ['python', 'typescript'];
+
+describe('calls from code', { concurrency: 1 }, () => {
+  let upstream, calls, env, gate, peer, tokens, release;
+  const held = new Promise((resolve) => { release = resolve; });
+
+  before(async () => {
+    calls = [];
+    const answers = {
+      pay: ({ n }) => text({ paid: n }), echo: (args) => text(args), fails: () => text('no such customer', { isError: true }),
+      boom: () => { throw Object.assign(new Error('out of order'), { code: -32050 }); }, slow: () => held.then(() => text('late')),
+      huge: () => text('x'.repeat(9 << 20)), person: () => text('write to anna.berg@example.org'), 'list-files': () => text(['a', 'b']),
+    };
+    const unknown = () => { throw Object.assign(new Error('Unknown tool'), { code: -32602 }); };
+    Object.assign(answers, { limited: () => text('limited'), hidden: () => text('hidden'), mark: () => text('mark') });
+    upstream = await startUpstream(legacyServer({
+      tools: Object.keys(answers).map((name) => tool(name)),
+      methods: { 'tools/call': ({ name, arguments: args }) => { calls.push(name); return (answers[name] ?? unknown)(args); } },
+    }));
+    env = { SALLYPORT_HOME: join(tempDir(), 'home'), SALLYPORT_NODE: process.execPath };
+    tokens = {};
+    for (const name of ['ann', 'bob']) tokens[name] = (await cli(['grants', 'create', name], { env })).stdout.trim();
+    const policy = policyFile({
+      version: '1', default: 'allow', hide: ['hidden'],
+      tools: { mark: rule('deny', { on_deny: 'No marks.' }), pay: { approve_if: [{ conditions: [], on_pending: 'Ask finance' }] },
+        limited: { rules: [{ name: 'few', rate_limit: '1/day' }] } },
+    });
+    gate = await startServe({ args: [], env, config: { version: '1', policy, pii: { mode: 'tokenize' }, servers: { 'my-shop': { url: upstream.url } }, code: { enabled: true, max_calls: 50 } } });
+    peer = new ModernHttpPeer(`${gate.origin}/mcp/code`, { headers: { Authorization: `Bearer ${tokens.ann}` } });
+  });
+  after(async () => { release(); await gate?.stop(); await upstream?.close(); });
+
+  const run = async (language, code, more = {}, as = peer) => (await as.call('execute_code', { code, language, ...more })).structuredContent;
+  // What code catches when it calls a tool: its error, as an object.
+  const FIELDS = ['kind', 'server', 'tool', 'rule', 'reason', 'retry_after_ms', 'approval_id', 'code'];
+  const caught = async (language, name, args = {}) => {
+    const code = language === 'python'
+      ? `try:\n    result = {"value": call_tool("my-shop", "${name}", ${JSON.stringify(args)})}\nexcept ToolError as e:\n    result = {"message": str(e), **{k: getattr(e, k) for k in ${JSON.stringify(FIELDS)}}}`
+      : `try { return { value: await callTool("my-shop", "${name}", ${JSON.stringify(args)}) } } catch (e) { return { message: e.message, ...Object.fromEntries(${JSON.stringify(FIELDS)}.map((k) => [k, (e as any)[k] ?? null])) } }`;
+    const answer = await run(language, code);
+    assert.ok(answer.success, JSON.stringify(answer));
+    return answer.result;
+  };
+
+  for (const language of LANGUAGES) {
+    test(`${language}: a denial is caught and explained`, async () => {
+      const error = await caught(language, 'mark');
+      assert.match(error.message, /POLICY DENIED.*No marks/);
+      assert.deepEqual([error.kind, error.server, error.tool, error.reason], ['denied', 'my-shop', 'mark', 'rule']);
+    });
+
+    test(`${language}: a limit, with the time until it is over`, async () => {
+      await caught(language, 'limited'); // the first of the day, or refused already
+      const error = await caught(language, 'limited');
+      assert.equal(error.kind, 'rate_limited', JSON.stringify(error));
+      assert.ok(error.retry_after_ms > 0);
+    });
+
+    test(`${language}: errors of the tool and of its server`, async () => {
+      assert.deepEqual((({ kind, message }) => [kind, message])(await caught(language, 'fails')), ['tool_error', 'no such customer']);
+      const boom = await caught(language, 'boom');
+      assert.deepEqual([boom.kind, boom.message, typeof boom.code], ['failed', 'out of order', 'number']);
+      assert.equal((await caught(language, 'hidden')).kind, 'denied');
+      const nowhere = await run(language, language === 'python' ? 'tools.nowhere.x()' : 'await tools.nowhere.x()');
+      assert.match(nowhere.error, /no tool/);
+    });
+
+    test(`${language}: a huge result is an error, not the end of the run`, async () => {
+      const error = await caught(language, 'huge');
+      assert.match(error.message, /too large/);
+    });
+
+    test(`${language}: personal data comes as a token`, async () => {
+      assert.match((await caught(language, 'person')).value, /^write to \[[A-Z]+_[0-9A-Z]{8}\]$/);
+    });
+
+    test(`${language}: a slow tool ends with the run's own time`, async () => {
+      const answer = await run(language, language === 'python' ? 'call_tool("my-shop", "slow")' : 'await callTool("my-shop", "slow")', { timeout_seconds: 1 });
+      assert.deepEqual([answer.success, answer.exit], [false, 'timeout']);
+    });
+
+    test(`${language}: calls at the same time; each is there`, async () => {
+      const answer = await run(language, language === 'python'
+        ? 'result = [v["n"] for v in parallel([lambda n=n: call_tool("my-shop", "echo", {"n": n}) for n in range(20)])]'
+        : 'return (await Promise.all([...Array(20).keys()].map((n) => tools["my-shop"].echo({ n })))).map((v: any) => v.n)');
+      assert.deepEqual(answer.result, [...Array(20).keys()]);
+    });
+
+    test(`${language}: names that are no identifiers, by their identifiers or as they are`, async () => {
+      const answer = await run(language, language === 'python'
+        ? 'result = [tools.my_shop.list_files(), tools["my-shop"]["list-files"](), describe("my-shop.list-files")["mcp_server"]]'
+        : 'return [await tools.my_shop.list_files(), await tools["my-shop"]["list-files"](), (await describe("my-shop.list-files")).mcp_server]');
+      assert.deepEqual(answer.result, [['a', 'b'], ['a', 'b'], 'my-shop'], JSON.stringify(answer));
+    });
+
+    test(`${language}: a run may make only so many calls`, async () => {
+      const answer = await run(language, language === 'python' ? 'for n in range(60): call_tool("my-shop", "echo", {"n": n})' : 'for (let n = 0; n < 60; n++) await callTool("my-shop", "echo", { n })');
+      assert.deepEqual([answer.success, answer.exit], [false, 'killed']);
+      assert.match(answer.error, /more than 50 tool calls/);
+    });
+
+    test(`${language}: approval needed: the run stops, and goes on when it is run again, without doing anything twice`, async () => {
+      const n = language === 'python' ? 11 : 12;
+      const code = language === 'python'
+        ? `first = call_tool("my-shop", "echo", {"n": ${n}})\npaid = call_tool("my-shop", "pay", {"n": ${n}})\nresult = [first["n"], paid["paid"]]`
+        : `const first: any = await callTool("my-shop", "echo", { n: ${n} })\nconst paid: any = await callTool("my-shop", "pay", { n: ${n} })\nreturn [first.n, paid.paid]`;
+      const count = (name) => calls.filter((call) => call === name).length;
+      const [echoes, payments] = [count('echo'), count('pay')];
+      const stopped = await run(language, code);
+      assert.deepEqual([stopped.success, stopped.approval.kind, stopped.approval.tool], [false, 'approval_needed', 'pay'], JSON.stringify(stopped));
+      assert.match(stopped.resume, /Run the same code again/);
+      const early = await run(language, code);
+      assert.equal(early.approval.approval_id, stopped.approval.approval_id);
+      assert.deepEqual([count('echo'), count('pay')], [echoes + 1, payments], 'nothing is done twice');
+      assert.equal((await cli(['approvals', 'approve', stopped.approval.approval_id], { env })).code, 0);
+      const done = await run(language, code);
+      assert.deepEqual(done.result, [n, n], JSON.stringify(done));
+      assert.deepEqual([count('echo'), count('pay')], [echoes + 1, payments + 1]);
+      const fresh = await run(language, code);
+      assert.equal(fresh.approval.kind, 'approval_needed', 'one approval, one payment');
+      assert.equal(count('echo'), echoes + 2, 'a run that came to its end is over');
+    });
+  }
+
+  test('the answers that one principal left are not another one’s', async () => {
+    const bob = new ModernHttpPeer(`${gate.origin}/mcp/code`, { headers: { Authorization: `Bearer ${tokens.bob}` } });
+    const code = 'call_tool("my-shop", "echo", {"n": 77})\ncall_tool("my-shop", "pay", {"n": 77})';
+    const count = () => calls.filter((call) => call === 'echo').length;
+    const before = count();
+    await run('python', code);
+    await run('python', code, {}, bob);
+    assert.equal(count(), before + 2);
+  });
+
+  test('call_tool hands the approval on; every inner call is in the log with the run that made it', async () => {
+    await assert.rejects(peer.call('call_tool', { server: 'my-shop', tool: 'pay', args: { n: 5 } }), /-32003/);
+    await run('python', 'call_tool("my-shop", "echo", {"n": 991})\ntry: tools["my-shop"].mark()\nexcept ToolError: pass');
+    const query = async (...line) => (await cli(['audit', 'query', '--json', ...line], { env })).stdout.trim().split('\n').filter(Boolean).map((one) => JSON.parse(one));
+    const parent = (await query('--tool', 'execute_code', '--limit', '1'))[0].call;
+    const all = await query('--run', `${parent}`);
+    assert.deepEqual(all.map((one) => [one.tool, one.verdict, one.parent ?? 0]).sort(), [['echo', 'allow', parent], ['execute_code', 'allow', 0], ['mark', 'deny', parent]]);
+  });
+
+  test('the tool tree: servers, their tools, typed files with what was seen of results', async () => {
+    const read = async (uri) => (await peer.request('resources/read', { uri })).contents[0];
+    const { resources } = await peer.request('resources/list');
+    assert.ok(resources.some(({ uri }) => uri === 'sallyport://servers'));
+    assert.deepEqual(JSON.parse((await read('sallyport://servers')).text).servers.map(({ server }) => server), ['my-shop', 'code']);
+    const { tools } = JSON.parse((await read('sallyport://servers/my-shop')).text);
+    const files = tools.find(({ name }) => name === 'list-files');
+    assert.deepEqual([files.typescript, files.python], ['sallyport://servers/my-shop/list_files.ts', 'sallyport://servers/my-shop/list_files.pyi']);
+    const { text: typescript } = await read(files.typescript);
+    assert.match(typescript, /list_files_output = (string\[\]|Array<string>)/, `learned from results: ${typescript}`);
+    assert.match((await read(files.python)).text, /def list_files/);
+    assert.equal((await read('sallyport://servers/my_shop/list-files.ts')).text, (await read(files.typescript)).text, 'any of its names');
+    for (const uri of ['sallyport://servers/my-shop/hidden.ts', 'sallyport://servers/nowhere', 'sallyport://servers/my-shop/../my-shop/echo.ts', 'sallyport://servers/my-shop/echo.txt'])
+      await assert.rejects(read(uri), /-32602/, uri);
+    assert.ok(!tools.some(({ name }) => name === 'hidden'));
+  });
+
+  test('what is hidden is reached by no way in', async () => {
+    const [before] = [calls.length];
+    const tries = ['call_tool("my-shop", "hidden")', 'tools["my-shop"].hidden()', 'tools.my_shop.hidden()', 'call_tool("", "call_tool", {"server": "my-shop", "tool": "hidden"})',
+      'call_tool("my-shop", "Hidden")', 'call_tool("my_shop", "hidden")', 'call_tool("my-shop", "hidden ")', 'call_tool("my-shop", "./hidden")', 'call_tool("", "my-shop__hidden")', 'call_tool("", "mcp_my-shop_hidden")'];
+    for (const one of tries) assert.equal((await run('python', `${one}`)).success, false, one);
+    await peer.call('save_skill', { name: 'sneak', code: 'def main(): return call_tool("my-shop", "hidden")' });
+    assert.equal((await run('python', 'import skills.sneak\nresult = skills.sneak.main()')).success, false);
+    assert.equal((await run('typescript', 'const r = await fetch("http://x/mcp/call", { method: "POST", body: JSON.stringify({ server: "my-shop", tool: "hidden", args: {} }) }); const j: any = await r.json(); if (r.ok && !j.isError) return j; throw new Error("refused")')).success, false);
+    assert.deepEqual(calls.slice(before).filter((name) => name === 'hidden'), []);
+  });
+});
