@@ -504,9 +504,16 @@ static int audit_begin(struct audit *a, struct err *err) {
     return 0;
 }
 
-/* False when the end came before the log could be opened. */
+/* False when the end came before the log could be opened. Not at once: whoever starts a gate waits for its
+ * first answer, and what is put until then is safe in the ring. */
 static bool audit_begin_until(struct audit *a) {
     struct err err = {0};
+    pthread_mutex_lock(&a->mutex);
+    a->napping = true;
+    if (!a->hasty && !a->stop)
+        audit_sleep(a, AUDIT_NAP_MS);
+    a->napping = false;
+    pthread_mutex_unlock(&a->mutex);
     while (audit_begin(a, &err) < 0) {
         audit_failed(a, &err);
         pthread_mutex_lock(&a->mutex);

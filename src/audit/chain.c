@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/sha.h"
 #include "wire/emit.h"
 #include "wire/tape.h"
 
@@ -20,37 +21,14 @@ static const char point_tag[16] = "sallyport-cp-1";
 
 /* ---- hashing ---- */
 
-struct chain_hasher {
-    EVP_MD *md;
-    EVP_MD_CTX *ctx;
-};
-
-struct chain_hasher *audit_chain_hasher_new(void) {
-    struct chain_hasher *h = mem_zalloc(sizeof(*h));
-    h->md = EVP_MD_fetch(NULL, "SHA256", NULL);
-    h->ctx = EVP_MD_CTX_new();
-    CHECK(h->md && h->ctx && EVP_DigestInit_ex2(h->ctx, h->md, NULL) == 1);
-    return h;
-}
-
-void audit_chain_hasher_free(struct chain_hasher *h) {
-    if (!h)
-        return;
-    EVP_MD_CTX_free(h->ctx);
-    EVP_MD_free(h->md);
-    free(h);
-}
-
-void audit_chain_extend(struct chain_hasher *h, unsigned char hash[CHAIN_HASH], uint64_t seq,
-                        struct slice record) {
+void audit_chain_extend(unsigned char hash[CHAIN_HASH], uint64_t seq, struct slice record) {
     unsigned char front[sizeof(record_tag) + CHAIN_HASH + sizeof(uint64_t)];
     uint64_t number = htole64(seq);
     memcpy(front, record_tag, sizeof(record_tag));
     memcpy(front + sizeof(record_tag), hash, CHAIN_HASH);
     memcpy(front + sizeof(record_tag) + CHAIN_HASH, &number, sizeof(number));
-    CHECK(
-        EVP_DigestInit_ex2(h->ctx, NULL, NULL) == 1 && EVP_DigestUpdate(h->ctx, front, sizeof(front)) == 1 &&
-        EVP_DigestUpdate(h->ctx, record.ptr, record.len) == 1 && EVP_DigestFinal_ex(h->ctx, hash, NULL) == 1);
+    const struct slice parts[] = {slice_of((const char *)front, sizeof(front)), record};
+    sha_256(parts, ARRAY_LEN(parts), hash);
 }
 
 /* ---- keys ---- */

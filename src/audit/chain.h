@@ -9,12 +9,8 @@
 #define CHAIN_SIGNATURE 64
 #define CHAIN_ID 16 /* bytes of a log's id */
 
-struct chain_hasher;
-struct chain_hasher *audit_chain_hasher_new(void);
-void audit_chain_hasher_free(struct chain_hasher *h);
 /* hash := SHA-256(tag, hash, seq, record). `hash` holds the previous one and receives the new one. */
-void audit_chain_extend(struct chain_hasher *h, unsigned char hash[CHAIN_HASH], uint64_t seq,
-                        struct slice record);
+void audit_chain_extend(unsigned char hash[CHAIN_HASH], uint64_t seq, struct slice record);
 
 /* A signed statement: at time_ms the chain of this log had this hash at this number. */
 struct chain_point {

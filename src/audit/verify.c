@@ -24,7 +24,6 @@ struct verify {
     struct audit_report *report;
     char *dir;
     struct chain_key *key;
-    struct chain_hasher *hasher;
     uint64_t *numbers;
     size_t count;
     struct chain_point head; /* as the head file says */
@@ -56,13 +55,11 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
         ret_report->unreadable = true;
         snprintf(ret_report->text, sizeof(ret_report->text), "%.500s", err.text);
     } else {
-        v.hasher = audit_chain_hasher_new();
         ret_report->sound = head == 0 ? verify_bad(&v, 0, "the signed head is missing") : verify_run(&v);
     }
     ret_report->last_seq = v.seq;
     audit_chain_hex(v.hash, CHAIN_HASH, ret_report->last_hash);
     tape_free(&v.tape);
-    audit_chain_hasher_free(v.hasher);
     audit_chain_key_free(v.key);
     free(v.numbers);
     free(v.dir);
@@ -175,7 +172,7 @@ static void verify_note_retired(struct verify *v, const struct audit_record *r) 
 static bool verify_record(struct verify *v, const struct segment_frame *frame) {
     struct audit_record r;
     uint64_t seq = v->seq + 1;
-    audit_chain_extend(v->hasher, v->hash, seq, frame->bytes);
+    audit_chain_extend(v->hash, seq, frame->bytes);
     if (memcmp(v->hash, frame->tag, SEGMENT_TAG) != 0)
         return verify_bad(v, seq, "record %" PRIu64 " was changed, or one before it was replaced", seq);
     if (!audit_record_read(frame->bytes, &r))

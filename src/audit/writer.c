@@ -43,7 +43,6 @@ int audit_writer_open(struct writer *w, const char *home, const char *dir, struc
     uint64_t *numbers = NULL;
     size_t count = 0;
     w->dir = mem_dup(dir, strlen(dir));
-    w->hasher = audit_chain_hasher_new();
     w->block = mem_alloc(AUDIT_BLOCK_BYTES);
     int rc = audit_chain_key_load(home, &w->key, err);
     if (rc == 0)
@@ -60,11 +59,9 @@ int audit_writer_open(struct writer *w, const char *home, const char *dir, struc
 
 void audit_writer_close(struct writer *w) {
     audit_segment_close(&w->segment);
-    audit_chain_hasher_free(w->hasher);
     audit_chain_key_free(w->key);
     free(w->block);
     free(w->dir);
-    w->hasher = NULL;
     w->key = NULL;
     w->block = NULL;
     w->dir = NULL;
@@ -121,7 +118,7 @@ static bool writer_has_room(const struct writer *w) {
 /* Puts canonical bytes, which already lie behind the frame's head, on the chain. */
 static void writer_add_frame(struct writer *w, size_t len) {
     char *frame = w->block + w->block_len;
-    audit_chain_extend(w->hasher, w->hash, ++w->seq, slice_of(frame + SEGMENT_FRAME_HEAD, len));
+    audit_chain_extend(w->hash, ++w->seq, slice_of(frame + SEGMENT_FRAME_HEAD, len));
     audit_segment_frame_head(frame, len, w->hash);
     w->block_len += SEGMENT_FRAME_HEAD + len;
     w->block_count++;

@@ -7,7 +7,6 @@
 
 struct writer {
     struct segment segment; /* the newest, as far as we know */
-    struct chain_hasher *hasher;
     struct chain_key *key;
     char *dir;
     char instance[RING_INSTANCE_LEN + 1];

@@ -72,7 +72,7 @@ static int set_up(struct fleet *fleet, struct session_server *server, const stru
             return -1;
         up->use_sse |= from->type == SETTINGS_SSE;
         front_credentials(up, from, fleet->home);
-        session_server_set_origin(fleet->front->core, server, NULL, up->url);
+        session_server_set_origin(server, NULL, up->url);
         return up_server_check_headers(up, err);
     }
     struct env_list env;
@@ -81,7 +81,7 @@ static int set_up(struct fleet *fleet, struct session_server *server, const stru
     up->envp = dup_list(a, (const char *const *)env.items, env.count);
     up->cwd = dup_text(a, from->cwd);
     env_free(&env);
-    session_server_set_origin(fleet->front->core, server, (char *const *)(uintptr_t)up->argv, NULL);
+    session_server_set_origin(server, (char *const *)(uintptr_t)up->argv, NULL);
     session_guard_supply(server);
     return 0;
 }

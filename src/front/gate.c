@@ -251,7 +251,7 @@ static int pii_open(struct gate *g, struct err *err) {
     struct session_pii_config config = g->config->pii;
     config.home = g->config->home;
     if (g->server)
-        session_server_set_origin(&g->core, g->server, g->config->command, g->config->upstream_url);
+        session_server_set_origin(g->server, g->config->command, g->config->upstream_url);
     if (!g->fleet && config.mode == FILTER_OFF && !config.rules &&
         g->config->audit_args != AUDIT_ARGS_TOKENIZED)
         return 0;

@@ -6,10 +6,10 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/sha.h"
 #include "policy/match.h"
 #include "policy/schema.h"
 
-#include <openssl/sha.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -675,14 +675,8 @@ static void set_prefixes(struct policy *p) {
 }
 
 static void set_hash(struct policy *p, struct slice text) {
-    static const char digits[] = "0123456789abcdef";
-    unsigned char sum[SHA256_DIGEST_LENGTH];
-    SHA256((const unsigned char *)(text.ptr ? text.ptr : ""), text.len, sum);
-    for (size_t i = 0; i < sizeof(sum); i++) {
-        p->hash[2 * i] = digits[sum[i] >> 4];
-        p->hash[2 * i + 1] = digits[sum[i] & 15];
-    }
-    p->hash[64] = '\0';
+    sha_256_hex(text, p->hash);
+    p->hash[SHA_HEX] = '\0';
 }
 
 static void set_match_limits(struct policy *p) {

@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sha.h"
 #include "policy/policy.h"
 #include "risk/glyph.h"
 #include "session/answer.h"
-#include "session/digest.h"
 #include "session/principal.h"
 #include "session/tools.h"
 #include "session/webhook.h"
@@ -84,9 +84,9 @@ static struct slice arguments_hash(struct call *c) {
     buf_reset(text);
     if (c->args && !canon_write_without(&c->request->tape, c->args, params_of_ours, &c->arena, text))
         return (struct slice){0};
-    char *hex = arena_alloc(&c->arena, DIGEST_HEX_LEN);
-    digest_hex(c->session->core->digest, buf_slice(text), hex);
-    return slice_of(hex, DIGEST_HEX_LEN);
+    char *hex = arena_alloc(&c->arena, SHA_HEX);
+    sha_256_hex(buf_slice(text), hex);
+    return slice_of(hex, SHA_HEX);
 }
 
 static struct slice approvers_json(struct call *c) {
@@ -265,9 +265,9 @@ static struct slice own_state(struct call *c) {
 static struct slice continued_digest(struct call *c, struct slice digest, struct slice state) {
     struct slice text =
         arena_printf(&c->arena, "%.*s continues with %.*s", SLICE_FMT(digest), SLICE_FMT(state));
-    char *hex = arena_alloc(&c->arena, DIGEST_HEX_LEN);
-    digest_hex(c->session->core->digest, text, hex);
-    return slice_of(hex, DIGEST_HEX_LEN);
+    char *hex = arena_alloc(&c->arena, SHA_HEX);
+    sha_256_hex(text, hex);
+    return slice_of(hex, SHA_HEX);
 }
 
 void call_approve_extend(struct call *c, struct slice state) {

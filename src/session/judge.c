@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "session/digest.h"
+#include "base/sha.h"
 #include "session/files.h"
 #include "session/guard.h"
 #include "session/pii.h"
@@ -40,9 +40,9 @@ static void hash_arguments(struct call *c) {
         whole = canon_write(&c->request->tape, c->args, &c->arena, text)
                     ? buf_slice(text)
                     : tape_raw(&c->request->tape, c->args);
-    char *hex = arena_alloc(&c->arena, DIGEST_HEX_LEN);
-    digest_hex(c->session->core->digest, whole, hex);
-    c->args_hash = slice_of(hex, DIGEST_HEX_LEN);
+    char *hex = arena_alloc(&c->arena, SHA_HEX);
+    sha_256_hex(whole, hex);
+    c->args_hash = slice_of(hex, SHA_HEX);
 }
 
 /* In the words for a hidden tool: whether it exists is not the caller's to know. */

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sha.h"
 #include "session/answer.h"
 #include "session/approve.h"
-#include "session/digest.h"
 #include "session/keep.h"
 #include "session/lane.h"
 #include "session/pii.h"
@@ -22,14 +22,14 @@ struct park_question {
     bool told;       /* the client knows it */
     char *server_id; /* raw */
     char *method;
-    char *params;                  /* JSON in the words of the newer era */
-    char hash[DIGEST_HEX_LEN + 1]; /* of method and params */
+    char *params;           /* JSON in the words of the newer era */
+    char hash[SHA_HEX + 1]; /* of method and params */
 };
 
 /* What was answered before; a node that makes the call anew can say it again. */
 struct park_answer {
     struct list node;
-    char hash[DIGEST_HEX_LEN + 1];
+    char hash[SHA_HEX + 1];
     bool used;
     size_t len;
     char json[];
@@ -47,7 +47,7 @@ struct session_park {
     struct session_link *sl; /* a user of it, unless a call is */
     struct call *call;       /* that it belongs to now, or NULL */
     struct io_timer timer;
-    char subject[DIGEST_HEX_LEN + 1];
+    char subject[SHA_HEX + 1];
     uint32_t last;
     struct list questions;
     struct list answers;
@@ -161,20 +161,20 @@ static struct session_park *park_new(struct call *c) {
 
 /* ---- which call it is ---- */
 
-static void hash_text(struct session_core *core, struct slice text, char hex[DIGEST_HEX_LEN + 1]) {
-    digest_hex(core->digest, text, hex);
-    hex[DIGEST_HEX_LEN] = '\0';
+static void hash_text(struct slice text, char hex[SHA_HEX + 1]) {
+    sha_256_hex(text, hex);
+    hex[SHA_HEX] = '\0';
 }
 
 /* Method, server, name and arguments: a state is good for the call that it was made for. */
-static void hash_subject(struct call *c, char hex[DIGEST_HEX_LEN + 1]) {
+static void hash_subject(struct call *c, char hex[SHA_HEX + 1]) {
     const struct msg *m = c->request;
     uint32_t args = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0;
     struct slice raw = args ? tape_raw(&m->tape, args) : (struct slice){0};
     struct slice text =
         arena_printf(&c->arena, "%.*s\n%s\n%.*s\n%.*s", SLICE_FMT(c->method), c->server->up.name,
                      SLICE_FMT(c->name), SLICE_FMT(c->args_hash.len ? c->args_hash : raw));
-    hash_text(c->session->core, text, hex);
+    hash_text(text, hex);
 }
 
 /* ---- asking ---- */
@@ -337,7 +337,7 @@ static bool add_question(struct session_park *p, struct session_link *sl, const 
     q->method = mem_dup(method.ptr, method.len);
     q->params = mem_dup(params.ptr, params.len);
     /* of what the server said: tokens may be others on another node */
-    hash_text(p->session->core, arena_printf(&a, "%s\n%.*s", q->method, SLICE_FMT(asked)), q->hash);
+    hash_text(arena_printf(&a, "%s\n%.*s", q->method, SLICE_FMT(asked)), q->hash);
     list_push(&p->questions, &q->node);
     return true;
 }
@@ -533,7 +533,7 @@ static bool is_this_node(const struct session_core *core, const struct tape *t, 
 static bool resume(struct call *c, const struct tape *t, enum call_next *ret_next) {
     struct session_core *core = c->session->core;
     int64_t number, until;
-    char subject[DIGEST_HEX_LEN + 1];
+    char subject[SHA_HEX + 1];
     hash_subject(c, subject);
     bool read =
         tape_int(t, tape_get_str(t, 0, "park"), &number) && tape_int(t, tape_get_str(t, 0, "until"), &until);

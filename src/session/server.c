@@ -1,8 +1,8 @@
 #include "session/server.h"
 
 #include "base/mem.h"
+#include "base/sha.h"
 #include "policy/policy.h"
-#include "session/digest.h"
 #include "session/many.h"
 #include "session/tools.h"
 
@@ -27,16 +27,15 @@ struct session_server *session_server_new(struct session_core *core) {
     return server;
 }
 
-void session_server_set_origin(struct session_core *core, struct session_server *server, char *const *command,
-                               const char *url) {
+void session_server_set_origin(struct session_server *server, char *const *command, const char *url) {
     struct buf text;
-    char hex[DIGEST_HEX_LEN];
+    char hex[SHA_HEX];
     buf_init(&text, SESSION_ORIGIN_MAX);
     for (; command && *command; command++)
         buf_put(&text, *command, strlen(*command) + 1);
     if (url)
         buf_put_str(&text, url);
-    digest_hex(core->digest, buf_slice(&text), hex);
+    sha_256_hex(buf_slice(&text), hex);
     buf_free(&text);
     server->origin = arena_printf(&server->arena, "%s#%.16s", server->up.name, hex).ptr;
 }

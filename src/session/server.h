@@ -2,8 +2,8 @@
  * links are found by number. */
 #pragma once
 
+#include "base/sha.h"
 #include "filter/filter.h"
-#include "session/digest.h"
 #include "session/session.h"
 
 #define SERVER_REFUSED_MAX 512
@@ -17,7 +17,7 @@ struct session_tools {
     bool loaded;
     bool partial; /* the last of it could not be had */
     bool printed; /* all of it came on one page, and this is its fingerprint: */
-    char print[DIGEST_HEX_LEN];
+    char print[SHA_HEX];
     bool has_apps; /* some come with a page (MCP Apps) that calls the others by their own names */
     uint64_t loaded_ms;
     uint64_t serial;        /* of the list that was learned last */
@@ -51,8 +51,7 @@ struct session_server {
 /* In the first free slot; its settings are filled in before the first session uses it. */
 struct session_server *session_server_new(struct session_core *core);
 /* Names may meet again behind another gate of the home: what a server is run with belongs to its origin. */
-void session_server_set_origin(struct session_core *core, struct session_server *server, char *const *command,
-                               const char *url);
+void session_server_set_origin(struct session_server *server, char *const *command, const char *url);
 /* Its links are closed, calls under way fail, the slot is free. */
 void session_server_free(struct session_core *core, struct session_server *server);
 /* NULL when there is none of that name. */

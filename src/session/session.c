@@ -8,7 +8,6 @@
 #include "session/approve.h"
 #include "session/bridge.h"
 #include "session/call.h"
-#include "session/digest.h"
 #include "session/guard.h"
 #include "session/lane.h"
 #include "session/many.h"
@@ -39,7 +38,6 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     *core = (struct session_core){.up = {.loop = loop, .spawn = spawn}};
     msg_pool_init(&core->up.msgs);
     buf_init(&core->scratch, MSG_BYTES_MAX);
-    core->digest = digest_new();
     slots_init(&core->parks);
     list_init(&core->sessions);
     list_init(&core->log_waiting);
@@ -74,7 +72,6 @@ void session_core_free(struct session_core *core) {
     policy_unref(core->no_policy);
     slots_free(&core->parks);
     buf_free(&core->scratch);
-    digest_free(core->digest);
     free(core->for_start);
     free(core->settings_fault);
 }

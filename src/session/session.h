@@ -69,7 +69,6 @@ struct session_core {
     unsigned char state_key[32];     /* for what clients keep for us; see keep.h */
     unsigned char node[8];           /* this process among all that have the key */
     struct buf scratch;              /* of one step */
-    struct session_digest *digest;   /* SHA-256, looked up once */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;

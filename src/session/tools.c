@@ -1,12 +1,12 @@
 #include "session/tools.h"
 
 #include "base/mem.h"
+#include "base/sha.h"
 #include "policy/schema.h"
 #include "risk/fingerprint.h"
 #include "risk/lock.h"
 #include "session/bridge.h"
 #include "session/call.h"
-#include "session/digest.h"
 #include "session/guard.h"
 
 #include <stdio.h>
@@ -120,11 +120,11 @@ static bool is_last_page(const struct msg *m) {
 }
 
 /* Of a list that is all on one page. False when it is not. */
-static bool print_list(struct session_core *core, const struct msg *m, char print[DIGEST_HEX_LEN]) {
+static bool print_list(const struct msg *m, char print[SHA_HEX]) {
     uint32_t list = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!list || !is_last_page(m))
         return false;
-    digest_hex(core->digest, tape_raw(&m->tape, list), print);
+    sha_256_hex(tape_raw(&m->tape, list), print);
     return true;
 }
 
@@ -136,7 +136,7 @@ uint64_t tools_learn(struct session_link *sl, const struct msg *m, bool first_pa
     learn_page(sl, table, false, m);
     table->loaded = is_last_page(m);
     table->partial = false;
-    table->printed = first_page && print_list(sl->session->core, m, table->print);
+    table->printed = first_page && print_list(m, table->print);
     table->loaded_ms = io_now_ms(sl->session->core->up.loop);
     return table->serial;
 }
@@ -176,8 +176,8 @@ static void fetched(struct session_link *sl, bool complete) {
 static bool fetched_same(struct session_link *sl, const struct msg *m) {
     struct session_tools *known = &sl->server->tools;
     struct session_tools *fresh = sl->tools_fresh;
-    if (sl->tools_pages || !(fresh->printed = print_list(sl->session->core, m, fresh->print)) ||
-        !known->loaded || !known->printed || memcmp(known->print, fresh->print, sizeof(known->print)) != 0)
+    if (sl->tools_pages || !(fresh->printed = print_list(m, fresh->print)) || !known->loaded ||
+        !known->printed || memcmp(known->print, fresh->print, sizeof(known->print)) != 0)
         return false;
     tools_abandon(sl);
     known->loaded_ms = io_now_ms(sl->session->core->up.loop);

@@ -1,0 +1,26 @@
+#define OPENSSL_SUPPRESS_DEPRECATED /* OpenSSL 3 would have everybody use EVP; see the header */
+#include "base/sha.h"
+
+#include "base/check.h"
+
+#include <openssl/sha.h>
+
+_Static_assert(SHA_BYTES == SHA256_DIGEST_LENGTH, "SHA-256");
+
+void sha_256(const struct slice *parts, size_t count, unsigned char ret_sum[SHA_BYTES]) {
+    SHA256_CTX state;
+    bool good = SHA256_Init(&state) == 1;
+    for (size_t i = 0; i < count; i++)
+        good = good && (!parts[i].len || SHA256_Update(&state, parts[i].ptr, parts[i].len) == 1);
+    CHECK(good && SHA256_Final(ret_sum, &state) == 1);
+}
+
+void sha_256_hex(struct slice text, char ret_hex[SHA_HEX]) {
+    static const char digits[] = "0123456789abcdef";
+    unsigned char sum[SHA_BYTES];
+    sha_256(&text, 1, sum);
+    for (size_t i = 0; i < sizeof(sum); i++) {
+        ret_hex[2 * i] = digits[sum[i] >> 4];
+        ret_hex[2 * i + 1] = digits[sum[i] & 15];
+    }
+}
