@@ -157,6 +157,8 @@ char *pii_decode_fold(struct slice text, uint32_t *ret_len, uint32_t **ret_map);
 
 /* token.c: text that reads as a token, its kind's name at `at` */
 void pii_literal_read(struct detect *d, uint32_t at);
+/* The same for an address or a day that is a token; nine bytes are there. */
+void pii_literal_digits(struct detect *d, uint32_t at);
 void filter_token_build(struct pii_engine *e);
 /* May a kind's name start with these three bytes? */
 static inline bool token_may_start(const struct pii_engine *e, const char *p) {

@@ -87,8 +87,15 @@ static void pass_free(struct pass *p) {
     pii_spans_free(&p->spans);
 }
 
+/* A token without brackets must stand alone to be read back. */
+static bool stands_alone(struct slice text, uint32_t start, uint32_t end) {
+    static const struct slice around = {" \t\r\n\"',;()<>|", 14};
+    return (start == 0 || memchr(around.ptr, text.ptr[start - 1], around.len)) &&
+           (end == text.len || memchr(around.ptr, text.ptr[end], around.len));
+}
+
 static struct slice mint(struct pass *p, unsigned kind, struct slice value, struct slice raw, uint8_t level,
-                         bool number) {
+                         bool number, bool preserve) {
     struct token_text token;
     struct filter_entry e = {
         .kind = slice_str(pii_engine_kind_name(filter_scope_engine(p->s), kind)),
@@ -101,7 +108,7 @@ static struct slice mint(struct pass *p, unsigned kind, struct slice value, stru
         e.origins[0] = p->opt->origin;
         e.origin_count = 1;
     }
-    if (!filter_token_mint(p->s, &e, p->opt->preserve && !number, &token)) {
+    if (!filter_token_mint(p->s, &e, preserve, &token)) {
         p->failed = true;
         return (struct slice){0};
     }
@@ -128,7 +135,8 @@ static void replace(struct pass *p, const struct source_layer *l, uint32_t start
             arena_printf(&p->arena, "[%s]", pii_engine_kind_name(filter_scope_engine(p->s), kind)));
     else if (mode == FILTER_TOKENIZE)
         filter_source_edit_add(&p->edits, from, to,
-                               mint(p, kind, value, slice_of(p->src.ptr + from, to - from), l->level, false));
+                               mint(p, kind, value, slice_of(p->src.ptr + from, to - from), l->level, false,
+                                    p->opt->preserve && stands_alone(l->text, start, end)));
 }
 
 static bool by_context(unsigned kind) {
@@ -198,7 +206,7 @@ static void number_item(struct pass *p, const struct source_item *item) {
         return;
     const struct slice mark =
         mode == FILTER_TOKENIZE
-            ? mint(p, kind, text, text, item->layer.level, true)
+            ? mint(p, kind, text, text, item->layer.level, true, false)
             : arena_printf(&p->arena, "[%s]", pii_engine_kind_name(filter_scope_engine(p->s), kind));
     const struct slice quoted = arena_printf(&p->arena, "\"%.*s\"", SLICE_FMT(mark));
     uint32_t from, to;

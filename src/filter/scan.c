@@ -285,6 +285,11 @@ static void find_escaped(struct detect *d, uint32_t at) {
 static void find_literals(struct detect *d, uint32_t base, const struct class_masks *m, uint64_t starts) {
     for (uint64_t todo = starts & ~m->digit; todo; todo &= todo - 1)
         find_literal(d, base + (uint32_t)__builtin_ctzll(todo));
+    for (uint64_t todo = starts & m->digit; todo; todo &= todo - 1) {
+        const uint32_t at = base + (uint32_t)__builtin_ctzll(todo);
+        if (d->n - at > LITERAL_MIN && (d->p[at] == '2' || (d->p[at] >= '5' && d->p[at + 4] == '-')))
+            pii_literal_digits(d, at);
+    }
     const uint64_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');
     for (uint64_t todo = m->punct | (starts & odd); todo; todo &= todo - 1)
         find_escaped(d, base + (uint32_t)__builtin_ctzll(todo));

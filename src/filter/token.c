@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "filter/chars.h"
 #include "filter/detect.h"
+#include "filter/preserve.h"
 
 static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
@@ -44,7 +45,7 @@ void filter_scope_set_now(struct filter_scope *s, uint64_t now_ms) { s->now_ms =
 const struct pii_engine *filter_scope_engine(const struct filter_scope *s) { return s->engine; }
 const struct filter_vault *filter_scope_vault(const struct filter_scope *s) { return &s->vault; }
 
-static int value_of(char c) {
+int filter_token_value(char c) {
     c = ch_upper(c);
     if (c == 'O')
         c = '0';
@@ -54,19 +55,23 @@ static int value_of(char c) {
     return at && c ? (int)(at - alphabet) : -1;
 }
 
+char filter_token_letter(unsigned value) { return alphabet[value & 31]; }
+
 /* Position-weighted sum modulo the prime 31: every single wrong character and every swap shows. */
 char filter_token_check(struct slice kind, const char *chars, size_t len) {
     unsigned sum = 7;
     for (size_t i = 0; i < kind.len; i++)
         sum = (sum * 3 + (uint8_t)ch_upper(kind.ptr[i])) % 31;
     for (size_t i = 0; i < len; i++)
-        sum += (unsigned)(i + 2) * (unsigned)value_of(chars[i]);
+        sum += (unsigned)(i + 2) * (unsigned)filter_token_value(chars[i]);
     return alphabet[sum % 31];
 }
 
-static void digest(struct filter_scope *s, const struct filter_entry *e, uint8_t out[32]) {
+/* `form`: a shorter token of the same value is another one, so that neither is taken for a part of the other.
+ */
+static void digest(struct filter_scope *s, const struct filter_entry *e, uint8_t form, uint8_t out[32]) {
     size_t len = 0;
-    const uint8_t marks[3] = {0, e->number, e->raw.len ? (uint8_t)(e->level + 1) : 0};
+    const uint8_t marks[3] = {form, e->number, e->raw.len ? (uint8_t)(e->level + 1) : 0};
     CHECK(EVP_MAC_init(s->mac, NULL, 0, NULL) == 1);
     CHECK(EVP_MAC_update(s->mac, (const uint8_t *)e->kind.ptr, e->kind.len) == 1);
     CHECK(EVP_MAC_update(s->mac, marks, 3) == 1);
@@ -93,25 +98,12 @@ static void write_plain(struct token_text *t, struct slice id) {
     t->len = id.len + 2;
 }
 
-static bool write_preserved(struct token_text *t, struct slice kind, const char *chars, size_t count) {
-    const struct slice head = slice_is(kind, "URL") ? SLICE("https://pii.invalid/tok-") : SLICE("tok-");
-    const struct slice tail = slice_is(kind, "EMAIL") ? SLICE("@pii.invalid") : SLICE("");
-    if (!slice_is(kind, "URL") && !slice_is(kind, "EMAIL"))
-        return false;
-    memcpy(t->text, head.ptr, head.len);
-    for (size_t i = 0; i < count; i++)
-        t->text[head.len + i] = ch_lower(chars[i]);
-    memcpy(t->text + head.len + count, tail.ptr, tail.len);
-    t->len = head.len + count + tail.len;
-    return true;
-}
-
 bool filter_token_known(struct filter_scope *s, struct slice kind, struct slice value, struct arena *a,
                         struct filter_entry *ret_entry) {
     uint8_t hash[32];
     char id[FILTER_TOKEN_TEXT_MAX];
     const struct filter_entry e = {.kind = kind, .value = value};
-    digest(s, &e, hash);
+    digest(s, &e, 0, hash);
     memcpy(id, kind.ptr, kind.len);
     id[kind.len] = '_';
     char *chars = id + kind.len + 1;
@@ -131,13 +123,16 @@ bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, boo
     uint8_t hash[32];
     char id[FILTER_TOKEN_TEXT_MAX];
     struct filter_entry entry = *e;
+    const enum preserve_form form = preserve ? preserve_form_of(e->kind, e->value) : PRESERVE_NONE;
+    const size_t room = preserve_room(form);
     entry.created_ms = s->now_ms;
     CHECK(e->kind.len <= PII_RULE_NAME_MAX);
-    digest(s, e, hash);
+    digest(s, e, room ? (uint8_t)form : 0, hash);
     memcpy(id, e->kind.ptr, e->kind.len);
     id[e->kind.len] = '_';
     char *chars = id + e->kind.len + 1;
-    for (size_t count = FILTER_TOKEN_CHARS; count <= FILTER_TOKEN_CHARS_MAX; count++) {
+    for (size_t count = room ? room : FILTER_TOKEN_CHARS; count <= (room ? room : FILTER_TOKEN_CHARS_MAX);
+         count++) {
         base32(hash, chars, count - 1);
         chars[count - 1] = filter_token_check(e->kind, chars, count - 1);
         const struct slice full = slice_of(id, e->kind.len + 1 + count);
@@ -146,11 +141,13 @@ bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, boo
             return false;
         if (put == FILTER_PUT_TAKEN)
             continue;
-        if (!preserve || !write_preserved(ret_token, e->kind, chars, count))
+        if (form == PRESERVE_NONE)
             write_plain(ret_token, full);
+        else
+            preserve_write(form, chars, count, ret_token);
         return true;
     }
-    return false;
+    return room && filter_token_mint(s, e, false, ret_token);
 }
 
 /* --- reading --- */
@@ -224,9 +221,9 @@ static uint32_t read_chars(struct slice t, uint32_t at, struct slice kind, char 
     while (n <= FILTER_TOKEN_CHARS_MAX) {
         const char c = unit(t, i, &len);
         if (ch_alnum(c)) {
-            if (value_of(c) < 0 || n == FILTER_TOKEN_CHARS_MAX)
+            if (filter_token_value(c) < 0 || n == FILTER_TOKEN_CHARS_MAX)
                 return 0;
-            chars[n++] = alphabet[value_of(c)];
+            chars[n++] = alphabet[filter_token_value(c)];
             i += len;
             end = i;
             continue;
@@ -297,33 +294,6 @@ static bool match_kind(struct slice t, uint32_t at, const char *name, struct tok
     return true;
 }
 
-static bool match_preserved(struct slice t, uint32_t at, struct token_match *m) {
-    const struct slice rest = slice_from(t, at);
-    const struct slice url = SLICE("https://pii.invalid/tok-");
-    const bool is_url = at >= 20 && slice_eq_nocase(slice_of(t.ptr + at - 20, 20), slice_upto(url, 20));
-    size_t n = 4;
-    if (rest.len < 4 || !slice_eq_nocase(slice_upto(rest, 4), SLICE("tok-")))
-        return false;
-    while (n < rest.len && n < 4 + FILTER_TOKEN_CHARS_MAX && ch_alnum(rest.ptr[n]) &&
-           value_of(rest.ptr[n]) >= 0)
-        n++;
-    const size_t count = n - 4;
-    const struct slice tail = SLICE("@pii.invalid");
-    const bool is_email = rest.len >= n + tail.len && slice_eq_nocase(slice_of(rest.ptr + n, tail.len), tail);
-    if (count < FILTER_TOKEN_CHARS || (!is_url && !is_email) || (n < rest.len && ch_alnum(rest.ptr[n])))
-        return false;
-    const struct slice kind = is_email ? SLICE("EMAIL") : SLICE("URL");
-    *m = (struct token_match){.start = is_email ? at : at - 20,
-                              .end = at + (uint32_t)(is_email ? n + tail.len : n),
-                              .kind_len = kind.len,
-                              .id_len = kind.len + 1 + count};
-    memcpy(m->id, kind.ptr, kind.len);
-    m->id[kind.len] = '_';
-    for (size_t i = 0; i < count; i++)
-        m->id[kind.len + 1 + i] = alphabet[value_of(rest.ptr[4 + i])];
-    return filter_token_check(kind, m->id + kind.len + 1, count - 1) == m->id[m->id_len - 1];
-}
-
 bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t at,
                        struct token_match *ret_match) {
     const unsigned kinds = PII_BUILTIN + (unsigned)pii_rules_count(e->rules);
@@ -333,7 +303,7 @@ bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t a
         if (name[0] == first && match_kind(text, at, name, ret_match))
             return true;
     }
-    return first == 'T' && match_preserved(text, at, ret_match);
+    return first == 'T' && preserve_read(text, at, ret_match);
 }
 
 /* May a kind's name start here? After a letter or digit only when that ends an escaped bracket. */
@@ -354,6 +324,8 @@ static bool name_starts(struct slice t, uint32_t at) {
 bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t from,
                        struct token_match *ret_match) {
     for (uint32_t i = from; i + 3 <= text.len; i++) {
+        if (ch_digit(text.ptr[i]) && preserve_read(text, i, ret_match))
+            return true;
         if (!ch_alpha(text.ptr[i]) || !token_may_start(e, text.ptr + i) || !name_starts(text, i))
             continue;
         if (filter_token_read(e, text, i, ret_match) && ret_match->start >= from)
@@ -372,6 +344,12 @@ void filter_token_build(struct pii_engine *e) {
             if (!ch_alpha(name[2]) || third == (unsigned)(name[2] & 31))
                 e->kind_bits[(head | third) / 64] |= UINT64_C(1) << ((head | third) % 64);
     }
+}
+
+void pii_literal_digits(struct detect *d, uint32_t at) {
+    struct token_match m;
+    if (preserve_may_start(d->p + at) && preserve_read(slice_of(d->p, d->n), at, &m))
+        pii_detect_add(d, m.start, m.end, PII_LITERAL, 100, "token");
 }
 
 void pii_literal_read(struct detect *d, uint32_t at) {

@@ -20,8 +20,8 @@ struct token_text {
     size_t len;
 };
 
-/* The token of a value, put into the vault. False when the vault is full. `preserve` gives addresses that
- * keep their format (tok-7k3qx9m2@pii.invalid) where there is one for the kind. */
+/* The token of a value, put into the vault. False when the vault is full. `preserve` keeps the format
+ * (tok-7k3qx9m2@pii.invalid) where there is one for the kind; see preserve.c. */
 bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, bool preserve,
                        struct token_text *ret_token);
 
@@ -45,5 +45,8 @@ bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t a
 /* The next token at or behind `from`. */
 bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t from,
                        struct token_match *ret_match);
+/* What a character of a token stands for, or -1, and the character of a value below 32. */
+int filter_token_value(char c);
+char filter_token_letter(unsigned value);
 /* The check character over a kind and `len` characters. */
 char filter_token_check(struct slice kind, const char *chars, size_t len);

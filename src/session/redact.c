@@ -7,6 +7,7 @@
 #include "session/answer.h"
 #include "session/pii_inner.h"
 #include "session/server.h"
+#include "session/tools.h"
 
 static enum filter_result redact_node(struct session *s, const struct filter_options *opt,
                                       const struct tape *t, uint32_t node, struct splice *text,
@@ -45,10 +46,11 @@ static enum filter_result redact_question(struct session *s, const struct filter
 }
 
 enum filter_result session_redact(struct session *s, struct session_server *server, struct slice tool,
-                                  const struct msg *m, uint32_t node, struct splice *text, struct arena *a,
-                                  struct filter_report *report) {
+                                  bool formats, const struct msg *m, uint32_t node, struct splice *text,
+                                  struct arena *a, struct filter_report *report) {
     struct filter_options opt;
     session_pii_modes(s, server, tool, &opt);
+    opt.preserve |= formats;
     if (!filter_wanted(&opt))
         return FILTER_SAME;
     const enum filter_result result = is_question(&m->tape, node)
@@ -172,8 +174,9 @@ struct msg *call_reread(struct call *c, const struct splice *text) {
 
 static enum filter_result redact_response(struct call *c, struct splice *text, struct filter_report *report) {
     const struct slice tool = c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0};
-    return session_redact(c->session, c->link->server, tool, c->response, c->response->rpc.body, text,
-                          &c->arena, report);
+    const struct tool *known = tool.len ? tools_find(c->link, tool) : NULL;
+    return session_redact(c->session, c->link->server, tool, known && known->formats, c->response,
+                          c->response->rpc.body, text, &c->arena, report);
 }
 
 /* Others have rewritten whole strings of the answer: what they made of it is looked through instead. */

@@ -48,6 +48,20 @@ void tools_forget(struct session_server *server) {
 
 static void fetch(struct session_link *sl, struct slice cursor_raw);
 
+/* Does the schema of results name a format that tokens can keep? */
+static bool names_format(const struct tape *t, uint32_t schema) {
+    static const char *const formats[] = {"email",         "idn-email", "uri",  "iri",
+                                          "uri-reference", "ipv4",      "ipv6", "date"};
+    for (uint32_t i = schema; i && i + 1 < tape_node(t, schema)->next; i++) {
+        if (!tape_is(t, i, TAPE_STRING) || !tape_eq(t, i, SLICE("format")) || !tape_is(t, i + 1, TAPE_STRING))
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(formats); k++)
+            if (tape_eq(t, i + 1, slice_str(formats[k])))
+                return true;
+    }
+    return false;
+}
+
 static void learn_tool(struct guard_page *p, struct session_tools *table, uint32_t def) {
     const struct tape *t = p->t;
     if (!tape_is(t, def, TAPE_OBJECT))
@@ -72,6 +86,7 @@ static void learn_tool(struct guard_page *p, struct session_tools *table, uint32
     uint32_t tasks = tape_path(t, def, "execution", "taskSupport", NULL);
     tool->task_required = tasks && tape_eq(t, tasks, SLICE("required"));
     tool->task_optional = tasks && tape_eq(t, tasks, SLICE("optional"));
+    tool->formats = names_format(t, tape_get_str(t, def, "outputSchema"));
     struct risk_report report;
     risk_classify(&p->ctx, t, def, &p->scratch, &report);
     tool->traits =

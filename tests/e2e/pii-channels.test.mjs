@@ -154,3 +154,28 @@ describe('labels that results give', () => {
     assert.equal(await unknown.sends(), false);
   });
 });
+
+test('tokens keep the formats that a tool\'s outputSchema names', async (t) => {
+  const value = { mail: EMAIL, v4: '198.51.100.7', v6: '2a02:8388:1::7', dob: '1989-04-17', phone: '+43 1 5880 1234' };
+  const string = (format) => ({ type: 'string', format });
+  const tools = [
+    { name: 'typed', inputSchema: { type: 'object' }, outputSchema: { type: 'object', properties: { mail: string('email'), v4: string('ipv4'), v6: string('ipv6'), dob: string('date'), phone: { type: 'string' } } } },
+    { name: 'plain', inputSchema: { type: 'object' }, outputSchema: { type: 'object', properties: { mail: { type: 'string' } } } },
+  ];
+  const heard = [];
+  const methods = { 'tools/call': (params) => { heard.push(params.arguments); return { content: [], structuredContent: value }; } };
+  const upstream = use(t, await startUpstream(legacyServer({ tools, methods })));
+  const gate = use(t, await startGate({ transport: 'stdio', upstream: upstream.url, args: ['--pii', 'tokenize'] }));
+  await gate.rpc.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } });
+  await gate.rpc.request('tools/list');
+  const { structuredContent: seen } = await gate.rpc.request('tools/call', { name: 'typed', arguments: {} });
+  assert.match(seen.mail, /^tok-[0-9a-z]{8}@pii\.invalid$/);
+  assert.match(seen.v4, /^2[45][0-9](\.[0-9]{1,3}){3}$/);
+  assert.match(seen.v6, /^2001:db8:7069:[0-9a-f:]{24}$/);
+  assert.match(seen.dob, /^[567][0-9]{3}-[0-9]{2}-[0-9]{2}$/);
+  assert.match(seen.phone, TOKEN('PHONE'));
+  await gate.rpc.request('tools/call', { name: 'plain', arguments: seen });
+  assert.deepEqual(heard.at(-1), value);
+  const { structuredContent: plain } = await gate.rpc.request('tools/call', { name: 'plain', arguments: {} });
+  assert.match(plain.mail, TOKEN('EMAIL'));
+});

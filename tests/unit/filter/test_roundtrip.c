@@ -117,6 +117,7 @@ static void documents(void **state) {
         buf_init(&doc, 1 << 20);
         seed = (uint32_t)i * 2654435761u + 1;
         const bool json = i % 2;
+        r.opt.preserve = i % 3 == 0;
         json ? compose_json(&doc) : compose(&doc, false);
         buf_put_char(&doc, '\0');
         cleanup_free char *hidden = json ? rig_json(&r, doc.ptr, false) : rig_hide(&r, doc.ptr);

@@ -189,6 +189,57 @@ static void formats_are_kept_where_asked(void **state) {
     rig_free(&r);
 }
 
+static void addresses_and_days_are_kept(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *starts;
+        size_t len;
+    } cases[] = {
+        {"2a02:8388:1::7", "2001:db8:7069:", 38},
+        {"198.51.100.7", "24", 0},
+        {"203.0.113.9", "2", 0},
+        {"dob: 1989-04-17", "dob: ", 15},
+    };
+    struct rig r;
+    rig_init(&r, 1);
+    r.opt.preserve = true;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        cleanup_free char *hidden = rig_hide(&r, cases[i].text);
+        assert_string_not_equal(hidden, cases[i].text);
+        assert_null(strchr(hidden, '['));
+        assert_memory_equal(hidden, cases[i].starts, cases[i].starts[0] == '2' ? 1 : strlen(cases[i].starts));
+        if (cases[i].len)
+            assert_int_equal(strlen(hidden), cases[i].len);
+        cleanup_free char *again = rig_hide(&r, cases[i].text);
+        assert_string_equal(again, hidden);
+        cleanup_free char *back = rig_back(&r, hidden);
+        assert_string_equal(back, cases[i].text);
+        /* from outside it is text like any other: it does not turn into the value */
+        cleanup_free char *literal = rig_hide(&r, hidden);
+        assert_string_not_equal(literal, hidden);
+        cleanup_free char *unhidden = rig_back(&r, literal);
+        assert_string_equal(unhidden, hidden);
+    }
+    rig_free(&r);
+}
+
+static void no_day_and_no_address_is_another(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    r.opt.preserve = true;
+    char text[64];
+    for (unsigned i = 0; i < 2000; i++) {
+        snprintf(text, sizeof(text), "dob: %u-%02u-%02u, ip 198.%u.%u.%u", 1930 + i % 70, 1 + i % 12,
+                 1 + i % 28, 1 + i % 250, 1 + i / 250, 1 + i * 7 % 250);
+        cleanup_free char *hidden = rig_hide(&r, text);
+        assert_null(strstr(hidden, "ip 198."));
+        cleanup_free char *back = rig_back(&r, hidden);
+        assert_string_equal(back, text);
+    }
+    rig_free(&r);
+}
+
 static void modes(void **state) {
     (void)state;
     struct rig r;
@@ -212,10 +263,16 @@ static void modes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape_and_stability),          cmocka_unit_test(mutations),
-        cmocka_unit_test(never_a_wrong_value),          cmocka_unit_test(outside_tokens_are_neutralised),
-        cmocka_unit_test(secrets_go_home_only),         cmocka_unit_test(collisions_make_longer_tokens),
-        cmocka_unit_test(formats_are_kept_where_asked), cmocka_unit_test(modes),
+        cmocka_unit_test(shape_and_stability),
+        cmocka_unit_test(mutations),
+        cmocka_unit_test(never_a_wrong_value),
+        cmocka_unit_test(outside_tokens_are_neutralised),
+        cmocka_unit_test(secrets_go_home_only),
+        cmocka_unit_test(collisions_make_longer_tokens),
+        cmocka_unit_test(formats_are_kept_where_asked),
+        cmocka_unit_test(addresses_and_days_are_kept),
+        cmocka_unit_test(no_day_and_no_address_is_another),
+        cmocka_unit_test(modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,27 @@
+/* Tokens in a format that a schema asks for. Not for other rooms. */
+#pragma once
+
+#include "filter/token.h"
+
+enum preserve_form {
+    PRESERVE_NONE, /* [KIND_CHARACTERS] */
+    PRESERVE_EMAIL,
+    PRESERVE_URL,
+    PRESERVE_IPV6,
+    PRESERVE_IPV4,
+    PRESERVE_DATE,
+};
+
+enum preserve_form preserve_form_of(struct slice kind, struct slice value);
+/* How many characters, the check character among them, the form has room for; 0: as many as there are. */
+size_t preserve_room(enum preserve_form form);
+void preserve_write(enum preserve_form form, const char *chars, size_t count, struct token_text *ret_token);
+/* The token whose characters start at `at`: behind `tok-`, or an address or a day. */
+bool preserve_read(struct slice text, uint32_t at, struct token_match *ret_match);
+
+/* May an address or a day that is a token start with this digit? Nine bytes are there. */
+static inline bool preserve_may_start(const char *p) {
+    if (p[0] == '2')
+        return p[1] == '4' || p[1] == '5' || (p[1] == '0' && p[2] == '0' && p[3] == '1' && p[4] == ':');
+    return p[0] >= '5' && p[0] <= '7' && p[4] == '-' && p[7] == '-';
+}
