@@ -283,6 +283,21 @@ describe('by webhook and callback', { concurrency: 3 }, () => {
     assert.equal(new Set(hooks.map(({ json }) => json.approval.id)).size, 1);
   });
 
+  test('what a gate could not deliver before it was killed, the next one delivers', async (t) => {
+    let down = true;
+    const { peer, gate, told, hooks, args, env, server } = await hooked(t, (n, reply) => { reply.status(down ? 503 : 204); return down ? 'again' : 'told'; });
+    const { approval_id: id } = (await pay(await peer())).error.data;
+    await gate.child.waitLine(/webhook for .*: the receiver answered 503/, { stream: 'stderr' });
+    await gate.child.stop({ signal: 'SIGKILL' });
+    down = false;
+    const next = use(t, await startGate({ upstream: server.url, policy: POLICY, env, args }));
+    const hook = await told;
+    assert.ok(signedRightly(hook) && hooks.length >= 2);
+    assert.equal(hook.json.approval.id, id);
+    const again = await pay(await peerFor('http', next, { capabilities: {} }));
+    assert.equal(again.error.data.approval_id, id, 'the same call still waits for the same answer');
+  });
+
   test('without a secret nobody can call back', async (t) => {
     const { api } = await world(t);
     const body = JSON.stringify({ approval_id: 'ap_x', decision: 'approve', by: 'x' });
