@@ -23,6 +23,7 @@ bench: all
 	@bench/pii
 	@bench/run
 	@bench/sandbox
+	@bench/discover
 
 fuzz: all
 	@scripts/setup test

@@ -71,6 +71,7 @@
 #define CODE_SKILL_NAME_MAX 64
 #define CODE_SKILL_BYTES_MAX (256u << 10)
 #define CODE_SKILL_DESCRIPTION_MAX 4096
+#define CODE_SKILL_TOOLS_MAX 64    /* tools named in one that are told */
 #define CODE_SKILL_VERSIONS_MAX 20 /* older ones that are kept of one skill */
 
 #define CODE_SESSION_NAME_MAX 64

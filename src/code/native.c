@@ -146,6 +146,8 @@ static void put_metadata(struct code_req *r, struct note *n, const struct skill 
     if (!exact(r)) {
         note_text(n, "language", s->language);
         note_int(n, "version", s->version);
+        emit_key(&n->e, "tools");
+        emit_raw(&n->e, skill_tools(s->code, &r->arena));
     }
     emit_object_end(&n->e);
 }

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "code/limits.h"
 #include "code/workspace.h"
@@ -9,6 +10,7 @@
 #include "wire/tape.h"
 #include "wire/tree.h"
 
+#include <ctype.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,4 +312,71 @@ int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, s
         return err_set(err, "code in `%.*s` cannot be run", SLICE_FMT(slice_upto(fence, 32)));
     *ret_skill = s;
     return 0;
+}
+
+/* ---- what it calls ---- */
+
+static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static struct slice take_name(struct slice *rest) {
+    size_t n = 0;
+    while (n < rest->len && in_name(rest->ptr[n]))
+        n++;
+    struct slice name = slice_upto(*rest, n);
+    *rest = slice_from(*rest, n);
+    return name;
+}
+
+/* "text" or 'text' behind blanks and one separator. */
+static struct slice take_literal(struct slice *rest) {
+    size_t at = 0;
+    while (at < rest->len && strchr(" \t\n(,[", rest->ptr[at]))
+        at++;
+    *rest = slice_from(*rest, at);
+    if (rest->len < 2 || (rest->ptr[0] != '"' && rest->ptr[0] != '\''))
+        return (struct slice){0};
+    const char *end = memchr(rest->ptr + 1, rest->ptr[0], rest->len - 1);
+    struct slice text = end ? slice_of(rest->ptr + 1, (size_t)(end - rest->ptr) - 1) : (struct slice){0};
+    *rest = end ? slice_from(*rest, text.len + 2) : (struct slice){0};
+    return text;
+}
+
+/* One mention: tools.SERVER.TOOL, tools["SERVER"]["TOOL"], call_tool("SERVER", "TOOL"). */
+static bool take_mention(struct slice rest, struct slice *ret_server, struct slice *ret_tool) {
+    struct slice word = take_name(&rest);
+    if (slice_is(word, "call_tool") || slice_is(word, "callTool")) {
+        *ret_server = take_literal(&rest);
+        *ret_tool = take_literal(&rest);
+    } else if (slice_is(word, "tools")) {
+        bool dotted = slice_starts(rest, SLICE("."));
+        rest = dotted ? slice_from(rest, 1) : rest;
+        *ret_server = dotted ? take_name(&rest) : take_literal(&rest);
+        if (slice_starts(rest, SLICE("]")))
+            rest = slice_from(rest, 1);
+        dotted = slice_starts(rest, SLICE("."));
+        rest = dotted ? slice_from(rest, 1) : rest;
+        *ret_tool = dotted ? take_name(&rest) : take_literal(&rest);
+    }
+    return ret_server->len && ret_tool->len;
+}
+
+struct slice skill_tools(struct slice code, struct arena *a) {
+    cleanup_buf struct buf out;
+    buf_init(&out, SKILL_META_MAX);
+    struct map seen;
+    map_init(&seen);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_array(&e);
+    for (size_t i = 0; i < code.len && seen.count < CODE_SKILL_TOOLS_MAX; i++) {
+        struct slice server = {0}, tool = {0};
+        if ((i && in_name(code.ptr[i - 1])) || !take_mention(slice_from(code, i), &server, &tool))
+            continue;
+        struct slice name = slice_upto(arena_printf(a, "%.*s.%.*s", SLICE_FMT(server), SLICE_FMT(tool)), 256);
+        if (!map_put(&seen, name, a))
+            emit_str(&e, name);
+    }
+    emit_array_end(&e);
+    map_free(&seen);
+    return out.full ? SLICE("[]") : arena_dup(a, buf_slice(&out));
 }

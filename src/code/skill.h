@@ -39,5 +39,8 @@ struct slice skill_kebab(struct slice name, struct arena *a);
 struct slice skill_to_md(const struct skill *s, struct arena *a);
 /* Reads one: name, description, language and code (of its first fenced block). */
 int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, struct err *err);
+/* The tools that the code calls by name, as a JSON array of SERVER.TOOL; the call path judges what it does.
+ */
+struct slice skill_tools(struct slice code, struct arena *a);
 /* SHA-256 or MD5, hex. */
 struct slice skill_hash(const char *algorithm, struct slice text, struct arena *a);

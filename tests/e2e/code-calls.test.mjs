@@ -174,6 +174,7 @@ describe('calls from code', { concurrency: 1 }, () => {
       'call_tool("my-shop", "Hidden")', 'call_tool("my_shop", "hidden")', 'call_tool("my-shop", "hidden ")', 'call_tool("my-shop", "./hidden")', 'call_tool("", "my-shop__hidden")', 'call_tool("", "mcp_my-shop_hidden")'];
     for (const one of tries) assert.equal((await run('python', `${one}`)).success, false, one);
     await peer.call('save_skill', { name: 'sneak', code: 'def main(): return call_tool("my-shop", "hidden")' });
+    assert.deepEqual((await peer.call('load_skill', { name: 'sneak' })).structuredContent.metadata.tools, ['my-shop.hidden'], 'a skill says what it calls');
     assert.equal((await run('python', 'import skills.sneak\nresult = skills.sneak.main()')).success, false);
     assert.equal((await run('typescript', 'const r = await fetch("http://x/mcp/call", { method: "POST", body: JSON.stringify({ server: "my-shop", tool: "hidden", args: {} }) }); const j: any = await r.json(); if (r.ok && !j.isError) return j; throw new Error("refused")')).success, false);
     assert.deepEqual(calls.slice(before).filter((name) => name === 'hidden'), []);
