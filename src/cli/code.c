@@ -7,6 +7,7 @@ struct code_options {
     int profile;
     uint64_t min_tier;
     uint64_t wait_ms;
+    const char *packages;
 };
 
 static const struct cli_option code_rows[] = {
@@ -16,6 +17,8 @@ static const struct cli_option code_rows[] = {
      .fallback = "native", .help = "which tools are shown, with whose schemas and result texts"},
     {CLI_NUMBER(struct code_options, min_tier), .name = "min-tier", .argument = "TIER", .fallback = "2",
      .min = 1, .max = 3, .help = "the weakest sandbox to run code in; see `sallyport doctor`"},
+    {CLI_TEXT(struct code_options, packages), .name = "packages", .argument = "NAMES",
+     .help = "Python packages that install_package may install, separated by commas; none by default"},
     {CLI_DURATION(struct code_options, wait_ms), .name = "wait", .argument = "TIME", .fallback = "5s",
      .help = "how long a background run is waited for before its job id is answered"},
     {0},
@@ -33,6 +36,7 @@ static int code_run_server(const void *options, const struct cli_rest *rest) {
         .profile = (enum code_profile)opt->profile,
         .min_tier = (int)opt->min_tier,
         .wait_ms = opt->wait_ms,
+        .packages = opt->packages,
     };
     struct gate_config config = {
         .policy_path = opt->policy,

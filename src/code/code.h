@@ -37,8 +37,9 @@ struct code_config {
     const char *home; /* everything kept lies below HOME/code */
     const char *name; /* what the server is called here: tools.NAME.TOOL in code */
     enum code_profile profile;
-    int min_tier;       /* of the sandbox; 0: its default */
-    uint32_t calls_max; /* tool calls of one run; 0: default */
+    int min_tier;         /* of the sandbox; 0: its default */
+    uint32_t calls_max;   /* tool calls of one run; 0: default */
+    const char *packages; /* that may be installed, "name, name==1.2"; NULL: none */
     uint64_t wait_ms; /* how long a background run is waited for before its job id is answered; 0: default */
 };
 

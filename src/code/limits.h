@@ -43,9 +43,13 @@
 #define CODE_PRINCIPAL_MAX 256 /* bytes of a principal's name */
 #define CODE_OWNER_DIR_MAX 80  /* bytes of the name of a principal's directory */
 #define CODE_OWNER_PATH_MAX 2048
-#define CODE_REQUESTS_MAX 4096 /* under way over one link */
-#define CODE_WAIT_MS 5000      /* a background run that ends sooner is answered at once */
-#define CODE_TIMEOUT_S 30      /* of a run that does not say */
+#define CODE_REQUESTS_MAX 4096   /* under way over one link */
+#define CODE_PACKAGE_MS 300000   /* pip is given so long for a package */
+#define CODE_PACKAGE_LOOK_MS 100 /* between two looks at whether it is done */
+#define CODE_PACKAGE_NAME_MAX 128
+#define CODE_PACKAGES_TEXT_MAX (64u << 10) /* bytes of the operator's list */
+#define CODE_WAIT_MS 5000                  /* a background run that ends sooner is answered at once */
+#define CODE_TIMEOUT_S 30                  /* of a run that does not say */
 #define CODE_TIMEOUT_S_MAX 3600
 #define CODE_JOBS_MAX 256                 /* of one principal: waiting, running or kept */
 #define CODE_JOBS_ACTIVE_MAX 128          /* of them waiting or running */

@@ -2,6 +2,7 @@
  * it runs in the server's own process runs in the sandbox here, under the same words. */
 #include "base/mem.h"
 #include "code/execute.h"
+#include "code/package.h"
 #include "code/prelude.h"
 #include "code/resource.h"
 #include "code/session.h"
@@ -279,16 +280,11 @@ static void list_packages(struct code_req *r) {
         ask_packages(r, format_packages, NULL);
 }
 
-/* There is no network in the sandbox, and nothing an agent says changes the machine. */
 static void install_package(struct code_req *r) {
-    struct slice name = slice_upto(code_arg_text(r, "package_name", (struct slice){0}), 128);
+    struct slice name =
+        slice_upto(code_arg_text(r, "package_name", (struct slice){0}), CODE_PACKAGE_NAME_MAX);
     if (environment_ok(r, "default"))
-        code_reply_text(r,
-                        arena_printf(&r->arena,
-                                     "Error installing %.*s:\nInstalling packages is turned off: the "
-                                     "operator has not allowed this package",
-                                     SLICE_FMT(name)),
-                        false);
+        package_install(r, name);
 }
 
 /* ---- files ---- */

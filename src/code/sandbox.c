@@ -96,6 +96,8 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
     list_init(&s->waiting);
     list_init(&s->running);
     tape_init(&s->tape);
+    if (config->packages && *config->packages)
+        s->packages = mem_dup(config->packages, strlen(config->packages));
     s->given[FRAME_PYTHON] = given_or_env(config->python, "SALLYPORT_PYTHON");
     s->given[FRAME_NODE] = given_or_env(config->node, "SALLYPORT_NODE");
     s->given[FRAME_BUN] = given_or_env(config->bun, "SALLYPORT_BUN");
@@ -125,6 +127,7 @@ void sandbox_close(struct sandbox *s) {
         close(s->preludes);
     for (int i = 0; i < FRAME_RUNTIMES; i++)
         free(s->given[i]);
+    free(s->packages);
     tape_free(&s->tape);
     s->magic = 0;
     free(s);

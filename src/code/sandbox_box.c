@@ -445,6 +445,10 @@ static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 
             snprintf(texts[t], FRAME_PATH_MAX + 16, "%s=%.1000s", names[i], s->given[i]);
             argv[n++] = texts[t++];
         }
+    if (s->packages) {
+        snprintf(texts[t], FRAME_PATH_MAX + 16, "packages=%.1000s", s->packages);
+        argv[n++] = texts[t++];
+    }
     const char *const passed[][2] = {{"fail", "SALLYPORT_SANDBOX_FAIL"}, {"tier", "SALLYPORT_SANDBOX_TIER"}};
     for (size_t i = 0; i < ARRAY_LEN(passed); i++)
         if (getenv(passed[i][1])) {

@@ -71,6 +71,7 @@ struct sandbox {
     void *owner;
     char helper_dir[FRAME_PATH_MAX];
     char *given[FRAME_RUNTIMES];
+    char *packages; /* directory, or NULL */
     int min_tier;
     uint32_t warm, runs_max, memory_mb_max, workspace_mb, languages;
     enum sandbox_profile profile;

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "code/job.h"
+#include "code/package.h"
 #include "code/prelude.h"
 #include "code/resource.h"
 #include "code/task.h"
@@ -106,6 +107,7 @@ static void sandbox_start_once(struct code_server *s) {
     struct sandbox_config sandbox = {
         .min_tier = s->config.min_tier,
         .profile = SANDBOX_FILES,
+        .packages = package_dir(s),
         .preludes = preludes,
         .prelude_count = CODE_PRELUDES,
     };
@@ -119,6 +121,7 @@ static void sandbox_start_once(struct code_server *s) {
 void code_server_close(struct code_server *s) {
     if (!s)
         return;
+    package_stop(s);
     if (s->sandbox)
         sandbox_close(s->sandbox);
     size_t at = 0;

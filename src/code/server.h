@@ -15,6 +15,7 @@
 struct code_job;
 struct code_req;
 struct code_tool;
+struct package_work;
 struct filter_memory;
 struct filter_scope;
 struct pii_engine;
@@ -30,6 +31,8 @@ struct code_server {
     const struct code_face *face;     /* the profile's */
     struct policy_schema **schemas;   /* of face->tools, compiled at first use */
     struct map owners;                /* by principal */
+    char packages_dir[CODE_OWNER_PATH_MAX]; /* see package.h */
+    struct package_work *package_work;      /* being installed, or NULL */
     struct list conns;
     struct list parked; /* requests that need to know what the sandbox can do */
     struct list catalogues;

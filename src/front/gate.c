@@ -36,6 +36,7 @@ struct gate {
     struct session_core core;
     struct session_server *server;
     struct session_builtin *builtin;
+    struct buf code_packages; /* names, separated by commas */
     struct principal *local;
     struct front http;
     struct front_stdio *stdio;
@@ -358,7 +359,12 @@ static int code_set_up(struct gate *g, struct err *err) {
     const struct settings *s = fleet_settings(g->fleet);
     if (!s->code.enabled)
         return 0;
-    struct code_config config = {.home = g->config->home, .min_tier = (int)s->code.min_tier};
+    buf_init(&g->code_packages, CODE_PACKAGES_TEXT_MAX);
+    for (size_t i = 0; i < s->code.packages.count; i++)
+        buf_printf(&g->code_packages, "%s,", s->code.packages.items[i]);
+    buf_put_char(&g->code_packages, '\0');
+    struct code_config config = {
+        .home = g->config->home, .min_tier = (int)s->code.min_tier, .packages = g->code_packages.ptr};
     if (s->code.max_calls < 0 || s->code.max_calls > SANDBOX_CALLS_MAX)
         return err_set(err, "code.max_calls: a number from 1 to %d", SANDBOX_CALLS_MAX);
     config.calls_max = (uint32_t)s->code.max_calls;
@@ -455,6 +461,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     session_core_free(&g->core);
     session_pii_free(pii);
     session_builtin_close(g->builtin);
+    buf_free(&g->code_packages);
     audit_close(audit);
     state_close(state);
     principal_unref(g->local);

@@ -116,6 +116,7 @@ struct settings {
         int64_t min_tier;
         int64_t max_calls;  /* 0: the default */
         const char *policy; /* a path, or NULL */
+        struct settings_list packages;
     } code;
     struct {
         int mode; /* enum session_discovery */

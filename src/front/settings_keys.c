@@ -63,6 +63,8 @@ static const struct settings_key code_keys[] = {
      .at_start = true},
     {"max_calls", KEY_INT, AT(code.max_calls), .help = "tool calls that one run may make", .at_start = true},
     {"policy", KEY_PATH, AT(code.policy), .help = "its policy, instead of the default"},
+    {"packages", KEY_LIST, AT(code.packages), .help = "Python packages that install_package may install",
+     .at_start = true},
     {0},
 };
 static const struct settings_key discovery_keys[] = {

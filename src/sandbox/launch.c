@@ -70,7 +70,7 @@ static const char *const environment[] = {
     "MPLCONFIGDIR=/tmp",
     "UV_USE_IO_URING=0",
     "TZ=UTC",
-    NULL,
+    NULL, /* and one more, see environment_for() */
 };
 
 /* ---- finding ---- */
@@ -194,6 +194,8 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
         const struct launch_kind *kind = &kinds[runtime->runtime];
         if (*runtime->prefix)
             shown[0] = (struct root_item){runtime->prefix, kind->inside};
+        if (*config->packages && kind->whole_prefix)
+            shown[shown[0].from != NULL] = (struct root_item){config->packages, LAUNCH_PACKAGES};
         snprintf(module, sizeof(module), "%s/%s", config->helper_dir, kind->module);
         snprintf(script, sizeof(script), "%s/%s", config->helper_dir, kind->script);
         snprintf(module_in, sizeof(module_in), "%s/%s", MODULES, kind->module);
@@ -201,7 +203,8 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
         copied[0] = (struct root_item){module, module_in};
         copied[1] = (struct root_item){script, script_in};
     }
-    if (root_enter(shown, copied, err) != 0)
+    /* matplotlib keeps a list of fonts */
+    if (root_enter(shown, copied, runtime && runtime->runtime == FRAME_PYTHON_DATA, err) != 0)
         return -1;
     if (sethostname("sandbox", 7) != 0)
         return err_set(err, "name the host: %s", strerror(errno));
@@ -379,6 +382,19 @@ static void inside_paths(const struct launch_config *config, const struct launch
         snprintf(binary, PATH_MAX, "%s", r->binary);
 }
 
+/* An interpreter that was moved does not find its own library where it was linked to look. */
+static void environment_for(const struct launch_config *config, const struct launch_runtime *r,
+                            char libraries[], const char *ret_envp[ARRAY_LEN(environment) + 1]) {
+    size_t n = 0;
+    for (; environment[n]; n++)
+        ret_envp[n] = environment[n];
+    if (config->setup.tier == 1 && *r->prefix && kinds[r->runtime].whole_prefix) {
+        snprintf(libraries, PATH_MAX, "LD_LIBRARY_PATH=%s/lib", kinds[r->runtime].inside);
+        ret_envp[n++] = libraries;
+    }
+    ret_envp[n] = NULL;
+}
+
 static _Noreturn void zygote_exec(const struct launch_config *config, const struct launch_runtime *r,
                                   int sock) {
     struct err err = {""};
@@ -404,7 +420,12 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     argv[n++] = script;
     argv[n++] = module;
     argv[n++] = r->runtime == FRAME_PYTHON_DATA ? "data" : "plain";
-    execve(binary, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)environment);
+    if (*config->packages)
+        argv[n++] = setup->tier == 1 ? LAUNCH_PACKAGES : config->packages;
+    char libraries[PATH_MAX];
+    const char *envp[ARRAY_LEN(environment) + 1];
+    environment_for(config, r, libraries, envp);
+    execve(binary, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp);
     err_set(&err, "execute %s: %s", r->binary, strerror(errno));
 fail:
     zygote_tell(LOCK_NOTE_DOWN, err.text);

@@ -4,7 +4,8 @@
 #include "base/err.h"
 #include "sandbox/lock.h"
 
-#define LAUNCH_ROOT_ID 700000 /* what root becomes: a uid that owns nothing */
+#define LAUNCH_PACKAGES "/opt/packages" /* where they are seen, inside */
+#define LAUNCH_ROOT_ID 700000           /* what root becomes: a uid that owns nothing */
 
 struct launch_runtime {
     enum frame_runtime runtime;
@@ -16,6 +17,7 @@ struct launch_runtime {
 struct launch_config {
     char helper_dir[FRAME_PATH_MAX];  /* modules and start scripts */
     char scratch_dir[FRAME_PATH_MAX]; /* tier 2: parent of the workspaces */
+    char packages[FRAME_PATH_MAX];    /* further Python packages, or "" */
     const char *path;                 /* where programs are looked for */
     int prelude_fd;                   /* -1 for none */
     struct lock_setup setup;          /* tier, filters, fault to inject */

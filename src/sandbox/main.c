@@ -27,6 +27,7 @@ int main(int argc, char **argv) {
         {"node=", &options.given[FRAME_NODE]},
         {"bun=", &options.given[FRAME_BUN]},
         {"helpers=", &options.helper_dir},
+        {"packages=", &options.packages},
         {"fail=", &options.fail_step},
         {"tier=", &options.best_tier},
         {"runtimes=", &options.runtime_bits},

@@ -23,6 +23,7 @@
 
 #define OLD "/.old"
 #define ROOT_OPTIONS "size=8m,nr_inodes=512,mode=755"
+#define SCRATCH_OPTIONS "size=16m,nr_inodes=512,mode=1777"
 #define COPY_MAX (2u << 20)
 
 /* Newer than the headers at hand. */
@@ -49,6 +50,7 @@ static const struct root_item system_items[] = {
     {"/etc/localtime", "/etc/localtime"},
     {"/etc/fonts", "/etc/fonts"},
     {"/etc/mime.types", "/etc/mime.types"},
+    {"/etc/matplotlibrc", "/etc/matplotlibrc"},
     {0},
 };
 static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/urandom", NULL};
@@ -139,7 +141,7 @@ static int fill(const struct root_item *shown, const struct root_item *copied, s
     return 0;
 }
 
-int root_enter(const struct root_item *shown, const struct root_item *copied, struct err *err) {
+int root_enter(const struct root_item *shown, const struct root_item *copied, bool scratch, struct err *err) {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return err_set(err, "make mounts private: %s", strerror(errno));
     if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, ROOT_OPTIONS) != 0)
@@ -149,6 +151,8 @@ int root_enter(const struct root_item *shown, const struct root_item *copied, st
         return err_set(err, "enter the new root: %s", strerror(errno));
     if (fill(shown, copied, err) != 0)
         return -1;
+    if (scratch && mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, SCRATCH_OPTIONS) != 0)
+        return err_set(err, "mount a memory disk: %s", strerror(errno));
     if (umount2(OLD, MNT_DETACH) != 0 || rmdir(OLD) != 0)
         return err_set(err, "let go of the old root: %s", strerror(errno));
     if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) != 0)

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct root_item {
@@ -12,5 +13,5 @@ struct root_item {
 
 /* For a process that is alone in its mount namespace and may mount: builds the tree, moves into it and lets
  * go of the old one. `shown` are shown read-only, `copied` are small files. What is absent on the host is
- * left out. */
-int root_enter(const struct root_item *shown, const struct root_item *copied, struct err *err);
+ * left out. `scratch`: /tmp can be written to; sandboxes see their own there in any case. */
+int root_enter(const struct root_item *shown, const struct root_item *copied, bool scratch, struct err *err);

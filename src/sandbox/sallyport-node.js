@@ -35,6 +35,20 @@ function unfence(code) {
   return found ? found[1] : code;
 }
 
+// `import` wants to stand in a module and `return` in a function: with both, the imports are stripped by themselves.
+const IMPORT = /^[ \t]*import\b(?!\s*[(.])[^;"']*["'][^"'\n]+["'];?/gm;
+function stripWithImports(code) {
+  const blank = (text) => text.replace(/[^\n]/g, " ");
+  const imports = [...code.matchAll(IMPORT)];
+  if (!imports.length) return undefined;
+  const head = "async()=>{";
+  let text = strip(head + code.replace(IMPORT, blank) + "\n}", { mode: "strip" }).slice(head.length, -2);
+  for (const { 0: found, index } of imports) {
+    text = text.slice(0, index) + strip(found, { mode: "strip" }) + text.slice(index + found.length);
+  }
+  return text;
+}
+
 // Types are replaced by blanks, so lines and columns stay. `return` at the top needs a function around it.
 function stripTypes(code) {
   const tries = [["", ""], ["async()=>{", "\n}"]];
@@ -51,6 +65,10 @@ function stripTypes(code) {
     }
     if (first.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") break;
   }
+  try {
+    const done = stripWithImports(code);
+    if (done !== undefined) return done;
+  } catch {}
   throw Object.assign(new SyntaxError(String(first.message).split("\n")[0]), { stack: `SyntaxError: ${first.message}` });
 }
 

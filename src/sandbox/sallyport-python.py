@@ -9,6 +9,7 @@ MODULE, KIND = sys.argv[1], sys.argv[2]
 CODE = "<code>"
 BRIDGE = 3
 FRAME_MAX = 16 << 20
+FRAMES = 200  # of a traceback, the innermost: recursion can go millions deep
 RUN, RESULT, ERROR, CALL, PROGRESS, IMAGE, DONE = 1, 2, 3, 16, 17, 18, 19
 
 PRELOAD = """
@@ -21,7 +22,7 @@ reprlib resource sched secrets select selectors shlex shutil signal socket sqlit
 timeit tokenize traceback types typing unicodedata unittest unittest.mock urllib.parse uuid warnings weakref xml.dom.minidom xml.etree.ElementTree
 zipfile zlib zoneinfo
 """.split()
-DATA = ("numpy", "pandas", "matplotlib.pyplot")
+DATA = ("numpy", "pandas", "matplotlib.pyplot", "matplotlib.backends.backend_agg", "PIL.PngImagePlugin")
 
 
 def load_module():
@@ -47,6 +48,7 @@ import threading
 
 sys.path[:] = [p for p in sys.path if p.startswith("/") and os.path.isdir(p) and p != os.path.dirname(__file__)]
 sys.path += [p for p in site.getsitepackages() + ["/usr/lib/python3/dist-packages"] if os.path.isdir(p) and p not in sys.path]
+sys.path += [p for p in sys.argv[3:] if os.path.isdir(p)]  # what the operator lets be installed
 for name in PRELOAD:
     try:
         __import__(name)
@@ -404,7 +406,7 @@ PLACES = [(p, "<python>") for p in sorted({os.path.dirname(os.__file__), *sys.pa
 
 def own_frames(error):
     """The traceback as the agent should see it: without this file's frames, and without where anything lies here."""
-    shown = traceback.TracebackException(type(error), error, error.__traceback__, lookup_lines=False)
+    shown = traceback.TracebackException(type(error), error, error.__traceback__, limit=-FRAMES, lookup_lines=False)
     todo, seen = [shown], set()
     while todo:
         one = todo.pop()

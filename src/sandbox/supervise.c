@@ -504,6 +504,8 @@ static void add_dirs(struct supervisor *s) {
     struct lock_setup *setup = &s->config.setup;
     for (const char *const *dir = usual; *dir; dir++)
         add_dir(setup, *dir);
+    if (*s->config.packages)
+        add_dir(setup, setup->tier == 1 ? LAUNCH_PACKAGES : s->config.packages);
     if (setup->tier == 1)
         add_dir(setup, "/opt/python");
     else
@@ -560,6 +562,7 @@ static int prepare(struct supervisor *s, const struct supervise_options *o, stru
     s->config.prelude_fd = -1;
     s->config.path = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
     find_self(o, s->config.helper_dir);
+    snprintf(s->config.packages, sizeof(s->config.packages), "%s", o->packages ? o->packages : "");
     setup->notify = syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
                     sizes.seccomp_notif <= sizeof(struct seccomp_notif) &&
                     sizes.seccomp_notif_resp <= sizeof(struct seccomp_notif_resp);

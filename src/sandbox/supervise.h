@@ -8,6 +8,7 @@
 struct supervise_options {
     const char *given[FRAME_RUNTIMES]; /* interpreters named by the operator */
     const char *helper_dir;            /* NULL: where this program lies */
+    const char *packages;              /* directory of further Python packages, or NULL */
     const char *fail_step;             /* for tests: a lock-down step that fails */
     const char *best_tier;             /* for tests: as if the machine could do no better */
     const char *runtime_bits;          /* which of enum frame_runtime may be started; NULL: all */
