@@ -349,7 +349,8 @@ static bool marks_path(struct slice text, size_t at) {
         return begins(text, at, "_rsa") || begins(text, at, "_ed25519") || begins(text, at, "_keys") ||
                begins(text, at, "_desktop");
     /* Most dots end a sentence or a number. */
-    if (at + 1 == text.len || (text.ptr[at + 1] | 0x20) < 'a')
+    char next = at + 1 < text.len ? (char)(text.ptr[at + 1] | 0x20) : ' ';
+    if (next < 'a' || next > 'z')
         return false;
     for (const char *const *p = behind_dot; *p; p++)
         if (begins(text, at + 1, *p))
