@@ -131,9 +131,9 @@ void api_tools(struct api_call *c) {
         put_risk(e, tool);
         put_text(e, "fingerprint", slice_str(tool->fingerprint));
         put_text(e, "pin",
-                 slice_str(tool->held                           ? "held"
-                           : session_guard_pins(c->admin->core) ? "accepted"
-                                                                : "none"));
+                 slice_str(tool->held                              ? "held"
+                           : session_guard_pins(c->admin->core, s) ? "accepted"
+                                                                   : "none"));
         if (tool->held)
             put_text(e, "held", slice_str(tool->held));
         if (tool->poison)

@@ -59,14 +59,16 @@ void session_guard_close(struct session_core *core) {
     free(g);
 }
 
-bool session_guard_pins(const struct session_core *core) { return core->guard && core->guard->pins; }
+bool session_guard_pins(const struct session_core *core, const struct session_server *server) {
+    return core->guard && core->guard->pins && (server->up.argv || server->up.url);
+}
 
-uint64_t guard_max_age_ms(const struct session_core *core) {
-    return session_guard_pins(core) ? core->guard->max_age_ms : UINT64_MAX;
+uint64_t guard_max_age_ms(const struct session_core *core, const struct session_server *server) {
+    return session_guard_pins(core, server) ? core->guard->max_age_ms : UINT64_MAX;
 }
 
 bool guard_may_open(struct session_core *core, struct session_server *server) {
-    if (!session_guard_pins(core))
+    if (!session_guard_pins(core, server))
         return true;
     tools_forget(server);
     return pins_may_start(core->guard->pins, server);
@@ -156,7 +158,7 @@ void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool) {
     const struct session_guard *g = p->core->guard;
     if (!g)
         return;
-    if (g->pins) {
+    if (session_guard_pins(p->core, p->server)) {
         const char *why = pins_judge(g->pins, p->server, p->t, def, &p->scratch);
         tool->held = why ? arena_dup(p->keep, slice_str(why)).ptr : NULL;
         tool->first_use = why && pins_trusts(g->pins, p->server);
@@ -166,7 +168,7 @@ void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool) {
 }
 
 bool guard_wants_list(const struct session_core *core, const struct session_server *server) {
-    return session_guard_pins(core) && pins_trusts(core->guard->pins, server);
+    return session_guard_pins(core, server) && pins_trusts(core->guard->pins, server);
 }
 
 void guard_first_use(struct session_core *core, struct session_server *server, struct session_tools *table) {
@@ -205,7 +207,7 @@ bool guard_refuses(struct call *c, const struct tool *tool) {
     const struct session_guard *g = c->session->core->guard;
     if (!g || c->verdict.outcome == POLICY_DENY)
         return false;
-    if (!tool && g->pins) {
+    if (!tool && session_guard_pins(c->session->core, c->server)) {
         guard_deny(c, POLICY_BY_PIN, SLICE("(pin)"),
                    SLICE("The server does not list this tool, and it is pinned"));
         return true;
@@ -227,7 +229,8 @@ bool guard_refuses(struct call *c, const struct tool *tool) {
 
 bool guard_hides(struct call *c, const struct tool *tool, uint32_t elem, uint64_t serial) {
     const struct session_guard *g = c->session->core->guard;
-    if (!g || (!g->pins && g->definitions < SESSION_POISON_STRIP))
+    bool pinned = session_guard_pins(c->session->core, c->server);
+    if (!g || (!pinned && g->definitions < SESSION_POISON_STRIP))
         return false;
     /* What was not judged as it stands here (a second one of that name) is not shown. */
     if (!tool || tool->serial != serial || tool->elem != elem)

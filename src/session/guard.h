@@ -37,8 +37,9 @@ const char *session_guard_lock(const char *named, const char *usual);
 /* Settings for everybody behind this core; the lock is read and watched. May be called again with others. */
 int session_guard_open(struct session_core *core, const struct session_guard_config *config, struct err *err);
 void session_guard_close(struct session_core *core);
-/* Is anything pinned? Then definitions must be known before a call is decided or a list is let through. */
-bool session_guard_pins(const struct session_core *core);
+/* Are that server's tools pinned? Then definitions must be known before a call is decided or a list is let
+ * through. The gate's own servers are part of the program. */
+bool session_guard_pins(const struct session_core *core, const struct session_server *server);
 /* A word of warning about where the server's program comes from: a package without a version, or one with the
  * name of another. For every server that is set up. */
 void session_guard_supply(const struct session_server *server);
@@ -46,7 +47,7 @@ void session_guard_supply(const struct session_server *server);
 /* ---- inside the room ---- */
 
 /* How old what is known of a server's tools may be when one of them is called. */
-uint64_t guard_max_age_ms(const struct session_core *core);
+uint64_t guard_max_age_ms(const struct session_core *core, const struct session_server *server);
 /* May the server be started, or reached? server->refused says why not. What is known of its tools is
  * forgotten: it is another process now. */
 bool guard_may_open(struct session_core *core, struct session_server *server);

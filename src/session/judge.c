@@ -59,7 +59,7 @@ static enum call_next deny_ungranted(struct call *c) {
 /* Rules about classes, flows and schemas, and pins, need the server's own definition: it is asked for first.
  * A list of pinned tools is compared with what is known before it passes. */
 static bool wants_definition(const struct call *c) {
-    bool pinned = session_guard_pins(c->session->core);
+    bool pinned = session_guard_pins(c->session->core, c->server);
     if (c->kind != CALL_TOOLS_CALL)
         return c->kind == CALL_TOOLS_LIST && pinned;
     return pinned || policy_wants_traits(c->policy) ||

@@ -123,7 +123,7 @@ struct slice poison_instructions(struct session_core *core, const struct session
 static void offer_changes(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     uint32_t tools = tape_path(&m->tape, m->rpc.body, "capabilities", "tools", NULL);
-    if (!session_guard_pins(c->session->core) || !tools || !tape_is(&m->tape, tools, TAPE_OBJECT))
+    if (!session_guard_pins(c->session->core, c->server) || !tools || !tape_is(&m->tape, tools, TAPE_OBJECT))
         return;
     uint32_t says = tape_get_str(&m->tape, tools, "listChanged");
     if (!says)

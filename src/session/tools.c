@@ -269,7 +269,7 @@ bool tools_ready(struct session_link *sl, struct call *call) {
 }
 
 bool tools_checked(struct session_link *sl, struct call *call) {
-    uint64_t max_age_ms = guard_max_age_ms(sl->session->core);
+    uint64_t max_age_ms = guard_max_age_ms(sl->session->core, sl->server);
     if (call->kind != CALL_TOOLS_CALL || max_age_ms >= TOOLS_FRESH_MS)
         return tools_ready(sl, call);
     if (call->checked_on != sl) {
