@@ -24,6 +24,7 @@ bench: all
 	@bench/run
 	@bench/sandbox
 	@bench/discover
+	@bench/sessions
 
 fuzz: all
 	@scripts/setup test

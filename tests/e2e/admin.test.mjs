@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { cli, legacyServer, peerFor, request, root, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { cli, legacyServer, load, peerFor, request, root, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const POLICY = { version: '1', default: 'allow', tools: { pay: { approve_if: [{ conditions: [], on_pending: 'Ask finance' }] }, gone: { deny_if: [{ conditions: [] }] } } };
 const SECRET = 'a secret that signs callbacks and webhooks';
@@ -94,6 +94,37 @@ describe('the admin API', { concurrency: 3 }, () => {
     }
     assert.ok(seen >= 14, `${seen}`);
     assert.equal((await api('PUT', '/api/v1/status', { as: 'boss' })).status, 405);
+  });
+
+  test('the document is OpenAPI 3.1: its schemas are JSON Schema 2020-12, its references lead somewhere, its paths say what stands in them', async () => {
+    const doc = JSON.parse(readFileSync(join(root, 'schemas/openapi.json'), 'utf8'));
+    const { default: Ajv } = await load('ajv/dist/2020.js');
+    const ajv = new Ajv({ strict: true, strictTypes: false, formats: { 'date-time': true } });
+    ajv.addKeyword('components');
+    ajv.addSchema({ $id: 'doc', components: doc.components }, 'doc');
+    const defined = Object.keys(doc.components.schemas);
+    for (const name of defined) assert.ok(ajv.compile({ $ref: `doc#/components/schemas/${name}` }), name);
+    for (const [, name] of JSON.stringify(doc).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) assert.ok(defined.includes(name), name);
+    assert.ok(doc.info.title && doc.info.version && doc.components.securitySchemes);
+    const ids = new Set();
+    for (const [path, operations] of Object.entries(doc.paths)) {
+      assert.match(path, /^\/api\/v1\//);
+      for (const [method, operation] of Object.entries(operations)) {
+        assert.ok(['get', 'post', 'delete', 'put'].includes(method) && !ids.has(operation.operationId), operation.operationId);
+        ids.add(operation.operationId);
+        const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+        const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
+        assert.deepEqual(declared.map(({ name }) => name), wanted, path);
+        for (const parameter of operation.parameters ?? []) assert.ok(parameter.schema && (parameter.in !== 'path' || parameter.required === true), `${path} ${parameter.name}`);
+        for (const [status, { description, content }] of Object.entries(operation.responses)) {
+          assert.ok(/^(\d{3}|default)$/.test(status) && typeof description === 'string', `${path} ${status}`);
+          for (const { schema } of Object.values(content ?? {})) assert.ok(schema, `${path} ${status}`);
+        }
+      }
+    }
+    // What a gate is administered by, all of it.
+    for (const id of ['listServers', 'listTools', 'listGrants', 'createGrant', 'revokeGrant', 'listPolicies', 'validatePolicy', 'dryRunPolicy', 'listApprovals', 'approve', 'deny',
+      'queryAudit', 'streamAudit', 'listSessions', 'listJobs', 'getStatus']) assert.ok(ids.has(id), id);
   });
 
   test('nobody without a token, and each role what the document says', async (t) => {
