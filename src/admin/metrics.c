@@ -5,6 +5,7 @@
 #include "code/code.h"
 #include "risk/class.h"
 #include "session/approve.h"
+#include "session/pii.h"
 #include "session/server.h"
 #include "session/trace.h"
 #include "state/state.h"
@@ -194,6 +195,23 @@ static void put_traces(struct buf *out, const struct session_core *core) {
     plain(out, "trace_spans_dropped_total", "counter", "Spans that were let go.", h.dropped);
 }
 
+/* Counts of personal data and secrets, never values. */
+static void put_pii(struct buf *out, const struct session_core *core) {
+    const char *name;
+    if (!core->pii)
+        return;
+    const struct session_pii_counts *c = session_pii_counts(core->pii);
+    head(out, "pii_found_total", "counter", "Personal data and secrets in what servers said.");
+    for (unsigned i = 0; (name = session_pii_kind_name(core->pii, i)); i++)
+        if (c->found[i])
+            buf_printf(out, "sallyport_pii_found_total{kind=\"%s\"} %" PRIu64 "\n", name, c->found[i]);
+    plain(out, "pii_restored_total", "counter", "Tokens that became values again.", c->restored);
+    plain(out, "pii_refused_total", "counter", "Values that a destination may not have.", c->refused);
+    plain(out, "pii_unknown_tokens_total", "counter", "Tokens that nobody gave.", c->unknown);
+    plain(out, "pii_literals_total", "counter", "Text from outside that read as a token.", c->literals);
+    plain(out, "pii_blocked_total", "counter", "Results and messages kept back whole.", c->blocked);
+}
+
 void metrics_write(struct admin *a, struct buf *out) {
     struct session_core *core = a->core;
     const struct session_metrics *m = &core->metrics;
@@ -216,4 +234,5 @@ void metrics_write(struct admin *a, struct buf *out) {
     put_stores(out, core);
     put_traces(out, core);
     put_code(out, core);
+    put_pii(out, core);
 }

@@ -1,8 +1,9 @@
 // Every way by which a server's words reach a client, filtered: answers, errors, log messages, progress, questions in
 // either era, what code prints; and what results held, as labels of a policy's flows.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { LegacyHttp, ModernHttp, fixture, legacyServer, node, start, startGate, startUpstream, use } from '../lib/index.mjs';
+import { LegacyHttp, ModernHttp, cli, fixture, legacyServer, node, policyFile, request, start, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const EMAIL = 'anna.berg@example.org';
 const KEY = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6';
@@ -178,4 +179,56 @@ test('tokens keep the formats that a tool\'s outputSchema names', async (t) => {
   assert.deepEqual(heard.at(-1), value);
   const { structuredContent: plain } = await gate.rpc.request('tools/call', { name: 'plain', arguments: {} });
   assert.match(plain.mail, TOKEN('EMAIL'));
+});
+
+describe('modes by server, tool, kind and grant in sallyport.yaml', () => {
+  let gate;
+  const clients = {};
+  const open = [];
+  before(async () => {
+    const t = { after: (close) => open.push(close) };
+    const home = join(tempDir(), 'home');
+    const servers = {};
+    for (const name of ['crm', 'web']) {
+      const tools = ['read', 'block_all'].map((tool) => ({ name: tool, inputSchema: { type: 'object' } }));
+      const upstream = use(t, await startUpstream(legacyServer({ tools, methods: { 'tools/call': () => ({ content: [{ type: 'text', text: `${EMAIL} ${KEY}` }] }) } })));
+      servers[name] = { url: upstream.url };
+    }
+    servers.web.pii = 'report';
+    const rules = tempFile('pii.yaml', JSON.stringify({ version: '1', results: [
+      { server: 'crm', kinds: ['EMAIL'], mode: 'redact' }, { server: 'crm', tool: 'block_*', mode: 'block' }, { grant: 'ops', mode: 'off' }] }));
+    const tokens = {};
+    for (const name of ['dev', 'ops']) tokens[name] = (await cli(['grants', 'create', name], { env: { SALLYPORT_HOME: home } })).stdout.trim();
+    gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers, pii: { mode: 'tokenize', rules }, code: { enabled: true } }, args: [], env: { SALLYPORT_HOME: home } }));
+    for (const name of ['dev', 'ops']) clients[name] = await LegacyHttp.open(gate.url, { headers: { Authorization: `Bearer ${tokens[name]}` } });
+  });
+  after(async () => { for (const close of open.reverse()) await close(); });
+  const call = async (who, name, args = {}) => (await clients[who].request('tools/call', { name, arguments: args })).content[0].text;
+
+  test('each says its part', async () => {
+    assert.match(await call('dev', 'crm__read'), new RegExp(`^\\[EMAIL\\] ${TOKEN('SECRET').source}$`));
+    assert.equal(await call('dev', 'web__read'), `${EMAIL} ${KEY}`);
+    assert.match(await call('dev', 'crm__block_all'), /kept back: it holds EMAIL 1, SECRET 1/);
+    assert.equal(await call('ops', 'crm__read'), `${EMAIL} ${KEY}`);
+  });
+
+  test('what code prints and returns; restore_pii shows no value unless a rule says so', async () => {
+    const tools = (await clients.dev.request('tools/list')).tools.map(({ name }) => name);
+    const name = (tool) => tools.find((one) => one.endsWith(tool));
+    const ran = await call('dev', name('execute_code'), { code: `print("to " + "anna.berg" + "@example.org")\nresult = "anna.berg" + "@example.org"` });
+    clean(ran);
+    const { sanitized_text: hidden } = JSON.parse(await call('dev', name('sanitize_pii'), { text: EMAIL }));
+    assert.match(hidden, /\[(EMAIL|LITERAL)_/);
+    const shown = await call('dev', name('restore_pii'), { text: hidden });
+    assert.ok(!shown.includes(EMAIL), shown);
+    const { sanitized_text: theirs } = JSON.parse(await call('ops', name('sanitize_pii'), { text: EMAIL }));
+    assert.ok((await call('ops', name('restore_pii'), { text: theirs })).includes(EMAIL));
+  });
+
+  test('metrics count, and hold no value', async () => {
+    const body = await (await request('GET', `${gate.origin}/metrics`)).text();
+    assert.match(body, /^sallyport_pii_found_total\{kind="EMAIL"\} [1-9]/m);
+    assert.match(body, /^sallyport_pii_blocked_total 1$/m);
+    assert.ok(!body.includes(EMAIL) && !body.includes(KEY));
+  });
 });
