@@ -74,6 +74,17 @@ static void log_write_json(enum log_level level, const char *line) {
     fwrite(out, 1, n + 3, stderr);
 }
 
+/* Asked once: a line for each denial is written while others wait. */
+static bool log_is_terminal(void) {
+    static _Atomic int known = -1;
+    int terminal = atomic_load_explicit(&known, memory_order_relaxed);
+    if (terminal < 0) {
+        terminal = isatty(STDERR_FILENO);
+        atomic_store_explicit(&known, terminal, memory_order_relaxed);
+    }
+    return terminal;
+}
+
 void log_write(enum log_level level, const char *fmt, ...) {
     if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
         return;
@@ -87,7 +98,7 @@ void log_write(enum log_level level, const char *fmt, ...) {
         log_write_json(level, line);
         return;
     }
-    const char *colour = isatty(STDERR_FILENO) ? log_colours[level] : "";
+    const char *colour = log_is_terminal() ? log_colours[level] : "";
     fprintf(stderr, "%ssallyport: %s%s%s%s\n", colour, level == LOG_INFO ? "" : log_names[level],
             level == LOG_INFO ? "" : ": ", line, *colour ? "\033[0m" : "");
 }
