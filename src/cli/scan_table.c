@@ -34,6 +34,8 @@ static void table_row(const struct risk_surveyed *tool, int width, bool colour, 
                    risk_detector_id(tool->findings.items[i].detector));
     if (r->hint_mismatch)
         buf_put_str(out, " hint-mismatch");
+    if (r->review)
+        buf_put_str(out, " needs-review");
     if (tool->pin.pin != RISK_PIN_OK || tool->differs)
         buf_put_str(out, " drift");
     buf_put_char(out, '\n');
