@@ -87,11 +87,15 @@ static void pass_free(struct pass *p) {
     pii_spans_free(&p->spans);
 }
 
-/* A token without brackets must stand alone to be read back. */
+/* A token without brackets must stand alone to be read back: behind a line break it could be the rest of
+ * another one. */
 static bool stands_alone(struct slice text, uint32_t start, uint32_t end) {
-    static const struct slice around = {" \t\r\n\"',;()<>|", 14};
-    return (start == 0 || memchr(around.ptr, text.ptr[start - 1], around.len)) &&
-           (end == text.len || memchr(around.ptr, text.ptr[end], around.len));
+    static const struct slice before = {" \"',;()<>|", 10}, after = {" \t\r\n\"',;()<>|", 14};
+    if (start > 0 && !memchr(before.ptr, text.ptr[start - 1], before.len))
+        return false;
+    if (start > 1 && text.ptr[start - 1] == ' ' && ch_space(text.ptr[start - 2]))
+        return false;
+    return end == text.len || memchr(after.ptr, text.ptr[end], after.len);
 }
 
 static struct slice mint(struct pass *p, unsigned kind, struct slice value, struct slice raw, uint8_t level,
