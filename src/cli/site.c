@@ -8,6 +8,7 @@ static const struct web_site *site_open(void *ctx, struct session_core *core,
     struct admin_config admin = {
         .core = core, .home = config->home, .callback_secret = config->approvals_secret};
     site->admin = admin_new(&admin);
+    cli_gate_page_open(&site->page, core, config->home, config->bind, config->port);
     return admin_site(site->admin);
 }
 
@@ -18,6 +19,7 @@ static void site_set_secret(void *ctx, const char *callback_secret) {
 
 static void site_close(void *ctx) {
     struct cli_site *site = ctx;
+    cli_gate_page_close(&site->page);
     admin_free(site->admin);
     site->admin = NULL;
 }

@@ -1,10 +1,12 @@
 /* The pages that a running gate serves beside MCP, for every command that starts one. */
 #pragma once
 
+#include "cli/gates.h"
 #include "front/gate.h"
 
 struct cli_site {
     struct admin *admin;
+    struct cli_gate_page page;
 };
 /* The site outlives the run. */
 void cli_site_add(struct cli_site *site, struct gate_config *config);

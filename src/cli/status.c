@@ -1,10 +1,12 @@
 /* How the gate is doing, from its state directory: no gate needs to run. */
+#include "cli/status.h"
 #include "audit/format.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/gates.h"
 #include "cli/limits.h"
 #include "cli/when.h"
 #include "state/state.h"
@@ -17,13 +19,6 @@
 #define STATUS_COUNTERS_MAX 1000 /* shown */
 #define STATUS_OUT_MAX (16u << 20)
 
-struct status_options {
-    const char *state_dir;
-    const char *state_dsn;
-    const char *since;
-    bool json;
-};
-
 static const struct cli_option status_rows[] = {
     {CLI_TEXT(struct status_options, state_dir), .name = "state-dir", .argument = "DIR",
      .help = "where counters are kept, if not at home"},
@@ -31,6 +26,15 @@ static const struct cli_option status_rows[] = {
      .help = "the store of counters"},
     {CLI_TEXT(struct status_options, since), .name = "since", .argument = "TIME", .fallback = "24h",
      .help = "calls from then on"},
+    {CLI_SWITCH(struct status_options, tokens), .name = "tokens",
+     .help =
+         "instead: what the definitions of each server's tools cost an agent, listed up front and lazily"},
+    {CLI_TEXT(struct status_options, config), .name = "config", .letter = 'c', .argument = "FILE",
+     .help = "the settings for --tokens; by default ./sallyport.yaml, else the one that `init` wrote"},
+    {CLI_LIST(struct status_options, client_files), .name = "mcp-config", .argument = "FILE",
+     .help = "with --tokens: the servers of a client's own file"},
+    {CLI_DURATION(struct status_options, timeout_ms), .name = "timeout", .argument = "TIME",
+     .fallback = "30s", .help = "with --tokens: for a server to answer"},
     {CLI_SWITCH(struct status_options, json), .name = "json", .help = "print JSON"},
     {0},
 };
@@ -41,6 +45,7 @@ struct rule_count {
 };
 
 struct status {
+    const char *home;
     uint64_t since_us;
     uint64_t calls, allowed, denied, approvals, errors, gaps;
     uint64_t last_us;
@@ -139,6 +144,51 @@ static void status_read_state(struct status *s, const struct status_options *opt
         state_health(s->store, &s->health);
 }
 
+/* ---- gates that run ---- */
+
+static void put_gate_server(const struct tape *t, uint32_t node, struct arena *a, struct buf *out) {
+    uint32_t pids = tape_get_str(t, node, "pids");
+    int64_t tools = 0, restarts = 0;
+    const bool known = tape_int(t, tape_get_str(t, node, "tools"), &tools);
+    tape_int(t, tape_get_str(t, node, "restarts"), &restarts);
+    buf_printf(out, "  %-20.*s %-6.*s", SLICE_FMT(tape_text(t, tape_get_str(t, node, "name"), a)),
+               SLICE_FMT(tape_text(t, tape_get_str(t, node, "state"), a)));
+    if (known)
+        buf_printf(out, " %" PRId64 " tools", tools);
+    if (restarts)
+        buf_printf(out, ", ended by itself %" PRId64 " times", restarts);
+    TAPE_FOR_ELEM(t, pids, i)
+    buf_printf(out, "%s%.*s", i == pids + 1 ? ", pid " : " ", SLICE_FMT(tape_raw(t, i)));
+    buf_put_char(out, '\n');
+}
+
+static void text_gate(void *ctx, struct slice json) {
+    struct buf *out = ctx;
+    cleanup_tape struct tape t;
+    cleanup_arena struct arena a;
+    tape_init(&t);
+    arena_init(&a);
+    if (tape_parse(&t, json, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
+        return;
+    buf_printf(out, "Gate: pid %.*s, %.*s, since %.*s, %.*s sessions\n",
+               SLICE_FMT(tape_raw(&t, tape_get_str(&t, 0, "pid"))),
+               SLICE_FMT(tape_text(&t, tape_get_str(&t, 0, "listen"), &a)),
+               SLICE_FMT(tape_text(&t, tape_get_str(&t, 0, "started_at"), &a)),
+               SLICE_FMT(tape_raw(&t, tape_get_str(&t, 0, "sessions"))));
+    static const char *const notes[][2] = {{"restart_needed_for", "needs a new start for"},
+                                           {"settings_fault", "the newest settings are not in force"}};
+    for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
+        uint32_t note = tape_get_str(&t, 0, notes[i][0]);
+        if (note)
+            buf_printf(out, "  %s: %.*s\n", notes[i][1], SLICE_FMT(tape_text(&t, note, &a)));
+    }
+    uint32_t servers = tape_get_str(&t, 0, "servers");
+    TAPE_FOR_ELEM(&t, servers, i)
+    put_gate_server(&t, i, &a, out);
+}
+
+static void json_gate(void *ctx, struct slice json) { emit_raw(ctx, json); }
+
 /* ---- for people ---- */
 
 struct counter_print {
@@ -190,6 +240,7 @@ static void status_text_state(struct status *s, struct buf *out) {
 
 static void status_text(struct status *s, struct buf *out) {
     char time[AUDIT_TIME_TEXT];
+    cli_gates_each(s->home, text_gate, NULL, out);
     status_text_state(s, out);
     if (!s->log_read) {
         buf_printf(out, "Audit log: %s\n", s->log_err.text);
@@ -333,6 +384,10 @@ static void status_json(struct status *s, struct buf *out) {
     struct emit e;
     emit_init(&e, out);
     emit_object(&e);
+    emit_key(&e, "gates");
+    emit_array(&e);
+    cli_gates_each(s->home, json_gate, NULL, &e);
+    emit_array_end(&e);
     status_json_state(s, &e);
     status_json_log(s, &e);
     status_json_calls(s, &e);
@@ -353,8 +408,11 @@ static int status_run(const void *options, const struct cli_rest *rest) {
     struct err err = {0};
     char home[CLI_PATH_MAX];
     (void)rest;
+    if (opt->tokens)
+        return cli_status_tokens(opt);
     struct status *s = mem_zalloc(sizeof(*s));
     s->json = opt->json;
+    s->home = home;
     if (cli_when("since", opt->since, &s->since_us, &err) < 0 || cli_home(home, &err) < 0) {
         free(s);
         return cli_fail(CLI_USAGE, &err);
@@ -378,9 +436,21 @@ static int status_run(const void *options, const struct cli_rest *rest) {
     return cli_print(&out);
 }
 
+static const struct cli_example status_examples[] = {
+    {"sallyport status", "gates that run, their servers, counters, and what was denied in the last day"},
+    {"sallyport status --since 1h --json", "the same for a program, of the last hour"},
+    {"sallyport status --tokens", "what the tools of each server cost in every conversation"},
+    {0},
+};
+
 const struct cli_command cli_status = {
     .name = "status",
-    .summary = "show counters, the audit log's state and what was denied",
+    .summary = "show running gates with their servers, counters, the audit log and what was denied",
+    .detail = "Read from the state directory: no grant is needed. A gate brings the list of its servers up "
+              "to date once a "
+              "second: idle, ready or down, the tools it is known to have, its processes, and how often one "
+              "ended by itself.",
+    .examples = status_examples,
     .options = status_rows,
     .options_size = sizeof(struct status_options),
     .run = status_run,

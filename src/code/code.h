@@ -56,6 +56,10 @@ void code_server_close(struct code_server *s); /* NULL is fine */
 /* Is that one of the tools by which all others are found and called? Of a profile without any, each is. */
 bool code_server_leads(const struct code_server *s, struct slice tool);
 
+/* The definitions of these tools as the native profile has them: elements of an array that the caller has
+ * opened. */
+void code_leads_write(struct emit *e);
+
 /* An answer from elsewhere that something here waits for; lives in the one who waits. */
 struct code_inner {
     /* Once: the JSON that was asked for, or (not ok) a JSON-RPC error or words that say why there is none. */

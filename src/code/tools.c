@@ -65,6 +65,12 @@ void code_tool_write(const struct code_face *face, const struct code_tool *tool,
     emit_object_end(e);
 }
 
+void code_leads_write(struct emit *e) {
+    for (size_t i = 0; i < code_native_face.tool_count; i++)
+        if (code_native_face.tools[i].leads)
+            code_tool_write(&code_native_face, &code_native_face.tools[i], true, e);
+}
+
 /* ---- calling ---- */
 
 /* NULL when the tool is one of another profile's, called from code: its function looks for itself. */

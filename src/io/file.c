@@ -49,7 +49,7 @@ static int write_all(int fd, struct slice text) {
 }
 
 /* Beside the path, with this mode and, when somebody else owns the file there, that owner. */
-static int write_beside(const char *path, struct slice text, unsigned mode, const struct stat *old,
+static int write_beside(const char *path, struct slice text, unsigned mode, const struct stat *old, bool sync,
                         struct err *err) {
     char token[9];
     rand_token(token, sizeof token - 1);
@@ -64,7 +64,7 @@ static int write_beside(const char *path, struct slice text, unsigned mode, cons
         return err_set(err, "cannot write beside `%s`: %s", path, strerror(errno));
     const bool foreign = old && (old->st_uid != geteuid() || old->st_gid != getegid());
     if ((foreign && fchown(fd, old->st_uid, old->st_gid)) || (old && fchmod(fd, old->st_mode & 07777)) ||
-        write_all(fd, text) || fsync(fd) || rename(beside.ptr, path)) {
+        write_all(fd, text) || (sync && fsync(fd)) || rename(beside.ptr, path)) {
         int fault = errno;
         unlink(beside.ptr);
         return err_set(err, "cannot write `%s`: %s", path, strerror(fault));
@@ -84,12 +84,16 @@ int io_file_write(const char *path, struct slice text, struct err *err) {
     struct stat at;
     if (stat(path, &at) == 0 && !S_ISREG(at.st_mode))
         return write_into(path, text, err);
-    return write_beside(path, text, 0644, NULL, err);
+    return write_beside(path, text, 0644, NULL, true, err);
 }
 
 int io_file_replace(const char *path, struct slice text, unsigned mode, struct err *err) {
     struct stat old;
-    return write_beside(path, text, mode, stat(path, &old) == 0 ? &old : NULL, err);
+    return write_beside(path, text, mode, stat(path, &old) == 0 ? &old : NULL, true, err);
+}
+
+int io_file_post(const char *path, struct slice text, unsigned mode, struct err *err) {
+    return write_beside(path, text, mode, NULL, false, err);
 }
 
 int io_file_guard(const char *path) {

@@ -13,6 +13,8 @@ int io_file_write(const char *path, struct slice text, struct err *err);
 /* The same, and the file keeps its mode and owner; a new one gets `mode`. The path is no symbolic link: the
  * link would be replaced. */
 int io_file_replace(const char *path, struct slice text, unsigned mode, struct err *err);
+/* The same without waiting for the disk: for pages that are written again all the time. */
+int io_file_post(const char *path, struct slice text, unsigned mode, struct err *err);
 /* Keeps others who ask for the same out of the file's directory until the descriptor is closed; waits for
  * them. -1 when that cannot be had. */
 int io_file_guard(const char *path);

@@ -16,7 +16,6 @@
 struct child {
     struct link base;
     uint64_t token;
-    int pid;
     struct io_conn *in;  /* we write */
     struct io_conn *out; /* we read */
     struct io_conn *errors;
@@ -58,6 +57,7 @@ static void child_over(struct child *c) {
         child_free(c);
         return;
     }
+    c->base.server->ended_count += !c->finishing;
     char why[160];
     const char *name = c->base.server->name;
     if (c->start_error)
@@ -223,7 +223,7 @@ static void on_started(void *owner, struct spawn_child child) {
         child_over(c);
         return;
     }
-    c->pid = child.pid;
+    c->base.pid = child.pid;
     c->in = io_conn_fd(loop, child.in, false, &input_handlers, c);
     c->out = io_conn_fd(loop, child.out, true, &output_handlers, c);
     c->errors = io_conn_fd(loop, child.errors, true, &errors_handlers, c);

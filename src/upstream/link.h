@@ -44,7 +44,8 @@ struct up_server {
     void (*unused)(struct up_server *s); /* set by up_server_close(): the last link is gone */
     /* owned by the room */
     uint32_t link_count;
-    struct list secrets; /* header lines whose values change: secret.h */
+    uint32_t ended_count; /* children that ended by themselves */
+    struct list secrets;  /* header lines whose values change: secret.h */
     struct list secret_waiters;
     struct io_timer secret_timer;
     uint64_t renewed_ms;
@@ -134,6 +135,7 @@ struct link {
     struct slots reqs;
     bool is_up;
     bool closed;
+    int pid; /* of a child that has started, else 0 */
     /* Whose streams say which request a message belongs to (HTTP); pipes cannot tell. */
     bool relates;
     char version[16]; /* negotiated protocol version, for the header; empty before */

@@ -287,6 +287,21 @@ describe('rewired servers work', { concurrency: 1 }, () => {
     await ok(init(home, '--yes', '--mode', 'serve'));
     const gate = use(t, await startServe({ args: [], env: envOf(home), cwd: home }));
     const session = use(t, await connect('v1', { ...entry('sallyport'), url: gate.url }));
+    assert.equal((await session.tools()).length, 23);
     assert.match(await session.text('files__read_text_file', { path: join(data, 'note.txt') }), /a note/);
+    // The gate's page about itself is brought up to date once a second.
+    let servers;
+    for (const end = Date.now() + 60_000; Date.now() < end && !(servers?.[0].state === 'ready' && servers[0].tools);)
+      servers = JSON.parse((await run(sallyport, ['status', '--json'], { env: envOf(home) })).stdout).gates[0]?.servers;
+    assert.deepEqual(servers.map(({ name, state, tools, restarts }) => [name, state, tools, restarts]).at(0), ['files', 'ready', 14, 0]);
+    assert.equal(servers[0].pids.length, 1);
+    process.kill(servers[0].pids[0], 'SIGKILL');
+    for (const end = Date.now() + 60_000; Date.now() < end && servers[0].restarts === 0;)
+      servers = JSON.parse((await run(sallyport, ['status', '--json'], { env: envOf(home) })).stdout).gates[0].servers;
+    assert.equal(servers[0].restarts, 1);
+    assert.match((await run(sallyport, ['status'], { env: envOf(home) })).stdout, /^Gate: pid \d+.*\n {2}files .*ended by itself 1 times/m);
+    const tokens = JSON.parse((await run(sallyport, ['status', '--tokens', '--json'], { env: envOf(home), timeout: 60_000 })).stdout);
+    assert.deepEqual(tokens.servers.map(({ server, tools }) => [server, tools.length]), [['files', 14], ['memory', 9]]);
+    assert.ok(tokens.up_front > tokens.lazy && tokens.lazy > 0);
   });
 });

@@ -1,0 +1,188 @@
+#include "cli/gates.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "io/file.h"
+#include "session/server.h"
+#include "wire/emit.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE_MS 1000 /* between two looks; written when something differs */
+#define PAGE_BYTES_MAX (4u << 20)
+#define PAGES_MAX 1024
+#define PAGE_PIDS_MAX 64 /* of one server; with a process a session there can be many */
+
+/* ---- writing ---- */
+
+static void put_pid(struct emit *e, const struct session_link *sl, size_t *left) {
+    if (!sl->link || !sl->link->pid || !*left)
+        return;
+    emit_int(e, sl->link->pid);
+    --*left;
+}
+
+/* The processes of one server: of each session, and of each of its lanes. */
+static void put_pids(struct emit *e, const struct session_core *core, size_t slot) {
+    size_t left = PAGE_PIDS_MAX;
+    emit_key(e, "pids");
+    emit_array(e);
+    LIST_FOR (n, &core->sessions) {
+        const struct session *s = container_of(n, struct session, node);
+        const struct session_link *sl = slot < s->link_count ? s->links[slot] : NULL;
+        if (!sl)
+            continue;
+        put_pid(e, sl, &left);
+        LIST_FOR (l, &sl->lanes)
+            put_pid(e, container_of(l, struct session_link, lane_node), &left);
+    }
+    emit_array_end(e);
+}
+
+static void put_server(struct emit *e, const struct session_core *core, const struct session_server *server) {
+    size_t ready = 0, missing = 0;
+    LIST_FOR (n, &core->sessions) {
+        const struct session *s = container_of(n, struct session, node);
+        const struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
+        ready += sl && sl->state == SESSION_LINK_READY;
+        missing += sl && sl->missing;
+    }
+    emit_object(e);
+    emit_key(e, "name");
+    emit_cstr(e, server->up.name);
+    emit_key(e, "transport");
+    emit_cstr(e, server->up.url ? "http" : server->up.argv ? "stdio" : "builtin");
+    emit_key(e, "state");
+    emit_cstr(e, missing ? "down" : ready ? "ready" : "idle");
+    if (server->tools.loaded) {
+        emit_key(e, "tools");
+        emit_int(e, (int64_t)server->tools.by_name.count);
+    }
+    emit_key(e, "links");
+    emit_int(e, (int64_t)ready);
+    put_pids(e, core, server->slot);
+    emit_key(e, "restarts");
+    emit_int(e, server->up.ended_count);
+    emit_object_end(e);
+}
+
+static void put_page(const struct cli_gate_page *p, struct buf *out) {
+    struct emit e;
+    emit_init(&e, out);
+    emit_object(&e);
+    emit_key(&e, "pid");
+    emit_int(&e, getpid());
+    emit_key(&e, "version");
+    emit_cstr(&e, SALLYPORT_VERSION);
+    emit_time(&e, "started_at", p->started_ms);
+    emit_key(&e, "listen");
+    emit_cstr(&e, p->listen);
+    emit_key(&e, "sessions");
+    emit_int(&e, p->core->session_count);
+    if (p->core->for_start) {
+        emit_key(&e, "restart_needed_for");
+        emit_cstr(&e, p->core->for_start);
+    }
+    if (p->core->settings_fault) {
+        emit_key(&e, "settings_fault");
+        emit_cstr(&e, p->core->settings_fault);
+    }
+    emit_key(&e, "servers");
+    emit_array(&e);
+    for (size_t i = 0; i < p->core->server_count; i++)
+        if (p->core->servers[i])
+            put_server(&e, p->core, p->core->servers[i]);
+    emit_array_end(&e);
+    emit_object_end(&e);
+    buf_put_char(out, '\n');
+}
+
+static void look(struct io_timer *timer) {
+    struct cli_gate_page *p = container_of(timer, struct cli_gate_page, timer);
+    cleanup_buf struct buf now;
+    struct err ignored;
+    buf_init(&now, PAGE_BYTES_MAX);
+    put_page(p, &now);
+    if (!now.full && !slice_eq(buf_slice(&now), buf_slice(&p->text)) &&
+        io_file_post(p->path, buf_slice(&now), 0600, &ignored) == 0) {
+        buf_reset(&p->text);
+        buf_put_slice(&p->text, buf_slice(&now));
+    }
+    io_timer_arm(p->core->up.loop, &p->timer, PAGE_MS, look);
+}
+
+void cli_gate_page_open(struct cli_gate_page *p, struct session_core *core, const char *home,
+                        const char *bind, uint16_t port) {
+    char text[CLI_PATH_MAX + 64];
+    const bool six = bind && strchr(bind, ':');
+    *p = (struct cli_gate_page){.core = core, .started_ms = clock_wall_ms()};
+    snprintf(text, sizeof(text), "%s/gates", home);
+    mkdir(text, 0700);
+    snprintf(text, sizeof(text), "%s/gates/%d.json", home, (int)getpid());
+    p->path = mem_dup(text, strlen(text));
+    snprintf(text, sizeof(text), "%s%s%s:%u", six ? "[" : "", bind ? bind : "127.0.0.1", six ? "]" : "",
+             port);
+    p->listen = mem_dup(text, strlen(text));
+    buf_init(&p->text, PAGE_BYTES_MAX);
+    /* Not before the loop runs: the servers are there then. */
+    io_timer_arm(core->up.loop, &p->timer, 0, look);
+}
+
+void cli_gate_page_close(struct cli_gate_page *p) {
+    if (!p->core)
+        return;
+    io_timer_stop(p->core->up.loop, &p->timer);
+    unlink(p->path);
+    free(p->path);
+    free(p->listen);
+    buf_free(&p->text);
+    *p = (struct cli_gate_page){0};
+}
+
+/* ---- reading ---- */
+
+/* A process of that number that is one of ours. */
+static bool runs(uint64_t pid) {
+    char path[64], name[32] = "";
+    snprintf(path, sizeof(path), "/proc/%llu/comm", (unsigned long long)pid);
+    cleanup_file FILE *f = fopen(path, "re");
+    return f && fgets(name, sizeof(name), f) && strncmp(name, "sallyport", 9) == 0;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void cli_gates_each(const char *home, void (*each)(void *ctx, struct slice json),
+                    void (*stale)(void *ctx, const char *path), void *ctx) {
+    char path[CLI_PATH_MAX + 64];
+    uint64_t pids[PAGES_MAX];
+    size_t count = 0;
+    snprintf(path, sizeof(path), "%s/gates", home);
+    DIR *dir = opendir(path);
+    for (const struct dirent *d; dir && count < PAGES_MAX && (d = readdir(dir));) {
+        struct slice rest = slice_str(d->d_name), number;
+        if (slice_cut(&rest, '.', &number) && slice_is(rest, "json") && slice_to_u64(number, &pids[count]))
+            count++;
+    }
+    if (dir)
+        closedir(dir);
+    qsort(pids, count, sizeof(pids[0]), by_number);
+    for (size_t i = 0; i < count; i++) {
+        cleanup_buf struct buf text;
+        struct err ignored;
+        buf_init(&text, PAGE_BYTES_MAX);
+        snprintf(path, sizeof(path), "%s/gates/%llu.json", home, (unsigned long long)pids[i]);
+        if (!runs(pids[i]) && stale)
+            stale(ctx, path);
+        else if (runs(pids[i]) && io_file_read(path, &text, NULL, &ignored) == 0)
+            each(ctx, slice_trim(buf_slice(&text)));
+    }
+}

@@ -1,0 +1,31 @@
+/* Gates that run in this home, and what stands behind them. Each keeps a page about itself in HOME/gates, so
+ * that `status` needs neither a grant nor the network to show it; only the home's owner can read it.
+ *
+ *   {"pid","version","started_at","listen","sessions","servers":[{"name","transport","state","tools","links",
+ *    "pids","restarts"}]} */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "io/loop.h"
+#include "session/session.h"
+
+struct cli_gate_page {
+    struct session_core *core;
+    struct io_timer timer;
+    struct buf text;
+    char *path; /* owned */
+    char *listen;
+    uint64_t started_ms;
+};
+
+/* Begins to keep the page, and ends with removing it. Never fails: a page that cannot be written is not
+ * there. */
+void cli_gate_page_open(struct cli_gate_page *p, struct session_core *core, const char *home,
+                        const char *bind, uint16_t port);
+void cli_gate_page_close(struct cli_gate_page *p);
+
+/* Calls `each` with the page of every gate that runs, oldest first, and `stale` (may be NULL) with the path
+ * of each page whose gate is gone. */
+void cli_gates_each(const char *home, void (*each)(void *ctx, struct slice json),
+                    void (*stale)(void *ctx, const char *path), void *ctx);
