@@ -6,7 +6,7 @@
 // time, which share the machine, do not count.
 import { readFileSync, readdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { LegacyHttp, descendants, fdCount, legacyServer, policyFile, request, rssBytes, startServe, startUpstream, within } from '../tests/lib/index.mjs';
+import { LEGACY, LegacyHttp, descendants, fdCount, initializeParams, legacyServer, policyFile, request, rssBytes, startServe, startUpstream, within } from '../tests/lib/index.mjs';
 
 const { values } = parseArgs({ options: { live: { type: 'string', default: '1000' }, passing: { type: 'string', default: '10000' }, servers: { type: 'string', default: '20' } } });
 const [LIVE, PASSING, SERVERS] = [values.live, values.passing, values.servers].map(Number);
@@ -27,10 +27,22 @@ async function inGroups(count, size, work) {
   for (let i = 0; i < count; i += size) await Promise.all(Array.from({ length: Math.min(size, count - i) }, (_, k) => work(i + k)));
 }
 
+// A client that keeps few connections for many sessions.
+async function send(gate, method, headers, message) {
+  const response = await fetch(gate.url, { method, body: message && JSON.stringify({ jsonrpc: '2.0', ...message }),
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers } });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.status} ${text}`);
+  return { text, id: response.headers.get('mcp-session-id') };
+}
+
 async function use(gate, n) {
-  const session = await LegacyHttp.open(gate.url);
-  await session.call(`server${n % SERVERS}__echo`, { text: `${n}` });
-  return session;
+  const { id } = await send(gate, 'POST', {}, { id: 1, method: 'initialize', params: initializeParams() });
+  const headers = { 'Mcp-Session-Id': id, 'MCP-Protocol-Version': LEGACY };
+  await send(gate, 'POST', headers, { method: 'notifications/initialized' });
+  const { text } = await send(gate, 'POST', headers, { id: 2, method: 'tools/call', params: { name: `server${n % SERVERS}__echo`, arguments: { text: `number ${n}` } } });
+  if (!text.includes(`number ${n}`)) throw new Error(text);
+  return { end: () => send(gate, 'DELETE', headers) };
 }
 
 async function settled(gate, fds) {
