@@ -7,6 +7,7 @@
 #include "code/job.h"
 #include "code/package.h"
 #include "code/prelude.h"
+#include "code/promote.h"
 #include "code/resource.h"
 #include "code/task.h"
 #include "code/workspace.h"
@@ -354,6 +355,7 @@ static void method_tools_list(struct code_req *r) {
     for (size_t i = 0; i < s->face->tool_count; i++)
         if (!s->face->tools[i].hidden && code_tool_usable(s, &s->face->tools[i]))
             code_tool_write(s->face, &s->face->tools[i], r->modern, &e);
+    promote_list(r, &e);
     emit_array_end(&e);
     code_reply_cached(r, buf_slice(&out));
 }

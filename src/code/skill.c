@@ -76,6 +76,9 @@ static bool read_meta(int fd, struct slice path, struct arena *a, struct skill *
     s->description = member_text(&t, "description", a);
     s->created = member_text(&t, "created", a);
     s->language = member_text(&t, "language", a);
+    uint32_t schema = tape_get_str(&t, 0, "input_schema");
+    if (schema && tape_is(&t, schema, TAPE_OBJECT))
+        s->schema = arena_dup(a, tape_raw(&t, schema));
     if (!version || !tape_int(&t, version, &s->version))
         s->version = 1;
     if (!s->language.len)

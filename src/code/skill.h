@@ -13,8 +13,9 @@ struct skill {
     struct slice created; /* RFC 3339, of this version */
     struct slice language;
     struct slice code;
-    struct slice hash; /* SHA-256 of the code, hex */
-    int64_t version;   /* from 1 */
+    struct slice hash;   /* SHA-256 of the code, hex */
+    struct slice schema; /* of its arguments, when the operator offers it as a tool: see promote.h */
+    int64_t version;     /* from 1 */
 };
 
 struct skill_list {

@@ -2,6 +2,7 @@
 #include "code/server.h"
 
 #include "base/mem.h"
+#include "code/promote.h"
 #include "policy/schema.h"
 
 #include <math.h>
@@ -117,6 +118,8 @@ void code_tools_call(struct code_req *r) {
     struct slice text = name && tape_is(&r->tape, name, TAPE_STRING) ? tape_text(&r->tape, name, &r->arena)
                                                                      : (struct slice){0};
     r->tool = code_tool_find(s, text, r->inner);
+    if (!r->tool && promote_call(r, text))
+        return;
     if (!r->tool || !code_tool_usable(s, r->tool)) {
         code_reply_error(r, RPC_INVALID_PARAMS,
                          arena_printf(&r->arena, "Unknown tool: %.*s", SLICE_FMT(slice_upto(text, 128))).ptr);

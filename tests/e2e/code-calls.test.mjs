@@ -1,6 +1,7 @@
 // Tools called from code, in both languages: what is refused, waits, fails, is slow, huge or private; what the log says of it; what a run
 // that has to wait for a person does when it is run again; and the tool tree with its typed files.
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ModernHttpPeer, cli, legacyServer, policyFile, startServe, startUpstream, tempDir } from '../lib/index.mjs';
@@ -32,9 +33,16 @@ describe('calls from code', { concurrency: 1 }, () => {
     for (const name of ['ann', 'bob']) tokens[name] = (await cli(['grants', 'create', name], { env })).stdout.trim();
     const policy = policyFile({
       version: '1', default: 'allow', hide: ['hidden'],
-      tools: { mark: rule('deny', { on_deny: 'No marks.' }), pay: { approve_if: [{ conditions: [], on_pending: 'Ask finance' }] },
+      tools: { barred: rule('deny', { on_deny: 'Not this one.' }), mark: rule('deny', { on_deny: 'No marks.' }), pay: { approve_if: [{ conditions: [], on_pending: 'Ask finance' }] },
         limited: { rules: [{ name: 'few', rate_limit: '1/day' }] } },
     });
+    const skills = join(env.SALLYPORT_HOME, 'code', 'shared', 'skills');
+    mkdirSync(skills, { recursive: true });
+    const skill = (name, code, about) => { writeFileSync(join(skills, `${name}.py`), code); writeFileSync(join(skills, `${name}.json`), JSON.stringify({ name, description: name, language: 'python', ...about })); };
+    const input = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+    skill('double', 'def main(n): return call_tool("my-shop", "echo", {"n": n})["n"] * 2', { input_schema: input });
+    skill('barred', 'def main(): return 1', { input_schema: { type: 'object' } });
+    skill('helper', 'def main(): return 1', {});
     gate = await startServe({ args: [], env, config: { version: '1', policy, pii: { mode: 'tokenize' }, servers: { 'my-shop': { url: upstream.url } }, code: { enabled: true, max_calls: 50 } } });
     peer = new ModernHttpPeer(`${gate.origin}/mcp/code`, { headers: { Authorization: `Bearer ${tokens.ann}` } });
   });
@@ -166,6 +174,15 @@ describe('calls from code', { concurrency: 1 }, () => {
     for (const uri of ['sallyport://servers/my-shop/hidden.ts', 'sallyport://servers/nowhere', 'sallyport://servers/my-shop/../my-shop/echo.ts', 'sallyport://servers/my-shop/echo.txt'])
       await assert.rejects(read(uri), /-32602/, uri);
     assert.ok(!tools.some(({ name }) => name === 'hidden'));
+  });
+
+  test('a skill that the operator offers is a tool with its own schema and rules, under the grant of its caller', async () => {
+    assert.ok((await peer.request('tools/list')).tools.some(({ name, inputSchema }) => name === 'double' && inputSchema.required[0] === 'n'));
+    assert.equal((await peer.call('double', { n: 21 })).structuredContent.result, 42);
+    assert.match((await peer.call('double', { n: 'x' })).content[0].text, /Input validation error: \/n/);
+    assert.match((await peer.call('barred', {})).content[0].text, /POLICY DENIED/);
+    assert.match((await run('python', 'call_tool("", "double", {"n": 1})')).error, /code cannot run code/);
+    await assert.rejects(peer.call('helper', {}), /Unknown tool/, 'a shared skill without a schema is none');
   });
 
   test('what is hidden is reached by no way in', async () => {
