@@ -258,6 +258,13 @@ static bool same_value(const struct settings_key *key, const void *a, const void
         return *(const int64_t *)a == *(const int64_t *)b;
     case KEY_DURATION:
         return *(const uint64_t *)a == *(const uint64_t *)b;
+    case KEY_LIST: {
+        const struct settings_list *x = a, *y = b;
+        bool same = x->count == y->count;
+        for (size_t i = 0; same && i < x->count; i++)
+            same = strcmp(x->items[i], y->items[i]) == 0;
+        return same;
+    }
     default:
         CHECK(!key->at_start); /* none of these is read at the start only */
         return true;
