@@ -44,6 +44,23 @@ static void check_result(const struct tape *t, const struct rpc *rpc, struct spl
     CHECK(up ? tape_eq(&made, type, SLICE("complete")) : !type);
 }
 
+static void check_json(struct slice json) {
+    cleanup_tape struct tape made;
+    tape_init(&made);
+    CHECK(!json.len || tape_parse(&made, json, NULL) == TAPE_OK);
+}
+
+/* A task and what came of it, whatever the object is. */
+static void check_task(const struct tape *t, uint32_t node, struct arena *a) {
+    struct slice up = translate_task_up(t, node, (struct slice){0}, a);
+    struct slice down = translate_task_down(t, node, SLICE("\"failed\""), a);
+    check_json(arena_printf(a, "{%.*s}", SLICE_FMT(up)));
+    check_json(arena_printf(a, "{%.*s}", SLICE_FMT(down)));
+    check_json(translate_outcome_up(t, node, a));
+    check_json(translate_outcome_down(t, node, SLICE("a \"task\""), a));
+    check_json(translate_client(t, node, true, a));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct slice in = slice_of((const char *)data, size);
     bool up = fuzz_byte(&in) & 1;
@@ -60,8 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             check_request(&t, &rpc, &s, up);
         else if (rpc.kind == RPC_RESULT)
             check_result(&t, &rpc, &s, up);
-        translate_hello_up(&t, 0, &a);
-        translate_hello_down(&t, 0, SLICE("2025-11-25"), &a);
+        check_json(translate_hello_up(&t, 0, &a));
+        check_json(translate_hello_down(&t, 0, SLICE("2025-11-25"), &a));
+        check_task(&t, rpc.body ? rpc.body : rpc.params, &a);
     }
     arena_free(&a);
     tape_free(&t);

@@ -6,6 +6,7 @@
 #include "session/approve.h"
 #include "session/lane.h"
 #include "session/listen.h"
+#include "session/park.h"
 #include "session/poison.h"
 #include "session/rounds.h"
 #include "session/server.h"
@@ -239,6 +240,29 @@ enum call_next bridge_lacks(struct call *c, uint32_t bit) {
     return CALL_FAIL;
 }
 
+static int64_t error_code(const struct msg *m) {
+    int64_t code = 0;
+    uint32_t node = m->rpc.kind == RPC_ERROR ? tape_get_str(&m->tape, m->rpc.body, "code") : 0;
+    return node && tape_int(&m->tape, node, &code) ? code : 0;
+}
+
+/* What a client of the newer era does about a refusal that has nothing to do with the call itself: the
+ * headers were made from a list of tools that has changed, or a version was not taken that is. Once. */
+bool bridge_tries_again(struct call *c) {
+    const struct msg *m = c->response;
+    int64_t code = error_code(m);
+    bool headers = code == RPC_HEADER_MISMATCH && c->kind == CALL_TOOLS_CALL;
+    if (c->again || c->mirrored || !lane_speaks_modern(c->link) || !c->request->bytes.ptr ||
+        !(headers || (code == RPC_VERSION_UNSUPPORTED && up_era_offers(&m->tape, m->rpc.body))))
+        return false;
+    c->again = true;
+    if (headers)
+        tools_forget(c->link->server);
+    call_rewind(c);
+    c->step--; /* FORWARD is the next one */
+    return true;
+}
+
 enum call_next bridge_answer(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     c->http_status = 0; /* the server's own status belongs to its own era */
@@ -246,6 +270,13 @@ enum call_next bridge_answer(struct call *c, struct splice *text) {
         return CALL_NEXT;
     if (c->modern && lacks_capability(c))
         return bridge_lacks(c, c->missing);
+    if (m->rpc.kind == RPC_ERROR && c->modern && error_code(m) == RPC_URL_ELICITATION &&
+        translate_may_ask(c->method)) {
+        if (!(c->client_bits & TRANSLATE_URL))
+            return bridge_lacks(c, TRANSLATE_URL);
+        if (park_urls(c))
+            return CALL_FAIL;
+    }
     if (m->rpc.kind == RPC_ERROR)
         return answer_error(c, text);
     if (c->modern)

@@ -13,6 +13,9 @@ bool bridge_request_text(struct call *c, struct splice *text);
 /* FILTER: the answer in the words of the client's era. The id has been put right before. */
 enum call_next bridge_answer(struct call *c, struct splice *text);
 
+/* FILTER, first of all: a refusal that is met by sending the call once more; it is then the next step. */
+bool bridge_tries_again(struct call *c);
+
 /* A notification of a server of the older era that a client of the newer one is behind; true: dealt with. */
 bool bridge_notification(struct session_link *sl, struct call *call, struct msg *m, struct slice method,
                          struct arena *a);

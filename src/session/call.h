@@ -104,6 +104,7 @@ struct call {
     /* Of a client whose server speaks the other era: */
     bool bridged;
     bool forwarding;  /* has come to FORWARD */
+    bool again;       /* has been sent once more after a refusal; see bridge_tries_again() */
     bool client_read; /* the next three are known; see lane_read_client() */
     struct slice client_caps, client_info;
     uint32_t client_bits;

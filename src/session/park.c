@@ -310,6 +310,17 @@ static void on_gathered(struct io_timer *timer) {
     call_conclude(c);
 }
 
+static void keep_answer(struct session_park *p, const char *hash, struct slice json) {
+    if (p->answers_size + json.len > SESSION_STATE_MAX / 2)
+        return; /* another node will have to ask again */
+    struct park_answer *said = mem_zalloc(sizeof(*said) + json.len);
+    snprintf(said->hash, sizeof(said->hash), "%s", hash);
+    said->len = json.len;
+    memcpy(said->json, json.ptr, json.len);
+    p->answers_size += json.len;
+    list_push(&p->answers, &said->node);
+}
+
 static void send_answer(struct session_link *sl, const char *server_id, struct slice json) {
     struct arena a;
     arena_init(&a);
@@ -405,12 +416,64 @@ void park_ask(struct session_link *sl, struct call *call, struct msg *m, struct 
             if (said->used || strcmp(said->hash, q->hash) != 0)
                 continue;
             said->used = true;
+            keep_answer(p, q->hash, slice_of(said->json, said->len)); /* for the node after this one */
             send_answer(sl, q->server_id, slice_of(said->json, said->len));
             question_free(q);
             return;
         }
     }
     io_timer_arm(park_loop(p), &p->timer, SESSION_GATHER_MS, on_gathered);
+}
+
+/* The elicitation of an error -32042, as a question; NULL when it is none that may be asked. */
+static struct park_question *url_question(struct call *c, uint32_t node, struct arena *a) {
+    const struct tape *t = &c->response->tape;
+    const struct slice method = SLICE("elicitation/create");
+    if (!tape_is(t, node, TAPE_OBJECT) || translate_ask_bit(method, t, node) != TRANSLATE_URL ||
+        session_judge_ask(c->link, method, t, node, a))
+        return NULL;
+    struct slice params = translate_ask(t, node, NULL, a);
+    struct park_question *q = mem_zalloc(sizeof(*q));
+    q->server_id = mem_dup("null", 4);
+    q->method = mem_dup(method.ptr, method.len);
+    q->params = mem_dup(params.ptr, params.len);
+    hash_text(arena_printf(a, "%s\n%s", q->method, q->params), q->hash);
+    return q;
+}
+
+bool park_urls(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t data = tape_get_str(&m->tape, m->rpc.body, "data");
+    uint32_t list =
+        data && tape_is(&m->tape, data, TAPE_OBJECT) ? tape_get_str(&m->tape, data, "elicitations") : 0;
+    if (!list || !tape_is(&m->tape, list, TAPE_ARRAY) || !tape_node(&m->tape, list)->count ||
+        tape_node(&m->tape, list)->count > SESSION_QUESTIONS_MAX)
+        return false;
+    /* Nothing is parked: the server is done with it, and the client's next request is a new call. */
+    struct session_park p = {.session = c->session};
+    bool good = true;
+    list_init(&p.questions);
+    list_init(&p.answers);
+    TAPE_FOR_ELEM(&m->tape, list, i) {
+        struct park_question *q = good ? url_question(c, i, &c->arena) : NULL;
+        good = q != NULL;
+        if (!q)
+            continue;
+        q->number = ++p.last;
+        list_push(&p.questions, &q->node);
+    }
+    hash_subject(c, p.subject);
+    struct slice state = good ? state_text(&p, &c->arena) : (struct slice){0};
+    struct slice text = state.len ? questions_text(&p, c, state) : state;
+    while (!list_empty(&p.questions))
+        question_free(container_of(p.questions.next, struct park_question, node));
+    if (!text.len)
+        return false;
+    c->answer = call_text(c, text);
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = "input_required";
+    return true;
 }
 
 void park_take_back(struct session_link *sl, struct slice server_id) {
@@ -434,17 +497,6 @@ void park_take_back(struct session_link *sl, struct slice server_id) {
 static enum call_next refuse(struct call *c, const char *why) {
     call_set_error(c, RPC_INVALID_PARAMS, 0, why);
     return CALL_FAIL;
-}
-
-static void keep_answer(struct session_park *p, const char *hash, struct slice json) {
-    if (p->answers_size + json.len > SESSION_STATE_MAX / 2)
-        return; /* another node will have to ask again */
-    struct park_answer *said = mem_zalloc(sizeof(*said) + json.len);
-    snprintf(said->hash, sizeof(said->hash), "%s", hash);
-    said->len = json.len;
-    memcpy(said->json, json.ptr, json.len);
-    p->answers_size += json.len;
-    list_push(&p->answers, &said->node);
 }
 
 static uint32_t find_response(const struct msg *m, struct slice key) {

@@ -17,6 +17,8 @@
 void park_ask(struct session_link *sl, struct call *call, struct msg *m, struct slice method);
 /* FORWARD: does the call bring answers? True: *ret_next is what comes next. */
 bool park_resume(struct call *c, enum call_next *ret_next);
+/* The server wants addresses to be visited first (-32042): answered with questions, if they may be asked. */
+bool park_urls(struct call *c);
 /* The server takes a question back. */
 void park_take_back(struct session_link *sl, struct slice server_id);
 void park_leave(struct call *c);               /* the call is over */

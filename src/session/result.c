@@ -131,6 +131,8 @@ static void note_answer(struct call *c) {
 }
 
 enum call_next call_step_filter(struct call *c) {
+    if (c->response && bridge_tries_again(c))
+        return CALL_NEXT;
     if (c->response && c->bridged) {
         enum call_next next = task_answer(c);
         if (next != CALL_NEXT)

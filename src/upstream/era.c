@@ -60,6 +60,12 @@ static bool has_modern(const struct tape *t, uint32_t versions) {
     return false;
 }
 
+bool up_era_offers(const struct tape *t, uint32_t error) {
+    uint32_t data = tape_get_str(t, error, "data");
+    uint32_t supported = data && tape_is(t, data, TAPE_OBJECT) ? tape_get_str(t, data, "supported") : 0;
+    return !supported || !tape_is(t, supported, TAPE_ARRAY) || has_modern(t, supported);
+}
+
 static enum up_answer judge_error(const struct tape *t, const struct rpc *rpc, bool *ret_again) {
     uint32_t code = tape_get_str(t, rpc->body, "code");
     int64_t value = 0;
@@ -69,12 +75,8 @@ static enum up_answer judge_error(const struct tape *t, const struct rpc *rpc, b
         return UP_YES;
     if (value != RPC_VERSION_UNSUPPORTED)
         return UP_NO;
-    uint32_t data = tape_get_str(t, rpc->body, "data");
-    uint32_t supported = data ? tape_get_str(t, data, "supported") : 0;
-    if (supported && tape_is(t, supported, TAPE_ARRAY) && !has_modern(t, supported))
-        return UP_NO;
-    *ret_again = true;
-    return UP_YES;
+    *ret_again = up_era_offers(t, rpc->body);
+    return *ret_again ? UP_YES : UP_NO;
 }
 
 /* Statuses that say something about us, the way or the moment, but not about the protocol. */

@@ -59,6 +59,8 @@ void up_era_note(struct up_server *s, enum up_answer modern, enum up_answer lega
 void up_era_note_discover(struct up_server *s, struct slice result);
 void up_era_free(struct up_server *s);
 
+/* Does a refusal of the version (-32022) offer the one that we speak? */
+bool up_era_offers(const struct tape *t, uint32_t error);
 /* What an answer to server/discover says about the stateless era. status: of HTTP, 0 for other transports.
  * rpc may be NULL when there was no message in it. *ret_again: it has a version of ours, ask once more. */
 enum up_answer up_era_judge(int status, const struct tape *t, const struct rpc *rpc, bool *ret_again);

@@ -1,0 +1,213 @@
+// Between the eras, against servers that do exactly as told: refusals that are met by trying once more, addresses to visit,
+// cancellation by each side's rule, listeners, children that a question kills, streams that are taken up again.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  LEGACY, LegacyHttp, MODERN, ModernHttp, HttpPeer, HttpConnection, fixture, legacyServer, modernHeaders, modernRequest, node, post, rawStdio, request, start, startGate, startUpstream, tempDir, use,
+} from '../lib/index.mjs';
+
+const META = 'io.modelcontextprotocol/';
+const text = ({ content }) => content.map((part) => part.text ?? '').join('');
+const done = (value) => ({ resultType: 'complete', content: [{ type: 'text', text: value }] });
+
+// A stateless server over HTTP: { 'tools/call': (params, { request, reply, message }) => result, or { error } }.
+const modernServer = ({ tools = [], capabilities = { tools: {} }, methods = {} } = {}) => async (req, reply) => {
+  if (req.method !== 'POST') return reply.status(405);
+  const message = req.json;
+  if (!('id' in message)) return reply.status(202);
+  const known = {
+    'server/discover': () => ({ resultType: 'complete', ttlMs: 0, cacheScope: 'private', supportedVersions: [MODERN], capabilities, _meta: { [`${META}serverInfo`]: { name: 'scripted', version: '1' } } }),
+    'tools/list': () => ({ resultType: 'complete', ttlMs: 0, cacheScope: 'private', tools: typeof tools === 'function' ? tools() : tools }),
+    ...methods,
+  };
+  const said = known[message.method]
+    ? await known[message.method](message.params, { request: req, reply, message }) : { error: { code: -32601, message: 'Method not found' } };
+  if (said === undefined) return undefined;
+  if (said.error) return reply.json({ jsonrpc: '2.0', id: message.id, ...said }, { status: said.error.code === -32601 ? 404 : 400 });
+  return reply.json({ jsonrpc: '2.0', id: message.id, result: said });
+};
+
+async function behind(t, handler, options) {
+  const server = use(t, await startUpstream(handler));
+  const gate = use(t, await startGate({ upstream: server.url, ...options }));
+  return { server, gate };
+}
+
+const sent = (server, method) => server.requests.filter(({ json }) => json?.method === method);
+
+describe('U4 refusals of a stateless server that are met by trying once more', () => {
+  const tool = (header) => ({ name: 'go', inputSchema: { type: 'object', properties: { where: { type: 'string', 'x-mcp-header': header } } } });
+
+  test('-32020: the list of tools is fetched again, the headers are made anew', async (t) => {
+    let header = 'Region';
+    const { server, gate } = await behind(t, modernServer({ tools: () => [tool(header)], methods: {
+      'tools/call': (params, { request: req }) => (req.headers[`mcp-param-${header.toLowerCase()}`] === params.arguments.where
+        ? done('gone') : { error: { code: -32020, message: 'Header mismatch' } }),
+    } }));
+    const client = await LegacyHttp.open(gate.url);
+    assert.equal(text(await client.call('go', { where: 'eu' })), 'gone');
+    header = 'Zone';
+    assert.equal(text(await client.call('go', { where: 'eu' })), 'gone');
+    assert.equal(sent(server, 'tools/call').length, 3);
+    assert.equal(sent(server, 'tools/list').length, 2);
+  });
+
+  test('-32022 that offers our version: once more, and only once; in the older era it is -32603', async (t) => {
+    let refuse = 1;
+    const { server, gate } = await behind(t, modernServer({ tools: [tool('Region')], methods: {
+      'tools/call': () => (refuse-- > 0 ? { error: { code: -32022, message: 'Unsupported', data: { supported: [MODERN], requested: 'x' } } } : done('gone')),
+    } }));
+    const client = await LegacyHttp.open(gate.url);
+    assert.equal(text(await client.call('go', { where: 'eu' })), 'gone');
+    assert.equal(sent(server, 'tools/call').length, 2);
+    refuse = 2;
+    await assert.rejects(client.call('go', { where: 'eu' }), { code: -32603 });
+    assert.equal(sent(server, 'tools/call').length, 4);
+  });
+});
+
+describe('-32042, which the stateless era does not know', () => {
+  test('an address to visit is a question; the call is made anew', async (t) => {
+    let visited = false;
+    const { server, gate } = await behind(t, legacyServer({ tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: {
+      'tools/call': (params, { reply, message }) => (visited ? { content: [{ type: 'text', text: 'gone' }] }
+        : void reply.json({ jsonrpc: '2.0', id: message.id, error: { code: -32042, message: 'Visit first', data: { elicitations: [{ mode: 'url', elicitationId: 'e1', url: 'https://example.com/x', message: 'Please' }] } } })),
+    } }));
+    const client = new ModernHttp(gate.url, { capabilities: { elicitation: { url: {} } } });
+    const asked = await client.request('tools/call', { name: 'go', arguments: {} });
+    assert.equal(asked.resultType, 'input_required');
+    assert.deepEqual(Object.values(asked.inputRequests), [{ method: 'elicitation/create', params: { mode: 'url', url: 'https://example.com/x', message: 'Please' } }]);
+    const retry = { name: 'go', arguments: {}, requestState: asked.requestState, inputResponses: { q1: { action: 'accept' } } };
+    assert.equal((await client.request('tools/call', retry)).resultType, 'input_required', 'not yet');
+    visited = true;
+    assert.equal(text(await client.request('tools/call', retry)), 'gone');
+    assert.equal(sent(server, 'tools/call').length, 3);
+    const { response, answer } = await new ModernHttp(gate.url, { capabilities: { elicitation: {} } }).exchange('tools/call', { name: 'go', arguments: { again: 1 } });
+    assert.equal(response.status, 200);
+    visited = false;
+    const refused = await new ModernHttp(gate.url, { capabilities: { elicitation: {} } }).exchange('tools/call', { name: 'go', arguments: {} });
+    assert.deepEqual([refused.response.status, refused.answer.error.code, refused.answer.error.data.requiredCapabilities], [400, -32021, { elicitation: { url: {} } }]);
+    assert.ok(answer.result);
+  });
+});
+
+describe('notifications/cancelled across the eras', () => {
+  test('a client of the older era cancels: the request to a stateless HTTP server is closed, and nothing is sent', async (t) => {
+    let gone;
+    const arrived = new Promise((resolve) => {
+      gone = resolve;
+    });
+    const { server, gate } = await behind(t, modernServer({ tools: [{ name: 'wait', inputSchema: { type: 'object' } }], methods: {
+      'tools/call': (params, { request: req }) => { gone(req); return undefined; },
+    } }));
+    const peer = await new HttpPeer(gate.url).initialize();
+    const answer = peer.send(peer.message('tools/call', { name: 'wait', arguments: {} }, 'w'));
+    const call = await arrived;
+    await peer.notify('notifications/cancelled', { requestId: 'w' });
+    await call.gone;
+    assert.deepEqual((await (await answer).messages()).filter(({ id }) => id === 'w'), [], 'no answer afterwards');
+    assert.equal(sent(server, 'notifications/cancelled').length, 0);
+  });
+
+  test('a stateless client leaves: a server of the older era is told, by the id that it knows', async (t) => {
+    let waiting;
+    let told;
+    const arrived = new Promise((resolve) => { waiting = resolve; });
+    const cancelled = new Promise((resolve) => { told = resolve; });
+    const plain = legacyServer({ tools: [{ name: 'wait', inputSchema: { type: 'object' } }], methods: { 'tools/call': (params, { message }) => { waiting(message.id); return undefined; } } });
+    const { gate } = await behind(t, async (req, reply) => {
+      if (req.json?.method === 'notifications/cancelled') told(req.json.params);
+      return plain(req, reply);
+    });
+    const message = modernRequest(1, 'tools/call', { name: 'wait', arguments: {} });
+    const connection = await HttpConnection.open(gate.url);
+    connection.send('POST', { headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...modernHeaders(message) }, body: message });
+    const id = await arrived;
+    connection.reset();
+    assert.equal((await cancelled).requestId, id);
+  });
+});
+
+test('U1 a child that a question in the wrong era kills is started anew and serves stateless clients', async (t) => {
+  const command = rawStdio(({ serve, exit }) => serve({
+    'server/discover': () => exit(1),
+    'tools/list': () => ({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] }),
+    'tools/call': () => ({ content: [{ type: 'text', text: 'alive' }] }),
+  }));
+  const gate = use(t, await startGate({ command }));
+  const client = new ModernHttp(gate.url);
+  assert.equal((await client.request('server/discover')).supportedVersions[0], MODERN);
+  assert.equal(text(await client.call('go')), 'alive');
+});
+
+test('H8 a client of the older era takes up the stream of a call to a stateless server', async (t) => {
+  let release;
+  const { gate } = await behind(t, modernServer({ tools: [{ name: 'slow', inputSchema: { type: 'object' } }], methods: {
+    'tools/call': (params, { message, reply }) => {
+      const stream = reply.sse();
+      stream.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: params._meta.progressToken, progress: 1 } }));
+      release = () => { stream.send(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: done('after') })); stream.end(); };
+      return undefined;
+    },
+  } }));
+  const peer = await new HttpPeer(gate.url).initialize({ version: LEGACY });
+  const connection = await HttpConnection.open(gate.url);
+  const body = { jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { name: 'slow', arguments: {}, _meta: { progressToken: 'p' } } };
+  connection.send('POST', { headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...peer.headersFor() }, body });
+  const response = await connection.response();
+  const progress = await response.event({ fits: ({ data }) => Boolean(data) });
+  assert.equal(JSON.parse(progress.data).params.progressToken, 'p');
+  connection.reset();
+  const again = await request('GET', gate.url, { headers: { ...peer.headersFor(), Accept: 'text/event-stream', 'Last-Event-ID': progress.id } });
+  release();
+  assert.equal(text((await again.message({ fits: ({ id }) => id === 'c' })).result), 'after');
+});
+
+describe('subscriptions/listen of stateless clients to a server of the older era', () => {
+  test('each listener hears what it asked for, under its own id', async (t) => {
+    const child = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', 'legacy']);
+    const { port } = JSON.parse(await child.waitLine(/"port"/));
+    use(t, { stop: () => child.stop() });
+    const gate = use(t, await startGate({ upstream: `http://127.0.0.1:${port}/mcp` }));
+    const client = new ModernHttp(gate.url);
+    const listen = async (id, notifications) => {
+      const response = await client.send('subscriptions/listen', { notifications }, { id });
+      const first = await response.message();
+      assert.equal(first.method, 'notifications/subscriptions/acknowledged');
+      assert.equal(first.params._meta[`${META}subscriptionId`], id);
+      return { response, honoured: first.params.notifications };
+    };
+    const tools = await listen('tools', { toolsListChanged: true });
+    const watched = await listen(77, { resourceSubscriptions: ['test://watched-resource'] });
+    assert.deepEqual([tools.honoured, watched.honoured], [{ toolsListChanged: true }, { resourceSubscriptions: ['test://watched-resource'] }]);
+    await client.call('test_trigger_resource_update');
+    await client.call('test_trigger_tool_change');
+    const updated = await watched.response.message();
+    assert.deepEqual([updated.method, updated.params.uri, updated.params._meta[`${META}subscriptionId`]], ['notifications/resources/updated', 'test://watched-resource', 77]);
+    const changed = await tools.response.message();
+    assert.deepEqual([changed.method, changed.params._meta[`${META}subscriptionId`]], ['notifications/tools/list_changed', 'tools']);
+    tools.response.close();
+    watched.response.close();
+  });
+});
+
+describe('requestState on several nodes', () => {
+  test('two gates with one key share it while both run; with another key, or for somebody else, it is refused', async (t) => {
+    const child = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', 'legacy']);
+    const { port } = JSON.parse(await child.waitLine(/"port"/));
+    use(t, { stop: () => child.stop() });
+    const home = tempDir();
+    const upstream = `http://127.0.0.1:${port}/mcp`;
+    const gates = [use(t, await startGate({ upstream, env: { SALLYPORT_HOME: home } })), use(t, await startGate({ upstream, env: { SALLYPORT_HOME: home } })), use(t, await startGate({ upstream }))];
+    const [first, second, stranger] = gates.map(({ url }) => new ModernHttp(url, { capabilities: { elicitation: {} } }));
+    const args = { name: 'test_input_required_result_multi_round', arguments: {} };
+    const answers = { name: 'Ada', color: 'red' };
+    let asked = await first.request('tools/call', args);
+    for (const [node_, key] of [[second, 'name'], [first, 'color']]) { // each round at another node
+      const retry = { ...args, requestState: asked.requestState, inputResponses: { [Object.keys(asked.inputRequests)[0]]: { action: 'accept', content: { [key]: answers[key] } } } };
+      assert.equal((await stranger.exchange('tools/call', retry)).answer.error.code, -32602);
+      asked = await node_.request('tools/call', retry);
+    }
+    assert.match(text(asked), /Ada likes red/);
+  });
+});
