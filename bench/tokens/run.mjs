@@ -76,6 +76,8 @@ const data = makeData();
 const servers = eightServers(data);
 const all = await listOf({ servers });
 const lazy = await listOf({ servers, code: { enabled: true }, discovery: { mode: 'lazy' } });
+const missing = Object.keys(servers).filter((name) => !all.tools.some((tool) => tool.name.startsWith(`${name}__`)));
+assert.deepEqual(missing, [], 'servers that did not answer; is tests/npm installed as its lock says?');
 console.log(`Tokenizer: o200k_base (gpt-tokenizer ${JSON.parse(readFileSync(join(root, 'tests/npm/package.json'), 'utf8')).dependencies['gpt-tokenizer']}).`);
 console.log(`Eight servers with ${all.tools.length} tools: ${number(cost(all.tools))} tokens up front; the lazy list of ${lazy.tools.length} tools: ${number(cost(lazy.tools))}.`);
 await taskTable(all.tools, lazy, data);
