@@ -2,7 +2,7 @@
 // languages, and comes to the same answers. The token table of docs/tokens.md comes from the same tasks.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { connect, node, policyFile, startServe } from '../lib/index.mjs';
+import { connect, node, policyFile, request, startServe } from '../lib/index.mjs';
 import { TASKS, WAYS, eightServers, makeData, perform } from '../../bench/tokens/tasks.mjs';
 
 describe('five tasks, four ways', { concurrency: 1 }, () => {
@@ -16,6 +16,14 @@ describe('five tasks, four ways', { concurrency: 1 }, () => {
   after(async () => {
     await session?.close();
     await gate?.stop();
+  });
+
+  test('all eight servers are there', async () => {
+    const get = async (path) => JSON.parse(await (await request('GET', `${gate.origin}${path}`)).text());
+    const names = Object.keys(eightServers(data));
+    assert.equal(names.length, 8);
+    assert.deepEqual((await get('/mcp/servers')).sort(), [...names, 'code'].sort());
+    for (const name of names) assert.ok((await get(`/mcp/${name}/tools`)).tools?.length > 0, name);
   });
 
   for (const task of TASKS)
