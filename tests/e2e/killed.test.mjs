@@ -14,7 +14,8 @@ test(`${ROUNDS} gates, each killed in the middle of its work, lose no grant, no 
   const server = use(t, await startUpstream(legacyServer({ tools: [tool('echo'), tool('pay')],
     methods: { 'tools/call': ({ arguments: { mark } }) => ({ content: [{ type: 'text', text: mark }] }) } })));
   const policy = policyFile({ version: '1', default: 'allow', tools: { pay: { approve_if: [{ conditions: [] }] } } });
-  const config = { version: '1', policy, code: { enabled: false }, audit: { durable: true, arguments: 'full' }, servers: { s: { url: server.url } } };
+  // A durable log is for machines that lose their power; one that is not survives a gate as well.
+  const config = (round) => ({ version: '1', policy, code: { enabled: false }, audit: { durable: round % 2 === 0, arguments: 'full' }, servers: { s: { url: server.url } } });
   const admin = (await cli(['grants', 'create', 'admin', '--role', 'admin'], { env })).stdout.trim();
   const bearer = (token) => ({ Authorization: `Bearer ${token}` });
   const said = { calls: [], grants: [], approvals: [] }; // what was answered
@@ -50,14 +51,14 @@ test(`${ROUNDS} gates, each killed in the middle of its work, lose no grant, no 
   }
 
   for (let round = 1; round <= ROUNDS; round++) {
-    const gate = await startServe({ config, args: [], env });
+    const gate = await startServe({ config: config(round), args: [], env });
     gate.kill = () => { gate.killed = true; process.kill(gate.pid, 'SIGKILL'); };
     await check(gate);
     await work(gate, round, said.calls.length + 5 + Math.floor(Math.random() * 40));
     await gate.child.closed;
     gate.assertSound();
   }
-  const last = use(t, await startServe({ config, args: [], env }));
+  const last = use(t, await startServe({ config: config(0), args: [], env }));
   await check(last);
   t.diagnostic(`${said.calls.length} calls, ${said.grants.length} grants, ${said.approvals.length} approvals`);
 });
