@@ -151,14 +151,16 @@ static void put_gate_server(const struct tape *t, uint32_t node, struct arena *a
     int64_t tools = 0, restarts = 0;
     const bool known = tape_int(t, tape_get_str(t, node, "tools"), &tools);
     tape_int(t, tape_get_str(t, node, "restarts"), &restarts);
-    buf_printf(out, "  %-20.*s %-6.*s", SLICE_FMT(tape_text(t, tape_get_str(t, node, "name"), a)),
+    buf_printf(out, "  %-20.*s %.*s", SLICE_FMT(tape_text(t, tape_get_str(t, node, "name"), a)),
                SLICE_FMT(tape_text(t, tape_get_str(t, node, "state"), a)));
     if (known)
-        buf_printf(out, " %" PRId64 " tools", tools);
+        buf_printf(out, ", %" PRId64 " tools", tools);
     if (restarts)
         buf_printf(out, ", ended by itself %" PRId64 " times", restarts);
-    TAPE_FOR_ELEM(t, pids, i)
-    buf_printf(out, "%s%.*s", i == pids + 1 ? ", pid " : " ", SLICE_FMT(tape_raw(t, i)));
+    if (pids && tape_is(t, pids, TAPE_ARRAY))
+        TAPE_FOR_ELEM(t, pids, i) {
+            buf_printf(out, "%s%.*s", i == pids + 1 ? ", pid " : " ", SLICE_FMT(tape_raw(t, i)));
+        }
     buf_put_char(out, '\n');
 }
 
