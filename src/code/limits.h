@@ -18,8 +18,9 @@
 #define SANDBOX_CALL_BYTES_MAX (64u << 20) /* bytes of arguments of one run */
 #define SANDBOX_WORKSPACE_MB 64
 #define SANDBOX_INODES 4096
-#define SANDBOX_FILES_MAX 4096 /* files copied into or out of a workspace */
-#define SANDBOX_DEPTH_MAX 16   /* directories deep */
+#define SANDBOX_FILES_MAX 4096            /* files copied into or out of a workspace */
+#define SANDBOX_DEPTH_MAX 16              /* directories deep */
+#define SANDBOX_SEEN_BYTES_MAX (1u << 20) /* what is remembered of the files that were copied in */
 #define SANDBOX_PROCESSES 64
 #define SANDBOX_SESSIONS_MAX 64
 #define SANDBOX_SESSION_NAME_MAX 256

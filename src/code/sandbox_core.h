@@ -118,7 +118,7 @@ struct sandbox_run {
     bool timed_out, cancelled, ended_for_violation, too_much_output, bad_frame, done_seen, fresh_session;
     struct copy_job *copy; /* files are being copied */
     uint64_t start_us, deadline_ms;
-    uint64_t copied_ms; /* wall clock, when its files were copied in */
+    struct buf seen; /* its files when they were copied in; see sandbox_files.h */
     struct buf out, err;
     bool out_cut, err_cut;
     uint32_t calls, open_count, last_id, progresses;

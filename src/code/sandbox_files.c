@@ -24,6 +24,12 @@ struct level {
     char name[NAME_BYTES_MAX + 1];
 };
 
+/* A host's file, or directory, at one moment. */
+struct seen {
+    ino_t inode;
+    struct timespec changed;
+};
+
 struct copy {
     struct sandbox_files *job;
     struct level stack[SANDBOX_DEPTH_MAX];
@@ -155,6 +161,8 @@ static void take_entry(struct copy *c, const struct level *l, const char *name) 
         close(in);
         return skip(c, name, "neither a file nor a directory");
     }
+    if (!c->job->from_guest)
+        buf_put(&c->job->seen, &(struct seen){st.st_ino, st.st_ctim}, sizeof(struct seen));
     if (S_ISREG(st.st_mode)) {
         copy_file(c, in, &st, l->to, name);
         close(in);
@@ -214,11 +222,18 @@ static void remove_one(const struct sandbox_files *job, int to, const char *top)
     }
 }
 
-/* Another run, or the client itself, may have put it there meanwhile: this run never had it. */
+/* Another run, or the client itself, may have put it there meanwhile, or changed it: then it is not this
+ * run's to remove. Clocks would not tell: those of file systems tick every few milliseconds. */
 static bool came_since(const struct sandbox_files *job, int to, const char *name) {
+    const struct seen *all = (const struct seen *)job->seen.ptr;
     struct stat st;
-    return fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (uint64_t)st.st_ctim.tv_sec * 1000 + (uint64_t)st.st_ctim.tv_nsec / 1000000 >= job->since_ms;
+    if (fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return true;
+    for (size_t i = 0; i < job->seen.len / sizeof(struct seen); i++)
+        if (all[i].inode == st.st_ino && all[i].changed.tv_sec == st.st_ctim.tv_sec &&
+            all[i].changed.tv_nsec == st.st_ctim.tv_nsec)
+            return false;
+    return true;
 }
 
 /* What is gone on this side goes on the other. */
@@ -228,7 +243,7 @@ static void remove_missing(const struct sandbox_files *job, const struct level *
     for (struct dirent *e; dir && (e = readdir(dir));) {
         struct stat st;
         if (!is_dots(e->d_name) && fstatat(dirfd(l->from), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
-            errno == ENOENT && !came_since(job, l->to, e->d_name))
+            errno == ENOENT && !(job->from_guest && came_since(job, l->to, e->d_name)))
             remove_one(job, l->to, e->d_name);
     }
     if (dir)

@@ -2,8 +2,8 @@
  * meant for a worker thread. The sandbox's side may be changed by a hostile guest at the same time. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
-#include "base/slice.h"
 
 struct sandbox_files {
     int from; /* directory descriptors */
@@ -12,8 +12,8 @@ struct sandbox_files {
     uint32_t guest_uid, guest_gid;
     uint64_t bytes_max;
     uint32_t files_max;
-    bool remove_missing; /* files of `to` that `from` lacks go, unless they came there since */
-    uint64_t since_ms;   /* wall clock */
+    bool remove_missing; /* files of `to` that `from` lacks go; on the way out only those that are in seen */
+    struct buf seen;     /* what was copied in, as it was then: filled on the way in, read on the way out */
     /* out */
     uint64_t bytes;
     uint32_t files;

@@ -48,6 +48,7 @@ static void run_free(struct sandbox_run *run) {
     list_remove(&run->node);
     buf_free(&run->out);
     buf_free(&run->err);
+    buf_free(&run->seen);
     arena_free(&run->arena);
     run->magic = 0;
     free(run);
@@ -121,23 +122,30 @@ static void on_copy(uv_work_t *work) {
 
 static void run_send(struct sandbox_run *run);
 
+static void copy_free(struct copy_job *job) {
+    buf_free(&job->files.seen);
+    free(job);
+}
+
 static void on_copied(uv_work_t *work, int status) {
     struct copy_job *job = container_of(work, struct copy_job, work);
     struct sandbox_run *run = job->run;
     close(job->files.from);
     close(job->files.to);
     if (!run || status != 0) {
-        free(job);
+        copy_free(job);
         return;
     }
     run->copy = NULL;
+    if (job->in)
+        run->seen = job->files.seen, job->files.seen = (struct buf){0};
     if (job->status != 0 || job->files.skipped) {
         const char *why = job->status != 0 ? job->err.text : job->files.first_skipped.text;
         run->outcome.copy_error =
             arena_printf(&run->arena, "%s%s", why, job->files.skipped > 1 ? " (and others)" : "").ptr;
     }
     const bool in = job->in;
-    free(job);
+    copy_free(job);
     if (!in) {
         run_deliver(run);
     } else if (run->cancelled || !run->box || run->box->state == BOX_DYING) {
@@ -179,9 +187,10 @@ static bool run_copy(struct sandbox_run *run, bool in) {
         .bytes_max = run->request.workspace_bytes_max && !in ? run->request.workspace_bytes_max : disk,
         .files_max = SANDBOX_FILES_MAX,
         .remove_missing = true,
-        .since_ms = in ? UINT64_MAX : run->copied_ms};
+        .seen = run->seen};
+    run->seen = (struct buf){0};
     if (in)
-        run->copied_ms = clock_wall_ms();
+        buf_init(&job->files.seen, SANDBOX_SEEN_BYTES_MAX);
     run->copy = job;
     uv_queue_work(&s->loop->uv, &job->work, on_copy, on_copied);
     return true;

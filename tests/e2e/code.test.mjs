@@ -191,6 +191,16 @@ test('tools called from code pass the policy under their own names', async (t) =
   assert.equal((await json('call_tool', { server: 'code', tool: 'list_workspace_files', args: {} })).count, 1);
 });
 
+test('files that a tool writes while code runs stay, those that code removes go, however soon', async (t) => {
+  const { run, json } = await startCode(t);
+  for (let i = 0; i < 30; i++) {
+    assert.equal((await run(`result = call_tool("code", "write_workspace_file", {"filename": "${i}.txt", "content": "hi"})["success"]`)).result, true);
+    assert.deepEqual((await json('list_workspace_files')).files, [`${i}.txt`]);
+    assert.equal((await run(`import os\nos.remove("${i}.txt")\nresult = 1`)).result, 1);
+    assert.deepEqual((await json('list_workspace_files')).files, []);
+  }
+});
+
 test('the policy decides whether code is run at all', async (t) => {
   const policy = policyFile({ version: '1', default: 'deny', tools: { execute_code: { rules: [{ name: 'short', conditions: [{ path: 'args.timeout_seconds', op: 'lte', value: 5 }], on_deny: 'Only short runs.' }] } } });
   const { peer } = await startCode(t, { args: ['-c', policy] });
