@@ -5,6 +5,7 @@ const $ = (id) => document.getElementById(id);
 const KEY = 'sallyport-token';
 const ROWS = 100;
 let stream;
+let lastSeen = 0; // number of the newest record
 
 function headers() {
   const token = sessionStorage.getItem(KEY);
@@ -63,16 +64,26 @@ async function showServers() {
 }
 
 function addDecision(record) {
+  if (record.seq <= lastSeen) return;
+  lastSeen = record.seq;
   if (record.kind !== 'decision') return;
   const { time, identity, server, method, tool, verdict, rule } = record;
   $('decisions').prepend(row([time, identity, `${server ?? ''} ${tool ?? method}`, verdict, rule], { className: verdict }));
   while ($('decisions').rows.length > ROWS) $('decisions').deleteRow(-1);
 }
 
+async function showDecisions() {
+  const records = (await api(`audit?limit=${ROWS}`)).reverse();
+  lastSeen = 0;
+  $('decisions').replaceChildren();
+  records.forEach(addDecision);
+}
+
 // Server-sent events with a header, which EventSource cannot send.
 async function follow(signal) {
   const response = await fetch('/api/v1/audit/stream', { headers: headers(), signal });
   if (!response.ok) return;
+  await Promise.all([showApprovals(), showDecisions()]); // what comes meanwhile waits in the stream
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
@@ -95,10 +106,7 @@ async function show() {
   try {
     const status = await api('status');
     say(`${status.version} · ${status.identity} · ${status.sessions} sessions`);
-    await Promise.all([showApprovals(), showServers()]);
-    const records = (await api(`audit?limit=${ROWS}`)).reverse();
-    $('decisions').replaceChildren();
-    records.forEach(addDecision);
+    await showServers();
     stream = new AbortController();
     follow(stream.signal).catch(() => {});
   } catch (error) {
