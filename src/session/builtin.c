@@ -110,16 +110,7 @@ static void op_call_tool(void *owner, struct slice server, struct slice tool, st
     cleanup_buf struct buf text;
     buf_init(&text, MSG_BYTES_MAX);
     write_call(s, tool, args, &text);
-    struct block *block = text.full ? NULL : block_new(&s->core->up.loop->blocks, text.len);
-    struct msg *m = NULL;
-    if (block && to) {
-        int code;
-        const char *why;
-        struct slice id;
-        memcpy(block->data, text.ptr, text.len);
-        m = msg_read(&s->core->up.msgs, block, slice_of(block->data, text.len), &a, &code, &why, &id);
-    }
-    block_unref(block);
+    struct msg *m = to && !text.full ? call_read_text(s->core, buf_slice(&text)) : NULL;
     if (!m) {
         inner->done(inner, false,
                     to ? SLICE("the arguments cannot be sent")
@@ -160,7 +151,7 @@ static uint64_t op_tools_stamp(void *owner) {
     while ((server = many_next_any(s, &at))) {
         stamp = mix(stamp, slice_str(server->up.name));
         stamp = mix(stamp, slice_of((const char *)&server->tools_changes, sizeof(server->tools_changes)));
-        stamp = mix(stamp, slice_of(policy_hash(session_policy(s, server)), 64));
+        stamp = mix(stamp, slice_str(policy_hash(session_policy(s, server))));
     }
     return stamp;
 }
