@@ -10,6 +10,7 @@
 #include "session/lane.h"
 #include "session/pii.h"
 #include "session/principal.h"
+#include "session/question.h"
 #include "session/server.h"
 #include "session/translate.h"
 #include "wire/emit.h"
@@ -17,12 +18,8 @@
 #include <stdio.h>
 
 struct park_question {
-    struct list node;
-    uint32_t number; /* its key is "q" and this */
-    bool told;       /* the client knows it */
-    char *server_id; /* raw */
-    char *method;
-    char *params;           /* JSON in the words of the newer era */
+    struct server_question asked;
+    bool told;              /* the client knows it */
     char hash[SHA_HEX + 1]; /* of method and params */
 };
 
@@ -60,11 +57,12 @@ static struct io_loop *park_loop(const struct session_park *p) { return p->sessi
 
 /* ---- life ---- */
 
+static struct park_question *question_at(const struct list *n) {
+    return container_of(n, struct park_question, asked.node);
+}
+
 static void question_free(struct park_question *q) {
-    list_remove(&q->node);
-    free(q->server_id);
-    free(q->method);
-    free(q->params);
+    question_clear(&q->asked);
     free(q);
 }
 
@@ -83,7 +81,7 @@ static void park_free(struct session_park *p) {
     slots_remove(&p->session->core->parks, p->number);
     link_end(&p->req);
     while (!list_empty(&p->questions))
-        question_free(container_of(p->questions.next, struct park_question, node));
+        question_free(question_at(p->questions.next));
     while (!list_empty(&p->answers)) {
         struct list *n = list_pop(&p->answers);
         free(container_of(n, struct park_answer, node));
@@ -200,10 +198,9 @@ static struct slice state_text(struct session_park *p, struct arena *a) {
     emit_key(&e, "asked");
     emit_object(&e);
     LIST_FOR (n, &p->questions) {
-        struct park_question *q = container_of(n, struct park_question, node);
-        char key[16];
-        snprintf(key, sizeof(key), "q%u", q->number);
-        emit_key(&e, key);
+        struct park_question *q = question_at(n);
+        char key[QUESTION_KEY_MAX];
+        emit_key(&e, question_key(&q->asked, key).ptr);
         emit_cstr(&e, q->hash);
     }
     emit_object_end(&e);
@@ -236,16 +233,8 @@ static struct slice questions_text(struct session_park *p, struct call *c, struc
     emit_key(&e, "inputRequests");
     emit_object(&e);
     LIST_FOR (n, &p->questions) {
-        struct park_question *q = container_of(n, struct park_question, node);
-        char key[16];
-        snprintf(key, sizeof(key), "q%u", q->number);
-        emit_key(&e, key);
-        emit_object(&e);
-        emit_key(&e, "method");
-        emit_cstr(&e, q->method);
-        emit_key(&e, "params");
-        emit_raw(&e, slice_str(q->params));
-        emit_object_end(&e);
+        struct park_question *q = question_at(n);
+        question_emit(&q->asked, &e);
         q->told = true;
     }
     emit_object_end(&e);
@@ -321,15 +310,6 @@ static void keep_answer(struct session_park *p, const char *hash, struct slice j
     list_push(&p->answers, &said->node);
 }
 
-static void send_answer(struct session_link *sl, const char *server_id, struct slice json) {
-    struct arena a;
-    arena_init(&a);
-    session_send_own(
-        sl, arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%.*s}", server_id, SLICE_FMT(json)),
-        (struct slice){0}, NULL);
-    arena_free(&a);
-}
-
 /* False: it holds what the client must not see, and the server was told that nobody is asked. */
 static bool add_question(struct session_park *p, struct session_link *sl, const struct msg *m,
                          struct slice method) {
@@ -337,19 +317,16 @@ static bool add_question(struct session_park *p, struct session_link *sl, const 
     arena_init(&a);
     struct slice id = tape_raw(&m->tape, m->rpc.id);
     struct slice params = m->rpc.params ? translate_ask(&m->tape, m->rpc.params, NULL, &a) : SLICE("{}");
-    const struct slice asked = params;
+    const struct slice said = params;
     if (!session_redact_params(p->session, sl->server, &params, &a)) {
         session_refuse_ask(sl, id, RPC_INVALID_REQUEST, "the question holds what the client must not see");
         return false;
     }
     struct park_question *q = mem_zalloc(sizeof(*q));
-    q->number = ++p->last;
-    q->server_id = mem_dup(id.ptr, id.len);
-    q->method = mem_dup(method.ptr, method.len);
-    q->params = mem_dup(params.ptr, params.len);
+    question_init(&q->asked, ++p->last, id, method, params);
     /* of what the server said: tokens may be others on another node */
-    hash_text(arena_printf(&a, "%s\n%.*s", q->method, SLICE_FMT(asked)), q->hash);
-    list_push(&p->questions, &q->node);
+    hash_text(arena_printf(&a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(said)), q->hash);
+    list_push(&p->questions, &q->asked.node);
     return true;
 }
 
@@ -409,7 +386,7 @@ void park_ask(struct session_link *sl, struct call *call, struct msg *m, struct 
     hash_subject(call, p->subject);
     if (!add_question(p, sl, m, method))
         return;
-    struct park_question *q = container_of(p->questions.prev, struct park_question, node);
+    struct park_question *q = question_at(p->questions.prev);
     if (call->answers) {
         LIST_FOR (n, &call->answers->list) {
             struct park_answer *said = container_of(n, struct park_answer, node);
@@ -417,7 +394,7 @@ void park_ask(struct session_link *sl, struct call *call, struct msg *m, struct 
                 continue;
             said->used = true;
             keep_answer(p, q->hash, slice_of(said->json, said->len)); /* for the node after this one */
-            send_answer(sl, q->server_id, slice_of(said->json, said->len));
+            question_answer(&q->asked, sl, slice_of(said->json, said->len));
             question_free(q);
             return;
         }
@@ -426,7 +403,7 @@ void park_ask(struct session_link *sl, struct call *call, struct msg *m, struct 
 }
 
 /* The elicitation of an error -32042, as a question; NULL when it is none that may be asked. */
-static struct park_question *url_question(struct call *c, uint32_t node, struct arena *a) {
+static struct park_question *url_question(struct call *c, uint32_t node, uint32_t number, struct arena *a) {
     const struct tape *t = &c->response->tape;
     const struct slice method = SLICE("elicitation/create");
     if (!tape_is(t, node, TAPE_OBJECT) || translate_ask_bit(method, t, node) != TRANSLATE_URL ||
@@ -434,10 +411,8 @@ static struct park_question *url_question(struct call *c, uint32_t node, struct 
         return NULL;
     struct slice params = translate_ask(t, node, NULL, a);
     struct park_question *q = mem_zalloc(sizeof(*q));
-    q->server_id = mem_dup("null", 4);
-    q->method = mem_dup(method.ptr, method.len);
-    q->params = mem_dup(params.ptr, params.len);
-    hash_text(arena_printf(a, "%s\n%s", q->method, q->params), q->hash);
+    question_init(&q->asked, number, SLICE("null"), method, params);
+    hash_text(arena_printf(a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(params)), q->hash);
     return q;
 }
 
@@ -455,18 +430,16 @@ bool park_urls(struct call *c) {
     list_init(&p.questions);
     list_init(&p.answers);
     TAPE_FOR_ELEM(&m->tape, list, i) {
-        struct park_question *q = good ? url_question(c, i, &c->arena) : NULL;
+        struct park_question *q = good ? url_question(c, i, ++p.last, &c->arena) : NULL;
         good = q != NULL;
-        if (!q)
-            continue;
-        q->number = ++p.last;
-        list_push(&p.questions, &q->node);
+        if (q)
+            list_push(&p.questions, &q->asked.node);
     }
     hash_subject(c, p.subject);
     struct slice state = good ? state_text(&p, &c->arena) : (struct slice){0};
     struct slice text = state.len ? questions_text(&p, c, state) : state;
     while (!list_empty(&p.questions))
-        question_free(container_of(p.questions.next, struct park_question, node));
+        question_free(question_at(p.questions.next));
     if (!text.len)
         return false;
     c->answer = call_text(c, text);
@@ -483,8 +456,8 @@ void park_take_back(struct session_link *sl, struct slice server_id) {
         if (p->sl != sl && !(p->call && p->call->link == sl))
             continue;
         LIST_FOR_SAFE (n, next, &p->questions) {
-            struct park_question *q = container_of(n, struct park_question, node);
-            if (slice_is(server_id, q->server_id))
+            struct park_question *q = question_at(n);
+            if (slice_is(server_id, q->asked.server_id))
                 question_free(q);
         }
         if (p->call && list_empty(&p->questions))
@@ -533,17 +506,16 @@ static enum call_next take_over(struct call *c, struct session_park *p) {
     link_move(&p->req, &c->req, c);
     bool open = false;
     LIST_FOR_SAFE (n, next, &p->questions) {
-        struct park_question *q = container_of(n, struct park_question, node);
-        char key[16];
-        snprintf(key, sizeof(key), "q%u", q->number);
-        uint32_t node = q->told ? find_response(c->request, slice_str(key)) : 0;
+        struct park_question *q = question_at(n);
+        char key[QUESTION_KEY_MAX];
+        uint32_t node = q->told ? find_response(c->request, question_key(&q->asked, key)) : 0;
         if (!node) {
             open = true;
             continue;
         }
         struct slice json = tape_raw(&c->request->tape, node);
         keep_answer(p, q->hash, json);
-        send_answer(sl, q->server_id, json);
+        question_answer(&q->asked, sl, json);
         question_free(q);
     }
     if (open)

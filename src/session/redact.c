@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "io/loop.h"
 #include "session/answer.h"
 #include "session/pii_inner.h"
 #include "session/server.h"
@@ -158,18 +157,8 @@ static bool is_result(const struct call *c) {
 struct msg *call_reread(struct call *c, const struct splice *text) {
     struct session_core *core = c->session->core;
     struct buf *out = &core->scratch;
-    int code;
-    const char *why;
-    struct slice id;
     buf_reset(out);
-    if (!splice_write(text, out) || !out->len)
-        return NULL;
-    struct block *block = block_new(&core->up.loop->blocks, out->len);
-    memcpy(block->data, out->ptr, out->len);
-    struct msg *m =
-        msg_read(&core->up.msgs, block, slice_of(block->data, out->len), &c->arena, &code, &why, &id);
-    block_unref(block);
-    return m;
+    return splice_write(text, out) && out->len ? call_read_text(core, buf_slice(out)) : NULL;
 }
 
 static enum filter_result redact_response(struct call *c, struct splice *text, struct filter_report *report) {

@@ -4,20 +4,11 @@
 #include "session/answer.h"
 #include "session/bridge.h"
 #include "session/lane.h"
+#include "session/question.h"
 #include "session/server.h"
 #include "session/tools.h"
 #include "session/translate.h"
 #include "wire/emit.h"
-
-#include <stdio.h>
-
-struct task_question {
-    struct list node;
-    uint32_t number; /* its key is "q" and this */
-    char *server_id; /* raw */
-    char *method;
-    char *params; /* JSON in the words of the newer era */
-};
 
 struct session_task {
     struct list node;
@@ -40,11 +31,8 @@ struct session_task {
 
 static struct io_loop *task_loop(const struct session_task *task) { return task->session->core->up.loop; }
 
-static void question_free(struct task_question *q) {
-    list_remove(&q->node);
-    free(q->server_id);
-    free(q->method);
-    free(q->params);
+static void drop(struct server_question *q) {
+    question_clear(q);
     free(q);
 }
 
@@ -57,7 +45,7 @@ static void task_free(struct session_task *task) {
         task->session->task_bytes -= task->response->bytes.len;
     link_end(&task->req);
     while (!list_empty(&task->questions))
-        question_free(container_of(task->questions.next, struct task_question, node));
+        drop(container_of(task->questions.next, struct server_question, node));
     while ((n = list_pop(&task->waiting)))
         call_fail(container_of(n, struct call, wait), "the server that had this task is gone");
     msg_unref(task->response);
@@ -199,11 +187,8 @@ bool task_ask(struct session_link *sl, const struct msg *m, struct slice method)
         session_refuse_ask(sl, id, RPC_INVALID_REQUEST, "too many questions");
     } else if (found) {
         struct slice params = translate_ask(&m->tape, m->rpc.params, NULL, &a);
-        struct task_question *q = mem_zalloc(sizeof(*q));
-        q->number = ++task->last;
-        q->server_id = mem_dup(id.ptr, id.len);
-        q->method = mem_dup(method.ptr, method.len);
-        q->params = mem_dup(params.ptr, params.len);
+        struct server_question *q = mem_alloc(sizeof(*q));
+        question_init(q, ++task->last, id, method, params);
         list_push(&task->questions, &q->node);
     }
     arena_free(&a);
@@ -314,16 +299,13 @@ static enum call_next update(struct call *c, struct session_task *task) {
     if (!task || !task->sl)
         return call_refuse(c, RPC_INVALID_PARAMS, 0, "Task not found");
     LIST_FOR_SAFE (n, next, &task->questions) {
-        struct task_question *q = container_of(n, struct task_question, node);
-        char key[16];
-        snprintf(key, sizeof(key), "q%u", q->number);
-        uint32_t node = tape_get_str(&m->tape, responses, key);
+        struct server_question *q = container_of(n, struct server_question, node);
+        char key[QUESTION_KEY_MAX];
+        uint32_t node = tape_get(&m->tape, responses, question_key(q, key));
         if (!node || !tape_is(&m->tape, node, TAPE_OBJECT) || !task->sl->link)
             continue;
-        struct slice text = arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%.*s}",
-                                         q->server_id, SLICE_FMT(tape_raw(&m->tape, node)));
-        session_send_own(task->sl, text, (struct slice){0}, NULL);
-        question_free(q);
+        question_answer(q, task->sl, tape_raw(&m->tape, node));
+        drop(q);
     }
     return bridge_answers(c, acknowledged(c));
 }
@@ -349,18 +331,8 @@ static struct slice questions_text(struct call *c, const struct session_task *ta
     buf_init(&out, MSG_BYTES_MAX);
     emit_init(&e, &out);
     emit_object(&e);
-    LIST_FOR (n, &task->questions) {
-        const struct task_question *q = container_of(n, struct task_question, node);
-        char key[16];
-        snprintf(key, sizeof(key), "q%u", q->number);
-        emit_key(&e, key);
-        emit_object(&e);
-        emit_key(&e, "method");
-        emit_cstr(&e, q->method);
-        emit_key(&e, "params");
-        emit_raw(&e, slice_str(q->params));
-        emit_object_end(&e);
-    }
+    LIST_FOR (n, &task->questions)
+        question_emit(container_of(n, struct server_question, node), &e);
     emit_object_end(&e);
     struct slice text = arena_printf(&c->arena, "\"inputRequests\":%.*s", SLICE_FMT(buf_slice(&out)));
     buf_free(&out);

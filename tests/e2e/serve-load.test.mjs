@@ -50,7 +50,7 @@ test(`${SESSIONS} sessions over ${SERVERS} servers stay below 60 MB and leave no
   await within(Promise.all(gate.upstreams.flatMap(({ sockets }) => [...sockets].map((socket) => once(socket, 'close')))), 'the ends of connections');
   const settled = async () => { while (fdCount(gate.pid) > 60) await (await request('GET', `${gate.origin}/healthz`)).text(); };
   await within(settled(), () => `${fdCount(gate.pid)} descriptors left`);
-  assert.ok(rssBytes(gate.pid) <= mayGrow(gate.pid, used), 'no growth at the end');
+  assert.ok(rssBytes(gate.pid) < used + mayGrow(gate.pid, 8 << 20), `grew from ${used >> 20} to ${rssBytes(gate.pid) >> 20} MB`);
 });
 
 // Processor time of the gate, in nanoseconds: exact, and the same whatever else the machine does.
