@@ -1,4 +1,5 @@
-// One line per test as it ends, failures in full; for tests/run a tally in $TALLY_FILE and the failures once more in $FAILURES_FILE.
+// One line per test as it ends, failures in full; for tests/run a tally in $TALLY_FILE, which
+// ends with the files that failed, and the failures once more in $FAILURES_FILE.
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { inspect } from 'node:util';
@@ -19,6 +20,7 @@ export default async function* report(source) {
   const names = []; // by depth, of what is being reported
   const parents = []; // by depth, whether something was reported below
   const failures = [];
+  const files = new Set();
 
   for await (const { type, data } of source) {
     if (type === 'test:start') {
@@ -45,6 +47,7 @@ export default async function* report(source) {
         tally.failed++;
         const told = `${title} (${duration(data.details.duration_ms)})\n${explain(data.details.error)}\n`;
         failures.push(told);
+        files.add(file);
         yield `${paint(31, '✖')} ${told}`;
       }
     } else if (type === 'test:stderr' || type === 'test:stdout') {
@@ -52,5 +55,5 @@ export default async function* report(source) {
     }
   }
   if (process.env.FAILURES_FILE) appendFileSync(process.env.FAILURES_FILE, failures.join(''));
-  if (process.env.TALLY_FILE) appendFileSync(process.env.TALLY_FILE, `${tally.passed} ${tally.failed} ${tally.skipped}\n`);
+  if (process.env.TALLY_FILE) appendFileSync(process.env.TALLY_FILE, `${tally.passed} ${tally.failed} ${tally.skipped} ${[...files].join(' ')}\n`);
 }
