@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { sanitized } from '../lib/paths.mjs';
 import { SECRET, WHO, environment, home, lacking, mine, one, run, write } from '../lib/sandbox.mjs';
 
 const ok = (value) => (o) => assert.deepEqual([o.exit, o.result], ['ok', value]);
@@ -160,7 +161,7 @@ async function rows(who, table, options) {
 }
 
 // The helper is the same program in every build: with sanitizers one identity is enough.
-const whos = Object.keys(WHO).slice(0, /asan/.test(process.env.SALLYPORT_BIN) ? 1 : undefined);
+const whos = Object.keys(WHO).slice(0, sanitized ? 1 : undefined);
 
 describe('rows', () => {
   for (const who of whos) {

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
-import { alive, descendants, fdCount, mayGrow, rssBytes, sallyport, within } from '../lib/index.mjs';
+import { alive, descendants, fdCount, mayGrow, rssBytes, sanitized, within } from '../lib/index.mjs';
 
-// Sanitizers make everything several times slower.
-const RUNS = Number(process.env.CODE_LOAD_RUNS ?? (/asan/.test(sallyport) ? 200 : 1000));
+const RUNS = Number(process.env.CODE_LOAD_RUNS ?? (sanitized ? 200 : 1000));
 const CALLERS = 50;
 
 // [how many of a hundred, code, arguments, what the answer must be]

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { sample, sanitized } from '../lib/paths.mjs';
 import { missing, run, scan, scanJson, toolLists } from './data.mjs';
 
 const tool = (name, description = '', more = {}) => ({ name, description, inputSchema: { type: 'object' }, ...more });
@@ -184,7 +185,7 @@ test('every real list gives policies that validate and refuse what destroys or p
   const dir = mkdtempSync(join(tmpdir(), 'risk-'));
   t.after(() => rmSync(dir, { recursive: true }));
   let critical = 0;
-  for (const list of toolLists()) {
+  for (const list of sample(toolLists())) {
     const { stdout } = await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', 'json']);
     const names = JSON.parse(stdout).filter((row) => row.severity === 'critical').map((row) => row.tool);
     critical += names.length;
@@ -202,12 +203,12 @@ test('every real list gives policies that validate and refuse what destroys or p
     }
   }
   console.log(`${critical} critical tools refused in both dialects`);
-  assert.ok(critical > 300);
+  assert.ok(critical > (sanitized ? 30 : 300));
 });
 
 test('no real list is denied: the detectors that deny by default keep quiet', { skip: missing('toollists') }, async () => {
   const seen = {};
-  for (const list of toolLists()) {
+  for (const list of sample(toolLists())) {
     const { stdout } = await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', 'json', '--fail-on', 'poison']);
     for (const row of JSON.parse(stdout)) {
       for (const finding of row.findings) seen[finding.detector] = (seen[finding.detector] ?? 0) + 1;
