@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-/* The revision that did away with them. */
-#define NO_BATCHES_SINCE "2025-06-18"
-
 struct part {
     struct call_sink sink;
     struct session_batch *batch;
@@ -112,7 +109,7 @@ struct session_batch *batch_read(struct session *s, struct block *block, struct 
     *ret_code =
         fault == TAPE_OK || fault == TAPE_DUPLICATE || fault == TAPE_DEPTH ? RPC_INVALID_REQUEST : RPC_PARSE;
     *ret_why = NULL;
-    if (!s->version[0] || strcmp(s->version, NO_BATCHES_SINCE) >= 0) {
+    if (!s->version[0] || strcmp(s->version, RPC_NO_BATCHES_SINCE) >= 0) {
         *ret_why = "batches are not supported";
         *ret_code = RPC_INVALID_REQUEST;
     } else if (fault != TAPE_OK) {

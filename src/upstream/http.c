@@ -322,8 +322,6 @@ static void post_answer(struct post *p, struct block *b, struct slice body) {
     struct link *l = &h->base;
     uint64_t id = p->req_id;
     int status = p->x.status;
-    if (p->opens)
-        up_version_note(l, body);
     post_free(p);
     link_received(l, b, body, link_find(l, id), status);
     if (link_find(l, id)) {
@@ -487,8 +485,6 @@ static bool post_event(struct exchange *x, struct block *b, const struct sse_eve
     struct link_req *req = link_find(l, p->req_id);
     p->held = true;
     if (req && e->data.len && slice_is(e->type, "message")) {
-        if (p->opens)
-            up_version_note(l, e->data);
         link_received(l, b, e->data, req, x->status);
     } else if (req && !e->data.len && p->mark.last_id && e->has_id && !p->modern) {
         l->events->streaming(req->call, up_mark_retry_ms(&p->mark), false);

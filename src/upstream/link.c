@@ -54,6 +54,8 @@ bool link_begin(struct link *l, struct link_req *req, void *call) {
 
 bool link_send(struct link *l, const struct link_out *out, struct link_req *req) {
     CHECK_MAGIC(l, LINK_MAGIC);
+    if (req)
+        req->opens = out->opens;
     return l->is_up && l->ops->send(l, out, req);
 }
 
@@ -137,6 +139,20 @@ static void noise(struct link *l, const char *what, struct slice text) {
     l->events->noise(l->owner, what, slice_upto(text, UP_ERROR_TEXT_MAX));
 }
 
+/* initialize was answered: what both sides settled on goes into the head of everything that follows. */
+static void version_note(struct link *l, const struct msg *m) {
+    uint32_t node = m->rpc.kind == RPC_RESULT && tape_is(&m->tape, m->rpc.body, TAPE_OBJECT)
+                        ? tape_get_str(&m->tape, m->rpc.body, "protocolVersion")
+                        : 0;
+    if (!node || !tape_is(&m->tape, node, TAPE_STRING))
+        return;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct slice text = tape_text(&m->tape, node, &a);
+    if (text.len < sizeof(l->version) && http_value_ok(text))
+        snprintf(l->version, sizeof(l->version), "%.*s", SLICE_FMT(text));
+}
+
 static void received_response(struct link *l, struct msg *m, struct link_req *from) {
     int64_t id;
     struct link_req *req = NULL;
@@ -149,27 +165,75 @@ static void received_response(struct link *l, struct msg *m, struct link_req *fr
         noise(l, "response to no request under way", m->bytes);
         return;
     }
+    if (req->opens)
+        version_note(l, m);
     link_forget(req);
     l->events->answer(req->call, m);
 }
 
-void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from,
-                   int http_status) {
+static struct msg *read_message(struct link *l, struct block *b, struct slice bytes, int http_status) {
     int code;
     const char *why;
     struct slice id;
-    struct arena a;
+    cleanup_arena struct arena a;
     arena_init(&a);
     struct msg *m = msg_read(&l->server->core->msgs, b, bytes, &a, &code, &why, &id);
-    arena_free(&a);
-    if (!m) {
+    if (m)
+        m->http_status = http_status;
+    else
         noise(l, why, bytes);
-        return;
-    }
-    m->http_status = http_status;
+    return m;
+}
+
+static void received_message(struct link *l, struct msg *m, struct link_req *from) {
     if (m->rpc.kind == RPC_RESULT || m->rpc.kind == RPC_ERROR)
         received_response(l, m, from);
     else
         l->events->message(l->owner, from ? from->call : NULL, m);
+}
+
+/* Several messages in one array, as a server may send them by a revision that has batches. What belongs to a
+ * request comes before its answer, wherever it stands in the array. */
+static void received_batch(struct link *l, struct block *b, struct slice bytes, struct link_req *from,
+                           int http_status) {
+    struct msg *parts[UP_BATCH_MAX];
+    size_t count = 0;
+    const uint64_t from_id = from ? from->id : 0;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    enum tape_fault fault = tape_parse(&t, bytes, NULL);
+    if (fault != TAPE_OK || !l->version[0] || strcmp(l->version, RPC_NO_BATCHES_SINCE) >= 0 ||
+        !tape_node(&t, 0)->count || tape_node(&t, 0)->count > UP_BATCH_MAX) {
+        noise(l,
+              fault != TAPE_OK ? tape_fault_text(fault) : "a batch that is empty, too long or not supported",
+              bytes);
+        return;
+    }
+    TAPE_FOR_ELEM(&t, 0, i) {
+        struct msg *m = read_message(l, b, tape_raw(&t, i), http_status);
+        if (m)
+            parts[count++] = m;
+    }
+    for (int answers = 0; answers < 2; answers++) {
+        for (size_t i = 0; i < count && !l->closed; i++) {
+            bool is_answer = parts[i]->rpc.kind == RPC_RESULT || parts[i]->rpc.kind == RPC_ERROR;
+            from = from_id ? link_find(l, from_id) : NULL; /* it may be over by now */
+            if (is_answer == (answers == 1) && (from || !from_id))
+                received_message(l, parts[i], from);
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        msg_unref(parts[i]);
+}
+
+void link_received(struct link *l, struct block *b, struct slice bytes, struct link_req *from,
+                   int http_status) {
+    if (slice_starts(slice_trim(bytes), SLICE("["))) {
+        received_batch(l, b, bytes, from, http_status);
+        return;
+    }
+    struct msg *m = read_message(l, b, bytes, http_status);
+    if (m)
+        received_message(l, m, from);
     msg_unref(m);
 }

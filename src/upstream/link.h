@@ -79,6 +79,7 @@ struct link_req {
     struct link *link;
     void *call;
     void *exchange; /* the transport's own */
+    bool opens;     /* it is initialize */
     int status;     /* when it failed: the HTTP status that said so, 0 when none did */
 };
 

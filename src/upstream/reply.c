@@ -73,23 +73,6 @@ void up_refusal_text(const struct up_server *s, int status, const char *where, s
              words);
 }
 
-void up_version_note(struct link *l, struct slice body) {
-    struct tape t;
-    struct arena a;
-    tape_init(&t);
-    arena_init(&a);
-    uint32_t node = 0;
-    if (tape_parse(&t, body, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT))
-        node = tape_path(&t, 0, "result", "protocolVersion", NULL);
-    if (node && tape_is(&t, node, TAPE_STRING)) {
-        struct slice text = tape_text(&t, node, &a);
-        if (text.len < sizeof(l->version) && http_value_ok(text))
-            snprintf(l->version, sizeof(l->version), "%.*s", SLICE_FMT(text));
-    }
-    arena_free(&a);
-    tape_free(&t);
-}
-
 /* ---- marks ---- */
 
 void up_mark_note(struct up_mark *m, const struct sse_event *e) {

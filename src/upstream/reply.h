@@ -19,10 +19,6 @@ void up_error_read(struct slice body, struct up_error *out);
 void up_refusal_text(const struct up_server *s, int status, const char *where, struct slice body,
                      char why[UP_WHY_MAX]);
 
-/* Keeps the version that both sides settled on, if this is the result of initialize: it goes into the head of
- * everything that follows. */
-void up_version_note(struct link *l, struct slice body);
-
 /* Where a stream stands, so that it can be taken up again. All-zero is a stream without a past. */
 struct up_mark {
     char *last_id;

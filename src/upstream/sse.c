@@ -20,7 +20,6 @@ struct sse_link {
     struct list posts;
     struct buf post_head; /* the part of each POST's head that never changes */
     char *where;          /* of a redirect */
-    uint64_t opening_id;  /* the request whose answer names the version */
 };
 
 struct sse_post {
@@ -166,10 +165,6 @@ static bool stream_event(struct exchange *x, struct block *b, const struct sse_e
         l->is_up = true;
         l->events->up(l->owner);
     } else if (l->is_up && e->data.len && slice_is(e->type, "message")) {
-        if (h->opening_id && link_find(l, h->opening_id))
-            up_version_note(l, e->data);
-        else
-            h->opening_id = 0;
         link_received(l, b, e->data, NULL, x->status);
     }
     return !l->closed && l->is_up;
@@ -256,8 +251,6 @@ static bool sse_send(struct link *l, const struct link_out *o, struct link_req *
     p->link = h;
     p->req_id = req ? req->id : 0;
     p->effects = !up_only_asks(o->method);
-    if (o->opens)
-        h->opening_id = p->req_id;
     list_push(&h->posts, &p->node);
     struct exchange_request r = {
         .method = HTTP_POST,

@@ -22,6 +22,9 @@ enum rpc_code {
     RPC_RESERVED_LAST = -32099, /* from RPC_HEADER_MISMATCH on: of the protocol itself */
 };
 
+/* The revision that did away with batches. */
+#define RPC_NO_BATCHES_SINCE "2025-06-18"
+
 struct rpc {
     enum rpc_kind kind;
     /* Nodes of the tape; 0 when absent. */

@@ -2,7 +2,7 @@
 // front, and whatever is in them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { HttpConnection, cli, pair, post, suitePair, tempDir, watch } from '../lib/index.mjs';
+import { HttpConnection, HttpPeer, ModernHttp, cli, legacyServer, pair, post, rawStdio, startGate, startUpstream, suitePair, tempDir, use, watch } from '../lib/index.mjs';
 
 const call = (id, name, args = {}, meta) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...(meta && { _meta: meta }) } });
 const note = { jsonrpc: '2.0', method: 'notifications/nothing' };
@@ -110,4 +110,57 @@ describe('J5 batches over Streamable HTTP', () => {
       assert.equal(said({ result: await peer.call('echo', { n: 1 }) }), '{"n":1}');
     });
   }
+});
+
+// The answer stands first, and behind it what belongs before it: progress, and a question.
+const arrayed = (message) => [
+  { jsonrpc: '2.0', id: message.id, result: { content: [{ type: 'text', text: 'done' }] } },
+  { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: message.params._meta?.progressToken ?? 0, progress: 1 } },
+  { jsonrpc: '2.0', id: 'p', method: 'ping' }, { jsonrpc: '2.0', id: 77, result: {} }, 8,
+];
+
+describe('J5 batches of servers', () => {
+  const tools = [{ name: 'go', inputSchema: { type: 'object' } }];
+  const body = { name: 'go', arguments: {}, _meta: { progressToken: 'tok' } };
+
+  for (const [how, write] of [
+    ['in a JSON answer', (message, reply) => reply.json(arrayed(message))],
+    ['in an event', (message, reply) => { const stream = reply.sse(); stream.send(JSON.stringify(arrayed(message))); stream.end(); }],
+  ]) {
+    test(`${how} over HTTP: taken apart where the revision has them`, async (t) => {
+      for (const version of ['2025-03-26', '2025-06-18']) {
+        let ponged;
+        const pong = new Promise((resolve) => { ponged = resolve; });
+        const plain = legacyServer({ tools, version, methods: { 'tools/call': (params, { message, reply }) => { write(message, reply); return undefined; } } });
+        const server = use(t, await startUpstream(async (request, reply) => {
+          if (request.json?.id === 'p') ponged(request.json);
+          return plain(request, reply);
+        }));
+        const gate = use(t, await startGate({ upstream: server.url }));
+        const peer = await new HttpPeer(gate.url).initialize({ version });
+        const messages = await (await post(gate.url, peer.message('tools/call', body, 'c'), { headers: peer.headersFor() })).messages();
+        if (version === '2025-03-26') {
+          assert.deepEqual(messages.map(({ method, id }) => method ?? id), ['notifications/progress', 'c']);
+          assert.deepEqual([messages[0].params.progressToken, said(messages[1])], ['tok', 'done']);
+          assert.deepEqual((await pong).result, {});
+          assert.equal(said({ result: await new ModernHttp(gate.url).call('go') }), 'done', 'for a client of the other era, too');
+        } else {
+          assert.deepEqual(messages.map(({ id, error }) => [id, error?.code]), [['c', -32603]]);
+        }
+      }
+    });
+  }
+
+  test('on a line of a child', async (t) => {
+    const command = rawStdio(({ serve, send }) => serve({
+      initialize: () => ({ protocolVersion: '2025-03-26', capabilities: { tools: {} }, serverInfo: { name: 'scripted', version: '1' } }),
+      'tools/list': () => ({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] }),
+      'tools/call': (params, { id }) => void send([{ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } },
+        { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: params._meta?.progressToken, progress: 1 } }]),
+    }));
+    const gate = use(t, await startGate({ command }));
+    const peer = await new HttpPeer(gate.url).initialize({ version: '2025-03-26' });
+    const messages = await (await post(gate.url, peer.message('tools/call', body, 'c'), { headers: peer.headersFor() })).messages();
+    assert.deepEqual(messages.map(({ method, id }) => method ?? id), ['notifications/progress', 'c']);
+  });
 });
