@@ -69,7 +69,7 @@ int audit_ring_create(struct ring *r, const char *dir, const char *instance, str
         return err_set(err, "out of memory");
     r->fd = open(r->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int rc = r->fd < 0 ? errno : 0;
-    if (rc == 0 && flock(r->fd, LOCK_EX | LOCK_NB) < 0)
+    if (rc == 0 && flock(r->fd, LOCK_EX) < 0) /* somebody who looks for what the dead left may just look */
         rc = errno;
     if (rc == 0 && ftruncate(r->fd, (off_t)RING_FILE_BYTES) < 0)
         rc = errno;
@@ -90,24 +90,25 @@ int audit_ring_create(struct ring *r, const char *dir, const char *instance, str
     return 0;
 }
 
-int audit_ring_adopt(struct ring *r, const char *path) {
+static bool ring_is_ours(const struct ring *r) {
+    uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
+    return r->head->magic == RING_MAGIC && r->head->layout == RING_LAYOUT && tail <= end &&
+           end - tail <= AUDIT_RING_BYTES && tail % 8 == 0 && end % 8 == 0;
+}
+
+enum ring_left audit_ring_adopt(struct ring *r, const char *path) {
     struct stat st;
     *r = (struct ring){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
     if (r->fd < 0)
-        return 0;
+        return RING_ALIVE;
     r->path = mem_dup(path, strlen(path));
-    if (flock(r->fd, LOCK_EX | LOCK_NB) < 0 || fstat(r->fd, &st) < 0 || st.st_nlink == 0 ||
-        st.st_size != (off_t)RING_FILE_BYTES || ring_map(r) < 0) {
+    enum ring_left left = RING_ALIVE;
+    if (flock(r->fd, LOCK_EX | LOCK_NB) == 0 && fstat(r->fd, &st) == 0 && st.st_nlink > 0 && st.st_size > 0)
+        left = st.st_size == (off_t)RING_FILE_BYTES && ring_map(r) == 0 && ring_is_ours(r) ? RING_ADOPTED
+                                                                                           : RING_FOREIGN;
+    if (left != RING_ADOPTED)
         audit_ring_close(r);
-        return 0;
-    }
-    uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
-    if (r->head->magic != RING_MAGIC || r->head->layout != RING_LAYOUT || tail > end ||
-        end - tail > AUDIT_RING_BYTES || tail % 8 || end % 8) {
-        audit_ring_close(r);
-        return 0;
-    }
-    return 1;
+    return left;
 }
 
 void audit_ring_close(struct ring *r) {

@@ -35,8 +35,12 @@ struct ring {
 
 /* A new one: DIR/ring-INSTANCE, locked for as long as it is open. */
 int audit_ring_create(struct ring *r, const char *dir, const char *instance, struct err *err);
-/* One that a dead process left. 1 taken over, 0 its process lives or it is no ring. */
-int audit_ring_adopt(struct ring *r, const char *path);
+enum ring_left {
+    RING_ALIVE,   /* its process lives, or only just makes it */
+    RING_ADOPTED, /* a dead process left it */
+    RING_FOREIGN, /* a dead process of another version left it, or it is damaged: it cannot be read */
+};
+enum ring_left audit_ring_adopt(struct ring *r, const char *path);
 /* Of an adopted one: everything before `committed` is in the log; what follows counts as far as it is whole.
  * False when something was behind that. */
 bool audit_ring_resume(struct ring *r, uint64_t committed);

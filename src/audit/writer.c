@@ -267,6 +267,21 @@ static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *
     return audit_writer_note(w, "recovered", text, err);
 }
 
+/* On record, once: the file stays, under a name that nobody looks for. */
+static int writer_set_aside(struct writer *w, const char *name, const char *path, struct err *err) {
+    char text[192];
+    cleanup_free char *aside = NULL;
+    snprintf(text, sizeof(text),
+             "%.32s is of another version of sallyport, or damaged: its records are not in this log; it was "
+             "set aside as unread-%.32s",
+             name, name);
+    if (asprintf(&aside, "%s/unread-%s", w->dir, name) < 0)
+        return err_set(err, "out of memory");
+    if (audit_writer_note(w, "unread", text, err) < 0)
+        return -1;
+    return rename(path, aside) == 0 ? 0 : err_set(err, "rename `%s`: %s", path, strerror(errno));
+}
+
 int audit_writer_recover(struct writer *w, struct err *err) {
     DIR *d = opendir(w->dir);
     if (!d)
@@ -279,7 +294,10 @@ int audit_writer_recover(struct writer *w, struct err *err) {
             continue;
         if (asprintf(&path, "%s/%s", w->dir, entry->d_name) < 0)
             break;
-        if (audit_ring_adopt(&ring, path) != 1)
+        enum ring_left left = audit_ring_adopt(&ring, path);
+        if (left == RING_FOREIGN)
+            rc = writer_set_aside(w, entry->d_name, path, err);
+        if (left != RING_ADOPTED)
             continue;
         rc = writer_recover_ring(w, &ring, err);
         if (rc == 0)

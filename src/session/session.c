@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/sha.h"
 #include "session/approve.h"
 #include "session/bridge.h"
 #include "session/call.h"
@@ -25,6 +26,7 @@
 #include <stdio.h>
 
 #define SESSION_MAGIC 0x5e5510a1
+#define SESSION_NAME_LEN 32 /* as long as the id of a session over HTTP */
 
 /* A request of a server that waits for the client's answer. */
 struct ask {
@@ -76,6 +78,24 @@ void session_core_free(struct session_core *core) {
     free(core->settings_fault);
 }
 
+/* Limits of scope `session` are counted under the name, in a store that other gates share and that outlives
+ * this one: no two sessions have the same. That of a stateless client is all that its principal does at one
+ * endpoint, so its name comes from these two and stays. */
+#define SESSION_NAME_LEN 32
+
+static void name_session(struct session *s) {
+    if (!s->stateless) {
+        rand_token(s->name, SESSION_NAME_LEN);
+        return;
+    }
+    const struct slice parts[] = {slice_str(s->principal->id), SLICE("\n"),
+                                  slice_str(s->only ? s->only->up.name : "")};
+    unsigned char sum[SHA_BYTES];
+    sha_256(parts, ARRAY_LEN(parts), sum);
+    for (size_t at = 0; at < SESSION_NAME_LEN / 2; at++)
+        snprintf(s->name + 2 * at, 3, "%02x", sum[at]);
+}
+
 struct session *session_new(struct session_core *core, const struct session_front *front, void *owner,
                             struct principal *principal, struct session_server *only, bool stateless) {
     struct session *s = mem_zalloc(sizeof(*s));
@@ -92,7 +112,7 @@ struct session *session_new(struct session_core *core, const struct session_fron
     map_init(&s->by_id);
     list_init(&s->tasks);
     slots_init(&s->asks);
-    snprintf(s->name, sizeof(s->name), "%s", stateless ? "stateless" : "stdio");
+    name_session(s);
     list_push(&core->sessions, &s->node);
     core->session_count++;
     return s;

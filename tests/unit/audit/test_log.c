@@ -90,6 +90,31 @@ static void test_two_writers(void **state) {
     assert_int_equal(report.records, 1200 + 4);
 }
 
+/* What a gate of another version left behind is not passed over in silence, and not said twice. */
+static void test_foreign_ring(void **state) {
+    (void)state;
+    char ring[160], aside[160];
+    audit_close(home_open((struct audit_config){0}));
+    snprintf(ring, sizeof(ring), "%s/audit/ring-aaaaaaaa", home);
+    snprintf(aside, sizeof(aside), "%s/audit/unread-ring-aaaaaaaa", home);
+    FILE *file = fopen(ring, "w");
+    assert_non_null(file);
+    const uint32_t older[] = {0x53505247u, 1}; /* the magic and the layout before this one */
+    assert_int_equal(fwrite(older, sizeof(older), 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(truncate(ring, 4096 + (off_t)AUDIT_RING_BYTES), 0);
+    for (int start = 0; start < 2; start++)
+        audit_close(home_open((struct audit_config){0}));
+    assert_int_equal(access(ring, F_OK), -1);
+    assert_int_equal(access(aside, F_OK), 0);
+    struct audit_filter unread = {0};
+    unread.text[AUDIT_EVENT] = SLICE("unread");
+    assert_int_equal(walk(unread, false).count, 1);
+    struct audit_report report;
+    audit_verify(home, NULL, &report);
+    assert_true(report.sound);
+}
+
 static void test_full_refuses_or_passes(void **state) {
     (void)state;
     char *big = mem_alloc(AUDIT_ARGS_MAX + 1);
@@ -245,6 +270,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_walks_and_filters, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_private_files, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_two_writers, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_foreign_ring, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_full_refuses_or_passes, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_failing_writer_refuses_and_recovers, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_durable, home_make, home_remove),
