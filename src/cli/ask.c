@@ -117,6 +117,9 @@ static int ask_all(struct cli_asking *asking, const struct cli_ask_options *opt,
     struct probe *probes = arena_array(arena, struct probe, asking->count + 1);
     struct cli_asked **whose = arena_array(arena, struct cli_asked *, asking->count + 1);
     size_t n = 0;
+    char home[CLI_PATH_MAX];
+    struct err ignored;
+    const bool housed = cli_home(home, &ignored) == 0;
     for (size_t i = 0; i < asking->count; i++) {
         struct cli_asked *a = &asking->asked[i];
         const struct cli_mcpserver *s = a->server;
@@ -134,6 +137,8 @@ static int ask_all(struct cli_asking *asking, const struct cli_ask_options *opt,
                                      .url = s->url,
                                      .headers = s->from->headers.items,
                                      .header_count = s->from->headers.count,
+                                     .settings = s->from,
+                                     .home = housed ? home : NULL,
                                      .no_network = opt->no_network,
                                      .timeout_ms = opt->timeout_ms};
     }

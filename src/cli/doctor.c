@@ -1,21 +1,29 @@
-/* sallyport doctor: what this machine can do for the sandbox, what is missing and how to get it. Everything
- * is found out by doing it, as the gate itself does when it starts. */
+/* sallyport doctor: can a gate be started here, is everything that it needs in order, and how to get what is
+ * missing. Everything is found out by doing it, as the gate itself does when it starts. */
+#include "cli/doctor.h"
+
 #include "base/mem.h"
-#include "cli/command.h"
 #include "code/sandbox.h"
+#include "risk/glyph.h"
 #include "wire/emit.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define DOCTOR_TEXT_MAX (64u << 10)
+#define DOCTOR_TEXT_MAX (4u << 20)
+#define DOCTOR_LINE_MAX 600
 #define DOCTOR_WAIT_MS 20000
 
-struct doctor_options {
-    bool json;
-};
-
 static const struct cli_option doctor_rows[] = {
+    {CLI_TEXT(struct doctor_options, config), .name = "config", .letter = 'c', .argument = "FILE",
+     .help = "the settings; by default ./sallyport.yaml, else the one that `init` wrote"},
+    {CLI_LIST(struct doctor_options, client_files), .name = "mcp-config", .argument = "FILE",
+     .help = "servers from a client's own file, as for serve"},
+    {CLI_SWITCH(struct doctor_options, no_start), .name = "no-start",
+     .help = "start no servers: only see that their programs are there"},
+    {CLI_DURATION(struct doctor_options, timeout_ms), .name = "timeout", .argument = "TIME",
+     .fallback = "30s", .help = "for a server to answer"},
     {CLI_SWITCH(struct doctor_options, json), .name = "json", .help = "print JSON"},
     {0},
 };
@@ -68,40 +76,112 @@ static const char *advice_for(const char *why) {
     return "";
 }
 
-static void print_plain(const struct sandbox *s, struct buf *out) {
+struct doctor_finding *cli_doctor_note(struct doctor_findings *all, enum doctor_level level,
+                                       const char *check, const char *subject, const char *fmt, ...) {
+    struct doctor_finding *f = arena_new(&all->arena, struct doctor_finding);
+    char text[ERR_TEXT_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    f->level = level;
+    f->check = check;
+    f->subject = arena_dup(&all->arena, slice_str(subject));
+    f->text = arena_dup(&all->arena, slice_str(text));
+    *all->last = f;
+    all->last = &f->next;
+    all->counts[level]++;
+    return f;
+}
+
+/* ---- the sandbox and its runtimes ---- */
+
+static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, int64_t min_tier, bool code) {
     const int tier = sandbox_tier(s);
-    const char *why = sandbox_tier_why(s);
-    buf_printf(out, "sandbox     tier %d, %s\n", tier, tiers[tier]);
-    if (tier != 1) {
-        buf_printf(out, "            kept from tier 1 by: %s\n", why);
-        if (*advice_for(why))
-            buf_printf(out, "            to get it: %s\n", advice_for(why));
-    }
-    const char *lacks;
+    const char *why = sandbox_tier_why(s), *lacks;
+    const enum doctor_level bad = code ? DOCTOR_BAD : DOCTOR_ODD; /* where no code runs, nothing is amiss */
+    const bool enough = tier >= 1 && tier <= min_tier;
+    const enum doctor_level level = !enough ? bad : tier > 1 ? DOCTOR_ODD : DOCTOR_GOOD;
+    struct doctor_finding *f =
+        cli_doctor_note(all, level, "sandbox", "", "tier %d, %s%s%s", tier, tiers[tier],
+                        tier > 1 ? "; kept from tier 1 by: " : "", tier > 1 ? why : "");
+    if (tier != 1)
+        f->fix = slice_str(advice_for(why));
     const int group = sandbox_group(s, &lacks);
-    if (group)
-        buf_printf(out,
-                   "cgroups     version %d: bound all sandboxes together, and the processes of each with "
-                   "profile proc\n",
-                   group);
-    else
-        buf_printf(out,
-                   "cgroups     none; limits are those of each process: %s\n"
-                   "            to get them: run the gate as a service with Delegate=yes\n",
-                   lacks);
-    for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
+    if (group) {
+        cli_doctor_note(
+            all, DOCTOR_GOOD, "cgroups", "",
+            "version %d: bound all sandboxes together, and the processes of each with profile proc", group);
+    } else {
+        f = cli_doctor_note(all, DOCTOR_ODD, "cgroups", "", "none; limits are those of each process: %s",
+                            lacks);
+        f->fix = SLICE("run the gate as a service with Delegate=yes");
+    }
+    for (size_t i = 0; i < ARRAY_LEN(languages); i++) {
         const char *missing = sandbox_why_not(s, languages[i].language);
-        buf_printf(out, "%-11s %s\n", languages[i].name,
-                   missing ? missing : sandbox_runtime_name(s, languages[i].language));
+        const bool needed = languages[i].language == SANDBOX_PYTHON;
+        f = cli_doctor_note(all,
+                            !missing ? DOCTOR_GOOD
+                            : needed ? bad
+                                     : DOCTOR_ODD,
+                            languages[i].name, "", "%s",
+                            missing ? missing : sandbox_runtime_name(s, languages[i].language));
         if (missing)
-            buf_printf(out, "            to get it: %s\n", languages[i].advice);
+            f->fix = slice_str(languages[i].advice);
     }
 }
 
-static void print_json(const struct sandbox *s, struct buf *out) {
+/* ---- what is shown ---- */
+
+static void print_plain(struct doctor_findings *all, struct buf *out) {
+    static const char *const words[] = {"ok", "!", "BAD"};
+    for (const struct doctor_finding *f = all->first; f; f = f->next) {
+        struct slice subject = risk_printable(f->subject, DOCTOR_LINE_MAX, &all->arena);
+        struct slice text = risk_printable(f->text, DOCTOR_LINE_MAX, &all->arena);
+        struct slice fix = risk_printable(f->fix, DOCTOR_LINE_MAX, &all->arena);
+        buf_printf(out, "%-11s %-4s %.*s%s%.*s\n", f->check, words[f->level], SLICE_FMT(subject),
+                   subject.len ? ": " : "", SLICE_FMT(text));
+        if (fix.len)
+            buf_printf(out, "                 fix: %.*s\n", SLICE_FMT(fix));
+    }
+    const size_t bad = all->counts[DOCTOR_BAD], odd = all->counts[DOCTOR_ODD];
+    buf_printf(out, "\n%zu problem%s, %zu remark%s\n", bad, bad == 1 ? "" : "s", odd, odd == 1 ? "" : "s");
+}
+
+static void emit_findings(const struct doctor_findings *all, struct emit *e) {
+    static const char *const words[] = {"ok", "remark", "problem"};
+    emit_key(e, "problems");
+    emit_int(e, (int64_t)all->counts[DOCTOR_BAD]);
+    emit_key(e, "remarks");
+    emit_int(e, (int64_t)all->counts[DOCTOR_ODD]);
+    emit_key(e, "checks");
+    emit_array(e);
+    for (const struct doctor_finding *f = all->first; f; f = f->next) {
+        emit_object(e);
+        emit_key(e, "check");
+        emit_cstr(e, f->check);
+        emit_key(e, "status");
+        emit_cstr(e, words[f->level]);
+        if (f->subject.len) {
+            emit_key(e, "subject");
+            emit_str(e, f->subject);
+        }
+        emit_key(e, "text");
+        emit_str(e, f->text);
+        if (f->fix.len) {
+            emit_key(e, "fix");
+            emit_str(e, f->fix);
+        }
+        emit_object_end(e);
+    }
+    emit_array_end(e);
+}
+
+static void print_json(const struct doctor_findings *all, const struct sandbox *s, struct buf *out) {
     struct emit e;
     emit_init(&e, out);
     emit_object(&e);
+    emit_findings(all, &e);
     emit_key(&e, "tier");
     emit_int(&e, sandbox_tier(s));
     emit_key(&e, "why");
@@ -137,45 +217,71 @@ static void on_late(struct io_timer *timer) {
     io_loop_stop(&container_of(timer, struct doctor, timer)->loop);
 }
 
-static int doctor_run(const void *options, const struct cli_rest *rest) {
-    (void)rest;
-    const struct doctor_options *o = options;
-    struct doctor d = {0};
+/* Tries the sandbox, and shows all there is to say. */
+static int look_and_print(struct doctor *d, struct spawn *spawn, struct doctor_findings *all,
+                          const struct doctor_options *opt, const struct settings *settings) {
     struct err err = {""};
     const struct sandbox_config config = {.min_tier = 3, .warm = SANDBOX_NONE_WARM};
+    if (spawn_attach(spawn, &d->loop, &err) < 0 ||
+        sandbox_open(&d->loop, spawn, &config, on_ready, d, &d->sandbox, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    io_timer_arm(&d->loop, &d->timer, DOCTOR_WAIT_MS, on_late);
+    io_loop_run(&d->loop);
+    io_timer_stop(&d->loop, &d->timer);
+    const int64_t min_tier = settings && settings->code.min_tier ? settings->code.min_tier : SANDBOX_MIN_TIER;
+    check_sandbox(all, d->sandbox, min_tier, !settings || settings->code.enabled);
+    cleanup_buf struct buf text;
+    buf_init(&text, DOCTOR_TEXT_MAX);
+    if (opt->json)
+        print_json(all, d->sandbox, &text);
+    else
+        print_plain(all, &text);
+    const int printed = cli_print(&text);
+    return printed != CLI_OK ? printed : all->counts[DOCTOR_BAD] ? CLI_NO : CLI_OK;
+}
+
+static int doctor_run(const void *options, const struct cli_rest *rest) {
+    (void)rest;
+    const struct doctor_options *opt = options;
+    struct doctor d = {0};
+    struct err err = {""};
+    /* Before servers are asked, which takes a spawner of its own: each gives up exec for this process. */
     struct spawn *spawn = spawn_start(&err);
     if (!spawn)
         return cli_fail(CLI_FAILED, &err);
+    struct doctor_findings all = {.last = &all.first};
+    cleanup_settings struct settings *settings = NULL;
+    arena_init(&all.arena);
+    cli_doctor_setup(&all, opt, &settings);
+    if (settings)
+        cli_doctor_servers(&all, opt, settings);
     io_loop_init(&d.loop);
-    int status = CLI_FAILED;
-    if (spawn_attach(spawn, &d.loop, &err) == 0 &&
-        sandbox_open(&d.loop, spawn, &config, on_ready, &d, &d.sandbox, &err) == 0) {
-        cleanup_buf struct buf text;
-        buf_init(&text, DOCTOR_TEXT_MAX);
-        io_timer_arm(&d.loop, &d.timer, DOCTOR_WAIT_MS, on_late);
-        io_loop_run(&d.loop);
-        io_timer_stop(&d.loop, &d.timer);
-        (o->json ? print_json : print_plain)(d.sandbox, &text);
-        const bool fine = sandbox_tier(d.sandbox) >= 1 && sandbox_tier(d.sandbox) <= SANDBOX_MIN_TIER &&
-                          !sandbox_why_not(d.sandbox, SANDBOX_PYTHON);
-        status = cli_print(&text) == CLI_OK ? (fine ? CLI_OK : CLI_NO) : CLI_FAILED;
-    } else {
-        cli_fail(CLI_FAILED, &err);
-    }
+    const int status = look_and_print(&d, spawn, &all, opt, settings);
     sandbox_close(d.sandbox);
     spawn_stop(spawn);
     io_loop_free(&d.loop);
+    arena_free(&all.arena);
     return status;
 }
 
+static const struct cli_example doctor_examples[] = {
+    {"sallyport doctor", "look at everything that `sallyport serve` would use here"},
+    {"sallyport doctor --no-start --json", "the same for a program, without starting servers"},
+    {"sallyport doctor --config /etc/sallyport/sallyport.yaml", "the settings of another place"},
+    {0},
+};
+
 const struct cli_command cli_doctor = {
     .name = "doctor",
-    .summary = "say what this machine can do for the sandbox, and how to get what is missing",
-    .detail = "Every step of the sandbox is done once in a throw-away process, as the gate does when it "
-              "starts; the "
-              "interpreters are started and tried.\n\n"
-              "Exit status: 0 when Python code can be run with the default settings, 1 when not.",
+    .summary = "check settings, policies, permissions, port, servers and sandbox, and say the fix",
+    .detail =
+        "The state directory and its keys, the settings and every policy that they name, and who may "
+        "read or change them; whether the port is free; each server, which is started and asked for its "
+        "tools; the sandbox, each step of which is done once in a throw-away process as the gate does "
+        "when it starts, and the interpreters. `BAD` is a problem, `!` a remark; `fix` says what to do.\n\n"
+        "Exit status: 0 without problems, 1 with one or more.",
     .options = doctor_rows,
     .options_size = sizeof(struct doctor_options),
+    .examples = doctor_examples,
     .run = doctor_run,
 };

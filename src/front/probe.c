@@ -1,6 +1,7 @@
 #include "front/probe.h"
 
 #include "base/mem.h"
+#include "front/credentials.h"
 #include "front/env.h"
 #include "front/limits.h"
 #include "io/tls.h"
@@ -259,8 +260,12 @@ static int set_up_server(struct prober *p, struct err *err) {
     s->name = probe->name;
     s->headers = probe->headers;
     s->header_count = probe->header_count;
-    if (probe->url)
-        return up_server_set_url(s, probe->url, err) < 0 ? -1 : up_server_check_headers(s, err);
+    if (probe->url) {
+        if (up_server_set_url(s, probe->url, err) < 0 || up_server_check_headers(s, err) < 0)
+            return -1;
+        front_credentials(s, probe->settings, probe->home);
+        return 0;
+    }
     env_select(&p->env, probe->env, probe->env_count, true);
     s->argv = (const char *const *)probe->command;
     s->envp = (const char *const *)p->env.items;

@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct settings_server;
+
 struct probe {
     /* what to ask */
     const char *name;
@@ -15,7 +17,9 @@ struct probe {
     const char *url;
     const char *const *headers;
     size_t header_count;
-    bool no_network; /* the command is started without one */
+    const struct settings_server *settings; /* whose credentials lie elsewhere, or NULL */
+    const char *home;                       /* where logins are kept, or NULL */
+    bool no_network;                        /* the command is started without one */
     uint64_t timeout_ms;
     /* what came of it */
     struct buf

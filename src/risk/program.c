@@ -80,3 +80,8 @@ struct slice risk_program_hash(const struct slice *argv, size_t count, const cha
     risk_fingerprint_text(hash, &text);
     return arena_dup(a, buf_slice(&text));
 }
+
+bool risk_program_found(struct slice command, const char *cwd, const char *path) {
+    cleanup_fd int fd = open_program(command, true, cwd, path);
+    return fd >= 0;
+}

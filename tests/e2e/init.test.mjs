@@ -2,6 +2,8 @@
 // run changes nothing, that --undo puts every byte back, and that the rewired servers work.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { dirname, join, relative } from 'node:path';
 import { describe, test } from 'node:test';
 import { connect, node, packages, run, sallyport, startServe, tempDir, use } from '../lib/index.mjs';
@@ -253,6 +255,75 @@ describe('nine clients', { concurrency: 1 }, () => {
       const back = await run(sallyport, ['import', '--client', client, file], { env: envOf(home) });
       assert.match(back.stdout, /files-codex:\n {4}command: "npx"/, `${client}\n${plain.stdout}\n${back.stderr}`);
     }
+  });
+});
+
+// Everything that `serve` would use: what is wrong is said with what to do about it, and when that is done nothing is.
+describe('doctor', { concurrency: 1 }, () => {
+  const dir = tempDir('doctor');
+  const env = { HOME: dir, XDG_CONFIG_HOME: '', SALLYPORT_HOME: join(dir, 'state') };
+  const config = join(dir, 'sallyport.yaml');
+  const settings = (listen, servers) => writeFileSync(config, JSON.stringify({ version: '1', listen, policy: 'policy.yaml', servers }), { mode: 0o600 });
+  const files = { command: node, args: [packages.filesystem, dir], env: { TOKEN: 'secret' } };
+  const doctor = async (...args) => {
+    const { code, stdout, stderr } = await run(sallyport, ['doctor', '--config', config, '--json', ...args], { env, timeout: 120_000 });
+    assert.ok(stdout, stderr);
+    return { code, ...JSON.parse(stdout) };
+  };
+  const of = ({ checks }, check, subject = /(?:)/) => checks.filter((found) => found.check === check && subject.test(found.subject ?? ''));
+  const shell = (line) => run('sh', ['-c', line], { env });
+
+  test('every kind of problem is found, with its fix', async (t) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    t.after(() => taken.close());
+    settings(`127.0.0.1:${taken.address().port}`, { files, gone: { command: 'no-such-program' }, fails: { command: 'false' }, web: { url: 'http://127.0.0.1:9/mcp' },
+      off: { command: 'no-such-program', disabled: true }, own: { command: node, args: ['-e', ''], policy: 'own.yaml' } });
+    chmodSync(config, 0o666);
+    writeFileSync(join(dir, 'policy.yaml'), 'version: "1"\ndefault: allow\nhiden: [x]\n');
+    mkdirSync(env.SALLYPORT_HOME, { mode: 0o755 });
+    writeFileSync(join(env.SALLYPORT_HOME, 'audit.key'), '', { mode: 0o644 });
+    const told = await doctor();
+    assert.equal(told.code, 1);
+    const expected = [
+      ['state', /state$/, /others may read it/, /^chmod 0700 /], ['keys', /audit\.key/, /others may read it/, /^chmod 0600 /],
+      ['settings', /sallyport\.yaml/, /others may change it/, /^chmod 0644 /], ['policy', /policy\.yaml/, /hiden/, /sallyport validate -c/],
+      ['policy', /own\.yaml/, /No such file/, /sallyport validate/], ['port', /127\.0\.0\.1/, /in use/, /ss -ltnp.*`listen`/],
+      ['server', /gone/, /no program `no-such-program`/, /whole path/], ['server', /fails/, /exited with status 1/, /by hand/],
+      ['server', /web/, /connection refused/, /curl -i http/],
+    ];
+    for (const [check, subject, text, fix] of expected) {
+      const [found] = of(told, check, subject);
+      assert.ok(found, `${check} ${subject}: ${JSON.stringify(told.checks)}`);
+      assert.equal(found.status, 'problem', JSON.stringify(found));
+      assert.match(found.text, text);
+      assert.match(found.fix, fix);
+    }
+    assert.equal(told.problems, told.checks.filter(({ status }) => status === 'problem').length);
+    assert.match(of(told, 'server', /files/)[0].text, /answers, 14 tools/);
+    assert.equal(of(told, 'server', /off/)[0].text, 'disabled');
+    assert.equal(of(told, 'grants')[0].status, 'remark');
+    assert.ok(!JSON.stringify(told).includes('secret'));
+  });
+
+  test('when the fixes are done as they are written, it says so; settings with a mistake are named with their line', async () => {
+    settings('127.0.0.1:0', { files });
+    chmodSync(config, 0o644);
+    for (const { fix = '' } of (await doctor('--no-start')).checks)
+      for (const [line] of fix.matchAll(/^chmod .*$/g)) assert.equal((await shell(line)).code, 0, line);
+    writeFileSync(join(dir, 'policy.yaml'), 'version: "1"\ndefault: deny\ntools: {read_text_file: {}}\n');
+    assert.equal((await run(sallyport, ['grants', 'create', 'agent'], { env })).code, 0);
+    const told = await doctor();
+    // Of the machine we know nothing here: only what stands in the files counts.
+    const ours = told.checks.filter(({ check }) => !['sandbox', 'cgroups', 'python', 'javascript', 'typescript'].includes(check));
+    assert.deepEqual(ours.filter(({ status }) => status !== 'ok'), []);
+    assert.deepEqual([...new Set(ours.map(({ check }) => check))], ['state', 'keys', 'settings', 'policy', 'port', 'grants', 'server']);
+    assert.ok(told.tier >= 1 && 'python' in told.languages);
+    writeFileSync(config, 'version: "1"\nlissten: 127.0.0.1:0\n');
+    const plain = await run(sallyport, ['doctor', '--config', config], { env, timeout: 120_000 });
+    assert.match(plain.stdout, /^settings +BAD +.*line 2.*lissten.*listen.*\n +fix: correct the line/m);
+    assert.match(plain.stdout, /^\d+ problems?, \d+ remarks?\n$/m);
+    assert.equal(plain.code, 1);
   });
 });
 

@@ -1,0 +1,107 @@
+/* doctor: the servers of the settings. Each is started and asked for its tools as `scan` does it. */
+#include "base/mem.h"
+#include "cli/ask.h"
+#include "cli/doctor.h"
+#include "risk/glyph.h"
+#include "risk/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the usual starters of servers come from. */
+static const struct {
+    const char *command;
+    const char *fix;
+} starters[] = {
+    {"npx", "apt install nodejs npm"},
+    {"node", "apt install nodejs npm"},
+    {"npm", "apt install nodejs npm"},
+    {"uvx", "install uv (https://docs.astral.sh/uv), or `pipx install uv`"},
+    {"uv", "install uv (https://docs.astral.sh/uv), or `pipx install uv`"},
+    {"pipx", "apt install pipx"},
+    {"python", "apt install python3, and write `python3`"},
+    {"python3", "apt install python3"},
+    {"docker", "apt install docker.io"},
+};
+
+static const char *how_to_get(const char *command) {
+    for (size_t i = 0; i < ARRAY_LEN(starters); i++)
+        if (strcmp(command, starters[i].command) == 0)
+            return starters[i].fix;
+    return "install it, or give the whole path as the server's `command`";
+}
+
+/* The PATH that the server gets. */
+static const char *path_of(const struct settings_server *s) {
+    for (size_t i = 0; i < s->env.count; i++)
+        if (strncmp(s->env.items[i], "PATH=", 5) == 0)
+            return s->env.items[i] + 5;
+    return getenv("PATH");
+}
+
+/* Something that starting it could not tell as well; false when there is nothing. */
+static bool note_before(struct doctor_findings *all, const struct cli_mcpserver *s) {
+    struct doctor_finding *f = NULL;
+    const char *command = s->url ? NULL : s->from->argv.items[0];
+    if (s->impostor.len) {
+        f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name,
+                            "not started: its package has nearly the name of %.*s", SLICE_FMT(s->impostor));
+        f->fix = arena_printf(&all->arena, "write %.*s if that is meant", SLICE_FMT(s->impostor));
+    } else if (command && !risk_program_found(slice_str(command), s->from->cwd, path_of(s->from))) {
+        f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name, "there is no program `%s`", command);
+        f->fix = slice_str(how_to_get(command));
+    }
+    return f != NULL;
+}
+
+static void note_answer(struct doctor_findings *all, struct cli_asked *a, bool no_start) {
+    const struct cli_mcpserver *s = a->server;
+    if (a->listed) {
+        size_t tools = 0;
+        TAPE_FOR_ELEM(&a->list.tape, a->list.tools, i)
+        tools++;
+        cli_doctor_note(all, DOCTOR_GOOD, "server", s->name, "answers, %zu tools", tools);
+        return;
+    }
+    if (no_start) {
+        cli_doctor_note(all, DOCTOR_GOOD, "server", s->name, s->url ? "not asked" : "is there, not started");
+        return;
+    }
+    struct slice why = risk_printable(slice_str(a->err.text), sizeof(a->err.text), &all->arena);
+    struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name, "%.*s", SLICE_FMT(why));
+    const bool refused = strstr(a->err.text, "401") || strstr(a->err.text, "403");
+    if (s->url && refused)
+        f->fix = arena_printf(&all->arena,
+                              "give it a header with a token that it knows, or: sallyport login %s", s->url);
+    else if (s->url)
+        f->fix = arena_printf(&all->arena, "see that it runs, and that this machine reaches it: curl -i %s",
+                              s->url);
+    else
+        f->fix = SLICE("run its command by hand: what it says on stderr tells what it lacks; a slow one gets "
+                       "more time with --timeout");
+}
+
+void cli_doctor_servers(struct doctor_findings *all, const struct doctor_options *opt,
+                        const struct settings *settings) {
+    cleanup_asking struct cli_asking asking;
+    cli_asking_init(&asking);
+    struct cli_mcpconfig *c = &asking.config;
+    c->servers = arena_array(&c->arena, struct cli_mcpserver, settings->server_count + 1);
+    for (size_t i = 0; i < settings->server_count; i++) {
+        if (settings->servers[i].disabled) {
+            cli_doctor_note(all, DOCTOR_GOOD, "server", settings->servers[i].title, "disabled");
+            continue;
+        }
+        cli_mcpconfig_add(c, &settings->servers[i]);
+        if (note_before(all, &c->servers[c->count - 1]))
+            c->count--;
+    }
+    const struct cli_ask_options ask = {.timeout_ms = opt->timeout_ms, .no_start = opt->no_start};
+    struct err err = {0};
+    if (c->count && cli_ask_found(&asking, &ask, &err) != CLI_OK) {
+        cli_doctor_note(all, DOCTOR_BAD, "server", "", "%s", err.text);
+        return;
+    }
+    for (size_t i = 0; i < asking.count; i++)
+        note_answer(all, &asking.asked[i], opt->no_start);
+}

@@ -1,0 +1,356 @@
+/* doctor: what lies on disk, who may reach it, and whether a gate can be started from it. */
+#include "cli/doctor.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/gates.h"
+#include "cli/policy_file.h"
+#include "io/net.h"
+#include "state/grants.h"
+#include "state/state.h"
+#include "wire/tape.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DOCTOR_FILES_MAX 4096 /* of the state directory that are looked at */
+
+/* ---- permissions ---- */
+
+/* As a shell takes it. */
+static struct slice quoted(struct doctor_findings *all, const char *path) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+@,:=";
+    if (strspn(path, plain) == strlen(path))
+        return slice_str(path);
+    cleanup_buf struct buf text;
+    buf_init(&text, 4 * PATH_MAX + 2);
+    buf_put_char(&text, '\'');
+    for (; *path; path++)
+        buf_put_str(&text, *path == '\'' ? "'\\''" : (char[]){*path, 0});
+    buf_put_char(&text, '\'');
+    return arena_dup(&all->arena, buf_slice(&text));
+}
+
+/* Ours, and closed to others as far as `closed` says. False when something was noted. */
+static bool check_mode(struct doctor_findings *all, const char *check, const char *path,
+                       const struct stat *st, mode_t closed) {
+    struct doctor_finding *f;
+    const struct slice word = quoted(all, path);
+    if (st->st_uid != geteuid() && st->st_uid != 0) {
+        f = cli_doctor_note(all, DOCTOR_BAD, check, path, "belongs to another user (%u)", st->st_uid);
+        f->fix = arena_printf(&all->arena, "chown %u %.*s", geteuid(), SLICE_FMT(word));
+        return false;
+    }
+    if (!(st->st_mode & closed))
+        return true;
+    f = cli_doctor_note(all, DOCTOR_BAD, check, path, "others may %s it (mode %04o)",
+                        st->st_mode & closed & 022 ? "change" : "read", st->st_mode & 07777);
+    f->fix = arena_printf(&all->arena, "chmod %04o %.*s", st->st_mode & 07777 & ~closed, SLICE_FMT(word));
+    return false;
+}
+
+static bool check_file(struct doctor_findings *all, const char *check, const char *path, mode_t closed) {
+    struct stat st;
+    if (stat(path, &st) == 0)
+        return check_mode(all, check, path, &st, closed);
+    struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, check, path, "%s", strerror(errno));
+    f->fix = SLICE("write the path of a file that is there");
+    return false;
+}
+
+static bool is_key(const char *name) {
+    struct slice n = slice_str(name);
+    return slice_ends(n, SLICE(".key")) || slice_ends(n, SLICE(".sqlite")) || slice_ends(n, SLICE(".live"));
+}
+
+/* What lies in the state directory itself; what is below is behind it. */
+static void check_state_files(struct doctor_findings *all, const char *home) {
+    size_t seen = 0, bad = 0, keys = 0;
+    DIR *dir = opendir(home);
+    for (const struct dirent *d; dir && seen < DOCTOR_FILES_MAX && (d = readdir(dir)); seen++) {
+        struct stat st;
+        char path[CLI_PATH_MAX + 256];
+        if (d->d_name[0] == '.' || fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", home, d->d_name);
+        const bool key = S_ISREG(st.st_mode) && is_key(d->d_name);
+        keys += key;
+        bad += !check_mode(all, key ? "keys" : "state", path, &st, key ? 077 : 022);
+    }
+    if (dir)
+        closedir(dir);
+    if (!bad && keys)
+        cli_doctor_note(all, DOCTOR_GOOD, "keys", home, "%zu keys and stores, for you alone", keys);
+}
+
+/* The nearest directory above that is there: can the missing ones be made in it? */
+static void check_makeable(struct doctor_findings *all, const char *home) {
+    char above[CLI_PATH_MAX];
+    snprintf(above, sizeof(above), "%s", home);
+    for (char *slash; access(above, F_OK) != 0 && (slash = strrchr(above, '/'));)
+        slash == above ? (slash[1] = 0) : (*slash = 0);
+    if (access(above, W_OK | X_OK) == 0) {
+        cli_doctor_note(all, DOCTOR_GOOD, "state", home, "not there yet: the first gate makes it");
+        return;
+    }
+    struct doctor_finding *f =
+        cli_doctor_note(all, DOCTOR_BAD, "state", home, "is not there and cannot be made in %s", above);
+    f->fix = SLICE("set SALLYPORT_HOME to a directory that you may write");
+}
+
+static void check_home(struct doctor_findings *all, const char *home) {
+    struct stat st;
+    if (stat(home, &st) != 0) {
+        check_makeable(all, home);
+        return;
+    }
+    struct doctor_finding *f;
+    if (!S_ISDIR(st.st_mode)) {
+        f = cli_doctor_note(all, DOCTOR_BAD, "state", home, "is no directory");
+        f->fix = SLICE("set SALLYPORT_HOME to one");
+    } else if (access(home, R_OK | W_OK | X_OK) != 0) {
+        f = cli_doctor_note(all, DOCTOR_BAD, "state", home, "you may not write there");
+        f->fix = arena_printf(&all->arena, "chown -R %u %.*s, or set SALLYPORT_HOME", geteuid(),
+                              SLICE_FMT(quoted(all, home)));
+    } else if (check_mode(all, "state", home, &st, 077)) {
+        cli_doctor_note(all, DOCTOR_GOOD, "state", home, "yours alone, and writable");
+        check_state_files(all, home);
+    } else {
+        check_state_files(all, home);
+    }
+}
+
+/* ---- settings ---- */
+
+static bool holds_secrets(const struct settings *s) {
+    bool any = s->approvals.secret != NULL;
+    for (size_t i = 0; i < s->server_count; i++)
+        any |= s->servers[i].env.count || s->servers[i].headers.count;
+    return any;
+}
+
+/* Whoever can change the file says which programs run; whoever can read it has what servers are given. */
+static bool check_settings_file(struct doctor_findings *all, const char *path, bool secrets) {
+    struct stat st;
+    if (!check_file(all, "settings", path, 022))
+        return false;
+    if (!secrets || stat(path, &st) != 0 || !(st.st_mode & 044))
+        return true;
+    struct doctor_finding *f = cli_doctor_note(all, DOCTOR_ODD, "settings", path,
+                                               "others may read it, and what it gives to servers");
+    f->fix = arena_printf(&all->arena, "chmod 0600 %.*s", SLICE_FMT(quoted(all, path)));
+    return false;
+}
+
+static void check_settings_files(struct doctor_findings *all, const struct settings *s) {
+    const bool secrets = holds_secrets(s);
+    bool fine = true;
+    if (s->path)
+        fine &= check_settings_file(all, s->path, secrets);
+    for (size_t i = 0; i < s->client_files.count; i++)
+        fine &= check_settings_file(all, s->client_files.items[i], secrets);
+    if (s->tls.cert)
+        check_file(all, "tls", s->tls.cert, 022);
+    if (s->tls.key && check_file(all, "tls", s->tls.key, 077))
+        cli_doctor_note(all, DOCTOR_GOOD, "tls", s->tls.key, "for you alone");
+    if (fine)
+        cli_doctor_note(all, DOCTOR_GOOD, "settings", s->path ? s->path : s->client_files.items[0],
+                        "%zu servers", s->server_count);
+}
+
+/* The settings, or the defaults where there are none; NULL when there is a mistake in them. */
+static struct settings *load_settings(struct doctor_findings *all, const struct doctor_options *opt) {
+    char path[CLI_PATH_MAX];
+    struct err err = {0};
+    struct settings *s = NULL;
+    const bool found = cli_settings_path(opt->config, path);
+    const bool own = opt->config || (found && !opt->client_files.count);
+    struct doctor_finding *f;
+    if (!own && !opt->client_files.count) {
+        f = cli_doctor_note(all, DOCTOR_ODD, "settings", path, "there are none; looked at as if by default");
+        f->fix = SLICE("sallyport init proposes them from the servers that your agents use");
+        settings_load_text(path, SLICE("version: \"1\"\n"), false, &s, &err);
+        return s;
+    }
+    if (settings_load(own ? path : NULL, opt->client_files.items, opt->client_files.count, &s, &err) < 0) {
+        f = cli_doctor_note(all, DOCTOR_BAD, "settings", own ? path : opt->client_files.items[0], "%s",
+                            err.text);
+        f->fix = SLICE("correct the line that is named; sallyport serve --schema lists every key");
+        return NULL;
+    }
+    check_settings_files(all, s);
+    return s;
+}
+
+/* ---- policies ---- */
+
+static void check_policy(struct doctor_findings *all, const char *path) {
+    cleanup_problems struct policy_problems problems;
+    cleanup_policy struct policy *policy = NULL;
+    struct doctor_finding *f = NULL;
+    const struct slice word = quoted(all, path);
+    for (const struct doctor_finding *seen = all->first; seen; seen = seen->next)
+        if (strcmp(seen->check, "policy") == 0 && slice_is(seen->subject, path))
+            return;
+    policy_problems_init(&problems);
+    if (cli_policy_load(path, &policy, &problems) < 0) {
+        const struct policy_problem *p = &problems.items[0];
+        f = cli_doctor_note(all, DOCTOR_BAD, "policy", path, "%.*s%s", SLICE_FMT(p->text),
+                            problems.count > 1 ? ", and more" : "");
+        f->fix = arena_printf(&all->arena, "sallyport validate -c %.*s shows each mistake and its place",
+                              SLICE_FMT(word));
+        return;
+    }
+    if (!check_file(all, "policy", path, 022))
+        return;
+    policy_lint(policy, &problems);
+    if (!problems.count) {
+        cli_doctor_note(all, DOCTOR_GOOD, "policy", path, "valid");
+        return;
+    }
+    f = cli_doctor_note(all, DOCTOR_ODD, "policy", path, "valid, with remarks: %zu", problems.count);
+    f->fix = arena_printf(&all->arena, "sallyport validate --lint -c %.*s tells them", SLICE_FMT(word));
+}
+
+static void check_policies(struct doctor_findings *all, const struct settings *s) {
+    if (s->policy)
+        check_policy(all, s->policy);
+    if (s->code.policy)
+        check_policy(all, s->code.policy);
+    for (size_t i = 0; i < s->auth.rule_count; i++)
+        if (s->auth.rules[i].policy)
+            check_policy(all, s->auth.rules[i].policy);
+    for (size_t i = 0; i < s->server_count; i++) {
+        const struct settings_server *server = &s->servers[i];
+        if (server->policy)
+            check_policy(all, server->policy);
+        if (server->policy || s->policy || server->disabled)
+            continue;
+        struct doctor_finding *f = cli_doctor_note(all, DOCTOR_ODD, "policy", server->title,
+                                                   "no policy: only grants that name one may call it");
+        f->fix = SLICE("sallyport scan writes a policy to begin with; name it as `policy` in the settings");
+    }
+}
+
+/* ---- the port ---- */
+
+struct port_search {
+    const char *listen;
+    int64_t pid;
+};
+
+static void note_gate(void *ctx, struct slice json) {
+    struct port_search *search = ctx;
+    cleanup_tape struct tape t;
+    cleanup_arena struct arena a;
+    tape_init(&t);
+    arena_init(&a);
+    if (tape_parse(&t, json, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT) &&
+        slice_is(tape_text(&t, tape_get_str(&t, 0, "listen"), &a), search->listen))
+        tape_int(&t, tape_get_str(&t, 0, "pid"), &search->pid);
+}
+
+static void no_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
+    (void)l, (void)owner, (void)server;
+}
+
+static const char *port_fix(const char *why) {
+    if (strstr(why, "in use"))
+        return "end the other program (ss -ltnp names it), or write another port in `listen`";
+    if (strstr(why, "permission"))
+        return "write a port above 1023 in `listen`, or let a proxy or systemd hand this one on";
+    return "write an address of this machine in `listen`, such as 127.0.0.1:8640";
+}
+
+/* Opened as the gate would open it, and closed at once. */
+static void check_port(struct doctor_findings *all, const struct settings *s, const char *home) {
+    const bool six = strchr(s->bind, ':') != NULL;
+    const struct slice at =
+        arena_printf(&all->arena, "%s%s%s:%u", six ? "[" : "", s->bind, six ? "]" : "", (unsigned)s->port);
+    struct port_search search = {.listen = at.ptr};
+    if (home)
+        cli_gates_each(home, note_gate, NULL, &search);
+    struct io_loop loop;
+    struct err err = {0};
+    uint16_t port;
+    io_loop_init(&loop);
+    struct io_listener *l =
+        search.pid ? NULL : io_listen(&loop, s->bind, s->port, no_incoming, NULL, &port, &err);
+    io_listener_close(l);
+    io_loop_free(&loop);
+    struct doctor_finding *f;
+    if (search.pid) {
+        cli_doctor_note(all, DOCTOR_GOOD, "port", at.ptr, "a gate of this home listens there, pid %lld",
+                        (long long)search.pid);
+    } else if (!l) {
+        f = cli_doctor_note(all, DOCTOR_BAD, "port", at.ptr, "%s", err.text);
+        f->fix = slice_str(port_fix(err.text));
+    } else if (!io_is_loopback(s->bind) && !s->tls.cert) {
+        f = cli_doctor_note(all, DOCTOR_ODD, "port", at.ptr,
+                            "free, but other machines reach it, and tokens travel in the clear");
+        f->fix = SLICE("tls: {cert: FILE, key: FILE} in the settings, or listen on 127.0.0.1");
+    } else {
+        cli_doctor_note(all, DOCTOR_GOOD, "port", at.ptr, "free");
+    }
+}
+
+/* ---- the store ---- */
+
+static void check_store(struct doctor_findings *all, const struct settings *s) {
+    struct state_dsn dsn;
+    struct err err = {0};
+    if (!s->state.dsn || state_dsn_parse(s->state.dsn, &dsn, &err) == 0)
+        return;
+    struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "store", s->state.dsn, "%s", err.text);
+    f->fix = SLICE("state: {dsn: \"sqlite:\"} in the settings keeps counters in the state directory");
+}
+
+/* ---- who may come ---- */
+
+static void check_grants(struct doctor_findings *all, const struct settings *s, const char *home) {
+    struct state_grants *grants = NULL;
+    struct err ignored;
+    size_t good = 0;
+    const uint64_t now = clock_wall_ms();
+    if (state_grants_open(home, true, &grants, &ignored) == 0)
+        for (size_t i = 0; i < state_grants_count(grants); i++) {
+            const struct state_grant *g = state_grants_at(grants, i);
+            good += !g->revoked_ms && (!g->expires_ms || g->expires_ms > now);
+        }
+    state_grants_close(grants);
+    if (good || s->auth.issuer_count) {
+        cli_doctor_note(all, DOCTOR_GOOD, "grants", "", "%zu in force, %zu identity providers", good,
+                        s->auth.issuer_count);
+        return;
+    }
+    struct doctor_finding *f =
+        cli_doctor_note(all, DOCTOR_ODD, "grants", "", "none: nobody may come, except with --no-auth");
+    f->fix = SLICE("sallyport grants create NAME prints a token for an agent");
+}
+
+void cli_doctor_setup(struct doctor_findings *all, const struct doctor_options *opt,
+                      struct settings **ret_settings) {
+    char home[CLI_PATH_MAX];
+    struct err err = {0};
+    const bool housed = cli_home(home, &err) == 0;
+    if (housed) {
+        check_home(all, home);
+    } else {
+        struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "state", "", "%s", err.text);
+        f->fix = SLICE("export SALLYPORT_HOME=$HOME/.local/state/sallyport");
+    }
+    struct settings *s = *ret_settings = load_settings(all, opt);
+    if (!s)
+        return;
+    check_policies(all, s);
+    check_store(all, s);
+    check_port(all, s, housed ? home : NULL);
+    if (housed)
+        check_grants(all, s, home);
+}
