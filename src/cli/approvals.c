@@ -256,12 +256,24 @@ static int expire_run(const void *options, const struct cli_rest *rest) {
 
 /* ---- the rows ---- */
 
+static const struct cli_example list_examples[] = {
+    {"sallyport approvals list", "what waits for you"},
+    {"sallyport approvals list --status all --json", "for a program, with what was decided"},
+    {0},
+};
+
 const struct cli_command cli_approvals_list = {
     .name = "approvals list",
     .summary = "calls that wait for a person",
     .options = list_rows,
     .options_size = sizeof(struct approvals_options),
+    .examples = list_examples,
     .run = list_run,
+};
+
+static const struct cli_example show_examples[] = {
+    {"sallyport approvals show ap_Zk3...", "who wants to call what, with which arguments"},
+    {0},
 };
 
 const struct cli_command cli_approvals_show = {
@@ -272,6 +284,7 @@ const struct cli_command cli_approvals_show = {
     .operands = "ID",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = show_examples,
     .run = show_run,
 };
 
@@ -295,6 +308,11 @@ const struct cli_command cli_approvals_approve = {
     .run = approve_run,
 };
 
+static const struct cli_example deny_examples[] = {
+    {"sallyport approvals deny ap_Zk3... --note 'ask finance first'", "the agent reads the note"},
+    {0},
+};
+
 const struct cli_command cli_approvals_deny = {
     .name = "approvals deny",
     .summary = "refuse a call; the same call again is refused until the request's time is over",
@@ -303,7 +321,13 @@ const struct cli_command cli_approvals_deny = {
     .operands = "ID",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = deny_examples,
     .run = deny_run,
+};
+
+static const struct cli_example expire_examples[] = {
+    {"sallyport approvals expire ap_Zk3...", "as if its time were over"},
+    {0},
 };
 
 const struct cli_command cli_approvals_expire = {
@@ -314,5 +338,6 @@ const struct cli_command cli_approvals_expire = {
     .operands = "ID",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = expire_examples,
     .run = expire_run,
 };

@@ -223,6 +223,11 @@ static int show_run(const void *options, const struct cli_rest *rest) {
     return cli_print(&out);
 }
 
+static const struct cli_example show_examples[] = {
+    {"sallyport audit show 4711", "one record of `audit query`, with all its fields"},
+    {0},
+};
+
 const struct cli_command cli_audit_show = {
     .name = "audit show",
     .summary = "show one record with all its fields",
@@ -231,6 +236,7 @@ const struct cli_command cli_audit_show = {
     .operands = "SEQ",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = show_examples,
     .run = show_run,
 };
 
@@ -292,11 +298,18 @@ static int tail_run(const void *options, const struct cli_rest *rest) {
     return rc < 0 ? cli_fail(CLI_FAILED, &err) : p.status;
 }
 
+static const struct cli_example tail_examples[] = {
+    {"sallyport audit tail -f", "follow what agents do"},
+    {"sallyport audit tail -n 100 --json", "the last hundred for a program"},
+    {0},
+};
+
 const struct cli_command cli_audit_tail = {
     .name = "audit tail",
     .summary = "show the newest records, and follow the log",
     .options = tail_rows,
     .options_size = sizeof(struct tail_options),
+    .examples = tail_examples,
     .run = tail_run,
 };
 
@@ -449,6 +462,12 @@ static int verify_run(const void *options, const struct cli_rest *rest) {
     return status == CLI_OK && !report.sound ? CLI_NO : status;
 }
 
+static const struct cli_example verify_examples[] = {
+    {"sallyport audit verify", "was anything changed, left out or put in?"},
+    {"sallyport audit verify --key audit.pub", "by a key that was kept elsewhere"},
+    {0},
+};
+
 const struct cli_command cli_audit_verify = {
     .name = "audit verify",
     .summary = "prove that the audit log is what was written",
@@ -460,5 +479,6 @@ const struct cli_command cli_audit_verify = {
         "now and then the last hash, on another machine.",
     .options = verify_rows,
     .options_size = sizeof(struct verify_options),
+    .examples = verify_examples,
     .run = verify_run,
 };

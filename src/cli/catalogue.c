@@ -162,6 +162,12 @@ static int catalogue_stats_run(const void *options, const struct cli_rest *rest)
     return cli_print(&out);
 }
 
+static const struct cli_example show_examples[] = {
+    {"sallyport catalogue show @modelcontextprotocol/server-filesystem", "its tools and what each can do"},
+    {"sallyport catalogue show write_file", "every package with a tool of that name"},
+    {0},
+};
+
 const struct cli_command cli_catalogue_show = {
     .name = "catalogue show",
     .summary = "what is known about a package or a tool of that name",
@@ -170,7 +176,14 @@ const struct cli_command cli_catalogue_show = {
     .operands = "NAME",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = show_examples,
     .run = catalogue_show_run,
+};
+
+static const struct cli_example search_examples[] = {
+    {"sallyport catalogue search stripe", "packages and tools with that word"},
+    {"sallyport catalogue search financial", "every tool that moves money"},
+    {0},
 };
 
 const struct cli_command cli_catalogue_search = {
@@ -181,7 +194,13 @@ const struct cli_command cli_catalogue_search = {
     .operands = "WORD",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = search_examples,
     .run = catalogue_search_run,
+};
+
+static const struct cli_example stats_examples[] = {
+    {"sallyport catalogue stats --json", "how many packages and tools, by class"},
+    {0},
 };
 
 const struct cli_command cli_catalogue_stats = {
@@ -189,5 +208,6 @@ const struct cli_command cli_catalogue_stats = {
     .summary = "how much the catalogue knows",
     .options = catalogue_rows,
     .options_size = sizeof(struct catalogue_options),
+    .examples = stats_examples,
     .run = catalogue_stats_run,
 };

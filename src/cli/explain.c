@@ -34,7 +34,8 @@ static const struct cli_option explain_rows[] = {
 };
 
 static const struct cli_example explain_examples[] = {
-    {"explain -c policy.yaml --tool create_charge --args '{\"amount\": 700}'", "which rule decides, and why"},
+    {"sallyport explain -c policy.yaml --tool create_charge --args '{\"amount\": 700}'",
+     "which rule decides, and why"},
     {0},
 };
 

@@ -354,9 +354,9 @@ static int list_run(const void *options, const struct cli_rest *rest) {
 }
 
 static const struct cli_example create_examples[] = {
-    {"grants create ci --expires 30d --server files --tool 'read_*'",
+    {"sallyport grants create ci --expires 30d --server files --tool 'read_*'",
      "a month, one server, some of its tools"},
-    {"grants create anna --role approver", "somebody who decides about approvals"},
+    {"sallyport grants create anna --role approver", "somebody who decides about approvals"},
     {0},
 };
 
@@ -373,12 +373,23 @@ const struct cli_command cli_grants_create = {
     .run = create_run,
 };
 
+static const struct cli_example list_examples[] = {
+    {"sallyport grants list --all", "also those that are over"},
+    {0},
+};
+
 const struct cli_command cli_grants_list = {
     .name = "grants list",
     .summary = "the grants that are in force",
     .options = list_rows,
     .options_size = sizeof(struct grants_options),
+    .examples = list_examples,
     .run = list_run,
+};
+
+static const struct cli_example show_examples[] = {
+    {"sallyport grants show ci", "what it may do, and when it was last used"},
+    {0},
 };
 
 const struct cli_command cli_grants_show = {
@@ -389,7 +400,13 @@ const struct cli_command cli_grants_show = {
     .operands = "NAME",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = show_examples,
     .run = show_run,
+};
+
+static const struct cli_example rotate_examples[] = {
+    {"sallyport grants rotate ci --grace 1h", "a new token; the old one is good for an hour"},
+    {0},
 };
 
 const struct cli_command cli_grants_rotate = {
@@ -402,7 +419,13 @@ const struct cli_command cli_grants_rotate = {
     .operands = "NAME",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = rotate_examples,
     .run = rotate_run,
+};
+
+static const struct cli_example revoke_examples[] = {
+    {"sallyport grants revoke ci", "it is refused from this moment on"},
+    {0},
 };
 
 const struct cli_command cli_grants_revoke = {
@@ -413,5 +436,6 @@ const struct cli_command cli_grants_revoke = {
     .operands = "NAME",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = revoke_examples,
     .run = revoke_run,
 };

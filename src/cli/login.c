@@ -192,8 +192,8 @@ static int login_run(const void *options, const struct cli_rest *rest) {
 }
 
 static const struct cli_example login_examples[] = {
-    {"login tracker", "log in at the server that sallyport.yaml calls so"},
-    {"login --url https://mcp.example.com/mcp --no-browser", "from a machine without a browser"},
+    {"sallyport login tracker", "log in at the server that sallyport.yaml calls so"},
+    {"sallyport login --url https://mcp.example.com/mcp --no-browser", "from a machine without a browser"},
     {0},
 };
 

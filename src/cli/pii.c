@@ -422,12 +422,25 @@ static const struct cli_option restore_rows[] = {
     {0},
 };
 
+static const struct cli_example scan_examples[] = {
+    {"sallyport pii scan --json < mail.txt", "where there is something, and of what kind"},
+    {"sallyport pii scan --kinds EMAIL,PHONE < mail.txt", "only addresses and numbers"},
+    {0},
+};
+
 const struct cli_command cli_pii_scan = {
     .name = "pii scan",
     .summary = "find personal data and secrets in stdin",
     .options = scan_rows,
     .options_size = sizeof(struct pii_cli_options),
+    .examples = scan_examples,
     .run = scan_run,
+};
+
+static const struct cli_example tokenize_examples[] = {
+    {"sallyport pii tokenize < mail.txt > safe.txt", "the text with tokens in place of values"},
+    {"sallyport pii tokenize --mode redact < mail.txt", "for good: nothing is kept"},
+    {0},
 };
 
 const struct cli_command cli_pii_tokenize = {
@@ -435,7 +448,13 @@ const struct cli_command cli_pii_tokenize = {
     .summary = "replace them by tokens",
     .options = tokenize_rows,
     .options_size = sizeof(struct pii_cli_options),
+    .examples = tokenize_examples,
     .run = tokenize_run,
+};
+
+static const struct cli_example restore_examples[] = {
+    {"sallyport pii restore < safe.txt", "the values back in their places"},
+    {0},
 };
 
 const struct cli_command cli_pii_restore = {
@@ -443,5 +462,6 @@ const struct cli_command cli_pii_restore = {
     .summary = "put the values back",
     .options = restore_rows,
     .options_size = sizeof(struct pii_cli_options),
+    .examples = restore_examples,
     .run = restore_run,
 };

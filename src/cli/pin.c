@@ -253,11 +253,17 @@ static int pin_accept_run(const void *options, const struct cli_rest *rest) {
     return tell_unlisted(&asking);
 }
 
+static const struct cli_example list_examples[] = {
+    {"sallyport pin list", "what a gate beside this lock would serve"},
+    {0},
+};
+
 const struct cli_command cli_pin_list = {
     .name = "pin list",
     .summary = "the accepted tools of every server",
     .options = list_rows,
     .options_size = sizeof(struct pin_options),
+    .examples = list_examples,
     .run = pin_list_run,
 };
 
@@ -283,6 +289,12 @@ static const struct cli_example accept_examples[] = {
     {0},
 };
 
+static const struct cli_example diff_examples[] = {
+    {"sallyport pin diff --mcp-config .mcp.json", "what is new at the servers of a client"},
+    {"sallyport pin diff -- npx -y some-server@1.2.4", "would the next version be served?"},
+    {0},
+};
+
 const struct cli_command cli_pin_diff = {
     .name = "pin diff",
     .summary = "what changed since a server's tools were accepted",
@@ -293,6 +305,7 @@ const struct cli_command cli_pin_diff = {
     .options = diff_rows,
     .options_size = sizeof(struct pin_options),
     .takes_command = true,
+    .examples = diff_examples,
     .run = pin_diff_run,
 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct cli_example simulate_examples[] = {
-    {"simulate cases.jsonl", "what would become of each call"},
+    {"sallyport simulate cases.jsonl", "what would become of each call"},
     {0},
 };
 

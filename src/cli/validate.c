@@ -20,8 +20,8 @@ static const struct cli_option validate_rows[] = {
 };
 
 static const struct cli_example validate_examples[] = {
-    {"validate -c policy.yaml", "say whether the policy is valid"},
-    {"validate -c policy.yaml --lint", "and what is odd about it"},
+    {"sallyport validate -c policy.yaml", "say whether the policy is valid"},
+    {"sallyport validate -c policy.yaml --lint", "and what is odd about it"},
     {0},
 };
 

@@ -27,10 +27,16 @@ static int version_run(const void *options, const struct cli_rest *rest) {
     return cli_print(&text);
 }
 
+static const struct cli_example version_examples[] = {
+    {"sallyport version --json", "for a program"},
+    {0},
+};
+
 const struct cli_command cli_version = {
     .name = "version",
     .summary = "print the version",
     .options = version_rows,
     .options_size = sizeof(struct version_options),
+    .examples = version_examples,
     .run = version_run,
 };

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -92,11 +93,60 @@ static void test_completions(void **state) {
     }
 }
 
+/* A line of help as a shell splits it, without pipes and redirections. */
+static int words_of(char *line, char **argv, int max) {
+    int argc = 0;
+    while (argc < max && *(line += strspn(line, " ")) && !strchr("|<>", *line)) {
+        const char quote = strchr("'\"", *line) ? *line++ : ' ';
+        argv[argc++] = line;
+        line += strcspn(line, (char[]){quote, 0});
+        if (*line)
+            *line++ = 0;
+    }
+    argv[argc] = NULL;
+    return argc;
+}
+
+static void assert_example(const struct cli_command *command, const struct cli_example *example) {
+    char line[256], *argv[32];
+    struct cli_request r;
+    struct err err = {0};
+    assert_true(example->what && *example->what);
+    assert_true((size_t)snprintf(line, sizeof(line), "%s", example->line) < sizeof(line));
+    int argc = words_of(line, argv, 31);
+    /* A shell may come first: `git diff | sallyport ...`, `eval "$(sallyport ...)"`. */
+    if (argc == 0 || strcmp(argv[0], "sallyport") != 0) {
+        if (!strstr(example->line, "sallyport "))
+            fail_msg("`%s`: `%s` does not call the program", command->name, example->line);
+        return;
+    }
+    if (cli_parse(&cli_program, argc, argv, &r, &err) < 0)
+        fail_msg("`%s`: `%s`: %s", command->name, example->line, err.text);
+    if (r.command != command)
+        fail_msg("`%s` shows an example of another command: `%s`", command->name, example->line);
+    cli_request_free(&r);
+}
+
+/* Of the program's own table: each command shows at least one line, and each line is one that it takes. */
+static void test_every_command_has_examples(void **state) {
+    (void)state;
+    for (const struct cli_command *const *c = cli_program.commands; *c; c++) {
+        if (!(*c)->examples || !(*c)->examples[0].line)
+            fail_msg("`%s` has no example", (*c)->name);
+        for (const struct cli_example *e = (*c)->examples; e->line; e++)
+            assert_example(*c, e);
+    }
+    assert_non_null(cli_program.wrap->examples);
+    for (const struct cli_example *e = cli_program.wrap->examples; e->line; e++)
+        assert_example(cli_program.wrap, e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_help),
         cmocka_unit_test(test_man),
         cmocka_unit_test(test_completions),
+        cmocka_unit_test(test_every_command_has_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
