@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ModernHttpPeer, cli, legacyServer, policyFile, startServe, startUpstream, tempDir } from '../lib/index.mjs';
+import { ModernHttpPeer, cli, legacyServer, policyFile, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
 
 const text = (value, more = {}) => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }], ...more });
 const tool = (name, more = {}) => ({ name, description: `About ${name}`, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } }, ...more });
@@ -152,10 +152,16 @@ describe('calls from code', { concurrency: 1 }, () => {
 
   test('call_tool hands the approval on; every inner call is in the log with the run that made it', async () => {
     await assert.rejects(peer.call('call_tool', { server: 'my-shop', tool: 'pay', args: { n: 5 } }), /-32003/);
-    await run('python', 'call_tool("my-shop", "echo", {"n": 991})\ntry: tools["my-shop"].mark()\nexcept ToolError: pass');
     const query = async (...line) => (await cli(['audit', 'query', '--json', ...line], { env })).stdout.trim().split('\n').filter(Boolean).map((one) => JSON.parse(one));
-    const parent = (await query('--tool', 'execute_code', '--limit', '1'))[0].call;
-    const all = await query('--run', `${parent}`);
+    await run('python', 'call_tool("my-shop", "echo", {"n": 991})\ntry: tools["my-shop"].mark()\nexcept ToolError: pass');
+    // The writer of the log works on its own.
+    let parent, all = [];
+    await within((async () => {
+      while (!['echo', 'mark', 'execute_code'].every((name) => all.some((one) => one.tool === name))) {
+        parent = (await query('--tool', 'execute_code', '--limit', '1'))[0]?.call;
+        all = await query('--run', `${parent}`);
+      }
+    })(), 'the log', 60_000);
     assert.deepEqual(all.map((one) => [one.tool, one.verdict, one.parent ?? 0]).sort(), [['echo', 'allow', parent], ['execute_code', 'allow', 0], ['mark', 'deny', parent]]);
   });
 
