@@ -1,6 +1,7 @@
 /* The helper process and the children it makes for us. */
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/packet.h"
 #include "code/sandbox_core.h"
 
 #include <errno.h>
@@ -120,26 +121,6 @@ static void close_fd(int *fd) {
     *fd = -1;
 }
 
-static int send_order(int sock, const struct frame_order *order, const int *fds, size_t n) {
-    union {
-        char bytes[CMSG_SPACE(3 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    memset(&control, 0, sizeof(control));
-    struct iovec iov = {(void *)(uintptr_t)order, sizeof(*order)};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (n) {
-        msg.msg_control = &control;
-        msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
-        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(n * sizeof(int));
-        memcpy(CMSG_DATA(c), fds, n * sizeof(int));
-    }
-    return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -1 : 0;
-}
-
 /* Our ends do not block; the sandbox's do. */
 static int open_ends(struct box *b, int theirs[3]) {
     int ends[2];
@@ -181,7 +162,8 @@ struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enu
                                       .processes = SANDBOX_PROCESSES,
                                       .urgent = urgent};
     list_push(&s->boxes, &b->node);
-    const bool failed = open_ends(b, theirs) != 0 || send_order(s->control, &order, theirs, 3) != 0;
+    const bool failed =
+        open_ends(b, theirs) != 0 || packet_send(s->control, &order, sizeof(order), theirs, 3, 0) != 0;
     if (failed)
         err_set(err, "start a sandbox: %s", strerror(errno));
     for (int i = 0; i < 3; i++)
@@ -195,7 +177,7 @@ struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enu
 void sandbox_box_limit(struct box *b, uint32_t memory_mb) {
     const struct frame_order order = {.kind = FRAME_LIMIT, .token = b->token, .memory_mb = memory_mb};
     if (b->profile == SANDBOX_PROC && b->engine->group)
-        send_order(b->engine->control, &order, NULL, 0);
+        packet_send(b->engine->control, &order, sizeof(order), NULL, 0, 0);
 }
 
 void sandbox_box_kill(struct box *b) {
@@ -318,22 +300,6 @@ static void on_report(struct sandbox *s, struct frame_report *r, int fds[2]) {
     }
 }
 
-static int receive_report(int sock, struct frame_report *to, int fds[2]) {
-    union {
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec iov = {to, sizeof(*to)};
-    struct msghdr msg = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    const ssize_t got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
-        memcpy(fds, CMSG_DATA(c), 2 * sizeof(int));
-    return (int)got;
-}
-
 static void helper_lost(struct sandbox *s);
 
 static void on_control(uv_poll_t *handle, int status, int events) {
@@ -342,17 +308,17 @@ static void on_control(uv_poll_t *handle, int status, int events) {
     CHECK_MAGIC(s, SANDBOX_MAGIC);
     for (;;) {
         struct frame_report report;
-        int fds[2] = {-1, -1};
-        const int got = status < 0 ? 0 : receive_report(s->control, &report, fds);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        int fds[PACKET_FDS] = {-1, -1, -1};
+        const ssize_t got = status < 0 ? 0 : packet_receive(s->control, &report, sizeof(report), fds);
+        if (got < 0 && errno == EAGAIN)
             break;
-        if (got != (int)sizeof(report)) {
+        if (got != (ssize_t)sizeof(report)) {
             helper_lost(s);
             return;
         }
         on_report(s, &report, fds);
-        close_fd(&fds[0]);
-        close_fd(&fds[1]);
+        for (size_t i = 0; i < PACKET_FDS; i++)
+            close_fd(&fds[i]);
     }
     sandbox_helper_known(s);
     sandbox_pump(s);
@@ -480,7 +446,7 @@ int sandbox_box_helper_start(struct sandbox *s, struct err *err) {
     s->spawn_token = spawn_child(s->spawn, &request, on_helper_started, on_helper_exited, s, err);
     close(ends[1]);
     const struct frame_order setup = {.kind = FRAME_SETUP};
-    if (!s->spawn_token || send_order(ends[0], &setup, &s->preludes, s->preludes >= 0) != 0) {
+    if (!s->spawn_token || packet_send(ends[0], &setup, sizeof(setup), &s->preludes, 1, 0) != 0) {
         close(ends[0]);
         return s->spawn_token ? err_set(err, "start the sandbox helper: %s", strerror(errno)) : -1;
     }

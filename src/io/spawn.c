@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/packet.h"
 #include "io/spawner.h"
 
 #include <errno.h>
@@ -127,8 +128,8 @@ static void on_readable(uv_poll_t *handle, int status, int events) {
     struct spawn *s = handle->data;
     for (;;) {
         struct spawner_report report;
-        int fds[3] = {-1, -1, -1};
-        int got = status < 0 ? -1 : spawner_receive(s->sock, &report, sizeof(report), fds);
+        int fds[PACKET_FDS] = {-1, -1, -1};
+        ssize_t got = status < 0 ? -1 : packet_receive(s->sock, &report, sizeof(report), fds);
         if (got == 0 || (got < 0 && errno != EAGAIN)) {
             uv_poll_stop(&s->poll);
             return;
@@ -169,26 +170,6 @@ static int pack(struct buf *out, uint64_t token, const struct spawn_request *req
     return out->full ? -1 : 0;
 }
 
-static ssize_t send_packet(int sock, struct slice packet, const int *fd) {
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    memset(&control, 0, sizeof(control));
-    struct iovec iov = {(void *)(uintptr_t)packet.ptr, packet.len};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (fd) {
-        msg.msg_control = &control;
-        msg.msg_controllen = sizeof(control);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(c), fd, sizeof(int));
-    }
-    return sendmsg(sock, &msg, MSG_NOSIGNAL);
-}
-
 uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
                      void (*started)(void *owner, struct spawn_child child),
                      void (*exited)(void *owner, int status), void *owner, struct err *err) {
@@ -204,7 +185,7 @@ uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
                 SPAWN_REQUEST_MAX);
         return 0;
     }
-    if (send_packet(s->sock, buf_slice(&packet), request->fd) != (ssize_t)packet.len) {
+    if (packet_send(s->sock, packet.ptr, packet.len, request->fd, request->fd ? 1 : 0, 0) < 0) {
         err_set(err, "start `%s`: spawner: %s", request->argv[0], strerror(errno));
         return 0;
     }

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,44 +37,6 @@ struct spawner {
     struct list children;
     char packet[SPAWN_REQUEST_MAX];
 };
-
-int spawner_receive(int sock, void *to, size_t size, int fds[3]) {
-    union {
-        char bytes[CMSG_SPACE(3 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec iov = {to, size};
-    struct msghdr msg = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    ssize_t got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-    if (got <= 0)
-        return (int)got;
-    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len > CMSG_LEN(0))
-        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-    return (int)got;
-}
-
-static void report(int sock, const struct spawner_report *r, const int fds[3]) {
-    union {
-        char bytes[CMSG_SPACE(3 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    memset(&control, 0, sizeof(control));
-    struct iovec iov = {(void *)(uintptr_t)r, sizeof(*r)};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (fds) {
-        msg.msg_control = &control;
-        msg.msg_controllen = sizeof(control);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(3 * sizeof(int));
-        memcpy(CMSG_DATA(c), fds, 3 * sizeof(int));
-    }
-    while (sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
-        ;
-}
 
 /* What is to be started. */
 struct start {
@@ -229,7 +192,7 @@ static void do_spawn(struct spawner *s, const struct spawner_order *order, size_
         c->pid = pid;
         list_push(&s->children, &c->node);
     }
-    report(s->sock, &answer, pid ? p.gate : NULL);
+    packet_send(s->sock, &answer, sizeof(answer), p.gate, pid ? 3 : 0, 0);
     pipes_close(p.child, 3);
     pipes_close(p.gate, 3);
     pipes_close(p.failed, 2);
@@ -245,10 +208,10 @@ static void do_signal(struct spawner *s, const struct spawner_order *order) {
 
 /* False when the gate is gone. */
 static bool take_order(struct spawner *s) {
-    int fds[3] = {-1, -1, -1};
-    int got = spawner_receive(s->sock, s->packet, sizeof(s->packet), fds);
+    int fds[PACKET_FDS];
+    ssize_t got = packet_receive(s->sock, s->packet, sizeof(s->packet), fds);
     if (got < 0)
-        return errno == EINTR || errno == EAGAIN;
+        return errno == EAGAIN;
     if (got == 0)
         return false;
     struct spawner_order order;
@@ -259,7 +222,7 @@ static bool take_order(struct spawner *s) {
         else if (order.kind == SPAWNER_SIGNAL)
             do_signal(s, &order);
     }
-    pipes_close(fds, 3);
+    pipes_close(fds, PACKET_FDS);
     return true;
 }
 
@@ -274,7 +237,7 @@ static void reap(struct spawner *s) {
             kill(-pid, SIGKILL); /* what it left behind in its group */
             struct spawner_report r = {
                 .kind = SPAWNER_EXITED, .pid = pid, .token = c->token, .value = status};
-            report(s->sock, &r, NULL);
+            packet_send(s->sock, &r, sizeof(r), NULL, 0, 0);
             list_remove(&c->node);
             free(c);
         }

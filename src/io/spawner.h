@@ -30,5 +30,3 @@ struct spawner_report {
 };
 
 _Noreturn void spawner_main(int sock, pid_t gate);
-/* One packet and up to three descriptors. Bytes, 0 at the end, -1 with errno. */
-int spawner_receive(int sock, void *to, size_t size, int fds[3]);

@@ -8,6 +8,7 @@
 #include "sandbox/launch.h"
 
 #include "base/mem.h"
+#include "base/packet.h"
 #include "base/slice.h"
 #include "sandbox/root.h"
 #include "sandbox/zygote.h"
@@ -316,7 +317,7 @@ static char probe_watch(int sock, int bridge, pid_t *ret_guest, struct err *err)
             break;
         struct lock_note note;
         int got[3];
-        if (lock_receive(sock, &note, sizeof(note), got) != (int)sizeof(note)) {
+        if (packet_receive(sock, &note, sizeof(note), got) != (ssize_t)sizeof(note)) {
             fds[0].fd = -1; /* everything was said; the guest's verdict is still to come */
             continue;
         }

@@ -2,6 +2,8 @@
  * capabilities over the user namespace it has just been born into and none over anything else. */
 #include "sandbox/lock.h"
 
+#include "base/packet.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -53,56 +55,6 @@ static struct {
     uint64_t size;
     uint64_t data;
 } baseline;
-
-/* ---- packets ---- */
-
-int lock_send(int sock, const void *packet, size_t size, const int fds[2]) {
-    union {
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    memset(&control, 0, sizeof(control));
-    struct iovec iov = {(void *)(uintptr_t)packet, size};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    size_t n = 0;
-    int sent[2];
-    for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0)
-            sent[n++] = fds[i];
-    if (n) {
-        msg.msg_control = &control;
-        msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
-        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(n * sizeof(int));
-        memcpy(CMSG_DATA(c), sent, n * sizeof(int));
-    }
-    ssize_t done;
-    while ((done = sendmsg(sock, &msg, MSG_NOSIGNAL)) < 0 && errno == EINTR)
-        ;
-    return done == (ssize_t)size ? 0 : -1;
-}
-
-int lock_receive(int sock, void *to, size_t size, int fds[3]) {
-    union {
-        char bytes[CMSG_SPACE(3 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec iov = {to, size};
-    struct msghdr msg = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    fds[0] = fds[1] = fds[2] = -1;
-    ssize_t got;
-    while ((got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-        ;
-    if (got <= 0)
-        return (int)got;
-    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len > CMSG_LEN(0))
-        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-    return (int)got;
-}
 
 int lock_read_setup(int fd, struct lock_setup *ret_setup) {
     return pread(fd, ret_setup, sizeof(*ret_setup), 0) == (ssize_t)sizeof(*ret_setup) ? 0 : -1;
@@ -373,7 +325,7 @@ static int step_seccomp(struct lock *l) {
 static int step_report(struct lock *l) {
     const struct lock_note note = {.kind = LOCK_NOTE_READY, .token = l->order->token};
     const int fds[2] = {l->workspace, l->listener};
-    if (lock_send(LOCK_FD_REPORT, &note, sizeof(note), fds) != 0)
+    if (packet_send(LOCK_FD_REPORT, &note, sizeof(note), fds, 2, 0) != 0)
         return -1;
     close(l->workspace);
     if (l->listener >= 0)
@@ -410,8 +362,7 @@ void lock_down(const struct lock_setup *setup, const struct frame_order *order, 
             continue;
         const struct lock_note note = {
             .kind = LOCK_NOTE_FAILED, .error = errno, .token = order->token, .step = i};
-        const int none[2] = {-1, -1};
-        lock_send(LOCK_FD_REPORT, &note, sizeof(note), none);
+        packet_send(LOCK_FD_REPORT, &note, sizeof(note), NULL, 0, 0);
         _exit(LOCK_FAILED);
     }
 }

@@ -76,11 +76,6 @@ struct lock_note {
     char text[FRAME_REASON_MAX];
 };
 
-/* Sends a packet with up to two descriptors (-1 for none). */
-int lock_send(int sock, const void *packet, size_t size, const int fds[2]);
-/* A packet and up to three descriptors; bytes, 0 at the end, -1. Descriptors that did not come are -1. */
-int lock_receive(int sock, void *to, size_t size, int fds[3]);
-
 const char *lock_step_name(enum lock_step step);
 int lock_read_setup(int fd, struct lock_setup *ret_setup);
 

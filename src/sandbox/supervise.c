@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/packet.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/launch.h"
 #include "sandbox/syscalls.h"
@@ -97,7 +98,7 @@ struct supervisor {
 
 static void tell(const struct frame_report *report, int fd0, int fd1) {
     bool both = fd0 >= 0 && fd1 >= 0;
-    lock_send(SUPERVISE_FD_CONTROL, report, sizeof(*report), (int[]){both ? fd0 : -1, both ? fd1 : -1});
+    packet_send(SUPERVISE_FD_CONTROL, report, sizeof(*report), (int[]){fd0, fd1}, both ? 2 : 0, 0);
 }
 
 static void tell_runtime(enum frame_runtime runtime, int error, const char *text) {
@@ -341,7 +342,7 @@ static void box_cloned(struct supervisor *s, struct box *b, pid_t pid, int take_
 static void zygote_note(struct supervisor *s, struct zygote *z) {
     struct lock_note note;
     int fds[3];
-    if (lock_receive(z->sock, &note, sizeof(note), fds) != (int)sizeof(note)) {
+    if (packet_receive(z->sock, &note, sizeof(note), fds) != (ssize_t)sizeof(note)) {
         zygote_lost(s, z, "the interpreter ended while it started");
         return;
     }
@@ -392,23 +393,6 @@ static struct zygote *zygote_for(struct supervisor *s, enum frame_runtime runtim
 
 /* ---- orders ---- */
 
-static int forward(int sock, const struct frame_order *order, const int fds[3]) {
-    union {
-        char bytes[CMSG_SPACE(3 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    memset(&control, 0, sizeof(control));
-    struct iovec iov = {(void *)(uintptr_t)order, sizeof(*order)};
-    struct msghdr msg = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(3 * sizeof(int));
-    memcpy(CMSG_DATA(c), fds, 3 * sizeof(int));
-    return sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
-}
-
 static void start_box(struct supervisor *s, const struct frame_order *order, const int fds[3]) {
     if (order->runtime >= FRAME_RUNTIMES || order->profile >= FRAME_PROFILES || fds[2] < 0)
         return;
@@ -424,7 +408,7 @@ static void start_box(struct supervisor *s, const struct frame_order *order, con
         return;
     }
     struct zygote *z = zygote_for(s, runtime);
-    if (!z || forward(z->sock, order, fds) != 0) {
+    if (!z || packet_send(z->sock, order, sizeof(*order), fds, 3, MSG_DONTWAIT) != 0) {
         const char *why = z ? "the interpreter takes no more orders" : s->runtimes[runtime].why;
         tell_not_started(order->token, runtime, EAGAIN, why);
         return;
@@ -454,12 +438,12 @@ static void limit_box(struct supervisor *s, const struct frame_order *order) {
 static bool take_order(struct supervisor *s) {
     struct frame_order order;
     int fds[3];
-    int got = lock_receive(SUPERVISE_FD_CONTROL, &order, sizeof(order), fds);
+    ssize_t got = packet_receive(SUPERVISE_FD_CONTROL, &order, sizeof(order), fds);
     if (got <= 0)
         return false;
-    if (got == (int)sizeof(order) && order.kind == FRAME_START)
+    if (got == (ssize_t)sizeof(order) && order.kind == FRAME_START)
         start_box(s, &order, fds);
-    if (got == (int)sizeof(order) && order.kind == FRAME_LIMIT)
+    if (got == (ssize_t)sizeof(order) && order.kind == FRAME_LIMIT)
         limit_box(s, &order);
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0)
@@ -471,9 +455,9 @@ static bool take_order(struct supervisor *s) {
 static bool take_setup(struct supervisor *s) {
     struct frame_order order;
     int fds[3];
-    int got = lock_receive(SUPERVISE_FD_CONTROL, &order, sizeof(order), fds);
+    ssize_t got = packet_receive(SUPERVISE_FD_CONTROL, &order, sizeof(order), fds);
     s->config.prelude_fd = fds[0];
-    return got == (int)sizeof(order) && order.kind == FRAME_SETUP;
+    return got == (ssize_t)sizeof(order) && order.kind == FRAME_SETUP;
 }
 
 /* ---- start ---- */

@@ -1,5 +1,7 @@
 #include "sandbox/zygote.h"
 
+#include "base/packet.h"
+
 #include <errno.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -12,10 +14,10 @@
 
 bool zygote_next(struct frame_order *ret_order, int ret_stdio[3]) {
     for (;;) {
-        int got = lock_receive(LOCK_FD_REPORT, ret_order, sizeof(*ret_order), ret_stdio);
+        ssize_t got = packet_receive(LOCK_FD_REPORT, ret_order, sizeof(*ret_order), ret_stdio);
         if (got <= 0)
             return false;
-        if (got == (int)sizeof(*ret_order) && ret_stdio[2] >= 0 && ret_order->profile < FRAME_PROFILES)
+        if (got == (ssize_t)sizeof(*ret_order) && ret_stdio[2] >= 0 && ret_order->profile < FRAME_PROFILES)
             return true;
         for (int i = 0; i < 3; i++)
             if (ret_stdio[i] >= 0)
@@ -51,7 +53,7 @@ long zygote_clone(const struct lock_setup *setup, const struct frame_order *orde
         return 0;
     struct lock_note note = {
         .kind = LOCK_NOTE_CLONED, .token = order->token, .pid = (int32_t)pid, .error = pid < 0 ? errno : 0};
-    lock_send(LOCK_FD_REPORT, &note, sizeof(note), fds);
+    packet_send(LOCK_FD_REPORT, &note, sizeof(note), fds, 2, 0);
     if (fds[0] >= 0)
         close(fds[0]);
     for (int i = 0; i < 3; i++)
@@ -61,7 +63,6 @@ long zygote_clone(const struct lock_setup *setup, const struct frame_order *orde
 
 void zygote_tell(enum lock_note_kind kind, const char *text) {
     struct lock_note note = {.kind = kind};
-    const int none[2] = {-1, -1};
     snprintf(note.text, sizeof(note.text), "%s", text);
-    lock_send(LOCK_FD_REPORT, &note, sizeof(note), none);
+    packet_send(LOCK_FD_REPORT, &note, sizeof(note), NULL, 0, 0);
 }
