@@ -28,7 +28,7 @@ enum call_next {
     CALL_WAIT,
     CALL_FAIL,   /* to SETTLE; the answer is there */
     CALL_AGAIN,  /* to DECIDE: it is judged anew */
-    CALL_GATHER, /* to AWAIT: several servers answer for it */
+    CALL_GATHER, /* to AWAIT: several servers answer for it, or there is an answer already */
 };
 
 struct call_approval;

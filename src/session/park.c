@@ -316,14 +316,13 @@ static bool add_question(struct session_park *p, struct session_link *sl, const 
     cleanup_arena struct arena a;
     arena_init(&a);
     struct slice id = tape_raw(&m->tape, m->rpc.id);
-    struct slice params = m->rpc.params ? translate_ask(&m->tape, m->rpc.params, NULL, &a) : SLICE("{}");
-    const struct slice said = params;
-    if (!session_redact_params(p->session, sl->server, &params, &a)) {
+    struct slice said, shown;
+    if (!question_words(sl, &m->tape, m->rpc.params, &a, &said, &shown)) {
         session_refuse_ask(sl, id, RPC_INVALID_REQUEST, "the question holds what the client must not see");
         return false;
     }
     struct park_question *q = mem_zalloc(sizeof(*q));
-    question_init(&q->asked, ++p->last, id, method, params);
+    question_init(&q->asked, ++p->last, id, method, shown);
     /* of what the server said: tokens may be others on another node */
     hash_text(arena_printf(&a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(said)), q->hash);
     list_push(&p->questions, &q->asked.node);
@@ -409,10 +408,12 @@ static struct park_question *url_question(struct call *c, uint32_t node, uint32_
     if (!tape_is(t, node, TAPE_OBJECT) || translate_ask_bit(method, t, node) != TRANSLATE_URL ||
         session_judge_ask(c->link, method, t, node, a))
         return NULL;
-    struct slice params = translate_ask(t, node, NULL, a);
+    struct slice said, shown;
+    if (!question_words(c->link, t, node, a, &said, &shown))
+        return NULL;
     struct park_question *q = mem_zalloc(sizeof(*q));
-    question_init(&q->asked, number, SLICE("null"), method, params);
-    hash_text(arena_printf(a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(params)), q->hash);
+    question_init(&q->asked, number, SLICE("null"), method, shown);
+    hash_text(arena_printf(a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(said)), q->hash);
     return q;
 }
 

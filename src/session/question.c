@@ -1,8 +1,20 @@
 #include "session/question.h"
 
 #include "base/mem.h"
+#include "session/pii.h"
+#include "session/translate.h"
 
 #include <stdio.h>
+
+bool question_words(struct session_link *sl, const struct tape *t, uint32_t params, struct arena *a,
+                    struct slice *ret_said, struct slice *ret_shown) {
+    struct slice said = params ? translate_ask(t, params, NULL, a) : SLICE("{}"), shown = said;
+    if (!session_redact_params(sl->session, sl->server, &shown, a))
+        return false;
+    *ret_said = said;
+    *ret_shown = shown;
+    return true;
+}
 
 void question_init(struct server_question *q, uint32_t number, struct slice server_id, struct slice method,
                    struct slice params) {

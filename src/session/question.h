@@ -15,6 +15,10 @@ struct server_question {
     char *params; /* JSON in the words of the newer era */
 };
 
+/* A server's words as the client gets them: in its own era, and without what it must not see. False: there is
+ * something that keeps the whole back. *ret_said is what the server said, for comparing. */
+bool question_words(struct session_link *sl, const struct tape *t, uint32_t params, struct arena *a,
+                    struct slice *ret_said, struct slice *ret_shown);
 void question_init(struct server_question *q, uint32_t number, struct slice server_id, struct slice method,
                    struct slice params);
 void question_clear(struct server_question *q); /* and out of its list */

@@ -72,7 +72,8 @@ static void note_initialized(struct call *c) {
 /* Content that a model reads, and that others may have written. */
 static bool brings_content(const struct call *c) {
     return c->kind == CALL_TOOLS_CALL || slice_is(c->method, "resources/read") ||
-           slice_is(c->method, "prompts/get") || slice_is(c->method, "tasks/result");
+           slice_is(c->method, "prompts/get") || slice_is(c->method, "tasks/result") ||
+           slice_is(c->method, "tasks/get"); /* in the newer era, of a task that is over */
 }
 
 /* The call was made and counts; only its result is kept back, for the reason that the verdict gives. */

@@ -30,7 +30,9 @@ struct call_rounds {
     struct question questions[SESSION_QUESTIONS_MAX];
 };
 
-static bool of_task(const struct call *c) { return slice_is(c->method, "tasks/result"); }
+static bool of_task(const struct call *c) {
+    return slice_is(c->method, "tasks/result") || slice_is(c->method, "tasks/get");
+}
 
 /* An answer that is a question; of a task, one that waits for answers. */
 static bool asks(const struct call *c, uint32_t *ret_requests) {
@@ -91,7 +93,7 @@ static const char *judge_questions(struct call *c, uint32_t requests) {
 bool rounds_allowed(struct call *c) {
     const struct msg *m = c->response;
     uint32_t requests;
-    if (!translate_may_ask(c->method) || !asks(c, &requests))
+    if (!(translate_may_ask(c->method) || of_task(c)) || !asks(c, &requests))
         return true;
     const char *why = requests ? judge_questions(c, requests) : NULL;
     if (!why) {

@@ -536,7 +536,7 @@ static void on_message(void *owner, void *call, struct msg *m) {
     CHECK_MAGIC(sl, SESSION_LINK_MAGIC);
     struct session_own *own = call ? own_request(call) : NULL;
     struct call *about = own ? NULL : call;
-    if (own && own->message) {
+    if (own && own->message && !tape_eq(&m->tape, m->rpc.method, SLICE("ping"))) {
         own->message(own, m);
         return;
     }

@@ -186,6 +186,7 @@ bool task_ask(struct session_link *sl, const struct msg *m, struct slice method)
     } else if (found && task->last >= SESSION_QUESTIONS_MAX) {
         session_refuse_ask(sl, id, RPC_INVALID_REQUEST, "too many questions");
     } else if (found) {
+        /* As it was said: it leaves within the answer to tasks/get, which is looked through. */
         struct slice params = translate_ask(&m->tape, m->rpc.params, NULL, &a);
         struct server_question *q = mem_alloc(sizeof(*q));
         question_init(q, ++task->last, id, method, params);

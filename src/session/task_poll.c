@@ -46,8 +46,9 @@ static enum call_next answer_kept(struct call *c, struct msg *m) {
                    ? bridge_answers(c, arena_printf(&c->arena, "{%.*s}", SLICE_FMT(kept_text(c, c->name, m))))
                    : call_refuse(c, RPC_INVALID_PARAMS, 0, "the task is over and cannot be cancelled");
     struct slice json = translate_outcome_down(&m->tape, m->rpc.body, c->name, &c->arena);
-    return json.len ? bridge_answers(c, json)
-                    : call_refuse(c, RPC_INTERNAL, 0, "the task's result could not be translated");
+    /* As if the server had answered now: nobody has looked through it yet. */
+    enum call_next next = task_replace(c, "result", json);
+    return next == CALL_NEXT ? CALL_GATHER : next;
 }
 
 /* ---- FORWARD ---- */

@@ -85,6 +85,18 @@ describe('questions between the eras', () => {
     for (const params of asked) clean(params);
   });
 
+  // An address that must be visited first is an error there and a question here.
+  for (const mode of ['tokenize', 'block']) {
+    test(`${mode}: addresses to visit`, async (t) => {
+      const methods = { 'tools/call': (params, { reply, message }) => void reply.json({ jsonrpc: '2.0', id: message.id, error: { code: -32042, message: 'Visit first', data: { elicitations: [{ mode: 'url', elicitationId: 'e1', url: 'https://example.com/x', message: `Sign in as ${EMAIL}` }] } } }) };
+      const upstream = use(t, await startUpstream(legacyServer({ tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods })));
+      const gate = use(t, await startGate({ upstream: upstream.url, args: ['--pii', mode] }));
+      const { answer } = await new ModernHttp(gate.url, { capabilities: { elicitation: { url: {} } } }).exchange('tools/call', { name: 'go', arguments: {} });
+      if (mode === 'tokenize') clean(answer.result.inputRequests);
+      else assert.ok(!JSON.stringify(answer).includes(EMAIL) && answer.result.isError, JSON.stringify(answer));
+    });
+  }
+
   test('block: nobody is asked', async () => {
     const modern = await new ModernHttp(gates['legacy-block'].url, { capabilities }).exchange('tools/call', elicit);
     assert.ok(!JSON.stringify(modern.answer).includes(EMAIL));
