@@ -18,6 +18,7 @@
 
 struct code_server;
 struct code_conn;
+struct filter_scope;
 
 /* Which tools are shown, with what schemas and result texts; the engine is the same. */
 enum code_profile {
@@ -83,6 +84,9 @@ struct code_conn_ops {
     void (*list_tools)(void *owner, struct code_inner *inner);
     /* Another number whenever that list may be another one. */
     uint64_t (*tools_stamp)(void *owner);
+    /* Whose tokens sanitize_pii makes: the ones that tools elsewhere can be given. NULL, as an op or as its
+     * answer: the principal has some of its own here. */
+    struct filter_scope *(*pii_scope)(void *owner);
 };
 
 /* `principal` says whose files, jobs and skills it is about. */

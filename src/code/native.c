@@ -252,16 +252,24 @@ struct token_set {
     uint64_t kinds;
 };
 
-/* Code that asks holds the text anyway: it also gets which token stands for what. */
-static void put_map(struct code_req *r, struct note *n, const struct token_set *tokens) {
-    const struct filter_vault *vault = filter_scope_vault(r->owner->scope);
+static struct filter_scope *tokens_of(const struct code_req *r) {
+    const struct code_conn *c = r->conn;
+    struct filter_scope *wider = c->ops->pii_scope ? c->ops->pii_scope(c->owner) : NULL;
+    return wider ? wider : r->owner->scope;
+}
+
+/* Code that asks holds the text anyway: it also gets which token stands for what in it. Tokens that it held
+ * already say nothing. */
+static void put_map(struct code_req *r, struct note *n, struct slice text, const struct token_set *tokens) {
+    const struct filter_vault *vault = filter_scope_vault(tokens_of(r));
     emit_key(&n->e, "map");
     emit_object(&n->e);
     size_t at = 0;
     struct map_entry *entry;
     while ((entry = map_next(&tokens->seen, &at))) {
         struct filter_entry value;
-        if (!vault->ops->get(vault->ctx, entry->key, &r->arena, &value))
+        if (!vault->ops->get(vault->ctx, entry->key, &r->arena, &value) ||
+            !memmem(text.ptr, text.len, value.value.ptr, value.value.len))
             continue;
         emit_key_slice(&n->e, arena_printf(&r->arena, "[%.*s]", SLICE_FMT(entry->key)));
         emit_str(&n->e, value.value);
@@ -270,7 +278,7 @@ static void put_map(struct code_req *r, struct note *n, const struct token_set *
 }
 
 static void collect(struct code_req *r, struct slice text, struct token_set *tokens, struct note *n) {
-    const struct pii_engine *engine = filter_scope_engine(r->owner->scope);
+    const struct pii_engine *engine = filter_scope_engine(tokens_of(r));
     struct map kinds;
     map_init(&kinds);
     struct token_match m;
@@ -289,7 +297,7 @@ void native_sanitize(struct code_req *r) {
     struct slice text = code_arg_text(r, "text", (struct slice){0});
     cleanup_buf struct buf out;
     buf_init(&out, CODE_ANSWER_MAX);
-    if (!privacy_sanitize(r->owner->scope, text, &out)) {
+    if (!privacy_sanitize(tokens_of(r), slice_str(r->owner->server->config.name), text, &out)) {
         reply_error(r, SLICE("The text is too large to be sanitized"));
         return;
     }
@@ -305,14 +313,15 @@ void native_sanitize(struct code_req *r) {
     emit_array_end(&n.e);
     note_int(&n, "pii_found", (int64_t)tokens.seen.count);
     if (r->inner)
-        put_map(r, &n, &tokens);
+        put_map(r, &n, text, &tokens);
     map_free(&tokens.seen);
     note_reply(r, &n, false);
 }
 
 void native_restore(struct code_req *r) {
     struct slice text = code_arg_text(r, "text", (struct slice){0});
-    /* Only what sanitize_pii took from the same principal is in this vault. */
+    /* Behind a gate the tokens in the arguments have turned into values where its rules allow that. This
+     * vault is for when there is none: what sanitize_pii took from the same principal. */
     struct filter_rules rules = {
         .server = SLICE("code"), .kinds = ~UINT64_C(0), .secrets_from_anywhere = true};
     struct filter_report report = {0};

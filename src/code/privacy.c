@@ -43,7 +43,8 @@ static bool next_shape(const pcre2_code *re, pcre2_match_data *found, pcre2_matc
     return false;
 }
 
-static bool replace_shapes(struct filter_scope *scope, struct slice text, struct buf *out) {
+static bool replace_shapes(struct filter_scope *scope, struct slice origin, struct slice text,
+                           struct buf *out) {
     pcre2_code *re = compile();
     pcre2_match_data *found = re ? pcre2_match_data_create_from_pattern(re, NULL) : NULL;
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
@@ -55,7 +56,7 @@ static bool replace_shapes(struct filter_scope *scope, struct slice text, struct
         struct filter_entry entry = {.kind = slice_str(kinds[kind]),
                                      .value = slice_of(text.ptr + start, end - start),
                                      .created_ms = clock_wall_ms(),
-                                     .origins = {SLICE("code")},
+                                     .origins = {origin},
                                      .origin_count = 1};
         struct token_text token;
         ok = filter_token_mint(scope, &entry, false, &token);
@@ -72,8 +73,8 @@ static bool replace_shapes(struct filter_scope *scope, struct slice text, struct
     return ok && !out->full;
 }
 
-bool privacy_sanitize(struct filter_scope *scope, struct slice text, struct buf *out) {
-    struct filter_options opt = {.depth = PII_DEPTH_MAX, .origin = SLICE("code")};
+bool privacy_sanitize(struct filter_scope *scope, struct slice origin, struct slice text, struct buf *out) {
+    struct filter_options opt = {.depth = PII_DEPTH_MAX, .known = true, .origin = origin};
     filter_options_set(&opt, FILTER_TOKENIZE);
     struct filter_report report = {0};
     cleanup_buf struct buf first;
@@ -84,5 +85,5 @@ bool privacy_sanitize(struct filter_scope *scope, struct slice text, struct buf 
     enum filter_result result = filter_text(scope, &opt, text, (struct slice){0}, &first, &report);
     if (result != FILTER_SAME && result != FILTER_CHANGED)
         return false;
-    return replace_shapes(scope, result == FILTER_CHANGED ? buf_slice(&first) : text, out);
+    return replace_shapes(scope, origin, result == FILTER_CHANGED ? buf_slice(&first) : text, out);
 }

@@ -6,5 +6,5 @@
 #include "base/buf.h"
 #include "filter/token.h"
 
-/* The text with tokens; false when it cannot be done. */
-bool privacy_sanitize(struct filter_scope *scope, struct slice text, struct buf *out);
+/* The text with tokens; false when it cannot be done. `origin` is where its secrets may go back to. */
+bool privacy_sanitize(struct filter_scope *scope, struct slice origin, struct slice text, struct buf *out);

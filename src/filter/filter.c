@@ -119,9 +119,21 @@ static struct slice mint(struct pass *p, unsigned kind, struct slice value, stru
     return arena_dup(&p->arena, slice_of(token.text, token.len));
 }
 
+/* Is this, whole and untouched, a token that was given out here? */
+static bool known_token(struct pass *p, struct slice text) {
+    const struct filter_vault *v = filter_scope_vault(p->s);
+    struct token_match m;
+    struct filter_entry e;
+    return p->opt->known && filter_token_find(filter_scope_engine(p->s), text, 0, &m) && m.start == 0 &&
+           m.end == text.len && !m.truncated && !m.invalid &&
+           v->ops->get(v->ctx, slice_of(m.id, m.id_len), &p->arena, &e);
+}
+
 /* Replaces text[start..end) of a layer as the kind's mode has it. */
 static void replace(struct pass *p, const struct source_layer *l, uint32_t start, uint32_t end,
                     unsigned kind) {
+    if (kind == PII_LITERAL && known_token(p, slice_of(l->text.ptr + start, end - start)))
+        return;
     const uint32_t from = filter_source_offset(l, start), to = filter_source_offset(l, end);
     const struct slice value = slice_of(l->text.ptr + start, end - start);
     const enum filter_mode mode = kind == PII_LITERAL ? FILTER_TOKENIZE : mode_of(p->opt, kind);

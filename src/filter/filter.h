@@ -27,6 +27,7 @@ struct filter_options {
     uint8_t score_min;                       /* 0: the detector's default */
     uint8_t depth;                           /* encoded layers to look into; PII_DEPTH_MAX is a good value */
     bool preserve;       /* tokens that keep the format of addresses (schemas that ask for one) */
+    bool known;          /* whoever wrote the text may have been given tokens: those of the vault stay */
     struct slice origin; /* the server the text comes from */
 };
 
@@ -35,6 +36,7 @@ struct filter_report {
     uint32_t found;                 /* their sum, without literals */
     uint32_t literals;              /* token-shaped text that was made harmless */
     uint32_t restored;
+    uint64_t restored_kinds;         /* PII_BIT of each, PII_BIT_CUSTOM for all custom ones */
     uint32_t unknown;                /* tokens that the vault does not know; left as they are */
     uint32_t refused[PII_KINDS_MAX]; /* tokens that the rules keep back; left as they are */
     uint32_t refused_total;
@@ -76,6 +78,8 @@ enum filter_result filter_json_edits(struct filter_scope *s, const struct filter
 struct filter_rules {
     struct slice server; /* the destination */
     uint64_t kinds; /* PII_BIT of each kind that this destination may have (PII_BIT_CUSTOM for all custom) */
+    bool
+        keep_literals; /* text that reads like a token stays harmless: the destination writes for the model */
     bool secrets_from_anywhere;       /* else SECRET only goes back to a server it came from */
     const struct slice *secrets_from; /* or to one that may have the secrets of these servers */
     size_t secrets_from_count;

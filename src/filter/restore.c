@@ -31,11 +31,12 @@ static bool origin_allowed(const struct filter_rules *r, const struct filter_ent
     return false;
 }
 
+static uint64_t bit_of(int kind) { return kind < PII_BUILTIN ? PII_BIT(kind) : PII_BIT_CUSTOM; }
+
 static bool allowed(const struct back *b, int kind, const struct filter_entry *e) {
     if (kind == PII_LITERAL)
         return true;
-    const uint64_t bit = kind < PII_BUILTIN ? PII_BIT(kind) : PII_BIT_CUSTOM;
-    if (!(b->rules->kinds & bit))
+    if (!(b->rules->kinds & bit_of(kind)))
         return false;
     return kind != PII_SECRET || origin_allowed(b->rules, e);
 }
@@ -59,12 +60,15 @@ static void token_back(struct back *b, const struct source_layer *l, const struc
         b->report->unknown++;
         return;
     }
+    if (kind == PII_LITERAL && b->rules->keep_literals)
+        return;
     if (kind < 0 || !allowed(b, kind, &e)) {
         b->report->refused[kind < 0 ? 0 : kind]++;
         b->report->refused_total++;
         return;
     }
     b->report->restored++;
+    b->report->restored_kinds |= bit_of(kind);
     if (e.number && item && !item->is_key && m->start == 0 && m->end == l->text.len) {
         uint32_t from, to;
         filter_source_place(item, &from, &to);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "session/call.h"
 #include "session/many.h"
+#include "session/pii.h"
 #include "session/principal.h"
 #include "upstream/builtin.h"
 #include "wire/emit.h"
@@ -170,12 +171,22 @@ static void op_send(void *owner, uint64_t about, struct slice text) {
     up_builtin_send(peer->link, about, text);
 }
 
+static struct filter_scope *op_pii_scope(void *owner) {
+    struct builtin_peer *peer = owner;
+    struct session_vault *v = peer->session->core->pii ? session_vault_of(peer->session) : NULL;
+    if (!v)
+        return NULL;
+    session_vault_flush(v); /* what was made before; what comes now waits for the next time, or the end */
+    return session_vault_scope(v);
+}
+
 static const struct code_conn_ops conn_ops = {
     .send = op_send,
     .call_tool = op_call_tool,
     .drop_tool = op_drop_tool,
     .list_tools = op_list_tools,
     .tools_stamp = op_tools_stamp,
+    .pii_scope = op_pii_scope,
 };
 
 /* ---- as a server ---- */

@@ -142,6 +142,7 @@ struct call {
     bool holding;                    /* its client is held back meanwhile */
     const char *outcome;             /* for the log */
     const struct filter_report *pii; /* what was found in its result, or NULL */
+    uint64_t restored_kinds;         /* of the tokens in its arguments that became values: PII_BIT */
     const struct splice *answer;     /* what the client gets; in the arena */
     struct msg *answer_msg;          /* whose bytes it edits, or NULL */
     int http_status;

@@ -139,6 +139,7 @@ void session_pii_modes(const struct session *s, const struct session_server *ser
     const struct session_pii *pii = s->core->pii;
     *ret_options = (struct filter_options){
         .depth = PII_DEPTH_MAX, .preserve = pii->rules.preserve, .origin = session_pii_origin(server)};
+    ret_options->known = server->up.builtin != NULL; /* what code has seen was looked through before */
     filter_options_set(ret_options, server->pii_set ? server->pii : pii->mode);
     for (size_t i = 0; i < pii->rules.mode_count; i++) {
         const struct pii_mode_rule *r = &pii->rules.modes[i];
@@ -148,6 +149,25 @@ void session_pii_modes(const struct session *s, const struct session_server *ser
             if (r->kinds >> k & 1)
                 ret_options->modes[k] = r->mode;
     }
+}
+
+bool session_pii_is_restore(const struct session_server *server, struct slice tool) {
+    return server->up.builtin && slice_is(tool, "restore_pii");
+}
+
+uint64_t session_pii_shown(const struct session *s, const struct session_server *server, struct slice tool) {
+    const struct pii_rules *rules = &s->core->pii->rules;
+    uint64_t shown = 0;
+    for (size_t i = 0; i < rules->mode_count; i++) {
+        const struct pii_mode_rule *r = &rules->modes[i];
+        if (!place_fits(&r->place, s, server, tool))
+            continue;
+        if (r->mode == FILTER_OFF || r->mode == FILTER_REPORT)
+            shown |= r->kinds;
+        else
+            shown &= ~r->kinds;
+    }
+    return shown;
 }
 
 struct filter_rules session_pii_restore_rules(const struct session *s, const struct session_server *server,
@@ -168,5 +188,9 @@ struct filter_rules session_pii_restore_rules(const struct session *s, const str
             from[out.secrets_from_count++] = r->from[k];
     }
     out.secrets_from = from;
+    if (session_pii_is_restore(server, tool)) {
+        out.kinds &= session_pii_shown(s, server, tool);
+        out.keep_literals = true;
+    }
     return out;
 }

@@ -1,6 +1,6 @@
 /* Personal data and secrets on their way through the gate.
  *
- *   result ── session_redact ──▶ client        values become tokens, marks or a refusal
+ *   result ── call_redact ──▶ client           values become tokens, marks or a refusal
  *   arguments ── call_restore ──▶ server       tokens become values where the rules allow it
  *   arguments ── session_pii_arguments ──▶ log
  *
@@ -48,11 +48,6 @@ const char *session_pii_kind_name(const struct session_pii *pii, unsigned kind);
 /* What the results of this session held so far, for the policy: every kind that is looked for. */
 const struct policy_pii *session_pii_seen(const struct session *s, struct arena *a, size_t *ret_count);
 
-/* What `server` sent to the client below `node`: the changes are merged into `text`. `formats`: tokens keep
- * the formats of their values. */
-enum filter_result session_redact(struct session *s, struct session_server *server, struct slice tool,
-                                  bool formats, const struct msg *m, uint32_t node, struct splice *text,
-                                  struct arena *a, struct filter_report *report);
 /* A message of the server's own. False: it is kept back. */
 bool session_redact_message(struct session *s, struct session_server *server, const struct msg *m,
                             struct splice *text);

@@ -24,6 +24,10 @@ struct session_pii {
 /* What happens to what in a result of this tool (or in a message, when `tool` is empty). */
 void session_pii_modes(const struct session *s, const struct session_server *server, struct slice tool,
                        struct filter_options *ret_options);
+/* Kinds that the model may see in results of this tool because a rule says so, whatever the mode. */
+uint64_t session_pii_shown(const struct session *s, const struct session_server *server, struct slice tool);
+/* Is it the tool whose answer is its arguments? They are for the model, or for code that the model wrote. */
+bool session_pii_is_restore(const struct session_server *server, struct slice tool);
 /* The name under which a server's values are remembered. */
 struct slice session_pii_origin(const struct session_server *server);
 /* Who may have what of the tokens in arguments of this tool. */

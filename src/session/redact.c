@@ -44,22 +44,6 @@ static enum filter_result redact_question(struct session *s, const struct filter
     return worst;
 }
 
-enum filter_result session_redact(struct session *s, struct session_server *server, struct slice tool,
-                                  bool formats, const struct msg *m, uint32_t node, struct splice *text,
-                                  struct arena *a, struct filter_report *report) {
-    struct filter_options opt;
-    session_pii_modes(s, server, tool, &opt);
-    opt.preserve |= formats;
-    if (!filter_wanted(&opt))
-        return FILTER_SAME;
-    const enum filter_result result = is_question(&m->tape, node)
-                                          ? redact_question(s, &opt, &m->tape, node, text, a, report)
-                                          : redact_node(s, &opt, &m->tape, node, text, a, report);
-    session_pii_note(s, report);
-    s->core->pii->counts.blocked += result == FILTER_BLOCKED;
-    return result;
-}
-
 /* Members by which the protocol finds its way: whoever gets them compares them. */
 static bool is_protocol(const struct tape *t, uint32_t key) {
     static const char *const names[] = {"_meta",  "progressToken", "requestId", "uri",
@@ -161,11 +145,35 @@ struct msg *call_reread(struct call *c, const struct splice *text) {
     return splice_write(text, out) && out->len ? call_read_text(core, buf_slice(out)) : NULL;
 }
 
+/* Values that the gate has put back are not for the model: the answer to a call that held some is looked
+ * through for their kinds though its server's mode would let them pass. Only a rule about results says
+ * otherwise. */
+static void keep_restored(const struct call *c, struct slice tool, struct filter_options *opt) {
+    const uint64_t kinds =
+        c->restored_kinds ? c->restored_kinds & ~session_pii_shown(c->session, c->link->server, tool) : 0;
+    for (size_t k = 0; kinds && k <= FILTER_MODE_CUSTOM; k++)
+        if (kinds >> k & 1 && (opt->modes[k] == FILTER_OFF || opt->modes[k] == FILTER_REPORT))
+            opt->modes[k] = FILTER_TOKENIZE;
+}
+
 static enum filter_result redact_response(struct call *c, struct splice *text, struct filter_report *report) {
+    struct session *s = c->session;
     const struct slice tool = c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0};
     const struct tool *known = tool.len ? tools_find(c->link, tool) : NULL;
-    return session_redact(c->session, c->link->server, tool, known && known->formats, c->response,
-                          c->response->rpc.body, text, &c->arena, report);
+    const struct msg *m = c->response;
+    struct filter_options opt;
+    session_pii_modes(s, c->link->server, tool, &opt);
+    keep_restored(c, tool, &opt);
+    opt.preserve |= known && known->formats;
+    if (!filter_wanted(&opt))
+        return FILTER_SAME;
+    const enum filter_result result =
+        is_question(&m->tape, m->rpc.body)
+            ? redact_question(s, &opt, &m->tape, m->rpc.body, text, &c->arena, report)
+            : redact_node(s, &opt, &m->tape, m->rpc.body, text, &c->arena, report);
+    session_pii_note(s, report);
+    s->core->pii->counts.blocked += result == FILTER_BLOCKED;
+    return result;
 }
 
 /* Others have rewritten whole strings of the answer: what they made of it is looked through instead. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { LegacyHttp, legacyServer, policyFile, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { cli, LegacyHttp, legacyServer, policyFile, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const EMAIL = 'anna.berg@example.org';
 const CARD = '4111111111111111';
@@ -220,5 +220,61 @@ describe('many servers in one session', () => {
     const answer = await call('b__tool', { text: token });
     assert.equal(answer.content[0].text, 'nothing');
     assert.equal(calls.b.at(-1).text, KEY);
+  });
+});
+
+describe('two grants behind one gate', () => {
+  const world = async (t, scope) => {
+    const home = join(tempDir(), 'home');
+    const env = { SALLYPORT_HOME: home };
+    const calls = [];
+    const tools = [{ name: 'tool', inputSchema: { type: 'object' } }];
+    const upstream = use(t, await startUpstream(legacyServer({
+      tools, methods: { 'tools/call': (params) => { calls.push(params.arguments); return { content: [{ type: 'text', text: params.arguments.read ? `${EMAIL} key: ${KEY}` : 'ok' }] }; } },
+    })));
+    const grants = {};
+    for (const name of ['ann', 'bob']) grants[name] = (await cli(['grants', 'create', name], { env })).stdout.trim();
+    const start = async () => {
+      const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers: { s: { url: upstream.url } }, pii: { mode: 'tokenize', scope }, code: { enabled: false } }, args: [], env }));
+      const clients = {};
+      for (const name of ['ann', 'bob']) clients[name] = await LegacyHttp.open(gate.url, { headers: { Authorization: `Bearer ${grants[name]}` } });
+      const call = async (who, args) => (await clients[who].request('tools/call', { name: 's__tool', arguments: args })).content[0].text;
+      return { gate, call, read: async (who) => (await call(who, { read: true })).match(new RegExp(TOKEN, 'g')) };
+    };
+    return { calls, start };
+  };
+  // In every spelling, and cut off: what the vault of another holds is not there.
+  const useless = async ({ calls }, call, who, tokens) => {
+    const retold = tokens.flatMap((token) => [token, token.slice(1, -1), token.toLowerCase(), token.replace('_', '\\_'), token.slice(0, -3)]);
+    await call(who, { retold });
+    assert.deepEqual(calls.at(-1).retold, retold);
+  };
+
+  test('tokens of one are text to the other, in its sessions and after a restart; its own still work', async (t) => {
+    const w = await world(t, 'grant');
+    const first = await w.start();
+    const [ann, bob] = [await first.read('ann'), await first.read('bob')];
+    assert.equal(ann.length, 2);
+    for (const token of ann) assert.ok(!bob.includes(token), 'the same value has another token');
+    await useless(w, first.call, 'bob', ann);
+    await useless(w, first.call, 'ann', bob);
+    await first.gate.stop();
+    const second = await w.start();
+    await useless(w, second.call, 'bob', ann);
+    await useless(w, second.call, 'ann', bob);
+    await second.call('ann', { to: ann });
+    assert.deepEqual(w.calls.at(-1).to, [EMAIL, KEY], 'the vault of a grant outlives the gate');
+    assert.deepEqual(await second.read('bob'), bob);
+  });
+
+  test('so are tokens of a session', async (t) => {
+    const w = await world(t, 'session');
+    const { call, read } = await w.start();
+    const ann = await read('ann');
+    await useless(w, call, 'bob', ann);
+    await read('bob');
+    await useless(w, call, 'bob', ann);
+    await call('ann', { to: ann });
+    assert.deepEqual(w.calls.at(-1).to, [EMAIL, KEY]);
   });
 });

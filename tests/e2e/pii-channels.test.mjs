@@ -196,14 +196,17 @@ test('tokens keep the formats that a tool\'s outputSchema names', async (t) => {
 describe('modes by server, tool, kind and grant in sallyport.yaml', () => {
   let gate;
   const clients = {};
+  const heard = [];
+  const said = {};
   const open = [];
   before(async () => {
     const t = { after: (close) => open.push(close) };
     const home = join(tempDir(), 'home');
     const servers = {};
-    for (const name of ['crm', 'web']) {
+    for (const name of ['crm', 'web', 'echo']) {
       const tools = ['read', 'block_all'].map((tool) => ({ name: tool, inputSchema: { type: 'object' } }));
-      const upstream = use(t, await startUpstream(legacyServer({ tools, methods: { 'tools/call': () => ({ content: [{ type: 'text', text: `${EMAIL} ${KEY}` }] }) } })));
+      const answer = ({ arguments: { text = `${EMAIL} ${KEY}` } }) => { heard.push(text); return { content: [{ type: 'text', text: said[name] ?? text }] }; };
+      const upstream = use(t, await startUpstream(legacyServer({ tools, methods: { 'tools/call': answer } })));
       servers[name] = { url: upstream.url };
     }
     servers.web.pii = 'report';
@@ -227,14 +230,51 @@ describe('modes by server, tool, kind and grant in sallyport.yaml', () => {
   test('what code prints and returns; restore_pii shows no value unless a rule says so', async () => {
     const tools = (await clients.dev.request('tools/list')).tools.map(({ name }) => name);
     const name = (tool) => tools.find((one) => one.endsWith(tool));
+    const run = (code) => call('dev', name('execute_code'), { code });
     const ran = await call('dev', name('execute_code'), { code: `print("to " + "anna.berg" + "@example.org")\nresult = "anna.berg" + "@example.org"` });
     clean(ran);
     const { sanitized_text: hidden } = JSON.parse(await call('dev', name('sanitize_pii'), { text: EMAIL }));
-    assert.match(hidden, /\[(EMAIL|LITERAL)_/);
-    const shown = await call('dev', name('restore_pii'), { text: hidden });
-    assert.ok(!shown.includes(EMAIL), shown);
+    assert.match(hidden, TOKEN('EMAIL'));
+    assert.match(await call('dev', name('restore_pii'), { text: hidden }), /DENIED\] Values are not shown to the model/);
+    assert.match(await call('dev', name('call_tool'), { server: 'code', tool: 'restore_pii', args: { text: hidden } }), /POLICY DENIED/);
+    assert.match(await run(`try:\n    detokenize_pii("${hidden}")\nexcept Exception as e:\n    result = str(e)`), /POLICY DENIED/);
     const { sanitized_text: theirs } = JSON.parse(await call('ops', name('sanitize_pii'), { text: EMAIL }));
     assert.ok((await call('ops', name('restore_pii'), { text: theirs })).includes(EMAIL));
+  });
+
+  // Code works with tokens: what it was given it may hand on, to the model and to tools.
+  test('tokens that tools called by code answer with reach the model as they are, and work', async () => {
+    const [token] = TOKEN('SECRET').exec(await call('dev', 'crm__read'));
+    const code = 'answer = tools.crm.read()\nprint(answer)\nopen("/workspace/seen.txt", "w").write(answer)\nresult = {"secret": answer}';
+    const ran = JSON.parse(await call('dev', 'code__execute_code', { code }));
+    assert.deepEqual(ran.result, { secret: `[EMAIL] ${token}` });
+    assert.deepEqual(ran.output, [`[EMAIL] ${token}`]);
+    assert.ok((await call('dev', 'code__read_workspace_file', { filename: 'seen.txt' })).includes(token));
+    await call('dev', 'code__execute_code', { code: 'tools.crm.read(text=open("/workspace/seen.txt").read())' });
+    assert.equal(heard.at(-1), `[EMAIL] ${KEY}`);
+  });
+
+  test('a token that another server writes stays harmless on the way through code', async () => {
+    const { sanitized_text: token } = JSON.parse(await call('dev', 'code__sanitize_pii', { text: EMAIL }));
+    said.echo = `please send ${token}`;
+    const { result } = JSON.parse(await call('dev', 'code__execute_code', { code: 'result = tools.echo.read()' }));
+    assert.match(result, new RegExp(`^please send ${TOKEN('LITERAL').source}$`));
+    const ways = [
+      ['crm__read', { text: result }], ['code__call_tool', { server: 'echo', tool: 'read', args: { text: result } }],
+      ['code__execute_code', { code: `tools.echo.read(text="${result}")` }], ['code__execute_code', { code: 'tools.echo.read(text=tools.echo.read())' }],
+    ];
+    for (const [name, args] of ways) {
+      await call('dev', name, args);
+      assert.equal(heard.at(-1), said.echo, 'as text, not as the value');
+    }
+    await call('dev', 'code__call_tool', { server: 'echo', tool: 'read', args: { text: token } });
+    assert.equal(heard.at(-1), EMAIL, 'while the model\'s own word counts, whichever way it goes');
+  });
+
+  test('values that were put back are not shown by a server whose mode would let them pass', async () => {
+    const { sanitized_text: token } = JSON.parse(await call('dev', 'code__sanitize_pii', { text: EMAIL }));
+    assert.equal(await call('dev', 'web__read', { text: `to ${token}` }), `to ${token}`);
+    assert.equal(heard.at(-1), `to ${EMAIL}`);
   });
 
   test('metrics count, and hold no value', async () => {
