@@ -41,7 +41,7 @@ static const struct {
 } languages[] = {
     {SANDBOX_PYTHON, "python", "apt install python3, or name one with SALLYPORT_PYTHON"},
     {SANDBOX_JAVASCRIPT, "javascript", "install Node 20 or newer, or name one with SALLYPORT_NODE"},
-    {SANDBOX_TYPESCRIPT, "typescript", "install Node 22.13 or newer, or name one with SALLYPORT_NODE"},
+    {SANDBOX_TYPESCRIPT, "typescript", "install Node 20 or newer, or name one with SALLYPORT_NODE"},
 };
 
 static const char *const tiers[] = {

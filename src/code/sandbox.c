@@ -154,11 +154,7 @@ const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language langu
         return "this machine cannot confine code well enough (see `sallyport doctor`)";
     if (!r->known)
         return "still starting";
-    if (!r->usable)
-        return r->name;
-    if (language == SANDBOX_TYPESCRIPT && !strstr(r->modules, "typescript"))
-        return "TypeScript needs Node 22.13 or newer";
-    return NULL;
+    return r->usable ? NULL : r->name;
 }
 
 const char *sandbox_runtime_name(const struct sandbox *s, enum sandbox_language language) {

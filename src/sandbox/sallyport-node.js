@@ -2,7 +2,6 @@
 //
 // Everything here is the guest's from the moment its code runs: it can change or read any of it, and gains nothing,
 // since the walls are the kernel's and the gate checks every byte that comes over the bridge.
-"use strict";
 const [modulePath] = process.argv.slice(2);
 const holder = { exports: {} };
 process.dlopen(holder, modulePath);
@@ -10,8 +9,7 @@ const native = holder.exports;
 const RUN = 1, RESULT = 2, CALL = 16, PROGRESS = 17, DONE = 19;
 const FILE = "code";
 
-const [major, minor] = process.versions.node.split(".").map(Number);
-if (major < 20) {
+if (parseInt(process.versions.node) < 20) {
   native.tell(0, `Node ${process.versions.node} is older than 20`);
   native.exit(1);
 }
@@ -26,7 +24,7 @@ const preload = ["assert", "async_hooks", "buffer", "child_process", "crypto", "
   "perf_hooks", "querystring", "readline", "stream", "stream/promises", "string_decoder", "timers", "timers/promises",
   "url", "util", "v8", "vm", "worker_threads", "zlib"];
 for (const name of preload) require(name);
-const strip = nodeModule.stripTypeScriptTypes;
+const strip = typeStripper(acorn); // of typescript.js, which stands in front of this
 
 // ---- the code as models hand it over ----
 
@@ -35,61 +33,33 @@ function unfence(code) {
   return found ? found[1] : code;
 }
 
-// `import` wants to stand in a module and `return` in a function: with both, the imports are stripped by themselves.
-const IMPORT = /^[ \t]*import\b(?!\s*[(.])[^;"']*["'][^"'\n]+["'];?/gm;
-function stripWithImports(code) {
-  const blank = (text) => text.replace(/[^\n]/g, " ");
-  const imports = [...code.matchAll(IMPORT)];
-  if (!imports.length) return undefined;
-  const head = "async()=>{";
-  let text = strip(head + code.replace(IMPORT, blank) + "\n}", { mode: "strip" }).slice(head.length, -2);
-  for (const { 0: found, index } of imports) {
-    text = text.slice(0, index) + strip(found, { mode: "strip" }) + text.slice(index + found.length);
-  }
-  return text;
-}
-
-// Types are replaced by blanks, so lines and columns stay. `return` at the top needs a function around it.
-function stripTypes(code) {
-  const tries = [["", ""], ["async()=>{", "\n}"]];
-  let first;
-  for (const mode of ["strip", "transform"]) {
-    for (const [before, after] of tries) {
-      try {
-        const done = strip(before + code + after, { mode });
-        return mode === "strip" ? done.slice(before.length, done.length - after.length) : done.slice(done.indexOf("{") * !!before + !!before);
-      } catch (error) {
-        first ??= error;
-        if (mode === "strip" && error.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" && before) break;
-      }
-    }
-    if (first.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") break;
-  }
-  try {
-    const done = stripWithImports(code);
-    if (done !== undefined) return done;
-  } catch {}
-  throw Object.assign(new SyntaxError(String(first.message).split("\n")[0]), { stack: `SyntaxError: ${first.message}` });
-}
-
 const MODULE = { ecmaVersion: "latest", allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true,
   allowHashBang: true, allowImportExportEverywhere: false, sourceType: "module" };
 
-function parse(code) {
+function syntaxError(error, code) {
+  if (!error.loc) return error;
+  const { line, column } = error.loc;
+  const text = String(error.message).replace(/ \(\d+:\d+\)$/, "");
+  const shown = code.split("\n")[line - 1] ?? "";
+  return Object.assign(new SyntaxError(`${text} (line ${line})`),
+    { stack: `SyntaxError: ${text}\n    at ${FILE}:${line}:${column + 1}\n\n${shown}\n${" ".repeat(column)}^` });
+}
+
+// As a module, else as a script: older forms are still understood there.
+function read(code, reader) {
   try {
-    return acorn.parse(code, MODULE);
+    return reader(code, MODULE);
   } catch (error) {
     try {
-      return acorn.parse(code, { ...MODULE, sourceType: "script" });
+      return reader(code, { ...MODULE, sourceType: "script" });
     } catch {
-      const { line, column } = error.loc ?? { line: 1, column: 0 };
-      const text = String(error.message).replace(/ \(\d+:\d+\)$/, "");
-      const shown = code.split("\n")[line - 1] ?? "";
-      throw Object.assign(new SyntaxError(`${text} (line ${line})`),
-        { stack: `SyntaxError: ${text}\n    at ${FILE}:${line}:${column + 1}\n\n${shown}\n${" ".repeat(column)}^` });
+      throw syntaxError(error, code);
     }
   }
 }
+
+const parse = (code) => read(code, acorn.parse);
+const stripTypes = (code) => read(code, strip);
 
 // Names that a declaration at the top brings in.
 function names(pattern, into = []) {
@@ -265,7 +235,7 @@ async function loadSkill(name) {
   if (typeof found?.code !== "string") throw new Error(`no skill ${name}`);
   const exports = {};
   let code = unfence(found.code);
-  if (strip) try { code = stripTypes(code); } catch {}
+  try { code = stripTypes(code); } catch {}
   await compile(code, `skill ${name}`, { lastValue: false }).run(importModule, exports, require);
   return exports;
 }
@@ -406,24 +376,27 @@ for (const [name, value] of Object.entries(given)) {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
 }
 
-const SAMPLE = "const a = await Promise.resolve(1);\nlet b: number[] = [a, 2].map((x: number) => x * 2);\nconsole.log(a, b);\n({ a, b, s: `${b.length}`, e: String(new Map([[1, 2]])) })";
-const PLAIN = SAMPLE.replace(/: number(\[\])?/g, "");
+const PLAIN = "const a = await Promise.resolve(1);\nlet b = [a, 2].map((x) => x * 2);\nconsole.log(a, b);\n({ a, b, s: `${b.length}`, e: String(new Map([[1, 2]])) })";
+const TYPED = PLAIN.replace("(x)", "(x: number): number").replace("let b", "let b: number[]");
+const FORMS = `import os from "node:os";\ninterface I<T> { a: T }\ntype U = "a" | { b?: (c: number) => void };\nenum E { A, B = 2 }
+class C<T> implements I<T> { private b!: string; constructor(public a: T, c?: Map<string, number[]>) {} get d(): T { return this.a as any } }
+async function f<T>(x: T, { y = 1 }: { y?: number } = {}): Promise<I<T>> { for (const z of [y]) try { if (z < 2) return { a: x! } } catch (e: unknown) {} throw E.B }
+const g = <T,>(x: T): x is T => !!x;\nreturn [await f<number>(1), new C("x").d, g(os.EOL) ? E.A : (1)]`;
 
 // What every run touches is touched here: in the zygote to have it compiled, in the child to have it in its own pages.
-function warmUp(rounds) {
+function warmUp(rounds, samples) {
   muted = true;
-  for (let i = 0; i < rounds; i++) {
-    if (strip) runOrder(JSON.parse(JSON.stringify({ code: SAMPLE, language: "typescript" })));
-    runOrder(JSON.parse(JSON.stringify({ code: PLAIN, language: "javascript" })));
-  }
+  for (let i = 0; i < rounds; i++)
+    for (const [language, code] of samples) runOrder(JSON.parse(JSON.stringify({ code, language })));
   muted = false;
 }
+const USUAL = [["typescript", TYPED], ["javascript", PLAIN]];
 
-warmUp(20); // more, and the engine begins what only threads could end that no child has
+warmUp(20, [...USUAL, ["typescript", FORMS]]); // more, and the engine begins what only threads could end that no child has
 const tried = native.selftest();
 if (tried === -1) {
   let timer = false;
-  warmUp(1);
+  warmUp(1, USUAL);
   setTimeout(() => { timer = true; }, 1);
   native.loop(process._tickCallback, () => (timer ? -1 : 1 - 1), onFrame);
   native.exit(timer ? 0 : 1);
@@ -432,7 +405,7 @@ if (tried !== 1) {
   native.tell(0, `Node ${process.versions.node} cannot be forked here`);
   native.exit(1);
 }
-native.tell(1, `Node ${process.versions.node}|${strip ? "typescript" : ""}`);
+native.tell(1, `Node ${process.versions.node}`);
 const urgent = native.serve();
 
 // ---- from here on: a sandbox ----
@@ -450,7 +423,7 @@ const urgent = native.serve();
   Math.random = () => (next() * 2097152 + (next() >>> 11)) / 9007199254740992;
 }
 Object.defineProperty(process, "pid", { value: 1, configurable: true, enumerable: true });
-if (!urgent) warmUp(1);
+if (!urgent) warmUp(1, USUAL);
 for (;;) {
   let order;
   native.receive((kind, id, text) => { if (kind === RUN) order = JSON.parse(text); });
