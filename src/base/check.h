@@ -1,6 +1,9 @@
 /* Assertions that stay on in release builds: a broken invariant in a gate must stop it, not bend it. */
 #pragma once
 
+/* Called before the process ends for such a reason; NULL: nothing. */
+extern void (*check_last_words)(void);
+
 _Noreturn void check_fail(const char *expr, const char *file, int line);
 
 #define CHECK(expr) (__builtin_expect(!!(expr), 1) ? (void)0 : check_fail(#expr, __FILE__, __LINE__))

@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #define LOG_LINE_MAX 4096
+#define LOG_HELD_MAX 16384 /* lines of one turn that leave together */
 
 static const char *const log_names[] = {"debug", "info", "warn", "error"};
 static const char *const log_colours[] = {"\033[2m", "", "\033[33m", "\033[31m"};
@@ -53,6 +55,40 @@ static size_t log_char(const char *at) {
     return len;
 }
 
+/* ---- where lines go ---- */
+
+static _Thread_local struct {
+    bool on;
+    size_t len;
+    char lines[LOG_HELD_MAX];
+} log_held;
+
+void log_flush(void) {
+    if (!log_held.len)
+        return;
+    fwrite(log_held.lines, 1, log_held.len, stderr);
+    log_held.len = 0;
+}
+
+void log_hold(bool on) {
+    log_flush();
+    check_last_words = log_flush;
+    log_held.on = on;
+}
+
+static void log_put(const char *line, size_t len) {
+    if (len > sizeof(log_held.lines) - log_held.len)
+        log_flush();
+    if (!log_held.on || len > sizeof(log_held.lines)) {
+        fwrite(line, 1, len, stderr);
+        return;
+    }
+    memcpy(log_held.lines + log_held.len, line, len);
+    log_held.len += len;
+}
+
+/* ---- lines ---- */
+
 /* Controls are gone already. */
 static void log_write_json(enum log_level level, const char *line) {
     char out[LOG_LINE_MAX * 2 + 128], time[CLOCK_TEXT_MAX];
@@ -71,7 +107,7 @@ static void log_write_json(enum log_level level, const char *line) {
         line += len ? len : 1;
     }
     memcpy(out + n, "\"}\n", 3);
-    fwrite(out, 1, n + 3, stderr);
+    log_put(out, n + 3);
 }
 
 /* Asked once: a line for each denial is written while others wait. */
@@ -88,17 +124,22 @@ static bool log_is_terminal(void) {
 void log_write(enum log_level level, const char *fmt, ...) {
     if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
         return;
-    char line[LOG_LINE_MAX];
+    char line[LOG_LINE_MAX + 64], *text = line;
+    bool json = atomic_load_explicit(&log_json, memory_order_relaxed);
+    const char *colour = !json && log_is_terminal() ? log_colours[level] : "";
+    if (!json)
+        text += snprintf(line, 64, "%ssallyport: %s%s", colour, level == LOG_INFO ? "" : log_names[level],
+                         level == LOG_INFO ? "" : ": ");
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(line, sizeof(line), fmt, ap);
+    int len = vsnprintf(text, LOG_LINE_MAX - 16, fmt, ap);
     va_end(ap);
-    log_defuse(line);
-    if (atomic_load_explicit(&log_json, memory_order_relaxed)) {
-        log_write_json(level, line);
+    log_defuse(text);
+    if (json) {
+        log_write_json(level, text);
         return;
     }
-    const char *colour = log_is_terminal() ? log_colours[level] : "";
-    fprintf(stderr, "%ssallyport: %s%s%s%s\n", colour, level == LOG_INFO ? "" : log_names[level],
-            level == LOG_INFO ? "" : ": ", line, *colour ? "\033[0m" : "");
+    text += len < LOG_LINE_MAX - 16 ? len : LOG_LINE_MAX - 17;
+    text += snprintf(text, 16, "%s\n", *colour ? "\033[0m" : "");
+    log_put(line, (size_t)(text - line));
 }

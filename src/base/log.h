@@ -12,6 +12,10 @@ void log_set_json(bool on);
 /* -1 when the name is none of debug, info, warn, error. */
 int log_level_from(const char *name, enum log_level *ret_level);
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* From now on lines of this thread leave together, at log_flush or when they are many: a gate that refuses
+ * much would otherwise spend as much on saying so as on the refusal. off: each by itself, as at the start. */
+void log_hold(bool on);
+void log_flush(void);
 
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...) log_write(LOG_INFO, __VA_ARGS__)

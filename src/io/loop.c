@@ -1,6 +1,7 @@
 #include "io/loop.h"
 
 #include "base/check.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "io/conn.h"
 
@@ -8,10 +9,12 @@
 
 static void tick_start(struct io_loop *loop);
 
-/* Writes gather here: everything that the callbacks of one turn queued leaves in one write per connection. */
+/* Writes gather here: everything that the callbacks of one turn queued leaves in one write per connection,
+ * and before it what they have said about it. */
 static void loop_flush(struct io_loop *loop) {
     struct list *n;
     for (;;) {
+        log_flush();
         if ((n = list_pop(&loop->dirty))) {
             io_conn_flush(container_of(n, struct io_conn, dirty));
         } else if ((n = list_pop(&loop->tasks))) {
@@ -68,7 +71,11 @@ void io_loop_free(struct io_loop *loop) {
     block_pool_free(&loop->blocks);
 }
 
-void io_loop_run(struct io_loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
+void io_loop_run(struct io_loop *loop) {
+    log_hold(true);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    log_hold(false);
+}
 void io_loop_stop(struct io_loop *loop) { uv_stop(&loop->uv); }
 
 /* ---- timers: a wheel of slots, each a list; a timer further away than one turn stays in its slot ---- */

@@ -6,7 +6,9 @@
 #include "base/nearest.h"
 #include "base/rand.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,10 +87,43 @@ static void test_log_levels(void **state) {
     assert_int_equal(level, LOG_WARN);
 }
 
+/* Held lines leave together and in order; a long one goes before its time rather than being cut. */
+static void test_log_hold(void **state) {
+    (void)state;
+    int fds[2], kept = dup(STDERR_FILENO);
+    char text[4096], large[3000];
+    memset(large, 'x', sizeof(large));
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
+    log_hold(true);
+    log_info("one %d", 1);
+    log_warn("two\n");
+    ssize_t early = read(fds[0], text, sizeof(text));
+    log_flush();
+    ssize_t got = read(fds[0], text, sizeof(text));
+    size_t long_lines = 0;
+    for (int i = 0; i < 12; i++) {
+        log_info("%.*s", (int)sizeof(large), large);
+        long_lines += sizeof("sallyport: ") + sizeof(large);
+    }
+    log_hold(false);
+    size_t all = 0;
+    for (ssize_t n; (n = read(fds[0], text, sizeof(text))) > 0;)
+        all += (size_t)n;
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(fds[0]);
+    close(fds[1]);
+    assert_int_equal(early, -1);
+    assert_int_equal(got, sizeof("sallyport: one 1\nsallyport: warn: two \n") - 1);
+    assert_int_equal(all, long_lines);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list),    cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_log_levels),
+        cmocka_unit_test(test_nearest), cmocka_unit_test(test_log_levels), cmocka_unit_test(test_log_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
