@@ -444,6 +444,8 @@ size_t sandbox_run_frames(struct sandbox_run *run, struct slice bytes, size_t *r
         }
         used += want;
     }
+    if (b->state == BOX_PARKED && used < bytes.len)
+        sandbox_box_kill(b); /* it goes on behind its own end: a later run would be taken for this one */
     return b->state == BOX_BUSY ? used : bytes.len;
 }
 

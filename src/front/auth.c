@@ -169,6 +169,13 @@ static void take_in_changes(struct front_auth *auth) {
     sweep_soon(auth);
 }
 
+/* One load where nothing has changed. */
+static void look_at_grants(void *owner) {
+    struct front_auth *auth = owner;
+    if (auth->grants && state_grants_generation(auth->grants) != auth->generation)
+        take_in_changes(auth);
+}
+
 /* ---- identities ---- */
 
 /* Those that were given a grant's rights have them as long as the grant. */
@@ -438,8 +445,7 @@ enum front_answer front_authenticate(struct front_conn *c, const struct http_hea
     if (auth->open)
         return FRONT_IN;
     struct slice shown = http_value(head, "Authorization");
-    if (auth->grants && state_grants_generation(auth->grants) != auth->generation)
-        take_in_changes(auth);
+    look_at_grants(auth);
     if (remembers(c, shown)) {
         c->principal = c->memo.principal;
         return FRONT_IN;
@@ -542,6 +548,9 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
         return -1;
     if (auth->grants)
         auth->generation = state_grants_seen(auth->grants);
+    /* A run of code may go on calling long after its request was let in. */
+    f->core->look_at_principals = look_at_grants;
+    f->core->principals_owner = auth;
     issuers_start(auth);
     auth->used_written_ms = io_now_ms(f->loop);
     io_timer_arm(f->loop, &auth->look, FRONT_AUTH_LOOK_MS, on_look);
@@ -552,6 +561,7 @@ void front_auth_free(struct front *f) {
     struct front_auth *auth = f->auth;
     if (!auth)
         return;
+    f->core->look_at_principals = NULL;
     io_timer_stop(f->loop, &auth->look);
     io_timer_stop(f->loop, &auth->again);
     issuers_stop(auth);

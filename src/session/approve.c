@@ -525,7 +525,7 @@ static enum call_next woken(struct call *c) {
     call_approve_end(c);
     if (c->approval->late)
         return refuse(c, SLICE("Nobody approved this call in time"));
-    if (principal_fault(c->session->principal, clock_wall_ms()))
+    if (session_fault(c->session))
         return refuse(c, SLICE("The identity behind this call is no longer valid"));
     return asked_only ? reach(c) : CALL_AGAIN;
 }

@@ -216,7 +216,7 @@ static enum call_next step_identify(struct call *c) {
     struct session *s = c->session;
     const struct msg *m = c->request;
     read_method(c);
-    const char *fault = principal_fault(s->principal, clock_wall_ms());
+    const char *fault = session_fault(s);
     if (fault) {
         c->id_raw = m->rpc.id ? arena_dup(&c->arena, tape_raw(&m->tape, m->rpc.id)) : (struct slice){0};
         return call_refuse(c, RPC_INVALID_REQUEST, 401, fault);

@@ -96,6 +96,12 @@ static void name_session(struct session *s) {
         snprintf(s->name + 2 * at, 3, "%02x", sum[at]);
 }
 
+const char *session_fault(const struct session *s) {
+    if (s->core->look_at_principals)
+        s->core->look_at_principals(s->core->principals_owner);
+    return principal_fault(s->principal, clock_wall_ms());
+}
+
 struct session *session_new(struct session_core *core, const struct session_front *front, void *owner,
                             struct principal *principal, struct session_server *only, bool stateless) {
     struct session *s = mem_zalloc(sizeof(*s));

@@ -89,11 +89,17 @@ struct session_core {
     char *for_start;      /* owned: names of settings that have changed and take a new start; NULL: none */
     char *settings_fault; /* owned: why the newest settings are not in force, or NULL */
     struct list pools;    /* of shared servers: sessions that no client has, one a principal */
+    /* Takes in at once what has become of those who were let in; NULL: nothing can become of them. */
+    void (*look_at_principals)(void *owner);
+    void *principals_owner;
 };
 
 void session_core_init(struct session_core *core, struct io_loop *loop, struct spawn *spawn);
 /* Sessions and servers too. */
 void session_core_free(struct session_core *core);
+
+/* Why whoever is behind the session may do nothing any more, as of this moment, or NULL. */
+const char *session_fault(const struct session *s);
 
 /* A message on its way to a client. */
 struct session_out {

@@ -266,6 +266,23 @@ except TypeError: result.append("by name")`);
     const o = await one(who, 'for i in range(10**6):\n  try: call_tool("a", "b", {})\n  except ToolError: pass');
     assert.deepEqual([o.exit, o.tool_calls], ['killed', 10001], JSON.stringify(o));
   });
+  test('row 141: a process that the code starts writes on the same bridge: the same number of calls for both', async (t) => {
+    if (await lacking(t, who)) return;
+    const o = await one(who, `
+import os, struct, time
+def calls(numbers):
+    body = b'{"server":"","tool":"nothing","args":{}}'
+    data = b"".join(struct.pack("<III", len(body), n, 16) + body for n in numbers)
+    while data: data = data[os.write(3, data):]
+if os.fork() == 0:
+    calls(range(1, 6001))
+    os._exit(0)
+os.wait()
+calls(range(6001, 12001))
+time.sleep(60)`, { profile: 'proc' });
+    if (/cannot be limited/.test(o.error)) return t.skip('no processes may be started here');
+    assert.deepEqual([o.exit, o.tool_calls], ['killed', 10001], JSON.stringify(o));
+  });
   test('a descriptor sent over the bridge goes nowhere, and what is printed is never a message', async (t) => {
     if (await lacking(t, who)) return;
     const [sent, printed] = await run(who, [`
