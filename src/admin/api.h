@@ -74,6 +74,7 @@ void api_jobs(struct api_call *c);
 /* grants.c */
 void api_grants(struct api_call *c);
 void api_grant_create(struct api_call *c);
+void api_grant_rotate(struct api_call *c);
 void api_grant_revoke(struct api_call *c);
 /* approvals.c */
 void api_approvals(struct api_call *c);

@@ -22,38 +22,14 @@ static void record(struct api_call *c, const char *event, struct slice name) {
     audit_put_action(c->admin->core->audit, &action);
 }
 
-static void put_grant(struct emit *e, const struct state_grant *g, const char *token) {
-    emit_object(e);
-    emit_key(e, "name");
-    emit_cstr(e, g->name);
-    emit_key(e, "label");
-    emit_cstr(e, g->label);
-    if (token) {
-        emit_key(e, "token");
-        emit_cstr(e, token);
-    }
-    emit_strings(e, "servers", g->servers, g->server_count);
-    emit_strings(e, "tools", g->tools, g->tool_count);
-    emit_key(e, "roles");
-    emit_array(e);
-    for (size_t i = 0; state_role_name(i); i++)
-        if (g->roles >> i & 1)
-            emit_cstr(e, state_role_name(i));
-    emit_array_end(e);
-    emit_time(e, "created_at", g->created_ms);
-    emit_time(e, "expires_at", g->expires_ms);
-    emit_time(e, "revoked_at", g->revoked_ms);
-    emit_time(e, "used_at", g->used_ms);
-    emit_object_end(e);
-}
-
 void api_grants(struct api_call *c) {
     struct state_grants *g = grants_of(c);
     if (!g)
         return;
+    const uint64_t now = clock_wall_ms();
     emit_array(&c->e);
     for (size_t i = 0; i < state_grants_count(g); i++)
-        put_grant(&c->e, state_grants_at(g, i), NULL);
+        state_grant_json(&c->e, state_grants_at(g, i), NULL, now);
     emit_array_end(&c->e);
     api_answer(c, 200);
 }
@@ -95,7 +71,7 @@ void api_grant_create(struct api_call *c) {
     struct state_grant want = {.name = arena_dup(&c->arena, api_member(c, "name")).ptr,
                                .label = arena_dup(&c->arena, api_member(c, "label")).ptr,
                                .policy = "",
-                               .limits = "",
+                               .limits = arena_dup(&c->arena, api_member(c, "limits")).ptr,
                                .hint = ""};
     struct slice lasts = api_member(c, "expires_in_seconds");
     uint32_t node = tape_get_str(&c->body, 0, "expires_in_seconds");
@@ -103,7 +79,7 @@ void api_grant_create(struct api_call *c) {
     if (lasts.len || (node && (!tape_int(&c->body, node, &seconds) || seconds < 1 || seconds > 3153600000)) ||
         !read_list(c, "servers", &want.servers, &want.server_count) ||
         !read_list(c, "tools", &want.tools, &want.tool_count) || !read_roles(c, &want.roles)) {
-        api_error(c, 400, "name, label, servers[], tools[], roles[], expires_in_seconds");
+        api_error(c, 400, "name, label, limits, servers[], tools[], roles[], expires_in_seconds");
         return;
     }
     struct state_grants *g = grants_of(c);
@@ -120,8 +96,45 @@ void api_grant_create(struct api_call *c) {
     record(c, "grant_created", slice_str(want.name));
     const struct state_grant *made =
         state_grants_refresh(g, &err) == 0 ? state_grants_by_name(g, slice_str(want.name)) : NULL;
-    put_grant(&c->e, made ? made : &want, token);
+    state_grant_json(&c->e, made ? made : &want, token, now);
     api_answer(c, 201);
+}
+
+/* The grant of this name, which has just changed. */
+static void answer_changed(struct api_call *c, struct state_grants *g, const char *event, const char *token) {
+    struct err err = {0};
+    record(c, event, c->arg);
+    const struct state_grant *after =
+        state_grants_refresh(g, &err) == 0 ? state_grants_by_name(g, c->arg) : NULL;
+    if (!after) {
+        api_error(c, 503, "%s", err.text);
+        return;
+    }
+    state_grant_json(&c->e, after, token, clock_wall_ms());
+    api_answer(c, 200);
+}
+
+void api_grant_rotate(struct api_call *c) {
+    struct state_grants *g = grants_of(c);
+    struct err err = {0};
+    uint32_t node = tape_get_str(&c->body, 0, "grace_seconds");
+    int64_t grace = 0;
+    char token[STATE_TOKEN_TEXT];
+    if (!g)
+        return;
+    if (node && (!tape_int(&c->body, node, &grace) || grace < 0 || grace > ADMIN_GRACE_MAX_S)) {
+        api_error(c, 400, "grace_seconds: 0 to %d", ADMIN_GRACE_MAX_S);
+        return;
+    }
+    if (!state_grants_by_name(g, c->arg)) {
+        api_error(c, 404, "no grant `%.*s`", SLICE_FMT(c->arg));
+        return;
+    }
+    if (state_grants_rotate(g, c->arg, clock_wall_ms(), (uint64_t)grace * 1000, token, &err) < 0) {
+        api_error(c, 409, "%s", err.text);
+        return;
+    }
+    answer_changed(c, g, "grant_rotated", token);
 }
 
 void api_grant_revoke(struct api_call *c) {
@@ -137,13 +150,5 @@ void api_grant_revoke(struct api_call *c) {
         api_error(c, 503, "%s", err.text);
         return;
     }
-    record(c, "grant_revoked", c->arg);
-    const struct state_grant *after =
-        state_grants_refresh(g, &err) == 0 ? state_grants_by_name(g, c->arg) : NULL;
-    if (!after) {
-        api_error(c, 503, "%s", err.text);
-        return;
-    }
-    put_grant(&c->e, after, NULL);
-    api_answer(c, 200);
+    answer_changed(c, g, "grant_revoked", NULL);
 }

@@ -8,4 +8,5 @@
 #define ADMIN_STREAMS_MAX 64          /* live streams */
 #define ADMIN_TAIL_MS 250             /* between two looks at the log for them */
 #define ADMIN_TAIL_RECORDS_MAX 500    /* records that one look takes along */
+#define ADMIN_GRACE_MAX_S 2592000     /* how long the token before goes on at most */
 #define ADMIN_CALLBACK_SKEW_MS 300000 /* how old a signed callback may be */

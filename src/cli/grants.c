@@ -90,56 +90,6 @@ static void record(const char *event, const char *name) {
 
 /* ---- printing ---- */
 
-static const char *state_of(const struct state_grant *g, uint64_t now_ms) {
-    if (g->revoked_ms)
-        return "revoked";
-    return g->expires_ms && g->expires_ms <= now_ms ? "expired" : "active";
-}
-
-/* Every time is there, also one that has not come: null. */
-static void put_time(struct emit *e, const char *key, uint64_t ms) {
-    if (ms) {
-        emit_time(e, key, ms);
-        return;
-    }
-    emit_key(e, key);
-    emit_null(e);
-}
-
-static void put_json(struct emit *e, const struct state_grant *g, const char *token, uint64_t now_ms) {
-    emit_object(e);
-    emit_key(e, "name");
-    emit_cstr(e, g->name);
-    if (token) {
-        emit_key(e, "token");
-        emit_cstr(e, token);
-    }
-    emit_key(e, "hint");
-    emit_cstr(e, g->hint);
-    emit_key(e, "label");
-    emit_cstr(e, g->label);
-    emit_key(e, "state");
-    emit_cstr(e, state_of(g, now_ms));
-    emit_strings(e, "servers", g->servers, g->server_count);
-    emit_strings(e, "tools", g->tools, g->tool_count);
-    emit_key(e, "policy");
-    emit_cstr(e, g->policy);
-    emit_key(e, "limits");
-    emit_cstr(e, g->limits);
-    emit_key(e, "roles");
-    emit_array(e);
-    for (size_t i = 0; state_role_name(i); i++)
-        if (g->roles >> i & 1)
-            emit_cstr(e, state_role_name(i));
-    emit_array_end(e);
-    put_time(e, "created_at", g->created_ms);
-    put_time(e, "expires_at", g->expires_ms);
-    put_time(e, "revoked_at", g->revoked_ms);
-    put_time(e, "used_at", g->used_ms);
-    put_time(e, "rotated_at", g->rotated_ms);
-    emit_object_end(e);
-}
-
 static void put_words(struct buf *out, const char *what, const char *const *items, size_t count) {
     for (size_t i = 0; i < count; i++)
         buf_printf(out, "%s%s", i ? ", " : what, items[i]);
@@ -156,7 +106,8 @@ static void put_when(struct buf *out, const char *what, uint64_t ms) {
 }
 
 static void put_lines(struct buf *out, const struct state_grant *g, uint64_t now_ms) {
-    buf_printf(out, "name     %s\nstate    %s\ntoken    %s…\n", g->name, state_of(g, now_ms), g->hint);
+    buf_printf(out, "name     %s\nstate    %s\ntoken    %s…\n", g->name, state_grant_status(g, now_ms),
+               g->hint);
     if (g->label[0])
         buf_printf(out, "label    %s\n", g->label);
     put_words(out, "servers  ", g->servers, g->server_count);
@@ -182,7 +133,7 @@ static int show_token(const struct grants_options *opt, const struct state_grant
     if (opt->json) {
         struct emit e;
         emit_init(&e, &out);
-        put_json(&e, g, token, clock_wall_ms());
+        state_grant_json(&e, g, token, clock_wall_ms());
     } else {
         fprintf(stderr, "grant `%s`: the token is shown this once\n", g->name);
         buf_put_str(&out, token);
@@ -286,7 +237,7 @@ static int print_one(const struct grants_options *opt, const struct state_grant 
     if (opt->json) {
         struct emit e;
         emit_init(&e, &out);
-        put_json(&e, g, NULL, clock_wall_ms());
+        state_grant_json(&e, g, NULL, clock_wall_ms());
         buf_put_char(&out, '\n');
     } else {
         put_lines(&out, g, clock_wall_ms());
@@ -338,11 +289,11 @@ static int list_run(const void *options, const struct cli_rest *rest) {
         emit_array(&e);
     for (size_t i = 0; i < state_grants_count(grants); i++) {
         const struct state_grant *g = state_grants_at(grants, i);
-        const char *state = state_of(g, now_ms);
+        const char *state = state_grant_status(g, now_ms);
         if (!opt->all && strcmp(state, "active") != 0)
             continue;
         if (opt->json)
-            put_json(&e, g, NULL, now_ms);
+            state_grant_json(&e, g, NULL, now_ms);
         else
             buf_printf(&out, "%-24s %-8s %s…  %s\n", g->name, state, g->hint, g->label);
     }

@@ -74,6 +74,8 @@ int cli_init_judge(struct init *in, bool start, struct err *err);
 
 /* init_make.c: texts as they are to be written, or shown. */
 bool cli_init_settings(const struct init *in, bool shown, struct splice *s, struct err *err);
+/* Is there a policy to be written for it: somebody uses it, and it has none yet. */
+bool cli_init_writes(const struct init *in, const struct init_target *t);
 void cli_init_policy(const struct init *in, const struct init_target *t, struct buf *out);
 int cli_init_edit(const struct init *in, const struct init_file *f, bool shown, const char *token,
                   struct splice *s, struct err *err);

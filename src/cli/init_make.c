@@ -12,6 +12,14 @@ const char cli_init_through_text[] =
     "# Lets everything pass: the gate behind it decides. For clients that cannot reach the gate over HTTP.\n"
     "version: \"1\"\ndefault: allow\n";
 
+bool cli_init_writes(const struct init *in, const struct init_target *t) {
+    bool used = false;
+    for (size_t k = 0; k < in->file_count; k++)
+        for (size_t n = 0; in->files[k].found && n < in->files[k].file->count; n++)
+            used |= in->files[k].found[n].target == t;
+    return used && !t->has_policy;
+}
+
 void cli_init_policy(const struct init *in, const struct init_target *t, struct buf *out) {
     struct arena *a = (struct arena *)(uintptr_t)&in->arena;
     if (t->survey)

@@ -182,11 +182,7 @@ typedef void change_fn(void *ctx, const char *path, bool created, struct slice d
 static void each_policy(const struct init *in, change_fn *each, void *ctx) {
     for (size_t i = 0; i < in->target_count; i++) {
         const struct init_target *t = &in->targets[i];
-        bool used = false;
-        for (size_t k = 0; k < in->file_count; k++)
-            for (size_t n = 0; in->files[k].found && n < in->files[k].file->count; n++)
-                used |= in->files[k].found[n].target == t;
-        if (!used || t->has_policy)
+        if (!cli_init_writes(in, t))
             continue;
         cleanup_buf struct buf text, diff;
         buf_init(&text, SHOW_TEXT_MAX);

@@ -123,11 +123,7 @@ static int fill_new(struct journal *j, const char *path, struct slice text, stru
 static int fill_policies(const struct init *in, struct journal *j, struct err *err) {
     for (size_t i = 0; i < in->target_count; i++) {
         const struct init_target *t = &in->targets[i];
-        bool used = false;
-        for (size_t k = 0; k < in->file_count; k++)
-            for (size_t n = 0; in->files[k].found && n < in->files[k].file->count; n++)
-                used |= in->files[k].found[n].target == t;
-        if (!used || t->has_policy)
+        if (!cli_init_writes(in, t))
             continue;
         struct entry *e = add_entry(j, t->policy, true);
         if (!e)

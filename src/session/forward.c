@@ -21,18 +21,7 @@ void call_tell_cancelled(struct call *c, struct slice reason) {
     struct link *link = c->link ? c->link->link : NULL;
     if (!link || !c->req.id || c->kind == CALL_INITIALIZE || (lane_speaks_modern(c->link) && link->relates))
         return;
-    cleanup_buf struct buf note;
-    buf_init(&note, CALL_REASON_MAX * 6 + 256); /* every byte may need an escape */
-    buf_printf(&note,
-               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%llu,"
-               "\"reason\":",
-               (unsigned long long)c->req.id);
-    emit_quote(&note, slice_upto(reason, CALL_REASON_MAX));
-    buf_put_str(&note, "}}");
-    struct link_out out = {.text = call_text(c, arena_dup(&c->arena, buf_slice(&note))),
-                           .method = SLICE("notifications/cancelled"),
-                           .modern = lane_speaks_modern(c->link)};
-    link_send(link, &out, NULL);
+    session_cancel_own(c->link, c->req.id, reason);
 }
 
 static void on_timeout(struct io_timer *timer) {

@@ -25,6 +25,7 @@
 #include "session/task.h"
 #include "session/tools.h"
 #include "session/translate.h"
+#include "wire/emit.h"
 
 #include <stdio.h>
 
@@ -258,6 +259,18 @@ void session_send_own(struct session_link *sl, struct slice text, struct slice m
     if (!link_send(sl->link, &out, req) && req)
         link_end(req);
     arena_free(&a);
+}
+
+void session_cancel_own(struct session_link *sl, uint64_t id, struct slice reason) {
+    cleanup_buf struct buf note;
+    buf_init(&note, CALL_REASON_MAX * 6 + 256); /* every byte may need an escape */
+    buf_printf(&note,
+               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%llu,"
+               "\"reason\":",
+               (unsigned long long)id);
+    emit_quote(&note, slice_upto(reason, CALL_REASON_MAX));
+    buf_put_str(&note, "}}");
+    session_send_own(sl, buf_slice(&note), SLICE("notifications/cancelled"), NULL);
 }
 
 static bool first_waiting_is_modern(const struct session_link *sl) {

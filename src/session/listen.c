@@ -257,18 +257,8 @@ static void listen_end(struct session_listen *l, bool tell) {
         return;
     struct session_link *sl = l->sl;
     listen_end(l->previous, tell); /* never more than one */
-    if (tell && sl->link && l->req.id && !sl->link->relates) {
-        struct arena a;
-        arena_init(&a);
-        session_send_own(
-            sl,
-            arena_printf(&a,
-                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                         "\"requestId\":%llu}}",
-                         (unsigned long long)l->req.id),
-            SLICE("notifications/cancelled"), NULL);
-        arena_free(&a);
-    }
+    if (tell && sl->link && l->req.id && !sl->link->relates)
+        session_cancel_own(sl, l->req.id, SLICE("nobody listens any more"));
     link_end(&l->req);
     free(l);
 }

@@ -258,18 +258,8 @@ static struct slice questions_text(struct session_park *p, struct call *c, struc
 static void on_expired(struct io_timer *timer) {
     struct session_park *p = container_of(timer, struct session_park, timer);
     struct session_link *sl = p->sl;
-    if (sl && sl->link && p->req.id) {
-        struct arena a;
-        arena_init(&a);
-        session_send_own(
-            sl,
-            arena_printf(&a,
-                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                         "\"requestId\":%llu,\"reason\":\"nobody answered\"}}",
-                         (unsigned long long)p->req.id),
-            SLICE("notifications/cancelled"), NULL);
-        arena_free(&a);
-    }
+    if (sl && sl->link && p->req.id)
+        session_cancel_own(sl, p->req.id, SLICE("nobody answered"));
     park_free(p);
 }
 

@@ -276,5 +276,7 @@ extern const struct link_events session_link_events;
 #define SESSION_LINK_MAGIC 0x5e5511c4
 /* A message of the gate's own. */
 void session_send_own(struct session_link *sl, struct slice text, struct slice method, struct link_req *req);
+/* The server need not work on this request of ours any more. */
+void session_cancel_own(struct session_link *sl, uint64_t id, struct slice reason);
 /* Key of an id in by_id: the decoded text behind a quote, or the digits. */
 struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a);

@@ -84,4 +84,11 @@ int state_grants_rotate(struct state_grants *g, struct slice name, uint64_t now_
 /* For good. Fine when it is revoked already. */
 int state_grants_revoke(struct state_grants *g, struct slice name, uint64_t now_ms, struct err *err);
 
+struct emit;
+
+/* active, expired or revoked */
+const char *state_grant_status(const struct state_grant *g, uint64_t now_ms);
+/* With its token where there is one to show. */
+void state_grant_json(struct emit *e, const struct state_grant *g, const char *token, uint64_t now_ms);
+
 void state_token_hash(struct slice token, unsigned char ret_hash[STATE_HASH_BYTES]);

@@ -113,7 +113,7 @@ test('the identity matrix', async () => {
     }
   }
   assert.deepEqual(wrong, []);
-  assert.equal(cells, Object.keys(principals).length * ENDPOINTS.length - 2);
+  assert.equal(cells, Object.keys(principals).length * ENDPOINTS.length - 3);
   assert.equal((await grants('list', '--json')).includes('mallory'), false);
 });
 

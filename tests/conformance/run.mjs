@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
-  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, root, run, start, startGate, startServe, tempDir,
+  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, root, run, startFixture, startGate, startServe, tempDir,
 } from '../lib/index.mjs';
 
 const RUN_TIMEOUT_MS = 240_000;
@@ -133,11 +133,7 @@ function clientScenario(scenario, version, env) {
   return suite(['client', '--command', 'node tests/conformance/client.mjs', '--scenario', scenario, '--spec-version', version], env);
 }
 
-async function startFixture(era) {
-  const child = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', era]);
-  const { port } = JSON.parse(await child.waitLine(/"port"/));
-  return { child, url: `http://127.0.0.1:${port}/mcp`, stop: () => child.stop() };
-}
+const startEra = (era) => startFixture('conformance.mjs', '--era', era);
 
 // What the suite takes on trust: that the answers are the fixture's own and not, say, a denial
 // that happens to be a text. Both eras, as a client sees it.
@@ -168,7 +164,7 @@ const direct = {};
 
 describe('conformance, direct', () => {
   let server;
-  before(async () => { server = await startFixture('dual'); });
+  before(async () => { server = await startEra('dual'); });
   after(() => server?.stop());
 
   for (const set of [LEGACY, MODERN]) {
@@ -197,7 +193,7 @@ for (const name of wanted.filter((leg) => leg in LEGS)) {
     let gate;
     before(async () => {
       if (transport === 'http') {
-        server = await startFixture(era);
+        server = await startEra(era);
         gate = endpoint ? await startBoth(server.url, endpoint) : await startGate({ upstream: server.url });
       } else {
         gate = await startGate({ command: [node, fixture('conformance.mjs'), '--stdio', '--era', era] });

@@ -73,7 +73,7 @@ describe('the admin API', { concurrency: 3 }, () => {
     };
     const fill = { '{server}': 'upstream', '{name}': 'viewer', '{id}': error.data.approval_id };
     const bodies = {
-      NewGrant: { name: 'fresh', roles: ['viewer'] }, PolicyText: { policy_text: '{"version":"1","default":"deny","tools":{}}' }, Note: { note: 'fine' },
+      NewGrant: { name: 'fresh', roles: ['viewer'] }, PolicyText: { policy_text: '{"version":"1","default":"deny","tools":{}}' }, Note: { note: 'fine' }, Rotation: {},
       DryRun: { policy: POLICY, steps: [{ call: { name: 'gone', arguments: {} } }] },
     };
     let seen = 0;
@@ -123,7 +123,7 @@ describe('the admin API', { concurrency: 3 }, () => {
       }
     }
     // What a gate is administered by, all of it.
-    for (const id of ['listServers', 'listTools', 'listGrants', 'createGrant', 'revokeGrant', 'listPolicies', 'validatePolicy', 'dryRunPolicy', 'listApprovals', 'approve', 'deny',
+    for (const id of ['listServers', 'listTools', 'listGrants', 'createGrant', 'rotateGrant', 'revokeGrant', 'listPolicies', 'validatePolicy', 'dryRunPolicy', 'listApprovals', 'approve', 'deny',
       'queryAudit', 'streamAudit', 'listSessions', 'listJobs', 'getStatus']) assert.ok(ids.has(id), id);
   });
 
@@ -157,7 +157,7 @@ describe('the admin API', { concurrency: 3 }, () => {
     assert.equal((await api('GET', '/metrics', { headers: { Host: 'evil.example' } })).status, 403);
   });
 
-  test('grants: made here, good at once, revoked here, gone at once', async (t) => {
+  test('grants: made here, good at once, rotated here, revoked here, gone at once', async (t) => {
     const { api, peer, tokens } = await world(t, { roles: { boss: 'admin' } });
     const made = await api('POST', '/api/v1/grants', { as: 'boss', body: { name: 'new', label: 'of a test', servers: ['up*'], expires_in_seconds: 600 } });
     assert.equal(made.status, 201);
@@ -167,7 +167,15 @@ describe('the admin API', { concurrency: 3 }, () => {
     assert.ok((await agent.exchange('tools/call', { name: 'echo', arguments: {} })).json.result);
     const listed = (await api('GET', '/api/v1/grants', { as: 'boss' })).json;
     assert.deepEqual(listed.map(({ name, token }) => [name, token]), [['boss', undefined], ['new', undefined]], 'tokens are shown once');
+    const rotated = await api('POST', '/api/v1/grants/new/rotate', { as: 'boss', body: { grace_seconds: 0 } });
+    assert.deepEqual([rotated.status, rotated.json.state, rotated.json.label], [200, 'active', 'of a test']);
+    assert.equal((await api('GET', '/api/v1/status', { as: 'new' })).status, 401, 'the old token');
+    tokens.new = rotated.json.token;
+    assert.equal((await api('GET', '/api/v1/status', { as: 'new' })).status, 403, 'the new one is known, and has no role');
+    assert.equal((await api('POST', '/api/v1/grants/nobody/rotate', { as: 'boss', body: {} })).status, 404);
+    assert.equal((await api('POST', '/api/v1/grants/new/rotate', { as: 'boss', body: { grace_seconds: -1 } })).status, 400);
     assert.equal((await api('DELETE', '/api/v1/grants/new', { as: 'boss' })).status, 200);
+    assert.equal((await api('POST', '/api/v1/grants/new/rotate', { as: 'boss', body: {} })).status, 409, 'what is revoked stays so');
     assert.equal((await api('GET', '/api/v1/status', { as: 'new' })).status, 401);
     for (const body of [{}, { name: 'x', roles: ['root'] }, { name: 'x', servers: 'all' }, { name: 'x', expires_in_seconds: '5' }, { name: 'x', expires_in_seconds: -5 }, { name: 'boss' }]) {
       assert.equal((await api('POST', '/api/v1/grants', { as: 'boss', body })).status, 400, JSON.stringify(body));

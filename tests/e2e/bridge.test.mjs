@@ -3,25 +3,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
-  MODERN, ModernHttp, LegacyHttp, connect, fixture, freePort, gateCommand, node, packages, start, startGate, tempDir, use,
+  LegacyHttp, MODERN, ModernHttp, connect, fixture, freePort, gateCommand, node, packages, startEverything, startFixture, startGate,
+  tempDir, use,
 } from '../lib/index.mjs';
 
 const everything = [node, packages.everything, 'stdio'];
 const PIN = { negotiation: { pin: MODERN } };
 const fixtureCommand = (era) => [node, fixture('conformance.mjs'), '--stdio', '--era', era];
 
-async function startFixture(era) {
-  const child = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', era]);
-  const { port } = JSON.parse(await child.waitLine(/"port"/));
-  return { url: `http://127.0.0.1:${port}/mcp`, stop: () => child.stop() };
-}
-
-async function startEverything(mode) {
-  const port = await freePort();
-  const child = start(node, [packages.everything, mode], { env: { PORT: `${port}` } });
-  await child.waitLine(/port|listening|running/i, { stream: 'stderr' });
-  return { url: `http://127.0.0.1:${port}/${mode === 'sse' ? 'sse' : 'mcp'}`, stop: () => child.stop() };
-}
+const startEra = (era) => startFixture('conformance.mjs', '--era', era);
 
 const handlers = {
   'sampling/createMessage': () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'sampled' } }),
@@ -51,7 +41,7 @@ async function drive(session) {
 for (const transport of ['stdio', 'http']) {
   for (const [client, options, era] of [['v1', {}, 'modern'], ['v2', PIN, 'legacy']]) {
     test(`SDK ${client}${era === 'legacy' ? ' pinned' : ''}, ${era}-only server over ${transport}: questions, progress, resources, prompts`, async (t) => {
-      const server = transport === 'http' ? use(t, await startFixture(era)) : undefined;
+      const server = transport === 'http' ? use(t, await startEra(era)) : undefined;
       const behind = server ? { upstream: server.url } : { command: fixtureCommand(era) };
       const gate = use(t, await startGate(behind));
       await drive(use(t, await connect(client, gate, { handlers, ...options })));
@@ -96,7 +86,7 @@ describe('2024-11-05 in front of a modern-only server', () => {
 
 describe('subscriptions', () => {
   test('resources/subscribe and list_changed of a modern-only server reach a session', async (t) => {
-    const server = use(t, await startFixture('modern'));
+    const server = use(t, await startEra('modern'));
     const gate = use(t, await startGate({ upstream: server.url }));
     const session = use(t, await connect('v1', gate));
     const { ResourceUpdatedNotificationSchema, ToolListChangedNotificationSchema } =
@@ -114,7 +104,7 @@ describe('subscriptions', () => {
 
 describe('U1 the era of a server', () => {
   test('refusals and trouble are no evidence; what is found out is kept', async (t) => {
-    const server = use(t, await startFixture('legacy'));
+    const server = use(t, await startEra('legacy'));
     const gate = use(t, await startGate({ upstream: server.url }));
     const client = new ModernHttp(gate.url);
     assert.equal((await client.request('server/discover')).supportedVersions[0], MODERN);
@@ -141,7 +131,7 @@ describe('requestState', () => {
   const args = { name: 'test_elicitation', arguments: { message: 'm' } };
   const accept = { action: 'accept', content: { username: 'u', email: 'e' } };
   before(async () => {
-    server = await startFixture('legacy');
+    server = await startEra('legacy');
     gate = await startGate({ upstream: server.url });
     client = new ModernHttp(gate.url, { capabilities: { elicitation: {} } });
   });
@@ -190,7 +180,7 @@ describe('the policy decides what servers ask for', () => {
   const policy = { version: '1', default: 'allow', methods: { 'elicitation/create': { rules: [{ name: 'no questions', action: 'deny', on_deny: 'not now' }] } } };
   for (const [client, options, era] of [['v1', {}, 'modern'], ['v2', PIN, 'legacy'], ['v2', PIN, 'modern']]) {
     test(`SDK ${client}, ${era}-only server: the client is never asked`, async (t) => {
-      const server = use(t, await startFixture(era));
+      const server = use(t, await startEra(era));
       const gate = use(t, await startGate({ upstream: server.url, policy }));
       let asked = 0;
       const counting = { ...handlers, 'elicitation/create': () => { asked++; return handlers['elicitation/create'](); } };

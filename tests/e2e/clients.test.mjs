@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  MODERN, connect, fixture, freePort, gateCommand, node, packages, run, start, startGate, tempDir, tempFile, use,
+  MODERN, connect, fixture, gateCommand, node, packages, run, startEverything, startGate, tempDir, tempFile, use,
 } from '../lib/index.mjs';
 
 const everything = [node, packages.everything, 'stdio'];
@@ -14,14 +14,6 @@ const everything = [node, packages.everything, 'stdio'];
 function stdioGate(options) {
   const [command, args, env] = gateCommand({ transport: 'stdio', ...options });
   return { command, args, env };
-}
-
-// server-everything over HTTP ('streamableHttp', /mcp) or the 2024 transport ('sse', /sse).
-async function startEverything(mode) {
-  const port = await freePort();
-  const child = start(node, [packages.everything, mode], { env: { PORT: `${port}` } });
-  await child.waitLine(/port|listening|running/i, { stream: 'stderr' });
-  return { url: `http://127.0.0.1:${port}/${mode === 'sse' ? 'sse' : 'mcp'}`, stop: () => child.stop() };
 }
 
 async function listsAndCalls(session) {

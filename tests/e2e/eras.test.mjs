@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  LEGACY, LegacyHttp, MODERN, ModernHttp, HttpPeer, HttpConnection, fixture, legacyServer, modernHeaders, modernRequest, node, post, rawStdio, request, start, startGate, startUpstream, tempDir, use,
+  HttpConnection, HttpPeer, LEGACY, LegacyHttp, MODERN, ModernHttp, legacyServer, modernHeaders, modernRequest, node, rawStdio, request,
+  startFixture, startGate, startUpstream, tempDir, use,
 } from '../lib/index.mjs';
 
 const META = 'io.modelcontextprotocol/';
@@ -165,10 +166,8 @@ test('H8 a client of the older era takes up the stream of a call to a stateless 
 
 describe('subscriptions/listen of stateless clients to a server of the older era', () => {
   test('each listener hears what it asked for, under its own id', async (t) => {
-    const child = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', 'legacy']);
-    const { port } = JSON.parse(await child.waitLine(/"port"/));
-    use(t, { stop: () => child.stop() });
-    const gate = use(t, await startGate({ upstream: `http://127.0.0.1:${port}/mcp` }));
+    const { url: upstream } = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
+    const gate = use(t, await startGate({ upstream }));
     const client = new ModernHttp(gate.url);
     const listen = async (id, notifications) => {
       const response = await client.send('subscriptions/listen', { notifications }, { id });
@@ -193,11 +192,8 @@ describe('subscriptions/listen of stateless clients to a server of the older era
 
 describe('requestState on several nodes', () => {
   test('two gates with one key share it while both run; with another key, or for somebody else, it is refused', async (t) => {
-    const child = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', 'legacy']);
-    const { port } = JSON.parse(await child.waitLine(/"port"/));
-    use(t, { stop: () => child.stop() });
+    const { url: upstream } = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
     const home = tempDir();
-    const upstream = `http://127.0.0.1:${port}/mcp`;
     const gates = [use(t, await startGate({ upstream, env: { SALLYPORT_HOME: home } })), use(t, await startGate({ upstream, env: { SALLYPORT_HOME: home } })), use(t, await startGate({ upstream }))];
     const [first, second, stranger] = gates.map(({ url }) => new ModernHttp(url, { capabilities: { elicitation: {} } }));
     const args = { name: 'test_input_required_result_multi_round', arguments: {} };

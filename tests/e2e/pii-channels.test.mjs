@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { LegacyHttp, ModernHttp, cli, fixture, legacyServer, node, policyFile, request, start, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import {
+  LegacyHttp, ModernHttp, cli, legacyServer, policyFile, request, startFixture, startGate, startServe, startUpstream, tempDir, tempFile,
+  use,
+} from '../lib/index.mjs';
 
 const EMAIL = 'anna.berg@example.org';
 const KEY = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6';
@@ -49,10 +52,9 @@ describe('questions between the eras', () => {
   const gates = {};
   before(async () => {
     for (const era of ['legacy', 'modern']) {
-      const child = servers[era] = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', era]);
-      const { port } = JSON.parse(await child.waitLine(/"port"/));
+      const { url: upstream } = servers[era] = await startFixture('conformance.mjs', '--era', era);
       const policy = { version: '1', default: 'allow', methods: { 'sampling/createMessage': 'allow' } };
-      for (const mode of ['tokenize', 'block']) gates[`${era}-${mode}`] = await startGate({ upstream: `http://127.0.0.1:${port}/mcp`, args: ['--pii', mode], policy });
+      for (const mode of ['tokenize', 'block']) gates[`${era}-${mode}`] = await startGate({ upstream, args: ['--pii', mode], policy });
     }
   });
   after(async () => { for (const one of [...Object.values(gates), ...Object.values(servers)]) await one.stop(); });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  HttpConnection, alive, fixture, formatEvent, formatRequest, legacyServer, mayGrow, node, pair, peerFor, post, request, rssBytes, start, startGate, startUpstream,
-  suitePair, use, within,
+  HttpConnection, alive, formatEvent, formatRequest, legacyServer, mayGrow, pair, peerFor, post, request, rssBytes, startFixture,
+  startGate, startUpstream, suitePair, use, within,
 } from '../lib/index.mjs';
 
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
@@ -184,10 +184,8 @@ describe('H7 H8 streams of servers', () => {
   });
 
   test('H8 the real thing: a session of the SDK\'s server with resumption', async (t) => {
-    const server = start(node, [fixture('conformance.mjs'), '--http', '0', '--era', 'legacy']);
-    use(t, { stop: () => server.stop() });
-    const { port } = JSON.parse(await server.waitLine(/"port"/));
-    const gate = use(t, await startGate({ transport: 'stdio', upstream: `http://127.0.0.1:${port}/mcp` }));
+    const { url: upstream } = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
+    const gate = use(t, await startGate({ transport: 'stdio', upstream }));
     await gate.rpc.initialize();
     assert.match((await gate.rpc.call('test_reconnection')).content[0].text, /after the stream was closed/);
   });

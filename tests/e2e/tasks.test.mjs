@@ -2,26 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  LegacyHttp, ModernHttp, RpcError, connect, fixture, freePort, gateCommand, load, node, packages, rawStdio, start, startGate, startServe, policyFile, use,
+  LegacyHttp, ModernHttp, RpcError, connect, fixture, gateCommand, load, node, packages, policyFile, rawStdio, startEverything, startFixture,
+  startGate, startServe, use,
 } from '../lib/index.mjs';
 
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const everything = [node, packages.everything, 'stdio'];
 const tasksCommand = [node, fixture('tasks.mjs')];
 const text = ({ content }) => content.map((part) => part.text ?? '').join('');
-
-async function startTasks() {
-  const child = start(node, [fixture('tasks.mjs'), '--http', '0']);
-  const { port } = JSON.parse(await child.waitLine(/"port"/));
-  return { url: `http://127.0.0.1:${port}/mcp`, stop: () => child.stop() };
-}
-
-async function startEverything(mode) {
-  const port = await freePort();
-  const child = start(node, [packages.everything, mode], { env: { PORT: `${port}` } });
-  await child.waitLine(/port|listening|running/i, { stream: 'stderr' });
-  return { url: `http://127.0.0.1:${port}/${mode === 'sse' ? 'sse' : 'mcp'}`, stop: () => child.stop() };
-}
 
 /* ---- a client of the older era ---- */
 
@@ -59,7 +47,7 @@ async function driveOlder(session) {
 
 describe('SDK v1 and a server with the tasks extension', () => {
   test('HTTP to HTTP', async (t) => {
-    const server = use(t, await startTasks());
+    const server = use(t, await startFixture('tasks.mjs'));
     const gate = use(t, await startGate({ upstream: server.url }));
     await driveOlder(use(t, await connect('v1', gate, { handlers })));
   });

@@ -9,6 +9,7 @@ export * from './process.mjs';
 export * from './procfs.mjs';
 export * from './rpc.mjs';
 export * from './sdk.mjs';
+export * from './servers.mjs';
 export * from './sse.mjs';
 export * from './temp.mjs';
 export * from './upstream.mjs';

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { Reference } from './reference.mjs';
+import { Chance } from './chance.mjs';
 import { simulate } from './run.mjs';
 
 // The same every time, so that a failure belongs to a change; SEED=n looks elsewhere.
@@ -11,23 +12,7 @@ const SEED = Number(process.env.SEED ?? 20261116);
 const ROUNDS = 1500;
 const START = Date.UTC(2026, 0, 5, 10) / 1000;
 
-function random(seed) { // mulberry32
-  let s = seed >>> 0;
-  return () => {
-    s = (s + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(s ^ (s >>> 15), s | 1);
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
-class Maker {
-  constructor(seed) { this.next = random(seed); }
-  int(n) { return Math.floor(this.next() * n); }
-  chance(p) { return this.next() < p; }
-  pick(list) { return list[this.int(list.length)]; }
-  many(n, f) { return Array.from({ length: this.int(n + 1) }, () => f()); }
-
+class Maker extends Chance {
   scalar() {
     return this.pick([() => this.int(6), () => this.int(60) / 4, () => this.pick(['a', 'b', 'ab', '5', 'true', '', 'é', '1000000']), () => this.chance(0.5),
       () => null, () => 1000000, () => -this.int(5)])();

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 
 import { sample } from '../lib/paths.mjs';
+import { Chance } from './chance.mjs';
 import { dataOrSkip, root, simulate } from './run.mjs';
 
 // The same every time, so that a failure belongs to a change; SEED=n looks elsewhere.
@@ -24,22 +25,7 @@ function ajvOrSkip(t) {
   return null;
 }
 
-function random(seed) {
-  let s = seed >>> 0;
-  return () => {
-    s = (s + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(s ^ (s >>> 15), s | 1);
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
-class Maker {
-  constructor(seed) { this.next = random(seed); }
-  int(n) { return Math.floor(this.next() * n); }
-  chance(p) { return this.next() < p; }
-  pick(list) { return list[this.int(list.length)]; }
-  many(n, f) { return Array.from({ length: this.int(n + 1) }, () => f()); }
+class Maker extends Chance {
   some(n, f) { return [f(), ...this.many(n, f)]; }
 
   value(depth = 0) {
