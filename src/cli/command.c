@@ -40,11 +40,12 @@ static int cli_take_letters(struct cli_walk *walk, const char *arg, struct err *
 static int cli_set(const struct cli_option *option, void *options, const char *value, struct err *err);
 
 int cli_main(const struct cli_program *program, int argc, char **argv) {
-    struct cli_request request;
+    struct cli_request request = {0};
     struct err err = {0};
     if (cli_parse(program, argc, argv, &request, &err) < 0) {
+        const char *command = request.command ? request.command->name : "";
         cli_fail(CLI_USAGE, &err);
-        fprintf(stderr, "Try `%s --help`.\n", program->name);
+        fprintf(stderr, "Try `%s%s%s --help`.\n", program->name, *command ? " " : "", command);
         return CLI_USAGE;
     }
     int status;
@@ -84,6 +85,7 @@ int cli_parse(const struct cli_program *program, int argc, char **argv, struct c
             bad = cli_fill_absent(&walk, err) < 0 || cli_check_rest(&walk, err) < 0;
         if (bad) {
             cli_request_free(&request);
+            ret_request->command = walk.command;
             return -1;
         }
     }
@@ -146,10 +148,14 @@ static int cli_pick_group(const struct cli_program *program, struct cli_walk *wa
 }
 
 static int cli_unknown_command(const struct cli_program *program, const char *word, struct err *err) {
+    char firsts[CLI_COMMANDS_MAX][32]; /* of `grants create` the user wrote `grants` so far */
     const char *names[CLI_COMMANDS_MAX + 1];
     size_t count = 0;
-    for (const struct cli_command *const *c = program->commands; *c && count < CLI_COMMANDS_MAX; c++)
-        names[count++] = (*c)->name;
+    for (const struct cli_command *const *c = program->commands; *c && count < CLI_COMMANDS_MAX; c++) {
+        snprintf(firsts[count], sizeof(firsts[count]), "%.*s", (int)strcspn((*c)->name, " "), (*c)->name);
+        names[count] = firsts[count];
+        count++;
+    }
     names[count] = NULL;
     const char *near = nearest_word(slice_str(word), names);
     if (near)

@@ -130,6 +130,7 @@ struct cli_request {
     const char **operands; /* the memory of rest.operands */
 };
 
+/* On failure the command is told, where it was known already. */
 int cli_parse(const struct cli_program *program, int argc, char **argv, struct cli_request *ret_request,
               struct err *err);
 void cli_request_free(struct cli_request *request);

@@ -150,6 +150,7 @@ static void test_refusals(void **state) {
     (void)state;
     assert_refused("gate", "a command or a policy is needed");
     assert_refused("gate scna", "unknown command `scna`, did you mean `scan`?");
+    assert_refused("gate audt", "unknown command `audt`, did you mean `audit`?");
     assert_refused(
         "gate frobnicate",
         "unknown command `frobnicate`; to guard a server write `gate -c POLICY -- frobnicate ...`");
