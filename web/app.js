@@ -60,7 +60,7 @@ function approvalRow(a) {
 
 async function showApprovals() { $('approvals').replaceChildren(...(await api('approvals?status=pending')).map(approvalRow)); }
 async function showServers() {
-  $('servers').replaceChildren(...(await api('servers')).map((s) => row([s.name, s.transport, s.links, s.tools_known ? s.tools : undefined])));
+  $('servers').replaceChildren(...(await api('servers')).map((s) => row([s.name, s.transport, s.fault ? `${s.state}: ${s.fault}` : s.state, s.links, s.tools_known ? s.tools : undefined])));
 }
 
 function addDecision(record) {

@@ -20,17 +20,6 @@ static void put_text(struct emit *e, const char *key, struct slice value) {
     emit_str(e, value);
 }
 
-/* Links of all sessions to that server that are ready. */
-static size_t links_up(const struct session_core *core, const struct session_server *server) {
-    size_t up = 0;
-    LIST_FOR (n, &core->sessions) {
-        const struct session *s = container_of(n, struct session, node);
-        const struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
-        up += sl && sl->state == SESSION_LINK_READY;
-    }
-    return up;
-}
-
 void api_status(struct api_call *c) {
     struct session_core *core = c->admin->core;
     struct emit *e = &c->e;
@@ -65,11 +54,16 @@ void api_status(struct api_call *c) {
 
 static void put_server(struct api_call *c, const struct session_server *s) {
     struct emit *e = &c->e;
+    size_t ready, missing;
+    session_server_links(c->admin->core, s, &ready, &missing);
     emit_object(e);
     put_text(e, "name", slice_str(s->up.name));
     /* Command lines and URLs may hold secrets: only their kind is told. */
     put_text(e, "transport", s->up.url ? SLICE("http") : s->up.argv ? SLICE("stdio") : SLICE("builtin"));
-    put_number(e, "links", links_up(c->admin->core, s));
+    put_text(e, "state", slice_str(session_server_state(ready, missing)));
+    if (s->fault[0])
+        put_text(e, "fault", slice_str(s->fault));
+    put_number(e, "links", ready);
     put_number(e, "connections", s->up.conn_count);
     emit_key(e, "tools_known");
     emit_bool(e, s->tools.loaded);

@@ -115,22 +115,73 @@ static void put_bytes(struct buf *out, const struct session_metrics *m, const ch
     }
 }
 
-static void put_servers(struct buf *out, struct session_core *core) {
+static uint64_t links_ready(const struct session_core *core, const struct session_server *s) {
+    size_t ready, missing;
+    session_server_links(core, s, &ready, &missing);
+    return ready;
+}
+
+static uint64_t links_missing(const struct session_core *core, const struct session_server *s) {
+    size_t ready, missing;
+    session_server_links(core, s, &ready, &missing);
+    return missing;
+}
+
+static uint64_t connections(const struct session_core *core, const struct session_server *s) {
+    (void)core;
+    return s->up.conn_count;
+}
+
+static uint64_t waiting(const struct session_core *core, const struct session_server *s) {
+    (void)core;
+    return s->up.conn_waiting;
+}
+
+static uint64_t tools(const struct session_core *core, const struct session_server *s) {
+    (void)core;
+    return s->tools.by_name.count;
+}
+
+static uint64_t ended(const struct session_core *core, const struct session_server *s) {
+    (void)core;
+    return s->up.ended_count;
+}
+
+static uint64_t life_asks(const struct session_core *core, const struct session_server *s) {
+    (void)core;
+    return s->life_asks;
+}
+
+static uint64_t life_misses(const struct session_core *core, const struct session_server *s) {
+    (void)core;
+    return s->life_misses;
+}
+
+static void put_servers(struct buf *out, const struct session_core *core) {
     static const struct {
-        const char *name, *help;
-    } rows[] = {{"server_connections", "Open HTTP connections to a server."},
-                {"server_waiting", "Requests that wait for one."},
-                {"server_tools", "Tools that a server is known to have."}};
+        const char *name, *type, *help;
+        uint64_t (*value)(const struct session_core *core, const struct session_server *s);
+    } rows[] = {
+        {"server_links", "gauge", "Sessions that have a server ready.", links_ready},
+        {"server_links_missing", "gauge", "Sessions that miss a server, which is down for them.",
+         links_missing},
+        {"server_connections", "gauge", "Open HTTP connections to a server.", connections},
+        {"server_waiting", "gauge", "Requests that wait for one.", waiting},
+        {"server_tools", "gauge", "Tools that a server is known to have.", tools},
+        {"server_restarts_total", "counter", "Processes of a server that ended by themselves or hung.",
+         ended},
+        {"server_health_checks_total", "counter", "How often a silent server was asked for a sign of life.",
+         life_asks},
+        {"server_health_failures_total", "counter", "How often there was none.", life_misses},
+    };
     for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        head(out, rows[k].name, "gauge", rows[k].help);
+        head(out, rows[k].name, rows[k].type, rows[k].help);
         for (size_t i = 0; i < core->server_count; i++) {
-            const struct session_server *s = core->servers[i];
-            if (!s)
+            if (!core->servers[i])
                 continue;
             buf_printf(out, "sallyport_%s{", rows[k].name);
-            put_label(out, "server", slice_str(s->up.name), true);
-            size_t value = k == 0 ? s->up.conn_count : k == 1 ? s->up.conn_waiting : s->tools.by_name.count;
-            buf_printf(out, "} %zu\n", value);
+            put_label(out, "server", slice_str(core->servers[i]->up.name), true);
+            buf_printf(out, "} %" PRIu64 "\n", rows[k].value(core, core->servers[i]));
         }
     }
 }

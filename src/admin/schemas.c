@@ -29,8 +29,9 @@ const char api_schemas[] = "{"
         MEMBER("audit_seq", NUMBER) "," MEMBER("audit_refused", NUMBER) "," MEMBER("audit_fault", TEXT)) NEEDS("\"version\",\"started_at\",\"identity\",\"servers\",\"sessions\",\"calls_under_way\",\"draining\"")) ","
     MEMBER("Server", HAS(
         MEMBER("name", TEXT) "," MEMBER("transport", ONE_OF("\"stdio\",\"http\",\"builtin\"")) ","
+        MEMBER("state", ONE_OF("\"ready\",\"idle\",\"down\"")) "," MEMBER("fault", TEXT) ","
         MEMBER("links", NUMBER) "," MEMBER("connections", NUMBER) "," MEMBER("tools_known", FLAG) ","
-        MEMBER("tools", NUMBER) "," MEMBER("policy", TEXT)) NEEDS("\"name\",\"transport\",\"links\",\"connections\",\"tools_known\",\"tools\"")) ","
+        MEMBER("tools", NUMBER) "," MEMBER("policy", TEXT)) NEEDS("\"name\",\"transport\",\"state\",\"links\",\"connections\",\"tools_known\",\"tools\"")) ","
     MEMBER("Servers", LIST(REF("Server"))) ","
     MEMBER("Tool", HAS(
         MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("severity", TEXT) "," MEMBER("confidence", REAL) ","

@@ -46,20 +46,19 @@ static void put_pids(struct emit *e, const struct session_core *core, size_t slo
 }
 
 static void put_server(struct emit *e, const struct session_core *core, const struct session_server *server) {
-    size_t ready = 0, missing = 0;
-    LIST_FOR (n, &core->sessions) {
-        const struct session *s = container_of(n, struct session, node);
-        const struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
-        ready += sl && sl->state == SESSION_LINK_READY;
-        missing += sl && sl->missing;
-    }
+    size_t ready, missing;
+    session_server_links(core, server, &ready, &missing);
     emit_object(e);
     emit_key(e, "name");
     emit_cstr(e, server->up.name);
     emit_key(e, "transport");
     emit_cstr(e, server->up.url ? "http" : server->up.argv ? "stdio" : "builtin");
     emit_key(e, "state");
-    emit_cstr(e, missing ? "down" : ready ? "ready" : "idle");
+    emit_cstr(e, session_server_state(ready, missing));
+    if (server->fault[0]) {
+        emit_key(e, "fault");
+        emit_cstr(e, server->fault);
+    }
     if (server->tools.loaded) {
         emit_key(e, "tools");
         emit_int(e, (int64_t)server->tools.by_name.count);

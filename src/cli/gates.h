@@ -2,7 +2,7 @@
  * that `status` needs neither a grant nor the network to show it; only the home's owner can read it.
  *
  *   {"pid","version","started_at","listen","sessions","servers":[{"name","transport","state","tools","links",
- *    "pids","restarts"}]} */
+ *    "pids","restarts","fault"?}]} */
 #pragma once
 
 #include "base/arena.h"

@@ -161,6 +161,9 @@ static void put_gate_server(const struct tape *t, uint32_t node, struct arena *a
         TAPE_FOR_ELEM(t, pids, i) {
             buf_printf(out, "%s%.*s", i == pids + 1 ? ", pid " : " ", SLICE_FMT(tape_raw(t, i)));
         }
+    uint32_t fault = tape_get_str(t, node, "fault");
+    if (fault)
+        buf_printf(out, "\n    %.*s", SLICE_FMT(tape_text(t, fault, a)));
     buf_put_char(out, '\n');
 }
 

@@ -54,6 +54,8 @@ static void set_manners(struct session_server *server, const struct settings_ser
     server->prefix = dup_text(&server->arena, from->prefix);
     server->idle_ms = from->idle_ms;
     server->timeout_ms = from->timeout_ms;
+    server->life_ms = from->health_ms;
+    server->life_timeout_ms = from->health_timeout_ms;
     server->shared = from->share == SETTINGS_SHARED;
     server->pii_set = true;
     server->pii = (enum filter_mode)from->pii;
@@ -261,14 +263,9 @@ void fleet_free(struct fleet *fleet) {
 void fleet_write_status(const struct fleet *fleet, struct buf *out) {
     const struct session_core *core = fleet->front->core;
     for (size_t i = 0; i < fleet->count; i++) {
-        size_t ready = 0, missing = 0, slot = fleet->ships[i]->server->slot;
-        LIST_FOR (n, &core->sessions) {
-            const struct session *s = container_of(n, struct session, node);
-            const struct session_link *sl = slot < s->link_count ? s->links[slot] : NULL;
-            ready += sl && sl->state == SESSION_LINK_READY;
-            missing += sl && sl->missing;
-        }
-        buf_printf(out, "%s: %s", fleet->ships[i]->name, missing ? "down" : ready ? "ready" : "idle");
-        buf_printf(out, ", %zu link(s)\n", ready);
+        size_t ready, missing;
+        session_server_links(core, fleet->ships[i]->server, &ready, &missing);
+        buf_printf(out, "%s: %s, %zu link(s)\n", fleet->ships[i]->name, session_server_state(ready, missing),
+                   ready);
     }
 }

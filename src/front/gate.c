@@ -393,7 +393,7 @@ static int fleet_set_up(struct gate *g, struct err *err) {
     if (fleet_apply(g->fleet, steal(g->settings), err) < 0 || code_set_up(g, err) < 0)
         return -1;
     watch_settings(g);
-    many_watch_idle(&g->core);
+    many_watch(&g->core);
     return 0;
 }
 

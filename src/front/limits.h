@@ -29,6 +29,8 @@
 #define SETTINGS_NAME_MAX 64     /* of a server's name, in characters */
 #define SETTINGS_PREFIX_MAX 32   /* of what stands in front of its tools */
 #define SETTINGS_IDLE_MS 900000  /* a server without calls is ended after this, unless told otherwise */
+#define SETTINGS_HEALTH_MS 30000 /* of silence, before a server is asked for a sign of life */
+#define SETTINGS_HEALTH_TIMEOUT_MS 15000
 #define SETTINGS_APPROVAL_MS 1800000
 #define SETTINGS_DISCOVERY_KEEP 10 /* of the most used tools, in a hybrid list */
 #define SETTINGS_DISCOVERY_KEEP_MAX 100

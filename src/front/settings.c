@@ -390,6 +390,7 @@ static int read_server(struct reader *r, const struct tree *t, struct settings_s
     s->name = r->client ? fitting_name(r, t->key) : s->title;
     s->line = t->key_line;
     s->pii = -1, s->share = -1, s->idle_ms = UINT64_MAX; /* the defaults are filled in at the end */
+    s->health_ms = s->health_timeout_ms = UINT64_MAX;
     const char *why = name_fault(slice_str(s->name));
     if (why)
         return fault(r, t, "the name %s", why);
@@ -496,6 +497,10 @@ static void fill_defaults(struct settings *s) {
             server->share = s->share;
         if (server->idle_ms == UINT64_MAX)
             server->idle_ms = s->idle_ms;
+        if (server->health_ms == UINT64_MAX)
+            server->health_ms = s->health_ms;
+        if (server->health_timeout_ms == UINT64_MAX)
+            server->health_timeout_ms = s->health_timeout_ms;
     }
 }
 
@@ -572,13 +577,23 @@ static int check_discovery(const struct settings *s, struct err *err) {
     return 0;
 }
 
+static int check_health(const struct settings *s, struct err *err) {
+    bool timed = s->health_timeout_ms;
+    for (size_t i = 0; i < s->server_count; i++)
+        timed &= s->servers[i].health_timeout_ms != 0;
+    return timed
+               ? 0
+               : err_set(err, "health.timeout: write a time like 15s; `interval: never` asks for no sign of "
+                              "life");
+}
+
 static int finish(struct settings_owned *o, struct err *err) {
     struct settings *s = &o->settings;
     char *host = arena_alloc(&o->arena, SETTINGS_HOST_MAX);
     if (settings_parse_listen(s->listen, host, &s->port, err) < 0)
         return -1;
     s->bind = host;
-    if (check_auth(s, err) < 0 || check_discovery(s, err) < 0)
+    if (check_auth(s, err) < 0 || check_discovery(s, err) < 0 || check_health(s, err) < 0)
         return -1;
     fill_defaults(s);
     find_lock(o);
@@ -591,6 +606,8 @@ static struct settings_owned *new_settings(const char *path) {
     arena_init(&o->arena);
     s->listen = "127.0.0.1:8640";
     s->idle_ms = SETTINGS_IDLE_MS;
+    s->health_ms = SETTINGS_HEALTH_MS;
+    s->health_timeout_ms = SETTINGS_HEALTH_TIMEOUT_MS;
     s->code.profile = "native";
     s->discovery.keep = SETTINGS_DISCOVERY_KEEP;
     s->approvals.timeout_ms = SETTINGS_APPROVAL_MS;

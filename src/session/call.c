@@ -15,6 +15,7 @@
 #include "session/answer.h"
 #include "session/approve.h"
 #include "session/gather.h"
+#include "session/health.h"
 #include "session/lane.h"
 #include "session/listen.h"
 #include "session/park.h"
@@ -405,6 +406,7 @@ void call_failed(void *call, const char *why, bool retry) {
     struct call *c = call;
     CHECK_MAGIC(c, CALL_MAGIC);
     if (!retry || c->tries >= CALL_TRIES_MAX) {
+        health_doubt(c->link);
         c->sent = !retry;
         call_fail(c, why);
         return;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "session/answer.h"
 #include "session/discovery.h"
+#include "session/health.h"
 #include "session/hello.h"
 #include "session/many.h"
 #include "session/names.h"
@@ -143,10 +144,13 @@ static void part_over(struct part *p) {
 /* Without this server's part; when it is back the client hears of it. */
 static void part_missing(struct part *p, const char *why) {
     p->missing = true;
-    if (p->server)
-        session_link_of(p->gather->call->session, p->server)->missing = true;
-    if (p->server)
+    if (p->server) {
+        struct session_link *sl = session_link_of(p->gather->call->session, p->server);
+        sl->missing = true;
+        health_doubt(sl);
         log_info("%.*s without server `%s`: %s", SLICE_FMT(p->method), p->server->up.name, why);
+    }
+
     part_over(p);
 }
 
@@ -414,10 +418,14 @@ static struct gather *gather_new(struct call *c) {
     return g;
 }
 
-/* A link that rests after a failure is not waited for. */
+/* A link that rests after a failure is not waited for, nor is a server over HTTP that is being tried again.
+ */
 static bool resting(struct session *s, const struct session_server *server) {
     const struct session_link *sl = many_link(s, server);
-    return sl && sl->missing && sl->state == SESSION_LINK_OPENING && !sl->link;
+    if (!sl || !sl->missing)
+        return false;
+    return (sl->state == SESSION_LINK_OPENING && !sl->link) ||
+           (sl->state == SESSION_LINK_INIT && server->up.url);
 }
 
 static const char *capability_of(struct slice method) {

@@ -18,6 +18,7 @@
 #include "session/bridge.h"
 #include "session/call.h"
 #include "session/guard.h"
+#include "session/health.h"
 #include "session/listen.h"
 #include "session/many.h"
 #include "session/park.h"
@@ -77,6 +78,7 @@ static void link_drop(struct session_link *sl) {
     park_drop(sl);
     task_drop(sl);
     listen_link_over(sl);
+    health_forget(sl);
     link_close(gone);
 }
 
@@ -176,6 +178,10 @@ void session_drop_link(struct session *s, struct session_server *server) {
     lanes_free(first);
 }
 
+static bool asked_over_http(const struct session_link *sl) {
+    return sl->server->up.url && !sl->server->up.use_sse;
+}
+
 /* ---- opening ---- */
 
 static void on_refused(struct io_timer *timer) {
@@ -194,11 +200,28 @@ static bool may_open(struct session_link *sl) {
     return false;
 }
 
+static void on_looked(struct up_era_wait *w);
+
+static void open_link(struct session_link *sl) {
+    sl->opened_ms = io_now_ms(lane_loop(sl));
+    sl->link = link_open(&sl->server->up, &session_link_events, sl);
+}
+
+/* Requests of the stateless era need no greeting, by which a server over HTTP would be found to be back. */
+static bool must_look(const struct session_link *sl) {
+    return sl->missing && sl->session->stateless && !sl->own_init.len && asked_over_http(sl);
+}
+
 static void open_now(struct session_link *sl) {
     if (!may_open(sl))
         return;
-    sl->opened_ms = io_now_ms(lane_loop(sl));
-    sl->link = link_open(&sl->server->up, &session_link_events, sl);
+    if (must_look(sl)) {
+        sl->era_wait.legacy = false;
+        sl->era_wait.done = on_looked;
+        up_era_ask(&sl->server->up, &sl->era_wait);
+        return;
+    }
+    open_link(sl);
 }
 
 static void on_backoff(struct io_timer *timer) {
@@ -279,10 +302,6 @@ static bool first_waiting_is_modern(const struct session_link *sl) {
 
 /* ---- which era ---- */
 
-static bool asked_over_http(const struct session_link *sl) {
-    return sl->server->up.url && !sl->server->up.use_sse;
-}
-
 /* By what is known of the server now. */
 static enum session_era known_era(const struct session_link *sl, bool modern_client) {
     const struct up_server *up = &sl->server->up;
@@ -309,6 +328,25 @@ static void on_era(struct up_era_wait *w) {
         sl->era = SESSION_ERA_LEGACY;
         link_start(sl);
     }
+}
+
+static void on_looked(struct up_era_wait *w) {
+    struct session_link *sl = container_of(w, struct session_link, era_wait);
+    sl->state = SESSION_LINK_DOWN;
+    if (w->why) {
+        sl->failures++;
+        fail_waiting(sl, w->why);
+        many_link_down(sl);
+        return;
+    }
+    sl->era = known_era(sl, true);
+    if (sl->era == SESSION_ERA_MODERN) {
+        sl->state = SESSION_LINK_OPENING;
+        open_link(sl);
+        return;
+    }
+    many_back(sl); /* its lanes are greeted when they are needed */
+    resume_all(&sl->waiting);
 }
 
 /* On a child it is asked on the link itself; one that takes it badly is started anew. */
@@ -492,6 +530,12 @@ static void on_init_failed(struct session_own *own, const char *why) {
     sl->failures++;
     fail_waiting(sl, why);
     many_link_down(sl);
+}
+
+void lane_hello_late(struct session_link *sl, const char *why) {
+    log_warn("%s", why);
+    link_end(&sl->init);
+    on_init_failed(&sl->init_own, why);
 }
 
 void lane_down(void *owner, const char *why, int exit_status) {

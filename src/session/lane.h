@@ -9,6 +9,8 @@ static inline bool lane_speaks_modern(const struct session_link *sl) { return sl
 /* Events of links. */
 void lane_up(void *owner);
 void lane_down(void *owner, const char *why, int exit_status);
+/* The server has not answered its greeting in time. */
+void lane_hello_late(struct session_link *sl, const char *why);
 /* The call is over, or wants another lane. */
 void lane_release(struct call *c);
 /* The server behind the link has said that it does not speak the older era (initialize was refused). True:

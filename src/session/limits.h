@@ -73,7 +73,11 @@
 #define MANY_CLAIMS_MAX 100000        /* names without a prefix that are remembered */
 #define MANY_TASKS_MAX 10000          /* tasks whose owner is remembered, the oldest go first */
 #define MANY_TRIES_MAX 8              /* restarts of a server that nobody waits for */
-#define MANY_SWEEP_MS 1000            /* how often idle servers are looked for */
+#define MANY_SWEEP_MS 1000            /* how often idle and silent servers are looked for */
+#define HEALTH_START_MS 300000        /* for a child to answer its greeting: it may first be downloaded */
+#define HEALTH_HELLO_MS 60000         /* the same for a server over HTTP that nobody misses yet */
+#define HEALTH_RETRY_MS 300000        /* before a server that was given up is tried again */
+#define HEALTH_TELLS_MAX 6            /* doublings of the time before clients hear again that one is back */
 #define TRACE_SPANS_MAX 4096          /* spans that wait for the collector; more are dropped */
 #define TRACE_GROUP 512               /* sent together */
 #define TRACE_SEND_MS 1000            /* and at the latest after so long */

@@ -6,6 +6,7 @@
 #include "base/rand.h"
 #include "risk/glyph.h"
 #include "session/gather.h"
+#include "session/health.h"
 #include "session/names.h"
 #include "session/principal.h"
 #include "session/translate.h"
@@ -421,11 +422,15 @@ void many_link_ready(struct session_link *sl) {
     }
     if (first)
         renew(sl);
-    if (!sl->missing)
-        return;
+    if (sl->missing)
+        many_back(sl);
+}
+
+void many_back(struct session_link *sl) {
     sl->missing = false;
+    sl->server->fault[0] = '\0';
     log_info("server `%s` is back", sl->server->up.name);
-    many_tell_lists(s);
+    many_tell_lists(sl->session);
 }
 
 void many_link_down(struct session_link *sl) {
@@ -436,10 +441,13 @@ void many_link_down(struct session_link *sl) {
     sl->missing = true;
     if (was_there && many_session(s))
         many_tell_lists(s);
-    /* A single one comes back with the next call, unless somebody listens meanwhile. */
-    if (!many_session(s) && !sl->subscribed.count)
+    /* A single one comes back with the next call, unless somebody listens or looks after it meanwhile. */
+    bool watched = sl->server->life_ms;
+    if (!many_session(s) && !sl->subscribed.count && !watched)
         return;
-    if (sl->failures <= MANY_TRIES_MAX && !s->core->draining)
+    /* A request costs little, a process much. */
+    bool tries = sl->failures <= MANY_TRIES_MAX || (watched && sl->server->up.url);
+    if (tries && !s->core->draining)
         session_revive(sl);
 }
 
@@ -471,6 +479,7 @@ static void sweep_session(struct session *s, uint64_t now) {
 static void on_sweep(struct io_timer *timer) {
     struct session_core *core = container_of(timer, struct session_core, sweep);
     uint64_t now = io_now_ms(core->up.loop);
+    health_sweep(core);
     sweep_pools(core);
     LIST_FOR (n, &core->sessions) {
         sweep_session(container_of(n, struct session, node), now);
@@ -478,6 +487,7 @@ static void on_sweep(struct io_timer *timer) {
     io_timer_arm(core->up.loop, timer, MANY_SWEEP_MS, on_sweep);
 }
 
-void many_watch_idle(struct session_core *core) {
+void many_watch(struct session_core *core) {
+    core->life_seen_ms = core->life_clock_ms = io_now_ms(core->up.loop);
     io_timer_arm(core->up.loop, &core->sweep, MANY_SWEEP_MS, on_sweep);
 }

@@ -49,11 +49,14 @@ void many_tell_tools(struct session_core *core);
 /* A link is ready, or over; from session.c. */
 void many_link_ready(struct session_link *sl);
 void many_link_down(struct session_link *sl);
+/* It was missing and is there: tells the client. */
+void many_back(struct session_link *sl);
 /* The client's word to all its servers that are there: a notification without params. */
 void many_say(struct session *s, struct slice method);
 /* The log level that the client asked for: servers that are greeted later are told, too. */
 void many_keep_level(struct call *c);
 /* A server of the older era has agreed: the process that takes its place is asked the same. */
 void many_keep_subscription(struct call *c, bool on);
-/* Servers that nobody has used for their idle time are ended; armed once there is one with such a time. */
-void many_watch_idle(struct session_core *core);
+/* From now on servers that nobody has used for their idle time are ended, and silent ones are asked for a
+ * sign of life. */
+void many_watch(struct session_core *core);

@@ -67,3 +67,18 @@ struct session_server *session_server_find(struct session_core *core, struct sli
             return core->servers[i];
     return NULL;
 }
+
+void session_server_links(const struct session_core *core, const struct session_server *server,
+                          size_t *ret_ready, size_t *ret_missing) {
+    *ret_ready = *ret_missing = 0;
+    LIST_FOR (n, &core->sessions) {
+        const struct session *s = container_of(n, struct session, node);
+        const struct session_link *sl = server->slot < s->link_count ? s->links[server->slot] : NULL;
+        *ret_ready += sl && sl->state == SESSION_LINK_READY;
+        *ret_missing += sl && sl->missing;
+    }
+}
+
+const char *session_server_state(size_t ready, size_t missing) {
+    return missing ? "down" : ready ? "ready" : "idle";
+}

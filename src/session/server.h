@@ -7,6 +7,7 @@
 #include "session/session.h"
 
 #define SERVER_REFUSED_MAX 512
+#define SERVER_FAULT_MAX 256
 
 struct policy;
 
@@ -36,6 +37,14 @@ struct session_server {
     bool shared;         /* one link for all sessions of a principal */
     uint64_t idle_ms;    /* without a call, before a link is ended; 0: never */
     uint64_t timeout_ms; /* of a call without a word from the server; 0: CALL_IDLE_MS */
+    uint64_t life_ms;    /* of silence, before it is asked for a sign of life; 0: never */
+    uint64_t life_timeout_ms;
+    uint64_t life_asks; /* how often it was asked, and how often in vain */
+    uint64_t life_misses;
+    uint64_t heard_ms;            /* by any of its links, on the clock of health.c */
+    uint64_t asked_ms;            /* the same */
+    uint64_t gone_ms;             /* over HTTP: links that were opened before this are over */
+    char fault[SERVER_FAULT_MAX]; /* why it was given up, until it is back */
     struct session_hello hello;
     struct policy *policy; /* its own, or NULL */
     const char *pin_name;  /* what the lock calls it; NULL: as everybody does */
@@ -54,5 +63,10 @@ struct session_server *session_server_new(struct session_core *core);
 void session_server_set_origin(struct session_server *server, char *const *command, const char *url);
 /* Its links are closed, calls under way fail, the slot is free. */
 void session_server_free(struct session_core *core, struct session_server *server);
+/* Links of all sessions to it that are ready, and those of sessions that miss it. */
+void session_server_links(const struct session_core *core, const struct session_server *server,
+                          size_t *ret_ready, size_t *ret_missing);
+/* "down", "ready" or "idle". */
+const char *session_server_state(size_t ready, size_t missing);
 /* NULL when there is none of that name. */
 struct session_server *session_server_find(struct session_core *core, struct slice name);

@@ -86,6 +86,8 @@ struct session_core {
     struct list task_list; /* tasks and who started them, the oldest first */
     struct map tasks;
     struct io_timer sweep;
+    uint64_t life_clock_ms; /* see health.c: stands still while the gate does */
+    uint64_t life_seen_ms;
     char *for_start;      /* owned: names of settings that have changed and take a new start; NULL: none */
     char *settings_fault; /* owned: why the newest settings are not in force, or NULL */
     struct list pools;    /* of shared servers: sessions that no client has, one a principal */
@@ -128,6 +130,17 @@ enum session_link_state {
 
 /* The era that is spoken on a link; the client's own may be the other one. */
 enum session_era { SESSION_ERA_UNKNOWN, SESSION_ERA_LEGACY, SESSION_ERA_MODERN };
+
+/* What is known of a link's signs of life; see health.h. */
+struct session_watch {
+    struct session_life *life; /* it has been asked for one, or NULL */
+    uint64_t since_ms;         /* when its state or what it said last changed */
+    uint64_t tell_ms;          /* before which clients are not told again that it is back */
+    uint32_t heard;            /* messages then */
+    int state;                 /* and the state; enum session_link_state */
+    uint8_t tells;
+    bool doubt;
+};
 
 struct session_link {
     uint32_t magic;
@@ -179,6 +192,7 @@ struct session_link {
     uint64_t used_ms; /* when a call last ended here */
     bool missing;     /* the client has had a list without this server's part, or from a process
                          that is no more */
+    struct session_watch watch;
 };
 
 struct session {

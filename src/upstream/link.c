@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 void up_server_init(struct up_server *s, struct up_core *core) {
@@ -97,6 +98,16 @@ bool link_signal(struct link *l, int signal) {
     return true;
 }
 
+void link_give_up(struct link *l, const char *why) {
+    CHECK_MAGIC(l, LINK_MAGIC);
+    if (link_signal(l, SIGKILL))
+        l->server->ended_count++;
+    l->is_up = false;
+    link_fail_all(l, why);
+    if (!l->closed)
+        l->events->down(l->owner, why, LINK_FAILED);
+}
+
 void link_close(struct link *l) {
     if (!l || l->closed)
         return;
@@ -176,6 +187,7 @@ static struct msg *read_message(struct link *l, struct block *b, struct slice by
     const char *why;
     struct slice id;
     cleanup_arena struct arena a;
+    l->heard++;
     arena_init(&a);
     struct msg *m = msg_read(&l->server->core->msgs, b, bytes, &a, &code, &why, &id);
     if (m)

@@ -136,7 +136,9 @@ struct link {
     struct slots reqs;
     bool is_up;
     bool closed;
-    int pid; /* of a child that has started, else 0 */
+    bool paused;    /* what it says is not read at present; over HTTP: outside requests */
+    uint32_t heard; /* messages, to see whether there were any */
+    int pid;        /* of a child that has started, else 0 */
     /* Whose streams say which request a message belongs to (HTTP); pipes cannot tell. */
     bool relates;
     char version[16]; /* negotiated protocol version, for the header; empty before */
@@ -161,11 +163,16 @@ void link_move(struct link_req *from, struct link_req *to, void *call);
 /* The request of that id, or NULL: for progress tokens and subscription ids. */
 struct link_req *link_find(struct link *l, uint64_t id);
 static inline bool link_busy(const struct link *l) { return l->ops->busy(l); }
-static inline void link_pause(struct link *l, struct link_req *req, bool on) { l->ops->pause(l, req, on); }
+static inline void link_pause(struct link *l, struct link_req *req, bool on) {
+    l->paused = req ? l->paused : on;
+    l->ops->pause(l, req, on);
+}
 static inline void link_listen(struct link *l) { l->ops->listen(l); }
 /* False when there is nothing to wait for. */
 bool link_finish(struct link *l);
 bool link_signal(struct link *l, int signal);
+/* The server is there and says nothing: a child is killed, requests fail, `down` follows at once. */
+void link_give_up(struct link *l, const char *why);
 void link_close(struct link *l); /* no event comes after this; NULL is fine */
 
 /* ---- for the transports ---- */

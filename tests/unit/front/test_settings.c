@@ -50,6 +50,7 @@ static void everything(void **state) {
                   "policy: policy.yaml\n"
                   "prefix: conditional\n"
                   "idle: 5m\n"
+                  "health: {interval: 1m}\n"
                   "servers:\n"
                   "  files: {command: npx, args: [-y, pkg, 7], policy: /etc/files.yaml, env: {PORT: 8080}}\n"
                   "  stripe:\n"
@@ -58,6 +59,7 @@ static void everything(void **state) {
                   "    pii: redact\n"
                   "    share: shared\n"
                   "    idle: never\n"
+                  "    health: {interval: never, timeout: 3s}\n"
                   "code: {enabled: false, profile: native, min_tier: 2}\n"
                   "state: {dsn: \"sqlite:\", fail_mode: open}\n"
                   "pii: {mode: off}\n"
@@ -88,6 +90,10 @@ static void everything(void **state) {
     assert_int_equal(stripe->pii, SETTINGS_PII_REDACT);
     assert_int_equal(stripe->share, SETTINGS_SHARED);
     assert_int_equal(stripe->idle_ms, 0);
+    assert_int_equal(files->health_ms, 60000);
+    assert_int_equal(files->health_timeout_ms, 15000);
+    assert_int_equal(stripe->health_ms, 0);
+    assert_int_equal(stripe->health_timeout_ms, 3000);
     assert_int_equal(stripe->type, SETTINGS_HTTP);
     assert_false(s->code.enabled);
     assert_int_equal(s->code.min_tier, 2);
@@ -114,6 +120,8 @@ static void faults_say_where(void **state) {
     refused("version: 1\nservers:\n  a: {command: x, url: \"http://a/\"}\n", "both `command` and `url`");
     refused("version: 1\nservers:\n  a: {command: x, type: http}\n", "`type` does not go with `command`");
     refused("version: 1\nidle: soon\n", "write a time like");
+    refused("version: 1\nhealth: {timeout: never}\n", "health.timeout: write a time like");
+    refused("version: 1\nhealth: {timout: 1s}\n", "did you mean `timeout`?");
     refused("version: 1\nservers: [a]\n", "must be a map, not a list");
     refused("version: 1\nversion: 1\n", "line 2");
 }
