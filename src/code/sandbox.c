@@ -83,6 +83,7 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
                           .ready = ready,
                           .owner = owner,
                           .min_tier = config->min_tier ? config->min_tier : SANDBOX_MIN_TIER,
+                          .wake_ms = or_default(config->wake_ms, SANDBOX_WAKE_MS),
                           .warm =
                               config->warm == SANDBOX_NONE_WARM ? 0 : or_default(config->warm, SANDBOX_WARM),
                           .runs_max = or_default(config->concurrent_max, SANDBOX_RUNS_MAX),
@@ -310,7 +311,8 @@ static void start_missing(struct sandbox *s, const uint32_t needed[SANDBOX_KINDS
     for (size_t k = 0; k < SANDBOX_KINDS; k++) {
         const bool hot = s->kinds[k].used_ms && now - s->kinds[k].used_ms < SANDBOX_HOT_MS;
         const uint32_t spare = hot && s->kinds[k].failures == 0 ? s->warm : 0;
-        const uint32_t there = count_boxes(s, k, BOX_STARTING) + count_boxes(s, k, BOX_IDLE);
+        const uint32_t there =
+            count_boxes(s, k, BOX_STARTING) + count_boxes(s, k, BOX_WAKING) + count_boxes(s, k, BOX_IDLE);
         const uint32_t urgent = needed[k] > there ? needed[k] - there : 0;
         const uint32_t missing = needed[k] + spare > there + urgent ? needed[k] + spare - there - urgent : 0;
         if (!start_boxes(s, k, urgent, true))

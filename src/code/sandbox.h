@@ -42,6 +42,7 @@ struct sandbox_config {
     int min_tier;         /* 0: 2. Below it nothing is offered */
     uint32_t
         warm; /* idle children kept per kind that was used lately; 0: SANDBOX_WARM, or SANDBOX_NONE_WARM */
+    uint32_t wake_ms;             /* how long a fresh child may say nothing; 0: SANDBOX_WAKE_MS */
     uint32_t concurrent_max;      /* runs at once; more wait. 0: SANDBOX_RUNS_MAX */
     uint32_t memory_mb_max;       /* what a run may ask for at most; 0: SANDBOX_MEMORY_MB_MAX */
     uint32_t workspace_mb;        /* size of /workspace and of /tmp, each; 0: SANDBOX_WORKSPACE_MB */

@@ -82,9 +82,55 @@ void sandbox_box_listen(struct box *b, bool on) {
 
 /* ---- the bridge ---- */
 
+static void box_idle(struct box *b) {
+    struct sandbox *s = b->engine;
+    io_timer_stop(s->loop, &b->wake);
+    struct sandbox_kind *kind = &s->kinds[sandbox_kind_of(b->runtime, b->profile)];
+    kind->failures = kind->missed = 0;
+    b->state = BOX_IDLE;
+    b->since_ms = io_now_ms(s->loop);
+}
+
+/* No code has been near it: another one takes its place. */
+static void on_no_sign(struct io_timer *timer) {
+    struct box *b = container_of(timer, struct box, wake);
+    struct sandbox_kind *kind = &b->engine->kinds[sandbox_kind_of(b->runtime, b->profile)];
+    if (kind->missed == SANDBOX_WAKE_DOUBLED_MAX) {
+        kind->failures = SANDBOX_FAILURES_MAX;
+        snprintf(kind->why, sizeof(kind->why), "the sandbox's interpreter does not come to life");
+    } else {
+        kind->missed++;
+    }
+    b->engine->stats.failed++;
+    sandbox_box_kill(b);
+    sandbox_pump(b->engine);
+}
+
+static void box_wait_for_sign(struct box *b) {
+    const struct sandbox_kind *kind = &b->engine->kinds[sandbox_kind_of(b->runtime, b->profile)];
+    b->state = BOX_WAKING;
+    io_timer_arm(b->engine->loop, &b->wake, (uint64_t)b->engine->wake_ms << kind->missed, on_no_sign);
+}
+
+/* Bytes of the sign that were there; the rest of it may be on its way. */
+static size_t box_take_sign(struct box *b, struct slice bytes) {
+    static const struct frame_head sign = {.kind = FRAME_AWAKE};
+    if (bytes.len > FRAME_HEAD_BYTES || memcmp(bytes.ptr, &sign, bytes.len) != 0) {
+        sandbox_box_kill(b);
+        return bytes.len;
+    }
+    if (bytes.len < FRAME_HEAD_BYTES)
+        return 0;
+    box_idle(b);
+    sandbox_pump(b->engine);
+    return FRAME_HEAD_BYTES;
+}
+
 static size_t on_bridge(struct io_conn *c, void *owner, struct block *block, char *ptr, size_t len) {
     (void)block;
     struct box *b = owner;
+    if (b->state == BOX_WAKING)
+        return box_take_sign(b, slice_of(ptr, len));
     if (!b->run) { /* nobody asked: a parked guest has nothing to say */
         sandbox_box_kill(b);
         return len;
@@ -184,6 +230,7 @@ void sandbox_box_kill(struct box *b) {
     if (b->state == BOX_DYING)
         return;
     const bool started = b->state != BOX_STARTING;
+    io_timer_stop(b->engine->loop, &b->wake);
     b->state = BOX_DYING;
     b->since_ms = io_now_ms(b->engine->loop);
     if (started && b->pidfd >= 0)
@@ -206,6 +253,7 @@ void sandbox_box_free(struct box *b) {
     b->run = NULL;
     list_remove(&b->node);
     io_timer_stop(b->engine->loop, &b->listen);
+    io_timer_stop(b->engine->loop, &b->wake);
     io_conn_close(b->bridge);
     b->bridge = NULL;
     close_fd(&b->bridge_fd);
@@ -243,16 +291,17 @@ static void on_started(struct sandbox *s, struct box *b, const struct frame_repo
         sandbox_box_free(b);
         return;
     }
-    kind->failures = 0;
     b->pidfd = steal_fd(fds[0]);
     b->workspace = steal_fd(fds[1]);
     if (b->state == BOX_DYING) { /* not wanted any more */
         syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
         return;
     }
-    b->state = BOX_IDLE;
-    b->since_ms = io_now_ms(s->loop);
     box_attach(b);
+    if (b->runtime >= FRAME_NODE) /* it has threads, or rather has not: see LOCK_AWAKE */
+        box_wait_for_sign(b);
+    else
+        box_idle(b);
 }
 
 static void on_exited(struct box *b, const struct frame_report *r) {

@@ -19,7 +19,7 @@
 
 #define SANDBOX_KINDS (FRAME_RUNTIMES * FRAME_PROFILES)
 
-enum box_state { BOX_STARTING, BOX_IDLE, BOX_BUSY, BOX_PARKED, BOX_DYING };
+enum box_state { BOX_STARTING, BOX_WAKING, BOX_IDLE, BOX_BUSY, BOX_PARKED, BOX_DYING };
 
 struct box_stream {
     uv_poll_t poll;
@@ -41,6 +41,7 @@ struct box {
     int workspace;
     struct io_conn *bridge;
     struct box_stream streams[2];
+    struct io_timer wake;   /* WAKING: how long we wait for its sign of life */
     struct io_timer listen; /* when the streams are to be watched */
     uint32_t handles;       /* open uv handles; freed when they are closed */
     bool gone;              /* out of the engine's list */
@@ -60,6 +61,7 @@ struct sandbox_runtime {
 struct sandbox_kind {
     uint64_t used_ms;
     uint32_t failures; /* children in a row that did not start */
+    uint32_t missed;   /* children in a row that did not come to life */
     char why[FRAME_REASON_MAX];
 };
 
@@ -73,7 +75,7 @@ struct sandbox {
     char *given[FRAME_RUNTIMES];
     char *packages; /* directory, or NULL */
     int min_tier;
-    uint32_t warm, runs_max, memory_mb_max, workspace_mb, languages;
+    uint32_t wake_ms, warm, runs_max, memory_mb_max, workspace_mb, languages;
     enum sandbox_profile profile;
     int preludes; /* memfd, or -1 */
     /* the helper */

@@ -350,7 +350,7 @@ static const struct {
 };
 
 const char *lock_step_name(enum lock_step step) {
-    return step > 0 && step < LOCK_STEPS ? steps[step].name : "start";
+    return step == LOCK_AWAKE ? "awake" : step > 0 && step < LOCK_STEPS ? steps[step].name : "start";
 }
 
 void lock_down(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]) {

@@ -41,6 +41,10 @@ enum lock_step {
     LOCK_SECCOMP,
     LOCK_REPORT,
     LOCK_STEPS,
+    /* Not a step of the lock-down, but what can go wrong behind it: an interpreter with threads is copied
+     * without them, and what one of them held at that moment nobody will ever let go. So the child says that
+     * it lives before it is given anything. */
+    LOCK_AWAKE = LOCK_STEPS,
 };
 
 /* Made once by the helper, read by every zygote. */

@@ -6,7 +6,7 @@ const [modulePath] = process.argv.slice(2);
 const holder = { exports: {} };
 process.dlopen(holder, modulePath);
 const native = holder.exports;
-const RUN = 1, RESULT = 2, CALL = 16, PROGRESS = 17, DONE = 19;
+const RUN = 1, RESULT = 2, CALL = 16, PROGRESS = 17, DONE = 19, AWAKE = 20;
 const FILE = "code";
 
 if (parseInt(process.versions.node) < 20) {
@@ -424,6 +424,7 @@ const urgent = native.serve();
 }
 Object.defineProperty(process, "pid", { value: 1, configurable: true, enumerable: true });
 if (!urgent) warmUp(1, USUAL);
+native.send(AWAKE, 0, "");
 for (;;) {
   let order;
   native.receive((kind, id, text) => { if (kind === RUN) order = JSON.parse(text); });

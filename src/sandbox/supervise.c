@@ -497,7 +497,7 @@ static void add_dirs(struct supervisor *s) {
 }
 
 static uint32_t step_of(const char *name) {
-    for (uint32_t i = 1; name && i < LOCK_STEPS; i++)
+    for (uint32_t i = 1; name && i <= LOCK_AWAKE; i++)
         if (strcmp(lock_step_name((enum lock_step)i), name) == 0)
             return i;
     return 0;

@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "code/sandbox.h"
 
+#include <sys/wait.h>
+
 #define RUNS 60
 
 struct seen {
@@ -94,23 +96,23 @@ static struct seen run(const char *code, struct sandbox_request request) {
     return s;
 }
 
-static bool no_sandbox(void) {
-    const char *why = sandbox_why_not(sandbox, SANDBOX_PYTHON);
+static bool cannot(enum sandbox_language language) {
+    const char *why = sandbox_why_not(sandbox, language);
     if (why)
         fprintf(stderr, "SKIPPED LOUDLY: %s\n", why);
     return why != NULL;
 }
+
+static bool no_sandbox(void) { return cannot(SANDBOX_PYTHON); }
 
 static void on_ready(void *owner) {
     (void)owner;
     io_loop_stop(&loop);
 }
 
-static int set_up(void **state) {
-    (void)state;
+static int open_with(struct sandbox_config config) {
     struct err err = {""};
-    const struct sandbox_config config = {.helper_dir = getenv("SALLYPORT_BUILD"),
-                                          .languages = 1u << SANDBOX_PYTHON};
+    config.helper_dir = getenv("SALLYPORT_BUILD");
     spawn = spawn_start(&err);
     io_loop_init(&loop);
     if (!spawn || spawn_attach(spawn, &loop, &err) != 0 ||
@@ -118,6 +120,19 @@ static int set_up(void **state) {
         return fprintf(stderr, "%s\n", err.text), -1;
     io_loop_run(&loop);
     return 0;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return open_with((struct sandbox_config){.languages = 1u << SANDBOX_PYTHON});
+}
+
+/* Of JavaScript none is kept ready, and the first child of its interpreter never comes to life. */
+static int set_up_asleep(void **state) {
+    (void)state;
+    setenv("SALLYPORT_SANDBOX_FAIL", "awake", 1);
+    return open_with((struct sandbox_config){
+        .languages = 1u << SANDBOX_JAVASCRIPT, .warm = SANDBOX_NONE_WARM, .wake_ms = 1000});
 }
 
 static int tear_down(void **state) {
@@ -226,10 +241,29 @@ static void test_mix(void **state) {
     assert_int_equal(stats.waiting, 0);
 }
 
+/* The run has waited for it and gets another one. */
+static void test_asleep(void **state) {
+    (void)state;
+    if (cannot(SANDBOX_JAVASCRIPT))
+        skip();
+    struct sandbox_stats stats;
+    struct seen s = run("return 6 * 7", (struct sandbox_request){.language = SANDBOX_JAVASCRIPT});
+    assert_int_equal(s.exit, SANDBOX_OK);
+    assert_string_equal(s.result, "42");
+    sandbox_stats(sandbox, &stats);
+    assert_true(stats.failed > 0);
+}
+
 int main(void) {
+    const struct CMUnitTest asleep[] = {cmocka_unit_test(test_asleep)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),   cmocka_unit_test(test_unanswered), cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_fitting), cmocka_unit_test(test_mix),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    const pid_t pid = fork(); /* a process has one spawner */
+    if (pid == 0)
+        return cmocka_run_group_tests(asleep, set_up_asleep, tear_down);
+    int status = 1;
+    waitpid(pid, &status, 0);
+    return cmocka_run_group_tests(tests, set_up, tear_down) + (status != 0);
 }
