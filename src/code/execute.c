@@ -11,7 +11,7 @@
 
 /* ---- the run ---- */
 
-static bool read_language(struct code_req *r, enum sandbox_language *ret_language) {
+bool execute_language(struct slice name, enum sandbox_language *ret_language) {
     static const struct {
         struct slice name;
         enum sandbox_language language;
@@ -20,19 +20,24 @@ static bool read_language(struct code_req *r, enum sandbox_language *ret_languag
         {SLICE("typescript"), SANDBOX_TYPESCRIPT}, {SLICE("ts"), SANDBOX_TYPESCRIPT},
         {SLICE("javascript"), SANDBOX_JAVASCRIPT}, {SLICE("js"), SANDBOX_JAVASCRIPT},
     };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (slice_eq_nocase(name, names[i].name)) {
+            *ret_language = names[i].language;
+            return true;
+        }
+    return false;
+}
+
+static bool read_language(struct code_req *r, enum sandbox_language *ret_language) {
     bool typed = code_arg_bool(r, "typescript", true);
     struct slice fallback = !code_arg_node(r, "typescript") ? SLICE("python")
                             : typed                         ? SLICE("typescript")
                                                             : SLICE("javascript");
-    struct slice name = code_arg_text(r, "language", fallback);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (slice_eq_nocase(name, names[i].name)) {
-            *ret_language = names[i].language;
-            if (*ret_language == SANDBOX_TYPESCRIPT && !typed)
-                *ret_language = SANDBOX_JAVASCRIPT;
-            return true;
-        }
-    return false;
+    if (!execute_language(code_arg_text(r, "language", fallback), ret_language))
+        return false;
+    if (*ret_language == SANDBOX_TYPESCRIPT && !typed)
+        *ret_language = SANDBOX_JAVASCRIPT;
+    return true;
 }
 
 static uint64_t within(int64_t value, int64_t min, int64_t max) {

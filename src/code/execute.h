@@ -5,6 +5,8 @@
 #include "code/server.h"
 
 /* execute_code as the native profile and Code Execution MCP have it. */
+/* As tools and skills name it; false when there is no such language. */
+bool execute_language(struct slice name, enum sandbox_language *ret_language);
 void execute_tool(struct code_req *r);
 /* The outcome in the words of those two. */
 void execute_format(struct code_job *j, const struct sandbox_outcome *o, struct code_answer *answer);

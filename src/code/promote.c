@@ -6,14 +6,29 @@
 #include "code/skill.h"
 #include "policy/schema.h"
 
-static bool is_offered(const struct code_server *s, const struct skill *skill) {
-    return skill->schema.len && slice_is(skill->language, "python") && s->face->structured &&
-           !code_tool_find(s, skill->name, true);
+/* A default export is run by the runtime, without arguments, unless it is taken away. */
+#define CALL_MAIN                                                                                            \
+    "const skill_main = typeof main === \"function\" ? main : __exports.default;\n"                          \
+    "delete __exports.default;\n"                                                                            \
+    "return await skill_main(skill_arguments);"
+
+/* What calls the skill's function once its code has run. */
+static const struct {
+    const char *call;
+    uint32_t prelude;
+} ways[] = {
+    [SANDBOX_PYTHON] = {"result = main(**skill_arguments)", CODE_PRELUDE_PYTHON},
+    [SANDBOX_JAVASCRIPT] = {CALL_MAIN, 0},
+    [SANDBOX_TYPESCRIPT] = {CALL_MAIN, 0},
+};
+
+static bool is_offered(const struct code_server *s, const struct skill *skill,
+                       enum sandbox_language *ret_language) {
+    return skill->schema.len && s->face->structured && !code_tool_find(s, skill->name, true) &&
+           execute_language(skill->language, ret_language) && !sandbox_why_not(s->sandbox, *ret_language);
 }
 
-static bool can_run(const struct code_server *s) {
-    return s->shared_skills_fd >= 0 && s->sandbox && !sandbox_why_not(s->sandbox, SANDBOX_PYTHON);
-}
+static bool can_run(const struct code_server *s) { return s->shared_skills_fd >= 0 && s->sandbox; }
 
 void promote_list(struct code_req *r, struct emit *e) {
     const struct code_server *s = r->conn->server;
@@ -22,7 +37,8 @@ void promote_list(struct code_req *r, struct emit *e) {
         skill_all(s->shared_skills_fd, &r->arena, &all);
     for (size_t i = 0; i < all.count; i++) {
         const struct skill *skill = &all.skills[i];
-        if (!is_offered(s, skill))
+        enum sandbox_language language;
+        if (!is_offered(s, skill, &language))
             continue;
         emit_object(e);
         emit_key(e, "name");
@@ -57,8 +73,9 @@ static bool fits(struct code_req *r, const struct skill *skill, struct slice arg
 bool promote_call(struct code_req *r, struct slice name) {
     const struct code_server *s = r->conn->server;
     struct skill skill;
+    enum sandbox_language language;
     if (!can_run(s) || skill_load(s->shared_skills_fd, name, 0, &r->arena, &skill) != SKILL_OK ||
-        !is_offered(s, &skill))
+        !is_offered(s, &skill, &language))
         return false;
     if (r->inner) {
         code_reply_text(r, SLICE("code cannot run code: import the skill instead"), true);
@@ -69,10 +86,10 @@ bool promote_call(struct code_req *r, struct slice name) {
     if (!fits(r, &skill, args))
         return true;
     struct code_run run = {
-        .language = SANDBOX_PYTHON,
-        .prelude = CODE_PRELUDE_PYTHON,
-        .code = arena_printf(&r->arena, "%.*s\n\nresult = main(**args)\n", SLICE_FMT(skill.code)),
-        .context = arena_printf(&r->arena, "{\"args\":%.*s}", SLICE_FMT(args)),
+        .language = language,
+        .prelude = ways[language].prelude,
+        .code = arena_printf(&r->arena, "%.*s\n\n%s\n", SLICE_FMT(skill.code), ways[language].call),
+        .context = arena_printf(&r->arena, "{\"skill_arguments\":%.*s}", SLICE_FMT(args)),
         .timeout_ms = CODE_TIMEOUT_S * 1000,
         .memory_mb = SANDBOX_MEMORY_MB,
         .format = execute_format,

@@ -38,9 +38,15 @@ describe('calls from code', { concurrency: 1 }, () => {
     });
     const skills = join(env.SALLYPORT_HOME, 'code', 'shared', 'skills');
     mkdirSync(skills, { recursive: true });
-    const skill = (name, code, about) => { writeFileSync(join(skills, `${name}.py`), code); writeFileSync(join(skills, `${name}.json`), JSON.stringify({ name, description: name, language: 'python', ...about })); };
+    const skill = (name, code, about, language = 'python') => {
+      writeFileSync(join(skills, `${name}.${{ python: 'py', typescript: 'ts', javascript: 'js' }[language]}`), code);
+      writeFileSync(join(skills, `${name}.json`), JSON.stringify({ name, description: name, language, ...about }));
+    };
     const input = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
     skill('double', 'def main(n): return call_tool("my-shop", "echo", {"n": n})["n"] * 2', { input_schema: input });
+    skill('triple', 'const args: number = 3;\nexport async function main({ n }: { n: number }): Promise<number> { const got: any = await callTool("my-shop", "echo", { n }); return got.n * args }', { input_schema: input }, 'typescript');
+    skill('quadruple', 'export default async ({ n }) => (await tools.my_shop.echo({ n })).n * 4', { input_schema: input }, 'javascript');
+    skill('marks', 'async function main() { return tools["my-shop"].mark() }', { input_schema: { type: 'object' } }, 'javascript');
     skill('barred', 'def main(): return 1', { input_schema: { type: 'object' } });
     skill('helper', 'def main(): return 1', {});
     gate = await startServe({ args: [], env, config: { version: '1', policy, pii: { mode: 'tokenize' }, servers: { 'my-shop': { url: upstream.url } }, code: { enabled: true, max_calls: 50 } } });
@@ -183,9 +189,16 @@ describe('calls from code', { concurrency: 1 }, () => {
   });
 
   test('a skill that the operator offers is a tool with its own schema and rules, under the grant of its caller', async () => {
-    assert.ok((await peer.request('tools/list')).tools.some(({ name, inputSchema }) => name === 'double' && inputSchema.required[0] === 'n'));
-    assert.equal((await peer.call('double', { n: 21 })).structuredContent.result, 42);
-    assert.match((await peer.call('double', { n: 'x' })).content[0].text, /Input validation error: \/n/);
+    const { tools } = await peer.request('tools/list');
+    for (const [name, value] of [['double', 42], ['triple', 63], ['quadruple', 84]]) {
+      assert.ok(tools.some((one) => one.name === name && one.inputSchema.required[0] === 'n'), name);
+      const answer = await peer.call(name, { n: 21 });
+      assert.equal(answer.structuredContent?.result, value, JSON.stringify(answer));
+      assert.match((await peer.call(name, { n: 'x' })).content[0].text, /Input validation error: \/n/);
+    }
+    const marks = await peer.call('marks', {});
+    assert.ok(marks.isError);
+    assert.match(marks.structuredContent.error, /POLICY DENIED.*No marks/, 'what it calls is judged like every call');
     assert.match((await peer.call('barred', {})).content[0].text, /POLICY DENIED/);
     assert.match((await run('python', 'call_tool("", "double", {"n": 1})')).error, /code cannot run code/);
     await assert.rejects(peer.call('helper', {}), /Unknown tool/, 'a shared skill without a schema is none');
