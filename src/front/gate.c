@@ -281,7 +281,8 @@ static int stores_open(struct gate *g, struct err *err) {
         return -1;
     if (config->trace_url && session_trace_start(&g->core, config->trace_url, err) < 0)
         return -1;
-    if (session_keep_init(&g->core, config->home, err) < 0)
+    struct session_keep_config keep = {config->home, config->state_key, config->park_ms};
+    if (session_keep_init(&g->core, &keep, err) < 0)
         return -1;
     return session_webhook_start(&g->core, config->approvals_webhook, config->approvals_secret, err);
 }
@@ -505,6 +506,8 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->approvals_webhook = s->approvals.webhook;
     config->approvals_secret = s->approvals.secret;
     config->trace_url = s->traces.otlp;
+    config->state_key = s->request_state.key;
+    config->park_ms = s->request_state.keep_ms;
 }
 
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {

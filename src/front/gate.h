@@ -63,6 +63,8 @@ struct gate_config {
     const char *approvals_webhook; /* URL that is told of each call that waits, or NULL; needs a secret */
     const char *approvals_secret;  /* signs webhooks and callbacks; NULL: neither */
     const char *trace_url;         /* collector of traces, or NULL */
+    const char *state_key;         /* file of the keys that seal requestState; NULL: in the home */
+    uint64_t park_ms;              /* how long a question waits for a stateless client; 0: the default */
     struct gate_site site;         /* over HTTP; all zero: nothing */
 };
 

@@ -148,6 +148,10 @@ struct settings {
         const char *otlp; /* URL of a collector, or NULL */
     } traces;
     struct {
+        const char *key; /* a path, or NULL */
+        uint64_t keep_ms;
+    } request_state;
+    struct {
         const char *lock; /* a path, or NULL: nothing is pinned */
         int first_use;    /* enum settings_first_use */
         uint64_t max_age_ms;

@@ -153,6 +153,15 @@ static const struct settings_key log_keys[] = {
      .help = "what is worth a line; by default what --log-level says"},
     {0},
 };
+static const struct settings_key request_state_keys[] = {
+    {"key", KEY_PATH, AT(request_state.key),
+     .help = "the file of keys that seal it, for gates that serve the same clients; by default in the home",
+     .at_start = true},
+    {"keep", KEY_DURATION, AT(request_state.keep_ms),
+     .help = "how long a question of a server waits for a stateless client; by default 10 minutes",
+     .at_start = true},
+    {0},
+};
 #define ISSUER_AT(member) offsetof(struct settings_issuer, member)
 #define RULE_AT(member) offsetof(struct settings_rule, member)
 
@@ -216,6 +225,8 @@ const struct settings_key settings_root_keys[] = {
     {"pins", KEY_SECTION, .keys = pins_keys, .help = "tools that must stay what was accepted"},
     {"poison", KEY_SECTION, .keys = poison_keys, .help = "instructions where they do not belong"},
     {"audit", KEY_SECTION, .keys = audit_keys, .help = "the audit log"},
+    {"request_state", KEY_SECTION, .keys = request_state_keys,
+     .help = "what stateless clients keep while a server of the older era waits for their answer"},
     {"log", KEY_SECTION, .keys = log_keys, .help = "lines for people"},
     {"auth", KEY_SECTION, .keys = auth_keys, .help = "who is let in besides those who show a grant"},
     {"tls", KEY_SECTION, .keys = tls_keys, .help = "serve HTTPS"},

@@ -1,6 +1,8 @@
 #include "session/keep.h"
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "session/session.h"
@@ -11,25 +13,60 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#define KEY_LEN 32
 #define NONCE_LEN 12
 #define TAG_LEN 16
 
-/* ---- the key ---- */
+struct session_keep {
+    char *path;   /* NULL: the key lives as long as the process */
+    bool in_home; /* whoever put another file in our own directory is not followed */
+    uint64_t keep_ms;
+    unsigned char keys[KEEP_KEYS_MAX][KEY_LEN];
+    size_t count;
+    struct stat seen;    /* of the file that they were read from */
+    struct stat refused; /* of one that was no good */
+};
 
-static bool read_key(const char *path, unsigned char key[32]) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, key, 32);
+/* ---- the keys ---- */
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* -1 with errno ENOENT when there is none. */
+static int read_keys(struct session_keep *k, struct err *err) {
+    unsigned char keys[KEEP_KEYS_MAX * KEY_LEN + 1];
+    struct stat st;
+    int fd = open(k->path, O_RDONLY | O_CLOEXEC | (k->in_home ? O_NOFOLLOW : 0));
+    if (fd < 0) {
+        int why = errno;
+        err_set(err, "cannot read `%s`: %s", k->path, strerror(why));
+        errno = why;
+        return -1;
+    }
+    bool known = fstat(fd, &st) == 0;
+    ssize_t n = read(fd, keys, sizeof(keys));
     close(fd);
-    return n == 32;
+    errno = 0;
+    if (!known || n <= 0 || n % KEY_LEN || n > KEEP_KEYS_MAX * KEY_LEN)
+        return err_set(err, "`%s` does not hold keys of %d bytes, at most %d of them", k->path, KEY_LEN,
+                       KEEP_KEYS_MAX);
+    if (st.st_mode & (S_IROTH | S_IWOTH))
+        return err_set(err, "`%s` can be read or written by everybody", k->path);
+    k->seen = st;
+    k->count = (size_t)n / KEY_LEN;
+    memcpy(k->keys, keys, (size_t)n);
+    explicit_bzero(keys, sizeof(keys));
+    return 0;
 }
 
 /* Written beside and linked into place, so that two gates that start together end up with one key. */
 static int make_key(const char *path, struct err *err) {
-    unsigned char key[32];
+    unsigned char key[KEY_LEN];
     char draft[4200], mark[9];
     rand_bytes(key, sizeof(key));
     rand_token(mark, sizeof(mark) - 1);
@@ -47,18 +84,57 @@ static int make_key(const char *path, struct err *err) {
     return 0;
 }
 
-int session_keep_init(struct session_core *core, const char *home, struct err *err) {
-    char path[4096];
+int session_keep_init(struct session_core *core, const struct session_keep_config *config, struct err *err) {
+    session_keep_free(core);
+    struct session_keep *k = core->keep = mem_zalloc(sizeof(*k));
     rand_bytes(core->node, sizeof(core->node));
-    rand_bytes(core->state_key, sizeof(core->state_key));
-    if (!home)
+    rand_bytes(k->keys[0], KEY_LEN);
+    k->count = 1;
+    k->keep_ms = config->keep_ms ? config->keep_ms : SESSION_PARK_MS;
+    k->in_home = !config->key;
+    if (!config->key && !config->home)
         return 0;
-    snprintf(path, sizeof(path), "%s/request-state.key", home);
-    if (read_key(path, core->state_key))
+    char path[4096];
+    snprintf(path, sizeof(path), "%s%s", config->key ? config->key : config->home,
+             config->key ? "" : "/request-state.key");
+    k->path = mem_dup(path, strlen(path));
+    if (read_keys(k, err) == 0)
         return 0;
-    if (make_key(path, err) < 0)
+    if (errno != ENOENT || make_key(k->path, err) < 0)
         return -1;
-    return read_key(path, core->state_key) ? 0 : err_set(err, "`%s` is not a key of 32 bytes", path);
+    return read_keys(k, err);
+}
+
+void session_keep_free(struct session_core *core) {
+    struct session_keep *k = steal(core->keep);
+    if (!k)
+        return;
+    free(k->path);
+    explicit_bzero(k, sizeof(*k));
+    free(k);
+}
+
+uint64_t keep_ms(const struct session_core *core) { return core->keep->keep_ms; }
+
+/* Other keys may have been put there since; while those are no good, the ones we have stay. */
+static struct session_keep *fresh(const struct session_core *core) {
+    struct session_keep *k = core->keep;
+    struct stat st;
+    struct err err = {0};
+    if (!k->path || stat(k->path, &st) < 0 || same_file(&st, &k->seen) || same_file(&st, &k->refused))
+        return k;
+    if (read_keys(k, &err) < 0) {
+        k->refused = st;
+        log_warn("%s; the keys from before stay in force", err.text);
+    } else {
+        log_info("keys of requestState: %zu read from `%s`", k->count, k->path);
+    }
+    return k;
+}
+
+/* All but the first are those from before: good for what may still be on its way. */
+static bool key_is_over(const struct session_keep *k, size_t i) {
+    return i && clock_wall_ms() > (uint64_t)k->seen.st_mtim.tv_sec * 1000 + 999 + k->keep_ms;
 }
 
 /* ---- sealing ---- */
@@ -70,7 +146,7 @@ struct slice keep_close(const struct session_core *core, struct slice owner, str
     int n, end;
     rand_bytes(box, NONCE_LEN);
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-    CHECK(ctx && EVP_EncryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, core->state_key, box) == 1 &&
+    CHECK(ctx && EVP_EncryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, fresh(core)->keys[0], box) == 1 &&
           EVP_EncryptUpdate(ctx, NULL, &n, (const unsigned char *)owner.ptr, (int)owner.len) == 1 &&
           EVP_EncryptUpdate(ctx, box + NONCE_LEN, &n, (const unsigned char *)text.ptr, (int)text.len) == 1 &&
           EVP_EncryptFinal_ex(ctx, box + NONCE_LEN + n, &end) == 1 &&
@@ -85,25 +161,37 @@ struct slice keep_close(const struct session_core *core, struct slice owner, str
     return sealed;
 }
 
+static bool open_with(const unsigned char key[KEY_LEN], struct slice owner, struct slice box,
+                      unsigned char *text) {
+    const unsigned char *at = (const unsigned char *)box.ptr;
+    int n = 0, end = 0;
+    size_t inner = box.len - NONCE_LEN - TAG_LEN;
+    unsigned char tag[TAG_LEN];
+    memcpy(tag, at + box.len - TAG_LEN, TAG_LEN);
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    CHECK(ctx);
+    bool good = EVP_DecryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, at) == 1 &&
+                EVP_DecryptUpdate(ctx, NULL, &n, (const unsigned char *)owner.ptr, (int)owner.len) == 1 &&
+                EVP_DecryptUpdate(ctx, text, &n, at + NONCE_LEN, (int)inner) == 1 &&
+                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, TAG_LEN, tag) == 1 &&
+                EVP_DecryptFinal_ex(ctx, text + n, &end) == 1;
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
 struct slice keep_open(const struct session_core *core, struct slice owner, struct slice sealed,
                        struct arena *a) {
-    int n = 0, end = 0;
     if (!slice_starts(sealed, SLICE(KEEP_MARK)) || sealed.len > SESSION_STATE_MAX * 2)
         return (struct slice){0};
     sealed = slice_from(sealed, strlen(KEEP_MARK));
-    struct slice bytes;
-    if (!base64_get(sealed, BASE64_URL, a, &bytes) || bytes.len < NONCE_LEN + TAG_LEN)
+    struct slice box;
+    if (!base64_get(sealed, BASE64_URL, a, &box) || box.len < NONCE_LEN + TAG_LEN)
         return (struct slice){0};
-    unsigned char *box = (unsigned char *)bytes.ptr;
-    size_t inner = bytes.len - NONCE_LEN - TAG_LEN;
+    size_t inner = box.len - NONCE_LEN - TAG_LEN;
     unsigned char *text = arena_alloc(a, inner + 1);
-    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-    CHECK(ctx);
-    bool good = EVP_DecryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, core->state_key, box) == 1 &&
-                EVP_DecryptUpdate(ctx, NULL, &n, (const unsigned char *)owner.ptr, (int)owner.len) == 1 &&
-                EVP_DecryptUpdate(ctx, text, &n, box + NONCE_LEN, (int)inner) == 1 &&
-                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, TAG_LEN, box + bytes.len - TAG_LEN) == 1 &&
-                EVP_DecryptFinal_ex(ctx, text + n, &end) == 1;
-    EVP_CIPHER_CTX_free(ctx);
-    return good ? slice_of((char *)text, inner) : (struct slice){0};
+    const struct session_keep *k = fresh(core);
+    for (size_t i = 0; i < k->count; i++)
+        if (!key_is_over(k, i) && open_with(k->keys[i], owner, box, text))
+            return slice_of((char *)text, inner);
+    return (struct slice){0};
 }

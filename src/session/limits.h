@@ -19,7 +19,8 @@
 #define SESSION_BATCH_ERROR_MAX 2048        /* room beyond that for each one that has to be told so */
 #define SESSION_QUESTIONS_MAX 16            /* in one such answer */
 #define SESSION_PARKS_MAX 1024              /* calls whose clients are being asked by way of an answer */
-#define SESSION_PARK_MS 600000              /* how long they have time for it */
+#define SESSION_PARK_MS 600000              /* how long they have time for it, unless the settings say */
+#define KEEP_KEYS_MAX 4                     /* keys in one file */
 #define SESSION_TASKS_MAX 256               /* tasks of servers of the other era, a session */
 #define SESSION_TASK_MS 3600000             /* one that nobody asked about for so long is forgotten */
 #define SESSION_TASK_BYTES_MAX (64u << 20)  /* of results that are kept for a session's tasks */

@@ -192,7 +192,7 @@ static struct slice state_text(struct session_park *p, struct arena *a) {
     emit_key(&e, "park");
     emit_int(&e, (int64_t)p->number);
     emit_key(&e, "until");
-    emit_int(&e, (int64_t)(clock_wall_ms() + SESSION_PARK_MS));
+    emit_int(&e, (int64_t)(clock_wall_ms() + keep_ms(core)));
     emit_key(&e, "for");
     emit_cstr(&e, p->subject);
     emit_key(&e, "asked");
@@ -281,7 +281,7 @@ static void on_gathered(struct io_timer *timer) {
         p->sl->parked = p;
     p->call = NULL;
     c->park = NULL;
-    io_timer_arm(park_loop(p), &p->timer, SESSION_PARK_MS, on_expired);
+    io_timer_arm(park_loop(p), &p->timer, keep_ms(p->session->core), on_expired);
     c->answer = call_text(c, text);
     c->answer_msg = NULL;
     c->http_status = 0;

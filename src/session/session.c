@@ -10,6 +10,7 @@
 #include "session/bridge.h"
 #include "session/call.h"
 #include "session/guard.h"
+#include "session/keep.h"
 #include "session/lane.h"
 #include "session/many.h"
 #include "session/park.h"
@@ -51,6 +52,7 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     map_init(&core->claims);
     arena_init(&core->claims_arena);
     rand_bytes(core->seal_key, sizeof(core->seal_key));
+    session_keep_init(core, &(struct session_keep_config){0}, NULL); /* for this run, unless more is known */
 }
 
 void session_core_free(struct session_core *core) {
@@ -69,6 +71,7 @@ void session_core_free(struct session_core *core) {
     msg_pool_free(&core->up.msgs);
     session_approvals_free(core);
     session_trace_stop(core);
+    session_keep_free(core);
     session_metrics_free(&core->metrics);
     policy_unref(core->policy);
     policy_unref(core->no_policy);

@@ -66,7 +66,7 @@ struct session_core {
     struct code_server *code;        /* the built-in server; NULL: there is none */
     struct session_pii *pii;         /* NULL: personal data and secrets pass as they are */
     struct slots parks;              /* session_park, by number */
-    unsigned char state_key[32];     /* for what clients keep for us; see keep.h */
+    struct session_keep *keep;       /* keys for what clients keep for us; see keep.h */
     unsigned char node[8];           /* this process among all that have the key */
     struct buf scratch;              /* of one step */
     struct list sessions;

@@ -1,10 +1,13 @@
 // Between the eras, against servers that do exactly as told: refusals that are met by trying once more, addresses to visit,
 // cancellation by each side's rule, listeners, children that a question kills, streams that are taken up again.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
-  HttpConnection, HttpPeer, LEGACY, LegacyHttp, MODERN, ModernHttp, legacyServer, modernHeaders, modernRequest, node, rawStdio, request,
-  startFixture, startGate, startUpstream, tempDir, use,
+  HttpConnection, HttpPeer, LEGACY, LegacyHttp, MODERN, ModernHttp, cli, legacyServer, modernHeaders, modernRequest, node, policyFile, rawStdio,
+  request, startFixture, startGate, startServe, startUpstream, tempDir, tempFile, use,
 } from '../lib/index.mjs';
 
 const META = 'io.modelcontextprotocol/';
@@ -205,5 +208,90 @@ describe('requestState on several nodes', () => {
       asked = await node_.request('tools/call', retry);
     }
     assert.match(text(asked), /Ada likes red/);
+  });
+
+  // Asks once per call and answers when the client has; tells when it is no longer wanted.
+  const asker = () => {
+    const heard = { cancelled: [], told: () => {} };
+    heard.gone = new Promise((resolve) => { heard.told = resolve; });
+    const waiting = new Map();
+    const plain = legacyServer({ tools: [{ name: 'ask', inputSchema: { type: 'object' } }], methods: {
+      'tools/call': (params, { message, reply }) => {
+        const stream = reply.sse();
+        waiting.set(`ask-${message.id}`, ({ result }) => {
+          stream.send(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: { content: [{ type: 'text', text: result.action }] } }));
+          stream.end();
+        });
+        stream.send(JSON.stringify({ jsonrpc: '2.0', id: `ask-${message.id}`, method: 'elicitation/create', params: { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } } }));
+      },
+    } });
+    heard.handler = async (req, reply) => {
+      if (req.json?.method === 'notifications/cancelled') heard.told(req.json.params.requestId);
+      if (waiting.has(req.json?.id)) waiting.get(req.json.id)(req.json);
+      return plain(req, reply);
+    };
+    return heard;
+  };
+  const call = { name: 'ask', arguments: {} };
+  const answered = ({ requestState, inputRequests }) => ({ ...call, requestState, inputResponses: { [Object.keys(inputRequests)[0]]: { action: 'accept', content: {} } } });
+  const asking = (gate) => new ModernHttp(gate.url, { capabilities: { elicitation: {} } });
+  const refusal = async (client, params) => (await client.exchange('tools/call', params)).answer.error;
+
+  test('the key is changed while questions are open: the one from before opens for as long as they live', async (t) => {
+    const home = tempDir();
+    const file = join(home, 'request-state.key');
+    const server = use(t, await startUpstream(asker().handler));
+    const client = asking(use(t, await startGate({ upstream: server.url, env: { SALLYPORT_HOME: home } })));
+    const asked = [];
+    for (let i = 0; i < 3; i++) asked.push(await client.request('tools/call', call));
+    const old = readFileSync(file);
+    assert.deepEqual([old.length, statSync(file).mode & 0o777], [32, 0o600]);
+    const put = (keys, ago = 0) => {
+      writeFileSync(`${file}.new`, Buffer.concat(keys), { mode: 0o600 });
+      utimesSync(`${file}.new`, Date.now() / 1000 - ago, Date.now() / 1000 - ago);
+      renameSync(`${file}.new`, file);
+    };
+    const fresh = randomBytes(32);
+    put([fresh, old]);
+    assert.equal(text(await client.request('tools/call', answered(asked[0]))), 'accept', 'sealed with the one before');
+    const later = await client.request('tools/call', call);
+    put([fresh, old], 601); // changed so long ago that nothing of before can be open
+    assert.equal((await refusal(client, answered(asked[1]))).code, -32602);
+    put([fresh, Buffer.from('not a key')]);
+    put([fresh]);
+    assert.equal((await refusal(client, answered(asked[2]))).code, -32602);
+    assert.equal(text(await client.request('tools/call', answered(later))), 'accept', 'sealed with the new one');
+  });
+
+  test('a file that is no key, or that everybody may read, is refused at the start; what is there stays when it turns bad', async (t) => {
+    const home = tempDir();
+    const file = join(home, 'keys');
+    const server = use(t, await startUpstream(asker().handler));
+    const config = { version: '1', policy: policyFile(), request_state: { key: file }, servers: { one: { url: server.url } } };
+    for (const [bytes, mode] of [[31, 0o600], [32, 0o644], [160, 0o600]]) {
+      writeFileSync(file, Buffer.alloc(bytes));
+      chmodSync(file, mode);
+      const { code, stderr } = await cli(['serve', '--listen', '127.0.0.1:0', '--no-auth', '--config', tempFile('sallyport.yaml', JSON.stringify(config))], { env: { SALLYPORT_HOME: home } });
+      assert.deepEqual([code, /keys`/.test(stderr)], [3, true], stderr);
+    }
+    writeFileSync(file, randomBytes(32));
+    chmodSync(file, 0o600);
+    const client = asking(use(t, await startServe({ config })));
+    const asked = await client.request('tools/call', { ...call, name: 'one__ask' });
+    writeFileSync(file, 'short');
+    assert.equal(text(await client.request('tools/call', { ...answered(asked), name: 'one__ask' })), 'accept');
+  });
+
+  test('it expires: the server is told that nobody comes, here and on other nodes the state is refused', async (t) => {
+    const heard = asker();
+    const server = use(t, await startUpstream(heard.handler));
+    const config = { version: '1', policy: policyFile(), prefix: 'never', request_state: { key: join(tempDir(), 'shared.key'), keep: '1s' }, servers: { one: { url: server.url } } };
+    const [here, there] = [use(t, await startServe({ config })), use(t, await startServe({ config }))].map(asking);
+    const asked = await here.request('tools/call', call);
+    const until = Date.now() + 1000;
+    assert.equal(await heard.gone, sent(server, 'tools/call')[0].json.id);
+    while (Date.now() <= until) await new Promise(setImmediate); // the two clocks need not agree to the millisecond
+    for (const client of [here, there]) assert.match((await refusal(client, answered(asked))).message, /expired/);
+    assert.equal(sent(server, 'tools/call').length, 1);
   });
 });
