@@ -4,6 +4,7 @@
 
 #include "audit/chain.h"
 #include "audit/format.h"
+#include "audit/pack.h"
 #include "audit/record.h"
 #include "audit/segment.h"
 
@@ -34,6 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct segment_frame frame;
     struct chain_point point;
     read_record(all);
+    while (audit_segment_frame_next(&body, &frame))
+        read_record(frame.bytes);
+    cleanup_free char *room = NULL;
+    body = audit_unpack(all, &room);
     while (audit_segment_frame_next(&body, &frame))
         read_record(frame.bytes);
     audit_chain_head_parse(all, &point, NULL);

@@ -1,5 +1,6 @@
 #include "audit/log.h"
 
+#include "audit/pack.h"
 #include "audit/ring.h"
 #include "audit/segment.h"
 #include "base/arena.h"
@@ -137,6 +138,7 @@ struct walk {
     void *ctx;
     uint64_t shown;
     bool ended;
+    char *room; /* for blocks */
     /* backwards only */
     struct map outcomes; /* call number → struct kept */
     struct slice *frames;
@@ -161,7 +163,7 @@ static int walk_damaged(uint64_t seq, struct err *err) {
 
 static int walk_block(struct walk *w, sqlite3_stmt *row, struct err *err) {
     uint64_t seq = (uint64_t)sqlite3_column_int64(row, 0);
-    struct slice body = audit_segment_column(row, 3);
+    struct slice body = audit_unpack(audit_segment_column(row, 3), &w->room);
     struct segment_frame frame;
     for (; !w->ended && audit_segment_frame_next(&body, &frame); seq++) {
         struct audit_record r;
@@ -206,7 +208,7 @@ static void walk_decision(struct walk *w, uint64_t seq, const struct audit_recor
 
 static int walk_block_back(struct walk *w, sqlite3_stmt *row, struct err *err) {
     uint64_t first = (uint64_t)sqlite3_column_int64(row, 0);
-    struct slice body = audit_segment_column(row, 3);
+    struct slice body = audit_unpack(audit_segment_column(row, 3), &w->room);
     struct segment_frame frame;
     size_t count = 0;
     while (count < LOG_BLOCK_FRAMES_MAX && audit_segment_frame_next(&body, &frame))
@@ -244,10 +246,11 @@ static int walk_segment(struct walk *w, const char *dir, uint64_t number, bool b
 int audit_log_walk(struct audit_log *log, const struct audit_filter *filter, audit_entry_fn *each, void *ctx,
                    struct err *err) {
     struct walk w = {.filter = filter, .each = each, .ctx = ctx};
-    for (size_t i = 0; i < log->count && !w.ended; i++)
-        if (walk_segment(&w, log->dir, log->numbers[i], false, err) < 0)
-            return -1;
-    return 0;
+    int rc = 0;
+    for (size_t i = 0; i < log->count && !w.ended && rc == 0; i++)
+        rc = walk_segment(&w, log->dir, log->numbers[i], false, err);
+    free(w.room);
+    return rc;
 }
 
 int audit_log_walk_back(struct audit_log *log, const struct audit_filter *filter, audit_entry_fn *each,
@@ -263,5 +266,6 @@ int audit_log_walk_back(struct audit_log *log, const struct audit_filter *filter
         kept_free(e->value);
     map_free(&w.outcomes);
     free(w.frames);
+    free(w.room);
     return rc;
 }

@@ -36,21 +36,38 @@ const char *audit_kind_name(enum audit_kind kind) {
 
 static size_t text_max(size_t i) { return i == AUDIT_ARGS ? AUDIT_ARGS_MAX : AUDIT_FIELD_MAX; }
 
+static void cut_texts(struct audit_record *r) {
+    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
+        size_t max = text_max(i);
+        if (r->text[i].len <= max)
+            continue;
+        while (max > 0 && (r->text[i].ptr[max] & 0xc0) == 0x80)
+            max--;
+        r->text[i].len = max;
+    }
+}
+
+/* Of all texts; in `ret_any` every bit that one of the lengths has. */
+static size_t texts_len(const struct audit_record *r, size_t *ret_any) {
+    size_t len = 0, any = 0;
+    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
+        len += r->text[i].len;
+        any |= r->text[i].len;
+    }
+    *ret_any = any;
+    return len;
+}
+
 size_t audit_record_fit(struct audit_record *r) {
-    size_t len = NUMBER_BYTES_MAX * (1 + AUDIT_NUMBERS);
     for (size_t i = 0; i < AUDIT_NUMBERS; i++)
         if (r->number[i] > INT64_MAX)
             r->number[i] = INT64_MAX;
-    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
-        size_t max = text_max(i);
-        if (__builtin_expect(r->text[i].len > max, 0)) {
-            while (max > 0 && (r->text[i].ptr[max] & 0xc0) == 0x80)
-                max--;
-            r->text[i].len = max;
-        }
-        len += LENGTH_BYTES_MAX + r->text[i].len;
+    size_t any, len = texts_len(r, &any);
+    if (any >= AUDIT_FIELD_MAX) { /* hardly ever, and then perhaps only together */
+        cut_texts(r);
+        len = texts_len(r, &any);
     }
-    return len;
+    return NUMBER_BYTES_MAX * (1 + AUDIT_NUMBERS) + LENGTH_BYTES_MAX * AUDIT_TEXTS + len;
 }
 
 static char *number_write(char *to, uint64_t value) {

@@ -1,5 +1,5 @@
 /* One file of the log: SQLite with the records of a stretch of the chain, in blocks. A block is what one
- * commit wrote, as one row; in it each record is a frame:
+ * commit wrote, as one row, packed (pack.h); unpacked, each record in it is a frame:
  *
  *   length, 4 bytes │ first 8 bytes of its chain hash │ canonical bytes
  *
@@ -48,6 +48,7 @@ int audit_segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char 
                             struct err *err);
 int audit_segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH],
                              struct err *err);
+/* The body is packed (pack.h). */
 int audit_segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
                             const unsigned char hash[CHAIN_HASH], struct slice body, struct err *err);
 int audit_segment_add_point(struct segment *s, const struct chain_point *point, struct err *err);

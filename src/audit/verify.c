@@ -1,5 +1,6 @@
 #include "audit/verify.h"
 
+#include "audit/pack.h"
 #include "audit/segment.h"
 #include "base/mem.h"
 #include "wire/tape.h"
@@ -34,6 +35,7 @@ struct verify {
     struct segment_meta first; /* of the oldest segment that is there */
     struct retired newest_retired;
     struct tape tape;
+    char *room; /* for blocks */
 };
 
 static bool verify_bad(struct verify *v, uint64_t seq, const char *fmt, ...)
@@ -62,6 +64,7 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     tape_free(&v.tape);
     audit_chain_key_free(v.key);
     free(v.numbers);
+    free(v.room);
     free(v.dir);
 }
 
@@ -215,7 +218,8 @@ static bool verify_points(struct verify *v, struct points *points) {
 
 static bool verify_block(struct verify *v, sqlite3_stmt *row, struct points *points) {
     uint64_t first = (uint64_t)sqlite3_column_int64(row, 0), count = (uint64_t)sqlite3_column_int64(row, 1);
-    struct slice hash = audit_segment_column(row, 2), body = audit_segment_column(row, 3);
+    struct slice hash = audit_segment_column(row, 2);
+    struct slice body = audit_unpack(audit_segment_column(row, 3), &v->room);
     struct segment_frame frame;
     if (first != v->seq + 1)
         return verify_bad(v, v->seq + 1, "record %" PRIu64 " is missing", v->seq + 1);

@@ -1,5 +1,6 @@
 #include "audit/writer.h"
 
+#include "audit/pack.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -44,6 +45,7 @@ int audit_writer_open(struct writer *w, const char *home, const char *dir, struc
     size_t count = 0;
     w->dir = mem_dup(dir, strlen(dir));
     w->block = mem_alloc(AUDIT_BLOCK_BYTES);
+    w->packed = mem_alloc(AUDIT_BLOCK_BYTES + PACK_MARK);
     int rc = audit_chain_key_load(home, &w->key, err);
     if (rc == 0)
         rc = audit_segment_list(dir, &numbers, &count, err);
@@ -61,9 +63,10 @@ void audit_writer_close(struct writer *w) {
     audit_segment_close(&w->segment);
     audit_chain_key_free(w->key);
     free(w->block);
+    free(w->packed);
     free(w->dir);
     w->key = NULL;
-    w->block = NULL;
+    w->block = w->packed = NULL;
     w->dir = NULL;
 }
 
@@ -101,9 +104,10 @@ static int writer_begin(struct writer *w, struct err *err) {
 }
 
 static int writer_commit(struct writer *w, struct err *err) {
+    size_t packed = w->block_count > 0 ? audit_pack(slice_of(w->block, w->block_len), w->packed) : 0;
     if ((w->block_count > 0 &&
          audit_segment_add_block(&w->segment, w->seq - w->block_count + 1, w->block_count, w->hash,
-                                 slice_of(w->block, w->block_len), err) < 0) ||
+                                 slice_of(w->packed, packed), err) < 0) ||
         audit_segment_write_head(&w->segment, w->seq, w->hash, err) < 0 ||
         audit_segment_exec(&w->segment, "COMMIT", err) < 0)
         return writer_rollback(w);
@@ -340,8 +344,9 @@ static int writer_point(struct writer *w, bool seal, struct chain_point *ret_poi
 static uint64_t writer_last_us(struct segment *s) {
     sqlite3_stmt *rows = audit_segment_blocks(s, 0, true);
     uint64_t time_us = 0;
+    cleanup_free char *room = NULL;
     if (rows && sqlite3_step(rows) == SQLITE_ROW) {
-        struct slice body = audit_segment_column(rows, 3);
+        struct slice body = audit_unpack(audit_segment_column(rows, 3), &room);
         struct segment_frame frame;
         struct audit_record r;
         while (audit_segment_frame_next(&body, &frame))

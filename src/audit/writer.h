@@ -22,6 +22,7 @@ struct writer {
     char *block; /* frames of the commit under way */
     size_t block_len;
     uint64_t block_count;
+    char *packed; /* the same as it goes into the file */
 };
 
 /* After a failure the settings are as before and it may be tried again. */

@@ -1,7 +1,9 @@
 #include "audit/chain.h"
 #include "audit/format.h"
+#include "audit/pack.h"
 #include "audit/record.h"
 #include "audit/ring.h"
+#include "audit/segment.h"
 #include "base/mem.h"
 #include "wire/tape.h"
 
@@ -58,6 +60,97 @@ static void test_only_canonical(void **state) {
     memset(bytes + 1, 0xff, 10);
     bytes[0] = 1;
     assert_false(audit_record_read(slice_of(bytes, sizeof(bytes)), &back));
+}
+
+/* A plain block of calls that differ here and there, of all three kinds. */
+static size_t plain_block(char *to, int records) {
+    size_t len = 0;
+    for (int i = 0; i < records; i++) {
+        char number[32], wide[400];
+        snprintf(number, sizeof(number), "%d", i);
+        memset(wide, 'a' + i % 3, sizeof(wide));
+        struct audit_record r = i % 7 == 3 ? (struct audit_record){.kind = AUDIT_KIND_EVENT}
+                                : i % 2    ? (struct audit_record){.kind = AUDIT_KIND_OUTCOME}
+                                           : sample();
+        r.number[AUDIT_CALL] = (uint64_t)i * 1000;
+        r.text[AUDIT_TEXT] = slice_of(wide, (size_t)(i % 5) * 100);
+        if (i % 4 == 0)
+            r.text[AUDIT_TOOL] = slice_str(number);
+        char *frame = to + len;
+        audit_record_fit(&r);
+        size_t n = audit_record_write(&r, frame + SEGMENT_FRAME_HEAD);
+        unsigned char hash[CHAIN_HASH];
+        memset(hash, i, sizeof(hash));
+        audit_segment_frame_head(frame, n, hash);
+        len += SEGMENT_FRAME_HEAD + n;
+    }
+    return len;
+}
+
+static size_t frames_of(struct slice body, struct slice *ret_rest) {
+    struct segment_frame frame;
+    size_t count = 0;
+    for (*ret_rest = body; audit_segment_frame_next(ret_rest, &frame);)
+        count++;
+    return count;
+}
+
+/* What a block is packed into is smaller, and becomes the same block again; a plain one stays as it is. */
+static void test_pack(void **state) {
+    (void)state;
+    char *plain = mem_alloc(200000), *packed = mem_alloc(200000 + PACK_MARK), *room = NULL;
+    size_t len = plain_block(plain, 200), small = audit_pack(slice_of(plain, len), packed);
+    assert_in_range(small, 200, len - 200);
+    struct slice again = audit_unpack(slice_of(packed, small), &room);
+    assert_true(slice_eq(again, slice_of(plain, len)));
+    char *none = NULL;
+    assert_ptr_equal(audit_unpack(slice_of(plain, len), &none).ptr, plain);
+    assert_null(none);
+    /* Cut off anywhere: what came before is there, and the rest is no frame. */
+    struct slice rest;
+    for (size_t cut = PACK_MARK + 1; cut < small; cut += 13) {
+        struct slice part = audit_unpack(slice_of(packed, cut), &room);
+        size_t frames = frames_of(part, &rest);
+        assert_true(frames < 200);
+        assert_memory_equal(part.ptr, plain, part.len - rest.len);
+    }
+    /* A mask with a bit that no text has. */
+    packed[PACK_MARK + SEGMENT_TAG + 2] = (char)0x80;
+    assert_int_equal(frames_of(audit_unpack(slice_of(packed, small), &room), &rest), 0);
+    assert_true(rest.len > 0);
+    free(room);
+    free(packed);
+    free(plain);
+}
+
+/* A small body cannot be made to fill more than one block's room. */
+static void test_pack_bomb(void **state) {
+    (void)state;
+    char *plain = mem_alloc(300000), *packed = mem_alloc(8u << 20), *room = NULL;
+    char *wide = mem_alloc(AUDIT_ARGS_MAX);
+    memset(wide, 'x', AUDIT_ARGS_MAX);
+    struct audit_record r = {.kind = AUDIT_KIND_OUTCOME};
+    r.text[AUDIT_ARGS] = slice_of(wide, AUDIT_ARGS_MAX);
+    size_t len = 0;
+    unsigned char hash[CHAIN_HASH] = {0};
+    for (int i = 0; i < 2; i++) {
+        size_t n = audit_record_write(&r, plain + len + SEGMENT_FRAME_HEAD);
+        audit_segment_frame_head(plain + len, n, hash);
+        len += SEGMENT_FRAME_HEAD + n;
+    }
+    size_t one = audit_pack(slice_of(plain, len / 2), packed), two = audit_pack(slice_of(plain, len), packed);
+    size_t small = two - one, all = two;
+    assert_true(small < 40);
+    for (; all < two + 1000 * small; all += small)
+        memcpy(packed + all, packed + one, small);
+    struct slice rest, body = audit_unpack(slice_of(packed, all), &room);
+    assert_true(body.len <= AUDIT_BLOCK_BYTES + SEGMENT_FRAME_HEAD);
+    assert_int_equal(frames_of(body, &rest), AUDIT_BLOCK_BYTES / (len / 2));
+    assert_true(rest.len > 0);
+    free(wide);
+    free(room);
+    free(packed);
+    free(plain);
 }
 
 static void test_long_texts_are_cut_at_a_character(void **state) {
@@ -261,6 +354,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_only_canonical),
+        cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_pack_bomb),
         cmocka_unit_test(test_long_texts_are_cut_at_a_character),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_ring_after_power_loss),

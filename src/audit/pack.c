@@ -1,0 +1,175 @@
+#include "audit/pack.h"
+
+#include "audit/segment.h"
+#include "base/check.h"
+#include "base/mem.h"
+
+#define PACK_MASK 3
+#define PACK_LENGTH_SHIFT_MAX 14 /* of a text's length: at most three bytes */
+
+_Static_assert(AUDIT_TEXTS <= PACK_MASK * 8, "a bit for every text");
+_Static_assert(AUDIT_ARGS_MAX < 1u << (PACK_LENGTH_SHIFT_MAX + 7), "three bytes are enough");
+
+static const char pack_mark[PACK_MARK] = "\xff\xff\xff\xff"; /* no plain frame has that length */
+
+/* The texts of the last record of a kind. */
+struct before {
+    struct slice text[AUDIT_TEXTS];
+};
+
+static struct before *before_of(struct before all[AUDIT_KIND_EVENT], char kind) {
+    return kind >= AUDIT_KIND_DECISION && kind <= AUDIT_KIND_EVENT ? &all[kind - AUDIT_KIND_DECISION] : NULL;
+}
+
+/* Behind the kind and the numbers, or NULL when they do not end before `end`. */
+static const char *skip_numbers(const char *at, const char *end) {
+    for (size_t left = 1 + AUDIT_NUMBERS; left > 0; at++) {
+        if (at == end)
+            return NULL;
+        left -= (*at & 0x80) == 0;
+    }
+    return at;
+}
+
+static bool take_length(const char **at, const char *end, size_t *ret_len) {
+    size_t len = 0;
+    for (unsigned shift = 0; *at < end && shift <= PACK_LENGTH_SHIFT_MAX; shift += 7) {
+        unsigned char byte = (unsigned char)*(*at)++;
+        len |= (size_t)(byte & 0x7f) << shift;
+        *ret_len = len;
+        if (!(byte & 0x80))
+            return true;
+    }
+    return false;
+}
+
+/* A text behind its length; moves *at behind it. Nearly all of them are short. */
+static inline bool take_text(const char **at, const char *end, struct slice *ret_text) {
+    size_t len = *at < end ? (unsigned char)**at : 0x80;
+    if (len < 0x80)
+        ++*at;
+    else if (!take_length(at, end, &len))
+        return false;
+    if (len > (size_t)(end - *at))
+        return false;
+    *ret_text = slice_of(*at, len);
+    *at += len;
+    return true;
+}
+
+static void put_mask(char *to, uint32_t mask) {
+    for (size_t i = 0; i < PACK_MASK; i++)
+        to[i] = (char)(mask >> (8 * i));
+}
+
+/* ---- packing ---- */
+
+static char *pack_frame(const struct segment_frame *frame, struct before all[AUDIT_KIND_EVENT], char *to) {
+    const char *at = frame->bytes.ptr, *end = at + frame->bytes.len, *texts = skip_numbers(at, end);
+    struct before *before = texts ? before_of(all, *at) : NULL;
+    CHECK(before); /* our own words */
+    memcpy(to, frame->tag, SEGMENT_TAG);
+    char *mask_at = to + SEGMENT_TAG;
+    to = mask_at + PACK_MASK;
+    memcpy(to, at, (size_t)(texts - at));
+    to += texts - at;
+    uint32_t mask = 0;
+    at = texts;
+    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
+        const char *start = at;
+        struct slice text;
+        CHECK(take_text(&at, end, &text));
+        if (slice_eq(text, before->text[i])) {
+            mask |= 1u << i;
+            continue;
+        }
+        before->text[i] = text;
+        memcpy(to, start, (size_t)(at - start));
+        to += at - start;
+    }
+    put_mask(mask_at, mask);
+    return to;
+}
+
+size_t audit_pack(struct slice frames, char *to) {
+    struct before all[AUDIT_KIND_EVENT] = {0};
+    struct segment_frame frame;
+    char *start = to;
+    memcpy(to, pack_mark, PACK_MARK);
+    to += PACK_MARK;
+    while (audit_segment_frame_next(&frames, &frame))
+        to = pack_frame(&frame, all, to);
+    CHECK(frames.len == 0);
+    return (size_t)(to - start);
+}
+
+/* ---- unpacking ---- */
+
+struct unpack {
+    const char *at, *end; /* packed */
+    char *to, *limit;     /* plain */
+    struct before all[AUDIT_KIND_EVENT];
+};
+
+static char *put_bytes(char *to, const char *limit, const char *bytes, size_t len) {
+    if (!to || len > (size_t)(limit - to))
+        return NULL;
+    if (len)
+        memcpy(to, bytes, len);
+    return to + len;
+}
+
+static char *put_text(char *to, const char *limit, struct slice text, struct slice *ret_text) {
+    char length[PACK_LENGTH_SHIFT_MAX / 7 + 1];
+    size_t n = 0, rest = text.len;
+    for (; rest >= 0x80; rest >>= 7)
+        length[n++] = (char)(rest | 0x80);
+    length[n++] = (char)rest;
+    to = put_bytes(to, limit, length, n);
+    *ret_text = slice_of(to, text.len);
+    return put_bytes(to, limit, text.ptr, text.len);
+}
+
+static bool unpack_frame(struct unpack *u) {
+    if ((size_t)(u->end - u->at) < SEGMENT_TAG + PACK_MASK || u->limit - u->to < SEGMENT_FRAME_HEAD)
+        return false;
+    const unsigned char *tag = (const unsigned char *)u->at, *bits = tag + SEGMENT_TAG;
+    uint32_t mask = bits[0] | (uint32_t)bits[1] << 8 | (uint32_t)bits[2] << 16;
+    const char *at = u->at + SEGMENT_TAG + PACK_MASK, *texts = skip_numbers(at, u->end);
+    struct before *before = texts && mask >> AUDIT_TEXTS == 0 ? before_of(u->all, *at) : NULL;
+    if (!before)
+        return false;
+    char *frame = u->to + SEGMENT_FRAME_HEAD, *to = put_bytes(frame, u->limit, at, (size_t)(texts - at));
+    at = texts;
+    for (size_t i = 0; i < AUDIT_TEXTS && to; i++) {
+        struct slice text = before->text[i];
+        if (!(mask >> i & 1) && (!take_text(&at, u->end, &text) || slice_eq(text, before->text[i])))
+            return false;
+        to = put_text(to, u->limit, text, &before->text[i]);
+    }
+    if (!to)
+        return false;
+    audit_segment_frame_head(u->to, (size_t)(to - frame), tag);
+    u->to = to;
+    u->at = at;
+    return true;
+}
+
+struct slice audit_unpack(struct slice body, char **room) {
+    if (!slice_starts(body, slice_of(pack_mark, PACK_MARK)))
+        return body;
+    if (!*room)
+        *room = mem_alloc(AUDIT_BLOCK_BYTES + SEGMENT_FRAME_HEAD);
+    struct unpack u = {.at = body.ptr + PACK_MARK,
+                       .end = body.ptr + body.len,
+                       .to = *room,
+                       .limit = *room + AUDIT_BLOCK_BYTES};
+    while (u.at < u.end && unpack_frame(&u))
+        ;
+    size_t len = (size_t)(u.to - *room);
+    if (u.at < u.end) {
+        memset(u.to, 0xff, SEGMENT_FRAME_HEAD);
+        len += SEGMENT_FRAME_HEAD;
+    }
+    return slice_of(*room, len);
+}
