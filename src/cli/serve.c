@@ -44,6 +44,14 @@ static int print_schema(void) {
     return cli_print(&text);
 }
 
+static int no_settings(void) {
+    struct err err;
+    err_set(&err, "there is no " DEFAULT_CONFIG
+                  " here: `sallyport init` writes one, `--config FILE` names another, "
+                  "`--mcp-config FILE` takes the servers of a client's own file");
+    return cli_fail(CLI_CONFIG, &err);
+}
+
 static int serve_run(const void *options, const struct cli_rest *rest) {
     (void)rest;
     const struct serve_options *opt = options;
@@ -58,8 +66,10 @@ static int serve_run(const void *options, const struct cli_rest *rest) {
     /* Beside a client's file only what lies here counts, not what lies far away. */
     if (!path && opt->client_files.count)
         path = access(DEFAULT_CONFIG, R_OK) == 0 ? DEFAULT_CONFIG : NULL;
-    else if (!path && (cli_settings_path(NULL, found), true))
+    else if (!path && cli_settings_path(NULL, found))
         path = found;
+    else if (!path)
+        return no_settings();
     struct gate_config config = {.policy_path = opt->policy,
                                  .token_file = opt->token_file,
                                  .no_auth = opt->no_auth,

@@ -211,6 +211,14 @@ static void keep(struct fleet *fleet, struct settings *fresh) {
     fleet->kept_count = left;
 }
 
+static void say_unguarded(const struct fleet *fleet) {
+    for (size_t i = 0; i < fleet->count && !fleet->front->core->policy; i++)
+        if (!fleet->ships[i]->server->policy)
+            log_info(
+                "server `%s` has no policy: nothing passes there, except for grants that bring their own",
+                fleet->ships[i]->name);
+}
+
 int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err *err) {
     const struct settings *to = take_settings;
     if (fleet_check(to, err) < 0) {
@@ -239,6 +247,7 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
     fleet->front->core->prefix = (enum session_prefix)to->prefix;
     fleet->front->core->discovery = (enum session_discovery)to->discovery.mode;
     fleet->front->core->discovery_keep = (uint32_t)to->discovery.keep;
+    say_unguarded(fleet);
     log_info("%zu server(s): %zu new, %zu ended", count, count + ended - before, ended);
     tell_everyone(fleet->front->core);
     return rc;

@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define TLS_READ_BYTES 16384
@@ -25,12 +26,21 @@ struct io_tls {
     void (*ready)(void *owner, int status, const char *why);
 };
 
+/* Of the error that is reported first; files that are not there are the system's to explain. */
+static const char *first_reason(void) {
+    unsigned long code = ERR_get_error();
+    const char *reason =
+        ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
+    ERR_clear_error();
+    return reason ? reason : "no reason given";
+}
+
 struct io_tls_ctx *io_tls_client_ctx(struct err *err) {
     SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
     if (!ssl || SSL_CTX_set_default_verify_paths(ssl) != 1 ||
         SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
         SSL_CTX_free(ssl);
-        err_set(err, "set up TLS: %s", ERR_reason_error_string(ERR_get_error()));
+        err_set(err, "set up TLS: %s", first_reason());
         return NULL;
     }
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
@@ -83,7 +93,7 @@ struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const ch
     }
     if (!fine) {
         SSL_CTX_free(ssl);
-        err_set(err, "tls: `%s`: %s", what, ERR_reason_error_string(ERR_get_error()));
+        err_set(err, "tls: `%s`: %s", what, first_reason());
         return NULL;
     }
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);

@@ -4,7 +4,7 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { ALLOW_ALL, cli, policyFile, probeCommand, run, startServe, tempDir, use } from '../lib/index.mjs';
+import { ALLOW_ALL, ENDPOINTS, cli, expected, policyFile, probeCommand, run, startServe, tempDir, use } from '../lib/index.mjs';
 
 const dir = tempDir('mtls');
 const file = (name) => join(dir, name);
@@ -110,6 +110,32 @@ test('one of anybody else, or not for clients, ends the handshake; without a fit
   assert.equal((await ask(gate, { name: 'build', body: initialize })).status, 200, 'and the gate is fine');
 });
 
+// The other kinds of principal: tests/attacks/identity.test.mjs.
+test('the identity matrix for certificates: nothing is reachable that should not be', async (t) => {
+  const { gate, home } = await world(t, {
+    rules: [{ when: { dns: 'build-7.example.com' }, servers: ['a'] }, { when: { email: 'anna@example.com' }, servers: ['-'], roles: ['viewer'] }],
+  });
+  const status = (name, method, path, body) => new Promise((resolve, reject) => {
+    const req = httpsRequest(`${gate.origin}`, {
+      method, path, ca: readFileSync(file('ca.pem')), agent: false, ...(name && { key: readFileSync(file(`${name}.key`)), cert: readFileSync(file(`${name}.pem`)) }),
+      headers: { Accept: 'application/json, text/event-stream', ...(body && { 'Content-Type': 'application/json' }) },
+    }, (res) => { resolve(res.statusCode); req.destroy(); });
+    req.on('error', reject);
+    req.end(body && JSON.stringify(body));
+  });
+  const principals = { '': null, build: { servers: ['a'], roles: [] }, anna: { servers: [], roles: ['viewer'] }, plain: 'refused' };
+  const wrong = [];
+  await Promise.all(Object.entries(principals).map(async ([name, may]) => {
+    for (const [method, path, needs, body] of ENDPOINTS) {
+      const got = await status(name, method, path, body), want = expected(may, needs);
+      if (([401, 403].includes(got) ? got : 'in') !== want) wrong.push(`${name || 'nobody'}: ${method} ${path}: ${got}, not ${want}`);
+    }
+  }));
+  assert.deepEqual(wrong, []);
+  for (const name of ['stranger-client', 'server-only']) for (const [method, path, , body] of ENDPOINTS.slice(0, 3)) await assert.rejects(status(name, method, path, body), name);
+  assert.equal((await cli(['grants', 'list', '--json'], { env: { SALLYPORT_HOME: home } })).stdout.includes('mallory'), false);
+});
+
 test('files that are no certificate or do not belong together are refused at the start', async () => {
   const start = async (tls) => {
     const path = join(tempDir(), 'sallyport.yaml');
@@ -117,7 +143,7 @@ test('files that are no certificate or do not belong together are refused at the
     return cli(['serve', '--listen', '127.0.0.1:0', '--config', path]);
   };
   for (const [tls, why] of [
-    [{ cert: file('gate.pem'), key: file('anna.key') }, /tls/], [{ cert: '/nowhere', key: file('gate.key') }, /nowhere/],
+    [{ cert: file('gate.pem'), key: file('anna.key') }, /tls/], [{ cert: '/nowhere', key: file('gate.key') }, /nowhere`: No such file/],
     [{ cert: file('gate.pem'), key: file('gate.key'), client_ca: file('gate.key') }, /gate\.key/], [{ cert: file('gate.pem') }, /key/],
   ]) {
     const { code, stderr } = await start(tls);

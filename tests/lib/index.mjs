@@ -3,6 +3,7 @@ export * from './deadline.mjs';
 export * from './eight.mjs';
 export * from './gate.mjs';
 export * from './http.mjs';
+export * from './matrix.mjs';
 export * from './paths.mjs';
 export * from './peer.mjs';
 export * from './process.mjs';
