@@ -52,24 +52,44 @@ static bool on_terminal(const struct init_options *opt) {
     return !opt->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
+/* The whole line is taken: what is left of it would answer the next question. */
 static bool agree(const char *question, bool by_default) {
-    char line[64];
     fprintf(stderr, "%s [%s] ", question, by_default ? "Y/n" : "y/N");
-    if (!fgets(line, sizeof(line), stdin))
+    int first = 0, c;
+    while ((c = getc(stdin)) != EOF && c != '\n')
+        if (!first && c != ' ' && c != '\t' && c != '\r')
+            first = c;
+    if (c == EOF) {
+        fputc('\n', stderr);
         return false;
-    return *line == '\n' ? by_default : *line == 'y' || *line == 'Y';
+    }
+    return first ? first == 'y' || first == 'Y' : by_default;
 }
 
-static bool may_start(const struct init *in) {
+static int show(struct buf *out) {
+    int status = cli_print(out);
+    fflush(stdout);
+    buf_reset(out);
+    return status;
+}
+
+static bool may_start(const struct init *in, struct buf *out) {
     const struct init_options *opt = in->opt;
-    if (opt->no_start || !in->target_count)
+    size_t count = 0;
+    for (size_t i = 0; i < in->target_count; i++)
+        count += in->targets[i].settings != NULL;
+    if (opt->no_start || !count)
         return false;
     if (opt->yes || opt->start)
         return true;
+    if (!on_terminal(opt))
+        return false;
     char question[128];
-    snprintf(question, sizeof(question), "Start %zu server%s to ask for %s tools?", in->target_count,
-             in->target_count == 1 ? "" : "s", in->target_count == 1 ? "its" : "their");
-    return on_terminal(opt) && agree(question, true);
+    cli_init_show_starts(in, out);
+    show(out);
+    snprintf(question, sizeof(question), "Start %s to ask for %s tools?", count == 1 ? "it" : "them",
+             count == 1 ? "its" : "their");
+    return agree(question, true);
 }
 
 /* ---- where things are ---- */
@@ -129,13 +149,6 @@ static void show_next(const struct init *in, struct buf *out) {
     buf_put_str(out,
                 "`sallyport audit tail` shows what they do, `sallyport approvals list` what waits for you, "
                 "`sallyport init --undo` puts everything back.\n");
-}
-
-static int show(struct buf *out) {
-    int status = cli_print(out);
-    fflush(stdout);
-    buf_reset(out);
-    return status;
 }
 
 /* Shows, asks and writes. */
@@ -206,7 +219,7 @@ static int init_run(const void *options, const struct cli_rest *rest) {
     cli_asking_init(&in.asking);
     int status = CLI_CONFIG;
     if (find_places(&in, &err) < 0 || cli_init_find(&in, &err) < 0 ||
-        cli_init_judge(&in, may_start(&in), &err) < 0)
+        cli_init_judge(&in, may_start(&in, &out), &err) < 0)
         cli_fail(CLI_CONFIG, &err);
     else
         status = opt->json ? run_json(&in, &out, &err) : run_text(&in, &out, &err);

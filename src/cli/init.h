@@ -84,6 +84,8 @@ bool cli_init_new_settings(const struct init *in); /* is there anything to add t
 extern const char cli_init_through_text[];
 
 /* init_show.c */
+/* What would be started, or asked over the network, to learn about its tools. */
+void cli_init_show_starts(const struct init *in, struct buf *out);
 void cli_init_show_found(const struct init *in, struct buf *out);
 int cli_init_show_changes(const struct init *in, struct buf *out, struct err *err);
 int cli_init_json(const struct init *in, bool applied, struct buf *out, struct err *err);

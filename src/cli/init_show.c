@@ -86,6 +86,18 @@ void cli_init_show_found(const struct init *in, struct buf *out) {
     }
 }
 
+void cli_init_show_starts(const struct init *in, struct buf *out) {
+    struct arena *a = (struct arena *)(uintptr_t)&in->arena;
+    for (size_t i = 0; i < in->target_count; i++) {
+        const struct init_target *t = &in->targets[i];
+        if (!t->settings)
+            continue;
+        struct slice name = risk_printable(slice_str(t->name), 48, a);
+        struct slice what = risk_printable(t->shown, SHOW_LINE_MAX, a);
+        buf_printf(out, "  %-16.*s %.*s\n", SLICE_FMT(name), SLICE_FMT(what));
+    }
+}
+
 /* ---- differences ---- */
 
 static void put_lines(struct slice text, const char *sign, struct buf *out) {
@@ -246,8 +258,17 @@ static void show_change(void *ctx, const char *path, bool created, struct slice 
     buf_put_char(out, '\n');
 }
 
+static void show_path(void *ctx, const char *path, bool created, struct slice diff) {
+    (void)diff;
+    buf_printf(ctx, "  %s %s\n", created ? "new    " : "changed", path);
+}
+
+/* The last thing before the question: the differences may have filled many screens. */
 int cli_init_show_changes(const struct init *in, struct buf *out, struct err *err) {
-    return each_change(in, show_change, out, err);
+    if (each_change(in, show_change, out, err) < 0)
+        return -1;
+    buf_put_str(out, "In all:\n");
+    return each_change(in, show_path, out, err);
 }
 
 /* ---- JSON ---- */

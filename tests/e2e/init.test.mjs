@@ -194,6 +194,40 @@ describe('nine clients', { concurrency: 1 }, () => {
     assert.deepEqual(await grants(), []);
   });
 
+  // Types an answer at each question, as somebody at a terminal does.
+  const TYPIST = `
+import json, os, pty, sys
+answers, line = json.loads(sys.argv[1]), sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0: os.execv(line[0], line)
+seen = b""
+while True:
+    try: got = os.read(terminal, 65536)
+    except OSError: break
+    if not got: break
+    seen += got
+    if seen.endswith((b"[Y/n] ", b"[y/N] ")): os.write(terminal, (answers.pop(0) + "\\n").encode() if answers else b"\\x04")
+sys.stdout.buffer.write(seen)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
+  const typed = (answers, ...args) => run('python3', ['-c', TYPIST, JSON.stringify(answers), sallyport, 'init', '--project', join(home, 'project'), ...args], { env: envOf(home), timeout: 120_000 });
+
+  test('at a terminal: what would be started is shown first, and nothing is written before somebody says yes', async () => {
+    for (const answers of [['n', ''], ['no, thank you, and this line is long enough to fill a small buffer yyyyyyyyyyyyyyyyy', 'x'], []]) {
+      const { code, stdout } = await typed(answers);
+      assert.equal(code, 1, stdout);
+      assert.match(stdout, /^ {2}files +\{"command":"npx".*\r\n[^]*\r\nStart them to ask for their tools\? \[Y\/n\] /m);
+      assert.match(stdout, /In all:\r\n {2}new +.*policies[^]*changed .*Write these changes\? \[y\/N\] [^]*Nothing was written/s);
+      for (const secret of SECRETS) assert.ok(!stdout.includes(secret), secret);
+      assert.deepEqual(tree(home), FILES);
+    }
+    const { code, stdout } = await typed(['n', ' Yes'], '--client', 'cursor');
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /Written\.\r\n/);
+    assert.notDeepEqual(tree(home), FILES);
+    await ok(init(home, '--undo'));
+    assert.deepEqual(tree(home), FILES);
+  });
+
   test('one client, one server, as JSON', async () => {
     const out = JSON.parse(await ok(init(home, '--json', '--yes', '--no-start', '--client', 'cursor', '--server', 'files')));
     assert.equal(out.applied, true);
@@ -304,16 +338,17 @@ describe('doctor', { concurrency: 1 }, () => {
     assert.equal(of(told, 'server', /off/)[0].text, 'disabled');
     assert.equal(of(told, 'grants')[0].status, 'remark');
     assert.ok(!JSON.stringify(told).includes('secret'));
+    for (const { fix = '' } of told.checks)
+      for (const [line] of fix.matchAll(/^chmod .*$/g)) assert.equal((await shell(line)).code, 0, line);
   });
 
   test('when the fixes are done as they are written, it says so; settings with a mistake are named with their line', async () => {
     settings('127.0.0.1:0', { files });
-    chmodSync(config, 0o644);
-    for (const { fix = '' } of (await doctor('--no-start')).checks)
-      for (const [line] of fix.matchAll(/^chmod .*$/g)) assert.equal((await shell(line)).code, 0, line);
+    chmodSync(config, 0o600);
     writeFileSync(join(dir, 'policy.yaml'), 'version: "1"\ndefault: deny\ntools: {read_text_file: {}}\n');
     assert.equal((await run(sallyport, ['grants', 'create', 'agent'], { env })).code, 0);
-    const told = await doctor();
+    const told = await doctor('--no-start');
+    assert.equal(of(told, 'server')[0].text, 'is there, not started');
     // Of the machine we know nothing here: only what stands in the files counts.
     const ours = told.checks.filter(({ check }) => !['sandbox', 'cgroups', 'python', 'javascript', 'typescript'].includes(check));
     assert.deepEqual(ours.filter(({ status }) => status !== 'ok'), []);
