@@ -291,13 +291,14 @@ def progress(fraction=None, text=""):
     bridge.send(PROGRESS, 0, json.dumps({"fraction": fraction, "text": str(text)}).encode())
 
 
-def parallel(calls, limit=8):
-    """Runs functions without arguments at the same time; their values in order. The first error is raised at the end."""
+def parallel(calls, limit=8, errors=False):
+    """Runs functions without arguments at the same time; their values in order. The first error is raised at the end;
+    with `errors`, each stands where the value would, and the others are kept."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(max_workers=max(1, min(limit, 32))) as pool:
         waiting = [pool.submit(call) for call in calls]
-    return [one.result() for one in waiting]
+    return [errors and one.exception() or one.result() for one in waiting]
 
 
 async def awaited(value):

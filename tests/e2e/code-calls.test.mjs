@@ -110,6 +110,26 @@ describe('calls from code', { concurrency: 1 }, () => {
       assert.deepEqual(answer.result, [...Array(20).keys()]);
     });
 
+    test(`${language}: tools.SERVER.TOOL raises what can be caught: a denial, an error, a limit, an approval that is needed`, async () => {
+      const names = ['mark', 'fails', 'limited', 'pay'];
+      await caught(language, 'limited'); // used up, if it was not
+      const answer = await run(language, language === 'python'
+        ? `result = []\nfor name in ${JSON.stringify(names)}:\n    try: result.append(tools.my_shop[name](n=31))\n    except ToolError as e: result.append([e.kind, e.server, e.tool, bool(e.approval_id), len(str(e)) > 9])`
+        : `const seen: unknown[] = []\nfor (const name of ${JSON.stringify(names)}) try { seen.push(await tools.my_shop[name]({ n: 31 })) } catch (e: any) { seen.push([e.kind, e.server, e.tool, !!e.approval_id, e instanceof ToolError && e.message.length > 9]) }\nreturn seen`);
+      const kinds = { mark: 'denied', fails: 'tool_error', limited: 'rate_limited', pay: 'approval_needed' };
+      assert.deepEqual(answer.result, names.map((name) => [kinds[name], 'my-shop', name, name === 'pay', true]), JSON.stringify(answer));
+    });
+
+    test(`${language}: one of several at the same time fails, and the others are there`, async () => {
+      const answer = await run(language, language === 'python'
+        ? 'echo = lambda n: lambda: tools.my_shop.echo(n=n)["n"]\nresult = [v.kind if isinstance(v, ToolError) else v for v in parallel([echo(1), lambda: tools.my_shop.mark(), echo(2)], errors=True)]'
+        : 'const echo = async (n: number) => (await tools.my_shop.echo({ n })).n\nreturn (await Promise.allSettled([echo(1), tools.my_shop.mark(), echo(2)])).map((v: any) => v.reason?.kind ?? v.value)');
+      assert.deepEqual(answer.result, [1, 'denied', 2], JSON.stringify(answer));
+      const first = await run(language, language === 'python'
+        ? 'parallel([lambda: tools.my_shop.echo(n=1), lambda: tools.my_shop.mark()])' : 'await Promise.all([tools.my_shop.echo({ n: 1 }), tools.my_shop.mark()])');
+      assert.match(first.error, /No marks/, 'without that, the first error is raised');
+    });
+
     test(`${language}: names that are no identifiers, by their identifiers or as they are`, async () => {
       const answer = await run(language, language === 'python'
         ? 'result = [tools.my_shop.list_files(), tools["my-shop"]["list-files"](), describe("my-shop.list-files")["mcp_server"]]'
