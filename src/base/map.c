@@ -5,13 +5,18 @@
 
 #include <endian.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define MAP_CAP_MIN 16
 
 static uint64_t map_seed[2];
 static pthread_once_t map_seed_once = PTHREAD_ONCE_INIT;
+static atomic_bool map_seeded;
 
-static void map_seed_init(void) { rand_bytes(map_seed, sizeof(map_seed)); }
+static void map_seed_init(void) {
+    rand_bytes(map_seed, sizeof(map_seed));
+    atomic_store_explicit(&map_seeded, true, memory_order_release);
+}
 
 #define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
 #define SIP_ROUND                                                                                            \
@@ -45,7 +50,8 @@ static uint64_t map_tail(const char *ptr, size_t len) {
 
 /* SipHash-1-3. */
 uint64_t map_hash(struct slice key) {
-    pthread_once(&map_seed_once, map_seed_init);
+    if (!atomic_load_explicit(&map_seeded, memory_order_acquire))
+        pthread_once(&map_seed_once, map_seed_init);
     uint64_t v0 = map_seed[0] ^ 0x736f6d6570736575u, v1 = map_seed[1] ^ 0x646f72616e646f6du;
     uint64_t v2 = map_seed[0] ^ 0x6c7967656e657261u, v3 = map_seed[1] ^ 0x7465646279746573u;
     size_t whole = key.len & ~(size_t)7;

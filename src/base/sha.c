@@ -16,11 +16,12 @@ void sha_256(const struct slice *parts, size_t count, unsigned char ret_sum[SHA_
 }
 
 void sha_256_hex(struct slice text, char ret_hex[SHA_HEX]) {
-    static const char digits[] = "0123456789abcdef";
-    unsigned char sum[SHA_BYTES];
+    unsigned char sum[SHA_BYTES], digits[SHA_HEX];
     sha_256(&text, 1, sum);
-    for (size_t i = 0; i < sizeof(sum); i++) {
-        ret_hex[2 * i] = digits[sum[i] >> 4];
-        ret_hex[2 * i + 1] = digits[sum[i] & 15];
+    for (size_t i = 0; i < SHA_BYTES; i++) {
+        digits[2 * i] = sum[i] >> 4;
+        digits[2 * i + 1] = sum[i] & 15;
     }
+    for (size_t i = 0; i < SHA_HEX; i++) /* without a table: compilers do many at once */
+        ret_hex[i] = (char)(digits[i] + (digits[i] < 10 ? '0' : 'a' - 10));
 }

@@ -153,6 +153,8 @@ bool policy_hides(const struct policy *p, struct slice tool, const struct policy
 bool policy_wants_traits(const struct policy *p) { return p->wants_traits; }
 
 bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits) {
+    if (!p->wants_schema)
+        return false;
     const struct entry *exact = map_get(&p->tools, tool);
     if ((exact && exact->wants_schema) || (p->everything && p->everything->wants_schema))
         return true;

@@ -613,6 +613,8 @@ static void note_wants(struct policy *p) {
     for (size_t i = 0; i < p->entry_count; i++)
         for (uint32_t j = 0; j < p->entries[i]->check_count; j++)
             note_cond_wants(p, p->entries[i], &p->entries[i]->checks[j].conds);
+    for (size_t i = 0; i < p->entry_count; i++)
+        p->wants_schema |= p->entries[i]->wants_schema;
 }
 
 static void count_shadows(struct policy *p) {

@@ -195,6 +195,7 @@ struct policy {
     bool shadow;
     bool prune;
     bool wants_traits; /* class or tags of a tool can change a verdict */
+    bool wants_schema; /* and so can the inputSchema of some */
     bool protect_agent_config;
     bool hide_all;
     struct slice deny_prefix;

@@ -118,16 +118,15 @@ static struct slice outcome_text(struct call *c) {
                         SLICE_FMT(call_pii_words(c)));
 }
 
-static void count(struct call *c) {
-    const char *outcome = outcome_of(c);
+static void count(struct call *c, const char *outcome) {
     session_metrics_count(&c->session->core->metrics, c, outcome, clock_mono_us() - c->received_us);
     call_trace_end(c, outcome);
 }
 
-static void record_outcome(struct call *c) {
+static void record_outcome(struct call *c, const char *outcome) {
     struct audit_outcome o = {
         .call = c->record,
-        .status = slice_str(outcome_of(c)),
+        .status = slice_str(outcome),
         .text = outcome_text(c),
         .latency_us = clock_mono_us() - c->received_us,
         .bytes_in = c->request->bytes.len,
@@ -207,14 +206,16 @@ enum call_next call_step_record(struct call *c) {
     if (c->denied && c->verdict.outcome == POLICY_DENY)
         log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name),
                  SLICE_FMT(c->verdict.rule));
-    if (c->policy)
-        count(c);
-    if (!core->audit || !c->policy)
+    if (!c->policy)
+        return CALL_NEXT;
+    const char *outcome = outcome_of(c);
+    count(c, outcome);
+    if (!core->audit)
         return CALL_NEXT;
     /* A refusal stands whether or not the log has room for it, but not in silence. */
     if (!c->recording && record_decision(c, NULL) != AUDIT_OK)
         log_error("not in the audit log: %.*s %.*s was refused", SLICE_FMT(c->method), SLICE_FMT(c->name));
     if (c->record && !c->denied)
-        record_outcome(c);
+        record_outcome(c, outcome);
     return CALL_NEXT;
 }

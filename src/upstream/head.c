@@ -122,14 +122,24 @@ bool up_header_value(struct buf *out, struct slice text) {
 }
 
 bool up_only_asks(struct slice method) {
-    static const char *const asking[] = {
-        "initialize",          "server/discover",          "ping",         "tools/list",
-        "resources/list",      "resources/read",           "prompts/list", "prompts/get",
-        "completion/complete", "resources/templates/list", "tasks/get",    "tasks/list",
-        "tasks/result",        "logging/setLevel",
+    static const struct slice asking[] = {
+        SLICE("initialize"),
+        SLICE("server/discover"),
+        SLICE("ping"),
+        SLICE("tools/list"),
+        SLICE("resources/list"),
+        SLICE("resources/read"),
+        SLICE("prompts/list"),
+        SLICE("prompts/get"),
+        SLICE("completion/complete"),
+        SLICE("tasks/get"),
+        SLICE("resources/templates/list"),
+        SLICE("tasks/list"),
+        SLICE("tasks/result"),
+        SLICE("logging/setLevel"),
     };
     for (size_t i = 0; i < ARRAY_LEN(asking); i++)
-        if (slice_is(method, asking[i]))
+        if (slice_eq(method, asking[i]))
             return true;
     return false;
 }
