@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define LOG_LINE_MAX 4096
+#define LOG_FRAME_MAX 64   /* what stands around it: colour, program, level */
 #define LOG_HELD_MAX 16384 /* lines of one turn that leave together */
 
 static const char *const log_names[] = {"debug", "info", "warn", "error"};
@@ -121,25 +122,32 @@ static bool log_is_terminal(void) {
     return terminal;
 }
 
+static char *log_add(char *to, const char *text) {
+    size_t len = strlen(text);
+    memcpy(to, text, len);
+    return to + len;
+}
+
 void log_write(enum log_level level, const char *fmt, ...) {
     if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
         return;
-    char line[LOG_LINE_MAX + 64], *text = line;
+    char line[LOG_LINE_MAX + LOG_FRAME_MAX], *text = line;
     bool json = atomic_load_explicit(&log_json, memory_order_relaxed);
     const char *colour = !json && log_is_terminal() ? log_colours[level] : "";
     if (!json)
-        text += snprintf(line, 64, "%ssallyport: %s%s", colour, level == LOG_INFO ? "" : log_names[level],
-                         level == LOG_INFO ? "" : ": ");
+        text = log_add(log_add(line, colour), "sallyport: ");
+    if (!json && level != LOG_INFO)
+        text = log_add(log_add(text, log_names[level]), ": ");
     va_list ap;
     va_start(ap, fmt);
-    int len = vsnprintf(text, LOG_LINE_MAX - 16, fmt, ap);
+    int len = vsnprintf(text, LOG_LINE_MAX, fmt, ap);
     va_end(ap);
     log_defuse(text);
     if (json) {
         log_write_json(level, text);
         return;
     }
-    text += len < LOG_LINE_MAX - 16 ? len : LOG_LINE_MAX - 17;
-    text += snprintf(text, 16, "%s\n", *colour ? "\033[0m" : "");
+    text += len < LOG_LINE_MAX ? len : LOG_LINE_MAX - 1;
+    text = log_add(log_add(text, *colour ? "\033[0m" : ""), "\n");
     log_put(line, (size_t)(text - line));
 }
