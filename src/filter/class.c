@@ -6,11 +6,11 @@
 #include <immintrin.h>
 #endif
 
-void pii_class_scalar(const char *block, struct class_masks *out) {
+static struct class_masks scalar_block(const char *block) {
     struct class_masks m = {0};
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < CLASS_BYTES; i++) {
         const char c = block[i];
-        const uint64_t bit = UINT64_C(1) << i;
+        const uint32_t bit = UINT32_C(1) << i;
         if (ch_digit(c))
             m.digit |= bit;
         if (ch_alnum(c))
@@ -21,18 +21,24 @@ void pii_class_scalar(const char *block, struct class_masks *out) {
             m.joint |= bit;
         else if (c == '\\' || c == '&' || (uint8_t)c >= 0x80)
             m.odd |= bit;
+        if (c == '-')
+            m.dash |= bit;
     }
     m.joint |= m.alnum | m.punct;
-    *out = m;
+    return m;
+}
+
+void pii_class_scalar(const char *text, size_t blocks, struct class_masks *out) {
+    for (size_t i = 0; i < blocks; i++)
+        out[i] = scalar_block(text + i * CLASS_BYTES);
 }
 
 #if defined(__x86_64__)
 
 /* Unsigned "c - low < span" for bytes by saturation: min(x, span-1) == x. */
-static void class_sse2(const char *block, struct class_masks *out) {
-    struct class_masks m = {0};
-    for (unsigned k = 0; k < 4; k++) {
-        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(block + 16 * k));
+static void class_sse2(const char *text, size_t blocks, struct class_masks *out) {
+    for (size_t i = 0; i < 2 * blocks; i++) {
+        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(text + 16 * i));
         const __m128i d = _mm_sub_epi8(x, _mm_set1_epi8('0'));
         const __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(d, _mm_set1_epi8(9)), d);
         const __m128i l = _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(32)), _mm_set1_epi8('a'));
@@ -49,14 +55,27 @@ static void class_sse2(const char *block, struct class_masks *out) {
                                           _mm_cmpeq_epi8(_mm_min_epu8(j, _mm_set1_epi8(4)), j)));
         const __m128i odd =
             _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\')), _mm_cmpeq_epi8(x, _mm_set1_epi8('&')));
-        m.digit |= (uint64_t)(uint32_t)_mm_movemask_epi8(digit) << (16 * k);
-        m.alnum |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(digit, alpha)) << (16 * k);
-        m.punct |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(punct, more)) << (16 * k);
-        m.joint |= (uint64_t)(uint32_t)_mm_movemask_epi8(joint) << (16 * k);
-        m.odd |= (uint64_t)(uint32_t)(_mm_movemask_epi8(odd) | _mm_movemask_epi8(x)) << (16 * k);
+        struct class_masks m = {
+            .digit = (uint32_t)_mm_movemask_epi8(digit),
+            .alnum = (uint32_t)_mm_movemask_epi8(_mm_or_si128(digit, alpha)),
+            .punct = (uint32_t)_mm_movemask_epi8(_mm_or_si128(punct, more)),
+            .joint = (uint32_t)_mm_movemask_epi8(joint),
+            .dash = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('-'))),
+            .odd = (uint32_t)_mm_movemask_epi8(_mm_or_si128(odd, x)),
+        };
+        m.joint |= m.alnum | m.punct;
+        struct class_masks *const to = &out[i / 2];
+        if (i % 2 == 0) {
+            *to = m;
+            continue;
+        }
+        to->digit |= m.digit << 16;
+        to->alnum |= m.alnum << 16;
+        to->punct |= m.punct << 16;
+        to->joint |= m.joint << 16;
+        to->dash |= m.dash << 16;
+        to->odd |= m.odd << 16;
     }
-    m.joint |= m.alnum | m.punct;
-    *out = m;
 }
 
 /* Classes by the two halves of a byte: a byte is of class b when both tables have the bit b for it. */
@@ -72,7 +91,8 @@ enum {
 #define HALF_AT ((char)0x80)
 #define HALF_PUNCT (HALF_SIGN | HALF_TILDE | HALF_AT)
 
-__attribute__((target("avx2"))) static void class_avx2(const char *block, struct class_masks *out) {
+__attribute__((target("avx2"))) static void class_avx2(const char *text, size_t blocks,
+                                                       struct class_masks *out) {
     const __m256i low = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         HALF_DIGIT | HALF_PZ | HALF_AT, HALF_DIGIT | HALF_AO | HALF_PZ, HALF_DIGIT | HALF_AO | HALF_PZ,
         HALF_DIGIT | HALF_AO | HALF_PZ, HALF_DIGIT | HALF_AO | HALF_PZ, HALF_DIGIT | HALF_AO | HALF_PZ,
@@ -84,27 +104,24 @@ __attribute__((target("avx2"))) static void class_avx2(const char *block, struct
         _mm_setr_epi8(0, 0, HALF_JOIN, HALF_DIGIT | HALF_SIGN, HALF_AO | HALF_AT, HALF_PZ | HALF_LINE,
                       HALF_AO, HALF_PZ | HALF_TILDE, 0, 0, 0, 0, 0, 0, 0, 0));
     const __m256i none = _mm256_setzero_si256();
-    struct class_masks m = {0};
-    for (unsigned k = 0; k < 2; k++) {
-        const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32 * k));
+    for (size_t i = 0; i < blocks; i++) {
+        const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(text + CLASS_BYTES * i));
         const __m256i top = _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15));
         const __m256i half = _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(high, top));
         const __m256i percent = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('%'));
         const __m256i word = _mm256_and_si256(half, _mm256_set1_epi8(HALF_DIGIT | HALF_AO | HALF_PZ));
         const __m256i punct = _mm256_or_si256(_mm256_and_si256(half, _mm256_set1_epi8(HALF_PUNCT)), percent);
+        const __m256i dash = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('-'));
         const __m256i odd = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('\\')),
                                             _mm256_cmpeq_epi8(x, _mm256_set1_epi8('&')));
-        const uint32_t no_word = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(word, none));
-        const uint32_t no_punct = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(punct, none));
-        const uint32_t no_joint =
-            (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(half, percent), none));
-        m.digit |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(half, 7)) << (32 * k);
-        m.alnum |= (uint64_t)~no_word << (32 * k);
-        m.punct |= (uint64_t)~no_punct << (32 * k);
-        m.joint |= (uint64_t)~no_joint << (32 * k);
-        m.odd |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, x)) << (32 * k);
+        out[i].digit = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(half, 7));
+        out[i].alnum = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(word, none));
+        out[i].punct = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(punct, none));
+        out[i].joint =
+            ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(half, percent), none));
+        out[i].dash = (uint32_t)_mm256_movemask_epi8(dash);
+        out[i].odd = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, x));
     }
-    *out = m;
 }
 
 class_fn *pii_class_best(void) { return __builtin_cpu_supports("avx2") ? class_avx2 : class_sse2; }

@@ -1,18 +1,22 @@
-/* The first pass: 64 bytes at a time become bit masks of what each byte is. */
+/* The first pass: 32 bytes at a time become bit masks of what each byte is. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
+#define CLASS_BYTES 32 /* of a block: one bit each */
+
 struct class_masks {
-    uint64_t alnum;
-    uint64_t digit;
-    uint64_t punct; /* @ : = % ~ > */
-    uint64_t joint; /* alnum, punct and + - . / _ : what words of keys and addresses are made of */
-    uint64_t odd;   /* backslash, &, and bytes beyond ASCII: the text may need folding */
+    uint32_t alnum;
+    uint32_t digit;
+    uint32_t punct; /* @ : = % ~ > */
+    uint32_t joint; /* alnum, punct and + - . / _ : what words of keys and addresses are made of */
+    uint32_t dash;  /* - alone */
+    uint32_t odd;   /* backslash, &, and bytes beyond ASCII: the text may need folding */
 };
 
-typedef void class_fn(const char *block, struct class_masks *out);
+typedef void class_fn(const char *text, size_t blocks, struct class_masks *out);
 
-void pii_class_scalar(const char *block, struct class_masks *out);
+void pii_class_scalar(const char *text, size_t blocks, struct class_masks *out);
 /* The fastest that this machine can run. */
 class_fn *pii_class_best(void);

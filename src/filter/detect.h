@@ -83,15 +83,20 @@ static inline bool detect_wants(const struct detect *d, enum pii_kind kind) {
 }
 static inline char detect_at(const struct detect *d, uint32_t i) { return i < d->n ? d->p[i] : '\0'; }
 static inline char detect_before(const struct detect *d, uint32_t i) { return i > 0 ? d->p[i - 1] : '\0'; }
-/* Is the byte before `i` no part of a word? An escape letter (the n of "\n") is none. */
+#define WORD_SURE 32
 /* What the masks know of a word before anybody looks at it. */
 struct word {
     uint32_t at;
-    unsigned len;    /* letters and digits, up to 64 */
+    unsigned len;    /* letters and digits; from WORD_SURE on there may be more */
     uint64_t digits; /* which of the bytes from its start on are digits */
 };
+/* How many bits are set from the first on, up to 63. */
+static inline unsigned word_run(uint64_t bits) {
+    return (unsigned)__builtin_ctzll(~bits | UINT64_C(1) << 63);
+}
 /* Digits where the first seven of a number must be, with all that may stand between them. */
 static inline int word_digits_near(const struct word *w) { return __builtin_popcountll(w->digits & 0xfffff); }
+/* Is the byte before `i` no part of a word? An escape letter (the n of "\n") is none. */
 bool pii_detect_starts(const struct detect *d, uint32_t i);
 static inline struct detect_memory *detect_memory(struct detect *d) {
     if (!d->remembers) {

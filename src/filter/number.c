@@ -373,8 +373,8 @@ static uint32_t run_kinds(struct detect *d, uint32_t at) {
 
 uint32_t pii_number_read(struct detect *d, const struct word *w) {
     const uint32_t at = w->at;
-    uint32_t i = at + (~w->digits ? (uint32_t)__builtin_ctzll(~w->digits) : 64), end;
-    while (i - at >= 64 && i < d->n && ch_digit(d->p[i]))
+    uint32_t i = at + word_run(w->digits), end;
+    while (i - at >= WORD_SURE && i < d->n && ch_digit(d->p[i]))
         i++;
     const uint32_t len = i - at;
     const char c = detect_at(d, i), c1 = detect_at(d, i + 1);

@@ -1,6 +1,6 @@
 /* The scan: a class pass gives the places worth a look, the readers look.
  *
- *   bytes ─▶ 64 at a time ─▶ masks ─▶ word starts and @ : = % ─▶ readers ─▶ spans ─▶ settle
+ *   bytes ─▶ 32 at a time ─▶ masks ─▶ word starts and @ : = % ─▶ readers ─▶ spans ─▶ settle
  */
 #include "filter/scan.h"
 
@@ -11,6 +11,7 @@
 
 #define LITERAL_MIN 8 /* characters of the shortest text that reads as a token */
 #define LONG_WORD 16
+#define SCAN_BLOCKS 32    /* whose masks are made at a time */
 #define WALLET_MIN 25     /* characters of the shortest address of a crypto currency */
 #define SECRET_RUN_MIN 14 /* characters of the shortest secret or address that is one run */
 
@@ -151,7 +152,7 @@ static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsign
         return end;
     if (p[0] == 'u' && detect_before(d, at) == '-')
         d->option_u = at;
-    if ((len == 34 || len == 6) && pii_secret_odd(d, at, len, &end))
+    if ((len >= WORD_SURE || len == 6) && pii_secret_odd(d, at, len, &end))
         return end;
     if (digit_near) {
         if (ch_alpha(p[1]) && ch_digit(p[2]) && ch_digit(p[3]) && pii_net_iban(d, at, &end))
@@ -281,18 +282,18 @@ static void find_escaped(struct detect *d, uint32_t at) {
         pii_literal_read(d, d->p[at] == 'u' ? at + 5 : at + 1);
 }
 
-/* Text that reads as a token, in one block of 64 bytes. */
-static void find_literals(struct detect *d, uint32_t base, const struct class_masks *m, uint64_t starts) {
-    for (uint64_t todo = starts & ~m->digit; todo; todo &= todo - 1)
-        find_literal(d, base + (uint32_t)__builtin_ctzll(todo));
-    for (uint64_t todo = starts & m->digit; todo; todo &= todo - 1) {
-        const uint32_t at = base + (uint32_t)__builtin_ctzll(todo);
+/* Text that reads as a token, in one block. */
+static void find_literals(struct detect *d, uint32_t base, const struct class_masks *m, uint32_t starts) {
+    for (uint32_t todo = starts & ~m->digit; todo; todo &= todo - 1)
+        find_literal(d, base + (uint32_t)__builtin_ctz(todo));
+    for (uint32_t todo = starts & m->digit; todo; todo &= todo - 1) {
+        const uint32_t at = base + (uint32_t)__builtin_ctz(todo);
         if (d->n - at > LITERAL_MIN && (d->p[at] == '2' || (d->p[at] >= '5' && d->p[at + 4] == '-')))
             pii_literal_digits(d, at);
     }
-    const uint64_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');
-    for (uint64_t todo = m->punct | (starts & odd); todo; todo &= todo - 1)
-        find_escaped(d, base + (uint32_t)__builtin_ctzll(todo));
+    const uint32_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');
+    for (uint32_t todo = m->punct | (starts & odd); todo; todo &= todo - 1)
+        find_escaped(d, base + (uint32_t)__builtin_ctz(todo));
 }
 
 /* A short number that nothing follows which could make it part of a longer one: a count, a year, a line. */
@@ -341,13 +342,15 @@ static uint32_t read_start(struct detect *d, const struct word *w) {
     return end == w->at && w->len >= LONG_WORD ? read_long(d, w->at, w->len) : end;
 }
 
+/* A mask of one block with that of the next behind it: what lies ahead of each byte of the first. */
+static inline uint64_t window(uint32_t now, uint32_t next) { return (uint64_t)next << 32 | now; }
+
 /* Which word starts deserve a look: digits; words with a digit close by, with a colon right behind or a dash
  * right before them; and those that a run long enough for a secret begins with. Prose has hardly any. */
-static uint64_t worth_reading(const struct detect *d, uint32_t base, const struct class_masks *m,
-                              const struct class_masks *next, uint64_t starts) {
-    unsigned __int128 digit = (unsigned __int128)next->digit << 64 | m->digit;
-    unsigned __int128 joint = (unsigned __int128)next->joint << 64 | m->joint;
-    unsigned __int128 punct = (unsigned __int128)next->punct << 64 | m->punct;
+static inline uint32_t worth_reading(const struct class_masks *m, bool dash_before) {
+    uint64_t digit = window(m[0].digit, m[1].digit);
+    uint64_t joint = window(m[0].joint, m[1].joint);
+    uint64_t punct = window(m[0].punct, m[1].punct);
     digit |= digit >> 1;
     digit |= digit >> 2;
     digit |= digit >> 3;
@@ -358,39 +361,28 @@ static uint64_t worth_reading(const struct detect *d, uint32_t base, const struc
     joint &= joint >> 2;
     joint &= joint >> 4;
     joint &= joint >> (SECRET_RUN_MIN - 8);
-    uint64_t dash = m->joint & ~m->alnum & ~m->punct;
-    dash = dash << 1 | (base > 0 && d->p[base - 1] == '-');
-    return starts & ((uint64_t)digit | (uint64_t)joint | (uint64_t)punct | dash);
+    return (uint32_t)(digit | joint | punct) | m->dash << 1 | dash_before;
 }
 
-/* The 64 bits from `shift` on of two masks in a row. */
-static inline uint64_t mask_from(uint64_t low, uint64_t high, unsigned shift) {
-    return low >> shift | high << 1 << (63 - shift);
-}
-
-/* One block of 64 bytes at `base`. `skip` is where the readers have got to. */
-static uint32_t read_block(struct detect *d, uint32_t base, const struct class_masks *m, uint64_t carry,
-                           const struct class_masks *next, uint32_t skip) {
-    const uint64_t starts = m->alnum & ~(m->alnum << 1 | carry);
-    if (d->literals)
-        find_literals(d, base, m, starts);
-    for (uint64_t todo = worth_reading(d, base, m, next, starts) | m->punct; todo; todo &= todo - 1) {
-        const unsigned bit = (unsigned)__builtin_ctzll(todo);
-        uint32_t at = base + bit;
+/* One block at `base`; the masks of the next one stand behind its own. `skip` is where the readers have got
+ * to. */
+static uint32_t read_block(struct detect *d, uint32_t base, const struct class_masks *m, uint32_t starts,
+                           uint32_t skip) {
+    const uint64_t alnum = window(m[0].alnum, m[1].alnum), digit = window(m[0].digit, m[1].digit);
+    const bool dash_before = base > 0 && d->p[base - 1] == '-';
+    for (uint32_t todo = (starts & worth_reading(m, dash_before)) | m->punct; todo; todo &= todo - 1) {
+        const unsigned bit = (unsigned)__builtin_ctz(todo);
+        const uint32_t at = base + bit;
         if (at < skip)
             continue;
         if (m->punct >> bit & 1) {
             read_punct(d, at);
             continue;
         }
-        if (at > 0 && d->p[at - 1] == '\\' && d->n - at > 1 && strchr("nrtfb", d->p[at]) &&
-            ch_alnum(d->p[at + 1]))
-            at++;
-        const unsigned escape = at - base - bit;
-        const uint64_t ahead = mask_from(m->alnum, next->alnum, bit) >> escape;
-        const struct word w = {.at = at,
-                               .len = ~ahead ? (unsigned)__builtin_ctzll(~ahead) : 64,
-                               .digits = mask_from(m->digit, next->digit, bit) >> escape};
+        const unsigned escape = at > 0 && d->p[at - 1] == '\\' && d->n - at > 1 &&
+                                strchr("nrtfb", d->p[at]) && ch_alnum(d->p[at + 1]);
+        const struct word w = {
+            .at = at + escape, .len = word_run(alnum >> (bit + escape)), .digits = digit >> (bit + escape)};
         const uint32_t end = read_start(d, &w);
         if (end > skip)
             skip = end;
@@ -408,55 +400,81 @@ static bool may_fold(const struct detect *d, uint32_t at) {
     return c == 0xC2 || (c >= 0xC9 && c <= 0xDB) || (c >= 0xE0 && c <= 0xE3) || c >= 0xEF;
 }
 
-static void class_block(const struct detect *d, uint32_t base, struct class_masks *m) {
-    if (d->n - base >= 64) {
-        d->eng->class_of(d->p + base, m);
-        return;
+/* The masks of up to `most` blocks from `base` on, and empty ones behind the last; how many. */
+static uint32_t class_blocks(const struct detect *d, uint32_t base, uint32_t most, struct class_masks *m) {
+    const uint32_t left = base < d->n ? d->n - base : 0, whole = left / CLASS_BYTES;
+    uint32_t blocks = whole < most ? whole : most;
+    if (blocks)
+        d->eng->class_of(d->p + base, blocks, m);
+    if (blocks < most && left % CLASS_BYTES) {
+        char tail[CLASS_BYTES] = {0};
+        memcpy(tail, d->p + base + blocks * CLASS_BYTES, left % CLASS_BYTES);
+        d->eng->class_of(tail, 1, m + blocks);
+        blocks++;
     }
-    char tail[64] = {0};
-    memcpy(tail, d->p + base, d->n - base);
-    d->eng->class_of(tail, m);
+    m[blocks] = (struct class_masks){0};
+    return blocks;
 }
 
 /* A short text of letters alone, without a digit, a sign or a run that could be a key: names and labels. Only
  * a word that reads as a token may stand there. */
 static bool nothing_there(struct detect *d, const struct class_masks *m) {
-    uint64_t run = m->joint & m->joint >> 1;
+    if (d->n > 2 * CLASS_BYTES || d->from)
+        return false;
+    const bool two = d->n > CLASS_BYTES;
+    uint64_t run = window(m[0].joint, m[1].joint);
+    run &= run >> 1;
     run &= run >> 2;
     run &= run >> 4;
-    if (d->n > 64 || m->digit | m->punct | m->odd | (run & run >> (SECRET_RUN_MIN - 8)))
+    if (m[0].digit | m[0].punct | m[0].odd | (two ? m[1].digit | m[1].punct | m[1].odd : 0) ||
+        run & run >> (SECRET_RUN_MIN - 8))
         return false;
-    if (d->literals && d->n >= LITERAL_MIN)
-        find_literals(d, 0, m, m->alnum & ~(m->alnum << 1));
+    if (d->literals && d->n >= LITERAL_MIN) {
+        find_literals(d, 0, m, m[0].alnum & ~(m[0].alnum << 1));
+        if (two)
+            find_literals(d, CLASS_BYTES, m + 1, m[1].alnum & ~(m[1].alnum << 1 | m[0].alnum >> 31));
+    }
     return true;
 }
 
+static bool folds(const struct detect *d, uint32_t base, uint32_t odd) {
+    for (; odd; odd &= odd - 1) {
+        const uint32_t at = base + (uint32_t)__builtin_ctz(odd);
+        if (d->p[at] == '\\' && detect_at(d, at + 1) != 'u') /* most are of another escape */
+            continue;
+        if (may_fold(d, at))
+            return true;
+    }
+    return false;
+}
+
 static bool plain_pass(struct detect *d) {
-    struct class_masks m;
-    uint64_t carry = 0;
+    struct class_masks m[SCAN_BLOCKS + 2]; /* of a stretch, the block behind it, and none behind the last */
+    uint32_t carry = 0, skip = 0, base = d->from & ~(CLASS_BYTES - 1u);
     bool odd = false;
-    uint32_t skip = 0;
-    const uint32_t first = d->from & ~63u;
-    if (first >= d->n)
+    if (base >= d->n)
         return false;
-    class_block(d, first, &m);
-    if (nothing_there(d, &m))
+    uint32_t have = class_blocks(d, base, SCAN_BLOCKS + 1, m);
+    if (nothing_there(d, m))
         return false;
     const char *line = memchr(d->p, '\n', d->n);
     d->columns.fresh = true;
     d->columns.line_end = line ? (uint32_t)(line - d->p) : d->n;
-    for (uint32_t base = first; base < d->n; base += 64) {
-        struct class_masks ahead = {0};
-        if (base + 64 < d->n)
-            class_block(d, base + 64, &ahead);
-        for (uint64_t bits = odd ? 0 : m.odd; bits && !odd; bits &= bits - 1)
-            odd = may_fold(d, base + (uint32_t)__builtin_ctzll(bits));
-        if (m.alnum | m.punct)
-            skip = read_block(d, base, &m, carry, &ahead, skip);
-        carry = m.alnum >> 63;
-        m = ahead;
+    for (;;) {
+        const uint32_t count = have < SCAN_BLOCKS ? have : SCAN_BLOCKS;
+        for (uint32_t k = 0; k < count; k++, base += CLASS_BYTES) {
+            const uint32_t starts = m[k].alnum & ~(m[k].alnum << 1 | carry);
+            carry = m[k].alnum >> 31;
+            odd = odd || folds(d, base, m[k].odd);
+            if (d->literals)
+                find_literals(d, base, m + k, starts);
+            skip = read_block(d, base, m + k, starts, skip);
+        }
+        if (have <= SCAN_BLOCKS)
+            return odd;
+        m[0] = m[SCAN_BLOCKS];
+        have = 1 + class_blocks(d, base + CLASS_BYTES, SCAN_BLOCKS, m + 1);
     }
-    return odd;
 }
 
 void pii_scan_plain(struct detect *d) {

@@ -290,12 +290,12 @@ static bool secret_pem(struct detect *d, uint32_t at, uint32_t *ret_end) {
 /* Formats that have their mark elsewhere than in their first three characters. */
 static bool odd_format(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_end) {
     const char *p = d->p + at, *sub = NULL;
-    if (len == 34 && p[0] == 'S' && p[1] == 'K' && match_tail(d, at + 2, "H32"))
+    if (len >= WORD_SURE && p[0] == 'S' && p[1] == 'K' && match_tail(d, at + 2, "H32"))
         sub = "twilio-key";
     else if (len == 6 && d->n - at >= 40 && p[6] == '_' && memcmp(p + 36, "_mmk", 4) == 0 &&
              match_tail(d, at, "w6'_'w29'_mmk'"))
         sub = "maxmind";
-    const uint32_t end = at + (len == 34 ? 34 : 40);
+    const uint32_t end = at + (len >= WORD_SURE ? 34 : 40);
     if (!sub || pii_secret_dummy(slice_of(p + 2, end - at - 2)))
         return false;
     pii_detect_add(d, at, end, PII_SECRET, 92, sub);
