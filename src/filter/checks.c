@@ -141,6 +141,13 @@ size_t pii_check_calling_code(const char *d, size_t len) {
 
 /* log2 in 1/256ths: the bit length, then one bit of fraction per squaring. */
 static uint32_t log2_256(uint32_t v) {
+    static const uint16_t small[64] = {
+        0,    0,    256,  405,  512,  594,  661,  718,  768,  811,  850,  885,  917,  947,  974,  1000,
+        1024, 1046, 1067, 1087, 1106, 1124, 1141, 1158, 1173, 1188, 1203, 1217, 1230, 1243, 1256, 1268,
+        1280, 1291, 1302, 1313, 1323, 1333, 1343, 1353, 1362, 1371, 1380, 1389, 1397, 1405, 1414, 1421,
+        1429, 1437, 1444, 1452, 1459, 1466, 1473, 1480, 1486, 1493, 1499, 1505, 1512, 1518, 1524, 1530};
+    if (v < ARRAY_LEN(small)) /* how often a character stands in a key, and how long most keys are */
+        return small[v];
     const uint32_t whole = 31u - (uint32_t)__builtin_clz(v);
     uint64_t x = ((uint64_t)v << 32) >> whole; /* 1.0 <= x < 2.0 with 32 bits behind the point */
     uint32_t out = whole;

@@ -12,7 +12,7 @@ static bool quoteish(char c) {
 
 struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_start) {
     uint32_t end = at;
-    while (end > 0 &&
+    while (end > 0 && !ch_alnum(d->p[end - 1]) &&
            (ch_is(d->p[end - 1], CH_QUOTE) || d->p[end - 1] == '\\' || d->p[end - 1] == ' ' ||
             d->p[end - 1] == ']' || d->p[end - 1] == ')' || d->p[end - 1] == '*' || d->p[end - 1] == '?' ||
             d->p[end - 1] == ':' || d->p[end - 1] == '.' || d->p[end - 1] == '\t') &&

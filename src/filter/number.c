@@ -371,6 +371,11 @@ static uint32_t run_kinds(struct detect *d, uint32_t at) {
     return r.stop[0];
 }
 
+/* 10.0.0.1 and no 10.25: behind up to three digits comes another dot. */
+static bool second_dot(const struct detect *d, uint32_t at) {
+    return detect_at(d, at) == '.' || detect_at(d, at + 1) == '.' || detect_at(d, at + 2) == '.';
+}
+
 uint32_t pii_number_read(struct detect *d, const struct word *w) {
     const uint32_t at = w->at;
     uint32_t i = at + word_run(w->digits), end;
@@ -379,7 +384,7 @@ uint32_t pii_number_read(struct detect *d, const struct word *w) {
     const uint32_t len = i - at;
     const char c = detect_at(d, i), c1 = detect_at(d, i + 1);
     if (c == '.' && len <= 3 && ch_digit(c1)) {
-        if (detect_wants(d, PII_IP) && pii_net_ipv4(d, at, &end))
+        if (detect_wants(d, PII_IP) && second_dot(d, i + 2) && pii_net_ipv4(d, at, &end))
             return end;
         if (len == 1 && detect_before(d, at) != '(')
             return skip_number(d, at);

@@ -92,6 +92,10 @@ static void runs(struct slice v, size_t *ret_step, size_t *ret_same) {
     size_t step = 1, same = 1;
     *ret_step = *ret_same = 1;
     for (size_t i = 1; i < v.len; i++) {
+        if ((uint8_t)(v.ptr[i] - v.ptr[i - 1]) > 1) {
+            step = same = 1;
+            continue;
+        }
         step = v.ptr[i] == v.ptr[i - 1] + 1 ? step + 1 : 1;
         same = v.ptr[i] == v.ptr[i - 1] ? same + 1 : 1;
         if (step > *ret_step)
@@ -109,9 +113,8 @@ static bool has_nocase(struct slice v, const char *word) {
     return false;
 }
 
-/* Does a word that only placeholders hold start here? `low` is the lower-case text; two characters tell most
- * that none does. */
-static bool dummy_word(const char *low, size_t left) {
+/* Does a word that only placeholders hold start here? Two characters tell most that none does. */
+static bool dummy_word(const char *p, size_t left) {
     static const struct {
         char first;
         const char *rest;
@@ -123,32 +126,31 @@ static bool dummy_word(const char *low, size_t left) {
         ['e'] = "x",        ['x'] = "x",        ['y'] = "o", ['p'] = {'l', 'a'}, ['c'] = "h", ['d'] = "u",
         ['s'] = {'a', 'e'}, ['$'] = {'{', '('}, ['{'] = "{", ['*'] = "*",        ['.'] = ".", ['r'] = "e",
         ['i'] = "n",        ['%'] = {'s', '{'}, ['f'] = "o", ['t'] = "o"};
-    const char *const fits = second[low[0] & 127];
-    if (low[0] == '<')
-        return true;
-    if (left < 2 || !fits[0] || (low[1] != fits[0] && low[1] != fits[1]))
+    const char first = ch_lower(p[0]);
+    const char *const fits = second[first & 127];
+    if (!fits[0])
+        return first == '<';
+    const char next = left < 2 ? '\0' : ch_lower(p[1]);
+    if (!next || (next != fits[0] && next != fits[1]))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (words[i].first != low[0])
+        if (words[i].first != first)
             continue;
-        const size_t len = strlen(words[i].rest);
-        if (left > len && memcmp(low + 1, words[i].rest, len) == 0)
+        const struct slice rest = slice_str(words[i].rest);
+        if (left > rest.len && slice_eq_nocase(slice_of(p + 1, rest.len), rest))
             return true;
     }
     return false;
 }
 
 bool pii_secret_dummy(struct slice v) {
-    char low[DUMMY_MAX];
     if (v.len == 0)
         return true;
     if (v.ptr[0] == '$' || v.ptr[0] == '{' || v.ptr[0] == '%' || v.ptr[0] == '[')
         return true;
     const struct slice head = slice_upto(v, DUMMY_MAX);
     for (size_t i = 0; i < head.len; i++)
-        low[i] = ch_lower(head.ptr[i]);
-    for (size_t i = 0; i < head.len; i++)
-        if (dummy_word(low + i, head.len - i))
+        if (dummy_word(head.ptr + i, head.len - i))
             return true;
     const char *first = memmem(head.ptr, head.len, "1234", 4);
     if (first && memmem(first + 4, (size_t)(head.ptr + head.len - first - 4), "1234", 4))
@@ -628,6 +630,11 @@ static bool header_before(const struct detect *d, uint32_t at) {
 /* Where the value behind the sign starts: behind blanks, doubled signs and its quote. */
 static uint32_t value_start(const struct detect *d, uint32_t at, char *ret_quote, uint32_t *ret_slashes) {
     uint32_t i = at + 1;
+    if (d->p[i] == ' ') /* most often there is one, then the value */
+        i++;
+    if (ch_alnum(d->p[i]))
+        return i;
+    i = at + 1;
     while (i < d->n && i - at < 4 && (d->p[i] == '=' || d->p[i] == '>' || d->p[i] == ':'))
         i++;
     while (i < d->n && i - at < 24 &&
@@ -660,10 +667,10 @@ void pii_secret_assign(struct detect *d, uint32_t at) {
         !ch_space(d->p[at + 1]))
         curl_user(d, at);
     char quote = 0;
-    uint32_t slashes = 0, i = at + 1;
-    if (!ch_alnum(d->p[i]))
-        i = value_start(d, at, &quote, &slashes);
-    const char before = d->p[at - 1];
+    uint32_t slashes = 0;
+    const uint32_t i = value_start(d, at, &quote, &slashes);
+    /* the last letter of the key stands right before the sign or its quote */
+    const char before = ch_alnum(d->p[at - 1]) ? d->p[at - 1] : d->p[at - 2];
     if ((!ch_alnum(before) || (before | 32) == 'n') && header_before(d, at)) {
         header_read(d, i);
         return;
