@@ -54,7 +54,7 @@ static const struct iin iins[] = {
 };
 
 bool pii_check_card(const char *digits, size_t len, bool loose, const char **ret_brand) {
-    if (len < 12 || len > 19)
+    if (len < 12 || len > 19 || !pii_check_luhn(digits, len)) /* most numbers are out by now */
         return false;
     for (size_t i = 0; i < ARRAY_LEN(iins); i++) {
         const struct iin *r = &iins[i];
@@ -65,8 +65,6 @@ bool pii_check_card(const char *digits, size_t len, bool loose, const char **ret
             head = head * 10 + (uint32_t)(digits[k] - '0');
         if (head < r->low || head > r->high)
             continue;
-        if (!pii_check_luhn(digits, len))
-            return false;
         *ret_brand = r->brand;
         return true;
     }

@@ -19,12 +19,17 @@ static struct class_masks scalar_block(const char *block) {
             m.punct |= bit;
         else if (c == '+' || c == '-' || c == '.' || c == '/' || c == '_')
             m.joint |= bit;
-        else if (c == '\\' || c == '&' || (uint8_t)c >= 0x80)
+        else if (c == '&' || (uint8_t)c >= 0x80)
+            m.far |= bit;
+        else if (c == '\\')
             m.odd |= bit;
         if (c == '-')
             m.dash |= bit;
+        if (c == 'u')
+            m.u |= bit;
     }
     m.joint |= m.alnum | m.punct;
+    m.odd |= m.far;
     return m;
 }
 
@@ -53,17 +58,19 @@ static void class_sse2(const char *text, size_t blocks, struct class_masks *out)
             _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('_')),
                          _mm_andnot_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8(',')),
                                           _mm_cmpeq_epi8(_mm_min_epu8(j, _mm_set1_epi8(4)), j)));
-        const __m128i odd =
-            _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\')), _mm_cmpeq_epi8(x, _mm_set1_epi8('&')));
+        const __m128i far = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('&')), x);
         struct class_masks m = {
             .digit = (uint32_t)_mm_movemask_epi8(digit),
             .alnum = (uint32_t)_mm_movemask_epi8(_mm_or_si128(digit, alpha)),
             .punct = (uint32_t)_mm_movemask_epi8(_mm_or_si128(punct, more)),
             .joint = (uint32_t)_mm_movemask_epi8(joint),
             .dash = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('-'))),
-            .odd = (uint32_t)_mm_movemask_epi8(_mm_or_si128(odd, x)),
+            .odd = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\'))),
+            .far = (uint32_t)_mm_movemask_epi8(far),
+            .u = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('u'))),
         };
         m.joint |= m.alnum | m.punct;
+        m.odd |= m.far;
         struct class_masks *const to = &out[i / 2];
         if (i % 2 == 0) {
             *to = m;
@@ -75,6 +82,8 @@ static void class_sse2(const char *text, size_t blocks, struct class_masks *out)
         to->joint |= m.joint << 16;
         to->dash |= m.dash << 16;
         to->odd |= m.odd << 16;
+        to->far |= m.far << 16;
+        to->u |= m.u << 16;
     }
 }
 
@@ -112,15 +121,18 @@ __attribute__((target("avx2"))) static void class_avx2(const char *text, size_t 
         const __m256i word = _mm256_and_si256(half, _mm256_set1_epi8(HALF_DIGIT | HALF_AO | HALF_PZ));
         const __m256i punct = _mm256_or_si256(_mm256_and_si256(half, _mm256_set1_epi8(HALF_PUNCT)), percent);
         const __m256i dash = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('-'));
-        const __m256i odd = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('\\')),
-                                            _mm256_cmpeq_epi8(x, _mm256_set1_epi8('&')));
+        const __m256i slash = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\\'));
+        const __m256i far = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('&')), x);
+        const __m256i u = _mm256_cmpeq_epi8(x, _mm256_set1_epi8('u'));
         out[i].digit = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(half, 7));
         out[i].alnum = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(word, none));
         out[i].punct = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(punct, none));
         out[i].joint =
             ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(half, percent), none));
         out[i].dash = (uint32_t)_mm256_movemask_epi8(dash);
-        out[i].odd = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, x));
+        out[i].odd = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(slash, far));
+        out[i].far = (uint32_t)_mm256_movemask_epi8(far);
+        out[i].u = (uint32_t)_mm256_movemask_epi8(u);
     }
 }
 

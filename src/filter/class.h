@@ -13,6 +13,8 @@ struct class_masks {
     uint32_t joint; /* alnum, punct and + - . / _ : what words of keys and addresses are made of */
     uint32_t dash;  /* - alone */
     uint32_t odd;   /* backslash, &, and bytes beyond ASCII: the text may need folding */
+    uint32_t far;   /* the same without the backslash */
+    uint32_t u;     /* the letter that makes a backslash one of those */
 };
 
 typedef void class_fn(const char *text, size_t blocks, struct class_masks *out);

@@ -437,14 +437,11 @@ static bool nothing_there(struct detect *d, const struct class_masks *m) {
     return true;
 }
 
-static bool folds(const struct detect *d, uint32_t base, uint32_t odd) {
-    for (; odd; odd &= odd - 1) {
-        const uint32_t at = base + (uint32_t)__builtin_ctz(odd);
-        if (d->p[at] == '\\' && detect_at(d, at + 1) != 'u') /* most are of another escape */
-            continue;
-        if (may_fold(d, at))
+static bool folds(const struct detect *d, uint32_t base, const struct class_masks *m) {
+    const uint32_t unicode = (m->odd & ~m->far) & (uint32_t)(window(m[0].u, m[1].u) >> 1);
+    for (uint32_t todo = m->far | unicode; todo; todo &= todo - 1)
+        if (may_fold(d, base + (uint32_t)__builtin_ctz(todo)))
             return true;
-    }
     return false;
 }
 
@@ -465,7 +462,7 @@ static bool plain_pass(struct detect *d) {
         for (uint32_t k = 0; k < count; k++, base += CLASS_BYTES) {
             const uint32_t starts = m[k].alnum & ~(m[k].alnum << 1 | carry);
             carry = m[k].alnum >> 31;
-            odd = odd || folds(d, base, m[k].odd);
+            odd = odd || folds(d, base, m + k);
             if (d->literals)
                 find_literals(d, base, m + k, starts);
             skip = read_block(d, base, m + k, starts, skip);
