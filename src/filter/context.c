@@ -235,6 +235,25 @@ static uint32_t sql_hints(const struct detect *d, uint32_t start) {
     return pii_words_key(d->eng->words, slice_trim(name));
 }
 
+/* Hints of all words of a stretch that the masks of two blocks cover. */
+static uint32_t words_between(const struct detect *d, uint32_t from, uint32_t to) {
+    _Static_assert(PII_NEAR_MAX <= 2 * CLASS_BYTES, "two blocks hold what is near");
+    struct class_masks m[2];
+    char copy[2 * CLASS_BYTES] = {0};
+    const char *p = d->p + from;
+    if (d->n - from < sizeof(copy))
+        p = memcpy(copy, p, to - from);
+    d->eng->class_of(p, 2, m);
+    const uint64_t alnum = ((uint64_t)m[1].alnum << 32 | m[0].alnum) & ((UINT64_C(1) << (to - from)) - 1);
+    uint32_t hints = 0;
+    for (uint64_t todo = alnum & ~(alnum << 1); todo; todo &= todo - 1) {
+        const unsigned at = (unsigned)__builtin_ctzll(todo), len = word_run(alnum >> at);
+        if (len > 1)
+            hints |= pii_words_look(d->eng->words, slice_of(p + at, len));
+    }
+    return pii_words_join(hints);
+}
+
 static uint32_t near_hints(const struct detect *d, uint32_t start, uint32_t end) {
     uint32_t from = start > PII_NEAR_MAX ? start - PII_NEAR_MAX : 0;
     const char *line = memrchr(d->p + from, '\n', start - from);
@@ -242,7 +261,7 @@ static uint32_t near_hints(const struct detect *d, uint32_t start, uint32_t end)
         from = (uint32_t)(line - d->p) + 1;
     while (from < start && from > 0 && ch_alnum(d->p[from - 1]) && ch_alnum(d->p[from]))
         from++;
-    uint32_t hints = pii_words_text(d->eng->words, slice_of(d->p + from, start - from));
+    uint32_t hints = words_between(d, from, start);
     if (hints & HINT_TALK)
         hints |= HINT_PHONE;
     static const char phone_sign[] = "\xe2\x98\x8e", handset[] = "\xf0\x9f\x93\x9e";

@@ -586,8 +586,7 @@ static bool camel_border(struct slice key, size_t i) {
            (i + 1 < key.len && ch_is(key.ptr[i + 1], CH_LOWER) && ch_is(key.ptr[i - 1], CH_UPPER));
 }
 
-/* Two halves that only together mean something. */
-static uint32_t join_halves(uint32_t hints) {
+uint32_t pii_words_join(uint32_t hints) {
     if (hints & HINT_SOCIAL && hints & (HINT_NUMBER | HINT_SOCIAL))
         hints |= HINT_SSN;
     if (hints & HINT_VENDOR && hints & HINT_KEY)
@@ -638,22 +637,5 @@ uint32_t pii_words_key(const struct words *w, struct slice key) {
         }
         from = alnum ? i : i + 1;
     }
-    return join_halves(hints);
-}
-
-uint32_t pii_words_text(const struct words *w, struct slice text) {
-    uint32_t hints = 0;
-    for (size_t i = 0; i < text.len;) {
-        if (!ch_alnum(text.ptr[i])) {
-            i++;
-            continue;
-        }
-        size_t end = i;
-        while (end < text.len && ch_alnum(text.ptr[end]))
-            end++;
-        if (end - i >= 2 && end - i <= WORD_MAX)
-            hints |= pii_words_look(w, slice_of(text.ptr + i, end - i));
-        i = end;
-    }
-    return join_halves(hints);
+    return pii_words_join(hints);
 }

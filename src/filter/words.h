@@ -37,5 +37,5 @@ void pii_words_free(struct words *w);
 uint32_t pii_words_look(const struct words *w, struct slice word);
 /* Hints of a key or a column head: snake_case, camelCase, kebab-case, several words. */
 uint32_t pii_words_key(const struct words *w, struct slice key);
-/* Hints of all words in running text. */
-uint32_t pii_words_text(const struct words *w, struct slice text);
+/* With what two halves say that only together mean something: for the hints of several words. */
+uint32_t pii_words_join(uint32_t hints);
