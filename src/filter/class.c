@@ -137,9 +137,11 @@ __attribute__((target("avx2"))) static void class_avx2(const char *text, size_t 
 }
 
 class_fn *pii_class_best(void) { return __builtin_cpu_supports("avx2") ? class_avx2 : class_sse2; }
+class_fn *pii_class_common(void) { return class_sse2; }
 
 #else
 
 class_fn *pii_class_best(void) { return pii_class_scalar; }
+class_fn *pii_class_common(void) { return pii_class_scalar; }
 
 #endif

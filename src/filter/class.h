@@ -22,3 +22,5 @@ typedef void class_fn(const char *text, size_t blocks, struct class_masks *out);
 void pii_class_scalar(const char *text, size_t blocks, struct class_masks *out);
 /* The fastest that this machine can run. */
 class_fn *pii_class_best(void);
+/* The one that all machines of its sort can run. */
+class_fn *pii_class_common(void);

@@ -35,22 +35,27 @@ struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_
 }
 
 /* Records repeat their keys, so the last few are remembered by their hash. */
-uint32_t pii_context_hints(struct detect *d, struct slice key) {
+static uint32_t keys_look(struct pii_keys *keys, const struct words *words, struct slice key) {
     uint64_t h = key.len;
     for (size_t i = 0; i < key.len; i++)
         h = (h ^ (uint8_t)key.ptr[i]) * UINT64_C(0x9E3779B97F4A7C15);
     h ^= h >> 29;
-    struct key_memo *memo = &detect_memory(d)->keys[h % PII_KEY_MEMO];
+    struct pii_key_memo *memo = &keys->at[h % PII_KEY_MEMO];
     if (memo->hash != h || h == 0) {
         memo->hash = h;
-        memo->hints = pii_words_key(d->eng->words, key);
+        memo->hints = pii_words_key(words, key);
     }
     return memo->hints;
 }
 
+uint32_t pii_context_hints(struct detect *d, struct slice key) {
+    return keys_look(&detect_memory(d)->keys, d->eng->words, key);
+}
+
 uint32_t pii_context_outer(struct detect *d) {
     if (!d->key_known && d->key.len)
-        d->key_hints = pii_words_key(d->eng->words, d->key);
+        d->key_hints = d->outer_keys ? keys_look(d->outer_keys, d->eng->words, d->key)
+                                     : pii_words_key(d->eng->words, d->key);
     d->key_known = true;
     return d->key_hints;
 }

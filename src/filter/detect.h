@@ -20,6 +20,7 @@ struct pii_engine {
     uint16_t slots[PREFIX_SLOTS];           /* hash of three bytes -> index + 1 of the first format */
     uint16_t chain[1024];                   /* the next format with the same hash */
     uint64_t kind_bits[512];                /* first three letters of the names of kinds */
+    bool kind_heads[1024];                  /* the first two */
     uint16_t value_marks[256];              /* of a keyed value's characters; see secret.c */
 };
 
@@ -34,11 +35,6 @@ struct columns {
     bool fresh; /* the next line may be a head */
 };
 
-struct key_memo {
-    uint64_t hash;
-    uint32_t hints;
-};
-
 /* The last bytes before a colon, when they hold a whole quoted key that calls nothing secret. */
 #define PLAIN_KEY_BYTES 16
 struct plain_key {
@@ -47,7 +43,7 @@ struct plain_key {
 
 /* Made ready at its first use: most texts are short and never ask. */
 struct detect_memory {
-    struct key_memo keys[PII_KEY_MEMO];
+    struct pii_keys keys;
     struct plain_key plain[PII_KEY_PLAIN];
     uint32_t columns[PII_COLUMNS_MAX]; /* hints of their heads; what is not counted is not read */
 };
@@ -61,7 +57,8 @@ struct detect {
     const char *p;
     uint32_t n;
     uint32_t from;
-    struct slice key;   /* the whole text is the value of this one */
+    struct slice key; /* the whole text is the value of this one */
+    struct pii_keys *outer_keys;
     uint32_t key_hints; /* of it, once asked for */
     bool key_known;
     struct columns columns;
@@ -165,7 +162,11 @@ void pii_literal_read(struct detect *d, uint32_t at);
 /* The same for an address or a day that is a token; nine bytes are there. */
 void pii_literal_digits(struct detect *d, uint32_t at);
 void filter_token_build(struct pii_engine *e);
-/* May a kind's name start with these three bytes? */
+/* May a kind's name start with these two bytes? Most words are out by then. */
+static inline bool token_head_fits(const struct pii_engine *e, const char *p) {
+    return e->kind_heads[(unsigned)(p[0] & 31) << 5 | (unsigned)(p[1] & 31)];
+}
+/* With these three? */
 static inline bool token_may_start(const struct pii_engine *e, const char *p) {
     const unsigned index = (unsigned)(p[0] & 31) << 10 | (unsigned)(p[1] & 31) << 5 | (unsigned)(p[2] & 31);
     return (e->kind_bits[index / 64] >> (index % 64) & 1) != 0;

@@ -29,6 +29,7 @@ struct pass {
     struct arena arena;
     struct source_edits edits;
     struct pii_spans spans;
+    struct pii_keys keys;
     struct slice src;
     bool blocked;
     bool failed;
@@ -199,7 +200,7 @@ static void replace_twins(struct pass *p) {
 static bool worth(struct pass *p) { return !p->failed && !p->spans.full; }
 
 static bool scan_layer(struct pass *p, const struct source_layer *l, struct slice key, uint32_t from) {
-    const struct pii_context ctx = {.key = key, .from = from};
+    const struct pii_context ctx = {.key = key, .keys = &p->keys, .from = from};
     p->spans.count = 0;
     pii_scan(filter_scope_engine(p->s), &p->scan, l->text, &ctx, &p->spans);
     return !p->spans.full;

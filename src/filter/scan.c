@@ -268,11 +268,6 @@ static uint32_t read_long(struct detect *d, uint32_t at, unsigned len) {
 }
 
 /* Names of kinds start at words, or behind an escaped bracket: %5BEMAIL, \\u005bEMAIL, \\nEMAIL. */
-static inline void find_literal(struct detect *d, uint32_t at) {
-    if (d->n - at >= LITERAL_MIN && token_may_start(d->eng, d->p + at))
-        pii_literal_read(d, at);
-}
-
 static void find_escaped(struct detect *d, uint32_t at) {
     if (d->n - at < LITERAL_MIN)
         return;
@@ -284,8 +279,14 @@ static void find_escaped(struct detect *d, uint32_t at) {
 
 /* Text that reads as a token, in one block. */
 static void find_literals(struct detect *d, uint32_t base, const struct class_masks *m, uint32_t starts) {
-    for (uint32_t todo = starts & ~m->digit; todo; todo &= todo - 1)
-        find_literal(d, base + (uint32_t)__builtin_ctz(todo));
+    if (d->n - base < CLASS_BYTES + LITERAL_MIN) /* the last ones have no room for one */
+        starts &=
+            d->n - base < LITERAL_MIN ? 0 : (uint32_t)((UINT64_C(1) << (d->n - base - LITERAL_MIN + 1)) - 1);
+    for (uint32_t todo = starts & ~m->digit; todo; todo &= todo - 1) {
+        const uint32_t at = base + (uint32_t)__builtin_ctz(todo);
+        if (token_head_fits(d->eng, d->p + at))
+            pii_literal_read(d, at);
+    }
     for (uint32_t todo = starts & m->digit; todo; todo &= todo - 1) {
         const uint32_t at = base + (uint32_t)__builtin_ctz(todo);
         if (d->n - at > LITERAL_MIN && (d->p[at] == '2' || (d->p[at] >= '5' && d->p[at + 4] == '-')))
@@ -536,8 +537,10 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
         .out = out,
     };
     const uint32_t first = out->count;
-    if (ctx)
+    if (ctx) {
         d.key = ctx->key;
+        d.outer_keys = ctx->keys;
+    }
     if (plain_pass(&d))
         scan_folded(&d, first);
     else

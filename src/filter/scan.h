@@ -52,10 +52,19 @@ int pii_engine_kind_from(const struct pii_engine *e, struct slice name);
 /* For tests: forces the portable class pass. */
 void pii_engine_scalar(struct pii_engine *e);
 
+/* What keys say, over the texts of one document: records repeat theirs. All zero is empty. */
+struct pii_keys {
+    struct pii_key_memo {
+        uint64_t hash;
+        uint32_t hints;
+    } at[PII_KEY_MEMO];
+};
+
 /* Where the text stands: the key it is the value of, and how much of its front is only context. */
 struct pii_context {
     struct slice key;
-    uint32_t from; /* spans that start before it are not reported */
+    struct pii_keys *keys; /* or NULL */
+    uint32_t from;         /* spans that start before it are not reported */
 };
 
 /* Appends the spans of `text`, sorted and disjoint. Spans of earlier calls in `out` are left alone. */

@@ -695,8 +695,6 @@ void pii_secret_value(struct detect *d) {
         header_read(d, 0);
         return;
     }
-    if (is_code(v, true)) /* most are: running text */
-        return;
     const uint32_t hints = pii_context_outer(d);
     if (hints & (HINT_SECRET | HINT_VENDOR) && value_fits(d->key, v, hints, true, &sub) &&
         !pii_secret_dummy(v))

@@ -314,14 +314,20 @@ static bool may_be_json(struct slice s) {
            ((s.ptr[0] == '{' && s.ptr[s.len - 1] == '}') || (s.ptr[0] == '[' && s.ptr[s.len - 1] == ']'));
 }
 
-static bool walk_string(struct walk *w, uint32_t node, struct slice key, bool is_key, uint32_t array) {
+/* `key_of`: it is a key of that object. */
+static bool walk_string(struct walk *w, uint32_t node, struct slice key, struct frame *key_of,
+                        uint32_t array) {
     const struct tape_node *n = tape_node(w->t, node);
-    struct source_item item = {
-        .layer = filter_source_string(w->l, w->t, node, w->a), .key = key, .is_key = is_key, .array = array};
+    struct source_item item = {.layer = filter_source_string(w->l, w->t, node, w->a),
+                               .key = key,
+                               .is_key = key_of != NULL,
+                               .array = array};
+    if (key_of)
+        key_of->key_text = item.layer.text;
     item.outer = w->l;
     item.outer_start = n->start - 1;
     item.outer_end = n->start + n->len + 1;
-    if (!is_key && item.layer.level <= FILTER_NESTING_MAX && may_be_json(item.layer.text)) {
+    if (!key_of && item.layer.level <= FILTER_NESTING_MAX && may_be_json(item.layer.text)) {
         struct tape nested;
         tape_init(&nested);
         if (tape_parse(&nested, item.layer.text, NULL) == TAPE_OK) {
@@ -355,8 +361,7 @@ static bool walk_node(struct walk *w, uint32_t node) {
     const struct tape_node *n = tape_node(w->t, node);
     if (f && f->object && !f->key) {
         f->key = node;
-        f->key_text = filter_source_string(w->l, w->t, node, w->a).text;
-        return walk_string(w, node, (struct slice){0}, true, 0);
+        return walk_string(w, node, (struct slice){0}, f, 0);
     }
     const struct slice key = f ? f->key_text : (struct slice){0};
     const uint32_t array = f && f->object ? f->array : 0;
@@ -364,7 +369,7 @@ static bool walk_node(struct walk *w, uint32_t node) {
         f->key = 0;
     switch ((enum tape_type)n->type) {
     case TAPE_STRING:
-        return walk_string(w, node, key, false, array);
+        return walk_string(w, node, key, NULL, array);
     case TAPE_NUMBER:
         return walk_number(w, node, key);
     case TAPE_ARRAY:

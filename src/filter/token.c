@@ -340,6 +340,7 @@ void filter_token_build(struct pii_engine *e) {
     for (unsigned k = 0; k <= kinds; k++) {
         const char *name = k < kinds ? pii_engine_kind_name(e, k) : "TOK";
         const unsigned head = (unsigned)(name[0] & 31) << 10 | (unsigned)(name[1] & 31) << 5;
+        e->kind_heads[head >> 5] = true;
         for (unsigned third = 0; third < 32; third++)
             if (!ch_alpha(name[2]) || third == (unsigned)(name[2] & 31))
                 e->kind_bits[(head | third) / 64] |= UINT64_C(1) << ((head | third) % 64);

@@ -1,6 +1,8 @@
 /* Texts per kind: what is found, and what is not. */
 #include "filter_test.h"
 
+#include "filter/class.h"
+
 struct row {
     enum pii_kind kind;
     const char *text;
@@ -130,11 +132,29 @@ static void classes_agree(void **state) {
     rig_free(&b);
 }
 
+/* And so do their masks, for every byte in every place. */
+static void masks_agree(void **state) {
+    (void)state;
+    class_fn *const others[] = {pii_class_common(), pii_class_best()};
+    char text[256 + CLASS_BYTES];
+    for (size_t shift = 0; shift < CLASS_BYTES; shift++) {
+        for (size_t i = 0; i < sizeof(text); i++)
+            text[i] = (char)(uint8_t)(i + shift);
+        struct class_masks want[sizeof(text) / CLASS_BYTES], got[ARRAY_LEN(want)];
+        pii_class_scalar(text, ARRAY_LEN(want), want);
+        for (size_t k = 0; k < ARRAY_LEN(others); k++) {
+            others[k](text, ARRAY_LEN(got), got);
+            assert_memory_equal(got, want, sizeof(want));
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts),
         cmocka_unit_test(url_is_off_by_default),
         cmocka_unit_test(classes_agree),
+        cmocka_unit_test(masks_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
