@@ -3,8 +3,9 @@
  *   find_speed LISTS QUERIES
  *
  * LISTS is a directory of tools/list results (SERVER.json), QUERIES has lines of QUESTION TAB NAME NAME …;
- * each question counts when one of its tools is among the first five. Prints one JSON object. Times are CPU
- * time of the thread: other programs on the machine do not count. */
+ * each question counts when one of its tools is among the first five. The speed is that of an index of at
+ * least TOOLS_MIN: where the lists have less, some stand in it once more under another server's name. Prints
+ * one JSON object. Times are CPU time of the thread: other programs on the machine do not count. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "code/index.h"
@@ -16,6 +17,7 @@
 #include <time.h>
 
 #define ROUNDS 5
+#define TOOLS_MIN 5000
 
 static double cpu_ms(void) {
     struct timespec t;
@@ -59,7 +61,8 @@ static double write_files(const struct tape *t, uint32_t tools) {
     return cpu_ms() - start;
 }
 
-static void take_list(struct code_index *ix, const char *dir, const char *file, struct figures *f) {
+static void take_list(struct code_index *ix, const char *dir, const char *file, const char *mark,
+                      struct figures *f) {
     char path[1024];
     snprintf(path, sizeof(path), "%s/%s", dir, file);
     cleanup_buf struct buf text;
@@ -71,7 +74,8 @@ static void take_list(struct code_index *ix, const char *dir, const char *file, 
     if (!tools || !tape_is(&t, tools, TAPE_ARRAY))
         return;
     struct err err;
-    struct slice server = slice_upto(slice_str(file), strlen(file) - strlen(".json"));
+    snprintf(path, sizeof(path), "%.*s%s", (int)(strlen(file) - strlen(".json")), file, mark);
+    struct slice server = slice_str(path);
     TAPE_FOR_ELEM(&t, tools, i) { code_index_put(ix, server, &t, i, "", &err); }
     size_t count = tape_node(&t, tools)->count;
     if (count > f->largest) {
@@ -125,16 +129,20 @@ int main(int argc, char **argv) {
     double start = cpu_ms();
     while ((e = readdir(d)))
         if (slice_ends(slice_str(e->d_name), SLICE(".json")))
-            take_list(ix, argv[1], e->d_name, &f);
+            take_list(ix, argv[1], e->d_name, "", &f);
     double index_ms = cpu_ms() - start;
-    closedir(d);
-    size_t asked = 0, found = 0;
+    size_t found = 0, ignored = 0;
     double worst = 0;
+    size_t asked = ask_all(ix, buf_slice(&rows), &found, &worst);
+    rewinddir(d);
+    while (code_index_count(ix) < TOOLS_MIN && (e = readdir(d)))
+        if (slice_ends(slice_str(e->d_name), SLICE(".json")))
+            take_list(ix, argv[1], e->d_name, "-again", &f);
+    closedir(d);
+    worst = 0;
     start = cpu_ms();
-    for (int i = 0; i < ROUNDS; i++) {
-        found = 0;
-        asked = ask_all(ix, buf_slice(&rows), &found, &worst);
-    }
+    for (int i = 0; i < ROUNDS; i++)
+        ask_all(ix, buf_slice(&rows), &ignored, &worst);
     printf("{\"tools\":%zu,\"index_ms\":%.1f,\"search_ms\":%.3f,\"search_worst_ms\":%.3f,\"asked\":%zu,"
            "\"found\":%zu,"
            "\"typed_tools\":%zu,\"typed_ms\":%.2f}\n",

@@ -19,6 +19,7 @@
 #define SATURATION 3.0f
 #define LENGTH_SHARE 0.4f /* of the saturation that grows with the length of the text */
 #define SYNONYM 0.55f     /* of what the word itself would count */
+#define GUESS 0.6f        /* the same of a word that is not known, by the one that was probably meant */
 #define NAME_BONUS 2.0f   /* for a name that holds nothing but what was asked for */
 
 struct posting {
@@ -292,6 +293,7 @@ static void weigh(const struct code_index *ix, struct slice stem, float share, f
 
 struct question {
     struct slice stems[QUERY_WORDS_MAX];
+    float shares[QUERY_WORDS_MAX];                /* how sure it is that this was meant */
     const char *const *meanings[QUERY_WORDS_MAX]; /* or NULL */
     size_t count;
 };
@@ -303,8 +305,17 @@ static void read_question(const struct code_index *ix, struct slice text, struct
     q->count = n < QUERY_WORDS_MAX ? n : QUERY_WORDS_MAX;
     for (size_t i = 0; i < q->count; i++) {
         q->stems[i] = meant_stem(ix, words[i]);
+        q->shares[i] = slice_eq(q->stems[i], code_words_stem(words[i])) ? 1 : GUESS;
         q->meanings[i] = map_get(&ix->meanings, q->stems[i]);
     }
+}
+
+/* "make a new one" says one thing twice: it counts once. */
+static bool said_before(const struct question *q, size_t w) {
+    for (size_t v = 0; v < w; v++)
+        if (q->meanings[w] && q->meanings[v] == q->meanings[w])
+            return true;
+    return false;
 }
 
 /* How much of the name was asked for. */
@@ -316,11 +327,9 @@ static float name_share(const struct code_index *ix, const struct entry *e, cons
         struct slice stem = code_words_stem(word);
         const void *meaning = map_get(&ix->meanings, stem);
         float part = 0;
-        for (size_t i = 0; i < q->count && part < 1; i++) {
-            if (slice_eq(stem, q->stems[i]))
-                part = 1;
-            else if (meaning && meaning == q->meanings[i])
-                part = SYNONYM;
+        for (size_t i = 0; i < q->count; i++) {
+            float fit = slice_eq(stem, q->stems[i]) ? 1 : meaning && meaning == q->meanings[i] ? SYNONYM : 0;
+            part = fmaxf(part, fit * q->shares[i]);
         }
         asked += part;
         all += 1;
@@ -367,10 +376,14 @@ size_t code_index_search(struct code_index *ix, struct slice query, const struct
     read_question(ix, query, &a, &q);
     float *scores = arena_array(&a, float, ix->count), *bests = arena_array(&a, float, ix->count);
     for (size_t w = 0; w < q.count; w++) {
+        if (said_before(&q, w))
+            continue;
         memset(bests, 0, ix->count * sizeof(*bests));
-        weigh(ix, q.stems[w], 1, bests);
+        for (size_t v = w; v < q.count; v++)
+            if (v == w || (q.meanings[w] && q.meanings[v] == q.meanings[w]))
+                weigh(ix, q.stems[v], q.shares[v], bests);
         for (const char *const *s = q.meanings[w]; s && *s; s++)
-            weigh(ix, code_words_stem(slice_str(*s)), SYNONYM, bests);
+            weigh(ix, code_words_stem(slice_str(*s)), q.shares[w] * SYNONYM, bests);
         for (size_t i = 0; i < ix->count; i++)
             scores[i] += bests[i];
     }

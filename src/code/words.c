@@ -89,7 +89,7 @@ struct slice code_words_stem(struct slice word) {
 
 /* Each row is one meaning. A word stands in one row only. */
 static const char *const meanings[][13] = {
-    {"delete", "remove", "erase", "destroy", "drop", "discard", "purge", "trash", "rid"},
+    {"delete", "remove", "erase", "destroy", "drop", "discard", "purge", "trash", "rid", "forget"},
     {"create", "add", "new", "make", "insert", "generate", "build", "start", "open"},
     {"get", "fetch", "read", "retrieve", "show", "view", "describe", "details", "info", "look", "see",
      "inspect"},
@@ -148,7 +148,10 @@ static const char *const meanings[][13] = {
     {"commit", "history", "log", "logs"},
     {"difference", "diff", "compare", "changes"},
     {"think", "reasoning", "reason", "thinking", "thought"},
-    {"remember", "memory", "memorize", "knowledge"},
+    {"remember", "memory", "memorize", "knowledge", "know"},
+    {"observation", "fact", "facts"},
+    {"relation", "relationship", "related", "connection"},
+    {"store", "keep", "persist"},
     {"domain", "dns"},
     {"backup", "snapshot"},
     {"analytics", "statistics", "stats", "metrics", "report", "insights"},

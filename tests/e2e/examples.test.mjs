@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { cli, connect, legacyServer, node, packages, policyFile, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
+import { cli, connect, legacyServer, node, packages, policyFile, startServe, startUpstream, tempDir, tempFile, within } from '../lib/index.mjs';
 
 describe('examples of the systems before', { concurrency: 1 }, () => {
   const dir = tempDir('texts');
@@ -17,7 +17,9 @@ describe('examples of the systems before', { concurrency: 1 }, () => {
     security = await startUpstream(legacyServer({ tools: ['web_vuln_scanner', 'port_scanner'].map((name) => (
       { name, description: `Scans ${name === 'port_scanner' ? 'open ports' : 'a site for vulnerabilities'}. Slow.`, inputSchema: { type: 'object', properties: { target: { type: 'string' } } } })) }));
     env = { SALLYPORT_HOME: join(tempDir(), 'home'), SALLYPORT_NODE: node };
-    gate = await startServe({ env, config: { version: '1', policy: policyFile(), code: { enabled: true },
+    // There the model may see what it has hidden; here the operator has to say so.
+    const rules = tempFile('pii.yaml', JSON.stringify({ version: '1', results: [{ tool: 'restore_pii', mode: 'off' }] }));
+    gate = await startServe({ env, config: { version: '1', policy: policyFile(), code: { enabled: true }, pii: { mode: 'off', rules },
       servers: { fs: { command: node, args: [packages.filesystem, dir] }, security: { url: security.url } } } });
     session = await connect('v1', { url: `${gate.origin}/mcp/code` });
   });

@@ -73,6 +73,19 @@ static void finds_by_meaning(void **state) {
     code_index_free(ix);
 }
 
+/* A word that is guessed counts less than one that is known, and what is said twice counts once. */
+static void weighs_what_is_sure(void **state) {
+    (void)state;
+    struct code_index *ix = shop();
+    put(ix, "memory", "{\"name\":\"add_observations\",\"description\":\"Adds to the knowledge graph\"}");
+    put(ix, "memory", "{\"name\":\"open_nodes\",\"description\":\"Nodes of the graph\"}");
+    put(ix, "depot", "{\"name\":\"shelf\",\"description\":\"Stock\"}");
+    assert_first(ix, "stoak knowledge", "add_observations");
+    assert_first(ix, "remember a fact", "add_observations");
+    assert_first(ix, "make a new folder", "create_directory");
+    code_index_free(ix);
+}
+
 static bool only_disk(void *ctx, const struct code_indexed *tool) {
     (void)ctx;
     return slice_is(tool->server, "disk");
@@ -205,11 +218,9 @@ static void finds_among_thousands(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_words),
-        cmocka_unit_test(finds_by_meaning),
-        cmocka_unit_test(shows_only_what_may_be_seen),
-        cmocka_unit_test(a_list_may_change),
-        cmocka_unit_test(finds_among_thousands),
+        cmocka_unit_test(splits_words),        cmocka_unit_test(finds_by_meaning),
+        cmocka_unit_test(weighs_what_is_sure), cmocka_unit_test(shows_only_what_may_be_seen),
+        cmocka_unit_test(a_list_may_change),   cmocka_unit_test(finds_among_thousands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
