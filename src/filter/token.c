@@ -42,6 +42,7 @@ void filter_scope_free(struct filter_scope *s) {
 }
 
 void filter_scope_set_now(struct filter_scope *s, uint64_t now_ms) { s->now_ms = now_ms; }
+void filter_scope_set_engine(struct filter_scope *s, const struct pii_engine *e) { s->engine = e; }
 const struct pii_engine *filter_scope_engine(const struct filter_scope *s) { return s->engine; }
 const struct filter_vault *filter_scope_vault(const struct filter_scope *s) { return &s->vault; }
 

@@ -35,6 +35,8 @@ int follow_check(const struct follow *f, const struct settings *fresh, struct er
         return -1;
     if (fresh->traces.otlp && !up_url_is_safe(slice_str(fresh->traces.otlp)))
         return err_set(err, "trace collector `%s`: only https, or http on this machine", fresh->traces.otlp);
+    if (session_pii_check(fresh->pii.rules, err) < 0)
+        return -1;
     for (size_t i = 0; at_start(f)->code.enabled && i < fresh->server_count; i++)
         if (strcmp(fresh->servers[i].name, "code") == 0)
             return err_set(err, "a server is called `code`, which is the name of the built-in one");
@@ -88,13 +90,20 @@ void follow_log_level(const struct follow *f, const struct settings *s) {
                                                        : (enum log_level)(s->log.level - SETTINGS_LOG_DEBUG));
 }
 
+static void follow_pii(struct follow *f, const struct settings *fresh) {
+    struct err err = {0};
+    session_pii_set(f->core->pii, (enum filter_mode)fresh->pii.mode, fresh->pii.keep_ms);
+    if (session_pii_follow(f->core, fresh->pii.rules, &err) < 0)
+        log_error("%s; the rules before stay in force", err.text);
+}
+
 void follow_apply(struct follow *f, const struct settings *old, const struct settings *fresh) {
     follow_policies(f, old, fresh);
     follow_approvals(f, old, fresh);
     follow_traces(f, old, fresh);
     follow_log_level(f, fresh);
     f->core->audit_args = (enum audit_args_mode)fresh->audit.arguments;
-    session_pii_set(f->core->pii, (enum filter_mode)fresh->pii.mode, fresh->pii.keep_ms);
+    follow_pii(f, fresh);
 }
 
 const char *follow_for_start(const struct follow *f, const struct settings *fresh) {

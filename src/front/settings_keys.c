@@ -104,8 +104,7 @@ static const struct settings_key pii_keys[] = {
      .at_start = true},
     {"keep", KEY_DURATION, AT(pii.keep_ms), .help = "how long the value behind a token is kept"},
     {"rules", KEY_PATH, AT(pii.rules),
-     .help = "a file: modes by server, tool, kind and grant; who may have values back; kinds of your own",
-     .at_start = true},
+     .help = "a file: modes by server, tool, kind and grant; who may have values back; kinds of your own"},
     {0},
 };
 static const struct settings_key approvals_keys[] = {

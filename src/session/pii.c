@@ -27,14 +27,87 @@ void session_pii_set(struct session_pii *pii, enum filter_mode mode, uint64_t ke
     pii->keep_ms = keep_ms ? keep_ms : SESSION_PII_KEEP_MS;
 }
 
+static void rules_free(struct pii_rules *rules, struct pii_engine *engine) {
+    pii_engine_free(engine);
+    if (rules)
+        arena_free(&rules->arena);
+    free(rules);
+}
+
+static int load_rules(const char *path, struct pii_rules **ret_rules, struct pii_engine **ret_engine,
+                      struct err *err) {
+    struct pii_rules *rules = mem_zalloc(sizeof(*rules));
+    arena_init(&rules->arena);
+    if ((path && session_pii_rules_load(path, rules, err) < 0) ||
+        pii_engine_new(rules->custom, rules->custom_count, ret_engine, err) < 0) {
+        rules_free(rules, NULL);
+        return -1;
+    }
+    *ret_rules = rules;
+    return 0;
+}
+
+int session_pii_check(const char *path, struct err *err) {
+    struct pii_rules *rules;
+    struct pii_engine *engine;
+    if (load_rules(path, &rules, &engine, err) < 0)
+        return -1;
+    rules_free(rules, engine);
+    return 0;
+}
+
+/* Kinds of one's own are numbered as they stand in the file: what was counted goes with the name. */
+static void renumber(const struct session_core *core, const struct pii_rules *to,
+                     const struct pii_engine *engine) {
+    struct session_pii *pii = core->pii;
+    const struct session_pii_counts counts = pii->counts;
+    int from[PII_KINDS_MAX];
+    for (unsigned i = 0; i < PII_KINDS_MAX; i++) {
+        bool custom = i >= PII_BUILTIN && i < PII_BUILTIN + to->custom_count;
+        from[i] = i < PII_BUILTIN ? (int)i
+                  : custom ? pii_engine_kind_from(pii->engine, slice_str(pii_engine_kind_name(engine, i)))
+                           : -1;
+        pii->counts.found[i] = from[i] < 0 ? 0 : counts.found[from[i]];
+    }
+    LIST_FOR (n, &core->sessions) {
+        uint32_t *most = container_of(n, struct session, node)->pii_most, old[PII_KINDS_MAX];
+        if (!most)
+            continue;
+        memcpy(old, most, sizeof(old));
+        for (size_t i = 0; i < PII_KINDS_MAX; i++)
+            most[i] = from[i] < 0 ? 0 : old[from[i]];
+    }
+}
+
+int session_pii_follow(struct session_core *core, const char *path, struct err *err) {
+    struct session_pii *pii = core->pii;
+    struct pii_rules *rules;
+    struct pii_engine *engine;
+    if (!pii)
+        return 0;
+    if (load_rules(path, &rules, &engine, err) < 0)
+        return -1;
+    renumber(core, rules, engine);
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&pii->shared, &at));)
+        filter_scope_set_engine(session_vault_scope(((struct shared_vault *)e->value)->vault), engine);
+    LIST_FOR (n, &core->sessions) {
+        struct session_vault *v = container_of(n, struct session, node)->vault;
+        if (v)
+            filter_scope_set_engine(session_vault_scope(v), engine);
+    }
+    rules_free(pii->rules, pii->engine);
+    pii->rules = rules;
+    pii->engine = engine;
+    return 0;
+}
+
 int session_pii_new(const struct session_pii_config *config, struct session_pii **ret_pii, struct err *err) {
     struct session_pii *pii = mem_zalloc(sizeof(*pii));
     session_pii_set(pii, config->mode, config->keep_ms);
     pii->scope = config->scope;
-    arena_init(&pii->rules.arena);
     map_init(&pii->shared);
-    if ((config->rules && session_pii_rules_load(config->rules, &pii->rules, err) < 0) ||
-        pii_engine_new(pii->rules.custom, pii->rules.custom_count, &pii->engine, err) < 0 ||
+    if (load_rules(config->rules, &pii->rules, &pii->engine, err) < 0 ||
         open_store(pii, config->home, err) < 0) {
         session_pii_free(pii);
         return -1;
@@ -55,8 +128,7 @@ void session_pii_free(struct session_pii *pii) {
     }
     map_free(&pii->shared);
     state_vault_close(pii->store);
-    pii_engine_free(pii->engine);
-    arena_free(&pii->rules.arena);
+    rules_free(pii->rules, pii->engine);
     OPENSSL_cleanse(pii->key, sizeof(pii->key));
     free(pii);
 }
@@ -64,7 +136,7 @@ void session_pii_free(struct session_pii *pii) {
 const struct session_pii_counts *session_pii_counts(const struct session_pii *pii) { return &pii->counts; }
 
 const char *session_pii_kind_name(const struct session_pii *pii, unsigned kind) {
-    return kind < PII_BUILTIN + pii->rules.custom_count ? pii_engine_kind_name(pii->engine, kind) : NULL;
+    return kind < PII_BUILTIN + pii->rules->custom_count ? pii_engine_kind_name(pii->engine, kind) : NULL;
 }
 
 void session_pii_count(struct session_pii *pii, const struct filter_report *report) {
@@ -85,8 +157,8 @@ static bool looked_for(const struct session_core *core, unsigned kind) {
         looks = core->servers[i] && core->servers[i]->pii_set && core->servers[i]->pii != FILTER_OFF;
     if (looks && kind != PII_URL)
         return true;
-    for (size_t i = 0; i < pii->rules.mode_count; i++)
-        if (pii->rules.modes[i].kinds >> slot & 1 && pii->rules.modes[i].mode != FILTER_OFF)
+    for (size_t i = 0; i < pii->rules->mode_count; i++)
+        if (pii->rules->modes[i].kinds >> slot & 1 && pii->rules->modes[i].mode != FILTER_OFF)
             return true;
     return false;
 }
@@ -138,11 +210,11 @@ void session_pii_modes(const struct session *s, const struct session_server *ser
                        struct filter_options *ret_options) {
     const struct session_pii *pii = s->core->pii;
     *ret_options = (struct filter_options){
-        .depth = PII_DEPTH_MAX, .preserve = pii->rules.preserve, .origin = session_pii_origin(server)};
+        .depth = PII_DEPTH_MAX, .preserve = pii->rules->preserve, .origin = session_pii_origin(server)};
     ret_options->known = server->up.builtin != NULL; /* what code has seen was looked through before */
     filter_options_set(ret_options, server->pii_set ? server->pii : pii->mode);
-    for (size_t i = 0; i < pii->rules.mode_count; i++) {
-        const struct pii_mode_rule *r = &pii->rules.modes[i];
+    for (size_t i = 0; i < pii->rules->mode_count; i++) {
+        const struct pii_mode_rule *r = &pii->rules->modes[i];
         if (!place_fits(&r->place, s, server, tool))
             continue;
         for (size_t k = 0; k <= FILTER_MODE_CUSTOM; k++)
@@ -156,7 +228,7 @@ bool session_pii_is_restore(const struct session_server *server, struct slice to
 }
 
 uint64_t session_pii_shown(const struct session *s, const struct session_server *server, struct slice tool) {
-    const struct pii_rules *rules = &s->core->pii->rules;
+    const struct pii_rules *rules = s->core->pii->rules;
     uint64_t shown = 0;
     for (size_t i = 0; i < rules->mode_count; i++) {
         const struct pii_mode_rule *r = &rules->modes[i];
@@ -172,7 +244,7 @@ uint64_t session_pii_shown(const struct session *s, const struct session_server 
 
 struct filter_rules session_pii_restore_rules(const struct session *s, const struct session_server *server,
                                               struct slice tool, struct arena *a) {
-    const struct pii_rules *rules = &s->core->pii->rules;
+    const struct pii_rules *rules = s->core->pii->rules;
     struct filter_rules out = {.server = session_pii_origin(server),
                                .kinds = rules->restore_count ? PII_BIT(PII_SECRET) : PII_ALL};
     size_t most = 0;

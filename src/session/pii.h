@@ -31,6 +31,11 @@ void session_pii_free(struct session_pii *pii); /* NULL is fine */
 /* From now on; what has been replaced stays so. NULL is fine. */
 void session_pii_set(struct session_pii *pii, enum filter_mode mode, uint64_t keep_ms);
 
+/* Could the rules of that file (NULL: none) be followed? */
+int session_pii_check(const char *rules, struct err *err);
+/* They are in force from now on, in open sessions too; on failure those before stay. */
+int session_pii_follow(struct session_core *core, const char *rules, struct err *err);
+
 /* Since the start, for metrics: counts, never values. */
 struct session_pii_counts {
     uint64_t found[PII_KINDS_MAX]; /* by kind */

@@ -14,7 +14,7 @@ struct session_pii {
     enum filter_mode mode;
     enum session_pii_scope scope;
     uint64_t keep_ms;
-    struct pii_rules rules;
+    struct pii_rules *rules;
     struct state_vault *store; /* NULL when everything stays in memory */
     uint8_t key[64];           /* for tokens, then for sealing */
     struct map shared;         /* scopes of principals, or the one of the organisation */

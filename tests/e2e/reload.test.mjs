@@ -62,6 +62,19 @@ describe('settings that change', { concurrency: 1 }, () => {
     await change({ pii: { mode: 'redact' } });
     const { content } = await client.call('a__echo', { to: 'jane.roe@example.com' });
     assert.ok(!content[0].text.includes('jane.roe@example.com'), content[0].text);
+    // Rules of a file, with kinds of one's own: in force in open sessions, whose tokens stay what they are.
+    const said = async (to) => JSON.parse((await client.call('a__echo', { to })).content[0].text).to;
+    await change({ pii: { mode: 'tokenize' } });
+    const token = await said('jane.roe@example.com');
+    assert.match(token, /^\[EMAIL_\w+\]$/);
+    assert.equal(await said('C-123456'), 'C-123456');
+    const rules = tempFile('pii.yaml', JSON.stringify({ version: '1', custom: [{ name: 'CUSTOMER', literal: 'C-', pattern: 'C-[0-9]{6}', match: ['C-123456'], nomatch: ['C-12'] }] }));
+    await change({ pii: { mode: 'tokenize', rules } });
+    const customer = await said('C-123456');
+    assert.match(customer, /^\[CUSTOMER_\w+\]$/);
+    assert.deepEqual([await said('jane.roe@example.com'), await said(token)], [token, token]);
+    await change({ pii: { mode: 'tokenize', rules: tempFile('bad.yaml', 'custum: []') } }, /load PII rules.*did you mean `custom`.*the old settings stay/);
+    assert.equal(await said('C-123456'), customer);
     await change({ pii: { mode: 'off' } });
     assert.match((await client.call('a__echo', { to: 'jane.roe@example.com' })).content[0].text, /jane\.roe@example\.com/);
   });
