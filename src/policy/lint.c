@@ -158,8 +158,19 @@ static void lint_regex(struct linter *l, const struct check *c, const struct con
              SLICE_FMT(leaf->path.text));
 }
 
+/* Grants and sessions have these by themselves; simulate, and gates to come, may know more. */
+static void lint_fact(struct linter *l, const struct check *c, struct slice path) {
+    bool known =
+        slice_is(path, "grant.name") || slice_is(path, "grant.label") || slice_is(path, "session.id");
+    if (!known && (slice_starts(path, SLICE("grant.")) || slice_starts(path, SLICE("session."))))
+        WARN(c->at, c->pointer, "grant.name, grant.label and session.id are known",
+             "rule \"%.*s\": no gate says what %.*s is", SLICE_FMT(c->name), SLICE_FMT(path));
+}
+
 static void lint_leaf(struct linter *l, const struct check *c, const struct cond *leaf) {
     struct slice want = leaf->value.text;
+    if (leaf->path.root == ROOT_FACT)
+        lint_fact(l, c, leaf->path.text);
     if (leaf->op == OP_REGEX)
         lint_regex(l, c, leaf);
     if (leaf->op == OP_IN && leaf->list_count == 0)

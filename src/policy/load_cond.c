@@ -355,6 +355,29 @@ static bool time_path_is_known(struct slice text) {
     return slice_is(text, "time.now") || slice_is(text, "time.hour") || slice_is(text, "time.weekday");
 }
 
+/* Of the server, the tool and the call the gate knows these; a misspelled one would be absent for ever, and a
+ * rule that denies by it would never fire. What identities, grants and sessions carry differs from site to
+ * site. */
+static const char *const known_facts[] = {"server.name", "tool.name",      "tool.class",
+                                          "call.method", "call.direction", NULL};
+
+static bool fact_is_known(struct slice text) {
+    for (size_t i = 0; known_facts[i]; i++)
+        if (slice_is(text, known_facts[i]))
+            return true;
+    return !slice_starts(text, SLICE("server.")) && !slice_starts(text, SLICE("tool.")) &&
+           !slice_starts(text, SLICE("call."));
+}
+
+/* `arg.amount`, `argument.x`: what the first word was meant to be. */
+static struct slice root_hint(struct loader *l, struct slice text) {
+    static const char *const roots[] = {"args",   "params", "state", "grant", "identity", "session",
+                                        "server", "tool",   "call",  "time",  NULL};
+    struct slice root, rest = text;
+    slice_cut(&rest, '.', &root);
+    return policy_hint(l, root, roots);
+}
+
 static void read_path(const struct where *w, const struct tree *t, struct cond *c) {
     struct loader *l = w->l;
     struct slice text = policy_member_text(l, t, w->place, "path");
@@ -363,7 +386,7 @@ static void read_path(const struct where *w, const struct tree *t, struct cond *
     case POLICY_PATH_OK:
         break;
     case POLICY_PATH_ROOT:
-        policy_problem(l, at ? at : t, w->place.pointer, (struct slice){0},
+        policy_problem(l, at ? at : t, w->place.pointer, root_hint(l, text),
                        "%.*s: path must start with \"args.\" or \"state.\", got \"%.*s\"",
                        SLICE_FMT(w->place.prefix), SLICE_FMT(text));
         return;
@@ -384,6 +407,9 @@ static void read_path(const struct where *w, const struct tree *t, struct cond *
     if (c->path.root == ROOT_TIME && !time_path_is_known(text))
         policy_problem(l, at, w->place.pointer, SLICE("time.now, time.hour or time.weekday"),
                        "%.*s: unknown time \"%.*s\"", SLICE_FMT(w->place.prefix), SLICE_FMT(text));
+    if (c->path.root == ROOT_FACT && !fact_is_known(text))
+        policy_problem(l, at, w->place.pointer, policy_hint(l, text, known_facts),
+                       "%.*s: unknown fact \"%.*s\"", SLICE_FMT(w->place.prefix), SLICE_FMT(text));
 }
 
 static bool read_op(const struct where *w, const struct tree *t, struct cond *c) {

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { cli, legacyServer, peerFor, policyFile, startServe, startUpstream, tempDir } from '../lib/index.mjs';
+import { DatabaseSync } from 'node:sqlite';
+import { cli, legacyServer, peerFor, policyFile, startGate, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
 
 const tool = (name, description = `Does ${name}`) => ({ name, description, inputSchema: { type: 'object' } });
 const limit = (scope, max = 2) => ({ limits: [{ counter: scope, kind: 'sliding', window: 'day', max, scope }] });
@@ -130,4 +131,22 @@ test('two gates with one home: limits are counted together, and both write one c
   const again = await gateOf(home, policy);
   t.after(() => again.stop());
   assert.equal(await denied(await peerFor('modern-http', again, token), 'a__count'), true, 'and so does the next');
+});
+
+test('a store that cannot be written: calls with a limit are denied, or pass by setting', async (t) => {
+  for (const [mode, passes] of [['closed', false], ['open', true]]) {
+    const home = join(tempDir(), 'home');
+    const gate = use(t, await startGate({ transport: 'stdio', policy: { version: '1', default: 'allow', tools: { count: limit('global', 30) } }, args: ['--state-fail-mode', mode], upstream: server.url, env: { SALLYPORT_HOME: home } }));
+    const peer = await peerFor('stdio', gate);
+    const db = new DatabaseSync(join(home, 'state.sqlite'));
+    db.exec('PRAGMA busy_timeout = 60000');
+    db.exec('ALTER TABLE counters RENAME TO elsewhere');
+    const { result } = (await peer.exchange('tools/call', { name: 'count', arguments: {} })).json;
+    assert.equal(Boolean(result.isError), !passes, mode);
+    if (!passes) assert.match(result.content[0].text, /Internal policy error/);
+    assert.equal(await denied(peer, 'who'), false, 'what has no limit needs no store');
+    db.exec('ALTER TABLE elsewhere RENAME TO counters');
+    db.close();
+    assert.equal(await denied(peer, 'count'), false, 'and when it works again');
+  }
 });

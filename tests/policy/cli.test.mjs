@@ -35,6 +35,8 @@ test('validate says where and what may be meant', () => {
   const json = JSON.parse(run('validate', '-c', bad, '--json').stdout);
   assert.deepEqual(json.problems, [{ severity: 'error', text: 'unknown key "hiden"', line: 2, column: 1, pointer: '/hiden', hint: 'did you mean "hide"?' }]);
   assert.equal(json.valid, false);
+  const facts = file('facts.yaml', 'version: "1"\ntools: {t: {rules: [{name: a, conditions: [{path: server.nmae, op: eq, value: x}, {path: arg.b, op: eq, value: x}]}]}}\n');
+  assert.match(run('validate', '-c', facts).stderr, /did you mean "server\.name"\?\n.*did you mean "args"\?\n$/);
 });
 
 test('validate --lint warns and stays valid', () => {
@@ -42,6 +44,8 @@ test('validate --lint warns and stays valid', () => {
   const { status, stdout } = run('validate', '-c', odd, '--lint');
   assert.equal(status, 0);
   assert.equal(stdout, 'Policy file is valid.\nWarning: rule "b" can never fire: "a" before it denies every call\n');
+  const unknown = file('unknown.yaml', 'version: "1"\ntools: {t: {rules: [{name: a, conditions: [{path: grant.nmae, op: eq, value: x}]}]}}\n');
+  assert.equal(run('validate', '-c', unknown, '--lint').stdout, 'Policy file is valid.\nWarning: rule "a": no gate says what grant.nmae is\n');
 });
 
 test('a file that is not there', () => {

@@ -186,6 +186,8 @@ test('facts of the caller', () => {
   const team = rule([{ path: 'identity.team', op: 'eq', value: 'billing' }, { path: 'server.name', op: 'eq', value: 's' }]);
   assert.deepEqual(verdicts(team, [call({})], { server: 's', facts: { 'identity.team': 'billing' } }), ['allow']);
   assert.deepEqual(verdicts(team, [call({})], { server: 's' }), ['deny']);
+  // What nobody knows is no fact.
+  for (const path of ['server.nmae', 'tool.', 'call.args', 'server']) assert.match(simulate([{ id: 1, policy: rule([{ path, op: 'eq', value: 1 }]), steps: [] }])[0].error.join(), /unknown fact|path must start/, path);
   // An argument cannot pose as a fact.
   assert.deepEqual(verdicts(policy, [call({ grant: { name: 'ci' } })]), ['deny']);
 });
