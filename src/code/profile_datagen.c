@@ -180,4 +180,5 @@ const struct code_face code_datagen_face = {
     .instructions = "Run Python code that calls tools as functions mcp_Server_tool(...).",
     .tools = datagen_tools,
     .tool_count = ARRAY_LEN(datagen_tools),
+    .structured = true,
 };

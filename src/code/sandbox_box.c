@@ -464,7 +464,9 @@ static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 
         snprintf(texts[t], FRAME_PATH_MAX + 16, "packages=%.1000s", s->packages);
         argv[n++] = texts[t++];
     }
-    const char *const passed[][2] = {{"fail", "SALLYPORT_SANDBOX_FAIL"}, {"tier", "SALLYPORT_SANDBOX_TIER"}};
+    const char *const passed[][2] = {{"fail", "SALLYPORT_SANDBOX_FAIL"},
+                                     {"tier", "SALLYPORT_SANDBOX_TIER"},
+                                     {"forks", "SALLYPORT_SANDBOX_FORKS"}};
     for (size_t i = 0; i < ARRAY_LEN(passed); i++)
         if (getenv(passed[i][1])) {
             snprintf(texts[t], FRAME_PATH_MAX + 16, "%s=%.100s", passed[i][0], getenv(passed[i][1]));
@@ -482,7 +484,7 @@ static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 
 }
 
 int sandbox_box_helper_start(struct sandbox *s, struct err *err) {
-    char texts[8][FRAME_PATH_MAX + 16], path[4096];
+    char texts[10][FRAME_PATH_MAX + 16], path[4096];
     const char *argv[12], *envp[] = {path, NULL};
     int ends[2];
     helper_arguments(s, texts, argv);

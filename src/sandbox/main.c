@@ -30,6 +30,7 @@ int main(int argc, char **argv) {
         {"packages=", &options.packages},
         {"fail=", &options.fail_step},
         {"tier=", &options.best_tier},
+        {"forks=", &options.forks},
         {"runtimes=", &options.runtime_bits},
     };
     if (argc < 2 || (strcmp(argv[1], "serve") != 0 && strcmp(argv[1], "probe") != 0))

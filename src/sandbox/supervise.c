@@ -88,7 +88,8 @@ struct supervisor {
     int poll;
     struct launch_config config;
     struct cgroup group;
-    bool bounded; /* processes can be counted, so profile PROC is safe to offer */
+    bool bounded;       /* processes can be counted, so profile PROC is safe to offer */
+    uint32_t forks_max; /* of one zygote */
     struct runtime runtimes[FRAME_RUNTIMES];
     struct list zygotes;
     struct list boxes;
@@ -385,7 +386,7 @@ static struct zygote *zygote_for(struct supervisor *s, enum frame_runtime runtim
         r->current = zygote_start(s, runtime);
     struct zygote *z = r->current;
     const bool old =
-        z && z->forks && (z->forks >= ZYGOTE_FORKS || clock_mono_ms() - z->born_ms > ZYGOTE_AGE_MS);
+        z && z->forks && (z->forks >= s->forks_max || clock_mono_ms() - z->born_ms > ZYGOTE_AGE_MS);
     if (old && !r->next)
         r->next = zygote_start(s, runtime);
     return z;
@@ -559,6 +560,7 @@ static int prepare(struct supervisor *s, const struct supervise_options *o, stru
     if (setup->tier == 1 || setup->tier == TIER_NONE)
         drop_scratch(s);
     setup->fail_step = step_of(o->fail_step);
+    s->forks_max = o->forks ? (uint32_t)strtoul(o->forks, NULL, 10) : ZYGOTE_FORKS;
     for (int i = 0; i < FRAME_RUNTIMES; i++) {
         const char *given = o->given[i == FRAME_PYTHON_DATA ? FRAME_PYTHON : i];
         launch_find(&s->config, (enum frame_runtime)i, given, &s->runtimes[i].found);

@@ -11,6 +11,7 @@ struct supervise_options {
     const char *packages;              /* directory of further Python packages, or NULL */
     const char *fail_step;             /* for tests: a lock-down step that fails */
     const char *best_tier;             /* for tests: as if the machine could do no better */
+    const char *forks;                 /* children of one zygote before it is replaced; NULL: ZYGOTE_FORKS */
     const char *runtime_bits;          /* which of enum frame_runtime may be started; NULL: all */
     uint32_t runtimes;
 };

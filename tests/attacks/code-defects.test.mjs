@@ -107,3 +107,31 @@ test('a run that timed out leaves no process', async (t) => {
   await run('import threading\nfor _ in range(5): threading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()', { timeout_seconds: 1 });
   await within((async () => { while (descendants(gate.pid).filter(alive).length > before + 2) await new Promise(setImmediate); })(), 'the end of its processes');
 });
+
+test('datagen: results are values, a run can be ended, what it said before is kept, and an answer stays', async (t) => {
+  const { peer } = await startCode(t, { profile: 'datagen' });
+  const { structuredContent } = await peer.call('executeCode', { script: 'result = {"rows": [1, 2]}' });
+  assert.deepEqual(structuredContent.result, { rows: [1, 2] }, 'not JSON inside of a text');
+  const failed = await peer.call('executeCode', { script: '1 / 0' });
+  assert.deepEqual([failed.isError, failed.structuredContent.status], [true, 'failed']);
+  const late = (await peer.call('executeCode', { script: 'print("item 1 done", flush=True)\nimport time\ntime.sleep(600)', timeout: 1 })).structuredContent;
+  assert.match(late.error, /timed out/);
+  assert.match(late.stdout, /item 1 done/, 'nothing that was finished is lost');
+  const { execution_uuid } = (await peer.call('asyncExecuteCode', { script: 'result = 42' })).structuredContent;
+  for (let i = 0; i < 2; i++) {
+    let status;
+    do status = (await peer.call('checkCodeExecStatus', { execution_uuid })).structuredContent; while (status.status !== 'completed');
+    assert.equal(status.result, 42, 'asked for twice');
+  }
+});
+
+test('as with a viewer: no run without a clock, failures are failures, pictures are what they are', async (t) => {
+  const { peer } = await startCode(t, { args: ['--wait', '1'] });
+  const { tools } = await peer.request('tools/list');
+  const { inputSchema } = tools.find((tool) => tool.name === 'execute_code');
+  assert.equal(inputSchema.properties.timeout_seconds.default, 30, 'also when nobody names a limit');
+  const failed = await peer.call('execute_code', { code: 'raise ValueError("no such node")' });
+  assert.deepEqual([failed.isError, failed.structuredContent.success], [true, false]);
+  const { content } = await peer.call('execute_code', { code: 'open("a.jpg", "wb").write(bytes.fromhex("ffd8ffe000104a464946000101"))\nopen("b.gif", "wb").write(b"GIF89a\\x01\\x00\\x01\\x00")' });
+  assert.deepEqual(content.filter((c) => c.type === 'image').map((c) => c.mimeType).sort(), ['image/gif', 'image/jpeg']);
+});

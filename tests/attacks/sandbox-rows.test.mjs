@@ -10,6 +10,7 @@ import { SECRET, WHO, environment, home, lacking, mine, one, run, write } from '
 
 const ok = (value) => (o) => assert.deepEqual([o.exit, o.result], ['ok', value]);
 const ends = (...exits) => (o) => assert.ok(exits.includes(o.exit), o.exit);
+const SMALL = ['--memory', '128', '--timeout', '300s']; // no clock decides
 const x64 = process.arch === 'x64';
 
 // Reads all of its own writable memory; the secret is spelled so that this code does not contain it.
@@ -55,12 +56,13 @@ try:
 except OSError as e: result = e.errno`, ok(27)],
   'a bomb that is unpacked inside stays inside': [`
 import zlib
-packed = zlib.compress(bytes(64 << 20), 9)
-d = zlib.decompressobj()
+packed = zlib.compress(bytes(16 << 20), 9)
+all = []
 try:
-    all = []
     while True: all.append(zlib.decompress(packed))
-except MemoryError: result = "full"`, (o) => ends('ok', 'memory', 'timeout')(o), ['--timeout', '2s']],
+except MemoryError:
+    all.clear()
+    result = "full"`, ok('full'), SMALL],
   'no program that was dropped can be executed': [`
 import os, stat
 open("/tmp/x", "w").write("#!/bin/sh\\nid\\n"); os.chmod("/tmp/x", 0o755)
@@ -78,7 +80,7 @@ for pid in (${process.pid}, 2, 3, 4, 5, 100, 1000):
         except OSError: pass
 try: os.kill(-1, 9)
 except OSError: pass
-result = got`, (o) => o.exit === 'ok' ? assert.deepEqual(o.result, []) : ends('killed')(o)],
+result = got`, ok([])],
   'there is no gate in /proc': [`
 import os
 result = [os.path.exists(p) for p in ("/proc/${process.pid}/environ", "/proc/1/environ", "/proc/self/maps", "/proc")]`, (o) => assert.deepEqual(o.result?.slice(0, 3), [false, false, false])],
@@ -87,7 +89,7 @@ import json
 json.loads("{")`, (o) => { assert.equal(o.exit, 'error'); assert.doesNotMatch(o.traceback + o.error, /\/usr\/|\/opt\/|sallyport|\/home|\/root/); }],
   'a crash of the interpreter is contained': ['import marshal, types\nc = (lambda: 0).__code__\nexec(c.replace(co_code=bytes([255, 255] * 20), co_stacksize=1))', ends('killed', 'error', 'ok')],
   'an abort is contained': ['import os; os.abort()', ends('killed')],
-  'a stack without end is contained': ['import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1)\nf(0)', ends('killed', 'error', 'memory', 'timeout'), ['--timeout', '2s']],
+  'a stack without end is contained': ['import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1)\nf(0)', ends('killed', 'memory', 'error'), SMALL],
   'what is left for after the end never runs': [`
 import atexit, sys, threading, time
 class Later:
@@ -97,12 +99,12 @@ atexit.register(lambda: open("/workspace/exit", "w").write("x"))
 threading.Thread(target=lambda: (time.sleep(600), open("/workspace/thread", "w")), daemon=True).start()
 result = 1`, ok(1)],
   'spoiling what the start script uses spoils the own result only': ['import json, builtins\njson.dumps = json.JSONEncoder.encode = lambda *a, **k: \'"spoiled"\'\nbuiltins.len = lambda x: 0\nresult = 1', ends('ok', 'error', 'killed')],
-  'a pattern that never ends is ended': ['import re\nre.match(r"(a+)+$", "a" * 64 + "b")', ends('timeout', 'cpu'), ['--timeout', '2s']],
+  'a pattern that never ends is ended': ['import re\nre.match(r"(a+)+$", "a" * 64 + "b")', ends('timeout'), ['--timeout', '2s']],
   'answers that nobody reads are bounded': [`
 import os, struct, json
 b = json.dumps({"server": "", "tool": "x", "args": {"a": "x" * 60000}}).encode()
 for i in range(1, 3000): os.write(3, struct.pack("<III", len(b), i, 16) + b)
-result = 1`, ends('killed', 'ok', 'timeout'), ['--timeout', '2s']],
+result = 1`, (o) => { ends('killed')(o); assert.match(o.error, /MB of arguments/); }, SMALL],
   'nothing secret lies in the memory': [SCAN, ok([])],
 };
 const MACHINE = {
@@ -110,8 +112,8 @@ const MACHINE = {
 import ctypes, mmap
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall(ctypes.c_long(0x40000000 | 39))
-result = "went on"`, (o) => assert.notEqual(o.result, 'went on')],
-  'a clone that is traced is refused': ['import ctypes\nresult = ctypes.CDLL(None).syscall(ctypes.c_long(56), ctypes.c_long(0x00002000 | 0x10900), 0, 0, 0, 0)', (o) => assert.ok(o.exit !== 'ok' || o.result === -1)],
+result = "went on"`, ends('killed')],
+  'a clone that is traced is refused': ['import ctypes\nresult = ctypes.CDLL(None).syscall(ctypes.c_long(56), ctypes.c_long(0x00002000 | 0x10900), 0, 0, 0, 0)', ok(-1)],
 };
 const PROC = {
   'a child that speaks on the bridge is no one else': [`
@@ -135,18 +137,15 @@ for i in range(8):
     if os.fork() == 0:
         x = bytearray(120 << 20)
         for j in range(0, len(x), 4096): x[j] = 1
-        os.write(1, b"full\\n")
         time.sleep(1000)
-time.sleep(1.5)
-result = 1`, (o, who) => { if (GROUPS[who]) assert.ok((o.output ?? []).filter((l) => l === 'full').length < 8, JSON.stringify(o)); }, ['--memory', '150', '--timeout', '20s']],
+result = os.WTERMSIG(os.wait()[1])`, (o) => assert.ok(o.exit === 'memory' || o.result === 9, 'one of them had to go'), ['--memory', '150', '--timeout', '300s']],
 };
-const GROUPS = {};
 const JS = {
-  'shared memory has a limit': ['const a = []; try { for (let i = 0; i < 64; i++) { const b = new Uint8Array(new SharedArrayBuffer(1 << 27)); b.fill(1); a.push(b); } return "all"; } catch { return "refused"; }', (o) => assert.notEqual(o.result, 'all'), ['--memory', '128', '--timeout', '2s']],
+  'shared memory has a limit': ['const a = []; try { for (let i = 0; i < 64; i++) { const b = new Uint8Array(new SharedArrayBuffer(1 << 27)); b.fill(1); a.push(b); } return "all"; } catch { return "refused"; }', ok('refused'), SMALL],
   'a polluted prototype reaches nobody': ['Object.prototype.server = "other"; Object.prototype.toJSON = undefined; try { await callTool("a", "b", {}); return "called"; } catch (e) { return e.name; }', ok('ToolError')],
-  'microtasks without end are ended': ['const f = () => Promise.resolve().then(f); await f(); for (;;) await 1;', ends('timeout', 'cpu', 'memory', 'error'), ['--memory', '128', '--timeout', '2s']],
+  'microtasks without end are ended': ['const f = () => queueMicrotask(f); f(); await new Promise(() => {})', ends('timeout'), ['--memory', '128', '--timeout', '2s']],
   'a wait without end is ended': ['Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)', ends('timeout'), ['--memory', '128', '--timeout', '2s']],
-  'a text of half a gigabyte is refused or ends it': ['"x".repeat(2 ** 29 - 25).split("").length', ends('error', 'memory', 'killed', 'timeout'), ['--memory', '128', '--timeout', '2s']],
+  'a text of half a gigabyte is refused or ends it': ['"x".repeat(2 ** 29 - 25).split("").length', ends('memory'), SMALL],
 };
 
 async function rows(who, table, options) {
@@ -155,7 +154,7 @@ async function rows(who, table, options) {
   for (const list of groups.values()) {
     const outcomes = await run(who, list.map(({ code }) => code), { ...options, args: list[0].args });
     list.forEach(({ name, check }, i) => {
-      try { check(outcomes[i], who); } catch (error) { assert.fail(`${name}: ${error.message} ${JSON.stringify(outcomes[i]).slice(0, 400)}`); }
+      try { check(outcomes[i]); } catch (error) { assert.fail(`${name}: ${error.message} ${JSON.stringify(outcomes[i]).slice(0, 400)}`); }
     });
   }
 }
@@ -173,8 +172,8 @@ describe('rows', () => {
       if (await lacking(t, who)) return;
       const refused = await one(who, 'result = 1', { profile: 'proc' });
       if (refused.exit !== 'ok') return assert.match(refused.error, /cannot be limited/);
-      GROUPS[who] = JSON.parse(await doctor(who)).cgroup > 0;
-      await rows(who, PROC, { profile: 'proc' });
+      const { 'many processes share one memory': _, ...each } = PROC; // unless they can be counted together
+      await rows(who, JSON.parse(await doctor(who)).cgroup > 0 ? PROC : each, { profile: 'proc' });
     });
     test(`${who}: JavaScript`, async (t) => {
       if (await lacking(t, who)) return;
@@ -282,6 +281,19 @@ describe('ends', () => {
     assert.equal(again.result.structuredContent.result, 'again', JSON.stringify(again));
     child.stdin.end();
     await gone();
+  });
+  test('an interpreter is replaced after so many children: another hash seed, another address layout', async (t) => {
+    if (await lacking(t, who)) return;
+    const { child, start, runs } = talk({ SALLYPORT_SANDBOX_FORKS: '4' });
+    await start();
+    const look = async () => (await runs('import json\nresult = [hash("sallyport"), id(json)]')).result.structuredContent.result;
+    const first = await look(), end = Date.now() + 120_000;
+    let now = first;
+    while (now[0] === first[0] && Date.now() < end) now = await look();
+    child.stdin.end();
+    await gone();
+    assert.notEqual(now[0], first[0], 'hash seed');
+    assert.notEqual(now[1], first[1], 'where things lie');
   });
   test('a gate that is killed under load leaves nothing', async (t) => {
     if (await lacking(t, who)) return;

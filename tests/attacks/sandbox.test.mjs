@@ -302,13 +302,17 @@ describe('the lock-down fails closed', () => {
   for (const ext of ['py', 'js']) {
     test(`each step that fails keeps ${ext === 'py' ? 'Python' : 'JavaScript'} from running`, async (t) => {
       if (await lacking(t, who)) return;
-      for (const step of ext === 'py' ? STEPS : ['idmap', 'landlock', 'seccomp']) {
-        const code = ext === 'py' ? 'print("ran")' : 'console.log("ran")';
-        const o = await one(who, code, { ext, env: { SALLYPORT_SANDBOX_FAIL: step } });
-        assert.equal(o.exit, 'killed', `${step}: ${JSON.stringify(o)}`);
-        assert.match(o.error, new RegExp(`\`${step}\` failed`));
-        assert.deepEqual(o.output, []);
-      }
+      const code = ext === 'py' ? 'print("ran")' : 'console.log("ran")';
+      const failing = STEPS.slice();
+      const next = async () => {
+        for (let step; (step = failing.shift()); ) {
+          const o = await one(who, code, { ext, env: { SALLYPORT_SANDBOX_FAIL: step } });
+          assert.equal(o.exit, 'killed', `${step}: ${JSON.stringify(o)}`);
+          assert.match(o.error, new RegExp(`\`${step}\` failed`));
+          assert.deepEqual(o.output, []);
+        }
+      };
+      await Promise.all([next(), next(), next()]);
     });
   }
   test('a weaker tier is refused unless it was asked for, and confines what it runs', async () => {
