@@ -16,41 +16,68 @@ struct note {
     struct link_req req;
     struct list node;
     struct session_link *sl;
+    bool level;                 /* it sets the log level */
+    struct call_listen *listen; /* that waits for it, or NULL */
+    struct slice uri;           /* which it is about */
+};
+
+struct call_listen {
+    uint32_t bits;
+    size_t uri_count;
+    struct slice *uris;
+    size_t pending; /* subscriptions that the server has not answered yet */
+    bool failed;    /* it cannot any more */
+    bool open;      /* the client knows what it will hear */
 };
 
 static void note_over(struct note *n) {
     struct session_link *sl = n->sl;
     list_remove(&n->node);
     link_end(&n->req);
+    sl->level_pending &= !n->level;
+    if (n->listen)
+        n->listen->pending--;
     free(n);
-    sl->level_pending = false;
     session_wake(sl);
 }
 
+static void forget_uri(struct call_listen *l, struct slice uri) {
+    size_t kept = 0;
+    for (size_t i = 0; i < l->uri_count; i++)
+        if (!slice_eq(l->uris[i], uri))
+            l->uris[kept++] = l->uris[i];
+    l->uri_count = kept;
+}
+
 static void note_answer(struct session_own *own, struct msg *m) {
-    (void)m;
-    note_over(container_of(own, struct note, own));
+    struct note *n = container_of(own, struct note, own);
+    if (n->listen && m->rpc.kind == RPC_ERROR)
+        forget_uri(n->listen, n->uri);
+    note_over(n);
 }
 
 static void note_failed(struct session_own *own, const char *why) {
     (void)why;
-    note_over(container_of(own, struct note, own));
+    struct note *n = container_of(own, struct note, own);
+    if (n->listen)
+        n->listen->failed = true;
+    note_over(n);
 }
 
-static bool send_note(struct session_link *sl, const char *method, struct slice members) {
+static struct note *send_note(struct session_link *sl, const char *method, struct slice members) {
     struct arena a;
     struct note *n = mem_zalloc(sizeof(*n));
     n->own = (struct session_own){SESSION_OWN_MAGIC, note_answer, note_failed, NULL};
     n->sl = sl;
     if (sl->state != SESSION_LINK_READY || !link_begin(sl->link, &n->req, &n->own)) {
         free(n);
-        return false;
+        return NULL;
     }
     list_push(&sl->notes, &n->node);
     arena_init(&a);
     session_send_own(sl, bridge_own_text(sl, n->req.id, method, members, &a), slice_str(method), &n->req);
     arena_free(&a);
-    return true;
+    return n;
 }
 
 enum call_next listen_log_level(struct call *c) {
@@ -66,7 +93,10 @@ enum call_next listen_log_level(struct call *c) {
     if (sl->log_rank < 0 || c->log_rank < sl->log_rank) {
         struct slice members = arena_printf(&c->arena, "\"level\":\"%.*s\"", SLICE_FMT(level));
         sl->log_rank = c->log_rank;
-        sl->level_pending = send_note(sl, "logging/setLevel", members);
+        struct note *n = send_note(sl, "logging/setLevel", members);
+        sl->level_pending = n != NULL;
+        if (n)
+            n->level = true;
     }
     if (!sl->level_pending)
         return CALL_NEXT;
@@ -75,12 +105,6 @@ enum call_next listen_log_level(struct call *c) {
 }
 
 /* ---- a client of the newer era listens ---- */
-
-struct call_listen {
-    uint32_t bits;
-    size_t uri_count;
-    struct slice *uris;
-};
 
 static const struct {
     const char *member, *method;
@@ -181,21 +205,54 @@ static void acknowledge(struct call *c) {
     c->sink->ops->event(c->sink, &message);
 }
 
+static void subscribe_all(struct call *c) {
+    struct call_listen *l = c->listen;
+    for (size_t i = 0; i < l->uri_count; i++) {
+        struct note *n = heard_elsewhere(c, l->uris[i])
+                             ? NULL
+                             : send_note(c->link, "resources/subscribe", uri_member(l->uris[i], &c->arena));
+        if (!n)
+            continue;
+        n->listen = l;
+        n->uri = l->uris[i];
+        l->pending++;
+    }
+}
+
 enum call_next listen_start(struct call *c) {
-    if (c->listen)
+    struct call_listen *l = c->listen;
+    if (l && l->open)
         return CALL_WAIT;
-    struct call_listen *l = arena_new(&c->arena, struct call_listen);
-    if (!read_filter(c, l)) {
-        call_set_error(c, RPC_INVALID_PARAMS, 400, "params.notifications must be a filter");
+    if (!l) {
+        l = arena_new(&c->arena, struct call_listen);
+        if (!read_filter(c, l)) {
+            call_set_error(c, RPC_INVALID_PARAMS, 400, "params.notifications must be a filter");
+            return CALL_FAIL;
+        }
+        c->listen = l;
+        subscribe_all(c);
+    }
+    if (l->failed) {
+        call_set_error(c, RPC_INTERNAL, 502, "the server cannot be asked to tell of changes");
         return CALL_FAIL;
     }
-    for (size_t i = 0; i < l->uri_count; i++)
-        if (!heard_elsewhere(c, l->uris[i]))
-            send_note(c->link, "resources/subscribe", uri_member(l->uris[i], &c->arena));
-    c->listen = l;
+    /* Nothing is promised before the server has agreed and there is a stream to hear it on. */
+    if (l->pending || c->link->link->unheard) {
+        session_wait(c->link, c);
+        return CALL_WAIT;
+    }
+    l->open = true;
     c->sent = true;
     acknowledge(c);
     return CALL_WAIT; /* until it is cancelled, or the link is over */
+}
+
+static void notes_forget(const struct session_link *sl, const struct call_listen *l) {
+    LIST_FOR (n, &sl->notes) {
+        struct note *note = container_of(n, struct note, node);
+        if (note->listen == l)
+            note->listen = NULL;
+    }
 }
 
 void listen_leave(struct call *c) {
@@ -204,6 +261,8 @@ void listen_leave(struct call *c) {
         return;
     c->listen = NULL;
     struct session_link *sl = c->link;
+    if (sl)
+        notes_forget(sl, l);
     for (size_t i = 0; sl && sl->link && !c->session->closed && i < l->uri_count; i++)
         if (!heard_elsewhere(c, l->uris[i]))
             send_note(sl, "resources/unsubscribe", uri_member(l->uris[i], &c->arena));
@@ -227,7 +286,7 @@ void listen_deliver(struct session_link *sl, struct msg *m, struct slice method,
         node && tape_is(&m->tape, node, TAPE_STRING) ? tape_text(&m->tape, node, a) : (struct slice){0};
     LIST_FOR_SAFE (n, next, &sl->session->calls) {
         struct call *c = container_of(n, struct call, node);
-        if (!c->listen || c->link != sl || !c->sink || !wants(c->listen, method, uri))
+        if (!c->listen || !c->listen->open || c->link != sl || !c->sink || !wants(c->listen, method, uri))
             continue;
         struct slice meta =
             arena_printf(a, "\"_meta\":{\"" UP_META_SUBSCRIPTION "\":%.*s}", SLICE_FMT(c->id_raw));

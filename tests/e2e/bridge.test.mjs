@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
-  LegacyHttp, MODERN, ModernHttp, connect, fixture, freePort, gateCommand, node, packages, startEverything, startFixture, startGate,
+  LegacyHttp, MODERN, ModernHttp, connect, fixture, freePort, gateCommand, load, node, packages, startEverything, startFixture, startGate,
   tempDir, use,
 } from '../lib/index.mjs';
 
@@ -38,13 +38,79 @@ async function drive(session) {
   await assert.rejects(session.client.readResource({ uri: 'test://nothing' }));
 }
 
+// A call that would wait for ever, as soon as it is under way: the client gives up, and the server hears of it.
+async function cancel(session, key) {
+  const controller = new AbortController();
+  const waiting = session.call('test_wait', { key }, { signal: controller.signal, onprogress: () => controller.abort(new Error('enough')) });
+  await assert.rejects(waiting, /enough|abort/i);
+  assert.equal(text(await session.call('test_was_cancelled', { key })), 'cancelled');
+}
+
+const UPDATED = 'notifications/resources/updated';
+const CHANGED = 'notifications/tools/list_changed';
+
+// The next notification of that kind, as each SDK has its handlers.
+async function hears({ client }, version, method) {
+  const types = version === 'v1' ? await load('@modelcontextprotocol/sdk/types.js') : undefined;
+  const kind = types ? { [UPDATED]: types.ResourceUpdatedNotificationSchema, [CHANGED]: types.ToolListChangedNotificationSchema }[method] : method;
+  const heard = { said: undefined };
+  heard.next = new Promise((resolve) => { client.setNotificationHandler(kind, (said) => { heard.said = said; resolve(said); }); });
+  return heard;
+}
+
+// In the older era nothing says when the stream is there on which a client hears of changes: until it is, they are lost on it.
+async function provoke(heard, modern, act) {
+  do await act(); while (!modern && !heard.said);
+  return heard.next;
+}
+
+async function subscribe({ client }, modern, uri) {
+  if (!modern) {
+    await client.subscribeResource({ uri });
+    return () => client.unsubscribeResource({ uri });
+  }
+  const subscription = await client.listen({ resourceSubscriptions: [uri], toolsListChanged: true });
+  assert.deepEqual(subscription.honoredFilter, { resourceSubscriptions: [uri], toolsListChanged: true });
+  return async () => {
+    await subscription.close();
+    assert.equal(await subscription.closed, 'local');
+  };
+}
+
+async function watchAll(session, version, modern) {
+  const uri = 'test://watched-resource';
+  const updated = await hears(session, version, UPDATED);
+  const end = await subscribe(session, modern, uri);
+  assert.equal((await provoke(updated, modern, () => session.call('test_trigger_resource_update'))).params.uri, uri);
+  const changed = await hears(session, version, CHANGED);
+  await provoke(changed, modern, () => session.call('test_trigger_tool_change'));
+  await end();
+}
+
+const CLIENTS = [['v1', 'SDK v1', {}], ['v2', 'SDK v2 pinned', PIN], ['v2', 'SDK v2 of the older era', { negotiation: 'legacy' }]];
+
 for (const transport of ['stdio', 'http']) {
-  for (const [client, options, era] of [['v1', {}, 'modern'], ['v2', PIN, 'legacy']]) {
-    test(`SDK ${client}${era === 'legacy' ? ' pinned' : ''}, ${era}-only server over ${transport}: questions, progress, resources, prompts`, async (t) => {
-      const server = transport === 'http' ? use(t, await startEra(era)) : undefined;
-      const behind = server ? { upstream: server.url } : { command: fixtureCommand(era) };
-      const gate = use(t, await startGate(behind));
-      await drive(use(t, await connect(client, gate, { handlers, ...options })));
+  for (const era of ['modern', 'legacy']) {
+    describe(`${era}-only server over ${transport}`, () => {
+      let server;
+      let gate;
+      before(async () => {
+        server = transport === 'http' ? await startEra(era) : undefined;
+        gate = await startGate(server ? { upstream: server.url } : { command: fixtureCommand(era) });
+      });
+      after(async () => { await gate?.stop(); await server?.stop(); });
+
+      for (const [version, name, options] of CLIENTS) {
+        const modern = options === PIN;
+        test(`${name}: questions, progress, resources, prompts`, async (t) => {
+          await drive(use(t, await connect(version, gate, { handlers, ...options })));
+        });
+        test(`${name}: cancellation and subscriptions`, async (t) => {
+          const session = use(t, await connect(version, gate, options));
+          await cancel(session, name);
+          await watchAll(session, version, modern);
+        });
+      }
     });
   }
 }
@@ -56,23 +122,36 @@ test('stdio in front: SDK v1 and a modern-only child; SDK v2 pinned and server-e
   assert.equal(await session.text('echo', { message: 'x' }), 'Echo: x');
 });
 
-describe('SDK v2 pinned and server-everything', () => {
+describe('server-everything', { concurrency: 3 }, () => {
   for (const mode of ['stdio', 'streamableHttp', 'sse']) {
-    test(`over ${mode}: calls, sampling, elicitation, progress`, async (t) => {
+    test(`over ${mode}: calls, sampling, elicitation, progress, cancellation, subscriptions; SDK v1 and SDK v2 pinned`, async (t) => {
       const server = mode === 'stdio' ? undefined : use(t, await startEverything(mode));
       const gate = use(t, await startGate(server ? { upstream: server.url } : { command: everything }));
       // Not roots: this server asks for them when it pleases, in the middle of whatever call is under way.
       const { 'roots/list': roots, ...others } = handlers;
-      const session = use(t, await connect('v2', gate, { handlers: others, ...PIN }));
-      const names = (await session.tools()).map(({ name }) => name);
-      assert.equal(await session.text('echo', { message: 'x' }), 'Echo: x');
-      const sampler = names.find((name) => /sampling/.test(name) && !/async|task/.test(name));
-      if (sampler) assert.match(await session.text(sampler, { prompt: 'p', maxTokens: 10 }), /sampled/);
-      const progress = [];
-      await session.call('trigger-long-running-operation', { duration: 0.4, steps: 2 }, { onprogress: (p) => progress.push(p.progress) });
-      // Over the 2024 transport this server repeats and omits reports, with or without a gate.
-      if (mode === 'sse') assert.ok(progress.includes(1));
-      else assert.deepEqual(progress, [1, 2]);
+      for (const [version, name, options] of CLIENTS.slice(0, 2)) {
+        const session = use(t, await connect(version, gate, { handlers: others, ...options }));
+        const names = (await session.tools()).map((tool) => tool.name);
+        for (const needed of ['trigger-sampling-request', 'trigger-elicitation-request']) assert.ok(names.includes(needed), `${name} is shown ${names}`);
+        assert.equal(await session.text('echo', { message: 'x' }), 'Echo: x');
+        assert.match(await session.text('trigger-sampling-request', { prompt: 'p', maxTokens: 10 }), /sampled/);
+        assert.match(await session.text('trigger-elicitation-request', {}), /Ada/);
+        const progress = [];
+        await session.call('trigger-long-running-operation', { duration: 0.4, steps: 2 }, { onprogress: (p) => progress.push(p.progress) });
+        // Over the 2024 transport this server repeats and omits reports, with or without a gate.
+        if (mode === 'sse') assert.ok(progress.includes(1));
+        else assert.deepEqual(progress, [1, 2]);
+        const controller = new AbortController();
+        await assert.rejects(session.call('trigger-long-running-operation', { duration: 2, steps: 20 }, { signal: controller.signal, onprogress: () => controller.abort(new Error('enough')) }), /enough|abort/i);
+
+        const plain = use(t, await connect(version, gate, options));
+        const uri = 'demo://resource/dynamic/text/1';
+        const updated = await hears(plain, version, UPDATED);
+        const end = await subscribe(plain, options === PIN, uri);
+        // Each second time it sends one at once.
+        assert.equal((await provoke(updated, options === PIN, () => plain.call('toggle-subscriber-updates'))).params.uri, uri);
+        await end();
+      }
     });
   }
 });
@@ -81,24 +160,6 @@ describe('2024-11-05 in front of a modern-only server', () => {
   test('questions and answers on one stream', async (t) => {
     const gate = use(t, await startGate({ transport: 'sse', command: fixtureCommand('modern') }));
     await drive(use(t, await connect('v1', { sse: gate.url }, { handlers })));
-  });
-});
-
-describe('subscriptions', () => {
-  test('resources/subscribe and list_changed of a modern-only server reach a session', async (t) => {
-    const server = use(t, await startEra('modern'));
-    const gate = use(t, await startGate({ upstream: server.url }));
-    const session = use(t, await connect('v1', gate));
-    const { ResourceUpdatedNotificationSchema, ToolListChangedNotificationSchema } =
-      await (await import('../npm/load.mjs')).load('@modelcontextprotocol/sdk/types.js');
-    const updated = new Promise((resolve) => { session.client.setNotificationHandler(ResourceUpdatedNotificationSchema, resolve); });
-    await session.client.subscribeResource({ uri: 'test://watched-resource' });
-    await session.call('test_trigger_resource_update');
-    assert.equal((await updated).params.uri, 'test://watched-resource');
-    const changed = new Promise((resolve) => { session.client.setNotificationHandler(ToolListChangedNotificationSchema, resolve); });
-    await session.call('test_trigger_tool_change');
-    await changed;
-    await session.client.unsubscribeResource({ uri: 'test://watched-resource' });
   });
 });
 

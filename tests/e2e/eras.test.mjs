@@ -193,6 +193,24 @@ describe('subscriptions/listen of stateless clients to a server of the older era
   });
 });
 
+test('a listener is told what it will hear when the server has agreed, and without what it refuses', async (t) => {
+  let release;
+  let seen = 0;
+  const released = new Promise((resolve) => { release = resolve; });
+  const { gate } = await behind(t, legacyServer({ capabilities: { resources: { subscribe: true } }, methods: {
+    'resources/subscribe': async ({ uri }) => {
+      if (++seen === 2) release(); // both are under way, and neither is agreed to
+      await released;
+      if (uri === 'test://no') throw { code: -32602, message: 'no' };
+      return {};
+    },
+  } }));
+  const response = await new ModernHttp(gate.url).send('subscriptions/listen', { notifications: { resourceSubscriptions: ['test://no', 'test://yes'] } }, { id: 1 });
+  assert.deepEqual((await response.message()).params.notifications, { resourceSubscriptions: ['test://yes'] });
+  assert.equal(seen, 2);
+  response.close();
+});
+
 describe('requestState on several nodes', () => {
   test('two gates with one key share it while both run; with another key, or for somebody else, it is refused', async (t) => {
     const { url: upstream } = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
