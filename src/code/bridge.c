@@ -172,12 +172,13 @@ static void list_now(struct bridge *b) { catalogue_ask(&b->tools, b->job->conn, 
 /* What code catches. */
 static void fail_call(struct bridge *b, struct slice answered) {
     struct code_job *j = b->job;
-    if (b->kind != BRIDGE_TOOL) {
-        fail(b, fault_words(answered, &b->arena));
-        return;
-    }
     cleanup_buf struct buf out;
     buf_init(&out, CODE_TEXT_RESULT_MAX);
+    if (b->kind == BRIDGE_RAW) {
+        const int status = fault_write_http(answered, &out);
+        respond(b, status, out.full ? SLICE("{\"error\":\"the call failed\"}") : buf_slice(&out));
+        return;
+    }
     fault_write(b->server, b->tool, answered, &out);
     sandbox_answer_fault(j->sandbox, b->id,
                          out.full ? SLICE("{\"message\":\"the call failed\"}") : buf_slice(&out));

@@ -97,6 +97,35 @@ void fault_write(struct slice server, struct slice tool, struct slice answer, st
     emit_object_end(&e);
 }
 
+int fault_write_http(struct slice answer, struct buf *out) {
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct fault f;
+    struct emit e;
+    read_fault(answer, &t, &a, &f);
+    const bool unknown = strcmp(f.kind, "unknown_tool") == 0;
+    emit_init(&e, out);
+    emit_object(&e);
+    emit_key(&e, "error");
+    emit_str(&e, unknown ? SLICE("Not found") : slice_upto(f.message, CODE_FAULT_TEXT_MAX));
+    if (f.code && !unknown) {
+        emit_key(&e, "code");
+        emit_int(&e, f.code);
+    }
+    if (f.details && !unknown) {
+        emit_key(&e, "data");
+        emit_raw(&e, tape_raw(&t, f.details));
+    }
+    emit_object_end(&e);
+    return unknown                        ? 404
+           : !f.code                      ? 500
+           : f.code == RPC_INTERNAL       ? 502
+           : f.code == RPC_INVALID_PARAMS ? 400
+                                          : 403;
+}
+
 struct slice fault_words(struct slice answer, struct arena *a) {
     cleanup_tape struct tape t;
     tape_init(&t);

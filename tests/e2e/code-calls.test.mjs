@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ModernHttpPeer, cli, legacyServer, policyFile, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
+import { ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
 
 const text = (value, more = {}) => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }], ...more });
 const tool = (name, more = {}) => ({ name, description: `About ${name}`, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } }, ...more });
@@ -222,6 +222,17 @@ describe('calls from code', { concurrency: 1 }, () => {
     assert.match((await peer.call('barred', {})).content[0].text, /POLICY DENIED/);
     assert.match((await run('python', 'call_tool("", "double", {"n": 1})')).error, /code cannot run code/);
     await assert.rejects(peer.call('helper', {}), /Unknown tool/, 'a shared skill without a schema is none');
+  });
+
+  test('fetch in code answers as the endpoints do outside: a refusal, an error, what a person has to do', async () => {
+    const body = (name) => JSON.stringify({ server: 'my-shop', tool: name, args: { n: 41 } });
+    for (const name of ['echo', 'mark', 'fails', 'boom', 'pay']) {
+      const outside = await request('POST', `${gate.origin}/mcp/call`, { body: body(name), headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${tokens.ann}` } });
+      const answer = await run('typescript', `const r = await fetch("http://localhost:3001/mcp/call", { method: "POST", body: ${JSON.stringify(body(name))} }); return [r.status, await r.json()]`);
+      const [status, inside] = answer.result ?? [];
+      assert.deepEqual([status, inside], [outside.status, JSON.parse(await outside.text())], `${name}: ${JSON.stringify(answer)}`);
+      if (name === 'pay') assert.deepEqual([status, inside.code, typeof inside.data.approval_id], [403, -32003, 'string']);
+    }
   });
 
   test('what is hidden is reached by no way in', async () => {

@@ -314,7 +314,7 @@ describe('doctor', { concurrency: 1 }, () => {
     settings(`127.0.0.1:${taken.address().port}`, { files, gone: { command: 'no-such-program' }, fails: { command: 'false' }, web: { url: 'http://127.0.0.1:9/mcp' },
       off: { command: 'no-such-program', disabled: true }, own: { command: node, args: ['-e', ''], policy: 'own.yaml' } });
     chmodSync(config, 0o666);
-    writeFileSync(join(dir, 'policy.yaml'), 'version: "1"\ndefault: allow\nhiden: [x]\n');
+    writeFileSync(join(dir, 'policy.yaml'), 'version: "1"\ndefault: allow\nhiden: [x]\n', { mode: 0o644 });
     mkdirSync(env.SALLYPORT_HOME, { mode: 0o755 });
     writeFileSync(join(env.SALLYPORT_HOME, 'audit.key'), '', { mode: 0o644 });
     const told = await doctor();
