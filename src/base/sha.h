@@ -6,8 +6,16 @@
 #include "base/slice.h"
 
 #define SHA_BYTES 32
-#define SHA_HEX 64 /* digits; no NUL behind them */
+#define SHA_BLOCK 64 /* bytes that it reads at a time */
+#define SHA_HEX 64   /* digits; no NUL behind them */
 
 /* Of all parts, one behind the other. */
 void sha_256(const struct slice *parts, size_t count, unsigned char ret_sum[SHA_BYTES]);
 void sha_256_hex(struct slice text, char ret_hex[SHA_HEX]);
+
+/* HMAC-SHA-256 under one key, made ready once: tokens take one for every value. */
+struct sha_hmac;
+struct sha_hmac *sha_hmac_new(struct slice key); /* of SHA_BLOCK bytes at most */
+void sha_hmac_free(struct sha_hmac *h);          /* wipes it; NULL is fine */
+void sha_hmac_sum(const struct sha_hmac *h, const struct slice *parts, size_t count,
+                  unsigned char ret_sum[SHA_BYTES]);

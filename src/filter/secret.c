@@ -12,6 +12,7 @@
 #define NUMBER_MIN 14     /* digits alone are a key from here on */
 #define WORDS_MIN 12      /* and letters alone from here */
 #define CURL_USER_MAX 128 /* characters of user and option before the colon */
+#define DOTTED_MIN 12     /* characters of a part between dots that can be a key's */
 #define DUMMY_MAX 256     /* characters looked at for placeholders */
 
 static bool class_has(char class, char c) {
@@ -350,21 +351,6 @@ static bool is_uuid(struct slice v) {
     return true;
 }
 
-/* Code, not a value: calls, member chains, paths, format strings. */
-static bool is_code(struct slice v, bool quoted) {
-    static const bool marks[256] = {
-        ['('] = true, ['['] = true, [' '] = true, ['<'] = true, ['{'] = true, ['.'] = true};
-    for (size_t i = 0; i < v.len; i++) {
-        if (!marks[(uint8_t)v.ptr[i]])
-            continue;
-        if (v.ptr[i] != '.')
-            return true;
-        if (!quoted && i > 1 && i + 1 < v.len && ch_alpha(v.ptr[i - 1]) && ch_alpha(v.ptr[i + 1]))
-            return true;
-    }
-    return v.ptr[0] == '/' || v.ptr[0] == '.' || v.ptr[0] == '@' || v.ptr[0] == '&' || v.ptr[0] == '*';
-}
-
 /* Words with separators (user-profile-name, kSecAttrKey) are names; one made at random is not. */
 static bool looks_random(struct slice v, struct shape s, bool vendor) {
     const unsigned entropy = pii_check_entropy(v.ptr, v.len);
@@ -385,6 +371,34 @@ static bool looks_random(struct slice v, struct shape s, bool vendor) {
     if (!vendor && longest * 2 > v.len && longest >= 6)
         return false;
     return entropy >= (v.len < 14 ? 280 : v.len < 24 ? 300 : 330);
+}
+
+/* TOKEN=x9Kd02mP4q.Vb7… and no os.environ.TOKEN: a part between dots that no name looks like. */
+static bool dotted_random(struct slice v) {
+    struct slice part;
+    bool more = true;
+    while (more) {
+        more = slice_cut(&v, '.', &part);
+        const struct shape s = shape_of(part);
+        if (part.len >= DOTTED_MIN && s.digits > 1 && s.other == 0 && looks_random(part, s, false))
+            return true;
+    }
+    return false;
+}
+
+/* Code, not a value: calls, member chains, paths, format strings. */
+static bool is_code(struct slice v, bool quoted) {
+    static const bool marks[256] = {
+        ['('] = true, ['['] = true, [' '] = true, ['<'] = true, ['{'] = true, ['.'] = true};
+    for (size_t i = 0; i < v.len; i++) {
+        if (!marks[(uint8_t)v.ptr[i]])
+            continue;
+        if (v.ptr[i] != '.')
+            return true;
+        if (!quoted && i > 1 && i + 1 < v.len && ch_alpha(v.ptr[i - 1]) && ch_alpha(v.ptr[i + 1]))
+            return !dotted_random(v);
+    }
+    return v.ptr[0] == '/' || v.ptr[0] == '.' || v.ptr[0] == '@' || v.ptr[0] == '&' || v.ptr[0] == '*';
 }
 
 static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool quoted, const char **ret_sub) {

@@ -1,10 +1,8 @@
 #include "filter/token.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/sha.h"
 #include "filter/chars.h"
 #include "filter/detect.h"
 #include "filter/preserve.h"
@@ -14,7 +12,7 @@ static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 struct filter_scope {
     const struct pii_engine *engine;
     struct filter_vault vault;
-    EVP_MAC_CTX *mac;
+    struct sha_hmac *mac;
     uint64_t now_ms;
 };
 
@@ -23,21 +21,14 @@ struct filter_scope *filter_scope_new(const struct pii_engine *e, const uint8_t 
     struct filter_scope *s = mem_zalloc(sizeof(*s));
     s->engine = e;
     s->vault = vault;
-    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    CHECK(mac != NULL);
-    s->mac = EVP_MAC_CTX_new(mac);
-    EVP_MAC_free(mac);
-    char name[] = "SHA256";
-    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", name, 0),
-                                 OSSL_PARAM_construct_end()};
-    CHECK(s->mac && EVP_MAC_init(s->mac, key, 32, params) == 1);
+    s->mac = sha_hmac_new(slice_of((const char *)key, 32));
     return s;
 }
 
 void filter_scope_free(struct filter_scope *s) {
     if (!s)
         return;
-    EVP_MAC_CTX_free(s->mac);
+    sha_hmac_free(s->mac);
     free(s);
 }
 
@@ -71,17 +62,10 @@ char filter_token_check(struct slice kind, const char *chars, size_t len) {
 /* `form`: a shorter token of the same value is another one, so that neither is taken for a part of the other.
  */
 static void digest(struct filter_scope *s, const struct filter_entry *e, uint8_t form, uint8_t out[32]) {
-    size_t len = 0;
-    const uint8_t marks[3] = {form, e->number, e->raw.len ? (uint8_t)(e->level + 1) : 0};
-    CHECK(EVP_MAC_init(s->mac, NULL, 0, NULL) == 1);
-    CHECK(EVP_MAC_update(s->mac, (const uint8_t *)e->kind.ptr, e->kind.len) == 1);
-    CHECK(EVP_MAC_update(s->mac, marks, 3) == 1);
-    CHECK(EVP_MAC_update(s->mac, (const uint8_t *)e->value.ptr, e->value.len) == 1);
-    if (e->raw.len) {
-        CHECK(EVP_MAC_update(s->mac, marks, 1) == 1);
-        CHECK(EVP_MAC_update(s->mac, (const uint8_t *)e->raw.ptr, e->raw.len) == 1);
-    }
-    CHECK(EVP_MAC_final(s->mac, out, &len, 32) == 1 && len == 32);
+    const char marks[3] = {(char)form, (char)e->number, e->raw.len ? (char)(e->level + 1) : 0};
+    const struct slice parts[] = {e->kind, slice_of(marks, 3), e->value, slice_of(marks, e->raw.len ? 1 : 0),
+                                  e->raw};
+    sha_hmac_sum(s->mac, parts, ARRAY_LEN(parts), out);
 }
 
 static void base32(const uint8_t hash[32], char *chars, size_t count) {

@@ -1,10 +1,11 @@
-/* The small ones: list, clock, rand, nearest, log. */
+/* The small ones: list, clock, rand, nearest, log, sha. */
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/rand.h"
+#include "base/sha.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -21,6 +22,24 @@ struct item {
     int number;
     struct list node;
 };
+
+/* RFC 4231, test case 2; whatever pieces the text comes in, and again under the same key. */
+static void test_hmac(void **state) {
+    (void)state;
+    static const unsigned char want[SHA_BYTES] = {
+        0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e, 0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7,
+        0x5a, 0x00, 0x3f, 0x08, 0x9d, 0x27, 0x39, 0x83, 0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43};
+    const struct slice text = SLICE("what do ya want for nothing?");
+    struct sha_hmac *h = sha_hmac_new(SLICE("Jefe"));
+    for (size_t cut = 0; cut <= text.len; cut++) {
+        const struct slice parts[] = {slice_upto(text, cut), slice_from(text, cut)};
+        unsigned char sum[SHA_BYTES];
+        sha_hmac_sum(h, parts, ARRAY_LEN(parts), sum);
+        assert_memory_equal(sum, want, SHA_BYTES);
+    }
+    sha_hmac_free(h);
+    sha_hmac_free(NULL);
+}
 
 static void test_list(void **state) {
     (void)state;
@@ -124,6 +143,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list),    cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
         cmocka_unit_test(test_nearest), cmocka_unit_test(test_log_levels), cmocka_unit_test(test_log_hold),
+        cmocka_unit_test(test_hmac),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,8 @@ static const struct row rows[] = {
     {"jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIzNDU2 x",
      "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIzNDU2"},
     {"bot 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsawx go", "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsawx"},
+    {"API_TOKEN=x9Kd02mP4q7a.Vb73kLq82nZp.Rt56yUio09Pa\n", "x9Kd02mP4q7a.Vb73kLq82nZp.Rt56yUio09Pa"},
+    {"api_token = config.secrets2.apiTokenV3\n", NULL},
     {"\"password\": \"${DB_PASSWORD}\"", NULL},
     {"api_key = \"YOUR_API_KEY_HERE_1\"", NULL},
     {"token = get_token(request.user)", NULL},
