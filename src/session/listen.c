@@ -236,8 +236,10 @@ enum call_next listen_start(struct call *c) {
         call_set_error(c, RPC_INTERNAL, 502, "the server cannot be asked to tell of changes");
         return CALL_FAIL;
     }
-    /* Nothing is promised before the server has agreed and there is a stream to hear it on. */
-    if (l->pending || c->link->link->unheard) {
+    /* Nothing is promised before the server has agreed. Its stream was asked for when the link began; whether
+     * that is there cannot be told, because some servers say nothing on it before they have something to say.
+     */
+    if (l->pending) {
         session_wait(c->link, c);
         return CALL_WAIT;
     }

@@ -25,7 +25,6 @@ struct standing {
     struct exchange x;
     struct up_mark mark;
     struct io_timer timer;
-    struct io_timer settled;
     bool wanted;
 };
 
@@ -562,24 +561,11 @@ static void http_listen(struct link *l) {
     if (h->standing.wanted || h->lost || !l->is_up)
         return;
     h->standing.wanted = true;
-    l->unheard = true;
     standing_open(h);
 }
 
-/* There is one now, or it is known that there is none. Told in the next turn: whoever hears it may end us. */
-static void on_settled(struct io_timer *timer) {
-    struct http_link *h = container_of(timer, struct http_link, standing.settled);
-    h->base.unheard = false;
-    h->base.events->drained(h->base.owner);
-}
-
-static void standing_settled(struct http_link *h) {
-    if (h->base.unheard)
-        io_timer_arm(http_loop(h), &h->standing.settled, 0, on_settled);
-}
-
 static enum exchange_want standing_head(struct exchange *x, const struct http_head *head) {
-    standing_settled(container_of(x, struct http_link, standing.x));
+    (void)x;
     bool events =
         head->status == 200 && http_media_is(http_value(head, "content-type"), SLICE("text/event-stream"));
     return events ? EXCHANGE_EVENTS : EXCHANGE_SKIP;
@@ -596,7 +582,6 @@ static bool standing_event(struct exchange *x, struct block *b, const struct sse
 static void standing_again(struct http_link *h) {
     struct standing *st = &h->standing;
     int status = st->x.status;
-    standing_settled(h);
     /* Most servers have none to offer; a server in trouble may have one later. */
     if (status && status < 500 && status != 429 && st->x.want != EXCHANGE_EVENTS) {
         standing_stop(h);
@@ -709,7 +694,6 @@ static void http_close(struct link *l) {
     posts_free(&h->parked);
     standing_stop(h);
     io_timer_stop(http_loop(h), &h->lost_timer);
-    io_timer_stop(http_loop(h), &h->standing.settled);
     up_secrets_unwait(&h->opening);
     up_secrets_unwait(&h->renewing);
     if (h->session[0])

@@ -139,7 +139,6 @@ struct link {
     bool paused;    /* what it says is not read at present; over HTTP: outside requests */
     uint32_t heard; /* messages, to see whether there were any */
     int pid;        /* of a child that has started, else 0 */
-    bool unheard;   /* its standing stream has been asked for and is not there yet; `drained` tells */
     /* Whose streams say which request a message belongs to (HTTP); pipes cannot tell. */
     bool relates;
     char version[16]; /* negotiated protocol version, for the header; empty before */
