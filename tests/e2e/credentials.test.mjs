@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startGuard } from '../fixtures/idp.mjs';
 import { startProbe } from '../fixtures/probe.mjs';
-import { ALLOW_ALL, peerFor, policyFile, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { ALLOW_ALL, cli, peerFor, policyFile, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
 
 // A server that takes one token, which the test may change: { gate, guard, token }.
 async function world(t, headers, { env = {}, token = 'first-token' } = {}) {
@@ -57,6 +57,17 @@ test('from a program: run once, and again when the server refuses what it said',
   state.token = 'second-token';
   await Promise.all([one.call('echo', { again: 1 }), two.call('echo', { again: 2 })]);
   assert.equal(count(), 2, 'once for both');
+});
+
+test('commands that ask servers show the same: scan, with what a file and a program say', async (t) => {
+  const probe = use(t, await startProbe());
+  const guard = use(t, await startGuard({ target: probe.url, authority: 'http://127.0.0.1:1', check: (shown) => shown === 'first-token' }));
+  for (const header of [{ file: tempFile('secret', 'first-token\n') }, { command: [program('first-token').path] }, { file: tempFile('wrong', 'other-token\n') }]) {
+    const config = tempFile('sallyport.yaml', JSON.stringify({ version: '1', servers: { s: { url: guard.url, headers: { Authorization: { prefix: 'Bearer ', ...header } } } } }));
+    const { stdout, stderr } = await cli(['scan', '--mcp-config', config, '--format', 'json'], { timeout: 60_000 });
+    assert.equal(/"tool":"echo"/.test(stdout), !/wrong/.test(header.file ?? ''), `${stdout}${stderr}`);
+    assert.ok(!`${stdout}${stderr}`.includes('-token'));
+  }
 });
 
 test('what cannot be had is said, without the value: no file, a failing program, forbidden bytes', async (t) => {
