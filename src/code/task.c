@@ -6,6 +6,10 @@
 
 #define POLL_MS 500
 #define TTL_MS_MAX (24ull * 3600 * 1000)
+/* Stateless requests say each for itself what their client can take. */
+#define UNDECLARED                                                                                           \
+    "{\"code\":-32021,\"message\":\"The request does not declare the tasks extension\",\"data\":"            \
+    "{\"requiredCapabilities\":{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}}"
 
 /* The eras differ: a run whose code failed is a failed task in the older one, a completed one with an error
  * result in the newer. */
@@ -65,6 +69,10 @@ void code_task_reply(struct code_req *r, struct code_job *j) {
 
 /* NULL: answered. Of another principal's task nothing is known here. */
 static struct code_job *find_task(struct code_req *r) {
+    if (r->modern && !r->takes_tasks) {
+        code_reply_error_as(r, slice_str(UNDECLARED));
+        return NULL;
+    }
     uint32_t node = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "taskId") : 0;
     struct slice id = node && tape_is(&r->tape, node, TAPE_STRING) ? tape_text(&r->tape, node, &r->arena)
                                                                    : (struct slice){0};

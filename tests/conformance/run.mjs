@@ -7,10 +7,10 @@
 // scenario without checks passes. So: exit status, and each check against the direct run.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { readFileSync, readdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
-  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, root, run, startFixture, startGate, startServe, tempDir,
+  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, root, run, sallyport, startFixture, startGate, startServe, tempDir,
 } from '../lib/index.mjs';
 
 const RUN_TIMEOUT_MS = 240_000;
@@ -58,7 +58,7 @@ Object.assign(LEGS, {
   E: { title: 'two servers behind serve, at one endpoint', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], endpoint: '/mcp', excused: STDIO_CANNOT },
   F: { title: 'two servers behind serve, the fixture at its own', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], endpoint: '/mcp/fixture' },
 });
-const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,E,F,client,cross').split(',');
+const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,E,F,client,cross,code').split(',');
 
 async function startBoth(url, endpoint) {
   const gate = await startServe({ config: { version: '1', policy: policyFile(), prefix: 'never',
@@ -77,9 +77,9 @@ const CLIENT_SCENARIOS = {
 
 /* ---- running the suite and reading its results ---- */
 
-async function suite(args, env) {
+async function suite(args, env, timeout = SCENARIO_TIMEOUT_MS) {
   const out = tempDir('conformance');
-  const result = await run(node, [packages.conformance, ...args, '-o', out, '--timeout', `${SCENARIO_TIMEOUT_MS}`], {
+  const result = await run(node, [packages.conformance, ...args, '-o', out, '--timeout', `${timeout}`], {
     cwd: root, timeout: RUN_TIMEOUT_MS, env: { PATH: `${dirname(node)}:${process.env.PATH}`, ...env },
   });
   return { ...result, scenarios: readResults(out) };
@@ -226,6 +226,57 @@ for (const name of wanted.filter((leg) => leg in LEGS)) {
       const seen = await surface(gate.url);
       for (const key of Object.keys(seen)) assert.deepEqual(seen[key], direct.surface[key], `${key} clients see something else`);
     });
+  });
+}
+
+/* ---- the built-in code server: tasks and skills ---- */
+
+// The suite names the tools that it calls: skills that the operator offers as tools. With next to no wait every call of one
+// becomes a task.
+const SKILLS = {
+  greet: 'def main(name="world"):\n    return f"Hello, {name}!"\n',
+  slow_compute: 'import time\ndef main(seconds=0, **more):\n    time.sleep(seconds)\n    return {"seconds": seconds}\n',
+  failing_job: 'import time\ndef main(**more):\n    time.sleep(1)\n    raise ValueError("on purpose")\n',
+};
+const NO_SUCH_TOOL = 'wants a tool that code cannot be: it breaks the protocol, asks the user or insists on being a task';
+const NOT_AT_ONCE = 'wants a call to be answered at once, which a clock would decide';
+const CODE_SCENARIOS = {
+  'tasks-lifecycle': { 'tasks-sync-tool-call': NOT_AT_ONCE, 'sep-2663-tasks-get-status-failed': NO_SUCH_TOOL },
+  'tasks-capability-negotiation': {},
+  'tasks-wire-fields': {},
+  'tasks-dispatch-and-envelope': {
+    'tasks-result-type-complete-on-non-task-responses': NO_SUCH_TOOL, 'sep-2663-legacy-task-param-ignored': NOT_AT_ONCE, 'tasks-immediate-result-shortcut': NOT_AT_ONCE,
+  },
+  'tasks-request-headers': { 'tasks-headers-tolerate-mcp-method-on-tools-call': NOT_AT_ONCE },
+  'tasks-request-state-removal': {},
+  'sep-2640-skills-enumeration': {},
+  'sep-2640-skills-manifest': {},
+  'sep-2640-skills-directory': { 'sep-2640-directory-read-subdir-mimetype': 'a skill is one file, so there is no directory in it' },
+};
+
+if (wanted.includes('code')) {
+  describe('conformance: the built-in code server', { concurrency: 2 }, () => {
+    let gate;
+    before(async () => {
+      const home = join(tempDir(), 'home'), shared = join(home, 'code', 'shared', 'skills');
+      mkdirSync(shared, { recursive: true });
+      for (const [name, code] of Object.entries(SKILLS)) {
+        writeFileSync(join(shared, `${name}.py`), code);
+        writeFileSync(join(shared, `${name}.json`), JSON.stringify({ name, description: name, language: 'python', input_schema: { type: 'object' } }));
+      }
+      gate = await startGate({ command: ['env', `SALLYPORT_HOME=${home}`, sallyport, 'code', '--wait', '1ms'] });
+    });
+    after(() => gate?.stop());
+
+    for (const [scenario, cannot] of Object.entries(CODE_SCENARIOS)) {
+      test(scenario, async () => {
+        const result = await suite(['server', '--url', gate.url, '--scenario', scenario], {}, 120_000);
+        const checks = (result.scenarios[scenario] ?? []).filter(({ id }) => !(id in cannot));
+        const bad = checks.filter((check) => ['FAILURE', 'WARNING'].includes(check.status));
+        assert.deepEqual(bad.map((check) => `${check.id}: ${check.errorMessage}`), [], result.stdout.slice(-3000));
+        assert.ok(count(checks, 'SUCCESS') > 1, `${scenario} checked nothing\n${result.stdout.slice(-3000)}`);
+      });
+    }
   });
 }
 
