@@ -221,11 +221,27 @@ static enum call_next answer_error(struct call *c, struct splice *text) {
     return CALL_NEXT;
 }
 
+/* Many servers look at what the client has declared before they ask. It then says so in a text of its own. */
+static uint32_t refused_bit(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t content = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "content") : 0;
+    bool one = content && tape_is(&m->tape, content, TAPE_ARRAY) && tape_node(&m->tape, content)->count == 1;
+    uint32_t object = m->rpc.kind == RPC_ERROR ? m->rpc.body : one ? content + 1 : 0;
+    uint32_t text = object && tape_is(&m->tape, object, TAPE_OBJECT)
+                        ? tape_get_str(&m->tape, object, m->rpc.kind == RPC_ERROR ? "message" : "text")
+                        : 0;
+    if (!text || !tape_is(&m->tape, text, TAPE_STRING))
+        return 0;
+    return translate_lacking_bit(tape_text(&m->tape, text, &c->arena)) & ~c->client_bits;
+}
+
 /* The call failed because the client could not be asked: the newer era has a word for that. */
-static bool lacks_capability(struct call *c) {
+static uint32_t lacks_capability(struct call *c) {
     const struct msg *m = c->response;
     uint32_t flag = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "isError") : 0;
-    return c->missing && (m->rpc.kind == RPC_ERROR || (flag && tape_is(&m->tape, flag, TAPE_TRUE)));
+    if (m->rpc.kind != RPC_ERROR && !(flag && tape_is(&m->tape, flag, TAPE_TRUE)))
+        return 0;
+    return c->missing ? c->missing : translate_may_ask(c->method) ? refused_bit(c) : 0;
 }
 
 enum call_next bridge_lacks(struct call *c, uint32_t bit) {
@@ -268,8 +284,9 @@ enum call_next bridge_answer(struct call *c, struct splice *text) {
     c->http_status = 0; /* the server's own status belongs to its own era */
     if (c->translated)
         return CALL_NEXT;
-    if (c->modern && lacks_capability(c))
-        return bridge_lacks(c, c->missing);
+    uint32_t lacking = c->modern ? lacks_capability(c) : 0;
+    if (lacking)
+        return bridge_lacks(c, lacking);
     if (m->rpc.kind == RPC_ERROR && c->modern && error_code(m) == RPC_URL_ELICITATION &&
         translate_may_ask(c->method)) {
         if (!(c->client_bits & TRANSLATE_URL))

@@ -296,6 +296,28 @@ uint32_t translate_ask_bit(struct slice method, const struct tape *t, uint32_t p
     return mode && tape_eq(t, mode, SLICE("url")) ? TRANSLATE_URL : TRANSLATE_FORM;
 }
 
+uint32_t translate_lacking_bit(struct slice text) {
+    static const struct {
+        struct slice start, end;
+    } words[] = {
+        {SLICE("Client does not support "), SLICE(")")},
+        {SLICE("Cannot request input "),
+         SLICE("): the client on this 2025-era connection did not declare the required capability")},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (!slice_starts(text, words[i].start) || !slice_ends(text, words[i].end))
+            continue;
+        struct slice method = slice_upto(text, text.len - words[i].end.len);
+        size_t at = method.len;
+        while (at && method.ptr[at - 1] != '(' && method.ptr[at - 1] != ' ')
+            at--;
+        bool url = slice_starts(slice_from(text, words[i].start.len), SLICE("URL "));
+        uint32_t bit = translate_ask_bit(slice_from(method, at), NULL, 0);
+        return bit == TRANSLATE_FORM && url ? TRANSLATE_URL : bit;
+    }
+    return 0;
+}
+
 const char *translate_ask_capability(uint32_t bit) {
     return bit == TRANSLATE_SAMPLING      ? "{\"sampling\":{}}"
            : bit == TRANSLATE_ROOTS       ? "{\"roots\":{}}"

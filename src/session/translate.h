@@ -29,6 +29,9 @@ uint32_t translate_client_bits(const struct tape *t, uint32_t capabilities); /* 
 uint32_t translate_server_bits(const struct tape *t, uint32_t capabilities);
 /* The bit that answering this request of a server needs; 0 for a method that is none. */
 uint32_t translate_ask_bit(struct slice method, const struct tape *t, uint32_t params);
+/* The same for a text by which the common SDKs' servers refuse to ask a client that has not declared it; 0
+ * for every other text. */
+uint32_t translate_lacking_bit(struct slice text);
 /* {"sampling":{}} …: what a client would have to declare. */
 const char *translate_ask_capability(uint32_t bit);
 

@@ -36,8 +36,6 @@ const LEGACY_CANNOT = {
   'sep-2322-elicitation-incomplete': NO_NAMES,
   'sep-2322-elicitation-complete': NO_NAMES,
   'sep-2322-ignore-unexpected-params': NO_NAMES,
-  'sep-2575-server-rejects-undeclared-capability': 'the server refuses in its own words before anybody is asked, and those have no code',
-  'sep-2575-missing-capability-http-400': 'the same',
 };
 const MODERN_CANNOT = {
   'server-sse-priming-event': 'the tool closes the stream of its own call, which the stateless era has no way to do',

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  HttpConnection, LegacyHttp, MODERN, cli, formatRequest, gateCommand, initializeParams, pair, peerFor, policyFile, post, probeCommand, request,
-  run, startGate, suitePair, tempFile, use,
+  HttpConnection, LEGACY, LegacyHttp, MODERN, cli, formatRequest, gateCommand, initializeParams, pair, peerFor, policyFile, post, probeCommand,
+  rawStdio, request, run, startGate, suitePair, tempDir, tempFile, use,
 } from '../lib/index.mjs';
 
 const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: initializeParams() };
@@ -131,6 +131,30 @@ describe('H3 sessions', () => {
     const response = await post(world.gate.url, initialize, { headers: { 'Mcp-Session-Id': 'gone-long-ago' } });
     assert.equal(response.status, 200);
     assert.notEqual(response.headers['mcp-session-id'], 'gone-long-ago');
+  });
+
+  test('H4 after a restart of the gate an old session is 404 for everything, and the same client begins anew', async (t) => {
+    const command = rawStdio(({ serve }) => serve({ 'tools/call': () => ({ content: [{ type: 'text', text: 'here' }] }) }));
+    const options = { command, env: { SALLYPORT_HOME: tempDir() } };
+    const first = use(t, await startGate(options));
+    const client = await LegacyHttp.open(first.url);
+    assert.equal((await client.call('x')).content[0].text, 'here');
+    const headers = { 'Mcp-Session-Id': client.sessionId, 'MCP-Protocol-Version': LEGACY };
+    await first.stop();
+    const second = use(t, await startGate(options));
+    for (const method of ['tools/call', 'tools/list', 'ping']) {
+      const response = await post(second.url, { jsonrpc: '2.0', id: 1, method, params: { name: 'x', arguments: {} } }, { headers });
+      assert.equal(response.status, 404, method);
+      await response.text();
+    }
+    for (const method of ['GET', 'DELETE']) assert.equal((await request(method, second.url, { headers: { ...headers, Accept: 'text/event-stream' } })).status, 404);
+    const again = await post(second.url, initialize, { headers });
+    assert.equal(again.status, 200);
+    const fresh = again.headers['mcp-session-id'];
+    assert.ok(fresh && fresh !== client.sessionId);
+    await again.text();
+    const call = await post(second.url, { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'x', arguments: {} } }, { headers: { ...headers, 'Mcp-Session-Id': fresh } });
+    assert.equal((await call.json()).result.content[0].text, 'here');
   });
 
   test('a failed initialize leaves no session', async (t) => {

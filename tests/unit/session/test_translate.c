@@ -180,11 +180,36 @@ static void test_era(void **state) {
     assert_int_equal(up_era_judge(405, &tape, NULL, &again), UP_NO);
 }
 
+/* The words are the common SDKs' own; nothing that only looks like them is taken for a refusal. */
+static void test_refusals(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t bit;
+    } cases[] = {
+        {"Client does not support sampling (required for sampling/createMessage)", TRANSLATE_SAMPLING},
+        {"Client does not support listing roots (required for roots/list)", TRANSLATE_ROOTS},
+        {"Client does not support elicitation (required for elicitation/create)", TRANSLATE_FORM},
+        {"Client does not support URL elicitation (required for elicitation/create)", TRANSLATE_URL},
+        {"Cannot request input 'q (x)' (roots/list): the client on this 2025-era connection did not declare "
+         "the required capability",
+         TRANSLATE_ROOTS},
+        {"Client does not support sampling (required for tools/call)", 0},
+        {"Client does not support sampling", 0},
+        {"Client does not support )", 0},
+        {"The client does not support sampling (required for sampling/createMessage)", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(translate_lacking_bit(slice_str(cases[i].text)), cases[i].bit);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_request_up), TEST(test_request_down), TEST(test_result_up), TEST(test_result_down),
-        TEST(test_errors),     TEST(test_hello),        TEST(test_asks),      TEST(test_era),
+        TEST(test_request_up),  TEST(test_request_down), TEST(test_result_up),
+        TEST(test_result_down), TEST(test_errors),       TEST(test_hello),
+        TEST(test_asks),        TEST(test_era),          TEST(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
