@@ -81,12 +81,12 @@ static void give_up(struct session_link *sl) {
     io_timer_arm(sl->session->core->up.loop, &sl->backoff, 0, on_give_up);
 }
 
-static void missed(struct session_link *sl, const char *why) {
+static void missed(struct session_link *sl, const char *why, uint64_t now) {
     struct session_server *server = sl->server;
     server->life_misses++;
     snprintf(server->fault, sizeof(server->fault), "%s", why);
     if (over_http(sl))
-        server->gone_ms = io_now_ms(sl->session->core->up.loop); /* for all its links: look_ready() */
+        server->gone_ms = now; /* for all its links: look_ready() */
     else
         give_up(sl);
 }
@@ -136,8 +136,17 @@ static void on_no_life(struct session_own *own, const char *why) {
     if (!sl->link->is_up)
         return; /* `down` follows */
     /* Whoever refuses by a status of its own is there; these are said by others on its behalf. */
-    if (!status || (status >= 502 && status <= 504))
-        missed(sl, why);
+    if (status && (status < 502 || status > 504))
+        return;
+    /* It may just have closed a connection that it had not been using. */
+    bool once_more = !sl->watch.again;
+    sl->watch.again = true;
+    if (once_more) {
+        sl->watch.doubt = true;
+        sl->server->asked_ms = 0;
+    } else {
+        missed(sl, why, sl->session->core->life_clock_ms + 1);
+    }
 }
 
 static void ask(struct session_link *sl, uint64_t now) {
@@ -158,7 +167,6 @@ static void ask(struct session_link *sl, uint64_t now) {
                                      modern ? ",\"params\":{\"_meta\":" UP_META_OWN "}" : "");
     sl->watch.life = life;
     sl->server->life_asks++;
-    sl->server->asked_ms = now;
     session_send_own(sl, text, method, &life->req);
     if (sl->watch.life == life && !life->req.id)
         life_free(life); /* it could not be sent: next time */
@@ -172,31 +180,41 @@ void health_doubt(struct session_link *sl) {
 
 /* ---- looking ---- */
 
+/* Asked in vain for long enough? Not while it works, nor when another link has heard of it since. */
+static void look_asked(struct session_link *sl, uint64_t now) {
+    const struct session_server *server = sl->server;
+    char why[SERVER_FAULT_MAX];
+    uint64_t asked_ms = sl->watch.life->asked_ms;
+    if (now - asked_ms < server->life_timeout_ms)
+        return;
+    health_forget(sl);
+    if (works(sl) || (over_http(sl) && server->heard_ms > asked_ms)) {
+        sl->watch.since_ms = now;
+        return;
+    }
+    say_silent(sl, server->life_timeout_ms, why);
+    missed(sl, why, now);
+}
+
 static void look_ready(struct session_link *sl, uint64_t now) {
     struct session_watch *w = &sl->watch;
-    const struct session_server *server = sl->server;
+    struct session_server *server = sl->server;
     bool http = over_http(sl);
-    if (http && sl->opened_ms <= server->gone_ms) {
+    if (http && w->since_ms < server->gone_ms) {
         give_up(sl);
         return;
     }
-    if (w->life && now - w->life->asked_ms < server->life_timeout_ms)
-        return;
-    if (w->life && works(sl)) { /* something to do has come since */
-        health_forget(sl);
-        w->since_ms = now;
-        return;
-    }
     if (w->life) {
-        char why[SERVER_FAULT_MAX];
-        say_silent(sl, server->life_timeout_ms, why);
-        health_forget(sl);
-        missed(sl, why);
+        look_asked(sl, now);
         return;
     }
     uint64_t silent_ms = now - (http ? server->heard_ms : w->since_ms);
-    bool asked = http && now - server->asked_ms < server->life_timeout_ms; /* on another link */
-    if ((w->doubt || silent_ms >= server->life_ms) && !asked && sl->era != SESSION_ERA_UNKNOWN && !works(sl))
+    if ((!w->doubt && silent_ms < server->life_ms) || sl->era == SESSION_ERA_UNKNOWN)
+        return;
+    if (http && now - server->asked_ms < server->life_timeout_ms)
+        return; /* on another link */
+    server->asked_ms = now;
+    if (!works(sl))
         ask(sl, now);
 }
 
@@ -222,6 +240,7 @@ static void look(struct session_link *sl, uint64_t now) {
         w->state = (int)sl->state;
         w->heard = heard;
         w->since_ms = now;
+        w->again = false;
         if (sl->state == SESSION_LINK_READY)
             sl->server->heard_ms = now;
     }

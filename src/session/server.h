@@ -43,7 +43,7 @@ struct session_server {
     uint64_t life_misses;
     uint64_t heard_ms;            /* by any of its links, on the clock of health.c */
     uint64_t asked_ms;            /* the same */
-    uint64_t gone_ms;             /* over HTTP: links that were opened before this are over */
+    uint64_t gone_ms;             /* over HTTP: links that have heard nothing since are over */
     char fault[SERVER_FAULT_MAX]; /* why it was given up, until it is back */
     struct session_hello hello;
     struct policy *policy; /* its own, or NULL */

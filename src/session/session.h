@@ -139,7 +139,8 @@ struct session_watch {
     uint32_t heard;            /* messages then */
     int state;                 /* and the state; enum session_link_state */
     uint8_t tells;
-    bool doubt;
+    bool doubt; /* to be asked at the next sweep */
+    bool again; /* because the question before broke off */
 };
 
 struct session_link {

@@ -1,17 +1,33 @@
 // Servers that hang: noticed without a call, said everywhere, and back by themselves. One that works is left alone.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { HttpPeer, ModernHttpPeer, children, commandLine, policyFile, probeCommand, request, start, startServe, within } from '../lib/index.mjs';
+import {
+  HttpPeer, ModernHttpPeer, children, commandLine, legacyServer, policyFile, probeCommand, request, start, startServe, startUpstream, within,
+} from '../lib/index.mjs';
 
 const program = ([command, ...args], more = {}) => ({ command, args, ...more });
 
 describe('signs of life', () => {
-  let gate, upstream, old, modern;
+  let gate, upstream, torn, old, modern;
+  let dead = false;
   const processes = (text) => children(gate.pid).flatMap((pid) => [pid, ...children(pid)]).filter((pid) => commandLine(pid).join(' ').includes(text));
-  const said = (peer) => within(peer.next((json) => json?.method === 'notifications/tools/list_changed'), 'a changed list');
+  // What a client hears wakes everybody who waits for it.
+  const changes = new Map();
+  async function follow(peer) {
+    for (let heard = true, wake; heard; heard = await peer.next((json) => json?.method === 'notifications/tools/list_changed', { timeout: 600_000 }).catch(() => null)) {
+      const before = wake;
+      changes.set(peer, new Promise((resolve) => { wake = resolve; }));
+      before?.();
+    }
+  }
   const has = async (peer, server) => (await peer.request('tools/list', {})).tools.some(({ name }) => name.startsWith(`${server}__`));
-  // Lists are looked at again whenever one is said to have changed.
-  const until = async (peer, server, there) => { while (await has(peer, server) !== there) await said(peer); };
+  const until = async (peer, server, there) => {
+    for (;;) {
+      const changed = changes.get(peer);
+      if (await has(peer, server) === there) return;
+      await within(changed, `a list with${there ? '' : 'out'} ${server}`);
+    }
+  };
   const readyz = async () => (await request('GET', `${gate.origin}/readyz`)).text();
   const status = async (name) => (await (await request('GET', `${gate.origin}/api/v1/servers`)).json()).find((server) => server.name === name);
 
@@ -19,10 +35,12 @@ describe('signs of life', () => {
     const [command, ...args] = probeCommand('http');
     upstream = start(command, [...args, '--http', '0']);
     const { port } = JSON.parse(await upstream.waitLine(/"port"/));
+    const answer = legacyServer({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] });
+    torn = await startUpstream((request, reply) => (dead ? reply.drop() : answer(request, reply)));
     gate = await startServe({ config: {
       version: '1', policy: policyFile(), health: { interval: '1s', timeout: '3s' },
       servers: {
-        child: program(probeCommand('child')), http: { url: `http://127.0.0.1:${port}/mcp` }, works: program(probeCommand('works')),
+        child: program(probeCommand('child')), http: { url: `http://127.0.0.1:${port}/mcp` }, torn: { url: torn.url }, works: program(probeCommand('works')),
         unused: program(probeCommand('unused'), { idle: '2s' }), trusted: program(probeCommand('trusted'), { health: { interval: 'never' } }),
       },
     } });
@@ -31,12 +49,14 @@ describe('signs of life', () => {
     modern = new ModernHttpPeer(gate.url);
     await modern.send(modern.message('subscriptions/listen', { notifications: { toolsListChanged: true } }, 'mine'));
     await modern.next((json) => json?.method === 'notifications/subscriptions/acknowledged');
-    for (const peer of [old, modern]) for (const server of ['child', 'http', 'works', 'trusted']) assert.ok(await has(peer, server), server);
+    for (const peer of [old, modern]) follow(peer);
+    for (const peer of [old, modern]) for (const server of ['child', 'http', 'torn', 'works', 'trusted']) assert.ok(await has(peer, server), server);
   });
   after(async () => {
     try { process.kill(upstream.pid, 'SIGCONT'); } catch { /* it is gone */ }
     await gate?.stop();
     await upstream?.stop();
+    await torn?.close();
   });
 
   // All at once: the time that passes is the same.
@@ -65,9 +85,19 @@ describe('signs of life', () => {
       await Promise.all([until(old, 'http', true), until(modern, 'http', true)]);
       assert.deepEqual(await modern.ask('http__echo', { n: 1 }), { n: 1 });
       assert.deepEqual(await old.ask('http__echo', { n: 2 }), { n: 2 });
-      assert.deepEqual([(await status('http')).state, (await status('http')).fault], ['ready', undefined]);
+      const ready = async () => { while ((await status('http')).state !== 'ready') await new Promise(setImmediate); };
+      await within(ready(), 'a state that is ready');
+      assert.equal((await status('http')).fault, undefined);
     };
-    await Promise.all([child(), http(), told(/server `unused` is idle/)]); // a sign of life is no use
+    // One whose connections break is left out at once, and is there again when they hold.
+    const broken = async () => {
+      dead = true;
+      await Promise.all([until(old, 'torn', false), until(modern, 'torn', false)]);
+      await told(/warn: .*server `torn`/);
+      dead = false;
+      await Promise.all([until(old, 'torn', true), until(modern, 'torn', true)]);
+    };
+    await Promise.all([child(), http(), broken(), told(/server `unused` is idle/)]); // a sign of life is no use
     await old.call('works__release', { key: 'k' });
     assert.match((await held).content[0].text, /held k/);
     assert.deepEqual(processes('probe.mjs works'), working);
