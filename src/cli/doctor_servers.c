@@ -88,11 +88,18 @@ void cli_doctor_servers(struct doctor_findings *all, const struct doctor_options
     struct cli_mcpconfig *c = &asking.config;
     c->servers = arena_array(&c->arena, struct cli_mcpserver, settings->server_count + 1);
     for (size_t i = 0; i < settings->server_count; i++) {
-        if (settings->servers[i].disabled) {
-            cli_doctor_note(all, DOCTOR_GOOD, "server", settings->servers[i].title, "disabled");
+        const struct settings_server *server = &settings->servers[i];
+        if (settings->code.enabled && strcmp(server->name, "code") == 0) {
+            struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "server", server->title,
+                                                       "this is the name of the built-in server");
+            f->fix = SLICE("call it something else, or write code: {enabled: false}");
             continue;
         }
-        cli_mcpconfig_add(c, &settings->servers[i]);
+        if (server->disabled) {
+            cli_doctor_note(all, DOCTOR_GOOD, "server", server->title, "disabled");
+            continue;
+        }
+        cli_mcpconfig_add(c, server);
         if (note_before(all, &c->servers[c->count - 1]))
             c->count--;
     }

@@ -312,7 +312,7 @@ describe('doctor', { concurrency: 1 }, () => {
     await once(taken, 'listening');
     t.after(() => taken.close());
     settings(`127.0.0.1:${taken.address().port}`, { files, gone: { command: 'no-such-program' }, fails: { command: 'false' }, web: { url: 'http://127.0.0.1:9/mcp' },
-      off: { command: 'no-such-program', disabled: true }, own: { command: node, args: ['-e', ''], policy: 'own.yaml' } });
+      code: { command: 'true' }, off: { command: 'no-such-program', disabled: true }, own: { command: node, args: ['-e', ''], policy: 'own.yaml' } });
     chmodSync(config, 0o666);
     writeFileSync(join(dir, 'policy.yaml'), 'version: "1"\ndefault: allow\nhiden: [x]\n', { mode: 0o644 });
     mkdirSync(env.SALLYPORT_HOME, { mode: 0o755 });
@@ -324,7 +324,7 @@ describe('doctor', { concurrency: 1 }, () => {
       ['settings', /sallyport\.yaml/, /others may change it/, /^chmod 0644 /], ['policy', /policy\.yaml/, /hiden/, /sallyport validate -c/],
       ['policy', /own\.yaml/, /No such file/, /sallyport validate/], ['port', /127\.0\.0\.1/, /in use/, /ss -ltnp.*`listen`/],
       ['server', /gone/, /no program `no-such-program`/, /whole path/], ['server', /fails/, /exited with status 1/, /by hand/],
-      ['server', /web/, /connection refused/, /curl -i http/],
+      ['server', /web/, /connection refused/, /curl -i http/], ['server', /^code$/, /built-in/, /something else/],
     ];
     for (const [check, subject, text, fix] of expected) {
       const [found] = of(told, check, subject);
