@@ -175,7 +175,8 @@ static struct settings *load_settings(struct doctor_findings *all, const struct 
     if (!own && !opt->client_files.count) {
         f = cli_doctor_note(all, DOCTOR_ODD, "settings", path, "there are none; looked at as if by default");
         f->fix = SLICE("sallyport init proposes them from the servers that your agents use");
-        settings_load_text(path, SLICE("version: \"1\"\n"), false, &s, &err);
+        /* Who has no settings may still want `sallyport code`. */
+        settings_load_text(path, SLICE("version: \"1\"\ncode: {enabled: true}\n"), false, &s, &err);
         return s;
     }
     if (settings_load(own ? path : NULL, opt->client_files.items, opt->client_files.count, &s, &err) < 0) {

@@ -297,7 +297,7 @@ describe('doctor', { concurrency: 1 }, () => {
   const dir = tempDir('doctor');
   const env = { HOME: dir, XDG_CONFIG_HOME: '', SALLYPORT_HOME: join(dir, 'state') };
   const config = join(dir, 'sallyport.yaml');
-  const settings = (listen, servers) => writeFileSync(config, JSON.stringify({ version: '1', listen, policy: 'policy.yaml', servers }), { mode: 0o600 });
+  const settings = (listen, servers) => writeFileSync(config, JSON.stringify({ version: '1', listen, policy: 'policy.yaml', servers, code: { enabled: true } }), { mode: 0o600 });
   const files = { command: node, args: [packages.filesystem, dir], env: { TOKEN: 'secret' } };
   const doctor = async (...args) => {
     const { code, stdout, stderr } = await run(sallyport, ['doctor', '--config', config, '--json', ...args], { env, timeout: 120_000 });
