@@ -206,13 +206,22 @@ static bool place_fits(const struct pii_place *p, const struct session *s,
            glob_fits(p->grant, slice_str(s->principal->grant));
 }
 
+static enum filter_mode mode_of(const struct session_pii *pii, const struct session_server *server) {
+    return server->pii_set ? server->pii : pii->mode;
+}
+
+bool session_pii_off(const struct session *s, const struct session_server *server) {
+    const struct session_pii *pii = s->core->pii;
+    return mode_of(pii, server) == FILTER_OFF && !pii->rules->mode_count;
+}
+
 void session_pii_modes(const struct session *s, const struct session_server *server, struct slice tool,
                        struct filter_options *ret_options) {
     const struct session_pii *pii = s->core->pii;
     *ret_options = (struct filter_options){
         .depth = PII_DEPTH_MAX, .preserve = pii->rules->preserve, .origin = session_pii_origin(server)};
     ret_options->known = server->up.builtin != NULL; /* what code has seen was looked through before */
-    filter_options_set(ret_options, server->pii_set ? server->pii : pii->mode);
+    filter_options_set(ret_options, mode_of(pii, server));
     for (size_t i = 0; i < pii->rules->mode_count; i++) {
         const struct pii_mode_rule *r = &pii->rules->modes[i];
         if (!place_fits(&r->place, s, server, tool))

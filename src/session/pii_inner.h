@@ -21,6 +21,8 @@ struct session_pii {
     struct session_pii_counts counts;
 };
 
+/* Nothing is looked for in what this server says, whoever reads it. */
+bool session_pii_off(const struct session *s, const struct session_server *server);
 /* What happens to what in a result of this tool (or in a message, when `tool` is empty). */
 void session_pii_modes(const struct session *s, const struct session_server *server, struct slice tool,
                        struct filter_options *ret_options);

@@ -60,6 +60,8 @@ static bool redact_members(struct session *s, struct session_server *server, con
     struct filter_options opt;
     struct filter_report report = {0};
     enum filter_result worst = FILTER_SAME;
+    if (session_pii_off(s, server))
+        return true;
     session_pii_modes(s, server, (struct slice){0}, &opt);
     if (!filter_wanted(&opt))
         return true;
@@ -192,6 +194,8 @@ static enum filter_result redact_rewritten(struct call *c, struct splice *text,
 void call_redact(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     if (!c->session->core->pii || (m->rpc.kind == RPC_RESULT && !is_result(c)) || !m->rpc.body)
+        return;
+    if (!c->restored_kinds && session_pii_off(c->session, c->link->server))
         return;
     struct filter_report *report = arena_new(&c->arena, struct filter_report);
     /* one edit is the id */
