@@ -33,7 +33,8 @@ struct pass {
     struct slice src;
     bool blocked;
     bool failed;
-    struct twin *twins; /* values whose kind only their surroundings told */
+    struct slice *clean; /* keys that hold nothing, by a mark of theirs: records repeat them */
+    struct twin *twins;  /* values whose kind only their surroundings told */
     size_t twin_count;
     struct loose *loose; /* short texts in which such a value may stand again without them */
     /* the text of the content part before, for values cut in two */
@@ -268,6 +269,28 @@ static uint32_t join_parts(struct pass *p, const struct source_layer *now, unsig
     return 0;
 }
 
+/* Where a key is remembered that was looked through and held nothing. */
+static struct slice *clean_slot(struct pass *p, struct slice key) {
+    if (!p->clean)
+        p->clean = arena_array(&p->arena, struct slice, FILTER_CLEAN_KEYS);
+    const unsigned first = key.len ? (uint8_t)key.ptr[0] : 0;
+    const unsigned last = key.len ? (uint8_t)key.ptr[key.len - 1] : 0;
+    return &p->clean[(key.len * 11 + first * 5 + last) % FILTER_CLEAN_KEYS];
+}
+
+static bool scan_item(struct pass *p, const struct source_item *item) {
+    struct slice *const clean = item->is_key ? clean_slot(p, item->layer.text) : NULL;
+    if (clean && clean->ptr && slice_eq(*clean, item->layer.text)) {
+        p->spans.count = 0;
+        return true;
+    }
+    if (!scan_layer(p, &item->layer, item->key, 0))
+        return false;
+    if (clean && !p->spans.count)
+        *clean = item->layer.text;
+    return true;
+}
+
 static bool each_item(void *ctx, const struct source_item *item) {
     struct pass *p = ctx;
     if (item->is_number) {
@@ -281,7 +304,7 @@ static bool each_item(void *ctx, const struct source_item *item) {
         joined = join_parts(p, &item->layer, &kind);
     if (joined)
         replace(p, &item->layer, 0, joined, kind);
-    if (!scan_layer(p, &item->layer, item->key, 0))
+    if (!scan_item(p, item))
         return false;
     for (uint32_t i = 0; i < p->spans.count && worth(p); i++)
         if (p->spans.at[i].start >= joined)
