@@ -101,7 +101,6 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
         s->packages = mem_dup(config->packages, strlen(config->packages));
     s->given[FRAME_PYTHON] = given_or_env(config->python, "SALLYPORT_PYTHON");
     s->given[FRAME_NODE] = given_or_env(config->node, "SALLYPORT_NODE");
-    s->given[FRAME_BUN] = given_or_env(config->bun, "SALLYPORT_BUN");
     if (find_helper(config, s->helper_dir, err) != 0 || write_preludes(config, &s->preludes, err) != 0 ||
         sandbox_box_helper_start(s, err) != 0) {
         sandbox_close(s);

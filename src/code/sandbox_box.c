@@ -449,8 +449,7 @@ static void helper_lost(struct sandbox *s) {
 }
 
 static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 16], const char *argv[]) {
-    static const char *const names[FRAME_RUNTIMES] = {
-        [FRAME_PYTHON] = "python", [FRAME_NODE] = "node", [FRAME_BUN] = "bun"};
+    static const char *const names[FRAME_RUNTIMES] = {[FRAME_PYTHON] = "python", [FRAME_NODE] = "node"};
     size_t n = 0, t = 0;
     snprintf(texts[t], FRAME_PATH_MAX + 16, "%.1000s/sallyport-sandbox", s->helper_dir);
     argv[n++] = texts[t++];

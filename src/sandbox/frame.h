@@ -45,10 +45,10 @@ enum frame_kind {
 
 #define FRAME_PATH_MAX 1024
 #define FRAME_NAME_MAX 48
-#define FRAME_RUNTIMES 4
+#define FRAME_RUNTIMES 3
 #define FRAME_REASON_MAX 256
 
-enum frame_runtime { FRAME_PYTHON, FRAME_PYTHON_DATA, FRAME_NODE, FRAME_BUN };
+enum frame_runtime { FRAME_PYTHON, FRAME_PYTHON_DATA, FRAME_NODE };
 enum frame_profile { FRAME_PURE, FRAME_FILES, FRAME_PROC, FRAME_PROFILES };
 
 /* Gate to helper. FRAME_START carries three descriptors: bridge, stdout and stderr ends of the sandbox. */

@@ -56,7 +56,6 @@ static const struct launch_kind {
                     "sallyport-node.js",
                     {"--single-threaded", "--no-wasm-async-compilation", "--v8-pool-size=0",
                      "--expose-internals", "--no-warnings"}},
-    [FRAME_BUN] = {"bun", "/opt/bun", false, "sallyport-sandbox", "sallyport-bun.js", {NULL}},
 };
 
 static const char *const environment[] = {

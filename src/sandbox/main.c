@@ -25,7 +25,6 @@ int main(int argc, char **argv) {
     } texts[] = {
         {"python=", &options.given[FRAME_PYTHON]},
         {"node=", &options.given[FRAME_NODE]},
-        {"bun=", &options.given[FRAME_BUN]},
         {"helpers=", &options.helper_dir},
         {"packages=", &options.packages},
         {"fail=", &options.fail_step},

@@ -655,11 +655,8 @@ int supervise_probe(const struct supervise_options *o) {
            s->config.setup.notify, s->bounded);
     for (int i = 0; i < FRAME_RUNTIMES; i++)
         if (i != FRAME_PYTHON_DATA)
-            printf("%s=%s%s\n",
-                   i == FRAME_PYTHON ? "python"
-                   : i == FRAME_NODE ? "node"
-                                     : "bun",
-                   s->runtimes[i].found.binary, s->runtimes[i].found.why);
+            printf("%s=%s%s\n", i == FRAME_PYTHON ? "python" : "node", s->runtimes[i].found.binary,
+                   s->runtimes[i].found.why);
     drop_scratch(s);
     cgroup_open(&s->group);
     printf("cgroup=%u\ncgroup_why=%s\n", s->group.version, s->group.why);

@@ -182,6 +182,19 @@ describe('rows', () => {
   }
 });
 
+test('control groups of version 2 are used, or it is said what is missing', async (t) => {
+  const mounted = ['unshare', '-m', '-C', 'sh', '-c', 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"', 'sh'];
+  if (process.getuid() !== 0 || await lacking(t, 'root')) return t.skip('SKIPPED LOUDLY: only root can show them here');
+  WHO['root with version 2'] = mounted;
+  const found = JSON.parse(await doctor('root with version 2'));
+  if (found.cgroup === 2) await rows('root with version 2', PROC, { profile: 'proc' });
+  else {
+    assert.match(found.cgroup_why, /\w/);
+    t.diagnostic(`LOUDLY: version 2 was looked at but limits nothing on this machine: ${found.cgroup_why}`);
+  }
+  assert.equal((await one('root with version 2', 'result = 1')).result, 1, 'code runs either way');
+});
+
 const doctor = (who) => new Promise((resolve) => {
   const line = [...WHO[who], join(home, 'sallyport'), 'doctor', '--json'];
   const child = spawn(line[0], line.slice(1), { env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });

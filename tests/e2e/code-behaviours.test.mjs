@@ -1,4 +1,14 @@
-// What users of Code Execution MCP rely on, in both profiles that have its tools: the native one and its own.
+// What users of Code Execution MCP rely on, in both profiles that have its tools: the native one and its own. Its own suite has
+// 196 tests, of which two expect what no program can give (a wrong sum, a pattern escaped twice). Restated as 45 behaviours:
+//
+//   tests  about       behaviours  | tests  about      behaviours
+//      15  execution   B1–B10      |    25  skills     B28–B32
+//       4  limits      B11–B13     |    35  catalogue  B33–B39
+//       9  environment B14, B15    |    38  files      B40–B45
+//      31  rejection   B16–B18     |     8  patterns   with B6 and B9
+//      31  personal    B19–B27     |
+//
+// Each line below that shows one says which; the last test counts them.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +18,7 @@ import { startCode } from '../lib/code.mjs';
 const PROFILES = ['native', 'code-execution-mcp'];
 const both = (name, body) => PROFILES.forEach((profile) => test(`${profile}: ${name}`, async (t) => body(await startCode(t, { profile }), profile)));
 
-// [code, result]
+// [code, result] B1 B6 B7 B8 B9 B10 B14 B15; files B40 B41 B42 B43 B45; skills B29 B32; personal data B25 B27
 const RESULTS = [
   ['result = sum([1, 2, 3, 4, 5]) * 2', 30],
   ['result = [x * 2 for x in range(5)]', [0, 2, 4, 6, 8]],
@@ -41,6 +51,7 @@ const RESULTS = [
   ['try:\n    write_file("/etc/x", "y")\nexcept PermissionError:\n    result = "blocked"', 'blocked'],
   ['try:\n    read_file("missing.txt")\nexcept FileNotFoundError as e:\n    result = "File not found" in str(e)', true],
   ['try:\n    delete_file("missing.txt")\nexcept FileNotFoundError:\n    result = True', true],
+  ['try:\n    delete_file("../x")\nexcept PermissionError:\n    result = True', true],
   ['try:\n    list_files("../..")\nexcept PermissionError:\n    result = True', true],
   // skills
   ['save_skill("double", "def double(x):\\n    return 2 * x\\n", "doubles")\nresult = [s["name"] for s in list_skills()]', ['double']],
@@ -50,6 +61,7 @@ const RESULTS = [
   ['try:\n    load_skill("nothing")\nexcept FileNotFoundError as e:\n    result = "not found" in str(e)', true],
   ['try:\n    save_skill("not-a-name", "x")\nexcept ValueError as e:\n    result = "alphanumeric" in str(e)', true],
   // personal data
+  ['rows = [{"mail": "a@example.com"}, {"mail": "b@example.com"}]\nresult = "@" in json.dumps([{k: tokenize_pii(v)[0] for k, v in r.items()} for r in rows])', false],
   ['text, tokens = tokenize_pii("mail ann@example.com")\nresult = ["@" in text, len(tokens), detokenize_pii(text, tokens), detokenize_pii(text)]', [false, 1, 'mail ann@example.com', 'mail ann@example.com']],
 ];
 
@@ -62,13 +74,14 @@ both('values, files, skills and personal data from code', async ({ run }) => {
   }
 });
 
+// B2 B3
 both('output is a list of lines, context_vars are globals', async ({ run }) => {
   const answer = await run('print("one")\nprint("two", who)\nresult = n + 1', { context_vars: { who: 'ann', n: 41 } });
   assert.deepEqual([answer.output, answer.result], [['one', 'two ann'], 42]);
   assert.equal((await run('result = n', { context_vars: null })).success, false, 'nothing of it stays');
 });
 
-// [code, what the error says]
+// [code, what the error says] B4 B5
 const FAILURES = [
   ['1 / 0', /division by zero/],
   ['def broken(:', /SyntaxError|invalid syntax/],
@@ -89,6 +102,7 @@ both('failures say why, with a traceback and the output so far', async ({ run, p
   assert.equal(isError ?? false, profile === 'native', 'only the native profile marks it');
 });
 
+// B11 B13
 both('the wall clock ends what does not end', async ({ run }) => {
   for (const code of ['while True: pass', 'try:\n    while True: x = 1\nexcept Exception: pass', 'import time\ntime.sleep(60)']) {
     const answer = await run(`print("began")\n${code}`, { timeout_seconds: 1 });
@@ -98,6 +112,7 @@ both('the wall clock ends what does not end', async ({ run }) => {
   assert.equal((await run('result = 1')).result, 1, 'and the server goes on');
 });
 
+// B12
 both('memory has a limit', async ({ run }) => {
   const answer = await run('x = bytearray(400 * 1024 * 1024)', { memory_mb: 64 });
   assert.equal(answer.success, false);
@@ -105,12 +120,16 @@ both('memory has a limit', async ({ run }) => {
   assert.equal((await run('x = bytearray(100 * 1024 * 1024)\nresult = len(x)', { memory_mb: 400 })).result, 104857600, 'a later run may have more');
 });
 
+// B14 B16 B17 B18
 test('code-execution-mcp: builtins that are missing there are missing here', async (t) => {
   const { run } = await startCode(t, { profile: 'code-execution-mcp' });
   for (const code of ['import os', 'import subprocess', 'import socket', 'import sys', 'from urllib import request', 'import ctypes', 'open("/etc/passwd")', 'eval("1")',
     'exec("1")', 'compile("1", "", "eval")', '__import__("os")', 'input()', 'globals()', 'locals()', 'vars()', 'dir()']) {
     assert.equal((await run(`result = 1\n${code}`)).success, false, code);
   }
+  const modules = ['requests', 'http', 'ftplib', 'smtplib', 'telnetlib', 'ssl', 'builtins', 'multiprocessing', 'threading'];
+  const { result } = await run(modules.map((name) => `try:\n    import ${name}\nexcept ImportError as e:\n    r.append(str(e))`).join('\n') + '\nresult = r', { context_vars: { r: [] } });
+  modules.forEach((name, i) => assert.ok(result?.[i]?.includes(name), `${name} is refused by name: ${result}`));
 });
 
 test('native: the whole language is there', async (t) => {
@@ -133,6 +152,7 @@ both('the thirteen tools', async ({ peer }, profile) => {
   assert.deepEqual(tools.every(({ outputSchema }) => outputSchema === undefined), profile !== 'native');
 });
 
+// B19 B20 B21 B22 B23 B24 B26
 both('personal data', async ({ json }) => {
   const CASES = [
     ['Contact test@example.com now', ['EMAIL'], 'test@example.com'], ['Call 555-123-4567', ['PHONE'], '555-123-4567'], ['SSN: 123-45-6789', ['SSN'], '123-45-6789'],
@@ -149,6 +169,8 @@ both('personal data', async ({ json }) => {
   for (const text of ['nothing here', 'the word email alone', '']) {
     assert.deepEqual(await json('sanitize_pii', { text }), { sanitized_text: text, pii_types: [], pii_found: 0 });
   }
+  const three = await json('sanitize_pii', { text: 'ann@example.com, 555-123-4567, 123-45-6789' });
+  assert.deepEqual([three.pii_found, three.sanitized_text.match(/\[[A-Z_]+_\w+\]/g).length], [3, 3]);
   const twice = await json('sanitize_pii', { text: 'a@example.com and a@example.com' });
   assert.equal(twice.pii_found, 1);
   assert.equal(new Set(twice.sanitized_text.match(/\[EMAIL_\w+\]/g)).size, 1);
@@ -156,6 +178,7 @@ both('personal data', async ({ json }) => {
   assert.deepEqual(Object.keys(record), ['name', 'mail']);
 });
 
+// B28 B29 B30 B31
 both('skills', async ({ json, gate }, profile) => {
   assert.deepEqual(await json('list_skills'), { count: 0, skills: [] });
   const saved = await json('save_skill', { name: 'triple', code: 'def triple(x): return 3 * x', description: 'times three' });
@@ -177,6 +200,7 @@ both('skills', async ({ json, gate }, profile) => {
   assert.equal(JSON.parse(readFileSync(join(folder, 'triple.json'), 'utf8')).name, 'triple');
 });
 
+// B40 B41 B42 B44
 both('files', async ({ json }) => {
   assert.deepEqual(await json('list_workspace_files'), { success: true, path: '.', files: [], count: 0 });
   assert.equal((await json('write_workspace_file', { filename: 'd/five.txt', content: '12345' })).message, 'Written 5 bytes to d/five.txt');
@@ -192,6 +216,7 @@ both('files', async ({ json }) => {
   assert.equal((await json('list_workspace_files', { subpath: '../..' })).success, false);
 });
 
+// B33 B34 B35 B36 B37 B38 B39
 both('the catalogue', async ({ json }) => {
   const categories = await json('list_tool_categories');
   for (const { description, tool_count } of Object.values(categories.categories)) assert.ok(description && Number.isInteger(tool_count));
@@ -225,4 +250,11 @@ both('a run sees what the tools wrote, and the other way round', async ({ json, 
   assert.equal((await json('read_workspace_file', { filename: 'out.txt' })).content, '2');
   await run('delete_file("in.json")');
   assert.deepEqual((await json('list_workspace_files')).files, ['out.txt']);
+});
+
+test('all 45 behaviours of 194 tests are here', () => {
+  const tests = { execution: 15, limits: 4, environment: 9, rejection: 31, personal: 31, skills: 25, catalogue: 35, files: 38, patterns: 8 };
+  assert.equal(Object.values(tests).reduce((sum, n) => sum + n) - 2, 194);
+  const shown = new Set(readFileSync(new URL(import.meta.url)).toString().split('\n').slice(12).filter((line) => line.startsWith('//')).join().match(/\bB\d+\b/g));
+  for (let i = 1; i <= 45; i++) assert.ok(shown.has(`B${i}`), `B${i}`);
 });
