@@ -246,6 +246,7 @@ export async function request(method, url, { timeout, split, ...options } = {}) 
   const bytes = formatRequest(method, url, { ...options, headers: withClose(options.headers) });
   if (split) await connection.trickle(bytes, split);
   else connection.write(bytes);
+  connection.socket.on('end', () => connection.socket.end()); // nothing more will be sent: both ends are free
   const response = await connection.response({ timeout, head: method === 'HEAD' });
   if (response === null) throw new Error(`${method} ${url}: closed without an answer`);
   return response;
