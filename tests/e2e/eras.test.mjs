@@ -6,7 +6,7 @@ import { chmodSync, readFileSync, renameSync, statSync, utimesSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
-  HttpConnection, HttpPeer, LEGACY, LegacyHttp, MODERN, ModernHttp, cli, legacyServer, modernHeaders, modernRequest, node, policyFile, rawStdio,
+  HttpConnection, HttpPeer, LEGACY, LegacyHttp, MODERN, ModernHttp, cli, initializeParams, legacyServer, modernHeaders, modernRequest, node, policyFile, rawStdio,
   request, startFixture, startGate, startServe, startUpstream, tempDir, tempFile, use,
 } from '../lib/index.mjs';
 
@@ -130,6 +130,73 @@ describe('notifications/cancelled across the eras', () => {
     connection.reset();
     assert.equal((await cancelled).requestId, id);
   });
+});
+
+describe('U5 what a client is and can do, told to a server of the other era', () => {
+  const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+  test('an older client: its name, capabilities and trace in each request; a refusal for want of more in its own words', async (t) => {
+    const { gate } = await behind(t, modernServer({ tools: [{ name: 'tell', inputSchema: { type: 'object' } }, { name: 'need', inputSchema: { type: 'object' } }], methods: {
+      'tools/call': ({ name, _meta }) => (name === 'tell' ? done(JSON.stringify(_meta)) : { error: { code: -32021, message: 'Missing', data: { requiredCapabilities: { sampling: {} } } } }),
+    } }));
+    const client = await LegacyHttp.open(gate.url, { capabilities: { elicitation: {} } });
+    const told = JSON.parse(text(await client.request('tools/call', { name: 'tell', arguments: {}, _meta: { traceparent: TRACE } })));
+    assert.deepEqual(told[`${META}clientCapabilities`], { elicitation: {} });
+    assert.equal(told[`${META}clientInfo`].name, initializeParams().clientInfo.name);
+    assert.equal(told.traceparent.split('-')[1], TRACE.split('-')[1]);
+    await assert.rejects(client.call('need'), { code: -32600 });
+  });
+
+  test('stateless ones: each set of capabilities has a session of its own with the server', async (t) => {
+    const { server, gate } = await behind(t, legacyServer({ tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: { 'tools/call': () => ({ content: [] }) } }));
+    for (const capabilities of [{ sampling: {} }, { elicitation: {}, roots: {} }, { sampling: {} }]) await new ModernHttp(gate.url, { capabilities }).call('go');
+    assert.deepEqual(sent(server, 'initialize').map(({ json }) => Object.keys(json.params.capabilities).sort()), [['sampling'], ['elicitation', 'roots']]);
+  });
+});
+
+describe('logging/setLevel and logLevel', () => {
+  test('an older client: its level goes along with each request', async (t) => {
+    const { server, gate } = await behind(t, modernServer({ capabilities: { tools: {}, logging: {} }, tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: { 'tools/call': () => done('gone') } }));
+    const client = await LegacyHttp.open(gate.url);
+    await client.call('go');
+    assert.deepEqual(await client.request('logging/setLevel', { level: 'warning' }), {});
+    await client.call('go');
+    await assert.rejects(client.request('logging/setLevel', { level: 'loud' }), { code: -32602 });
+    assert.deepEqual(sent(server, 'tools/call').map(({ json }) => json.params._meta[`${META}logLevel`]), ['info', 'warning']);
+    assert.equal(sent(server, 'logging/setLevel').length, 0);
+  });
+
+  test('stateless calls: the server is set to the most curious, and each call hears what it asked for', async (t) => {
+    const { server, gate } = await behind(t, legacyServer({ capabilities: { tools: {}, logging: {} }, tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: {
+      'logging/setLevel': () => ({}),
+      'tools/call': (params, { message, reply }) => {
+        const stream = reply.sse();
+        for (const level of ['debug', 'error']) stream.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: level } }));
+        stream.send(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: { content: [] } }));
+        stream.end();
+      },
+    } }));
+    const client = new ModernHttp(gate.url);
+    const hears = async (level) => {
+      const response = await client.send('tools/call', { name: 'go', arguments: {}, ...(level && { _meta: { [`${META}logLevel`]: level } }) });
+      return (await response.messages()).filter(({ method }) => method === 'notifications/message').map(({ params }) => params.level);
+    };
+    assert.deepEqual([await hears('error'), await hears('debug'), await hears('warning'), await hears()], [['error'], ['debug', 'error'], ['error'], []]);
+    assert.deepEqual(sent(server, 'logging/setLevel').map(({ json }) => json.params.level), ['error', 'debug']);
+  });
+});
+
+test('results that are no objects: an older client gets them as text, and no promise of more', async (t) => {
+  const object = { type: 'object' };
+  const { gate } = await behind(t, modernServer({ tools: [{ name: 'list', inputSchema: object, outputSchema: { type: 'array' } }, { name: 'bare', inputSchema: object, outputSchema: { type: 'number' } }, { name: 'plain', inputSchema: object, outputSchema: object }], methods: {
+    'tools/call': ({ name }) => ({
+      list: { ...done('one, two'), structuredContent: [1, 2] }, bare: { resultType: 'complete', content: [], structuredContent: 42 }, plain: { ...done('{}'), structuredContent: { a: 1 } },
+    })[name],
+  } }));
+  const client = await LegacyHttp.open(gate.url);
+  assert.deepEqual((await client.request('tools/list')).tools.map(({ outputSchema }) => outputSchema), [undefined, undefined, object]);
+  const [list, bare, plain] = [await client.call('list'), await client.call('bare'), await client.call('plain')];
+  assert.deepEqual([text(list), list.structuredContent, text(bare), bare.structuredContent, plain.structuredContent], ['one, two', undefined, '42', undefined, { a: 1 }]);
 });
 
 test('U1 a child that a question in the wrong era kills is started anew and serves stateless clients', async (t) => {
