@@ -95,17 +95,17 @@ describe('-32042, which the stateless era does not know', () => {
   });
 });
 
-describe('notifications/cancelled across the eras', () => {
+for (const method of ['tools/call', 'prompts/get']) describe(`notifications/cancelled across the eras: ${method}`, () => {
   test('a client of the older era cancels: the request to a stateless HTTP server is closed, and nothing is sent', async (t) => {
     let gone;
     const arrived = new Promise((resolve) => {
       gone = resolve;
     });
     const { server, gate } = await behind(t, modernServer({ tools: [{ name: 'wait', inputSchema: { type: 'object' } }], methods: {
-      'tools/call': (params, { request: req }) => { gone(req); return undefined; },
+      [method]: (params, { request: req }) => { gone(req); return undefined; },
     } }));
     const peer = await new HttpPeer(gate.url).initialize();
-    const answer = peer.send(peer.message('tools/call', { name: 'wait', arguments: {} }, 'w'));
+    const answer = peer.send(peer.message(method, { name: 'wait' }, 'w'));
     const call = await arrived;
     await peer.notify('notifications/cancelled', { requestId: 'w' });
     await call.gone;
@@ -118,12 +118,12 @@ describe('notifications/cancelled across the eras', () => {
     let told;
     const arrived = new Promise((resolve) => { waiting = resolve; });
     const cancelled = new Promise((resolve) => { told = resolve; });
-    const plain = legacyServer({ tools: [{ name: 'wait', inputSchema: { type: 'object' } }], methods: { 'tools/call': (params, { message }) => { waiting(message.id); return undefined; } } });
+    const plain = legacyServer({ tools: [{ name: 'wait', inputSchema: { type: 'object' } }], methods: { [method]: (params, { message }) => { waiting(message.id); return undefined; } } });
     const { gate } = await behind(t, async (req, reply) => {
       if (req.json?.method === 'notifications/cancelled') told(req.json.params);
       return plain(req, reply);
     });
-    const message = modernRequest(1, 'tools/call', { name: 'wait', arguments: {} });
+    const message = modernRequest(1, method, { name: 'wait' });
     const connection = await HttpConnection.open(gate.url);
     connection.send('POST', { headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...modernHeaders(message) }, body: message });
     const id = await arrived;

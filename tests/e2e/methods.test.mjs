@@ -88,32 +88,36 @@ for (const [front, back] of ALL_PAIRS) {
       if (back === 'http') assert.equal(log.via, via, 'on the stream of the call');
     });
 
-    test('cancel: reaches the right call at the server, and no answer follows', async () => {
-      const { peer, probe } = world;
-      const seen = await watch(world);
-      if (modern && front.endsWith('http')) return; // cancelled by closing: modern.test.mjs
-      const wait = peer.message('tools/call', { name: 'wait', arguments: { announce: true }, _meta: { progressToken: 'w' } }, 'wait-1');
-      const other = peer.message('tools/call', { name: 'hold', arguments: { key: 'k' } }, 'hold-1');
-      peer.send(wait);
-      await peer.next((json) => isProgress(json) && json.params.progressToken === 'w');
-      peer.send(other);
-      await peer.notify('notifications/cancelled', { requestId: 'wait-1', reason: 'changed my mind' });
-      await peer.call('release', { key: 'k' });
-      const held = await peer.next((json) => json?.id === 'hold-1');
-      assert.equal(held.result.content[0].text, 'held k', 'the other call goes on');
-      if (probe) await probe.until(({ seen: all }) => all.some((entry) => 'cancelled' in entry));
-      const entries = await seen();
-      const sent = entries.filter((entry) => entry.method === 'tools/call').map(({ raw }) => JSON.parse(raw));
-      const target = sent.find(({ params }) => params.name === 'wait').id;
-      const cancelled = entries.filter((entry) => 'cancelled' in entry);
-      assert.deepEqual(cancelled.map((entry) => entry.cancelled), [target]);
-      if (!(modern && back === 'http')) {
-        const note = JSON.parse(entries.filter(({ method }) => method === 'notifications/cancelled')[0].raw);
-        assert.equal(note.params.requestId, target, 'under the id that the server knows');
-        assert.match(note.params.reason, /changed my mind/);
-      }
-      assert.ok(!peer.received.some(({ json }) => json.id === 'wait-1'), 'no answer to a cancelled call');
-    });
+    for (const [method, params] of [['tools/call', { name: 'wait', arguments: { announce: true } }], ['prompts/get', { name: 'wait' }]]) {
+      test(`cancel of ${method}: reaches the right one at the server, and no answer follows`, async () => {
+        const { peer, probe } = world;
+        const seen = await watch(world);
+        if (modern && front.endsWith('http')) return; // cancelled by closing: modern.test.mjs
+        const id = `wait for ${method}`;
+        const before = probe?.seen.filter((entry) => 'cancelled' in entry).length;
+        const wait = peer.message(method, { ...params, _meta: { progressToken: id } }, id);
+        const other = peer.message('tools/call', { name: 'hold', arguments: { key: 'k' } }, `beside ${method}`);
+        peer.send(wait);
+        await peer.next((json) => isProgress(json) && json.params.progressToken === id);
+        peer.send(other);
+        await peer.notify('notifications/cancelled', { requestId: id, reason: 'changed my mind' });
+        await peer.call('release', { key: 'k' });
+        const held = await peer.next((json) => json?.id === `beside ${method}`);
+        assert.equal(held.result.content[0].text, 'held k', 'the other call goes on');
+        if (probe) await probe.until(({ seen: all }) => all.filter((entry) => 'cancelled' in entry).length > before);
+        const entries = await seen();
+        const sent = entries.filter((entry) => entry.method === method).map(({ raw }) => JSON.parse(raw));
+        const target = sent.find((call) => call.params.name === 'wait').id;
+        const cancelled = entries.filter((entry) => 'cancelled' in entry);
+        assert.deepEqual(cancelled.map((entry) => entry.cancelled), [target]);
+        if (!(modern && back === 'http')) {
+          const note = JSON.parse(entries.filter(({ method }) => method === 'notifications/cancelled')[0].raw);
+          assert.equal(note.params.requestId, target, 'under the id that the server knows');
+          assert.match(note.params.reason, /changed my mind/);
+        }
+        assert.ok(!peer.received.some(({ json }) => json.id === id), 'no answer to a cancelled call');
+      });
+    }
 
     test('cancel: of a call that is over or never was, harms nothing', async () => {
       const { peer, probe } = world;
@@ -184,7 +188,7 @@ for (const [front, back] of LEGACY_PAIRS) {
       if (front === 'http') assert.equal(note.via, via, 'on the stream of the question');
     });
 
-    test('list_changed and resources/updated reach the session', async () => {
+    test('list_changed, resources/updated and elicitation/complete reach the session', async () => {
       const { peer, probe, behind } = world;
       if (front === 'http') await peer.listen();
       if (back === 'http') await probe.until(() => [...behind.sessions.values()].every((session) => session.standing));
@@ -194,6 +198,8 @@ for (const [front, back] of LEGACY_PAIRS) {
       }
       await peer.call('update', { uri: 'test://watched' });
       assert.deepEqual((await peer.next(methodIs('notifications/resources/updated'))).params, { uri: 'test://watched' });
+      await peer.call('visited', { elicitationId: 'e-1' });
+      assert.deepEqual((await peer.next(methodIs('notifications/elicitation/complete'))).params, { elicitationId: 'e-1' });
     });
 
     test('the client\'s own notifications reach the server: roots/list_changed and unknown ones', async () => {

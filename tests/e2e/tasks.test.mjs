@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  LegacyHttp, ModernHttp, RpcError, connect, fixture, gateCommand, load, node, packages, policyFile, rawStdio, startEverything, startFixture,
+  LegacyHttp, MODERN, ModernHttp, RpcError, connect, fixture, gateCommand, load, modernHeaders, node, packages, policyFile, post, rawStdio, startEverything, startFixture,
   startGate, startServe, use,
 } from '../lib/index.mjs';
 
@@ -97,6 +97,35 @@ async function until(client, taskId, holds) {
     await new Promise((resolve) => { setTimeout(resolve, Math.min(task.pollIntervalMs, 200)); }); // as the server asks to
   }
 }
+
+// The extension of the SDK v2 leaves the way over the wire of what the SDK does not know to its host.
+let ids = 0;
+const rawDispatch = (url) => async (request) => {
+  const headers = { ...modernHeaders(request), ...(request.params.taskId && { 'Mcp-Name': request.params.taskId }) };
+  const messages = await (await post(url, { jsonrpc: '2.0', id: ++ids, ...request }, { headers })).messages();
+  const { result, error } = messages.find((message) => !('method' in message));
+  return error ? { kind: 'error', error } : { kind: 'result', result };
+};
+
+describe('SDK v2 with its extension for tasks, and server-everything', () => {
+  test('a question in a task is answered, and a task is cancelled', async (t) => {
+    const { createTaskSessionFromClient, resultFromTaskOutcome } = await load('@modelcontextprotocol/ext-tasks/client');
+    const gate = use(t, await startGate({ command: everything }));
+    const { client } = use(t, await connect('v2', gate, { negotiation: { pin: MODERN } }));
+    const asked = [];
+    const session = use(t, createTaskSessionFromClient(client, {
+      endpointId: 'gate', rawDispatch: rawDispatch(gate.url),
+      v2RequestFraming: { protocolVersion: MODERN, clientInfo: { name: 't', version: '1' }, clientCapabilities: { elicitation: {}, extensions: { [EXTENSION]: {} } } },
+      onInputRequest: async ({ kind }) => { asked.push(kind); return { action: 'accept', content: { interpretation: 'technical' } }; },
+    }));
+    const { outcome } = await (await session.callTool('simulate-research-query', { topic: 'gates', ambiguous: true })).settle();
+    assert.match(text(resultFromTaskOutcome(outcome)), /technical/);
+    assert.deepEqual(asked, ['elicitation']);
+    const never = await session.callTool('simulate-research-query', { topic: 'never' });
+    await never.cancel();
+    assert.equal((await never.settle()).outcome.status, 'cancelled');
+  });
+});
 
 describe('a stateless client and server-everything', { concurrency: 3 }, () => {
   for (const mode of ['stdio', 'streamableHttp', 'sse']) {
