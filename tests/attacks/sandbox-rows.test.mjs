@@ -5,8 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { sanitized } from '../lib/paths.mjs';
-import { SECRET, WHO, environment, home, lacking, mine, one, run, write } from '../lib/sandbox.mjs';
+import { SECRET, WHO, environment, home, lacking, mine, one, run, whos, write } from '../lib/sandbox.mjs';
 
 const ok = (value) => (o) => assert.deepEqual([o.exit, o.result], ['ok', value]);
 const ends = (...exits) => (o) => assert.ok(exits.includes(o.exit), o.exit);
@@ -159,8 +158,6 @@ async function rows(who, table, options) {
   }
 }
 
-// The helper is the same program in every build: with sanitizers one identity is enough.
-const whos = Object.keys(WHO).slice(0, sanitized ? 1 : undefined);
 
 describe('rows', () => {
   for (const who of whos) {
@@ -203,7 +200,7 @@ const doctor = (who) => new Promise((resolve) => {
 });
 
 describe('the workspace', () => {
-  const who = Object.keys(WHO)[0];
+  const who = whos[0];
   test('pipes, sockets, links and long names that are left there are passed over', async (t) => {
     if (await lacking(t, who)) return;
     const dir = mkdtempSync(join(home, 'left-'));
@@ -249,7 +246,7 @@ result = made`, { profile: 'files', args: ['--workspace', dir] });
 });
 
 describe('ends', () => {
-  const who = Object.keys(WHO)[0];
+  const who = whos[0];
   const cpu = (pid) => { try { const f = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' '); return Number(f[11]) + Number(f[12]); } catch { return 0; } };
   const gone = async () => {
     const end = Date.now() + 60_000;

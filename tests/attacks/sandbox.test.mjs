@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { SECRET, WHO, environment, home, lacking, mine, one, run, write } from '../lib/sandbox.mjs';
+import { SECRET, environment, home, lacking, mine, one, run, whos, write } from '../lib/sandbox.mjs';
 
 const KILLED = {
   ptrace: 101, process_vm_readv: 310, process_vm_writev: 311, mount: 165, umount2: 166, pivot_root: 155, chroot: 161, setns: 308,
@@ -110,7 +110,7 @@ const profilesOf = (who) => (who === 'root in unshare -r' ? ['pure', 'files'] : 
 const x64 = process.arch === 'x64';
 
 describe('code that wants out', () => {
-  for (const who of Object.keys(WHO)) {
+  for (const who of whos) {
     test(`${who}: no file, socket, process, device or privilege is reached in any profile`, { skip: !x64 && 'numbers are those of x86-64' }, async (t) => {
       if (await lacking(t, who)) return;
       for (const profile of profilesOf(who)) {
@@ -220,7 +220,7 @@ result = made`, { profile: 'proc' });
 });
 
 describe('the bridge', () => {
-  const who = Object.keys(WHO)[0];
+  const who = whos[0];
   const frame = (kind, id, body) => `import os, struct\nb = ${body}\nos.write(3, struct.pack("<III", len(b), ${id}, ${kind}) + b)\nimport time; time.sleep(30)`;
   const BAD = {
     'a length of four gigabytes': 'import os, struct, time\nos.write(3, struct.pack("<III", 0xffffffff, 1, 16)); time.sleep(30)',
@@ -297,7 +297,7 @@ result = 1`]);
 });
 
 describe('the lock-down fails closed', () => {
-  const who = Object.keys(WHO)[0];
+  const who = whos[0];
   const STEPS = ['deathsig', 'idmap', 'scratch', 'workdir', 'rlimits', 'landlock', 'caps', 'descriptors', 'privileges', 'seccomp', 'report'];
   for (const ext of ['py', 'js']) {
     test(`each step that fails keeps ${ext === 'py' ? 'Python' : 'JavaScript'} from running`, async (t) => {
@@ -334,7 +334,7 @@ describe('the lock-down fails closed', () => {
 });
 
 describe('nothing is left', () => {
-  const who = Object.keys(WHO)[0];
+  const who = whos[0];
   const gone = async () => {
     const end = Date.now() + 20_000;
     while (mine().length && Date.now() < end) await new Promise((r) => setImmediate(r));
