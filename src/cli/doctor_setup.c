@@ -246,15 +246,10 @@ struct port_search {
     int64_t pid;
 };
 
-static void note_gate(void *ctx, struct slice json) {
+static void note_gate(void *ctx, const struct tape *page) {
     struct port_search *search = ctx;
-    cleanup_tape struct tape t;
-    cleanup_arena struct arena a;
-    tape_init(&t);
-    arena_init(&a);
-    if (tape_parse(&t, json, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT) &&
-        slice_is(tape_text(&t, tape_get_str(&t, 0, "listen"), &a), search->listen))
-        tape_int(&t, tape_get_str(&t, 0, "pid"), &search->pid);
+    if (tape_eq(page, tape_get_str(page, 0, "listen"), slice_str(search->listen)))
+        tape_int(page, tape_get_str(page, 0, "pid"), &search->pid);
 }
 
 static void no_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
@@ -276,7 +271,7 @@ static void check_port(struct doctor_findings *all, const struct settings *s, co
         arena_printf(&all->arena, "%s%s%s:%u", six ? "[" : "", s->bind, six ? "]" : "", (unsigned)s->port);
     struct port_search search = {.listen = at.ptr};
     if (home)
-        cli_gates_each(home, note_gate, NULL, &search);
+        cli_gates_each(home, note_gate, &search);
     struct io_loop loop;
     struct err err = {0};
     uint16_t port;

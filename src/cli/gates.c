@@ -19,6 +19,71 @@
 #define PAGES_MAX 1024
 #define PAGE_PIDS_MAX 64 /* of one server; with a process a session there can be many */
 
+/* ---- the pages there are ---- */
+
+/* A process of that number that is one of ours. */
+static bool runs(uint64_t pid) {
+    char path[64], name[32] = "";
+    snprintf(path, sizeof(path), "/proc/%llu/comm", (unsigned long long)pid);
+    cleanup_file FILE *f = fopen(path, "re");
+    return f && fgets(name, sizeof(name), f) && strncmp(name, "sallyport", 9) == 0;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The gates that have one, oldest first, running or not. */
+static size_t list_pages(const char *home, uint64_t pids[PAGES_MAX]) {
+    char path[CLI_PATH_MAX + 64];
+    size_t count = 0;
+    snprintf(path, sizeof(path), "%s/gates", home);
+    DIR *dir = opendir(path);
+    for (const struct dirent *d; dir && count < PAGES_MAX && (d = readdir(dir));) {
+        struct slice rest = slice_str(d->d_name), number;
+        if (slice_cut(&rest, '.', &number) && slice_is(rest, "json") && slice_to_u64(number, &pids[count]))
+            count++;
+    }
+    if (dir)
+        closedir(dir);
+    qsort(pids, count, sizeof(pids[0]), by_number);
+    return count;
+}
+
+static void page_path(const char *home, uint64_t pid, char ret_path[CLI_PATH_MAX + 64]) {
+    snprintf(ret_path, CLI_PATH_MAX + 64, "%s/gates/%llu.json", home, (unsigned long long)pid);
+}
+
+void cli_gates_each(const char *home, void (*each)(void *ctx, const struct tape *page), void *ctx) {
+    uint64_t pids[PAGES_MAX];
+    const size_t count = list_pages(home, pids);
+    for (size_t i = 0; i < count; i++) {
+        char path[CLI_PATH_MAX + 64];
+        cleanup_buf struct buf text;
+        cleanup_tape struct tape t;
+        struct err ignored;
+        buf_init(&text, PAGE_BYTES_MAX);
+        tape_init(&t);
+        page_path(home, pids[i], path);
+        if (runs(pids[i]) && io_file_read(path, &text, NULL, &ignored) == 0 &&
+            tape_parse(&t, slice_trim(buf_slice(&text)), NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT))
+            each(ctx, &t);
+    }
+}
+
+/* What gates left that had no time to. */
+static void sweep_pages(const char *home) {
+    uint64_t pids[PAGES_MAX];
+    const size_t count = list_pages(home, pids);
+    for (size_t i = 0; i < count; i++) {
+        char path[CLI_PATH_MAX + 64];
+        page_path(home, pids[i], path);
+        if (!runs(pids[i]))
+            unlink(path);
+    }
+}
+
 /* ---- writing ---- */
 
 static void put_pid(struct emit *e, const struct session_link *sl, size_t *left) {
@@ -123,7 +188,8 @@ void cli_gate_page_open(struct cli_gate_page *p, struct session_core *core, cons
     *p = (struct cli_gate_page){.core = core, .started_ms = clock_wall_ms()};
     snprintf(text, sizeof(text), "%s/gates", home);
     mkdir(text, 0700);
-    snprintf(text, sizeof(text), "%s/gates/%d.json", home, (int)getpid());
+    sweep_pages(home);
+    page_path(home, (uint64_t)getpid(), text);
     p->path = mem_dup(text, strlen(text));
     snprintf(text, sizeof(text), "%s%s%s:%u", six ? "[" : "", bind ? bind : "127.0.0.1", six ? "]" : "",
              port);
@@ -142,46 +208,4 @@ void cli_gate_page_close(struct cli_gate_page *p) {
     free(p->listen);
     buf_free(&p->text);
     *p = (struct cli_gate_page){0};
-}
-
-/* ---- reading ---- */
-
-/* A process of that number that is one of ours. */
-static bool runs(uint64_t pid) {
-    char path[64], name[32] = "";
-    snprintf(path, sizeof(path), "/proc/%llu/comm", (unsigned long long)pid);
-    cleanup_file FILE *f = fopen(path, "re");
-    return f && fgets(name, sizeof(name), f) && strncmp(name, "sallyport", 9) == 0;
-}
-
-static int by_number(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-void cli_gates_each(const char *home, void (*each)(void *ctx, struct slice json),
-                    void (*stale)(void *ctx, const char *path), void *ctx) {
-    char path[CLI_PATH_MAX + 64];
-    uint64_t pids[PAGES_MAX];
-    size_t count = 0;
-    snprintf(path, sizeof(path), "%s/gates", home);
-    DIR *dir = opendir(path);
-    for (const struct dirent *d; dir && count < PAGES_MAX && (d = readdir(dir));) {
-        struct slice rest = slice_str(d->d_name), number;
-        if (slice_cut(&rest, '.', &number) && slice_is(rest, "json") && slice_to_u64(number, &pids[count]))
-            count++;
-    }
-    if (dir)
-        closedir(dir);
-    qsort(pids, count, sizeof(pids[0]), by_number);
-    for (size_t i = 0; i < count; i++) {
-        cleanup_buf struct buf text;
-        struct err ignored;
-        buf_init(&text, PAGE_BYTES_MAX);
-        snprintf(path, sizeof(path), "%s/gates/%llu.json", home, (unsigned long long)pids[i]);
-        if (!runs(pids[i]) && stale)
-            stale(ctx, path);
-        else if (runs(pids[i]) && io_file_read(path, &text, NULL, &ignored) == 0)
-            each(ctx, slice_trim(buf_slice(&text)));
-    }
 }

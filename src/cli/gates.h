@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "io/loop.h"
 #include "session/session.h"
+#include "wire/tape.h"
 
 struct cli_gate_page {
     struct session_core *core;
@@ -25,7 +26,5 @@ void cli_gate_page_open(struct cli_gate_page *p, struct session_core *core, cons
                         const char *bind, uint16_t port);
 void cli_gate_page_close(struct cli_gate_page *p);
 
-/* Calls `each` with the page of every gate that runs, oldest first, and `stale` (may be NULL) with the path
- * of each page whose gate is gone. */
-void cli_gates_each(const char *home, void (*each)(void *ctx, struct slice json),
-                    void (*stale)(void *ctx, const char *path), void *ctx);
+/* Calls `each` with the page, an object, of every gate that runs, oldest first. */
+void cli_gates_each(const char *home, void (*each)(void *ctx, const struct tape *page), void *ctx);

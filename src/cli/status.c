@@ -167,32 +167,28 @@ static void put_gate_server(const struct tape *t, uint32_t node, struct arena *a
     buf_put_char(out, '\n');
 }
 
-static void text_gate(void *ctx, struct slice json) {
+static void text_gate(void *ctx, const struct tape *t) {
     struct buf *out = ctx;
-    cleanup_tape struct tape t;
     cleanup_arena struct arena a;
-    tape_init(&t);
     arena_init(&a);
-    if (tape_parse(&t, json, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
-        return;
     buf_printf(out, "Gate: pid %.*s, %.*s, since %.*s, %.*s sessions\n",
-               SLICE_FMT(tape_raw(&t, tape_get_str(&t, 0, "pid"))),
-               SLICE_FMT(tape_text(&t, tape_get_str(&t, 0, "listen"), &a)),
-               SLICE_FMT(tape_text(&t, tape_get_str(&t, 0, "started_at"), &a)),
-               SLICE_FMT(tape_raw(&t, tape_get_str(&t, 0, "sessions"))));
+               SLICE_FMT(tape_raw(t, tape_get_str(t, 0, "pid"))),
+               SLICE_FMT(tape_text(t, tape_get_str(t, 0, "listen"), &a)),
+               SLICE_FMT(tape_text(t, tape_get_str(t, 0, "started_at"), &a)),
+               SLICE_FMT(tape_raw(t, tape_get_str(t, 0, "sessions"))));
     static const char *const notes[][2] = {{"restart_needed_for", "needs a new start for"},
                                            {"settings_fault", "the newest settings are not in force"}};
     for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
-        uint32_t note = tape_get_str(&t, 0, notes[i][0]);
+        uint32_t note = tape_get_str(t, 0, notes[i][0]);
         if (note)
-            buf_printf(out, "  %s: %.*s\n", notes[i][1], SLICE_FMT(tape_text(&t, note, &a)));
+            buf_printf(out, "  %s: %.*s\n", notes[i][1], SLICE_FMT(tape_text(t, note, &a)));
     }
-    uint32_t servers = tape_get_str(&t, 0, "servers");
-    TAPE_FOR_ELEM(&t, servers, i)
-    put_gate_server(&t, i, &a, out);
+    uint32_t servers = tape_get_str(t, 0, "servers");
+    TAPE_FOR_ELEM(t, servers, i)
+    put_gate_server(t, i, &a, out);
 }
 
-static void json_gate(void *ctx, struct slice json) { emit_raw(ctx, json); }
+static void json_gate(void *ctx, const struct tape *t) { emit_raw(ctx, tape_raw(t, 0)); }
 
 /* ---- for people ---- */
 
@@ -245,7 +241,7 @@ static void status_text_state(struct status *s, struct buf *out) {
 
 static void status_text(struct status *s, struct buf *out) {
     char time[AUDIT_TIME_TEXT];
-    cli_gates_each(s->home, text_gate, NULL, out);
+    cli_gates_each(s->home, text_gate, out);
     status_text_state(s, out);
     if (!s->log_read) {
         buf_printf(out, "Audit log: %s\n", s->log_err.text);
@@ -391,7 +387,7 @@ static void status_json(struct status *s, struct buf *out) {
     emit_object(&e);
     emit_key(&e, "gates");
     emit_array(&e);
-    cli_gates_each(s->home, json_gate, NULL, &e);
+    cli_gates_each(s->home, json_gate, &e);
     emit_array_end(&e);
     status_json_state(s, &e);
     status_json_log(s, &e);

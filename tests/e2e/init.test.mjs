@@ -391,8 +391,12 @@ describe('rewired servers work', { concurrency: 1 }, () => {
   test('served', async (t) => {
     writeFileSync(file, original);
     await ok(init(home, '--yes', '--mode', 'serve'));
+    const left = join(envOf(home).SALLYPORT_HOME, 'gates/999999999.json'); // of a gate that was killed
+    mkdirSync(dirname(left), { recursive: true, mode: 0o700 });
+    writeFileSync(left, '{');
     const gate = use(t, await startServe({ args: [], env: envOf(home), cwd: home }));
     const session = use(t, await connect('v1', { ...entry('sallyport'), url: gate.url }));
+    assert.ok(!existsSync(left), 'the next gate takes it away');
     assert.equal((await session.tools()).length, 23);
     assert.match(await session.text('files__read_text_file', { path: join(data, 'note.txt') }), /a note/);
     // The gate's page about itself is brought up to date once a second.

@@ -31,13 +31,14 @@ export default async function* report(source) {
       const hasChildren = parents[data.nesting] || data.details.type === 'suite';
       parents[data.nesting] = false;
       if (data.nesting > 0) parents[data.nesting - 1] = true;
-      // A container counts only for a failure of its own, such as a hook's.
+      // A container counts only for a failure of its own, such as a hook's, and when it was left out as a whole.
       const ownFailure = type === 'test:fail' && data.details.error?.failureType !== 'subtestsFailed';
-      if (hasChildren && !ownFailure) continue;
+      const leftOut = data.skip !== undefined || data.todo !== undefined;
+      if (hasChildren && !ownFailure && !leftOut) continue;
 
       const file = data.file ? relative(root, data.file) : '';
       const title = [file, ...names.slice(0, data.nesting), data.name].filter((part, i, all) => part && part !== all[i - 1]).join(' › ');
-      if (data.skip !== undefined || data.todo !== undefined) {
+      if (leftOut) {
         tally.skipped++;
         yield `${paint(33, '–')} ${title} (skipped${typeof data.skip === 'string' ? `: ${data.skip}` : ''})\n`;
       } else if (type === 'test:pass') {
