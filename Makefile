@@ -14,11 +14,15 @@ test: all
 	@ninja -C build-asan --quiet
 	@tests/run build build-asan
 
-install: all
-	@meson configure build -Dprefix=$(PREFIX)
-	@meson install -C build
+release: setup
+	@scripts/release build-release
 
-bench: all
+install: release
+	@meson configure build-release -Dprefix=$(PREFIX)
+	@meson install -C build-release
+
+bench: export SALLYPORT_BIN = $(CURDIR)/build-release/sallyport
+bench: release
 	@scripts/setup bench
 	@bench/pii
 	@bench/run
@@ -32,9 +36,9 @@ fuzz: all
 	@ninja -C build-fuzz --quiet
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
-deb: all
+deb: release
 	@scripts/setup deb
-	@packaging/deb build
+	@packaging/deb build-release
 
 lint: all
 	@scripts/setup lint
@@ -44,7 +48,7 @@ format:
 	@find src tests/unit fuzz bench -name build -prune -o -name '*.[ch]' -exec clang-format -i {} +
 
 clean:
-	rm -rf build build-asan build-fuzz
+	rm -rf build build-asan build-fuzz build-release
 
 build/build.ninja: | setup
 	@test -f $@ || CC=gcc meson setup build
