@@ -285,13 +285,22 @@ static size_t make_head(struct conn *conn, size_t body_len) {
     return head_text(conn, at, body_len ? "\r\nContent-Type: application/json\r\n\r\n" : "\r\n\r\n");
 }
 
+/* It has no stream to offer; but who has sessions misses one first, and by that a client knows of them. */
+static const char *status_without_body(const struct conn *conn) {
+    if (memcmp(conn->buf, "DELETE ", 7) == 0)
+        return "200 OK";
+    bool missed =
+        echo_era != MODERN_ONLY && !frame_header(conn->buf, conn->frame.head_len, "mcp-session-id").len;
+    return missed ? "400 Bad Request" : "405 Method Not Allowed";
+}
+
 static void conn_answer(struct conn *conn) {
     struct reply *reply = &conn->reply;
     if (memcmp(conn->buf, "POST ", 5) == 0) {
         reply_make(reply, conn->frame.body, conn->frame.body_len);
     } else {
         reply_reset(reply);
-        reply->status = memcmp(conn->buf, "DELETE ", 7) == 0 ? "200 OK" : "405 Method Not Allowed";
+        reply->status = status_without_body(conn);
     }
     size_t suffix_len = strlen(reply->suffix);
     size_t head_len = make_head(conn, reply->prefix_len + reply->text.len + suffix_len);

@@ -6,11 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_SMALL 16384    /* what one read of a socket takes; most messages are far smaller */
-#define BLOCK_BYTES 65536    /* what one read of a pipe takes: many messages at once */
-#define BLOCK_SMALL_MAX 512  /* free small blocks that a pool keeps */
-#define BLOCK_POOL_MAX 32    /* free blocks of BLOCK_BYTES */
-#define BLOCK_BIG_POOL_MAX 8 /* free larger blocks, so that a stream of large messages reuses them */
+#define BLOCK_SMALL 16384       /* what one read of a socket takes; most messages are far smaller */
+#define BLOCK_BYTES 65536       /* what one read of a pipe takes: many messages at once */
+#define BLOCK_SMALL_MAX 512     /* free small blocks that a pool keeps */
+#define BLOCK_POOL_MAX 32       /* free blocks of BLOCK_BYTES */
+#define BLOCK_BIG_POOL_MAX 8    /* free larger blocks, so that a stream of large messages reuses them */
+#define BLOCK_BURST (16u << 20) /* larger blocks of so many bytes in use at once are a burst */
+#define BLOCK_BURST_OVER 8      /* which is over when less than this part is left: memory goes back then */
 
 struct block_pool;
 
@@ -31,6 +33,8 @@ struct block_pool {
     struct block_list small;
     struct block_list usual;
     struct block *big[BLOCK_BIG_POOL_MAX];
+    size_t big_bytes; /* of the larger blocks in use */
+    size_t big_peak;  /* and of the burst under way */
 };
 
 void block_pool_init(struct block_pool *p);

@@ -11,18 +11,6 @@ static struct io_loop *exchange_loop(const struct exchange *x) { return x->ticke
 
 /* ---- the request ---- */
 
-struct copy {
-    char *to;
-};
-
-static bool copy_piece(void *ctx, struct slice bytes, bool borrowed_src) {
-    (void)borrowed_src;
-    struct copy *c = ctx;
-    memcpy(c->to, bytes.ptr, bytes.len);
-    c->to += bytes.len;
-    return true;
-}
-
 static void request_write(struct exchange *x, const struct exchange_request *r) {
     struct io_conn *io = up_pool_io(&x->ticket);
     io_conn_put(io, r->fixed);
@@ -31,22 +19,72 @@ static void request_write(struct exchange *x, const struct exchange_request *r) 
         io_conn_put_splice(io, r->body, r->block);
 }
 
-static void request_keep(struct exchange *x, const struct exchange_request *r) {
-    x->request_len = r->fixed.len + r->own.len + (r->body ? splice_len(r->body) : 0);
-    x->request = block_new(&exchange_loop(x)->blocks, x->request_len);
-    struct copy c = {x->request->data};
-    if (r->fixed.len)
-        copy_piece(&c, r->fixed, false);
-    copy_piece(&c, r->own, false);
+/* A request that cannot be written yet: what is large stays where it is, the rest is copied together. */
+struct keep {
+    struct exchange *x;
+    struct block *source; /* of what is borrowed, or NULL */
+    size_t copied;        /* bytes */
+    size_t pieces;
+};
+
+static bool keep_as_it_is(const struct keep *k, struct slice bytes, bool borrowed) {
+    return borrowed && k->source && bytes.len > IO_COPY_MAX;
+}
+
+static bool keep_count(void *ctx, struct slice bytes, bool borrowed) {
+    struct keep *k = ctx;
+    k->pieces++;
+    k->copied += keep_as_it_is(k, bytes, borrowed) ? 0 : bytes.len;
+    return true;
+}
+
+static bool keep_piece(void *ctx, struct slice bytes, bool borrowed) {
+    struct keep *k = ctx;
+    struct io_piece *piece = &k->x->request[k->x->request_count++];
+    if (keep_as_it_is(k, bytes, borrowed)) {
+        *piece = (struct io_piece){block_ref(k->source), bytes.ptr, bytes.len};
+        return true;
+    }
+    char *to = k->x->request_copies->data + k->copied;
+    if (bytes.len)
+        memcpy(to, bytes.ptr, bytes.len);
+    k->copied += bytes.len;
+    *piece = (struct io_piece){block_ref(k->x->request_copies), to, bytes.len};
+    return true;
+}
+
+static void keep_each(struct keep *k, const struct exchange_request *r,
+                      bool (*each)(void *ctx, struct slice bytes, bool borrowed)) {
+    each(k, r->fixed, false);
+    each(k, r->own, false);
     if (r->body)
-        splice_pieces(r->body, copy_piece, &c);
+        splice_pieces(r->body, each, k);
+}
+
+static void request_keep(struct exchange *x, const struct exchange_request *r) {
+    struct keep k = {.x = x, .source = r->block};
+    keep_each(&k, r, keep_count);
+    x->request = mem_alloc(k.pieces * sizeof(*x->request));
+    x->request_copies = block_new(&exchange_loop(x)->blocks, k.copied);
+    k.copied = 0;
+    keep_each(&k, r, keep_piece);
+}
+
+static void request_free(struct exchange *x) {
+    for (uint32_t i = 0; i < x->request_count; i++)
+        block_unref(x->request[i].block);
+    block_unref(x->request_copies);
+    free(x->request);
+    x->request = NULL;
+    x->request_copies = NULL;
+    x->request_count = 0;
 }
 
 static void on_ready(struct up_ticket *t) {
     struct exchange *x = exchange_of(t);
-    io_conn_put_ref(up_pool_io(t), x->request, slice_of(x->request->data, x->request_len));
-    block_unref(x->request);
-    x->request = NULL;
+    for (uint32_t i = 0; i < x->request_count; i++)
+        io_conn_put_ref(up_pool_io(t), x->request[i].block, slice_of(x->request[i].ptr, x->request[i].len));
+    request_free(x);
     if (x->paused)
         io_conn_read(up_pool_io(t), false);
 }
@@ -56,9 +94,9 @@ static void on_ready(struct up_ticket *t) {
 static void exchange_clear(struct exchange *x) {
     io_timer_stop(exchange_loop(x), &x->timer);
     up_pool_drop(&x->ticket);
-    block_unref(x->request);
+    request_free(x);
     block_unref(x->in);
-    x->request = x->in = NULL;
+    x->in = NULL;
 }
 
 static void exchange_fail(struct exchange *x, const struct exchange_fault *fault) {

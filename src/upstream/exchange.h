@@ -38,8 +38,9 @@ struct exchange_ops {
 struct exchange {
     const struct exchange_ops *ops;
     struct up_ticket ticket;
-    struct block *request; /* the request's bytes while there is no connection to write them to */
-    size_t request_len;
+    struct io_piece *request; /* the request's bytes while there is no connection to write them to */
+    uint32_t request_count;
+    struct block *request_copies; /* those that are not where they were */
     enum http_method method;
     struct io_timer timer;
     bool paused;

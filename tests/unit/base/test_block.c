@@ -4,6 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -53,11 +57,62 @@ static void test_big(void **state) {
     block_pool_free(&pool);
 }
 
+static size_t resident_bytes(void) {
+    unsigned long pages[2];
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu %lu", &pages[0], &pages[1]), 2);
+    fclose(file);
+    return pages[1] * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+#ifdef __has_feature
+#define SANITIZED __has_feature(address_sanitizer) /* which keeps what was freed for a while */
+#else
+#define SANITIZED 0
+#endif
+#define BURST 64
+#define BURST_EACH (1u << 20)
+
+static void use_up(struct block_pool *pool, struct block **blocks, void **between) {
+    for (int i = 0; i < BURST; i++) {
+        blocks[i] = block_new(pool, BURST_EACH);
+        memset(blocks[i]->data, 1, BURST_EACH);
+        between[i] = malloc(64); /* what lives on lies between them */
+    }
+}
+
+/* What a burst of large messages took is not the process's for ever. */
+static void test_burst_goes_back(void **state) {
+    (void)state;
+    struct block_pool pool;
+    struct block *blocks[BURST];
+    void *between[2 * BURST];
+    block_pool_init(&pool);
+    use_up(&pool, blocks, between); /* the first round teaches malloc to take such pieces from its heap */
+    for (int i = 0; i < BURST; i++)
+        block_unref(blocks[i]);
+    size_t before = resident_bytes();
+    use_up(&pool, blocks, between + BURST);
+    assert_int_equal(pool.big_bytes, BURST * BURST_EACH);
+    assert_int_equal(pool.big_peak, BURST * BURST_EACH);
+    for (int i = 0; i < BURST; i++)
+        block_unref(blocks[i]);
+    assert_int_equal(pool.big_bytes, 0);
+    assert_true(pool.big_peak < BLOCK_BURST);
+    if (!SANITIZED)
+        assert_true(resident_bytes() < before + BURST * BURST_EACH / 2);
+    for (int i = 0; i < 2 * BURST; i++)
+        free(between[i]);
+    block_pool_free(&pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_pool_is_bounded),
         cmocka_unit_test(test_big),
+        cmocka_unit_test(test_burst_goes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

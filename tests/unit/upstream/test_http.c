@@ -162,6 +162,40 @@ static void test_large(void **state) {
     stand_end();
 }
 
+/* While there is no connection, what is large is not there twice. */
+static void test_large_waits_in_place(void **state) {
+    (void)state;
+    struct stand_reply replies[] = {{.status = 200, .type = STAND_JSON, .body = STAND_RESULT("fine")}};
+    struct arena a;
+    struct splice text;
+    size_t size = 1u << 20, edit = size / 2;
+    stand_begin("/mcp", replies, ARRAY_LEN(replies));
+    assert_true(link_begin(stand.link, &calls[0].req, &calls[0]));
+    struct block *b = block_new(&stand.loop.blocks, size);
+    memset(b->data, 'x', size);
+    int head =
+        snprintf(b->data, size, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"tools/call\",\"params\":\"",
+                 (unsigned long long)calls[0].req.id);
+    b->data[head] = 'x';
+    memcpy(b->data + size - 2, "\"}", 2);
+    arena_init(&a);
+    splice_init(&text, slice_of(b->data, size), &a);
+    assert_true(splice_replace(&text, (uint32_t)edit, (uint32_t)edit + 1, SLICE("other")));
+    struct link_out out = {.text = &text, .block = b, .method = SLICE("tools/call")};
+    size_t before = stand.loop.blocks.big_bytes;
+    assert_true(link_send(stand.link, &out, &calls[0].req));
+    assert_int_equal(stand.loop.blocks.big_bytes, before);
+    assert_int_equal(b->refs, 3); /* ours, and one for each side of the edit */
+    arena_free(&a);
+    block_unref(b);
+    stand_wait(&calls[0]);
+    assert_int_equal(calls[0].answers, 1);
+    assert_int_equal(strlen(stand.requests[0].body), size + 4);
+    assert_memory_equal(stand.requests[0].body + edit - 1, "xotherx", 7);
+    assert_int_equal(stand.loop.blocks.big_bytes, 0);
+    stand_end();
+}
+
 static void test_over_ceiling(void **state) {
     (void)state;
     STAND_START(
@@ -636,6 +670,7 @@ int main(void) {
         cmocka_unit_test(test_cut_events_length),
         cmocka_unit_test(test_cut_events_close),
         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_large_waits_in_place),
         cmocka_unit_test(test_over_ceiling),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_errors_that_are_answers),
