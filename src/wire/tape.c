@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #define TAPE_NODES_MIN 64
@@ -17,8 +17,8 @@
 struct reader {
     struct tape *t;
     const unsigned char *base;
-    const unsigned char *at;
     const unsigned char *end;
+    const unsigned char *bad; /* where reading stopped, and why */
     enum tape_fault fault;
 };
 
@@ -49,29 +49,33 @@ const char *tape_fault_text(enum tape_fault fault) {
     return texts[fault];
 }
 
-/* ---- reading ---- */
+/* ---- reading ----
+ *
+ * What reads takes the place where it starts and returns the place behind what it read, or NULL when that is
+ * no JSON. */
 
-static bool reader_fail(struct reader *r, enum tape_fault fault) {
+static const unsigned char *reader_fail(struct reader *r, const unsigned char *at, enum tape_fault fault) {
+    r->bad = at;
     r->fault = fault;
-    return false;
+    return NULL;
 }
 
 /* The place to blame when a byte does not fit: a text that just stops is told apart from a wrong one. */
-static bool reader_unexpected(struct reader *r) {
-    return reader_fail(r, r->at == r->end ? TAPE_TRUNCATED : TAPE_SYNTAX);
+static const unsigned char *reader_unexpected(struct reader *r, const unsigned char *at) {
+    return reader_fail(r, at, at == r->end ? TAPE_TRUNCATED : TAPE_SYNTAX);
 }
 
-static inline void reader_skip_space(struct reader *r) {
-    if (r->at<r->end && * r->at> ' ')
-        return;
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
-        r->at++;
+static inline const unsigned char *skip_space(const unsigned char *at, const unsigned char *end) {
+    if (at<end && * at> ' ')
+        return at;
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+        at++;
+    return at;
 }
 
-static bool tape_grow(struct reader *r) {
-    struct tape *t = r->t;
+static bool tape_grow(struct tape *t) {
     if (t->cap >= TAPE_NODES_MAX)
-        return reader_fail(r, TAPE_TOO_LARGE);
+        return false;
     t->cap = t->cap ? t->cap * 2 : TAPE_NODES_MIN;
     t->nodes = mem_realloc(t->nodes, t->cap * sizeof(*t->nodes));
     return true;
@@ -79,8 +83,10 @@ static bool tape_grow(struct reader *r) {
 
 static inline struct tape_node *tape_push(struct reader *r, enum tape_type type, const unsigned char *start) {
     struct tape *t = r->t;
-    if (t->count == t->cap && !tape_grow(r))
+    if (t->count == t->cap && !tape_grow(t)) {
+        reader_fail(r, start, TAPE_TOO_LARGE);
         return NULL;
+    }
     struct tape_node *n = &t->nodes[t->count++];
     *n = (struct tape_node){.start = (uint32_t)(start - r->base), .next = t->count, .type = type};
     return n;
@@ -145,50 +151,92 @@ static int hex4(const unsigned char *p, const unsigned char *end) {
     return value;
 }
 
-/* r->at stands on the backslash of an escape that is not short. */
-static bool read_escape(struct reader *r) {
-    if (r->end - r->at < 2)
-        return reader_fail(r, TAPE_TRUNCATED);
-    if (r->at[1] != 'u')
-        return reader_fail(r, TAPE_SYNTAX);
-    int unit = hex4(r->at + 2, r->end);
+/* `at` stands on the backslash of an escape that is not short. */
+static const unsigned char *read_escape(struct reader *r, const unsigned char *at) {
+    const unsigned char *end = r->end;
+    if (end - at < 2)
+        return reader_fail(r, at, TAPE_TRUNCATED);
+    if (at[1] != 'u')
+        return reader_fail(r, at, TAPE_SYNTAX);
+    int unit = hex4(at + 2, end);
     if (unit < 0)
-        return reader_fail(r, r->end - r->at < 6 ? TAPE_TRUNCATED : TAPE_SYNTAX);
+        return reader_fail(r, at, end - at < 6 ? TAPE_TRUNCATED : TAPE_SYNTAX);
     if (unit == 0)
         r->t->has_nul = true;
     if (unit >= 0xdc00 && unit <= 0xdfff)
-        return reader_fail(r, TAPE_SURROGATE);
-    r->at += 6;
+        return reader_fail(r, at, TAPE_SURROGATE);
+    at += 6;
     if (unit < 0xd800 || unit > 0xdbff)
-        return true;
-    if (r->at == r->end || (r->at[0] == '\\' && r->end - r->at < 2))
-        return reader_fail(r, TAPE_TRUNCATED);
-    if (r->at[0] != '\\' || r->at[1] != 'u')
-        return reader_fail(r, TAPE_SURROGATE);
-    int low = hex4(r->at + 2, r->end);
+        return at;
+    if (at == end || (at[0] == '\\' && end - at < 2))
+        return reader_fail(r, at, TAPE_TRUNCATED);
+    if (at[0] != '\\' || at[1] != 'u')
+        return reader_fail(r, at, TAPE_SURROGATE);
+    int low = hex4(at + 2, end);
     if (low < 0xdc00 || low > 0xdfff)
-        return reader_fail(r, low < 0 && r->end - r->at < 6 ? TAPE_TRUNCATED : TAPE_SURROGATE);
-    r->at += 6;
-    return true;
+        return reader_fail(r, at, low < 0 && end - at < 6 ? TAPE_TRUNCATED : TAPE_SURROGATE);
+    return at + 6;
 }
 
-/* Runs over plain ASCII up to the first byte that needs a look. */
+static inline bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
+
+#ifdef __SSE2__
+/* Which of 16 bytes are not plain, as bits. */
+static inline unsigned odd_bytes(const unsigned char *p) {
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i mark =
+        _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+    __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(mark, control), v)); /* v: bytes >= 0x80 */
+}
+
+/* The same run in steps of 64 bytes; stops in front of the step that has an odd one. */
+__attribute__((target("avx2"))) static const unsigned char *skip_plain_wide(const unsigned char *p,
+                                                                            const unsigned char *end) {
+    const __m256i quote = _mm256_set1_epi8('"'), slash = _mm256_set1_epi8('\\'),
+                  control = _mm256_set1_epi8(0x1f);
+    for (; end - p >= 64; p += 64) {
+        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
+        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+        __m256i quotes = _mm256_or_si256(_mm256_cmpeq_epi8(a, quote), _mm256_cmpeq_epi8(b, quote));
+        __m256i slashes = _mm256_or_si256(_mm256_cmpeq_epi8(a, slash), _mm256_cmpeq_epi8(b, slash));
+        __m256i low = _mm256_min_epu8(a, b);
+        __m256i odd = _mm256_or_si256(
+            _mm256_or_si256(quotes, slashes),
+            _mm256_or_si256(_mm256_cmpeq_epi8(_mm256_min_epu8(low, control), low), _mm256_or_si256(a, b)));
+        if (_mm256_movemask_epi8(odd))
+            break;
+    }
+    return p;
+}
+#endif
+
+static const unsigned char *skip_plain_far(const unsigned char *p, const unsigned char *end) {
+#ifdef __SSE2__
+    if (end - p >= 64 && __builtin_cpu_supports("avx2"))
+        p = skip_plain_wide(p, end);
+    for (; end - p >= 16; p += 16) {
+        unsigned odd = odd_bytes(p);
+        if (odd)
+            return p + __builtin_ctz(odd);
+    }
+#endif
+    while (p < end && is_plain(*p))
+        p++;
+    return p;
+}
+
+/* Runs over plain ASCII up to the first byte that needs a look. Most strings are short. */
 static inline const unsigned char *skip_plain(const unsigned char *p, const unsigned char *end) {
 #ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
-    while (end - p >= 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)),
-                                   _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(v, control), v), v));
-        int mask = _mm_movemask_epi8(hit); /* or-ing v itself marks bytes >= 0x80 */
-        if (mask)
-            return p + __builtin_ctz((unsigned)mask);
+    if (end - p >= 16) {
+        unsigned odd = odd_bytes(p);
+        if (odd)
+            return p + __builtin_ctz(odd);
         p += 16;
     }
 #endif
-    while (p < end && *p >= 0x20 && *p < 0x80 && *p != '"' && *p != '\\')
-        p++;
-    return p;
+    return skip_plain_far(p, end);
 }
 
 const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end) {
@@ -199,30 +247,26 @@ const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char
 static const bool is_short_escape[256] = {['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true,
                                           ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true};
 
-/* r->at stands on what is not plain and no short escape either. */
-static bool read_odd(struct reader *r) {
-    if (*r->at == '\\')
-        return read_escape(r);
-    if (*r->at < 0x20)
-        return reader_fail(r, TAPE_SYNTAX);
-    size_t step = utf8_len(r->at, r->end);
-    if (!step)
-        return reader_fail(r, TAPE_UTF8);
-    r->at += step;
-    return true;
+/* `at` stands on what is not plain and no short escape either. */
+static const unsigned char *read_odd(struct reader *r, const unsigned char *at) {
+    if (*at == '\\')
+        return read_escape(r, at);
+    if (*at < 0x20)
+        return reader_fail(r, at, TAPE_SYNTAX);
+    size_t step = utf8_len(at, r->end);
+    return step ? at + step : reader_fail(r, at, TAPE_UTF8);
 }
 
-/* r->at stands behind the opening quote. */
-static bool read_string(struct reader *r) {
-    struct tape_node *n = tape_push(r, TAPE_STRING, r->at);
+/* `at` stands behind the opening quote. */
+static const unsigned char *read_string(struct reader *r, const unsigned char *at) {
+    struct tape_node *n = tape_push(r, TAPE_STRING, at);
     if (!n)
-        return false;
-    const unsigned char *start = r->at, *at = start, *end = r->end;
+        return NULL;
+    const unsigned char *start = at, *end = r->end;
     for (;;) {
         at = skip_plain(at, end);
-        r->at = at;
         if (at == end)
-            return reader_fail(r, TAPE_TRUNCATED);
+            return reader_fail(r, at, TAPE_TRUNCATED);
         if (*at == '"')
             break;
         if (*at == '\\') {
@@ -232,166 +276,156 @@ static bool read_string(struct reader *r) {
                 continue;
             }
         }
-        if (!read_odd(r))
-            return false;
-        at = r->at;
+        at = read_odd(r, at);
+        if (!at)
+            return NULL;
     }
     n->len = (uint32_t)(at - start);
-    r->at = at + 1;
-    return true;
+    return at + 1;
 }
 
-static bool read_digits(struct reader *r) {
-    const unsigned char *start = r->at;
-    while (r->at < r->end && *r->at >= '0' && *r->at <= '9')
-        r->at++;
-    return r->at > start || reader_unexpected(r);
+static const unsigned char *read_digits(struct reader *r, const unsigned char *at) {
+    const unsigned char *start = at;
+    while (at < r->end && *at >= '0' && *at <= '9')
+        at++;
+    return at > start ? at : reader_unexpected(r, at);
 }
 
-static bool read_number(struct reader *r) {
-    struct tape_node *n = tape_push(r, TAPE_NUMBER, r->at);
+/* A fraction and an exponent, when they are there. */
+static const unsigned char *read_fraction(struct reader *r, const unsigned char *at) {
+    const unsigned char *end = r->end;
+    if (*at == '.')
+        at = read_digits(r, at + 1);
+    if (at && at < end && (*at | 0x20) == 'e') {
+        at++;
+        if (at < end && (*at == '+' || *at == '-'))
+            at++;
+        at = read_digits(r, at);
+    }
+    return at;
+}
+
+static const unsigned char *read_number(struct reader *r, const unsigned char *at) {
+    struct tape_node *n = tape_push(r, TAPE_NUMBER, at);
     if (!n)
-        return false;
-    const unsigned char *start = r->at;
-    n->flags = TAPE_INTEGER;
-    if (*r->at == '-')
-        r->at++;
-    if (r->at < r->end && *r->at == '0')
-        r->at++;
-    else if (!read_digits(r))
-        return false;
-    if (r->at < r->end && *r->at == '.') {
-        n->flags = 0;
-        r->at++;
-        if (!read_digits(r))
-            return false;
-    }
-    if (r->at < r->end && (*r->at | 0x20) == 'e') {
-        n->flags = 0;
-        r->at++;
-        if (r->at < r->end && (*r->at == '+' || *r->at == '-'))
-            r->at++;
-        if (!read_digits(r))
-            return false;
-    }
-    n->len = (uint32_t)(r->at - start);
-    return n->len <= TAPE_NUMBER_MAX || reader_fail(r, TAPE_TOO_LARGE);
+        return NULL;
+    const unsigned char *start = at, *end = r->end;
+    if (*at == '-')
+        at++;
+    at = at < end && *at == '0' ? at + 1 : read_digits(r, at);
+    if (at && at < end && (*at == '.' || (*at | 0x20) == 'e'))
+        at = read_fraction(r, at);
+    else
+        n->flags = TAPE_INTEGER;
+    if (!at)
+        return NULL;
+    n->len = (uint32_t)(at - start);
+    return n->len <= TAPE_NUMBER_MAX ? at : reader_fail(r, at, TAPE_TOO_LARGE);
 }
 
-static bool read_word(struct reader *r, struct slice word, enum tape_type type) {
-    size_t left = (size_t)(r->end - r->at);
+static const unsigned char *read_word(struct reader *r, const unsigned char *at, struct slice word,
+                                      enum tape_type type) {
+    size_t left = (size_t)(r->end - at);
     size_t shared = left < word.len ? left : word.len;
-    for (size_t i = 0; i < shared; i++) {
-        if (r->at[i] != (unsigned char)word.ptr[i]) {
-            r->at += i;
-            return reader_fail(r, TAPE_SYNTAX);
-        }
-    }
-    if (left < word.len) {
-        r->at = r->end;
-        return reader_fail(r, TAPE_TRUNCATED);
-    }
-    struct tape_node *n = tape_push(r, type, r->at);
+    for (size_t i = 0; i < shared; i++)
+        if (at[i] != (unsigned char)word.ptr[i])
+            return reader_fail(r, at + i, TAPE_SYNTAX);
+    if (left < word.len)
+        return reader_fail(r, r->end, TAPE_TRUNCATED);
+    struct tape_node *n = tape_push(r, type, at);
     if (!n)
-        return false;
+        return NULL;
     n->len = (uint32_t)word.len;
-    r->at += word.len;
-    return true;
+    return at + word.len;
 }
 
-static bool read_scalar(struct reader *r) {
-    switch (*r->at) {
+static inline const unsigned char *read_scalar(struct reader *r, const unsigned char *at) {
+    switch (*at) {
     case '"':
-        r->at++;
-        return read_string(r);
+        return read_string(r, at + 1);
     case 't':
-        return read_word(r, SLICE("true"), TAPE_TRUE);
+        return read_word(r, at, SLICE("true"), TAPE_TRUE);
     case 'f':
-        return read_word(r, SLICE("false"), TAPE_FALSE);
+        return read_word(r, at, SLICE("false"), TAPE_FALSE);
     case 'n':
-        return read_word(r, SLICE("null"), TAPE_NULL);
+        return read_word(r, at, SLICE("null"), TAPE_NULL);
     case '-':
-    case '0':
-    case '1':
-    case '2':
-    case '3':
-    case '4':
-    case '5':
-    case '6':
-    case '7':
-    case '8':
-    case '9':
-        return read_number(r);
+    case '0' ... '9':
+        return read_number(r, at);
     default:
-        return reader_fail(r, TAPE_SYNTAX);
+        return reader_fail(r, at, TAPE_SYNTAX);
     }
 }
 
 /* A member's key up to and with the colon. */
-static bool read_key(struct reader *r) {
-    reader_skip_space(r);
-    if (r->at == r->end || *r->at != '"')
-        return reader_unexpected(r);
-    r->at++;
-    if (!read_string(r))
-        return false;
-    reader_skip_space(r);
-    if (r->at == r->end || *r->at != ':')
-        return reader_unexpected(r);
-    r->at++;
-    return true;
+static inline const unsigned char *read_key(struct reader *r, const unsigned char *at) {
+    at = skip_space(at, r->end);
+    if (at == r->end || *at != '"')
+        return reader_unexpected(r, at);
+    at = read_string(r, at + 1);
+    if (!at)
+        return NULL;
+    at = skip_space(at, r->end);
+    if (at == r->end || *at != ':')
+        return reader_unexpected(r, at);
+    return at + 1;
 }
 
 static bool object_is_unique(struct tape *t, uint32_t obj);
 
-static bool read_tree(struct reader *r) {
-    uint32_t stack[TAPE_DEPTH_MAX];
-    uint32_t depth = 0;
+/* A container whose end has not come. */
+struct open {
+    uint32_t node;
+    uint32_t count;
+    unsigned char closer;
+};
+
+/* `at` stands behind the closing bracket. */
+static bool close_container(struct reader *r, const struct open *o, const unsigned char *at) {
+    struct tape_node *n = &r->t->nodes[o->node];
+    n->len = (uint32_t)(at - r->base) - n->start;
+    n->next = r->t->count;
+    n->count = o->count;
+    return o->closer != '}' || o->count < 2 || object_is_unique(r->t, o->node);
+}
+
+static const unsigned char *read_tree(struct reader *r, const unsigned char *at) {
+    struct open stack[TAPE_DEPTH_MAX + 1], *top = stack; /* the lowest one stands for the text itself */
+    const unsigned char *end = r->end;
     for (;;) { /* once per value */
-        reader_skip_space(r);
-        if (r->at == r->end)
-            return reader_fail(r, TAPE_TRUNCATED);
-        unsigned char c = *r->at;
-        bool opened = c == '{' || c == '[';
-        if (opened) {
-            if (depth == TAPE_DEPTH_MAX)
-                return reader_fail(r, TAPE_DEPTH);
-            stack[depth++] = r->t->count;
-            if (!tape_push(r, c == '{' ? TAPE_OBJECT : TAPE_ARRAY, r->at))
-                return false;
-            r->at++;
-        } else if (!read_scalar(r)) {
-            return false;
+        at = skip_space(at, end);
+        if (at == end)
+            return reader_fail(r, at, TAPE_TRUNCATED);
+        bool opened = *at == '{' || *at == '[';
+        if (!opened) {
+            at = read_scalar(r, at);
+            if (!at)
+                return NULL;
+        } else {
+            if (top == stack + TAPE_DEPTH_MAX)
+                return reader_fail(r, at, TAPE_DEPTH);
+            *++top = (struct open){.node = r->t->count, .closer = *at + 2}; /* true of both pairs in ASCII */
+            if (!tape_push(r, *at == '{' ? TAPE_OBJECT : TAPE_ARRAY, at))
+                return NULL;
+            at++;
         }
         for (;;) { /* what follows a value: the end of containers, a comma, the end */
-            if (depth == 0)
-                return true;
-            struct tape_node *parent = &r->t->nodes[stack[depth - 1]];
-            bool is_object = parent->type == TAPE_OBJECT;
-            if (!opened)
-                parent->count++;
-            reader_skip_space(r);
-            if (r->at == r->end)
-                return reader_fail(r, TAPE_TRUNCATED);
-            if (*r->at == (is_object ? '}' : ']')) {
-                r->at++;
-                parent->len = (uint32_t)(r->at - r->base) - parent->start;
-                parent->next = r->t->count;
-                if (is_object && parent->count > 1 && !object_is_unique(r->t, stack[depth - 1]))
-                    return reader_fail(r, TAPE_DUPLICATE);
-                depth--;
-                opened = false;
-                continue;
-            }
-            if (!opened) {
-                if (*r->at != ',')
-                    return reader_fail(r, TAPE_SYNTAX);
-                r->at++;
-            }
-            if (is_object && !read_key(r))
-                return false;
-            break;
+            if (top == stack)
+                return at;
+            top->count += !opened;
+            at = skip_space(at, end);
+            if (at == end)
+                return reader_fail(r, at, TAPE_TRUNCATED);
+            if (*at != top->closer)
+                break;
+            if (!close_container(r, top--, ++at))
+                return reader_fail(r, at, TAPE_DUPLICATE);
+            opened = false;
         }
+        if (!opened && *at++ != ',')
+            return reader_fail(r, at - 1, TAPE_SYNTAX);
+        if (top->closer == '}' && !(at = read_key(r, at)))
+            return NULL;
     }
 }
 
@@ -404,14 +438,15 @@ enum tape_fault tape_parse(struct tape *t, struct slice src, size_t *ret_at) {
     if (src.len > TAPE_BYTES_MAX)
         return TAPE_TOO_LARGE;
     const unsigned char *base = (const unsigned char *)(src.ptr ? src.ptr : "");
-    struct reader r = {.t = t, .base = base, .at = base, .end = base + src.len};
-    if (read_tree(&r)) {
-        reader_skip_space(&r);
-        if (r.at != r.end)
-            r.fault = TAPE_SYNTAX;
+    struct reader r = {.t = t, .base = base, .end = base + src.len};
+    const unsigned char *at = read_tree(&r, base);
+    if (at) {
+        at = skip_space(at, r.end);
+        if (at != r.end)
+            reader_fail(&r, at, TAPE_SYNTAX);
     }
     if (ret_at)
-        *ret_at = (size_t)(r.at - base);
+        *ret_at = (size_t)((r.fault ? r.bad : at) - base);
     return r.fault;
 }
 
