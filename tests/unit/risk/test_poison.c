@@ -1,3 +1,4 @@
+#include "risk/detect.h"
 #include "risk/poison.h"
 
 #include "risk_test.h"
@@ -178,8 +179,28 @@ static void results(void **state) {
     }
 }
 
+/* Long texts are looked at in wide steps and short ones byte by byte: the two must agree on every byte
+ * everywhere. */
+static void every_byte_everywhere(void **state) {
+    (void)state;
+    char text[150];
+    for (int c = 0; c < 256; c++) {
+        char small[] = "aaaxnaa";
+        small[3] = (char)c;
+        bool speaks = risk_suspects_result(SLICE(small));
+        for (size_t at = 0; at + 1 < sizeof(text); at++) {
+            memset(text, 'a', sizeof(text));
+            text[at] = (char)c;
+            text[at + 1] = 'n';
+            if (risk_suspects_result(slice_of(text, sizeof(text))) != speaks)
+                fail_msg("byte %d at %zu", c, at);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_byte_everywhere),
         cmocka_unit_test_setup_teardown(each_detector, setup, teardown),
         cmocka_unit_test_setup_teardown(payload_anywhere_in_the_definition, setup, teardown),
         cmocka_unit_test_setup_teardown(disguises_do_not_help, setup, teardown),

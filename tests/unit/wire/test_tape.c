@@ -706,6 +706,31 @@ static void test_too_large(void **state) {
     assert_int_equal(at, 0);
 }
 
+/* Long strings are read in wide steps and short ones byte by byte: the two must agree on every byte
+ * everywhere. */
+static void test_every_byte_in_long_strings(void **state) {
+    (void)state;
+    char text[200];
+    struct tape t;
+    tape_init(&t);
+    for (int c = 0; c < 256; c++) {
+        char small[] = "\"xbb\"";
+        small[1] = (char)c;
+        size_t bad;
+        enum tape_fault want = tape_parse(&t, SLICE(small), &bad);
+        for (size_t at = 1; at + 3 < sizeof(text); at++) {
+            memset(text, 'b', sizeof(text));
+            text[0] = text[sizeof(text) - 1] = '"';
+            text[at] = (char)c;
+            size_t found;
+            if (tape_parse(&t, slice_of(text, sizeof(text)), &found) != want ||
+                (want && found != bad - 1 + at))
+                fail_msg("byte %d at %zu: stopped at %zu", c, at, found);
+        }
+    }
+    tape_free(&t);
+}
+
 static void test_utf8(void **state) {
     (void)state;
     assert_true(tape_utf8_valid((struct slice){0}));
@@ -724,7 +749,7 @@ int main(void) {
         cmocka_unit_test(test_lookups),    cmocka_unit_test(test_texts),
         cmocka_unit_test(test_numbers),    cmocka_unit_test(test_duplicates_in_large_objects),
         cmocka_unit_test(test_reuse),      cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_utf8),       cmocka_unit_test(test_every_byte_in_long_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
