@@ -135,6 +135,7 @@ static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr
         s->scanned = used;
         if (line.len)
             on_line(s, b, line);
+        io_loop_pace(c->loop);
     }
     s->scanned = c->reading ? len - used : 0;
     if (s->scanned <= MSG_BYTES_MAX)

@@ -227,7 +227,8 @@ void io_conn_unqueue_last(struct io_conn *c) {
     block_unref(p->block);
 }
 
-static void after_put(struct io_conn *c) {
+static void after_put(struct io_conn *c, size_t len) {
+    c->loop->unsent += len;
     if (c->queued >= IO_QUEUE_HIGH)
         c->over_high = true;
     mark_dirty(c);
@@ -236,6 +237,7 @@ static void after_put(struct io_conn *c) {
 void io_conn_put(struct io_conn *c, struct slice bytes) {
     if (c->closing || c->finishing)
         return;
+    size_t len = bytes.len;
     while (bytes.len) {
         if (!c->out_tail || c->out_used == c->out_tail->cap) {
             block_unref(c->out_tail);
@@ -254,7 +256,7 @@ void io_conn_put(struct io_conn *c, struct slice bytes) {
             io_conn_queue(c, c->out_tail, to, n);
         bytes = slice_from(bytes, n);
     }
-    after_put(c);
+    after_put(c, len);
 }
 
 void io_conn_put_ref(struct io_conn *c, struct block *b, struct slice bytes) {
@@ -265,7 +267,7 @@ void io_conn_put_ref(struct io_conn *c, struct block *b, struct slice bytes) {
     if (c->closing || c->finishing)
         return;
     io_conn_queue(c, b, bytes.ptr, bytes.len);
-    after_put(c);
+    after_put(c, bytes.len);
 }
 
 struct splice_to {

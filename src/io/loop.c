@@ -9,21 +9,26 @@
 
 static void tick_start(struct io_loop *loop);
 
-/* Writes gather here: everything that the callbacks of one turn queued leaves in one write per connection,
- * and before it what they have said about it. */
-static void loop_flush(struct io_loop *loop) {
+/* Writes gather: what the callbacks queued leaves in one write per connection, and before it what they have
+ * said about it. */
+static void flush_conns(struct io_loop *loop) {
     struct list *n;
-    for (;;) {
-        log_flush();
-        if ((n = list_pop(&loop->dirty))) {
-            io_conn_flush(container_of(n, struct io_conn, dirty));
-        } else if ((n = list_pop(&loop->tasks))) {
-            struct io_task *task = container_of(n, struct io_task, node);
-            task->run(task);
-        } else {
-            return;
-        }
+    loop->unsent = 0;
+    for (log_flush(); (n = list_pop(&loop->dirty)); log_flush())
+        io_conn_flush(container_of(n, struct io_conn, dirty));
+}
+
+static void turn_end(struct io_loop *loop) {
+    struct list *n;
+    for (flush_conns(loop); (n = list_pop(&loop->tasks)); flush_conns(loop)) {
+        struct io_task *task = container_of(n, struct io_task, node);
+        task->run(task);
     }
+}
+
+void io_loop_pace(struct io_loop *loop) {
+    if (loop->unsent >= IO_BURST_BYTES)
+        flush_conns(loop);
 }
 
 void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *)) {
@@ -32,8 +37,8 @@ void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)
         list_push(&loop->tasks, &task->node);
 }
 
-static void on_before_poll(uv_prepare_t *handle) { loop_flush(handle->data); }
-static void on_after_poll(uv_check_t *handle) { loop_flush(handle->data); }
+static void on_before_poll(uv_prepare_t *handle) { turn_end(handle->data); }
+static void on_after_poll(uv_check_t *handle) { turn_end(handle->data); }
 
 void io_loop_init(struct io_loop *loop) {
     CHECK(uv_loop_init(&loop->uv) == 0);
@@ -44,6 +49,7 @@ void io_loop_init(struct io_loop *loop) {
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of one write, not of the process */
     for (int i = 0; i < IO_TIMER_SLOTS; i++)
         list_init(&loop->slots[i]);
+    loop->unsent = 0;
     loop->armed = 0;
     loop->wheel_ms = uv_now(&loop->uv);
     uv_prepare_init(&loop->uv, &loop->before_poll);

@@ -23,6 +23,7 @@ struct io_loop {
     uv_loop_t uv;
     struct block_pool blocks;
     struct list dirty; /* connections with unflushed output */
+    size_t unsent;     /* bytes put on them since they were flushed last */
     struct list conns; /* all connections */
     struct list tasks; /* for the end of this turn */
     uv_prepare_t before_poll;
@@ -41,6 +42,9 @@ static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&lo
 
 /* Once, when everything that this turn of the loop brought has been handled and before it waits again. */
 void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *));
+/* For a handler between two messages of many that it was handed at once: enough to be worth a write leaves
+ * now, so that the other side works while the gate does. Handlers of other connections may be called. */
+void io_loop_pace(struct io_loop *loop);
 static inline void io_task_init(struct io_task *task) { list_init(&task->node); }
 
 /* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */

@@ -25,7 +25,7 @@ struct child {
     bool termed;
     bool out_ended;
     bool exited;
-    bool telling; /* of its end; whoever is told may close it, and it is freed afterwards */
+    bool telling; /* of its messages or its end; whoever is told may close it: it is freed afterwards */
     int exit_status;
     int start_error;
     struct io_timer timer;
@@ -79,10 +79,12 @@ static void child_over(struct child *c) {
 
 /* ---- its output ---- */
 
+static void child_close(struct link *l);
+
 static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char *ptr, size_t len) {
-    (void)conn;
     struct child *c = owner;
     size_t used = 0;
+    c->telling = true;
     while (!c->base.closed) {
         size_t from = used > c->scanned ? used : c->scanned;
         char *end = from < len ? memchr(ptr + from, '\n', len - from) : NULL;
@@ -93,9 +95,12 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
         c->scanned = used;
         if (line.len)
             link_received(&c->base, b, line, NULL, 0);
+        io_loop_pace(conn->loop);
     }
+    c->telling = false;
     if (c->base.closed) {
         c->scanned = 0;
+        child_close(&c->base);
         return len;
     }
     c->scanned = len - used;

@@ -14,7 +14,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- timers ---- */
 
@@ -125,6 +127,32 @@ static void test_pipe(void **state) {
     io_loop_free(&loop);
 }
 
+/* A little waits for the end of the turn, a burst does not. */
+static void test_pace(void **state) {
+    (void)state;
+    struct io_loop loop;
+    io_loop_init(&loop);
+    int ends[2], waiting;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct echo e = {.loop = &loop};
+    char bytes[IO_BURST_BYTES - 1] = {0};
+    e.writer = io_conn_fd(&loop, ends[1], false, &echo_handlers, &e);
+    io_conn_put(e.writer, slice_of(bytes, sizeof(bytes)));
+    io_loop_pace(&loop);
+    assert_int_equal(ioctl(ends[0], FIONREAD, &waiting), 0);
+    assert_int_equal(waiting, 0);
+    io_conn_put(e.writer, slice_of(bytes, 1));
+    io_loop_pace(&loop);
+    assert_int_equal(ioctl(ends[0], FIONREAD, &waiting), 0);
+    assert_int_equal(waiting, IO_BURST_BYTES);
+    io_conn_put(e.writer, slice_of(bytes, 1)); /* counted anew */
+    io_loop_pace(&loop);
+    assert_int_equal(ioctl(ends[0], FIONREAD, &waiting), 0);
+    assert_int_equal(waiting, IO_BURST_BYTES);
+    io_loop_free(&loop);
+    close(ends[0]);
+}
+
 /* ---- children ---- */
 
 struct kid {
@@ -202,6 +230,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers),
         cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_pace),
         cmocka_unit_test_setup(test_spawn, start_spawner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
