@@ -40,6 +40,21 @@ void pii_class_scalar(const char *text, size_t blocks, struct class_masks *out) 
 
 #if defined(__x86_64__)
 
+uint64_t pii_class_near(const char *text, uint64_t *ret_lines) {
+    uint64_t alnum = 0, lines = 0;
+    for (unsigned i = 0; i < CLASS_NEAR; i += 16) {
+        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(text + i));
+        const __m128i d = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+        const __m128i l = _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(32)), _mm_set1_epi8('a'));
+        const __m128i word = _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(d, _mm_set1_epi8(9)), d),
+                                          _mm_cmpeq_epi8(_mm_min_epu8(l, _mm_set1_epi8(25)), l));
+        alnum |= (uint64_t)(unsigned)_mm_movemask_epi8(word) << i;
+        lines |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('\n'))) << i;
+    }
+    *ret_lines = lines;
+    return alnum;
+}
+
 /* Unsigned "c - low < span" for bytes by saturation: min(x, span-1) == x. */
 static void class_sse2(const char *text, size_t blocks, struct class_masks *out) {
     for (size_t i = 0; i < 2 * blocks; i++) {
@@ -140,6 +155,16 @@ class_fn *pii_class_best(void) { return __builtin_cpu_supports("avx2") ? class_a
 class_fn *pii_class_common(void) { return class_sse2; }
 
 #else
+
+uint64_t pii_class_near(const char *text, uint64_t *ret_lines) {
+    uint64_t alnum = 0;
+    *ret_lines = 0;
+    for (unsigned i = 0; i < CLASS_NEAR; i++) {
+        alnum |= (uint64_t)ch_alnum(text[i]) << i;
+        *ret_lines |= (uint64_t)(text[i] == '\n') << i;
+    }
+    return alnum;
+}
 
 class_fn *pii_class_best(void) { return pii_class_scalar; }
 class_fn *pii_class_common(void) { return pii_class_scalar; }

@@ -17,6 +17,10 @@ struct class_masks {
     uint32_t u;     /* the letter that makes a backslash one of those */
 };
 
+#define CLASS_NEAR 48
+/* Of the CLASS_NEAR bytes at `text`: the letters and digits, and the line breaks. */
+uint64_t pii_class_near(const char *text, uint64_t *ret_lines);
+
 typedef void class_fn(const char *text, size_t blocks, struct class_masks *out);
 
 void pii_class_scalar(const char *text, size_t blocks, struct class_masks *out);

@@ -240,40 +240,48 @@ static uint32_t sql_hints(const struct detect *d, uint32_t start) {
     return pii_words_key(d->eng->words, slice_trim(name));
 }
 
-/* Hints of all words of a stretch that the masks of two blocks cover. */
-static uint32_t words_between(const struct detect *d, uint32_t from, uint32_t to) {
-    _Static_assert(PII_NEAR_MAX <= 2 * CLASS_BYTES, "two blocks hold what is near");
-    struct class_masks m[2];
-    char copy[2 * CLASS_BYTES] = {0};
+/* A telephone or a handset among the eight bytes before a value. */
+static bool phone_sign(const struct detect *d, uint32_t from, uint32_t start) {
+    static const char sign[] = "\xe2\x98\x8e", handset[] = "\xf0\x9f\x93\x9e";
+    uint64_t eight = 0;
+    if (start - from >= sizeof(eight))
+        memcpy(&eight, d->p + start - sizeof(eight), sizeof(eight));
+    else
+        memcpy(&eight, d->p + from, start - from);
+    if (!(eight & UINT64_C(0x8080808080808080)))
+        return false;
+    for (uint32_t i = start; i > from && start - i < 8; i--)
+        if (((uint8_t)d->p[i - 1] == 0xe2 && d->n - i > 2 && memcmp(d->p + i - 1, sign, 3) == 0) ||
+            ((uint8_t)d->p[i - 1] == 0xf0 && d->n - i > 3 && memcmp(d->p + i - 1, handset, 4) == 0))
+            return true;
+    return false;
+}
+
+/* Of the words before `start` on its line. */
+static uint32_t hints_before(const struct detect *d, uint32_t start) {
+    _Static_assert(PII_NEAR_MAX == CLASS_NEAR, "one look sees what is near");
+    const uint32_t from = start > PII_NEAR_MAX ? start - PII_NEAR_MAX : 0;
+    char copy[CLASS_NEAR] = {0};
     const char *p = d->p + from;
-    if (d->n - from < sizeof(copy))
-        p = memcpy(copy, p, to - from);
-    d->eng->class_of(p, 2, m);
-    const uint64_t alnum = ((uint64_t)m[1].alnum << 32 | m[0].alnum) & ((UINT64_C(1) << (to - from)) - 1);
-    uint32_t hints = 0;
-    for (uint64_t todo = alnum & ~(alnum << 1); todo; todo &= todo - 1) {
-        const unsigned at = (unsigned)__builtin_ctzll(todo), len = word_run(alnum >> at);
-        if (len > 1)
-            hints |= pii_words_look(d->eng->words, slice_of(p + at, len));
-    }
-    return pii_words_join(hints);
+    if (d->n - from < CLASS_NEAR)
+        p = memcpy(copy, p, start - from);
+    uint64_t lines, alnum = pii_class_near(p, &lines);
+    const uint64_t ours = (UINT64_C(1) << (start - from)) - 1;
+    alnum &= ours;
+    lines &= ours;
+    if (lines)
+        alnum &= ~UINT64_C(0) << (63 - __builtin_clzll(lines));
+    else if (from > 0 && ch_alnum(d->p[from - 1]))
+        alnum &= alnum + 1; /* the rest of a word */
+    uint32_t hints = pii_words_all(d->eng->words, p, alnum);
+    if (hints & HINT_TALK ||
+        phone_sign(d, lines ? from + 64 - (uint32_t)__builtin_clzll(lines) : from, start))
+        hints |= HINT_PHONE;
+    return hints;
 }
 
 static uint32_t near_hints(const struct detect *d, uint32_t start, uint32_t end) {
-    uint32_t from = start > PII_NEAR_MAX ? start - PII_NEAR_MAX : 0;
-    const char *line = memrchr(d->p + from, '\n', start - from);
-    if (line)
-        from = (uint32_t)(line - d->p) + 1;
-    while (from < start && from > 0 && ch_alnum(d->p[from - 1]) && ch_alnum(d->p[from]))
-        from++;
-    uint32_t hints = words_between(d, from, start);
-    if (hints & HINT_TALK)
-        hints |= HINT_PHONE;
-    static const char phone_sign[] = "\xe2\x98\x8e", handset[] = "\xf0\x9f\x93\x9e";
-    for (uint32_t i = start; i > from && start - i < 8; i--)
-        if (((uint8_t)d->p[i - 1] == 0xe2 && d->n - i > 2 && memcmp(d->p + i - 1, phone_sign, 3) == 0) ||
-            ((uint8_t)d->p[i - 1] == 0xf0 && d->n - i > 3 && memcmp(d->p + i - 1, handset, 4) == 0))
-            hints |= HINT_PHONE;
+    const uint32_t hints = hints_before(d, start);
     uint32_t tail = end;
     while (tail < d->n && tail - end < 3 && (d->p[tail] == ' ' || d->p[tail] == '-' || d->p[tail] == '('))
         tail++;

@@ -1,6 +1,5 @@
 /* Addresses of crypto currencies, told from other long words by their checksums. */
-#include <openssl/sha.h>
-
+#include "base/sha.h"
 #include "filter/detect.h"
 
 #define BECH32_MAX 90
@@ -11,7 +10,7 @@ static const char ripple58[] = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oF
 /* 25 bytes of version, hash and check: false for anything else. The version goes first: it is there to be
  * compared, a digest has to be made. */
 static bool base58_check(const char *text, size_t len, const char *alphabet, const char *versions) {
-    uint8_t out[25] = {0}, first[32], second[32];
+    uint8_t out[25] = {0}, first[SHA_BYTES], second[SHA_BYTES];
     for (size_t i = 0; i < len; i++) {
         const char *at = memchr(alphabet, text[i], 58);
         if (!at)
@@ -27,8 +26,8 @@ static bool base58_check(const char *text, size_t len, const char *alphabet, con
     }
     if (!memchr(versions, out[0], 2))
         return false;
-    SHA256(out, 21, first);
-    SHA256(first, 32, second);
+    sha_256(&(struct slice){(const char *)out, 21}, 1, first);
+    sha_256(&(struct slice){(const char *)first, SHA_BYTES}, 1, second);
     return memcmp(second, out + 21, 4) == 0;
 }
 

@@ -283,9 +283,20 @@ static char fold_at(struct slice t, size_t i, uint32_t *ret_len) {
     return k < t.len && company(t.ptr[k]) ? to : 0;
 }
 
-static bool needs_fold(struct slice t) {
-    for (size_t i = 0; i < t.len; i++) {
+/* None of eight bytes beyond ASCII, a backslash or an ampersand. */
+static bool eight_stay(const char *p) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t x;
+    memcpy(&x, p, sizeof(x));
+    const uint64_t slash = x ^ ones * '\\', sign = x ^ ones * '&';
+    return !((x | (slash - ones) | (sign - ones)) & ones * 0x80);
+}
+
+static bool needs_fold(struct slice t, size_t from) {
+    for (size_t i = from; i < t.len; i++) {
         uint32_t len;
+        while (t.len - i > 8 && eight_stay(t.ptr + i))
+            i += 8;
         const uint8_t c = (uint8_t)t.ptr[i];
         if (c < 0x80 && c != '\\' && c != '&')
             continue;
@@ -296,8 +307,8 @@ static bool needs_fold(struct slice t) {
     return false;
 }
 
-char *pii_decode_fold(struct slice t, uint32_t *ret_len, uint32_t **ret_map) {
-    if (!needs_fold(t))
+char *pii_decode_fold(struct slice t, uint32_t from, uint32_t *ret_len, uint32_t **ret_map) {
+    if (!needs_fold(t, from))
         return NULL;
     char *out = mem_alloc(t.len + 1);
     uint32_t *map = mem_alloc((t.len + 1) * sizeof(uint32_t));

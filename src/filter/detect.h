@@ -7,7 +7,7 @@
 #include "filter/scan.h"
 #include "filter/words.h"
 
-#define PREFIX_BLOOM_BITS 65536
+#define PREFIX_BLOOM_BITS 16384
 #define PREFIX_SLOTS 4096
 
 struct rules;
@@ -35,16 +35,9 @@ struct columns {
     bool fresh; /* the next line may be a head */
 };
 
-/* The last bytes before a colon, when they hold a whole quoted key that calls nothing secret. */
-#define PLAIN_KEY_BYTES 16
-struct plain_key {
-    uint64_t at[PLAIN_KEY_BYTES / 8];
-};
-
 /* Made ready at its first use: most texts are short and never ask. */
 struct detect_memory {
     struct pii_keys keys;
-    struct plain_key plain[PII_KEY_PLAIN];
     uint32_t columns[PII_COLUMNS_MAX]; /* hints of their heads; what is not counted is not read */
 };
 
@@ -147,15 +140,22 @@ static inline uint32_t secret_hash3(const char *p) {
     return (v * 2654435761u) >> 16;
 }
 
+/* May a secret's format start with these three bytes? */
+static inline bool secret_may_start(const struct pii_engine *e, const char *p) {
+    const uint32_t h = secret_hash3(p) % PREFIX_BLOOM_BITS;
+    return (e->bloom[h / 64] >> (h % 64) & 1) != 0;
+}
+
 /* crypto.c */
 bool pii_crypto_read(struct detect *d, uint32_t at, uint32_t *ret_end);
 
 /* decode.c */
 bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end);
 void pii_decode_percent(struct detect *d, uint32_t at);
-/* Folds escapes, homoglyphs and invisible characters. NULL when there is nothing to fold; else malloc'ed
- * text of *ret_len bytes and, in *ret_map, the source offset of each byte and of the end. */
-char *pii_decode_fold(struct slice text, uint32_t *ret_len, uint32_t **ret_map);
+/* Folds escapes, homoglyphs and invisible characters, of which there are none before `from`. NULL when there
+ * is nothing to fold; else malloc'ed text of *ret_len bytes and, in *ret_map, the source offset of each byte
+ * and of the end. */
+char *pii_decode_fold(struct slice text, uint32_t from, uint32_t *ret_len, uint32_t **ret_map);
 
 /* token.c: text that reads as a token, its kind's name at `at` */
 void pii_literal_read(struct detect *d, uint32_t at);

@@ -11,7 +11,6 @@
 #define PII_COLUMNS_MAX 64 /* of a CSV or Markdown table */
 #define PII_KEY_MAX 64     /* characters of a key that are read */
 #define PII_KEY_MEMO 32    /* keys whose meaning a scan remembers */
-#define PII_KEY_PLAIN 16   /* and those it remembers as harmless */
 #define PII_NEAR_MAX 48    /* bytes before a value that are read for context words */
 #define PII_GROUPS_MAX 8   /* digit groups of one number */
 

@@ -7,11 +7,12 @@
 #include "filter/detect.h"
 
 #define RUN_DIGITS_MAX 32
+#define GROUP_COPY 16 /* bytes of a group that are copied at once */
 
 struct run {
     uint32_t start; /* with the plus or parenthesis */
     uint32_t end;
-    char digits[RUN_DIGITS_MAX];
+    char digits[RUN_DIGITS_MAX + GROUP_COPY]; /* what is behind the last one is not read */
     uint32_t count;
     uint32_t groups;
     uint32_t len[PII_GROUPS_MAX];  /* of each group */
@@ -39,18 +40,28 @@ static uint32_t separator(const struct detect *d, uint32_t at, bool open, char *
     return 0;
 }
 
-static void run_group(const struct detect *d, struct run *r, uint32_t *at) {
+static void run_group(const struct detect *d, const struct word *w, struct run *r, uint32_t *at) {
     uint32_t i = *at, len = 0;
-    while (i < d->n && ch_digit(d->p[i]) && r->count < RUN_DIGITS_MAX) {
-        r->digits[r->count++] = d->p[i++];
-        len++;
+    const uint32_t before = i - w->at, seen = before < WORD_SURE ? word_run(w->digits >> before) : WORD_SURE;
+    if (before + seen < WORD_SURE && seen <= GROUP_COPY && r->count + seen <= RUN_DIGITS_MAX &&
+        d->n - i >= GROUP_COPY) {
+        memcpy(r->digits + r->count, d->p + i, GROUP_COPY);
+        len = seen;
+    } else {
+        while (i + len < d->n && ch_digit(d->p[i + len]) && r->count + len < RUN_DIGITS_MAX) {
+            r->digits[r->count + len] = d->p[i + len];
+            len++;
+        }
     }
+    i += len;
+    r->count += len;
     r->len[r->groups] = len;
     r->stop[r->groups++] = i;
     *at = i;
 }
 
-static void run_read(const struct detect *d, uint32_t at, struct run *r) {
+static void run_read(const struct detect *d, const struct word *w, struct run *r) {
+    const uint32_t at = w->at;
     *r = (struct run){.start = at};
     bool open = false;
     if (detect_before(d, at) == '(') {
@@ -63,7 +74,7 @@ static void run_read(const struct detect *d, uint32_t at, struct run *r) {
         r->plus = true;
     }
     uint32_t i = at;
-    run_group(d, r, &i);
+    run_group(d, w, r, &i);
     while (r->groups < PII_GROUPS_MAX && r->count < 20) {
         char sep = 0;
         uint32_t skip = separator(d, i, open, &sep);
@@ -87,7 +98,7 @@ static void run_read(const struct detect *d, uint32_t at, struct run *r) {
             r->mixed = true;
         r->sep[r->groups] = sep;
         i += skip;
-        run_group(d, r, &i);
+        run_group(d, w, r, &i);
     }
     r->end = i;
 }
@@ -341,10 +352,10 @@ static uint32_t skip_number(const struct detect *d, uint32_t at) {
     return i;
 }
 
-static uint32_t run_kinds(struct detect *d, uint32_t at) {
+static uint32_t run_kinds(struct detect *d, const struct word *w) {
     struct run r;
     uint32_t end = 0;
-    run_read(d, at, &r);
+    run_read(d, w, &r);
     if (r.count < 7 || !number_starts(d, r.start))
         return r.stop[0];
     if (r.groups >= 3 && run_is_date(&r)) {
@@ -392,7 +403,7 @@ uint32_t pii_number_read(struct detect *d, const struct word *w) {
         if (w->len <= 4 && ch_hex(c) && (pii_net_mac(d, at, &end) || pii_net_ipv6(d, at, &end)))
             return end;
         if (len <= 10 && ((c | 32) == 'x') && ch_digit(c1) && len >= 7)
-            return run_kinds(d, at);
+            return run_kinds(d, w);
         if (pii_national_fits(w->len) && ((len >= 2 && len <= 9) || (len == 17 && (c | 32) == 'x')) &&
             pii_national_word(d, at, &end))
             return end;
@@ -421,6 +432,6 @@ uint32_t pii_number_read(struct detect *d, const struct word *w) {
     } else if (c == '.' && ch_digit(c1)) {
         return skip_number(d, at);
     }
-    end = run_kinds(d, at);
+    end = run_kinds(d, w);
     return end > at ? end : i;
 }

@@ -147,8 +147,7 @@ static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsign
     uint32_t end;
     if (d->n - at < 6)
         return at;
-    const uint32_t h = secret_hash3(p);
-    if ((d->eng->bloom[h / 64] >> (h % 64) & 1) && pii_secret_prefix(d, at, &end))
+    if (secret_may_start(d->eng, p) && pii_secret_prefix(d, at, &end))
         return end;
     if (p[0] == 'u' && detect_before(d, at) == '-')
         d->option_u = at;
@@ -232,7 +231,9 @@ static void read_punct(struct detect *d, uint32_t at) {
 /* Runs of sixteen letters and digits or more: wallets, base64, discord tokens, keys behind a comma or tag. */
 static uint32_t read_long(struct detect *d, uint32_t at, unsigned len) {
     uint32_t end = at, stop;
-    if (len >= WALLET_MIN && memchr("013BDLMTblr", d->p[at], 11) && pii_crypto_read(d, at, &end))
+    static const bool wallet[256] = {['0'] = 1, ['1'] = 1, ['3'] = 1, ['B'] = 1, ['D'] = 1, ['L'] = 1,
+                                     ['M'] = 1, ['T'] = 1, ['b'] = 1, ['l'] = 1, ['r'] = 1};
+    if (len >= WALLET_MIN && wallet[(uint8_t)d->p[at]] && pii_crypto_read(d, at, &end))
         return end;
     uint32_t start = at;
     while (start > 0 && at - start < 64 && ch_is(d->p[start - 1], CH_URL64 | CH_B64) &&
@@ -249,7 +250,7 @@ static uint32_t read_long(struct detect *d, uint32_t at, unsigned len) {
         if (d->out->count > before)
             return d->out->at[before].end;
     }
-    if (!memchr("MNO", d->p[at], 3))
+    if (d->p[at] < 'M' || d->p[at] > 'O')
         return at;
     stop = at;
     while (stop < d->n && stop - at < 32 && ch_is(d->p[stop], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64))
@@ -328,11 +329,8 @@ static uint32_t read_digits(struct detect *d, const struct word *w) {
     if (w->len < 8 || (detect_at(d, w->at + w->len) != ':' && detect_at(d, w->at + w->len) != '|') ||
         !number_secret(d, w->at, &end))
         end = pii_number_read(d, w);
-    if (end == w->at && d->n - w->at > 4) {
-        const uint32_t h = secret_hash3(d->p + w->at);
-        if (d->eng->bloom[h / 64] >> (h % 64) & 1)
-            pii_secret_prefix(d, w->at, &end);
-    }
+    if (end == w->at && d->n - w->at > 4 && secret_may_start(d->eng, d->p + w->at))
+        pii_secret_prefix(d, w->at, &end);
     return end;
 }
 
@@ -365,28 +363,40 @@ static inline uint32_t worth_reading(const struct class_masks *m, bool dash_befo
     return (uint32_t)(digit | joint | punct) | m->dash << 1 | dash_before;
 }
 
+/* The bits of a block at `base` from `from` on. */
+static inline uint32_t bits_from(uint32_t base, uint32_t from) {
+    return from <= base ? ~UINT32_C(0) : from - base >= CLASS_BYTES ? 0 : ~UINT32_C(0) << (from - base);
+}
+
+/* Is the letter at `at`, behind a backslash, the escape of a blank with a word right behind it? */
+static bool escapes_blank(const struct detect *d, uint32_t at) {
+    const char c = d->p[at];
+    return d->p[at - 1] == '\\' && d->n - at > 1 &&
+           (c == 'n' || c == 't' || c == 'r' || c == 'f' || c == 'b') && ch_alnum(d->p[at + 1]);
+}
+
 /* One block at `base`; the masks of the next one stand behind its own. `skip` is where the readers have got
  * to. */
 static uint32_t read_block(struct detect *d, uint32_t base, const struct class_masks *m, uint32_t starts,
                            uint32_t skip) {
     const uint64_t alnum = window(m[0].alnum, m[1].alnum), digit = window(m[0].digit, m[1].digit);
-    const bool dash_before = base > 0 && d->p[base - 1] == '-';
-    for (uint32_t todo = (starts & worth_reading(m, dash_before)) | m->punct; todo; todo &= todo - 1) {
+    const char before = detect_before(d, base);
+    const uint32_t odd_before = m->odd << 1 | (before == '\\');
+    uint32_t todo = ((starts & worth_reading(m, before == '-')) | m->punct) & bits_from(base, skip);
+    while (todo) {
         const unsigned bit = (unsigned)__builtin_ctz(todo);
-        const uint32_t at = base + bit;
-        if (at < skip)
-            continue;
+        todo &= todo - 1;
         if (m->punct >> bit & 1) {
-            read_punct(d, at);
+            read_punct(d, base + bit);
             continue;
         }
-        const unsigned escape = at > 0 && d->p[at - 1] == '\\' && d->n - at > 1 &&
-                                strchr("nrtfb", d->p[at]) && ch_alnum(d->p[at + 1]);
-        const struct word w = {
-            .at = at + escape, .len = word_run(alnum >> (bit + escape)), .digits = digit >> (bit + escape)};
+        const unsigned first = bit + (odd_before >> bit & 1 && escapes_blank(d, base + bit));
+        const struct word w = {.at = base + first, .len = word_run(alnum >> first), .digits = digit >> first};
         const uint32_t end = read_start(d, &w);
-        if (end > skip)
+        if (end > skip) {
             skip = end;
+            todo &= bits_from(base, skip);
+        }
     }
     return skip;
 }
@@ -446,15 +456,18 @@ static bool folds(const struct detect *d, uint32_t base, const struct class_mask
     return false;
 }
 
-static bool plain_pass(struct detect *d) {
+#define FOLDS_NOWHERE UINT32_MAX
+
+/* Where the first block is that folding may change. */
+static uint32_t plain_pass(struct detect *d) {
     struct class_masks m[SCAN_BLOCKS + 2]; /* of a stretch, the block behind it, and none behind the last */
     uint32_t carry = 0, skip = 0, base = d->from & ~(CLASS_BYTES - 1u);
-    bool odd = false;
+    uint32_t odd = FOLDS_NOWHERE;
     if (base >= d->n)
-        return false;
+        return odd;
     uint32_t have = class_blocks(d, base, SCAN_BLOCKS + 1, m);
     if (nothing_there(d, m))
-        return false;
+        return odd;
     const char *line = memchr(d->p, '\n', d->n);
     d->columns.fresh = true;
     d->columns.line_end = line ? (uint32_t)(line - d->p) : d->n;
@@ -463,7 +476,8 @@ static bool plain_pass(struct detect *d) {
         for (uint32_t k = 0; k < count; k++, base += CLASS_BYTES) {
             const uint32_t starts = m[k].alnum & ~(m[k].alnum << 1 | carry);
             carry = m[k].alnum >> 31;
-            odd = odd || folds(d, base, m + k);
+            if (odd == FOLDS_NOWHERE && folds(d, base, m + k))
+                odd = base;
             if (d->literals)
                 find_literals(d, base, m + k, starts);
             skip = read_block(d, base, m + k, starts, skip);
@@ -480,9 +494,10 @@ void pii_scan_plain(struct detect *d) {
     pii_rules_scan(d);
 }
 
-static void scan_folded(struct detect *d, uint32_t first) {
+static void scan_folded(struct detect *d, uint32_t first, uint32_t odd) {
     uint32_t len, *map;
-    char *text = pii_decode_fold(slice_of(d->p, d->n), &len, &map);
+    /* what is only context was not looked through */
+    char *text = pii_decode_fold(slice_of(d->p, d->n), d->from ? 0 : odd, &len, &map);
     if (!text) {
         pii_rules_scan(d);
         return;
@@ -541,8 +556,9 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
         d.key = ctx->key;
         d.outer_keys = ctx->keys;
     }
-    if (plain_pass(&d))
-        scan_folded(&d, first);
+    const uint32_t odd = plain_pass(&d);
+    if (odd != FOLDS_NOWHERE)
+        scan_folded(&d, first, odd);
     else
         pii_rules_scan(&d);
     if (d.key.len)

@@ -329,17 +329,18 @@ struct shape {
     uint32_t digits, upper, lower, other, hex;
 };
 
+/* How many of each sort: indexed by the bits of enum chars_class that tell them apart. */
 static struct shape shape_of(struct slice v) {
-    struct shape s = {0};
-    for (size_t i = 0; i < v.len; i++) {
-        const char c = v.ptr[i];
-        s.digits += ch_digit(c);
-        s.upper += ch_is(c, CH_UPPER);
-        s.lower += ch_is(c, CH_LOWER);
-        s.hex += ch_hex(c);
-        s.other += !ch_alnum(c);
-    }
-    return s;
+    uint32_t count[CH_HEX << 1] = {0};
+    for (size_t i = 0; i < v.len; i++)
+        count[pii_chars_table[(uint8_t)v.ptr[i]] & (CH_DIGIT | CH_UPPER | CH_LOWER | CH_HEX)]++;
+    const uint32_t upper_hex = count[CH_UPPER | CH_HEX], lower_hex = count[CH_LOWER | CH_HEX];
+    const uint32_t digits = count[CH_DIGIT | CH_HEX];
+    return (struct shape){.digits = digits,
+                          .upper = count[CH_UPPER] + upper_hex,
+                          .lower = count[CH_LOWER] + lower_hex,
+                          .hex = digits + upper_hex + lower_hex,
+                          .other = count[0]};
 }
 
 static bool is_uuid(struct slice v) {
@@ -581,33 +582,6 @@ static uint32_t neighbour_hints(const struct detect *d, uint32_t key_start, stru
     return pii_words_key(d->eng->words, *ret_key);
 }
 
-/* The memory of keys that need no second look: "created_at": again and again. */
-static struct plain_key plain_key_at(const struct detect *d, uint32_t at) {
-    struct plain_key key;
-    memcpy(&key, d->p + at - PLAIN_KEY_BYTES, PLAIN_KEY_BYTES);
-    return key;
-}
-
-static struct plain_key *plain_slot(struct detect *d, const struct plain_key *key) {
-    const uint64_t h = (key->at[0] ^ key->at[1] << 1) * UINT64_C(0x9E3779B97F4A7C15);
-    return &detect_memory(d)->plain[(h >> 32) % PII_KEY_PLAIN];
-}
-
-static bool key_is_plain(struct detect *d, uint32_t at) {
-    if (at < PLAIN_KEY_BYTES || !ch_is(d->p[at - 1], CH_QUOTE))
-        return false;
-    const struct plain_key key = plain_key_at(d, at);
-    return memcmp(plain_slot(d, &key), &key, sizeof(key)) == 0;
-}
-
-static void key_set_plain(struct detect *d, uint32_t at, uint32_t key_start) {
-    if (at < PLAIN_KEY_BYTES || !ch_is(d->p[at - 1], CH_QUOTE) || key_start <= at - PLAIN_KEY_BYTES ||
-        !ch_is(d->p[key_start - 1], CH_QUOTE))
-        return;
-    const struct plain_key key = plain_key_at(d, at);
-    *plain_slot(d, &key) = key;
-}
-
 static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32_t end, char quote) {
     uint32_t key_start = 0;
     struct slice key = pii_context_key(d, sign, &key_start);
@@ -620,8 +594,6 @@ static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32
     uint32_t hints = pii_context_hints(d, key);
     if (!hints && slice_eq_nocase(key, SLICE("value")))
         hints = neighbour_hints(d, key_start, &key);
-    else if (!(hints & (HINT_SECRET | HINT_VENDOR)))
-        key_set_plain(d, sign, key_start);
     if (!(hints & (HINT_SECRET | HINT_VENDOR)))
         return;
     const struct slice v = slice_of(d->p + start, end - start);
@@ -673,13 +645,20 @@ static inline bool value_begins(const struct detect *d, uint32_t at) {
              (CH_SPACE | CH_QUOTE));
 }
 
-/* An assignment sign (or the comma and tag end that stand for one) at `at`. */
-void pii_secret_assign(struct detect *d, uint32_t at) {
-    if (!detect_wants(d, PII_SECRET) || at < 2 || at + VALUE_MIN > d->n || key_is_plain(d, at))
-        return;
-    if (d->p[at] == ':' && d->option_u && at - d->option_u < CURL_USER_MAX && d->p[at - 1] != ' ' &&
-        !ch_space(d->p[at + 1]))
-        curl_user(d, at);
+/* Most keys are short and say with their letters alone that they call nothing secret. */
+static inline bool key_is_harmless(const struct detect *d, uint32_t at) {
+    uint32_t end = at;
+    if (!ch_alnum(d->p[at - 1])) {
+        while (end > WORDS_TAIL && at - end < 4 && d->p[end - 1] == ' ')
+            end--;
+        if (ch_is(d->p[end - 1], CH_QUOTE))
+            for (end--; end > WORDS_TAIL && at - end < 8 && d->p[end - 1] == '\\'; end--)
+                ;
+    }
+    return end >= WORDS_TAIL && pii_words_harmless(d->eng->words, d->p + end - WORDS_TAIL);
+}
+
+__attribute__((noinline)) static void assign_read(struct detect *d, uint32_t at) {
     char quote = 0;
     uint32_t slashes = 0;
     const uint32_t i = value_start(d, at, &quote, &slashes);
@@ -699,6 +678,17 @@ void pii_secret_assign(struct detect *d, uint32_t at) {
         assign_value(d, at, i, end, quote);
 }
 
+/* An assignment sign (or the comma and tag end that stand for one) at `at`. */
+void pii_secret_assign(struct detect *d, uint32_t at) {
+    if (!detect_wants(d, PII_SECRET) || at < 2 || at + VALUE_MIN > d->n)
+        return;
+    if (d->p[at] == ':' && d->option_u && at - d->option_u < CURL_USER_MAX && d->p[at - 1] != ' ' &&
+        !ch_space(d->p[at + 1]))
+        curl_user(d, at);
+    if (!key_is_harmless(d, at))
+        assign_read(d, at);
+}
+
 /* The whole text is the value of a key outside of it. */
 void pii_secret_value(struct detect *d) {
     const struct slice v = slice_of(d->p, d->n);
@@ -715,6 +705,11 @@ void pii_secret_value(struct detect *d) {
         pii_detect_add(d, 0, d->n, PII_SECRET, hints & HINT_SECRET ? 75 : 65, sub);
 }
 
+static void bloom_add(struct pii_engine *e, const char *prefix) {
+    const uint32_t h = secret_hash3(prefix) % PREFIX_BLOOM_BITS;
+    e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
+}
+
 void pii_secret_build(struct pii_engine *e) {
     CHECK(pii_formats_count < ARRAY_LEN(e->chain));
     for (size_t i = 0; i < 256; i++)
@@ -723,13 +718,11 @@ void pii_secret_build(struct pii_engine *e) {
         const struct format *f = &pii_formats[i];
         CHECK(strlen(f->prefix) >= 3);
         const uint32_t h = secret_hash3(f->prefix);
-        e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
+        bloom_add(e, f->prefix);
         e->chain[i] = e->slots[h % PREFIX_SLOTS];
         e->slots[h % PREFIX_SLOTS] = (uint16_t)(i + 1);
     }
     const char *const words[] = {"eyJ", "BEG"};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        const uint32_t h = secret_hash3(words[i]);
-        e->bloom[h / 64] |= UINT64_C(1) << (h % 64);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        bloom_add(e, words[i]);
 }

@@ -1,6 +1,10 @@
 /* The vocabulary stands in one table; an open hash over it is built once per engine. */
 #include "filter/words.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "base/mem.h"
 #include "filter/chars.h"
 #include "filter/limits.h"
@@ -493,7 +497,9 @@ static const struct word vocabulary[] = {
 };
 
 struct words {
-    uint32_t lengths[1024]; /* of the words by their first two letters, a bit each: most texts have others */
+    uint32_t marks[1024]; /* of the words by their first two letters, a bit each: most texts have others */
+    uint32_t hot[1024];   /* of those that make a key worth a look, as its first word */
+    uint32_t hot_later[1024];    /* and as another one */
     uint16_t slots[WORDS_SLOTS]; /* index + 1 */
     uint8_t len[ARRAY_LEN(vocabulary)];
 };
@@ -521,16 +527,28 @@ static unsigned word_head(const char *text, size_t len) {
     return (unsigned)(text[0] & 31) << 5 | (unsigned)(len > 1 ? text[1] & 31 : 0);
 }
 
+/* By its length and its last letter. */
+static unsigned word_mark(const char *text, size_t len) {
+    return ((unsigned)len ^ (unsigned)text[len - 1] << 1) & 31;
+}
+
 struct words *pii_words_new(void) {
     struct words *w = mem_zalloc(sizeof(*w));
     for (size_t i = 0; i < ARRAY_LEN(vocabulary); i++) {
         w->len[i] = (uint8_t)strlen(vocabulary[i].text);
-        w->lengths[word_head(vocabulary[i].text, w->len[i])] |= 1u << w->len[i];
+        const unsigned head = word_head(vocabulary[i].text, w->len[i]);
+        const uint32_t mark = UINT32_C(1) << word_mark(vocabulary[i].text, w->len[i]);
+        w->marks[head] |= mark;
+        if (vocabulary[i].hints & (HINT_SECRET | HINT_VENDOR))
+            w->hot[head] |= mark;
+        if (vocabulary[i].hints & (HINT_SECRET | HINT_VENDOR | HINT_KEY))
+            w->hot_later[head] |= mark;
         uint32_t h = word_hash(vocabulary[i].text, w->len[i]);
         while (w->slots[h])
             h = (h + 1) & (WORDS_SLOTS - 1);
         w->slots[h] = (uint16_t)(i + 1);
     }
+    w->hot[word_head("value", 5)] |= UINT32_C(1) << word_mark("value", 5); /* its neighbour speaks for it */
     return w;
 }
 
@@ -538,7 +556,7 @@ void pii_words_free(struct words *w) { free(w); }
 
 /* Of a word of WORD_MAX characters at most. */
 static inline uint32_t look(const struct words *w, const char *text, size_t len) {
-    if (!(w->lengths[word_head(text, len)] >> len & 1))
+    if (!(w->marks[word_head(text, len)] >> word_mark(text, len) & 1))
         return 0;
     for (uint32_t h = word_hash(text, len); w->slots[h]; h = (h + 1) & (WORDS_SLOTS - 1)) {
         const size_t i = w->slots[h] - 1u;
@@ -588,20 +606,32 @@ uint32_t pii_words_look(const struct words *w, struct slice word) {
     return word.len == 0 || word.len > WORD_MAX ? 0 : look(w, word.ptr, word.len);
 }
 
+/* With what two halves say that only together mean something. */
+static uint32_t join(uint32_t hints) {
+    if (hints & HINT_SOCIAL && hints & (HINT_NUMBER | HINT_SOCIAL))
+        hints |= HINT_SSN;
+    if (hints & HINT_VENDOR && hints & HINT_KEY)
+        hints |= HINT_SECRET;
+    return hints;
+}
+
+uint32_t pii_words_all(const struct words *w, const char *text, uint64_t alnum) {
+    uint32_t hints = 0;
+    for (uint64_t todo = alnum & ~(alnum << 1); todo; todo &= todo - 1) {
+        const unsigned at = (unsigned)__builtin_ctzll(todo);
+        const unsigned len = (unsigned)__builtin_ctzll(~(alnum >> at));
+        if (len > 1 && len <= WORD_MAX)
+            hints |= look(w, text + at, len);
+    }
+    return join(hints);
+}
+
 static bool camel_border(struct slice key, size_t i) {
     const char c = key.ptr[i];
     if (!ch_is(c, CH_UPPER))
         return false;
     return ch_is(key.ptr[i - 1], CH_LOWER | CH_DIGIT) ||
            (i + 1 < key.len && ch_is(key.ptr[i + 1], CH_LOWER) && ch_is(key.ptr[i - 1], CH_UPPER));
-}
-
-uint32_t pii_words_join(uint32_t hints) {
-    if (hints & HINT_SOCIAL && hints & (HINT_NUMBER | HINT_SOCIAL))
-        hints |= HINT_SSN;
-    if (hints & HINT_VENDOR && hints & HINT_KEY)
-        hints |= HINT_SECRET;
-    return hints;
 }
 
 /* What makes a plain "key" behind it a secret one. */
@@ -647,5 +677,73 @@ uint32_t pii_words_key(const struct words *w, struct slice key) {
         }
         from = alnum ? i : i + 1;
     }
-    return pii_words_join(hints);
+    return join(hints);
 }
+
+#if defined(__SSE2__)
+
+/* Parts of the words that look_inside finds: ke of token and apikey, ssw of passw, ecr of secret. */
+static inline unsigned secret_parts(__m128i low) {
+    const __m128i next = _mm_srli_si128(low, 1), third = _mm_srli_si128(low, 2);
+    const __m128i ke =
+        _mm_and_si128(_mm_cmpeq_epi8(low, _mm_set1_epi8('k')), _mm_cmpeq_epi8(next, _mm_set1_epi8('e')));
+    const __m128i ssw = _mm_and_si128(
+        _mm_and_si128(_mm_cmpeq_epi8(low, _mm_set1_epi8('s')), _mm_cmpeq_epi8(next, _mm_set1_epi8('s'))),
+        _mm_cmpeq_epi8(third, _mm_set1_epi8('w')));
+    const __m128i ecr = _mm_and_si128(
+        _mm_and_si128(_mm_cmpeq_epi8(low, _mm_set1_epi8('e')), _mm_cmpeq_epi8(next, _mm_set1_epi8('c'))),
+        _mm_cmpeq_epi8(third, _mm_set1_epi8('r')));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(ke, _mm_or_si128(ssw, ecr)));
+}
+
+static inline unsigned tail_is(__m128i x, char c) {
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(c)));
+}
+static inline unsigned tail_below(__m128i x, char span) {
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(span)), x));
+}
+
+bool pii_words_harmless(const struct words *w, const char tail[WORDS_TAIL]) {
+    const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)tail);
+    const __m128i low = _mm_or_si128(x, _mm_set1_epi8(32));
+    const unsigned letter = tail_below(_mm_sub_epi8(low, _mm_set1_epi8('a')), 25);
+    const unsigned digit = tail_below(_mm_sub_epi8(x, _mm_set1_epi8('0')), 9);
+    const unsigned blank = tail_is(x, ' ');
+    const unsigned inner = letter | digit | tail_is(x, '_') |
+                           tail_below(_mm_sub_epi8(x, _mm_set1_epi8('-')), 1) |
+                           (blank & ~(blank >> 1)); /* of two blanks the first is outside */
+    const unsigned outside = inner ^ 0xffff;
+    if (!outside || !((letter | digit) >> 15))
+        return false;
+    const unsigned border = 31 - (unsigned)__builtin_clz(outside), inside = ~0u << (border + 1);
+    if (secret_parts(low) & inside || (border < WORDS_TAIL - 13 && (tail[WORDS_TAIL - 1] | 32) == 'n'))
+        return false;
+    const unsigned lower = letter & (unsigned)_mm_movemask_epi8(_mm_slli_epi16(x, 2)),
+                   upper = letter & ~lower;
+    const unsigned all = (letter | digit) & inside;
+    const unsigned camel = upper & ((lower | digit) << 1 | (upper << 1 & lower >> 1));
+    const unsigned starts = (all & ~(all << 1)) | (camel & all), stops = ~all | starts;
+    const uint32_t *hot = w->hot;
+    for (unsigned todo = starts; todo; todo &= todo - 1) {
+        const unsigned at = (unsigned)__builtin_ctz(todo),
+                       len = (unsigned)__builtin_ctz(stops >> (at + 1)) + 1;
+        const uint32_t marks = hot[word_head(tail + at, 2)];
+        hot = w->hot_later;
+        if (!marks)
+            continue;
+        const unsigned bare = letter & ((1u << (at + len)) - (1u << at)); /* code14 says what code does */
+        if (marks >> word_mark(tail + at, len) & 1 ||
+            (bare && marks >> word_mark(tail + at, 32 - (unsigned)__builtin_clz(bare) - at) & 1))
+            return false;
+    }
+    return true;
+}
+
+#else
+
+bool pii_words_harmless(const struct words *w, const char tail[WORDS_TAIL]) {
+    (void)w, (void)tail;
+    return false;
+}
+
+#endif

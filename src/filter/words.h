@@ -35,7 +35,11 @@ struct words *pii_words_new(void);
 void pii_words_free(struct words *w);
 /* Hints of one word, any case. */
 uint32_t pii_words_look(const struct words *w, struct slice word);
+/* Hints of the words of a text of less than 64 bytes; the bits say which of them are letters and digits. */
+uint32_t pii_words_all(const struct words *w, const char *text, uint64_t alnum);
 /* Hints of a key or a column head: snake_case, camelCase, kebab-case, several words. */
 uint32_t pii_words_key(const struct words *w, struct slice key);
-/* With what two halves say that only together mean something: for the hints of several words. */
-uint32_t pii_words_join(uint32_t hints);
+/* Does the key whose last bytes these are surely call nothing a secret, without hiding a neighbour's name or
+ * an authorization? It must start among them; false is no answer. */
+#define WORDS_TAIL 16
+bool pii_words_harmless(const struct words *w, const char tail[WORDS_TAIL]);
