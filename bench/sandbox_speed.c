@@ -15,8 +15,9 @@
 
 #define RUNS_MAX 100000
 #define BUSY_AT_ONCE 4
-#define WARM_POOL 16    /* children that wait when a round of warm runs begins */
-#define WARM_PAUSE_MS 5 /* between two of them, for the last one to be gone */
+#define WARM_POOL 16     /* children that wait when a round of warm runs begins */
+#define WARM_PAUSE_MS 5  /* between two of them, for the last one to be gone */
+#define WARM_READY_MS 40 /* what a child needs to get ready when nobody comes */
 
 struct bench {
     struct io_loop loop;
@@ -109,14 +110,13 @@ static void next(struct bench *b) {
         return;
     }
     const bool warm = strcmp(b->mode, "warm") == 0;
-    /* A round begins when all are there and have had a turn of the timer to warm up, and ends with the last.
-     */
+    /* A round begins when all are there and had the time to get ready, and ends with the last. */
     if (warm && b->started && b->left == 0) {
         const bool settled = b->settled;
         b->settled = stats.idle >= WARM_POOL;
         b->left = settled && b->settled ? WARM_POOL : 0;
         if (!b->left) {
-            io_timer_arm(&b->loop, &b->timer, 1, on_look);
+            io_timer_arm(&b->loop, &b->timer, b->settled ? WARM_READY_MS : 1, on_look);
             return;
         }
     }

@@ -67,7 +67,7 @@ struct frame_order {
     uint32_t workspace_mb; /* size of the private /workspace and of /tmp */
     uint32_t inodes;
     uint32_t processes; /* threads, and with profile `proc` processes */
-    uint32_t urgent;    /* a run waits for it: no time for warming up */
+    uint32_t urgent;    /* a run waits for it: JavaScript does not warm up before it says that it lives */
 };
 
 /* Helper to gate. FRAME_STARTED carries a pidfd and a descriptor of the sandbox's /workspace. */

@@ -7,11 +7,9 @@
 #include "sandbox/zygote.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +43,6 @@ extern int uv_backend_timeout(const struct uv_loop *);
 napi_value napi_register_module_v1(napi_env env, napi_value exports);
 
 #define RUN_NOWAIT 2
-#define MAPS_MAX (4u << 20)
 #define SELF_TEST_S 10
 
 static struct lock_setup setup;
@@ -62,26 +59,6 @@ static size_t arguments(napi_env env, napi_callback_info info, napi_value *value
     return count < max ? count : max;
 }
 
-/* Lets children inherit the heap: every mapping, whatever it was marked with. */
-static void inherit_all(void) {
-    int fd = openat(LOCK_FD_PROC, "self/maps", O_RDONLY | O_CLOEXEC);
-    char *text = malloc(MAPS_MAX + 1);
-    size_t len = 0;
-    for (ssize_t n; text && fd >= 0 && len < MAPS_MAX && (n = read(fd, text + len, MAPS_MAX - len)) > 0;)
-        len += (size_t)n;
-    if (text) {
-        text[len] = '\0';
-        for (char *line = text; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
-            char *dash;
-            const unsigned long start = strtoul(line, &dash, 16), end = strtoul(dash + 1, NULL, 16);
-            madvise((void *)start, end - start, MADV_DOFORK); /* what cannot be copied says so and stays */
-        }
-    }
-    free(text);
-    if (fd >= 0)
-        close(fd);
-}
-
 static napi_value renewed(napi_env env, int32_t value) {
     struct uv_loop *loop = NULL;
     if (napi_get_uv_event_loop(env, &loop) != 0 || uv_loop_fork(loop) != 0)
@@ -94,7 +71,7 @@ static napi_value selftest(napi_env env, napi_callback_info info) {
     (void)info;
     if (lock_read_setup(LOCK_FD_SETUP, &setup) != 0)
         _exit(LOCK_FAILED);
-    inherit_all();
+    zygote_fold_memory();
     pid_t pid = fork();
     if (pid == 0) {
         alarm(SELF_TEST_S);
@@ -111,7 +88,7 @@ static napi_value serve(napi_env env, napi_callback_info info) {
     (void)info;
     struct frame_order order;
     int stdio[3];
-    inherit_all();
+    zygote_fold_memory();
     for (bool first = true; zygote_next(&order, stdio); first = false) {
         if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
@@ -158,32 +135,6 @@ static napi_value limit(napi_env env, napi_callback_info info) {
     return number(env, lock_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
 }
 
-static bool write_all(int fd, const void *bytes, size_t len) {
-    for (const char *p = bytes; len;) {
-        const ssize_t n = write(fd, p, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-static bool read_all(void *bytes, size_t len) {
-    for (char *p = bytes; len;) {
-        const ssize_t n = read(LOCK_FD_BRIDGE, p, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 /* send(kind, id, text) */
 static napi_value send_frame(napi_env env, napi_callback_info info) {
     napi_value v[3];
@@ -194,20 +145,21 @@ static napi_value send_frame(napi_env env, napi_callback_info info) {
     napi_get_value_int32(env, v[0], &kind);
     napi_get_value_int32(env, v[1], &id);
     char *text = text_of(env, v[2], &len);
-    const struct frame_head head = {(uint32_t)len, (uint32_t)id, (uint32_t)kind};
-    const bool sent = text && len <= FRAME_GUEST_MAX && write_all(LOCK_FD_BRIDGE, &head, FRAME_HEAD_BYTES) &&
-                      write_all(LOCK_FD_BRIDGE, text, len);
+    const bool fits = text && len <= FRAME_GUEST_MAX;
+    if (fits)
+        zygote_send((enum frame_kind)kind, (uint32_t)id, text, len);
     free(text);
-    return number(env, sent);
+    return number(env, fits);
 }
 
 /* Reads a frame and gives it to `handler`(kind, id, text). False when the function threw. */
 static bool take_frame(napi_env env, napi_value self, napi_value handler) {
     struct frame_head head;
-    char *body = NULL;
-    if (!read_all(&head, FRAME_HEAD_BYTES) || head.length > FRAME_BYTES_MAX ||
-        !(body = malloc(head.length + 1)) || !read_all(body, head.length))
-        _exit(0); /* the gate has let go */
+    zygote_receive_head(&head);
+    char *body = malloc(head.length + 1);
+    if (!body)
+        _exit(0);
+    zygote_receive(body, head.length);
     napi_value args[3] = {number(env, (int32_t)head.kind), number(env, (int32_t)head.id), NULL}, result;
     napi_create_string_utf8(env, body, head.length, &args[2]);
     free(body);
@@ -242,7 +194,8 @@ static int turn(napi_env env, struct uv_loop *loop, napi_value self, const napi_
     const int wait = uv_loop_alive(loop) ? uv_backend_timeout(loop)
                      : open              ? -1
                                          : 0; /* what just ran may have ended it */
-    if (poll(fds, 2, wait) > 0 && fds[1].revents && !take_frame(env, self, v[2]))
+    const bool frame = zygote_has_bytes() || (poll(fds, 2, wait) > 0 && fds[1].revents);
+    if (frame && !take_frame(env, self, v[2]))
         return -1;
     return 0;
 }

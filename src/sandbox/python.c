@@ -6,13 +6,27 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 typedef struct python_object PyObject;
 
 extern int PyArg_ParseTuple(PyObject *args, const char *format, ...);
+extern int PyBytes_AsStringAndSize(PyObject *bytes, char **ret_ptr, ssize_t *ret_size);
+extern PyObject *PyBytes_FromStringAndSize(const char *ptr, ssize_t size);
+extern char *PyBytes_AsString(PyObject *bytes);
+extern void *PyEval_SaveThread(void);
+extern void PyEval_RestoreThread(void *state);
 extern PyObject *Py_BuildValue(const char *format, ...);
+extern void *PyObject_Malloc(size_t size);
 extern PyObject *PyModule_Create2(void *definition, int api);
+/* Not of the stable ABI, but there since 3.4; where it is not, the heap is where Python puts it. */
+struct arena_allocator {
+    void *context;
+    void *(*alloc)(void *context, size_t size);
+    void (*release)(void *context, void *ptr, size_t size);
+};
+extern void PyObject_SetArenaAllocator(struct arena_allocator *) __attribute__((weak));
 
 PyObject *PyInit__sallyport(void);
 
@@ -44,23 +58,108 @@ struct definition {
 
 static struct lock_setup setup;
 
-/* serve(): takes orders for ever; returns, with the profile's number and whether a run waits for it, in each
- * child that is locked. The interpreter is not told about the fork: it has one thread, which is also the
- * child's, and holds no lock but its own. Its hooks would copy a hundred pages into every child to find that
- * out. */
+/* ---- memory ----
+ * Everything that is loaded comes to lie in one piece, which can be folded: see zygote_fold_memory(). What is
+ * left of the piece goes before the first child is made, so that their limits count no room of it. */
+
+#define HEAP_BYTES (256ul << 20) /* addresses, not memory */
+#define HEAP_ALIGN (2ul << 20)
+#define PLUG_STEP 16
+#define PLUG_SMALL 1040 /* of the C library: sizes that have lists of their own */
+#define PLUG_OBJECT 512 /* of Python: larger ones are the C library's */
+#define PLUG_ARENA (4 << 20)
+#define PLUG_MAX (96u << 10) /* beneath what the C library maps by itself */
+
+static struct { char *at, *end; } heap;
+
+static void *heap_alloc(void *context, size_t size) {
+    (void)context;
+    if (size > (size_t)(heap.end - heap.at)) {
+        void *more = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return more == MAP_FAILED ? NULL : more;
+    }
+    void *ptr = heap.at;
+    heap.at += size;
+    return ptr;
+}
+
+static void heap_release(void *context, void *ptr, size_t size) {
+    (void)context;
+    munmap(ptr, size);
+}
+
+static void heap_open(void) {
+    if (!PyObject_SetArenaAllocator)
+        return;
+    char *room =
+        mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return;
+    heap.at = room + (HEAP_ALIGN - (uintptr_t)room % HEAP_ALIGN) % HEAP_ALIGN;
+    heap.end = room + HEAP_BYTES;
+    PyObject_SetArenaAllocator(&(struct arena_allocator){NULL, heap_alloc, heap_release});
+}
+
+/* Takes blocks until one lies between the two; or there are no more. */
+static void plug(void *(*take)(size_t size), size_t size, const char *from, const char *to) {
+    for (const char *got = ""; got && (got < from || got >= to);)
+        got = take(size);
+}
+
+/* Free blocks are strewn over everything that was loaded; a child that used them would copy a page for each.
+ * So they are all taken here, and what a child allocates lies together. */
+static void heap_plug(void) {
+    const char *const top = malloc(PLUG_MAX), *const end = (const char *)UINTPTR_MAX, *const arena = heap.at;
+    for (size_t size = PLUG_MAX; size > PLUG_SMALL; size /= 2)
+        plug(malloc, size, top, end);
+    for (size_t size = PLUG_SMALL; size > 0; size -= PLUG_STEP)
+        plug(malloc, size, top, end);
+    for (size_t size = PLUG_OBJECT; size > 0 && heap.end - arena > PLUG_ARENA; size -= PLUG_STEP)
+        plug(PyObject_Malloc, size, arena, heap.end);
+}
+
+/* Nothing that comes shares a large page with what is there. */
+static void heap_part(void) {
+    heap_plug();
+    const size_t rest = (HEAP_ALIGN - (uintptr_t)heap.at % HEAP_ALIGN) % HEAP_ALIGN;
+    if (rest < (size_t)(heap.end - heap.at))
+        heap.at += rest;
+}
+
+static void heap_close(void) {
+    heap_part();
+    if (heap.end > heap.at)
+        munmap(heap.at, (size_t)(heap.end - heap.at));
+    heap.end = heap.at;
+}
+
+/* ---- what Python sees ---- */
+
+/* serve(): takes orders for ever; returns, with the profile's number, in each child that is locked. The
+ * interpreter is not told about the fork: it has one thread, which is also the child's, and holds no lock but
+ * its own. Its hooks would copy a hundred pages into every child to find that out. */
 static PyObject *serve(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     struct frame_order order;
     int stdio[3];
     if (lock_read_setup(LOCK_FD_SETUP, &setup) != 0)
         _exit(LOCK_FAILED);
+    heap_close();
+    zygote_fold_memory();
     while (zygote_next(&order, stdio)) {
         if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
         lock_down(&setup, &order, stdio);
-        return Py_BuildValue("ii", (int)order.profile, (int)order.urgent);
+        return Py_BuildValue("i", (int)order.profile);
     }
     _exit(0);
+}
+
+/* part(): what every run uses has been loaded, what some may use comes now */
+static PyObject *part(PyObject *self, PyObject *args) {
+    (void)self, (void)args;
+    heap_part();
+    return Py_BuildValue("");
 }
 
 /* tell(up, text) */
@@ -74,6 +173,15 @@ static PyObject *tell(PyObject *self, PyObject *args) {
     return Py_BuildValue("");
 }
 
+/* wait(ms): true when code is there within that time */
+static PyObject *wait_for_code(PyObject *self, PyObject *args) {
+    (void)self;
+    int ms;
+    if (!PyArg_ParseTuple(args, "i", &ms))
+        return NULL;
+    return Py_BuildValue("i", zygote_wait_for_code(ms));
+}
+
 /* limit(memory_mb, cpu_s): true when it holds */
 static PyObject *limit(PyObject *self, PyObject *args) {
     (void)self;
@@ -83,15 +191,51 @@ static PyObject *limit(PyObject *self, PyObject *args) {
     return Py_BuildValue("i", lock_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
 }
 
+/* send(kind, id, bytes): false when that is more than a frame may have */
+static PyObject *send_frame(PyObject *self, PyObject *args) {
+    (void)self;
+    int kind;
+    unsigned id;
+    PyObject *bytes;
+    char *body;
+    ssize_t len;
+    if (!PyArg_ParseTuple(args, "iIO", &kind, &id, &bytes) ||
+        PyBytes_AsStringAndSize(bytes, &body, &len) != 0)
+        return NULL;
+    if ((size_t)len > FRAME_GUEST_MAX)
+        return Py_BuildValue("i", 0);
+    void *state = PyEval_SaveThread();
+    zygote_send((enum frame_kind)kind, id, body, (size_t)len);
+    PyEval_RestoreThread(state);
+    return Py_BuildValue("i", 1);
+}
+
+/* receive(): the next frame as (kind, id, bytes), waiting for it. One thread at a time. */
+static PyObject *receive(PyObject *self, PyObject *args) {
+    (void)self, (void)args;
+    struct frame_head head;
+    void *state = PyEval_SaveThread();
+    zygote_receive_head(&head);
+    PyEval_RestoreThread(state);
+    PyObject *body = PyBytes_FromStringAndSize(NULL, head.length);
+    if (!body)
+        return NULL;
+    state = PyEval_SaveThread();
+    zygote_receive(PyBytes_AsString(body), head.length);
+    PyEval_RestoreThread(state);
+    return Py_BuildValue("iIN", (int)head.kind, head.id, body);
+}
+
 static const struct method methods[] = {
-    {"serve", serve, METH_VARARGS, NULL},
-    {"tell", tell, METH_VARARGS, NULL},
-    {"limit", limit, METH_VARARGS, NULL},
-    {0},
+    {"part", part, METH_VARARGS, NULL},       {"serve", serve, METH_VARARGS, NULL},
+    {"tell", tell, METH_VARARGS, NULL},       {"wait", wait_for_code, METH_VARARGS, NULL},
+    {"limit", limit, METH_VARARGS, NULL},     {"send", send_frame, METH_VARARGS, NULL},
+    {"receive", receive, METH_VARARGS, NULL}, {0},
 };
 static struct definition definition = {
     .base = {.references = 1}, .name = "_sallyport", .size = -1, .methods = methods};
 
 __attribute__((visibility("default"))) PyObject *PyInit__sallyport(void) {
+    heap_open();
     return PyModule_Create2(&definition, STABLE_API);
 }

@@ -14,7 +14,7 @@ if (parseInt(process.versions.node) < 20) {
   native.exit(1);
 }
 
-const vm = require("vm"), fs = require("fs"), util = require("util"), crypto = require("crypto");
+const v8 = require("v8"), vm = require("vm"), fs = require("fs"), util = require("util"), crypto = require("crypto");
 const { Console } = require("console");
 const { Writable } = require("stream");
 const nodeModule = require("module");
@@ -25,6 +25,11 @@ const preload = ["assert", "async_hooks", "buffer", "child_process", "crypto", "
   "url", "util", "v8", "vm", "worker_threads", "zlib"];
 for (const name of preload) require(name);
 const strip = typeStripper(acorn); // of typescript.js, which stands in front of this
+
+// Functions that were called often are compiled anew, which takes milliseconds, and megabytes of its own in every child that
+// comes to that point. What is said here need not be that fast, so it is for the code that was handed over alone.
+const optimize = (on) => v8.setFlagsFromString(on ? "--opt" : "--no-opt");
+optimize(false);
 
 // ---- the code as models hand it over ----
 
@@ -303,6 +308,7 @@ async function execute(order) {
   if (order.language === "typescript") code = stripTypes(code);
   const exports = {};
   const { run, single } = compile(code, FILE, { keep: order.session });
+  optimize(!muted);
   let value = await run(importModule, exports, require);
   if (typeof exports.default === "function") value = await exports.default();
   else if (single && typeof value === "function") value = await value(); // code handed over as one function
@@ -321,6 +327,7 @@ function runOrder(order) {
   // What was called without await still gets its answer before the run ends.
   const state = native.loop(process._tickCallback, () => (ended && openCalls === 0 ? -1 : openCalls), onFrame);
   if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" };
+  optimize(false);
   finish(outcome, value);
 }
 

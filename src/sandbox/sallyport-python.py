@@ -7,8 +7,8 @@ import sys
 
 MODULE, KIND = sys.argv[1], sys.argv[2]
 CODE = "<code>"
-BRIDGE = 3
 FRAME_MAX = 16 << 20
+WARM_AFTER_MS = 20  # a child that is not needed at once gets ready; in a crowd that would only take time from the others
 FRAMES = 200  # of a traceback, the innermost: recursion can go millions deep
 RUN, RESULT, ERROR, CALL, PROGRESS, IMAGE, DONE = 1, 2, 3, 16, 17, 18, 19
 
@@ -49,24 +49,6 @@ import threading
 sys.path[:] = [p for p in sys.path if p.startswith("/") and os.path.isdir(p) and p != os.path.dirname(__file__)]
 sys.path += [p for p in site.getsitepackages() + ["/usr/lib/python3/dist-packages"] if os.path.isdir(p) and p not in sys.path]
 sys.path += [p for p in sys.argv[3:] if os.path.isdir(p)]  # what the operator lets be installed
-for name in PRELOAD:
-    try:
-        __import__(name)
-    except ImportError:
-        pass
-loaded = []
-if KIND == "data":
-    for name in DATA:
-        try:
-            __import__(name)
-            loaded.append(name.partition(".")[0])
-        except Exception:
-            pass
-else:
-    from importlib.util import find_spec
-
-    loaded = [n for n in ("numpy", "pandas", "matplotlib") if find_spec(n)]
-
 import ast
 import io
 import linecache
@@ -74,6 +56,25 @@ import random
 import time
 import traceback
 import types
+
+
+def preload():
+    """What code may import: with the profile that opens no file there is nothing else. Says which of the heavy packages there are."""
+    for name in PRELOAD:
+        try:
+            __import__(name)
+        except ImportError:
+            pass
+    loaded = []
+    for name in DATA if KIND == "data" else ():
+        try:
+            __import__(name)
+            loaded.append(name.partition(".")[0])
+        except Exception:
+            pass
+    from importlib.util import find_spec
+
+    return loaded if KIND == "data" else [n for n in ("numpy", "pandas", "matplotlib") if find_spec(n)]
 
 
 def read_preludes():
@@ -124,7 +125,6 @@ class Bridge:
         self.reading = False
         self.answers = {}
         self.last = 0
-        self.held = b""
         self.muted = False  # while warming up
 
     def send(self, kind, ident, data):
@@ -134,24 +134,8 @@ class Bridge:
     def write(self, kind, ident, data):
         if self.muted:
             return
-        if len(data) > FRAME_MAX:
+        if not native.send(kind, ident, data):
             raise ValueError("%d bytes are more than one message may have" % len(data))
-        left = memoryview(struct.pack("<III", len(data), ident, kind) + data)
-        while left:
-            left = left[os.write(BRIDGE, left):]
-
-    def read(self, count):
-        while len(self.held) < count:
-            more = os.read(BRIDGE, max(8192, count - len(self.held)))
-            if not more:
-                os._exit(0)
-            self.held = self.held + more if self.held else more
-        data, self.held = self.held[:count], self.held[count:]
-        return data
-
-    def receive(self):
-        length, ident, kind = struct.unpack("<III", self.read(12))
-        return kind, ident, self.read(length)
 
     def call(self, server, tool, args):
         data = encode({"server": server, "tool": tool, "args": args}).encode()
@@ -168,7 +152,7 @@ class Bridge:
                     break
                 self.reading = True
             try:
-                kind, other, data = self.receive()
+                kind, other, data = native.receive()
             finally:
                 with self.ready:
                     self.reading = False
@@ -223,6 +207,9 @@ def tidy(value, depth=0):
 
 
 encode = json.JSONEncoder(default=plain, allow_nan=False).encode
+if json.encoder.c_make_encoder:  # what that one does, without the way there
+    def encode(value, make=json.encoder.c_make_encoder, text=json.encoder.encode_basestring_ascii):
+        return "".join(make({}, plain, text, None, ": ", ", ", False, False, False)(value, 0))
 
 
 def to_json(value):
@@ -530,24 +517,27 @@ def warm_up(rounds):
     sys.stdout, sys.stderr = streams
 
 
+# What every run uses was loaded first, and so lies together: a child makes copies of those pages and shares the rest.
 warm_up(30)
+native.part()
+loaded = preload()
 import gc
 
 gc.collect()
 gc.freeze()
 native.tell(1, "CPython %d.%d.%d|%s" % (*sys.version_info[:3], " ".join(loaded)))
-profile, urgent = native.serve()
+profile = native.serve()
 
 random.seed()
 if "numpy" in sys.modules:
     sys.modules["numpy"].random.seed()
 if profile == 0:
     sys.path.remove("/workspace")
-if not urgent:
+if not native.wait(WARM_AFTER_MS):
     warm_up(1)
 space = enter(0)
 while True:
-    kind, ident, data = bridge.receive()
+    kind, ident, data = native.receive()
     if kind == RUN:
         order = json.loads(data)
         if order.get("prelude"):

@@ -3,14 +3,67 @@
 #include "base/packet.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#define HELD_BYTES 8192
+#define MAPS_MAX (4u << 20)
+#define PAGE_BYTES 4096u
+#define LARGE_BYTES (2ul << 20)
+#define LARGE_PAGES (LARGE_BYTES / PAGE_BYTES)
+#define ADVICE_COLLAPSE 25 /* MADV_COLLAPSE, newer than the headers; older kernels say EINVAL */
+
+/* At least half of the 2 MB are in use; what is sparse stays as it is. */
+static bool worth_folding(int pagemap, unsigned long at) {
+    uint64_t pages[LARGE_PAGES];
+    size_t present = 0;
+    if (pread(pagemap, pages, sizeof(pages), (off_t)(at / PAGE_BYTES * sizeof(*pages))) != sizeof(pages))
+        return false;
+    for (size_t i = 0; i < LARGE_PAGES; i++)
+        present += pages[i] >> 63;
+    return present >= LARGE_PAGES / 2;
+}
+
+static void fold(int pagemap, unsigned long start, unsigned long end) {
+    start = (start + LARGE_BYTES - 1) & ~(LARGE_BYTES - 1);
+    for (; start < end && end - start >= LARGE_BYTES; start += LARGE_BYTES)
+        if (worth_folding(pagemap, start))
+            madvise((void *)start, LARGE_BYTES, ADVICE_COLLAPSE);
+}
+
+void zygote_fold_memory(void) {
+    int fd = openat(LOCK_FD_PROC, "self/maps", O_RDONLY | O_CLOEXEC);
+    int pagemap = openat(LOCK_FD_PROC, "self/pagemap", O_RDONLY | O_CLOEXEC);
+    char *text = malloc(MAPS_MAX + 1);
+    size_t len = 0;
+    for (ssize_t n; text && fd >= 0 && len < MAPS_MAX && (n = read(fd, text + len, MAPS_MAX - len)) > 0;)
+        len += (size_t)n;
+    if (text)
+        text[len] = '\0';
+    for (char *line = text; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+        char *rest;
+        const unsigned long start = strtoul(line, &rest, 16), end = strtoul(rest + 1, &rest, 16);
+        madvise((void *)start, end - start, MADV_DOFORK); /* what cannot be copied says so and stays */
+        if (pagemap >= 0 && strncmp(rest, " rw-p", 5) == 0)
+            fold(pagemap, start, end);
+    }
+    free(text);
+    if (fd >= 0)
+        close(fd);
+    if (pagemap >= 0)
+        close(pagemap);
+}
 
 bool zygote_next(struct frame_order *ret_order, int ret_stdio[3]) {
     for (;;) {
@@ -65,4 +118,60 @@ void zygote_tell(enum lock_note_kind kind, const char *text) {
     struct lock_note note = {.kind = kind};
     snprintf(note.text, sizeof(note.text), "%s", text);
     packet_send(LOCK_FD_REPORT, &note, sizeof(note), NULL, 0, 0);
+}
+
+/* ---- the bridge ---- */
+
+static struct {
+    char bytes[HELD_BYTES];
+    size_t at, end;
+} held;
+
+void zygote_send(enum frame_kind kind, uint32_t id, const void *body, size_t len) {
+    struct frame_head head = {(uint32_t)len, id, kind};
+    struct iovec parts[2] = {{&head, FRAME_HEAD_BYTES}, {(void *)(uintptr_t)body, len}};
+    for (size_t i = 0; i < 2;) {
+        const ssize_t n = writev(LOCK_FD_BRIDGE, parts + i, (int)(2 - i));
+        if (n < 0 && errno != EINTR)
+            _exit(0);
+        size_t sent = n > 0 ? (size_t)n : 0;
+        for (; i < 2 && sent >= parts[i].iov_len; i++)
+            sent -= parts[i].iov_len;
+        if (i < 2)
+            parts[i] = (struct iovec){(char *)parts[i].iov_base + sent, parts[i].iov_len - sent};
+    }
+}
+
+void zygote_receive(void *ret_bytes, size_t len) {
+    for (char *to = ret_bytes; len;) {
+        const size_t there = held.end - held.at, take = there < len ? there : len;
+        memcpy(to, held.bytes + held.at, take);
+        held.at += take;
+        to += take;
+        len -= take;
+        if (!len)
+            return;
+        const bool direct = len >= sizeof(held.bytes);
+        const ssize_t n = read(LOCK_FD_BRIDGE, direct ? to : held.bytes, direct ? len : sizeof(held.bytes));
+        if (n == 0 || (n < 0 && errno != EINTR))
+            _exit(0);
+        const size_t got = n > 0 ? (size_t)n : 0;
+        held.at = 0;
+        held.end = direct ? 0 : got;
+        to += direct ? got : 0;
+        len -= direct ? got : 0;
+    }
+}
+
+void zygote_receive_head(struct frame_head *ret_head) {
+    zygote_receive(ret_head, FRAME_HEAD_BYTES);
+    if (ret_head->length > FRAME_BYTES_MAX)
+        _exit(0);
+}
+
+bool zygote_has_bytes(void) { return held.at < held.end; }
+
+bool zygote_wait_for_code(int ms) {
+    struct pollfd bridge = {.fd = LOCK_FD_BRIDGE, .events = POLLIN};
+    return zygote_has_bytes() || poll(&bridge, 1, ms) > 0;
 }

@@ -12,28 +12,29 @@ const ends = (...exits) => (o) => assert.ok(exits.includes(o.exit), o.exit);
 const SMALL = ['--memory', '128', '--timeout', '300s']; // no clock decides
 const x64 = process.arch === 'x64';
 
-// Reads all of its own writable memory; the secret is spelled so that this code does not contain it.
+// Reads the memory around its own; the secret is known in two halves that never stand side by side, so what is found is not its own.
 const SCAN = `
-import ctypes, gc, sys
-secret = "${[...SECRET].reverse().join('')}"[::-1].encode()
+import ctypes, gc, os
+first, second = "${SECRET.slice(0, 8)}", "${SECRET.slice(8)}"
 found = []
-# what the interpreter can reach, and what lies on the heap around it
-for o in gc.get_objects():
+def holds(text, one, two):
+    at = text.find(one)
+    while at >= 0 and not text.startswith(two, at + len(one)): at = text.find(one, at + 1)
+    return at >= 0
+for o in gc.get_objects(): # what the interpreter can reach, and then what lies on the heap around it
     try:
-        if secret.decode() in repr(o)[:100000] and o is not globals(): found.append(type(o).__name__)
+        if holds(repr(o)[:100000], first, second): found.append(type(o).__name__)
     except Exception: pass
 here = id(object()) & ~0xfff
 libc = ctypes.CDLL(None, use_errno=True)
-vec = (ctypes.c_ubyte * 1)()
-def mapped(page):
-    return libc.msync(ctypes.c_void_p(page), ctypes.c_size_t(4096), 1) == 0
+pair = os.pipe()
+one, two, pages = first.encode(), second.encode(), 0
 for page in range(here - (8 << 20), here + (8 << 20), 4096):
     # write() tells what cannot be read without dying of it
-    import os
-    if not hasattr(os, "_pair"): os._pair = os.pipe()
-    if libc.write(os._pair[1], ctypes.c_void_p(page), ctypes.c_size_t(4096)) != 4096: continue
-    if (secret[:-4] + b"7d1f") in os.read(os._pair[0], 4096) and len(found) < 50: found.append(hex(page))
-result = [f for f in found if f not in ("dict", "list", "tuple", "frame", "module", "code", "function")]
+    if libc.write(pair[1], ctypes.c_void_p(page), ctypes.c_size_t(4096)) != 4096: continue
+    pages += 1
+    if holds(os.read(pair[0], 4096), one, two) and len(found) < 50: found.append(hex(page))
+result = found if pages > 256 else "only %d pages could be read" % pages
 `;
 
 const FILES = {
