@@ -12,6 +12,15 @@
 /* Of all parts, one behind the other. */
 void sha_256(const struct slice *parts, size_t count, unsigned char ret_sum[SHA_BYTES]);
 void sha_256_hex(struct slice text, char ret_hex[SHA_HEX]);
+void sha_hex(const unsigned char sum[SHA_BYTES], char ret_hex[SHA_HEX]);
+
+/* The same of what comes bit by bit. */
+struct sha_state {
+    uint64_t opaque[14];
+};
+void sha_begin(struct sha_state *s);
+void sha_add(struct sha_state *s, struct slice bytes);
+void sha_end(struct sha_state *s, unsigned char ret_sum[SHA_BYTES]);
 
 /* HMAC-SHA-256 under one key, made ready once: tokens take one for every value. */
 struct sha_hmac;

@@ -9,9 +9,9 @@
 #include "risk/glyph.h"
 #include "session/answer.h"
 #include "session/principal.h"
+#include "session/steps.h"
 #include "session/tools.h"
 #include "session/webhook.h"
-#include "wire/canon.h"
 #include "wire/emit.h"
 
 #define STATE_MARK "spa1."             /* in front of a requestState that is ours */
@@ -78,15 +78,7 @@ static const char *const params_of_ours[] = {"_meta", "inputResponses", "request
 
 /* Of a tool call these are its arguments; of any other method its params without what is said about them. */
 static struct slice arguments_hash(struct call *c) {
-    if (c->args_hash.len)
-        return c->args_hash;
-    struct buf *text = &c->session->core->scratch;
-    buf_reset(text);
-    if (c->args && !canon_write_without(&c->request->tape, c->args, params_of_ours, &c->arena, text))
-        return (struct slice){0};
-    char *hex = arena_alloc(&c->arena, SHA_HEX);
-    sha_256_hex(buf_slice(text), hex);
-    return slice_of(hex, SHA_HEX);
+    return c->args_hash.len ? c->args_hash : call_hash(c, params_of_ours);
 }
 
 static struct slice approvers_json(struct call *c) {
@@ -546,8 +538,6 @@ enum call_next call_step_approve(struct call *c) {
     if (choose_way(c) == WAY_NONE)
         return reach(c);
     struct state_approval want = describe(c);
-    if (!want.call.args_hash.len)
-        return refuse(c, SLICE("The arguments are too large to be approved"));
     if (!take_input(c, want.digest)) {
         call_set_error(c, RPC_INVALID_PARAMS, 400, "requestState does not belong to this call");
         return CALL_FAIL;

@@ -31,18 +31,15 @@ static bool read_counter(void *ctx, const struct policy_limit *limit, int64_t *r
     return state_read(c->session->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
 }
 
-/* The canonical arguments stand for the call in the log, in approvals and against repetition. */
-static void hash_arguments(struct call *c) {
-    struct buf *text = &c->session->core->scratch;
-    buf_reset(text);
-    struct slice whole = SLICE("{}");
-    if (c->args) /* what has no canonical text within the ceiling stands for itself */
-        whole = canon_write(&c->request->tape, c->args, &c->arena, text)
-                    ? buf_slice(text)
-                    : tape_raw(&c->request->tape, c->args);
+struct slice call_hash(struct call *c, const char *const *skip) {
+    unsigned char sum[SHA_BYTES];
+    if (c->args)
+        canon_hash(&c->request->tape, c->args, skip, &c->arena, &c->session->core->scratch, sum);
+    else
+        sha_256(&SLICE("{}"), 1, sum);
     char *hex = arena_alloc(&c->arena, SHA_HEX);
-    sha_256_hex(whole, hex);
-    c->args_hash = slice_of(hex, SHA_HEX);
+    sha_hex(sum, hex);
+    return slice_of(hex, SHA_HEX);
 }
 
 /* In the words for a hidden tool: whether it exists is not the caller's to know. */
@@ -72,7 +69,7 @@ enum call_next call_step_decide(struct call *c) {
         call_trace_begin(c);
         c->policy = policy_ref(session_policy(s, c->server));
         if (c->kind == CALL_TOOLS_CALL)
-            hash_arguments(c);
+            c->args_hash = call_hash(c, NULL);
     }
     bool is_call = c->kind == CALL_TOOLS_CALL;
     if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))

@@ -6,6 +6,28 @@
 #include <stdlib.h>
 
 #define CANON_EXPONENT_MAX 1000000000 /* beyond it a number keeps its text */
+#define CANON_HELD_MAX 1024           /* bytes gathered before they go into a sum */
+
+/* Where the text goes: into a buffer, or through one into a sum. */
+struct sink {
+    struct buf *buf;
+    struct sha_state *sum;
+};
+
+static void sink_drain(struct sink *out) {
+    sha_add(out->sum, buf_slice(out->buf));
+    buf_reset(out->buf);
+}
+
+/* Bytes of the source as they stand. */
+static void put_run(struct sink *out, const char *ptr, size_t len) {
+    if (out->sum && out->buf->len + len > CANON_HELD_MAX) {
+        sink_drain(out);
+        sha_add(out->sum, slice_of(ptr, len));
+    } else {
+        buf_put(out->buf, ptr, len);
+    }
+}
 
 /* One open container. */
 struct frame {
@@ -150,40 +172,40 @@ static void write_decimal(const struct decimal *d, struct buf *out) {
     }
 }
 
-static void write_number(const struct tape *t, uint32_t node, struct arena *a, struct buf *out) {
+static void write_number(const struct tape *t, uint32_t node, struct arena *a, struct sink *out) {
     struct slice text = tape_raw(t, node);
     struct decimal d;
     if (read_decimal(text, a, &d))
-        write_decimal(&d, out);
+        write_decimal(&d, out->buf);
     else
-        buf_put_slice(out, text);
+        put_run(out, text.ptr, text.len);
 }
 
 /* Without a backslash a string is canonical as it stands; otherwise its escapes are spelled anew one by one.
  */
-static void put_string(const struct tape *t, uint32_t node, struct buf *out) {
+static void put_string(const struct tape *t, uint32_t node, struct sink *out) {
     struct slice raw = tape_raw(t, node);
     if (!(tape_node(t, node)->flags & TAPE_ESCAPED)) {
-        buf_put_slice(out, raw);
+        put_run(out, raw.ptr, raw.len);
         return;
     }
     const char *p = raw.ptr + 1, *end = raw.ptr + raw.len - 1, *from = p;
-    buf_put_char(out, '"');
+    buf_put_char(out->buf, '"');
     while ((p = memchr(p, '\\', (size_t)(end - p)))) {
         if (p[1] != 'u' && p[1] != '/') { /* the short escapes are the canonical ones */
             p += 2;
             continue;
         }
-        buf_put(out, from, (size_t)(p - from));
+        put_run(out, from, (size_t)(p - from));
         char piece[4];
-        emit_escape(out, slice_of(piece, tape_unescape(&p, piece)));
+        emit_escape(out->buf, slice_of(piece, tape_unescape(&p, piece)));
         from = p;
     }
-    buf_put(out, from, (size_t)(end - from));
-    buf_put_char(out, '"');
+    put_run(out, from, (size_t)(end - from));
+    buf_put_char(out->buf, '"');
 }
 
-static void write_scalar(const struct tape *t, uint32_t node, struct arena *a, struct buf *out) {
+static void write_scalar(const struct tape *t, uint32_t node, struct arena *a, struct sink *out) {
     switch (tape_type(t, node)) {
     case TAPE_NUMBER:
         write_number(t, node, a, out);
@@ -192,13 +214,13 @@ static void write_scalar(const struct tape *t, uint32_t node, struct arena *a, s
         put_string(t, node, out);
         return;
     default:
-        buf_put_slice(out, tape_raw(t, node));
+        buf_put_slice(out->buf, tape_raw(t, node));
         return;
     }
 }
 
-bool canon_write_without(const struct tape *t, uint32_t node, const char *const *skip, struct arena *a,
-                         struct buf *out) {
+static void write_tree(const struct tape *t, uint32_t node, const char *const *skip, struct arena *a,
+                       struct sink *out) {
     struct frame stack[TAPE_DEPTH_MAX + 1];
     size_t depth = 0;
     uint32_t value = node;
@@ -208,26 +230,46 @@ bool canon_write_without(const struct tape *t, uint32_t node, const char *const 
             CHECK(depth <= TAPE_DEPTH_MAX);
             stack[depth++] =
                 object ? open_object(t, value, value == node ? skip : NULL, a) : open_array(t, value, a);
-            buf_put_char(out, object ? '{' : '[');
+            buf_put_char(out->buf, object ? '{' : '[');
         } else {
             write_scalar(t, value, a, out);
         }
         while (depth && stack[depth - 1].at == stack[depth - 1].count)
-            buf_put_char(out, stack[--depth].object ? '}' : ']');
-        if (!depth || out->full)
-            return !out->full;
+            buf_put_char(out->buf, stack[--depth].object ? '}' : ']');
+        if (!depth || out->buf->full)
+            return;
+        if (out->sum && out->buf->len > CANON_HELD_MAX)
+            sink_drain(out);
         struct frame *top = &stack[depth - 1];
         if (top->at)
-            buf_put_char(out, ',');
+            buf_put_char(out->buf, ',');
         value = top->order[top->at++];
         if (top->object) {
             put_string(t, value, out);
-            buf_put_char(out, ':');
+            buf_put_char(out->buf, ':');
             value++;
         }
     }
 }
 
+bool canon_write_without(const struct tape *t, uint32_t node, const char *const *skip, struct arena *a,
+                         struct buf *out) {
+    write_tree(t, node, skip, a, &(struct sink){.buf = out});
+    return !out->full;
+}
+
 bool canon_write(const struct tape *t, uint32_t node, struct arena *a, struct buf *out) {
     return canon_write_without(t, node, NULL, a, out);
+}
+
+void canon_hash(const struct tape *t, uint32_t node, const char *const *skip, struct arena *a,
+                struct buf *scratch, unsigned char ret_sum[SHA_BYTES]) {
+    struct sha_state sum;
+    struct sink out = {.buf = scratch, .sum = &sum};
+    buf_reset(scratch);
+    sha_begin(&sum);
+    write_tree(t, node, skip, a, &out);
+    CHECK(!scratch->full);
+    sink_drain(&out);
+    sha_end(&sum, ret_sum);
 }

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/sha.h"
 #include "wire/tape.h"
 
 /* Appends the value's canonical text; false when `out` is full. Scratch memory comes from the arena. */
@@ -14,3 +15,7 @@ bool canon_write(const struct tape *t, uint32_t node, struct arena *a, struct bu
 /* The same without the root's own members named in `skip` (NULL-terminated). */
 bool canon_write_without(const struct tape *t, uint32_t node, const char *const *skip, struct arena *a,
                          struct buf *out);
+/* SHA-256 of that text, whatever its length: runs of the source are summed where they stand. `scratch` is
+ * emptied, and holds some KB at most. */
+void canon_hash(const struct tape *t, uint32_t node, const char *const *skip, struct arena *a,
+                struct buf *scratch, unsigned char ret_sum[SHA_BYTES]);

@@ -89,6 +89,32 @@ static void full(void **state) {
     assert_false(canon_write(&tape, 0, &arena, &out));
 }
 
+/* Escapes, long runs and many values: whatever is gathered or summed where it stands. */
+static void hash_is_that_of_the_text(void **state) {
+    (void)state;
+    cleanup_buf struct buf json, out, scratch;
+    buf_init(&json, 1 << 22);
+    buf_init(&out, 1 << 22);
+    buf_init(&scratch, 1 << 13);
+    char plain[1000];
+    memset(plain, 'x', sizeof(plain));
+    buf_put_str(&json, "{\"z\":\"");
+    for (int i = 0; i < 3000; i++)
+        buf_put_str(&json, i % 7 ? "abc\\n" : "\\u0041\\u00e9\\/");
+    buf_put_str(&json, "\",\"list\":[0");
+    for (int i = 0; i < 3000; i++)
+        buf_printf(&json, ",%d.50e1,\"%.*s\"", i, i % 900, plain);
+    buf_put_str(&json, "],\"a\":1}");
+    buf_put_char(&json, 0);
+    read_json(json.ptr);
+    assert_true(canon_write(&tape, 0, &arena, &out));
+    unsigned char sum[SHA_BYTES], whole[SHA_BYTES];
+    struct slice text = buf_slice(&out);
+    sha_256(&text, 1, whole);
+    canon_hash(&tape, 0, NULL, &arena, &scratch, sum);
+    assert_memory_equal(sum, whole, SHA_BYTES);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(order_and_space, setup, teardown),
@@ -97,6 +123,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(members_left_out, setup, teardown),
         cmocka_unit_test_setup_teardown(deepest, setup, teardown),
         cmocka_unit_test_setup_teardown(full, setup, teardown),
+        cmocka_unit_test_setup_teardown(hash_is_that_of_the_text, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
