@@ -5,8 +5,9 @@
 #define AUDIT_RECORD_MAX (256u << 10)      /* one serialised record */
 #define AUDIT_FIELD_MAX 4096               /* every field but the arguments; longer ones are cut */
 #define AUDIT_ARGS_MAX (128u << 10)        /* recorded arguments; the hash is of all of them */
-#define AUDIT_BLOCK_BYTES (1u << 20)       /* records that are stored as one row; one commit each */
-#define AUDIT_NAP_MS 20                    /* how long a busy writer gathers */
+#define AUDIT_BLOCK_BYTES (1u << 20)       /* records that are stored as one row */
+#define AUDIT_COMMIT_BLOCKS 4              /* rows that one commit adds at most */
+#define AUDIT_NAP_MS 40                    /* how long a busy writer gathers */
 #define AUDIT_CHECKPOINT_RECORDS 10000     /* signed at the latest after so many records */
 #define AUDIT_CHECKPOINT_MS 1000           /* and after so long */
 #define AUDIT_SEGMENT_BYTES (512ull << 20) /* when a new segment is begun, unless configured */

@@ -4,6 +4,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 
+#include <endian.h>
+
 #define PACK_MASK 3
 #define PACK_LENGTH_SHIFT_MAX 14 /* of a text's length: at most three bytes */
 
@@ -64,43 +66,65 @@ static void put_mask(char *to, uint32_t mask) {
 
 /* ---- packing ---- */
 
-static char *pack_frame(const struct segment_frame *frame, struct before all[AUDIT_KIND_EVENT], char *to) {
-    const char *at = frame->bytes.ptr, *end = at + frame->bytes.len, *texts = skip_numbers(at, end);
-    struct before *before = texts ? before_of(all, *at) : NULL;
-    CHECK(before); /* our own words */
-    memcpy(to, frame->tag, SEGMENT_TAG);
-    char *mask_at = to + SEGMENT_TAG;
-    to = mask_at + PACK_MASK;
-    memcpy(to, at, (size_t)(texts - at));
-    to += texts - at;
+void audit_pack_begin(struct pack *p, char *to) {
+    static const char nothing[AUDIT_TEXTS]; /* each of them empty */
+    p->start = to;
+    for (size_t i = 0; i < ARRAY_LEN(p->before); i++)
+        p->before[i] = slice_of(nothing, sizeof(nothing));
+    memcpy(to, pack_mark, PACK_MARK);
+    p->to = to + PACK_MARK;
+}
+
+/* How many bytes in front are the same. */
+static size_t common_len(struct slice a, struct slice b) {
+    size_t max = a.len < b.len ? a.len : b.len, at = 0;
+    uint64_t x, y;
+    for (; max - at >= sizeof(x); at += sizeof(x)) {
+        memcpy(&x, a.ptr + at, sizeof(x));
+        memcpy(&y, b.ptr + at, sizeof(y));
+        if (x != y)
+            return at + (size_t)__builtin_ctzll(le64toh(x ^ y)) / 8;
+    }
+    while (at < max && a.ptr[at] == b.ptr[at])
+        at++;
+    return at;
+}
+
+/* Texts are the same that lie wholly where the bytes of both records are, lengths and all. So most of a
+ * record is one comparison, and only what differs is looked at by itself. */
+static uint32_t pack_texts(struct pack *p, struct slice texts, struct slice before) {
+    const char *at = texts.ptr, *end = at + texts.len, *old = before.ptr, *old_end = old + before.len;
+    const char *same = at + common_len(texts, before);
     uint32_t mask = 0;
-    at = texts;
     for (size_t i = 0; i < AUDIT_TEXTS; i++) {
         const char *start = at;
         struct slice text;
-        CHECK(take_text(&at, end, &text));
-        if (slice_eq(text, before->text[i])) {
+        if (take_text(&at, same, &text)) {
             mask |= 1u << i;
+            old += at - start;
             continue;
         }
-        before->text[i] = text;
-        memcpy(to, start, (size_t)(at - start));
-        to += at - start;
+        at = start;
+        CHECK(take_text(&old, old_end, &text) && take_text(&at, end, &text)); /* our own words */
+        memcpy(p->to, start, (size_t)(at - start));
+        p->to += at - start;
+        same = at + common_len(slice_of(at, (size_t)(end - at)), slice_of(old, (size_t)(old_end - old)));
     }
-    put_mask(mask_at, mask);
-    return to;
+    CHECK(at == end);
+    return mask;
 }
 
-size_t audit_pack(struct slice frames, char *to) {
-    struct before all[AUDIT_KIND_EVENT] = {0};
-    struct segment_frame frame;
-    char *start = to;
-    memcpy(to, pack_mark, PACK_MARK);
-    to += PACK_MARK;
-    while (audit_segment_frame_next(&frames, &frame))
-        to = pack_frame(&frame, all, to);
-    CHECK(frames.len == 0);
-    return (size_t)(to - start);
+void audit_pack_add(struct pack *p, const unsigned char *tag, struct slice record) {
+    const char *at = record.ptr, *end = at + record.len, *texts = skip_numbers(at, end);
+    CHECK(texts && *at >= AUDIT_KIND_DECISION && *at <= AUDIT_KIND_EVENT);
+    struct slice *before = &p->before[*at - AUDIT_KIND_DECISION],
+                 now = slice_of(texts, (size_t)(end - texts));
+    memcpy(p->to, tag, SEGMENT_TAG);
+    char *mask_at = p->to + SEGMENT_TAG;
+    memcpy(mask_at + PACK_MASK, at, (size_t)(texts - at));
+    p->to = mask_at + PACK_MASK + (texts - at);
+    put_mask(mask_at, pack_texts(p, now, *before));
+    *before = now;
 }
 
 /* ---- unpacking ---- */

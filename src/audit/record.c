@@ -96,16 +96,39 @@ static bool number_read(struct slice *bytes, uint64_t max, uint64_t *ret_value) 
     return false;
 }
 
+/* Nearly all texts are short: two moves that overlap are done before a call of memcpy has begun. */
+static inline void copy_text(char *to, const char *from, size_t len) {
+    if (len > 32) {
+        memcpy(to, from, len);
+    } else if (len >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + len - 16, from + len - 16, 16);
+    } else if (len >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + len - 4, from + len - 4, 4);
+    } else {
+        for (size_t i = 0; i < len; i++)
+            to[i] = from[i];
+    }
+}
+
 size_t audit_record_write(const struct audit_record *r, char *to) {
     char *start = to;
     to = number_write(to, (uint64_t)r->kind);
     for (size_t i = 0; i < AUDIT_NUMBERS; i++)
         to = number_write(to, r->number[i]);
     for (size_t i = 0; i < AUDIT_TEXTS; i++) {
-        to = number_write(to, r->text[i].len);
-        if (r->text[i].len)
-            memcpy(to, r->text[i].ptr, r->text[i].len);
-        to += r->text[i].len;
+        size_t len = r->text[i].len;
+        if (len == 0) {
+            *to++ = 0;
+            continue;
+        }
+        to = number_write(to, len);
+        copy_text(to, r->text[i].ptr, len);
+        to += len;
     }
     return (size_t)(to - start);
 }

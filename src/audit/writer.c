@@ -1,6 +1,5 @@
 #include "audit/writer.h"
 
-#include "audit/pack.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -44,8 +43,7 @@ int audit_writer_open(struct writer *w, const char *home, const char *dir, struc
     uint64_t *numbers = NULL;
     size_t count = 0;
     w->dir = mem_dup(dir, strlen(dir));
-    w->block = mem_alloc(AUDIT_BLOCK_BYTES);
-    w->packed = mem_alloc(AUDIT_BLOCK_BYTES + PACK_MARK);
+    w->room = mem_alloc(AUDIT_BLOCK_BYTES + PACK_MARK);
     int rc = audit_chain_key_load(home, &w->key, err);
     if (rc == 0)
         rc = audit_segment_list(dir, &numbers, &count, err);
@@ -62,18 +60,22 @@ int audit_writer_open(struct writer *w, const char *home, const char *dir, struc
 void audit_writer_close(struct writer *w) {
     audit_segment_close(&w->segment);
     audit_chain_key_free(w->key);
-    free(w->block);
-    free(w->packed);
+    free(w->room);
     free(w->dir);
     w->key = NULL;
-    w->block = w->packed = NULL;
-    w->dir = NULL;
+    w->room = w->dir = NULL;
 }
 
 static int writer_rollback(struct writer *w) {
     if (w->segment.db && !sqlite3_get_autocommit(w->segment.db))
         sqlite3_exec(w->segment.db, "ROLLBACK", NULL, NULL, NULL);
     return -1;
+}
+
+static void writer_block_begin(struct writer *w) {
+    w->block_len = w->own_len = 0;
+    w->block_count = 0;
+    audit_pack_begin(&w->pack, w->room);
 }
 
 /* The write lock, and the head as of now: other instances write to the same chain. */
@@ -84,7 +86,7 @@ static int writer_begin(struct writer *w, struct err *err) {
         if (audit_segment_read_head(&w->segment, &w->seq, w->hash, err) < 0)
             return writer_rollback(w);
         if (!w->segment.meta.sealed) {
-            w->block_len = w->block_count = 0;
+            writer_block_begin(w);
             return 0;
         }
         writer_rollback(w);
@@ -103,12 +105,15 @@ static int writer_begin(struct writer *w, struct err *err) {
     return err_set(err, "too many segments");
 }
 
+static int writer_block_end(struct writer *w, struct err *err) {
+    if (w->block_count == 0)
+        return 0;
+    return audit_segment_add_block(&w->segment, w->seq - w->block_count + 1, w->block_count, w->hash,
+                                   audit_pack_body(&w->pack), err);
+}
+
 static int writer_commit(struct writer *w, struct err *err) {
-    size_t packed = w->block_count > 0 ? audit_pack(slice_of(w->block, w->block_len), w->packed) : 0;
-    if ((w->block_count > 0 &&
-         audit_segment_add_block(&w->segment, w->seq - w->block_count + 1, w->block_count, w->hash,
-                                 slice_of(w->packed, packed), err) < 0) ||
-        audit_segment_write_head(&w->segment, w->seq, w->hash, err) < 0 ||
+    if (writer_block_end(w, err) < 0 || audit_segment_write_head(&w->segment, w->seq, w->hash, err) < 0 ||
         audit_segment_exec(&w->segment, "COMMIT", err) < 0)
         return writer_rollback(w);
     w->commits++;
@@ -119,12 +124,11 @@ static bool writer_has_room(const struct writer *w) {
     return AUDIT_BLOCK_BYTES - w->block_len >= SEGMENT_FRAME_HEAD + AUDIT_RECORD_MAX;
 }
 
-/* Puts canonical bytes, which already lie behind the frame's head, on the chain. */
-static void writer_add_frame(struct writer *w, size_t len) {
-    char *frame = w->block + w->block_len;
-    audit_chain_extend(w->hash, ++w->seq, slice_of(frame + SEGMENT_FRAME_HEAD, len));
-    audit_segment_frame_head(frame, len, w->hash);
-    w->block_len += SEGMENT_FRAME_HEAD + len;
+/* Puts canonical bytes, which stay where they are until the block is complete, on the chain. */
+static void writer_add(struct writer *w, struct slice record) {
+    audit_chain_extend(w->hash, ++w->seq, record);
+    audit_pack_add(&w->pack, w->hash, record);
+    w->block_len += SEGMENT_FRAME_HEAD + record.len;
     w->block_count++;
 }
 
@@ -136,8 +140,10 @@ static void writer_add_event(struct writer *w, const char *event, const char *te
     r.text[AUDIT_INSTANCE] = slice_str(w->instance);
     r.text[AUDIT_EVENT] = slice_str(event);
     r.text[AUDIT_TEXT] = slice_str(text);
-    CHECK(audit_record_fit(&r) <= AUDIT_RECORD_MAX && writer_has_room(w));
-    writer_add_frame(w, audit_record_write(&r, w->block + w->block_len + SEGMENT_FRAME_HEAD));
+    CHECK(audit_record_fit(&r) <= sizeof(w->own) - w->own_len && writer_has_room(w));
+    struct slice record = slice_of(w->own + w->own_len, audit_record_write(&r, w->own + w->own_len));
+    w->own_len += record.len;
+    writer_add(w, record);
 }
 
 /* ---- batches ---- */
@@ -149,22 +155,22 @@ static void writer_add_gap(struct writer *w, uint64_t gaps) {
 }
 
 /* Frames from *at on, as many as fit; two records' worth of room stays for the writer's own. */
-static void writer_take(struct writer *w, const struct ring *ring, bool suspect, uint64_t *at) {
+static enum ring_step writer_take(struct writer *w, const struct ring *ring, bool suspect, uint64_t *at) {
     struct slice bytes;
-    enum ring_step step = RING_EMPTY;
+    enum ring_step step = RING_FRAME;
     while (writer_has_room(w) && (step = audit_ring_next(ring, at, &bytes)) == RING_FRAME) {
         struct audit_record r;
         if (suspect && !audit_record_read(bytes, &r)) {
             step = RING_BAD;
             break;
         }
-        memcpy(w->block + w->block_len + SEGMENT_FRAME_HEAD, bytes.ptr, bytes.len);
-        writer_add_frame(w, bytes.len);
+        writer_add(w, bytes);
     }
     if (step == RING_BAD && writer_has_room(w)) { /* only after a crash: what lies behind cannot be read */
         *at = atomic_load(&ring->head->end);
         writer_add_event(w, "gap", "a ring was damaged; its last records are lost");
     }
+    return step;
 }
 
 static int writer_write_from(struct writer *w, struct ring *ring, uint64_t gaps, bool suspect,
@@ -172,14 +178,20 @@ static int writer_write_from(struct writer *w, struct ring *ring, uint64_t gaps,
     uint64_t at = atomic_load(&ring->head->tail);
     if (writer_begin(w, err) < 0)
         return -1;
+    uint64_t before = w->seq;
     if (gaps > 0)
         writer_add_gap(w, gaps);
-    writer_take(w, ring, suspect, &at);
+    for (int blocks = 1; writer_take(w, ring, suspect, &at) == RING_FRAME && blocks < AUDIT_COMMIT_BLOCKS;
+         blocks++) {
+        if (writer_block_end(w, err) < 0)
+            return writer_rollback(w);
+        writer_block_begin(w);
+    }
     if (audit_segment_set_ring(&w->segment, slice_of(ring->head->instance, RING_INSTANCE_LEN), at, err) < 0)
         return writer_rollback(w);
     if (writer_commit(w, err) < 0)
         return -1;
-    w->written += w->block_count;
+    w->written += w->seq - before;
     *ret_at = at;
     return 0;
 }

@@ -2,8 +2,11 @@
  * segments, old ones retired. Private to the audit room. */
 #pragma once
 
+#include "audit/pack.h"
 #include "audit/ring.h"
 #include "audit/segment.h"
+
+#define WRITER_OWN_MAX 4096 /* bytes of them in one block: three at most */
 
 struct writer {
     struct segment segment; /* the newest, as far as we know */
@@ -19,17 +22,20 @@ struct writer {
     uint64_t signed_ms; /* steady clock */
     uint64_t written;
     uint64_t commits;
-    char *block; /* frames of the commit under way */
-    size_t block_len;
+    /* the block under way */
+    struct pack pack;
+    char *room;       /* for it as it goes into the file */
+    size_t block_len; /* as plain frames */
     uint64_t block_count;
-    char *packed; /* the same as it goes into the file */
+    char own[WRITER_OWN_MAX]; /* records of the writer's own */
+    size_t own_len;
 };
 
 /* After a failure the settings are as before and it may be tried again. */
 int audit_writer_open(struct writer *w, const char *home, const char *dir, struct err *err);
 void audit_writer_close(struct writer *w);
 
-/* One commit with what waits in the ring, at most one block, and before them an event for `gaps`
+/* One commit with what waits in the ring, at most AUDIT_COMMIT_BLOCKS, and before them an event for `gaps`
  * lost ones. *ret_at: position up to which all is on disk; the caller releases it. */
 int audit_writer_write(struct writer *w, struct ring *ring, uint64_t gaps, uint64_t *ret_at, struct err *err);
 /* One commit with one record about the log itself. */

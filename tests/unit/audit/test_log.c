@@ -1,6 +1,7 @@
 #include "home.h"
 
 #include "audit/format.h"
+#include "audit/writer.h"
 #include "base/mem.h"
 #include "wire/tape.h"
 
@@ -56,6 +57,55 @@ static void test_walks_and_filters(void **state) {
     assert_int_equal(walk((struct audit_filter){.from_seq = 3, .to_seq = 7}, false).count, 5);
     assert_int_equal(walk((struct audit_filter){.from_seq = 100, .to_seq = 100}, false).first, 100);
     assert_int_equal(walk((struct audit_filter){.since_us = UINT64_MAX / 2}, true).count, 0);
+}
+
+static uint64_t count_blocks(struct segment *segment, uint64_t *ret_records) {
+    sqlite3_stmt *rows = audit_segment_blocks(segment, 0, false);
+    uint64_t blocks = 0;
+    for (*ret_records = 0; sqlite3_step(rows) == SQLITE_ROW; blocks++)
+        *ret_records += (uint64_t)sqlite3_column_int64(rows, 1);
+    sqlite3_finalize(rows);
+    return blocks;
+}
+
+/* A commit takes several blocks, but not without end; what is behind is the next one's. */
+static void test_commits_have_a_ceiling(void **state) {
+    (void)state;
+    enum { RECORDS = 5000 };
+    struct err err = {0};
+    struct ring ring;
+    struct writer w = {.segment_bytes = AUDIT_SEGMENT_BYTES, .instance = "abcdef01"};
+    char dir[128], wide[1000];
+    snprintf(dir, sizeof(dir), "%s/audit", home);
+    memset(wide, 'w', sizeof(wide));
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_int_equal(audit_ring_create(&ring, dir, w.instance, &err), 0);
+    for (uint64_t i = 1; i <= RECORDS; i++) {
+        struct audit_record r = {.kind = AUDIT_KIND_DECISION, .number[AUDIT_CALL] = i};
+        r.text[AUDIT_TEXT] = slice_of(wide, sizeof(wide) - i % 7);
+        char *to = audit_ring_reserve(&ring, audit_record_fit(&r), 0);
+        assert_non_null(to);
+        audit_ring_publish(&ring, audit_record_write(&r, to));
+    }
+    assert_int_equal(audit_writer_open(&w, home, dir, &err), 0);
+    uint64_t at, records, commits = 0, blocks = 0;
+    for (; audit_ring_used(&ring) > 0; commits++) {
+        assert_int_equal(audit_writer_write(&w, &ring, 0, &at, &err), 0);
+        audit_ring_release(&ring, at);
+        uint64_t now = count_blocks(&w.segment, &records);
+        assert_in_range(now - blocks, 1, AUDIT_COMMIT_BLOCKS);
+        assert_int_equal(records, w.written);
+        blocks = now;
+    }
+    assert_int_equal(records, RECORDS);
+    assert_int_equal(commits, 2);
+    assert_int_equal(w.commits, commits);
+    assert_true(blocks > AUDIT_COMMIT_BLOCKS);
+    audit_writer_close(&w);
+    audit_ring_remove(&ring);
+    struct seen s = walk((struct audit_filter){0}, false);
+    assert_int_equal(s.count, RECORDS);
+    assert_int_equal(s.last, RECORDS);
 }
 
 static void test_private_files(void **state) {
@@ -268,6 +318,7 @@ static void test_stolen_segment(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_walks_and_filters, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_commits_have_a_ceiling, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_private_files, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_two_writers, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_foreign_ring, home_make, home_remove),
