@@ -40,8 +40,10 @@ static const struct {
     const char *advice;
 } languages[] = {
     {SANDBOX_PYTHON, "python", "apt install python3, or name one with SALLYPORT_PYTHON"},
-    {SANDBOX_JAVASCRIPT, "javascript", "install Node 20 or newer, or name one with SALLYPORT_NODE"},
-    {SANDBOX_TYPESCRIPT, "typescript", "install Node 20 or newer, or name one with SALLYPORT_NODE"},
+    {SANDBOX_JAVASCRIPT, "javascript",
+     "install Node 20 or newer or Bun, or name one with SALLYPORT_NODE or SALLYPORT_BUN"},
+    {SANDBOX_TYPESCRIPT, "typescript",
+     "install Node 20 or newer or Bun, or name one with SALLYPORT_NODE or SALLYPORT_BUN"},
 };
 
 static const char *const tiers[] = {

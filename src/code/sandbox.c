@@ -99,8 +99,9 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
     tape_init(&s->tape);
     if (config->packages && *config->packages)
         s->packages = mem_dup(config->packages, strlen(config->packages));
-    s->given[FRAME_PYTHON] = given_or_env(config->python, "SALLYPORT_PYTHON");
-    s->given[FRAME_NODE] = given_or_env(config->node, "SALLYPORT_NODE");
+    s->given[SANDBOX_GIVEN_PYTHON] = given_or_env(config->python, "SALLYPORT_PYTHON");
+    s->given[SANDBOX_GIVEN_NODE] = given_or_env(config->node, "SALLYPORT_NODE");
+    s->given[SANDBOX_GIVEN_BUN] = given_or_env(config->bun, "SALLYPORT_BUN");
     if (find_helper(config, s->helper_dir, err) != 0 || write_preludes(config, &s->preludes, err) != 0 ||
         sandbox_box_helper_start(s, err) != 0) {
         sandbox_close(s);
@@ -125,7 +126,7 @@ void sandbox_close(struct sandbox *s) {
     sandbox_box_helper_stop(s);
     if (s->preludes >= 0)
         close(s->preludes);
-    for (int i = 0; i < FRAME_RUNTIMES; i++)
+    for (int i = 0; i < SANDBOX_GIVEN; i++)
         free(s->given[i]);
     free(s->packages);
     tape_free(&s->tape);

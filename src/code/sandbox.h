@@ -38,6 +38,7 @@ struct sandbox_config {
     const char *packages; /* directory that Python finds further packages in, read-only; NULL or "": none */
     const char *python;   /* NULL: $SALLYPORT_PYTHON, then python3 in PATH */
     const char *node;     /* NULL: $SALLYPORT_NODE, then node in PATH */
+    const char *bun;      /* NULL: $SALLYPORT_BUN, then bun in PATH; for where no Node can be used */
     int min_tier;         /* 0: 2. Below it nothing is offered */
     uint32_t
         warm; /* idle children kept per kind that was used lately; 0: SANDBOX_WARM, or SANDBOX_NONE_WARM */

@@ -449,13 +449,13 @@ static void helper_lost(struct sandbox *s) {
 }
 
 static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 16], const char *argv[]) {
-    static const char *const names[FRAME_RUNTIMES] = {[FRAME_PYTHON] = "python", [FRAME_NODE] = "node"};
+    static const char *const names[SANDBOX_GIVEN] = {"python", "node", "bun"};
     size_t n = 0, t = 0;
     snprintf(texts[t], FRAME_PATH_MAX + 16, "%.1000s/sallyport-sandbox", s->helper_dir);
     argv[n++] = texts[t++];
     argv[n++] = "serve";
-    for (int i = 0; i < FRAME_RUNTIMES; i++)
-        if (names[i] && s->given[i]) {
+    for (int i = 0; i < SANDBOX_GIVEN; i++)
+        if (s->given[i]) {
             snprintf(texts[t], FRAME_PATH_MAX + 16, "%s=%.1000s", names[i], s->given[i]);
             argv[n++] = texts[t++];
         }
@@ -483,8 +483,8 @@ static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 
 }
 
 int sandbox_box_helper_start(struct sandbox *s, struct err *err) {
-    char texts[10][FRAME_PATH_MAX + 16], path[4096];
-    const char *argv[12], *envp[] = {path, NULL};
+    char texts[12][FRAME_PATH_MAX + 16], path[4096];
+    const char *argv[14], *envp[] = {path, NULL};
     int ends[2];
     helper_arguments(s, texts, argv);
     snprintf(path, sizeof(path), "PATH=%.4000s",

@@ -19,6 +19,9 @@
 
 #define SANDBOX_KINDS (FRAME_RUNTIMES * FRAME_PROFILES)
 
+/* Interpreters that an operator can name. */
+enum { SANDBOX_GIVEN_PYTHON, SANDBOX_GIVEN_NODE, SANDBOX_GIVEN_BUN, SANDBOX_GIVEN };
+
 enum box_state { BOX_STARTING, BOX_WAKING, BOX_IDLE, BOX_BUSY, BOX_PARKED, BOX_DYING };
 
 struct box_stream {
@@ -72,7 +75,7 @@ struct sandbox {
     void (*ready)(void *owner);
     void *owner;
     char helper_dir[FRAME_PATH_MAX];
-    char *given[FRAME_RUNTIMES];
+    char *given[SANDBOX_GIVEN];
     char *packages; /* directory, or NULL */
     int min_tier;
     uint32_t wake_ms, warm, runs_max, memory_mb_max, workspace_mb, languages;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/packet.h"
 #include "base/slice.h"
+#include "sandbox/exec.h"
 #include "sandbox/root.h"
 #include "sandbox/zygote.h"
 
@@ -44,18 +45,19 @@ static const struct launch_kind {
     const char *module;
     const char *script;
     const char *argv[6]; /* between the binary and the script */
-} kinds[FRAME_RUNTIMES] = {
-    [FRAME_PYTHON] =
+} kinds[LAUNCH_ENGINES] = {
+    [LAUNCH_PYTHON] =
         {"python3", "/opt/python", true, "sallyport-python.so", "sallyport-python.py", {"-I", "-S", "-B"}},
-    [FRAME_PYTHON_DATA] =
+    [LAUNCH_PYTHON_DATA] =
         {"python3", "/opt/python", true, "sallyport-python.so", "sallyport-python.py", {"-I", "-S", "-B"}},
-    [FRAME_NODE] = {"node",
-                    "/opt/node",
-                    false,
-                    "sallyport-node.so",
-                    "sallyport-node.js",
-                    {"--single-threaded", "--no-wasm-async-compilation", "--v8-pool-size=0",
-                     "--expose-internals", "--no-warnings"}},
+    [LAUNCH_NODE] = {"node",
+                     "/opt/node",
+                     false,
+                     "sallyport-node.so",
+                     "sallyport-node.js",
+                     {"--single-threaded", "--no-wasm-async-compilation", "--v8-pool-size=0",
+                      "--expose-internals", "--no-warnings"}},
+    [LAUNCH_BUN] = {"bun", "/opt/bun", false, "sallyport-node.so", "sallyport-bun.js", {"--no-install"}},
 };
 
 static const char *const environment[] = {
@@ -96,11 +98,11 @@ static bool find_in_path(const char *path, const char *name, char ret_real[FRAME
     return false;
 }
 
-void launch_find(const struct launch_config *config, enum frame_runtime runtime, const char *given,
+void launch_find(const struct launch_config *config, enum launch_engine engine, const char *given,
                  struct launch_runtime *ret_runtime) {
-    const struct launch_kind *kind = &kinds[runtime];
+    const struct launch_kind *kind = &kinds[engine];
     memset(ret_runtime, 0, sizeof(*ret_runtime));
-    ret_runtime->runtime = runtime;
+    ret_runtime->engine = engine;
     char *binary = ret_runtime->binary;
     if (given && *given) {
         char real[PATH_MAX];
@@ -191,7 +193,7 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
     struct root_item shown[SHOWN_MAX] = {{0}}, copied[SHOWN_MAX] = {{0}};
     char module[PATH_MAX], script[PATH_MAX], module_in[PATH_MAX], script_in[PATH_MAX];
     if (runtime) {
-        const struct launch_kind *kind = &kinds[runtime->runtime];
+        const struct launch_kind *kind = &kinds[runtime->engine];
         if (*runtime->prefix)
             shown[0] = (struct root_item){runtime->prefix, kind->inside};
         if (*config->packages && kind->whole_prefix)
@@ -204,7 +206,7 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
         copied[1] = (struct root_item){script, script_in};
     }
     /* matplotlib keeps a list of fonts */
-    if (root_enter(shown, copied, runtime && runtime->runtime == FRAME_PYTHON_DATA, err) != 0)
+    if (root_enter(shown, copied, runtime && runtime->engine == LAUNCH_PYTHON_DATA, err) != 0)
         return -1;
     if (sethostname("sandbox", 7) != 0)
         return err_set(err, "name the host: %s", strerror(errno));
@@ -373,7 +375,7 @@ int launch_probe(const struct launch_config *config, uint32_t tier, bool *ret_bo
 
 static void inside_paths(const struct launch_config *config, const struct launch_runtime *r, char binary[],
                          char dir[]) {
-    const struct launch_kind *kind = &kinds[r->runtime];
+    const struct launch_kind *kind = &kinds[r->engine];
     const bool moved = config->setup.tier == 1;
     snprintf(dir, FRAME_PATH_MAX, "%s", moved ? MODULES : config->helper_dir);
     if (moved && *r->prefix)
@@ -388,8 +390,8 @@ static void environment_for(const struct launch_config *config, const struct lau
     size_t n = 0;
     for (; environment[n]; n++)
         ret_envp[n] = environment[n];
-    if (config->setup.tier == 1 && *r->prefix && kinds[r->runtime].whole_prefix) {
-        snprintf(libraries, PATH_MAX, "LD_LIBRARY_PATH=%s/lib", kinds[r->runtime].inside);
+    if (config->setup.tier == 1 && *r->prefix && kinds[r->engine].whole_prefix) {
+        snprintf(libraries, PATH_MAX, "LD_LIBRARY_PATH=%s/lib", kinds[r->engine].inside);
         ret_envp[n++] = libraries;
     }
     ret_envp[n] = NULL;
@@ -398,11 +400,12 @@ static void environment_for(const struct launch_config *config, const struct lau
 static _Noreturn void zygote_exec(const struct launch_config *config, const struct launch_runtime *r,
                                   int sock) {
     struct err err = {""};
-    const struct launch_kind *kind = &kinds[r->runtime];
+    const struct launch_kind *kind = &kinds[r->engine];
     char binary[PATH_MAX], dir[FRAME_PATH_MAX], module[PATH_MAX], script[PATH_MAX];
     struct lock_setup *setup = mem_alloc(sizeof(*setup));
     *setup = config->setup;
-    setup->data_limit = setup->hold = r->runtime >= FRAME_NODE;
+    setup->data_limit = r->engine >= LAUNCH_NODE;
+    setup->hold = r->engine == LAUNCH_NODE;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the helper is not; the id maps have to be written */
     int memory = memfd_create("setup", MFD_CLOEXEC);
@@ -419,12 +422,14 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
         argv[n++] = kind->argv[i];
     argv[n++] = script;
     argv[n++] = module;
-    argv[n++] = r->runtime == FRAME_PYTHON_DATA ? "data" : "plain";
+    argv[n++] = r->engine == LAUNCH_PYTHON_DATA ? "data" : "plain";
     if (*config->packages)
         argv[n++] = setup->tier == 1 ? LAUNCH_PACKAGES : config->packages;
     char libraries[PATH_MAX];
     const char *envp[ARRAY_LEN(environment) + 1];
     environment_for(config, r, libraries, envp);
+    if (r->engine == LAUNCH_BUN)
+        exec_serve(setup, &(struct exec_plan){binary, module, script, kind->argv, envp});
     execve(binary, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp);
     err_set(&err, "execute %s: %s", r->binary, strerror(errno));
 fail:

@@ -7,8 +7,10 @@
 #define LAUNCH_PACKAGES "/opt/packages" /* where they are seen, inside */
 #define LAUNCH_ROOT_ID 700000           /* what root becomes: a uid that owns nothing */
 
+enum launch_engine { LAUNCH_PYTHON, LAUNCH_PYTHON_DATA, LAUNCH_NODE, LAUNCH_BUN, LAUNCH_ENGINES };
+
 struct launch_runtime {
-    enum frame_runtime runtime;
+    enum launch_engine engine;
     char binary[FRAME_PATH_MAX]; /* real path; "" when there is none */
     char prefix[FRAME_PATH_MAX]; /* to be shown as well when it lies outside /usr, else "" */
     char why[FRAME_REASON_MAX];  /* when there is none */
@@ -25,7 +27,7 @@ struct launch_config {
 
 /* Finds the interpreter: `given`, else the name in the path. Scripts that stand in front of one are passed
  * over. */
-void launch_find(const struct launch_config *config, enum frame_runtime runtime, const char *given,
+void launch_find(const struct launch_config *config, enum launch_engine engine, const char *given,
                  struct launch_runtime *ret_runtime);
 /* Does in a throw-away child what every sandbox does; 0 when that tier holds here, else -1 and which step did
  * not. */

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -26,6 +27,8 @@
 #define CAPS_MAX 64     /* more than the kernel has; it says EINVAL at its own end */
 #define WORKDIR "/workspace"
 #define NOTIFY_WAIT_KILLABLE (1UL << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, newer than the headers */
+#define TSYNC_ESRCH (1UL << 4)          /* SECCOMP_FILTER_FLAG_TSYNC_ESRCH: goes with a listener */
+#define STATM_MAX 128
 
 /* As of Landlock ABI 6; the header at hand may know the first of these only. */
 struct ruleset {
@@ -41,7 +44,10 @@ struct ruleset {
      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |            \
      LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | FS_TRUNCATE)
 
+enum stage { STAGE_WHOLE = 1, STAGE_BEFORE = 2, STAGE_LOADED = 4, STAGE_LAST = 8 };
+
 struct lock {
+    enum stage stage;
     const struct lock_setup *setup;
     const struct frame_order *order;
     const int *stdio;
@@ -129,13 +135,15 @@ static int limit(int what, uint64_t value) {
 }
 
 /* statm: size resident shared text lib data dirty, in pages */
-static int read_baseline(void) {
-    int fd = openat(LOCK_FD_PROC, "self/statm", O_RDONLY | O_CLOEXEC);
+static int read_baseline(enum stage stage) {
+    const bool later = stage == STAGE_LAST;
+    int fd = later ? LOCK_FD_STATM : openat(LOCK_FD_PROC, "self/statm", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    char text[128] = "";
-    ssize_t got = read(fd, text, sizeof(text) - 1);
-    close(fd);
+    char text[STATM_MAX] = "";
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+    if (!later)
+        close(fd);
     uint64_t fields[6] = {0};
     int at = 0;
     for (ssize_t i = 0; i < got && at < 6; i++) {
@@ -164,13 +172,15 @@ static int step_rlimits(struct lock *l) {
         {RLIMIT_SIGPENDING, FD_MAX},
         {RLIMIT_NOFILE, FD_MAX},
     };
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+    for (size_t i = 0; l->stage != STAGE_LAST && i < sizeof(table) / sizeof(table[0]); i++)
         if (limit(table[i].what, table[i].value) != 0)
             return -1;
     /* Without a user namespace the count is that of the whole uid: there no process is made at all. */
     if (l->setup->tier == 1 && limit(RLIMIT_NPROC, o->processes) != 0)
         return -1;
-    if (read_baseline() != 0)
+    if (l->stage == STAGE_BEFORE) /* memory is counted from what the interpreter has when it stands */
+        return 0;
+    if (read_baseline(l->stage) != 0)
         return -1;
     return lock_limit(l->setup, o->memory_mb, 0);
 }
@@ -279,25 +289,46 @@ static int step_caps(struct lock *l) {
     return (int)syscall(SYS_capset, &head, none);
 }
 
-/* 0 reads nothing, 1 and 2 are the capped pipes, 3 the bridge, 4 goes when the helper has been told. The
- * numbers are taken from copies above all of them, so that no dup2 overwrites what a later one needs. */
+/* What the steps behind the exec need; it goes with the last of them. */
+static int open_for_later(const struct lock *l, int *ret_order, int *ret_statm) {
+    *ret_statm = openat(LOCK_FD_PROC, "self/statm", O_RDONLY | O_CLOEXEC);
+    *ret_order = memfd_create("order", MFD_CLOEXEC);
+    if (*ret_statm < 0 || *ret_order < 0)
+        return -1;
+    return write(*ret_order, l->order, sizeof(*l->order)) == (ssize_t)sizeof(*l->order) ? 0 : -1;
+}
+
+/* The interpreter has opened some of its own by now. */
+static int close_what_was_kept(void) {
+    for (int fd = LOCK_FD_KEPT; fd <= LOCK_FD_STATM; fd++)
+        if (close(fd) != 0)
+            return -1;
+    return fcntl(LOCK_FD_BRIDGE, F_SETFD, FD_CLOEXEC);
+}
+
+/* 0 reads nothing, 1 and 2 are the capped pipes, 3 the bridge, 4 and 5 go when the helper has been told. The
+ * numbers are taken from copies above all of them, so that no dup overwrites what a later one needs. */
 static int step_descriptors(struct lock *l) {
-    int high[6];
-    const int from[6] = {LOCK_FD_NULL, l->stdio[1], l->stdio[2], l->stdio[0], LOCK_FD_REPORT, l->workspace};
-    for (int i = 0; i < 6; i++)
+    if (l->stage == STAGE_LAST)
+        return close_what_was_kept();
+    const bool exec = l->stage == STAGE_BEFORE;
+    const int count = exec ? LOCK_FD_STATM + 1 : LOCK_FD_SETUP + 1;
+    int from[LOCK_FD_STATM + 1] = {LOCK_FD_NULL,   l->stdio[1],  l->stdio[2],  l->stdio[0],
+                                   LOCK_FD_REPORT, l->workspace, LOCK_FD_SETUP};
+    int high[LOCK_FD_STATM + 1];
+    if (exec && open_for_later(l, &from[LOCK_FD_ORDER], &from[LOCK_FD_STATM]) != 0)
+        return -1;
+    for (int i = 0; i < count; i++)
         if ((high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64)) < 0)
             return -1;
-    for (int i = 0; i < 3; i++)
-        if (dup2(high[i], i) < 0)
+    for (int i = 0; i < count; i++)
+        if (dup3(high[i], i, exec || i < LOCK_FD_BRIDGE ? 0 : O_CLOEXEC) < 0)
             return -1;
-    if (dup3(high[3], LOCK_FD_BRIDGE, O_CLOEXEC) < 0 || dup3(high[4], LOCK_FD_REPORT, O_CLOEXEC) < 0 ||
-        dup3(high[5], LOCK_FD_SETUP, O_CLOEXEC) < 0)
-        return -1;
     l->workspace = LOCK_FD_SETUP;
-    for (int fd = LOCK_FD_SETUP + 1; l->setup->hold && fd < FD_MAX; fd++)
+    for (int fd = count; l->setup->hold && fd < FD_MAX; fd++)
         if (fcntl(fd, F_GETFD) >= 0 && dup3(STDIN_FILENO, fd, O_CLOEXEC) < 0)
             return -1;
-    return (int)syscall(SYS_close_range, l->setup->hold ? FD_MAX : LOCK_FD_SETUP + 1, ~0U, 0);
+    return (int)syscall(SYS_close_range, l->setup->hold ? FD_MAX : count, ~0U, 0);
 }
 
 static int step_privileges(struct lock *l) {
@@ -309,15 +340,16 @@ static int step_privileges(struct lock *l) {
 
 static int step_seccomp(struct lock *l) {
     const uint32_t profile = l->order->profile;
+    /* Threads that are there already are bound with this one, or none is and the step has failed. */
+    const unsigned long all = l->stage == STAGE_LAST ? SECCOMP_FILTER_FLAG_TSYNC | TSYNC_ESRCH : 0;
     struct sock_fprog program = {.len = (unsigned short)l->setup->program_len[profile],
                                  .filter = (struct sock_filter *)(uintptr_t)l->setup->programs[profile]};
     if (!l->setup->notify)
-        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
-    l->listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                               SECCOMP_FILTER_FLAG_NEW_LISTENER | NOTIFY_WAIT_KILLABLE, &program);
+        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, all, &program);
+    const unsigned long listen = all | SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    l->listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, listen | NOTIFY_WAIT_KILLABLE, &program);
     if (l->listener < 0 && errno == EINVAL)
-        l->listener =
-            (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+        l->listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, listen, &program);
     return l->listener < 0 ? -1 : 0;
 }
 
@@ -335,33 +367,63 @@ static int step_report(struct lock *l) {
 static const struct {
     const char *name;
     int (*run)(struct lock *l);
+    int stages;
 } steps[LOCK_STEPS] = {
-    [LOCK_DEATHSIG] = {"deathsig", step_deathsig},
-    [LOCK_IDMAP] = {"idmap", step_idmap},
-    [LOCK_SCRATCH] = {"scratch", step_scratch},
-    [LOCK_WORKDIR] = {"workdir", step_workdir},
-    [LOCK_RLIMITS] = {"rlimits", step_rlimits},
-    [LOCK_LANDLOCK] = {"landlock", step_landlock},
-    [LOCK_CAPS] = {"caps", step_caps},
-    [LOCK_DESCRIPTORS] = {"descriptors", step_descriptors},
-    [LOCK_PRIVILEGES] = {"privileges", step_privileges},
-    [LOCK_SECCOMP] = {"seccomp", step_seccomp},
-    [LOCK_REPORT] = {"report", step_report},
+    [LOCK_DEATHSIG] = {"deathsig", step_deathsig, STAGE_WHOLE | STAGE_BEFORE},
+    [LOCK_IDMAP] = {"idmap", step_idmap, STAGE_WHOLE | STAGE_BEFORE},
+    [LOCK_SCRATCH] = {"scratch", step_scratch, STAGE_WHOLE | STAGE_BEFORE},
+    [LOCK_WORKDIR] = {"workdir", step_workdir, STAGE_WHOLE | STAGE_BEFORE},
+    [LOCK_RLIMITS] = {"rlimits", step_rlimits, STAGE_WHOLE | STAGE_BEFORE | STAGE_LAST},
+    [LOCK_LANDLOCK] = {"landlock", step_landlock, STAGE_WHOLE | STAGE_LOADED},
+    [LOCK_CAPS] = {"caps", step_caps, STAGE_WHOLE | STAGE_BEFORE},
+    [LOCK_DESCRIPTORS] = {"descriptors", step_descriptors, STAGE_WHOLE | STAGE_BEFORE | STAGE_LAST},
+    [LOCK_PRIVILEGES] = {"privileges", step_privileges, STAGE_WHOLE | STAGE_LAST},
+    [LOCK_SECCOMP] = {"seccomp", step_seccomp, STAGE_WHOLE | STAGE_LAST},
+    [LOCK_REPORT] = {"report", step_report, STAGE_WHOLE | STAGE_LAST},
 };
 
 const char *lock_step_name(enum lock_step step) {
     return step == LOCK_AWAKE ? "awake" : step > 0 && step < LOCK_STEPS ? steps[step].name : "start";
 }
 
-void lock_down(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]) {
-    struct lock l = {.setup = setup, .order = order, .stdio = stdio, .workspace = -1, .listener = -1};
+static void run_steps(struct lock *l) {
     for (uint32_t i = 1; i < LOCK_STEPS; i++) {
         errno = ECANCELED;
-        if (i != setup->fail_step && steps[i].run(&l) == 0)
+        if (!(steps[i].stages & (int)l->stage) || (i != l->setup->fail_step && steps[i].run(l) == 0))
             continue;
         const struct lock_note note = {
-            .kind = LOCK_NOTE_FAILED, .error = errno, .token = order->token, .step = i};
+            .kind = LOCK_NOTE_FAILED, .error = errno, .token = l->order->token, .step = i};
         packet_send(LOCK_FD_REPORT, &note, sizeof(note), NULL, 0, 0);
         _exit(LOCK_FAILED);
     }
 }
+
+void lock_down(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]) {
+    run_steps(&(struct lock){.stage = STAGE_WHOLE,
+                             .setup = setup,
+                             .order = order,
+                             .stdio = stdio,
+                             .workspace = -1,
+                             .listener = -1});
+}
+
+void lock_before_exec(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]) {
+    run_steps(&(struct lock){.stage = STAGE_BEFORE,
+                             .setup = setup,
+                             .order = order,
+                             .stdio = stdio,
+                             .workspace = -1,
+                             .listener = -1});
+}
+
+static void run_stage(enum stage stage, struct lock_setup *ret_setup) {
+    struct frame_order order;
+    if (lock_read_setup(LOCK_FD_KEPT, ret_setup) != 0 ||
+        pread(LOCK_FD_ORDER, &order, sizeof(order), 0) != (ssize_t)sizeof(order))
+        _exit(LOCK_FAILED);
+    run_steps(&(struct lock){
+        .stage = stage, .setup = ret_setup, .order = &order, .workspace = LOCK_FD_SETUP, .listener = -1});
+}
+
+void lock_after_exec(struct lock_setup *ret_setup) { run_stage(STAGE_LOADED, ret_setup); }
+void lock_last(struct lock_setup *ret_setup) { run_stage(STAGE_LAST, ret_setup); }

@@ -4,7 +4,11 @@
  *
  * Compiled into the helper (which tries it out in a throw-away child to learn what the machine can do) and
  * into the modules that the interpreters load. A step that fails ends the child: nothing is skipped, nothing
- * goes on. */
+ * goes on.
+ *
+ * An interpreter that cannot be copied is executed inside. Then the steps come in three parts, and still all
+ * of them before a byte of the guest's: what needs privileges before the exec, Landlock in the new image
+ * before it has threads, and the rest once it stands. */
 #pragma once
 
 #include "sandbox/frame.h"
@@ -22,6 +26,11 @@
 #define LOCK_FD_PROC 8    /* zygote: /proc, for the id maps */
 #define LOCK_FD_SCRATCH 9 /* zygote, tier 2: directory for the sandboxes' workspaces */
 #define LOCK_FD_FREE 10   /* what is not listed starts here */
+
+/* And in a child that executes its interpreter, from there to the last step; 5 is its workspace already. */
+#define LOCK_FD_KEPT 6  /* the setup */
+#define LOCK_FD_ORDER 7 /* the order it was made for */
+#define LOCK_FD_STATM 8 /* its own size */
 
 #define LOCK_PROGRAM_MAX 2048 /* BPF instructions of one filter */
 #define LOCK_DIRS_MAX 12
@@ -86,5 +95,12 @@ int lock_read_setup(int fd, struct lock_setup *ret_setup);
 /* In the fresh child; stdio are bridge, stdout and stderr. Returns only when the sandbox is shut and the
  * helper knows; else the child exits with LOCK_FAILED after having told the helper which step it was. */
 void lock_down(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]);
+/* The same in three parts, with an exec after the first; the other two find setup and order where it left
+ * them.
+ */
+void lock_before_exec(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]);
+void lock_after_exec(struct lock_setup *ret_setup);
+/* May have threads by now: all of them are shut. */
+void lock_last(struct lock_setup *ret_setup);
 /* After that, for one run: lowers the limits. 0, or -1 when the kernel refuses. */
 int lock_limit(const struct lock_setup *setup, uint32_t memory_mb, uint32_t cpu_s);

@@ -23,8 +23,9 @@ int main(int argc, char **argv) {
         const char *name;
         const char **to;
     } texts[] = {
-        {"python=", &options.given[FRAME_PYTHON]},
-        {"node=", &options.given[FRAME_NODE]},
+        {"python=", &options.given[LAUNCH_PYTHON]},
+        {"node=", &options.given[LAUNCH_NODE]},
+        {"bun=", &options.given[LAUNCH_BUN]},
         {"helpers=", &options.helper_dir},
         {"packages=", &options.packages},
         {"fail=", &options.fail_step},

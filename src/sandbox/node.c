@@ -219,6 +219,13 @@ static napi_value run_loop(napi_env env, napi_callback_info info) {
     }
 }
 
+/* shut(): in a Bun that stands, the rest of the lock-down */
+static napi_value shut(napi_env env, napi_callback_info info) {
+    (void)info;
+    lock_last(&setup);
+    return number(env, 0);
+}
+
 /* exit(status) */
 static napi_value leave(napi_env env, napi_callback_info info) {
     napi_value v[1];
@@ -233,8 +240,8 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         const char *name;
         napi_callback call;
     } functions[] = {
-        {"selftest", selftest}, {"serve", serve},     {"tell", tell},     {"limit", limit},
-        {"send", send_frame},   {"receive", receive}, {"loop", run_loop}, {"exit", leave},
+        {"selftest", selftest}, {"serve", serve},   {"tell", tell},  {"limit", limit}, {"send", send_frame},
+        {"receive", receive},   {"loop", run_loop}, {"exit", leave}, {"shut", shut},
     };
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         napi_value f = NULL;

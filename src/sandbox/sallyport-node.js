@@ -1,23 +1,17 @@
-// What a JavaScript sandbox starts with: loads what code may ask for, forks on order, then runs one piece of code.
-//
-// Everything here is the guest's from the moment its code runs: it can change or read any of it, and gains nothing,
-// since the walls are the kernel's and the gate checks every byte that comes over the bridge.
+// What a sandbox with Node starts with: loads what code may ask for, forks on order, then runs one piece of code.
 const [modulePath] = process.argv.slice(2);
 const holder = { exports: {} };
 process.dlopen(holder, modulePath);
 const native = holder.exports;
-const RUN = 1, RESULT = 2, CALL = 16, PROGRESS = 17, DONE = 19, AWAKE = 20;
-const FILE = "code";
 
 if (parseInt(process.versions.node) < 20) {
   native.tell(0, `Node ${process.versions.node} is older than 20`);
   native.exit(1);
 }
 
-const v8 = require("v8"), vm = require("vm"), fs = require("fs"), util = require("util"), crypto = require("crypto");
+const v8 = require("v8"), vm = require("vm"), fs = require("fs"), crypto = require("crypto");
 const { Console } = require("console");
 const { Writable } = require("stream");
-const nodeModule = require("module");
 const acorn = require("internal/deps/acorn/acorn/dist/acorn");
 const walk = require("internal/deps/acorn/acorn-walk/dist/walk");
 const preload = ["assert", "async_hooks", "buffer", "child_process", "crypto", "events", "fs", "fs/promises", "os", "path",
@@ -33,22 +27,8 @@ optimize(false);
 
 // ---- the code as models hand it over ----
 
-function unfence(code) {
-  const found = /^\s*```[\w-]*[ \t]*\n([\s\S]*?)\n?```\s*$/.exec(code);
-  return found ? found[1] : code;
-}
-
 const MODULE = { ecmaVersion: "latest", allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true,
   allowHashBang: true, allowImportExportEverywhere: false, sourceType: "module" };
-
-function syntaxError(error, code) {
-  if (!error.loc) return error;
-  const { line, column } = error.loc;
-  const text = String(error.message).replace(/ \(\d+:\d+\)$/, "");
-  const shown = code.split("\n")[line - 1] ?? "";
-  return Object.assign(new SyntaxError(`${text} (line ${line})`),
-    { stack: `SyntaxError: ${text}\n    at ${FILE}:${line}:${column + 1}\n\n${shown}\n${" ".repeat(column)}^` });
-}
 
 // As a module, else as a script: older forms are still understood there.
 function read(code, reader) {
@@ -157,84 +137,6 @@ function compile(code, file, options) {
   return { run: script.runInThisContext(), single };
 }
 
-// ---- the bridge ----
-
-const calls = new Map();
-let lastCall = 0, openCalls = 0;
-
-// kind: denied, rate_limited, approval_needed, unknown_tool, tool_error or failed; and what else is known of it
-class ToolError extends Error {
-  constructor(text, { message, ...details } = {}) {
-    super(text);
-    this.name = "ToolError";
-    Object.assign(this, { kind: "failed" }, details);
-  }
-}
-
-function callTool(server, tool, args = {}) {
-  return new Promise((resolve, reject) => {
-    const id = ++lastCall;
-    calls.set(id, { resolve, reject });
-    openCalls++;
-    if (!native.send(CALL, id, JSON.stringify({ server: String(server), tool: String(tool), args: args ?? {} }))) {
-      calls.delete(id);
-      openCalls--;
-      reject(new ToolError("the arguments are too large"));
-    }
-  });
-}
-
-function onFrame(kind, id, text) {
-  const call = calls.get(id);
-  if (!call) return;
-  calls.delete(id);
-  openCalls--;
-  const value = JSON.parse(text);
-  if (kind === RESULT) call.resolve(value);
-  else call.reject(typeof value === "object" ? new ToolError(String(value.message), value) : new ToolError(String(value)));
-}
-
-const searchTools = (query = "", options = {}) => callTool("", "search_tools", { query, ...options });
-const describeTool = (name, options = {}) => callTool("", "get_tool_definition", { tool_name: name, ...options });
-const progress = (fraction, text = "") => {
-  if (typeof fraction === "string") [fraction, text] = [null, fraction];
-  native.send(PROGRESS, 0, JSON.stringify({ fraction: fraction ?? null, text: String(text) }));
-};
-
-// tools.SERVER.TOOL(args); `then` stays absent so that nothing takes a server for a promise
-const tools = new Proxy({}, { get: (_, server) => typeof server === "symbol" || server === "then" ? undefined
-  : new Proxy({}, { get: (_, tool) => typeof tool === "symbol" || tool === "then" ? undefined
-    : (args) => callTool(server, tool, args) }) });
-
-// Reaches the code-mode endpoints of the gate and nothing else, whatever host is named.
-async function fetchInside(resource, options = {}) {
-  const url = new URL(typeof resource === "string" ? resource : resource.url ?? String(resource));
-  const method = String(options.method ?? resource.method ?? "GET").toUpperCase();
-  let body = options.body ?? null;
-  if (body !== null && typeof body !== "string") body = String(body);
-  const known = url.pathname === "/mcp/servers" || url.pathname === "/mcp/call" || /^\/mcp\/[^/]+\/tools$/.test(url.pathname);
-  if (!known) throw new TypeError("fetch failed: there is no network here");
-  const answer = await callTool("", "fetch", { method, path: url.pathname, body });
-  return new Response(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body),
-    { status: answer.status ?? 200, headers: { "content-type": "application/json" } });
-}
-
-const builtins = new Set(nodeModule.builtinModules);
-const loadedSkills = new Map();
-
-async function importModule(name, ...rest) {
-  name = String(name);
-  const plain = name.replace(/^node:/, "");
-  if (builtins.has(plain)) {
-    const m = require(plain);
-    return Object.assign(Object.create(null), m, { default: m });
-  }
-  const skill = /^(?:\.{0,2}\/)?skills\/([A-Za-z_]\w*)(?:\.[jt]s)?$/.exec(name);
-  if (!skill) throw new Error(`Cannot find module '${name}': there are Node's own modules and skills/NAME`);
-  if (!loadedSkills.has(skill[1])) loadedSkills.set(skill[1], loadSkill(skill[1]));
-  return loadedSkills.get(skill[1]);
-}
-
 async function loadSkill(name) {
   const found = await callTool("", "load_skill", { name });
   if (typeof found?.code !== "string") throw new Error(`no skill ${name}`);
@@ -245,58 +147,7 @@ async function loadSkill(name) {
   return exports;
 }
 
-// ---- results ----
-
-function toJson(value) {
-  const seen = new WeakSet();
-  const plain = (v, depth) => {
-    if (v === null || typeof v === "string" || typeof v === "boolean") return v;
-    if (typeof v === "number") return Number.isFinite(v) ? v : null;
-    if (typeof v === "bigint") return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
-    if (v === undefined) return null;
-    if (typeof v === "function" || typeof v === "symbol") return String(v);
-    if (depth > 60 || seen.has(v)) return "[circular]";
-    if (typeof v.toJSON === "function") return plain(v.toJSON(), depth + 1);
-    seen.add(v);
-    let result;
-    if (v instanceof Error) result = { name: v.name, message: v.message };
-    else if (v instanceof Map) result = Object.fromEntries([...v].map(([k, x]) => [String(k), plain(x, depth + 1)]));
-    else if (Array.isArray(v) || v instanceof Set || ArrayBuffer.isView(v)) result = Array.from(v, (x) => plain(x, depth + 1));
-    else result = Object.fromEntries(Object.entries(v).filter(([, x]) => x !== undefined).map(([k, x]) => [k, plain(x, depth + 1)]));
-    seen.delete(v);
-    return result;
-  };
-  const text = JSON.stringify(plain(value, 0));
-  return text.isWellFormed && !text.isWellFormed() ? text.toWellFormed() : text;
-}
-
-// The agent's own lines only.
-function ownStack(error) {
-  const text = typeof error?.stack === "string" ? error.stack : String(error);
-  return text.split("\n").filter((line) => !/^\s+at /.test(line) || /\b(code|skill \w+):\d+:\d+\)?$/.test(line))
-    .map((line) => line.replace(/at __?[\w.]* \(|at async (?=code:)/, (m) => m)).join("\n");
-}
-
-function describe(error) {
-  if (error instanceof Error) return { error: error.message || error.name, kind: error.name || "Error", traceback: ownStack(error) };
-  return { error: typeof error === "string" ? error : util.inspect(error), kind: "Error", traceback: "" };
-}
-
-let muted = false; // while warming up
-
-function finish(outcome, value) {
-  let result = "null";
-  try {
-    result = toJson(value);
-  } catch (error) {
-    if (outcome.ok) outcome = { ok: false, ...describe(error) };
-  }
-  const text = JSON.stringify(outcome);
-  if (muted) return;
-  if (!native.send(DONE, 0, `${text.slice(0, -1)},"result":${result}}`)) {
-    native.send(DONE, 0, `${text.slice(0, -1)},"result":"the result has ${result.length} characters of JSON, more than can be handed over"}`);
-  }
-}
+const ownPlace = (line) => line; // what is rewritten stays where it was
 
 // ---- a run ----
 
@@ -360,13 +211,7 @@ function readPreludes() {
 }
 
 const preludes = readPreludes();
-for (const key of Object.keys(process.env)) delete process.env[key];
-process.argv.length = 1;
-process.exit = (status = process.exitCode ?? 0) => {
-  finish(status ? { ok: false, error: `process.exit(${status})`, kind: "Exit", traceback: "" } : { ok: true });
-  native.exit(0);
-};
-process.reallyExit = native.exit;
+furnish();
 process.removeAllListeners("warning");
 
 const out = stream(1), err = stream(2);
@@ -378,11 +223,6 @@ const direct = (stream, fd) => Object.assign(Object.create(stream), {
   write(text) { fs.writeSync(muted ? 0 : fd, text); return true; } });
 Object.defineProperty(globalThis, "console", { configurable: true, writable: true,
   value: new Console({ stdout: direct(out, 1), stderr: direct(err, 2), ignoreErrors: false }) });
-const given = { tools, callTool, searchTools, describe: describeTool, progress, ToolError, fetch: fetchInside, require };
-for (const [name, value] of Object.entries(given)) {
-  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
-}
-
 const PLAIN = "const a = await Promise.resolve(1);\nlet b = [a, 2].map((x) => x * 2);\nconsole.log(a, b);\n({ a, b, s: `${b.length}`, e: String(new Map([[1, 2]])) })";
 const TYPED = PLAIN.replace("(x)", "(x: number): number").replace("let b", "let b: number[]");
 const FORMS = `import os from "node:os";\ninterface I<T> { a: T }\ntype U = "a" | { b?: (c: number) => void };\nenum E { A, B = 2 }

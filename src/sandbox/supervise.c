@@ -77,6 +77,7 @@ struct box {
 
 struct runtime {
     struct launch_runtime found;
+    struct launch_runtime other; /* to be tried when that one cannot be used */
     struct zygote *current;
     struct zygote *next; /* starting, to replace it */
     uint32_t failures;
@@ -287,6 +288,20 @@ static struct zygote *zygote_start(struct supervisor *s, enum frame_runtime runt
     return z;
 }
 
+/* JavaScript has a second interpreter to turn to. What is said of the first stays known should it fail as
+ * well.
+ */
+static bool try_other(struct supervisor *s, enum frame_runtime runtime) {
+    struct runtime *r = &s->runtimes[runtime];
+    if (!*r->other.binary)
+        return false;
+    r->found = r->other;
+    *r->other.binary = '\0';
+    r->failures = 0;
+    r->current = zygote_start(s, runtime);
+    return r->current != NULL;
+}
+
 /* It ended, or said that it cannot work. */
 static void zygote_lost(struct supervisor *s, struct zygote *z, const char *why) {
     struct runtime *r = &s->runtimes[z->runtime];
@@ -297,6 +312,8 @@ static void zygote_lost(struct supervisor *s, struct zygote *z, const char *why)
         snprintf(r->why, sizeof(r->why), "%.200s", why);
     }
     zygote_free(s, z);
+    if (!was_up && !r->told && try_other(s, runtime))
+        return;
     if (!was_up && (!r->told || r->failures >= ZYGOTE_FAILURES)) {
         tell_runtime(runtime, EIO, r->why);
         r->told = true;
@@ -540,6 +557,26 @@ static void drop_scratch(struct supervisor *s) {
     *s->config.scratch_dir = '\0';
 }
 
+/* Node before Bun, since its sandboxes are copied and start faster, unless Bun was named and Node was not. */
+static void find_runtimes(struct supervisor *s, const struct supervise_options *o) {
+    for (int i = 0; i < FRAME_RUNTIMES; i++) {
+        struct runtime *r = &s->runtimes[i];
+        const char *given = o->given[i == FRAME_PYTHON_DATA ? LAUNCH_PYTHON : i];
+        launch_find(&s->config, (enum launch_engine)i, given, &r->found);
+        snprintf(r->why, FRAME_REASON_MAX, "%s", r->found.why);
+    }
+    struct runtime *r = &s->runtimes[FRAME_NODE];
+    launch_find(&s->config, LAUNCH_BUN, o->given[LAUNCH_BUN], &r->other);
+    const bool named = o->given[LAUNCH_BUN] && !o->given[LAUNCH_NODE];
+    if (*r->other.binary && (named || !*r->found.binary)) {
+        const struct launch_runtime first = r->other;
+        r->other = r->found;
+        r->found = first;
+    } else if (!*r->found.binary) {
+        snprintf(r->why, FRAME_REASON_MAX, "%.120s, and %.120s", r->found.why, r->other.why);
+    }
+}
+
 static int prepare(struct supervisor *s, const struct supervise_options *o, struct err *ret_why,
                    struct err *err) {
     struct lock_setup *setup = &s->config.setup;
@@ -561,11 +598,7 @@ static int prepare(struct supervisor *s, const struct supervise_options *o, stru
         drop_scratch(s);
     setup->fail_step = step_of(o->fail_step);
     s->forks_max = o->forks ? (uint32_t)strtoul(o->forks, NULL, 10) : ZYGOTE_FORKS;
-    for (int i = 0; i < FRAME_RUNTIMES; i++) {
-        const char *given = o->given[i == FRAME_PYTHON_DATA ? FRAME_PYTHON : i];
-        launch_find(&s->config, (enum frame_runtime)i, given, &s->runtimes[i].found);
-        snprintf(s->runtimes[i].why, FRAME_REASON_MAX, "%s", s->runtimes[i].found.why);
-    }
+    find_runtimes(s, o);
     add_dirs(s);
     return 0;
 }
@@ -655,8 +688,8 @@ int supervise_probe(const struct supervise_options *o) {
            s->config.setup.notify, s->bounded);
     for (int i = 0; i < FRAME_RUNTIMES; i++)
         if (i != FRAME_PYTHON_DATA)
-            printf("%s=%s%s\n", i == FRAME_PYTHON ? "python" : "node", s->runtimes[i].found.binary,
-                   s->runtimes[i].found.why);
+            printf("%s=%s%s\n", i == FRAME_PYTHON ? "python" : "javascript", s->runtimes[i].found.binary,
+                   *s->runtimes[i].found.binary ? "" : s->runtimes[i].why);
     drop_scratch(s);
     cgroup_open(&s->group);
     printf("cgroup=%u\ncgroup_why=%s\n", s->group.version, s->group.why);

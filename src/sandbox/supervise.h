@@ -2,11 +2,12 @@
 #pragma once
 
 #include "sandbox/frame.h"
+#include "sandbox/launch.h"
 
 #define SUPERVISE_FD_CONTROL 3
 
 struct supervise_options {
-    const char *given[FRAME_RUNTIMES]; /* interpreters named by the operator */
+    const char *given[LAUNCH_ENGINES]; /* interpreters named by the operator */
     const char *helper_dir;            /* NULL: where this program lies */
     const char *packages;              /* directory of further Python packages, or NULL */
     const char *fail_step;             /* for tests: a lock-down step that fails */

@@ -6,7 +6,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { SECRET, environment, home, lacking, mine, one, run, whos, write } from '../lib/sandbox.mjs';
+import { lacksBun } from '../lib/paths.mjs';
+import { SECRET, bunEnvironment, environment, home, lacking, mine, one, run, whos, write } from '../lib/sandbox.mjs';
 
 const KILLED = {
   ptrace: 101, process_vm_readv: 310, process_vm_writev: 311, mount: 165, umount2: 166, pivot_root: 155, chroot: 161, setns: 308,
@@ -134,8 +135,9 @@ describe('code that wants out', () => {
       });
     });
 
-    test(`${who}: JavaScript meets the same walls`, async (t) => {
-      if (await lacking(t, who)) return;
+    for (const name of ['Node', 'Bun']) test(`${who}: JavaScript meets the same walls with ${name}`, async (t) => {
+      const env = name === 'Bun' ? bunEnvironment() : {};
+      if (lacksBun(t, env) || await lacking(t, who)) return;
       const code = String.raw`
 const reached = {};
 const probe = async (name, act) => { try { reached[name] = String(await act()).slice(0, 200); } catch {} };
@@ -150,20 +152,41 @@ await probe('fetch', () => fetch('http://169.254.169.254/latest'));
 await probe('import a file', () => import('file:///etc/passwd'));
 await probe('addon', () => { fs.writeFileSync('a.node', 'x'); process.dlopen({ exports: {} }, 'a.node'); });
 await probe('main module', () => process.mainModule.require('child_process').execSync('id'));
+await probe('a program', () => { const r = require('child_process').spawnSync('/bin/true'); if (r.error) throw r.error; return r.pid; });
+await probe('a program of Bun', () => Bun.spawnSync(['/bin/true']).pid);
+await probe('a file of Bun', () => Bun.file('/etc/passwd').text());
+for (let fd = 4; fd < 256; fd++) await probe('descriptor ' + fd, () => { const s = fs.fstatSync(fd); return s.isFile() || s.isDirectory() || s.isSocket() ? fd : Promise.reject(); });
 await probe('environment', () => Object.keys(process.env).length || Promise.reject());
 await probe('stack trace trick', () => { Error.prepareStackTrace = (e, s) => s; const f = new Error().stack[0].getThis(); return f?.constructor.constructor('return process')().env.TOKEN || Promise.reject(); });
 await probe('signal', () => process.kill(${process.pid}, 0));
 return reached;`;
       for (const profile of ['pure', 'files']) {
-        const o = await one(who, code, { profile, ext: 'js' });
+        const o = await one(who, code, { profile, ext: 'js', env });
         assert.equal(o.exit, 'ok', `${profile}: ${o.error} ${o.traceback}`);
         assert.deepEqual(o.result, {}, profile);
       }
+      if (name === 'Bun') return;
       // What lies below Node's own interfaces may crash it, inside.
       for (const code of [
         "const r = process.binding('spawn_sync').spawn({ file: '/bin/id', args: ['id'], stdio: [] }); return r.pid ? 'reached' : 'no'",
         "const i = require('inspector'); i.open(0, '127.0.0.1'); return i.url() ? 'reached' : 'no'",
       ]) assert.notEqual((await one(who, code, { ext: 'js' })).result, 'reached', code);
+    });
+
+    test(`${who}: raw system calls out of Bun meet them too`, { skip: !x64 && 'numbers are those of x86-64' }, async (t) => {
+      const env = bunEnvironment();
+      if (lacksBun(t, env) || await lacking(t, who)) return;
+      const head = "const { symbols } = require('bun:ffi').dlopen('libc.so.6', { syscall: { args: Array(7).fill('i64'), returns: 'i64' } });\nconst raw = (...n) => Number(symbols.syscall(...n.concat(Array(7 - n.length).fill(0))));\n";
+      const denied = `${head}const made = Object.entries(${JSON.stringify(DENIED)}).filter(([, n]) => raw(n) !== -1).map(([name]) => name);
+        for (const [name, ...call] of [['namespaces', 56, 0x10000011], ['clone3', 435], ['io_uring_setup', 425], ['execve', 59], ['execveat', 322], ['shared memory', 9, 0, 4096, 3, 33, -1]])
+          if (raw(...call) !== -1) made.push(name);
+        return [made, raw(102)]`;
+      const o = await one(who, denied, { ext: 'js', env });
+      assert.deepEqual([o.exit, o.result], ['ok', [[], 1000]], JSON.stringify(o));
+      assert.ok(o.violations.includes('socket') && o.violations.includes('system call 600'), String(o.violations));
+      const names = Object.keys(KILLED).filter((_, i) => i % 6 === 0);
+      const outcomes = await run(who, names.map((name) => `${head}console.log('before'); raw(${KILLED[name]}); console.log('after')`), { ext: 'js', env });
+      names.forEach((name, i) => assert.deepEqual([outcomes[i].exit, outcomes[i].violations, outcomes[i].output], ['killed', [name], ['before']], JSON.stringify(outcomes[i])));
     });
 
     test(`${who}: limits hold`, async (t) => {
@@ -176,6 +199,11 @@ return reached;`;
       await is('timeout', 'import signal\nfor s in (15, 2, 24): signal.signal(s, signal.SIG_IGN)\nwhile True: pass', { args: ['--timeout', '500ms'] });
       await is('memory', 'x = bytearray(1 << 30)', { args: ['--memory', '200'] });
       await is('memory', 'const a = []; for (;;) a.push(new Array(1e6).fill(1.5))', { ext: 'js', args: ['--memory', '64'] });
+      const bun = bunEnvironment();
+      if (bun) {
+        assert.match((await is('error', 'const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))', { ext: 'js', env: bun, args: ['--memory', '200'] })).error, /Out of memory/);
+        await is('timeout', 'for (;;);', { ext: 'js', env: bun, args: ['--timeout', '500ms'] });
+      }
       await is('output', 'while True: print("x" * 1000)');
       await is('killed', 'import ctypes; ctypes.string_at(0)');
       await is('killed', 'import os; os._exit(0)');
@@ -299,14 +327,15 @@ result = 1`]);
 describe('the lock-down fails closed', () => {
   const who = whos[0];
   const STEPS = ['deathsig', 'idmap', 'scratch', 'workdir', 'rlimits', 'landlock', 'caps', 'descriptors', 'privileges', 'seccomp', 'report'];
-  for (const ext of ['py', 'js']) {
-    test(`each step that fails keeps ${ext === 'py' ? 'Python' : 'JavaScript'} from running`, async (t) => {
-      if (await lacking(t, who)) return;
+  for (const [name, ext] of [['Python', 'py'], ['Node', 'js'], ['Bun', 'js']]) {
+    test(`each step that fails keeps ${name} from running`, async (t) => {
+      const env = name === 'Bun' ? bunEnvironment() : {};
+      if (lacksBun(t, env) || await lacking(t, who)) return;
       const code = ext === 'py' ? 'print("ran")' : 'console.log("ran")';
       const failing = STEPS.slice();
       const next = async () => {
         for (let step; (step = failing.shift()); ) {
-          const o = await one(who, code, { ext, env: { SALLYPORT_SANDBOX_FAIL: step } });
+          const o = await one(who, code, { ext, env: { ...env, SALLYPORT_SANDBOX_FAIL: step } });
           assert.equal(o.exit, 'killed', `${step}: ${JSON.stringify(o)}`);
           assert.match(o.error, new RegExp(`\`${step}\` failed`));
           assert.deepEqual(o.output, []);

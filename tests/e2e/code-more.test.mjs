@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
-import { ModernHttpPeer, cli, policyFile, startServe, tempDir, use, within } from '../lib/index.mjs';
+import { INTERPRETERS, ModernHttpPeer, cli, lacksBun, policyFile, startServe, tempDir, use, within } from '../lib/index.mjs';
 
 const python = () => { // the first real one, as the sandbox finds it; version managers' scripts are not it
   try { execFileSync('python3', ['-m', 'pip', '--version'], { stdio: 'ignore' }); return true; } catch { return false; }
@@ -54,8 +54,9 @@ result = {"sum": np.arange(5).sum(), "rows": df, "column": df["a"], "array": np.
   assert.notEqual(draws[0].result, draws[1].result);
 });
 
-test('TypeScript with imports, skills, types and a return at the top', async (t) => {
-  const { run, json } = await startCode(t, { env: { SALLYPORT_NODE: process.execPath } });
+for (const [name, env] of INTERPRETERS) test(`TypeScript with imports, skills, types and a return at the top, with ${name}`, async (t) => {
+  if (lacksBun(t, env)) return;
+  const { run, json } = await startCode(t, { env });
   await json('save_skill', { name: 'twice', code: 'export function twice(n: number): number { return n * 2 }', description: 'doubles', language: 'typescript' });
   const answer = await run('import { twice } from "skills/twice";\nimport type { X } from "./types";\nimport os,\n  { EOL } from "node:os";\nconst n: number = twice(21);\nif (n > 1) return { n, eol: EOL.length };\nthrow new Error("not reached")', { language: 'typescript' });
   assert.deepEqual(answer.result, { n: 42, eol: 1 }, JSON.stringify(answer));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codeCommand, startCode } from '../lib/code.mjs';
-import { connect, descendants, alive, modernMeta, policyFile, ModernStdioPeer, use, within } from '../lib/index.mjs';
+import { INTERPRETERS, connect, descendants, lacksBun, alive, modernMeta, policyFile, ModernStdioPeer, use, within } from '../lib/index.mjs';
 
 const target = (options) => { const [command, args, env] = codeCommand(options); return { command, args, env }; };
 const TASKS = 'io.modelcontextprotocol/tasks';
@@ -220,11 +220,9 @@ test('the end of input ends everything', async (t) => {
   await within((async () => { while (pids.some(alive)) await new Promise(setImmediate); })(), 'the end of its processes');
 });
 
-// Types are stripped by Node 22.13 and newer: that of the tests.
-const NODE = { SALLYPORT_NODE: process.execPath };
-
-test('TypeScript and JavaScript: values, output, failures, tools, skills', async (t) => {
-  const { run, json } = await startCode(t, { env: NODE });
+for (const [name, env] of INTERPRETERS) test(`TypeScript and JavaScript with ${name}: values, output, failures, tools, skills, sessions`, async (t) => {
+  if (lacksBun(t, env)) return;
+  const { run, json } = await startCode(t, { env });
   await json('save_skill', { name: 'twice', code: 'export function twice(x: number): number { return 2 * x }\nexport const five = 5', language: 'typescript' });
   // [code, result]
   const CASES = [
@@ -237,6 +235,10 @@ test('TypeScript and JavaScript: values, output, failures, tools, skills', async
     ['import { twice } from "skills/twice"\ntwice(21)', 42],
     ['try { await tools.code.no_such_tool() } catch (error) { return error.message }', 'Unknown tool: no_such_tool'],
     ['return { a: [1, null], b: who }', { a: [1, null], b: 'ann' }],
+    ['typeof Bun === "object" ? "Bun" : "Node"', name],
+    ['```ts\nasync () => { return (await Promise.all([1, 2].map(async (n: number) => n * 2))).length }\n```', 2],
+    ['export default async function main(): Promise<number> { return 9 }', 9],
+    ['const made = await Promise.allSettled([tools.code.no_such_tool(), tools.code.list_skills()])\nreturn made.map((m) => m.status)', ['rejected', 'fulfilled']],
   ];
   for (const [code, expected] of CASES) {
     const answer = await run(code, { language: 'typescript', context_vars: { who: 'ann' } });
@@ -245,11 +247,19 @@ test('TypeScript and JavaScript: values, output, failures, tools, skills', async
   assert.equal((await run('return 2', { typescript: false })).result, 2);
   const failed = await run('console.log("before")\nconsole.error("aside")\nthrow new TypeError("boom")', { language: 'javascript' });
   assert.deepEqual([failed.success, failed.error, failed.error_type, failed.output, failed.stderr], [false, 'boom', 'TypeError', ['before'], 'aside\n']);
+  const lines = await run('import os from "node:os";\nconst n: number = await Promise.resolve(1);\n\nfunction fails(x: number): never {\n\n  throw new RangeError(`no ${x}`);\n}\nfails(n);\nreturn n', { language: 'typescript' });
+  assert.match(lines.traceback, /^RangeError: no 1\n +at fails \(code:6:\d+\)\n.*code:8:1\)?$/, JSON.stringify(lines));
+  assert.match((await run('const a = 1;\nconst b = {\n  a b\n}', { language: 'typescript' })).traceback, /code:3:/);
+  assert.match((await run('await new Promise(() => {})', { language: 'javascript' })).error, /nobody will settle/);
+  const session_id = 'kept';
+  await run('const start: number = 40; let two = await Promise.resolve(2); function add(a: number) { return a + two } return 1', { language: 'typescript', session_id });
+  assert.equal((await run('add(start)', { language: 'javascript', session_id })).result, 42);
+  assert.deepEqual(failed.violations ?? [], []);
   assert.equal((await run('for (;;);', { language: 'javascript', timeout_seconds: 1 })).exit, 'timeout');
 });
 
 test('codemode: fetch reaches the code-mode endpoints and nothing else', async (t) => {
-  const { peer } = await startCode(t, { profile: 'codemode', env: NODE });
+  const { peer } = await startCode(t, { profile: 'codemode', env: INTERPRETERS[0][1] });
   assert.deepEqual((await peer.request('tools/list')).tools.map(({ name }) => name), ['execute_code', 'check_deno_version', 'list_servers_with_tools']);
   const say = async (code, more) => { const { content, isError } = await peer.call('execute_code', { code, ...more }); return [isError ?? false, content.map(({ text }) => text)]; };
   assert.deepEqual(await say('console.log("hi")'), [false, ['Output:\nhi\n']]);

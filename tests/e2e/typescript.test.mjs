@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { run } from '../lib/sandbox.mjs';
+import { lacksBun } from '../lib/paths.mjs';
+import { bunEnvironment, run } from '../lib/sandbox.mjs';
 
 const here = (path) => new URL(path, import.meta.url).pathname;
 const packages = here('../npm/node_modules/');
@@ -40,8 +41,9 @@ if (r.a > 2) return { colors: [Color.Blue, Color[5], Color.S, Color.Both], name:
   eol: os.EOL satisfies string, join: path.join("a", "b") };
 throw new Error("not reached");`;
 const CASES = [PROGRAM, 'const a: number = 1;\nconst b: string = "x";\n  throw new Error(b as string);', 'const a = 1;\nconst b: = 3', 'namespace A { export const x = 1 }', '@d class A {}'];
+const RESULT = { colors: [6, 'Green', 's', 6], name: '1:2', r: { a: 3 }, twice: [4, 'xx'], eol: '\n', join: 'a/b' };
 const check = ([program, thrown, broken, namespace, decorator]) => {
-  assert.deepEqual(program.result, { colors: [6, 'Green', 's', 6], name: '1:2', r: { a: 3 }, twice: [4, 'xx'], eol: '\n', join: 'a/b' }, JSON.stringify(program));
+  assert.deepEqual(program.result, RESULT, JSON.stringify(program));
   assert.match(thrown.traceback, /at code:3:9/, 'lines and columns are those of the source');
   assert.match(broken.traceback, /code:2:/);
   assert.match(namespace.error, /Namespaces are not supported.*line 1/);
@@ -50,6 +52,17 @@ const check = ([program, thrown, broken, namespace, decorator]) => {
 const who = process.getuid() === 0 ? 'root' : 'user';
 
 test('TypeScript runs, and what is refused says what it is', async () => check(await run(who, CASES, { ext: 'ts' })));
+
+test('TypeScript runs on Bun, which takes the types out itself', async (t) => {
+  const env = bunEnvironment();
+  if (lacksBun(t, env)) return;
+  const [program, thrown, broken, namespace, decorator] = await run(who, CASES, { ext: 'ts', env });
+  assert.deepEqual(program.result, RESULT, JSON.stringify(program));
+  assert.match(thrown.traceback, /code:3:/, 'lines are those of the source');
+  assert.match(broken.traceback, /code:2:/);
+  assert.equal(namespace.exit, 'ok', 'it knows more forms');
+  assert.equal(decorator.exit, 'error');
+});
 
 test('TypeScript runs on a stock Node that cannot strip types itself', async (t) => {
   const version = (() => { try { return execFileSync('node', ['--version'], { encoding: 'utf8' }).trim(); } catch { return 'none'; } })();

@@ -28,6 +28,13 @@ export const packages = {
   mcpRemote: packageFile('mcp-remote/dist/proxy.js'),
 };
 
+// Bun, where the registry had one for this machine.
+export const bun = [packageFile('@oven/bun-linux-x64-baseline/bin/bun'), packageFile('@oven/bun-linux-aarch64/bin/bun')].find((path) => existsSync(path));
+// The interpreter of JavaScript that a gate is to take; Bun comes first where it is named and Node is not.
+export const INTERPRETERS = [['Node', { SALLYPORT_NODE: process.execPath }], ['Bun', bun && { SALLYPORT_NODE: '', SALLYPORT_BUN: bun }]];
+// True when there is none; says so.
+export const lacksBun = (t, env) => !env && (t.skip('SKIPPED LOUDLY: npm has no Bun for this machine'), true);
+
 // A build with sanitizers is several times slower: of long lists it takes one in eight.
 export const sanitized = /asan/.test(sallyport);
 export const sample = (list) => (sanitized ? list.filter((_, i) => i % 8 === 0) : list);

@@ -1,15 +1,15 @@
 // Code in real sandboxes made by the real helper, as root, as an ordinary user and inside `unshare -r`.
 import { spawn } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, linkSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after } from 'node:test';
-import { sanitized } from './paths.mjs';
+import { bun, sanitized } from './paths.mjs';
 
 const BIN = process.env.SALLYPORT_BIN;
 const BUILD = dirname(BIN);
 export const SECRET = 'sallyport-secret-7d1f';
-const HELPERS = ['sallyport', 'sallyport-sandbox', 'sallyport-python.so', 'sallyport-python.py', 'sallyport-node.so', 'sallyport-node.js'];
+const HELPERS = ['sallyport', 'sallyport-sandbox', 'sallyport-python.so', 'sallyport-python.py', 'sallyport-node.so', 'sallyport-node.js', 'sallyport-bun.js'];
 const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 const root = process.getuid() === 0;
 export const WHO = root
@@ -25,6 +25,15 @@ for (const file of HELPERS) copyFileSync(join(BUILD, file), join(home, file));
 const node = join(home, 'node');
 copyFileSync(process.execPath, node);
 chmodSync(node, 0o755);
+let linked;
+// Bun in the place of Node, or undefined where there is none.
+export const bunEnvironment = () => {
+  if (bun && !linked) {
+    linked = join(home, 'bun');
+    try { linkSync(bun, linked); } catch { copyFileSync(bun, linked); }
+  }
+  return bun && { SALLYPORT_NODE: '', SALLYPORT_BUN: linked };
+};
 writeFileSync(join(home, 'host-file'), SECRET, { mode: 0o644 });
 after(() => rmSync(home, { recursive: true, force: true }));
 

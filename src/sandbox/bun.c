@@ -1,0 +1,59 @@
+/* Bun has threads from the start and cannot be copied, so every sandbox executes its own. This module is
+ * loaded in front of it: it takes the second part of the lock-down before Bun's first instruction, while
+ * there is one thread, and the last part when Bun stands. Nothing of the guest's is read before that. There
+ * is no /proc in a sandbox, from which the C library would learn where the first thread's stack lies and
+ * without which Bun gives up; so that question is answered here. */
+#undef _FILE_OFFSET_BITS /* else the function below that is called fopen would be fopen64 */
+#include "sandbox/exec.h"
+#include "sandbox/lock.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define STACK_MAX (8u << 20)
+#define PAGE 4096u
+
+/* The kernel puts the program's path at the top of the stack, with eight bytes of nothing above. */
+static int first_stack(pthread_attr_t *attributes) {
+    const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+    struct rlimit may;
+    if (!path || getrlimit(RLIMIT_STACK, &may) != 0)
+        return -1;
+    const uintptr_t top = ((uintptr_t)path + strlen(path) + 1 + 8 + PAGE - 1) / PAGE * PAGE;
+    const size_t size = may.rlim_cur > STACK_MAX ? STACK_MAX : (size_t)may.rlim_cur;
+    pthread_attr_init(attributes);
+    return pthread_attr_setstack(attributes, (void *)(top - size), size);
+}
+
+__attribute__((visibility("default"))) int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
+    if (pthread_equal(thread, pthread_self()) && syscall(SYS_gettid) == getpid())
+        return first_stack(attributes);
+    int (*const real)(pthread_t, pthread_attr_t *) =
+        (int (*)(pthread_t, pthread_attr_t *))(uintptr_t)dlsym(RTLD_NEXT, "pthread_getattr_np");
+    return real(thread, attributes);
+}
+
+/* It looks at its own size again and again, and is content when it cannot. What is not even tried is not
+ * reported as something that the guest did. */
+__attribute__((visibility("default"))) FILE *fopen(const char *path, const char *mode) {
+    if (strncmp(path, "/proc/", 6) == 0)
+        return errno = ENOENT, NULL;
+    FILE *(*const real)(const char *, const char *) =
+        (FILE * (*)(const char *, const char *))(uintptr_t)dlsym(RTLD_NEXT, "fopen");
+    return real(path, mode);
+}
+
+/* Node loads this module too, but not in front of itself; and Bun's trial run is nobody's sandbox. */
+__attribute__((constructor)) static void loaded(void) {
+    static struct lock_setup setup;
+    if (getenv("LD_PRELOAD") && !getenv(EXEC_TRIAL))
+        lock_after_exec(&setup);
+}
