@@ -213,13 +213,12 @@ native.send = (kind, id, text) => {
 // ---- start ----
 
 const TRIAL = "import os from \"node:os\";\nconst a: number = await Promise.resolve(1);\nreturn [a, typeof os.EOL]";
+const OLDEST = "1.3.10"; // the first whose transpiler knows what a prompt needs
 muted = true;
 if (process.env.SALLYPORT_TRIAL) {
-  let problem = "";
-  execute({ code: TRIAL, language: "typescript" }).then((v) => { if (String(v) !== "1,string") problem = `: it answers ${v}`; }, (e) => { problem = `: ${e}`; }).then(() => {
-    native.tell(problem ? 0 : 1, problem ? `Bun ${Bun.version} cannot be used${problem}` : `Bun ${Bun.version}`);
-    native.exit(0);
-  });
+  const say = (trouble) => { native.tell(trouble ? 0 : 1, `Bun ${Bun.version}${trouble}`); native.exit(0); };
+  if (Bun.semver.order(Bun.version, OLDEST) < 0) say(` is older than ${OLDEST}`);
+  execute({ code: TRIAL, language: "typescript" }).then((v) => say(String(v) === "1,string" ? "" : ` answers ${v}`), (error) => say(`: ${error}`));
 } else {
   furnish();
   execute({ code: TRIAL, language: "typescript" }).then(async () => { // touches what every run touches
