@@ -27,6 +27,8 @@ static struct class_masks scalar_block(const char *block) {
             m.dash |= bit;
         if (c == 'u')
             m.u |= bit;
+        if (c == '%')
+            m.percent |= bit;
     }
     m.joint |= m.alnum | m.punct;
     m.odd |= m.far;
@@ -36,6 +38,14 @@ static struct class_masks scalar_block(const char *block) {
 void pii_class_scalar(const char *text, size_t blocks, struct class_masks *out) {
     for (size_t i = 0; i < blocks; i++)
         out[i] = scalar_block(text + i * CLASS_BYTES);
+}
+
+void pii_class_head_add(struct class_heads *h, unsigned group, const char *name) {
+    const uint8_t bit = (uint8_t)(1u << group % 8);
+    h->first[0][name[0] & 15] |= bit;
+    h->first[1][name[0] >> 4 & 1] |= bit;
+    h->second[0][name[1] & 15] |= bit;
+    h->second[1][name[1] >> 4 & 1] |= bit;
 }
 
 #if defined(__x86_64__)
@@ -83,6 +93,7 @@ static void class_sse2(const char *text, size_t blocks, struct class_masks *out)
             .odd = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\'))),
             .far = (uint32_t)_mm_movemask_epi8(far),
             .u = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('u'))),
+            .percent = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('%'))),
         };
         m.joint |= m.alnum | m.punct;
         m.odd |= m.far;
@@ -99,6 +110,7 @@ static void class_sse2(const char *text, size_t blocks, struct class_masks *out)
         to->odd |= m.odd << 16;
         to->far |= m.far << 16;
         to->u |= m.u << 16;
+        to->percent |= m.percent << 16;
     }
 }
 
@@ -148,7 +160,38 @@ __attribute__((target("avx2"))) static void class_avx2(const char *text, size_t 
         out[i].odd = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(slash, far));
         out[i].far = (uint32_t)_mm256_movemask_epi8(far);
         out[i].u = (uint32_t)_mm256_movemask_epi8(u);
+        out[i].percent = (uint32_t)_mm256_movemask_epi8(percent);
     }
+}
+
+static inline __attribute__((target("avx2"))) __m256i group_of(__m256i x, const uint8_t table[2][16]) {
+    const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table[0]));
+    const __m256i high =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table[1]));
+    const __m256i top = _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(1));
+    return _mm256_and_si256(_mm256_shuffle_epi8(low, _mm256_and_si256(x, _mm256_set1_epi8(15))),
+                            _mm256_shuffle_epi8(high, top));
+}
+
+__attribute__((target("avx2"))) static void heads_avx2(const struct class_heads *h, const char *text,
+                                                       size_t blocks, struct class_masks *out) {
+    for (size_t i = 0; i < blocks; i++) {
+        const char *p = text + CLASS_BYTES * i;
+        const __m256i one = group_of(_mm256_loadu_si256((const __m256i *)(const void *)p), h->first);
+        const __m256i two = group_of(_mm256_loadu_si256((const __m256i *)(const void *)(p + 1)), h->second);
+        const __m256i none = _mm256_cmpeq_epi8(_mm256_and_si256(one, two), _mm256_setzero_si256());
+        out[i].head = ~(uint32_t)_mm256_movemask_epi8(none);
+    }
+}
+
+void pii_class_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
+                     struct class_masks *out) {
+    const size_t most =
+        __builtin_cpu_supports("avx2") && end > text ? (size_t)(end - text - 1) / CLASS_BYTES : 0;
+    const size_t done = blocks < most ? blocks : most;
+    heads_avx2(h, text, done, out);
+    for (size_t i = done; i < blocks; i++)
+        out[i].head = ~UINT32_C(0);
 }
 
 class_fn *pii_class_best(void) { return __builtin_cpu_supports("avx2") ? class_avx2 : class_sse2; }
@@ -164,6 +207,13 @@ uint64_t pii_class_near(const char *text, uint64_t *ret_lines) {
         *ret_lines |= (uint64_t)(text[i] == '\n') << i;
     }
     return alnum;
+}
+
+void pii_class_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
+                     struct class_masks *out) {
+    (void)h, (void)text, (void)end;
+    for (size_t i = 0; i < blocks; i++)
+        out[i].head = ~UINT32_C(0);
 }
 
 class_fn *pii_class_best(void) { return pii_class_scalar; }

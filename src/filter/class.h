@@ -15,7 +15,20 @@ struct class_masks {
     uint32_t odd;   /* backslash, &, and bytes beyond ASCII: the text may need folding */
     uint32_t far;   /* the same without the backslash */
     uint32_t u;     /* the letter that makes a backslash one of those */
+    uint32_t percent;
+    uint32_t head; /* where the name of a kind may start; set by pii_class_heads alone */
 };
+
+/* The first two letters of some names, by the halves of a byte without its three highest bits: of each of up
+ * to eight groups of names, all that any of its letters have. */
+struct class_heads {
+    uint8_t first[2][16];
+    uint8_t second[2][16];
+};
+void pii_class_head_add(struct class_heads *h, unsigned group, const char *name);
+/* Marks where such letters may stand; bytes up to `end` may be read. */
+void pii_class_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
+                     struct class_masks *out);
 
 #define CLASS_NEAR 48
 /* Of the CLASS_NEAR bytes at `text`: the letters and digits, and the line breaks. */

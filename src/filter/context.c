@@ -34,18 +34,30 @@ struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_
     return slice_trim(slice_of(d->p + start, end - start));
 }
 
-/* Records repeat their keys, so the last few are remembered by their hash. */
-static uint32_t keys_look(struct pii_keys *keys, const struct words *words, struct slice key) {
-    uint64_t h = key.len;
-    for (size_t i = 0; i < key.len; i++)
-        h = (h ^ (uint8_t)key.ptr[i]) * UINT64_C(0x9E3779B97F4A7C15);
-    h ^= h >> 29;
-    struct pii_key_memo *memo = &keys->at[h % PII_KEY_MEMO];
-    if (memo->hash != h || h == 0) {
-        memo->hash = h;
-        memo->hints = pii_words_key(words, key);
+struct pii_key *pii_keys_at(struct pii_keys *k, struct slice key) {
+    if (key.len == 0 || key.len > PII_KEY_MEMO_TEXT)
+        return NULL;
+    const unsigned first = (uint8_t)key.ptr[0], middle = (uint8_t)key.ptr[key.len / 2],
+                   last = (uint8_t)key.ptr[key.len - 1];
+    const unsigned slot = (unsigned)(key.len * 11 + first * 5 + middle * 3 + last) % PII_KEY_MEMO;
+    struct pii_key *at = &k->at[slot];
+    if (k->len[slot] != key.len || memcmp(at->text, key.ptr, key.len) != 0) {
+        k->len[slot] = (uint8_t)key.len;
+        memcpy(at->text, key.ptr, key.len);
+        at->hinted = at->clean = false;
     }
-    return memo->hints;
+    return at;
+}
+
+static uint32_t keys_look(struct pii_keys *keys, const struct words *words, struct slice key) {
+    struct pii_key *at = pii_keys_at(keys, key);
+    if (!at)
+        return pii_words_key(words, key);
+    if (!at->hinted) {
+        at->hints = pii_words_key(words, key);
+        at->hinted = true;
+    }
+    return at->hints;
 }
 
 uint32_t pii_context_hints(struct detect *d, struct slice key) {
@@ -259,6 +271,8 @@ static bool phone_sign(const struct detect *d, uint32_t from, uint32_t start) {
 
 /* Of the words before `start` on its line. */
 static uint32_t hints_before(const struct detect *d, uint32_t start) {
+    if (start == 0)
+        return 0;
     _Static_assert(PII_NEAR_MAX == CLASS_NEAR, "one look sees what is near");
     const uint32_t from = start > PII_NEAR_MAX ? start - PII_NEAR_MAX : 0;
     char copy[CLASS_NEAR] = {0};

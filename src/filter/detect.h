@@ -21,6 +21,7 @@ struct pii_engine {
     uint16_t chain[1024];                   /* the next format with the same hash */
     uint64_t kind_bits[512];                /* first three letters of the names of kinds */
     bool kind_heads[1024];                  /* the first two */
+    struct class_heads heads;               /* the same for many bytes at a time */
     uint16_t value_marks[256];              /* of a keyed value's characters; see secret.c */
 };
 
@@ -90,7 +91,7 @@ static inline int word_digits_near(const struct word *w) { return __builtin_popc
 bool pii_detect_starts(const struct detect *d, uint32_t i);
 static inline struct detect_memory *detect_memory(struct detect *d) {
     if (!d->remembers) {
-        memset(d->memory, 0, offsetof(struct detect_memory, columns));
+        memset(d->memory->keys.len, 0, sizeof(d->memory->keys.len));
         d->remembers = true;
     }
     return d->memory;

@@ -29,12 +29,11 @@ struct pass {
     struct arena arena;
     struct source_edits edits;
     struct pii_spans spans;
-    struct pii_keys keys;
+    struct pii_keys *keys; /* of the scope */
     struct slice src;
     bool blocked;
     bool failed;
-    struct slice *clean; /* keys that hold nothing, by a mark of theirs: records repeat them */
-    struct twin *twins;  /* values whose kind only their surroundings told */
+    struct twin *twins; /* values whose kind only their surroundings told */
     size_t twin_count;
     struct loose *loose; /* short texts in which such a value may stand again without them */
     /* the text of the content part before, for values cut in two */
@@ -81,6 +80,7 @@ static void pass_init(struct pass *p, struct filter_scope *s, const struct filte
         p->scan.kinds |= i == FILTER_MODE_CUSTOM ? PII_BIT_CUSTOM : PII_BIT(i);
         p->scan.literals |= mode == FILTER_TOKENIZE || mode == FILTER_REDACT;
     }
+    p->keys = filter_scope_keys(s, &p->scan);
 }
 
 static void pass_free(struct pass *p) {
@@ -201,7 +201,7 @@ static void replace_twins(struct pass *p) {
 static bool worth(struct pass *p) { return !p->failed && !p->spans.full; }
 
 static bool scan_layer(struct pass *p, const struct source_layer *l, struct slice key, uint32_t from) {
-    const struct pii_context ctx = {.key = key, .keys = &p->keys, .from = from};
+    const struct pii_context ctx = {.key = key, .keys = p->keys, .from = from};
     p->spans.count = 0;
     pii_scan(filter_scope_engine(p->s), &p->scan, l->text, &ctx, &p->spans);
     return !p->spans.full;
@@ -269,25 +269,18 @@ static uint32_t join_parts(struct pass *p, const struct source_layer *now, unsig
     return 0;
 }
 
-/* Where a key is remembered that was looked through and held nothing. */
-static struct slice *clean_slot(struct pass *p, struct slice key) {
-    if (!p->clean)
-        p->clean = arena_array(&p->arena, struct slice, FILTER_CLEAN_KEYS);
-    const unsigned first = key.len ? (uint8_t)key.ptr[0] : 0;
-    const unsigned last = key.len ? (uint8_t)key.ptr[key.len - 1] : 0;
-    return &p->clean[(key.len * 11 + first * 5 + last) % FILTER_CLEAN_KEYS];
-}
-
 static bool scan_item(struct pass *p, const struct source_item *item) {
-    struct slice *const clean = item->is_key ? clean_slot(p, item->layer.text) : NULL;
-    if (clean && clean->ptr && slice_eq(*clean, item->layer.text)) {
+    const struct slice text = item->layer.text;
+    const struct pii_key *known = item->is_key ? pii_keys_at(p->keys, text) : NULL;
+    if (known && known->clean) {
         p->spans.count = 0;
         return true;
     }
     if (!scan_layer(p, &item->layer, item->key, 0))
         return false;
-    if (clean && !p->spans.count)
-        *clean = item->layer.text;
+    struct pii_key *key = item->is_key && !p->spans.count ? pii_keys_at(p->keys, text) : NULL;
+    if (key)
+        key->clean = true;
     return true;
 }
 

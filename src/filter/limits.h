@@ -8,11 +8,12 @@
 #define PII_ENCODED_MAX (64u << 10) /* characters of one encoded run that are decoded */
 #define PII_SECRET_MAX 8192         /* characters of one secret other than PEM */
 #define PII_PEM_MAX (32u << 10)
-#define PII_COLUMNS_MAX 64 /* of a CSV or Markdown table */
-#define PII_KEY_MAX 64     /* characters of a key that are read */
-#define PII_KEY_MEMO 32    /* keys whose meaning a scan remembers */
-#define PII_NEAR_MAX 48    /* bytes before a value that are read for context words */
-#define PII_GROUPS_MAX 8   /* digit groups of one number */
+#define PII_COLUMNS_MAX 64   /* of a CSV or Markdown table */
+#define PII_KEY_MAX 64       /* characters of a key that are read */
+#define PII_KEY_MEMO 64      /* keys that a scan or a scope remembers */
+#define PII_KEY_MEMO_TEXT 26 /* characters of the longest one that is remembered */
+#define PII_NEAR_MAX 48      /* bytes before a value that are read for context words */
+#define PII_GROUPS_MAX 8     /* digit groups of one number */
 
 #define PII_RULES_MAX 64
 #define PII_RULE_NAME_MAX 32
@@ -39,6 +40,5 @@
 #define FILTER_TWINS_MAX 256     /* values of one document looked for a second time */
 #define FILTER_TWIN_TEXT_MAX 256 /* bytes of a text they are looked for in */
 #define FILTER_TWIN_CHECKS_MAX 65536
-#define FILTER_CLEAN_KEYS 32      /* keys of a document remembered as holding nothing */
 #define FILTER_STREAM_BLOCK 16384 /* the most a stream holds back */
 #define FILTER_STREAM_BEFORE 512  /* bytes of what went out already that still give context */

@@ -11,6 +11,7 @@
 
 #define LITERAL_MIN 8 /* characters of the shortest text that reads as a token */
 #define LONG_WORD 16
+#define SHORTEST 5        /* characters of the shortest text that anything is found in */
 #define SCAN_BLOCKS 32    /* whose masks are made at a time */
 #define WALLET_MIN 25     /* characters of the shortest address of a crypto currency */
 #define SECRET_RUN_MIN 14 /* characters of the shortest secret or address that is one run */
@@ -283,7 +284,7 @@ static void find_literals(struct detect *d, uint32_t base, const struct class_ma
     if (d->n - base < CLASS_BYTES + LITERAL_MIN) /* the last ones have no room for one */
         starts &=
             d->n - base < LITERAL_MIN ? 0 : (uint32_t)((UINT64_C(1) << (d->n - base - LITERAL_MIN + 1)) - 1);
-    for (uint32_t todo = starts & ~m->digit; todo; todo &= todo - 1) {
+    for (uint32_t todo = starts & m->head & ~m->digit; todo; todo &= todo - 1) {
         const uint32_t at = base + (uint32_t)__builtin_ctz(todo);
         if (token_head_fits(d->eng, d->p + at))
             pii_literal_read(d, at);
@@ -294,7 +295,7 @@ static void find_literals(struct detect *d, uint32_t base, const struct class_ma
             pii_literal_digits(d, at);
     }
     const uint32_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');
-    for (uint32_t todo = m->punct | (starts & odd); todo; todo &= todo - 1)
+    for (uint32_t todo = m->percent | ((m->punct | starts) & odd); todo; todo &= todo - 1)
         find_escaped(d, base + (uint32_t)__builtin_ctz(todo));
 }
 
@@ -411,18 +412,37 @@ static bool may_fold(const struct detect *d, uint32_t at) {
     return c == 0xC2 || (c >= 0xC9 && c <= 0xDB) || (c >= 0xE0 && c <= 0xE3) || c >= 0xEF;
 }
 
+/* The masks of the last `len` bytes, less than a block. */
+static void class_rest(const struct detect *d, uint32_t len, struct class_masks *m) {
+    if (d->n < CLASS_BYTES) {
+        char copy[CLASS_BYTES] = {0};
+        memcpy(copy, d->p, len);
+        d->eng->class_of(copy, 1, m);
+        return;
+    }
+    const unsigned before = CLASS_BYTES - len; /* what of the text's last block was seen already */
+    d->eng->class_of(d->p + d->n - CLASS_BYTES, 1, m);
+    m->alnum >>= before;
+    m->digit >>= before;
+    m->punct >>= before;
+    m->joint >>= before;
+    m->dash >>= before;
+    m->odd >>= before;
+    m->far >>= before;
+    m->u >>= before;
+    m->percent >>= before;
+}
+
 /* The masks of up to `most` blocks from `base` on, and empty ones behind the last; how many. */
 static uint32_t class_blocks(const struct detect *d, uint32_t base, uint32_t most, struct class_masks *m) {
     const uint32_t left = base < d->n ? d->n - base : 0, whole = left / CLASS_BYTES;
     uint32_t blocks = whole < most ? whole : most;
     if (blocks)
         d->eng->class_of(d->p + base, blocks, m);
-    if (blocks < most && left % CLASS_BYTES) {
-        char tail[CLASS_BYTES] = {0};
-        memcpy(tail, d->p + base + blocks * CLASS_BYTES, left % CLASS_BYTES);
-        d->eng->class_of(tail, 1, m + blocks);
-        blocks++;
-    }
+    if (blocks < most && left % CLASS_BYTES)
+        class_rest(d, left % CLASS_BYTES, m + blocks++);
+    if (d->literals)
+        pii_class_heads(&d->eng->heads, d->p + base, d->p + d->n, blocks, m);
     m[blocks] = (struct class_masks){0};
     return blocks;
 }
@@ -538,6 +558,8 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
         out->full = true;
         return;
     }
+    if (text.len < SHORTEST && !e->rules)
+        return;
     struct detect_memory memory;
     struct detect d = {
         .eng = e,

@@ -52,13 +52,19 @@ int pii_engine_kind_from(const struct pii_engine *e, struct slice name);
 /* For tests: forces the portable class pass. */
 void pii_engine_scalar(struct pii_engine *e);
 
-/* What keys say, over the texts of one document: records repeat theirs. All zero is empty. */
+/* What is known of keys: records repeat theirs, and documents their frames. All zero is empty. */
 struct pii_keys {
-    struct pii_key_memo {
-        uint64_t hash;
+    uint8_t len[PII_KEY_MEMO]; /* 0: nothing below is set */
+    struct pii_key {
+        char text[PII_KEY_MEMO_TEXT];
         uint32_t hints;
+        bool hinted; /* `hints` are known */
+        bool clean;  /* it was looked through as a text of its own and held nothing */
     } at[PII_KEY_MEMO];
 };
+/* The place of a key, in which another one may have stood before; NULL when it is too long to be remembered.
+ * Good until the next call. */
+struct pii_key *pii_keys_at(struct pii_keys *k, struct slice key);
 
 /* Where the text stands: the key it is the value of, and how much of its front is only context. */
 struct pii_context {

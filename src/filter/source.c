@@ -40,7 +40,7 @@ static size_t utf8_put(char *out, unsigned c) {
 }
 
 /* One escape at p (the tape has checked it): its bytes in *ret_used, the character's in out. */
-static size_t unescape(const char *p, size_t *ret_used, char out[4]) {
+static inline size_t unescape(const char *p, size_t *ret_used, char out[4]) {
     static const char plain[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
     *ret_used = 2;
@@ -90,16 +90,31 @@ void filter_source_place(const struct source_item *item, uint32_t *ret_start, ui
     *ret_end = filter_source_offset(item->outer, item->outer_end);
 }
 
+/* Where the next backslash is at or behind `at`, or `n`. */
+static inline size_t next_slash(const char *raw, size_t at, size_t n) {
+#if defined(__SSE2__)
+    for (; at + 16 <= n; at += 16) {
+        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(raw + at));
+        const int slash = _mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+        if (slash)
+            return at + (size_t)__builtin_ctz((unsigned)slash);
+    }
+#endif
+    while (at < n && raw[at] != '\\')
+        at++;
+    return at;
+}
+
 static size_t count_escapes(const char *raw, size_t len) {
     size_t n = 0;
-    for (const char *at = raw, *end = raw + len; (at = memchr(at, '\\', (size_t)(end - at))); at += 2)
+    for (size_t at = 0; (at = next_slash(raw, at, len)) < len; at += 2)
         n++;
     return n;
 }
 
 /* Bytes from `at` of the new text on are those of the layer outside from `first` on. A piece that lies over
  * several steps of that layer's own map takes them all over. */
-static void map_piece(struct source_map *m, uint32_t at, uint32_t first, uint32_t len, bool escape) {
+static inline void map_piece(struct source_map *m, uint32_t at, uint32_t first, uint32_t len, bool escape) {
     const struct source_map *outer = m->outer;
     m->steps[m->count++] = (struct source_step){at, map_offset(m->outer, first), escape};
     if (escape || !outer)
@@ -136,15 +151,14 @@ static void map_make(struct source_map *m) {
     m->steps = arena_alloc(m->arena, sizeof(*m->steps) * steps);
     size_t len = 0;
     for (size_t i = 0; i < n;) {
-        const char *slash = memchr(raw + i, '\\', n - i);
-        const size_t run = slash ? (size_t)(slash - raw) - i : n - i;
+        const size_t run = next_slash(raw, i, n) - i;
         char sign[4];
         size_t used;
         if (run)
             map_piece(m, (uint32_t)len, first + (uint32_t)i, (uint32_t)run, false);
         len += run;
         i += run;
-        if (!slash)
+        if (i == n)
             break;
         map_piece(m, (uint32_t)len, first + (uint32_t)i, 1, true);
         len += unescape(raw + i, &used, sign);
@@ -154,21 +168,31 @@ static void map_make(struct source_map *m) {
         (struct source_step){(uint32_t)len, map_offset(m->outer, first + (uint32_t)n), false};
 }
 
-/* Copies up to the next backslash; `to` has room for `len`. */
-static size_t copy_plain(const char *from, size_t len, char *to) {
-    size_t i = 0;
+/* Decodes a string's bytes, which the tape has checked; `to` has room for as many. */
+static size_t decode(const char *raw, size_t n, char *to) {
+    size_t i = 0, len = 0;
+    while (i < n) {
 #if defined(__SSE2__)
-    for (; i + 16 <= len; i += 16) {
-        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
-        _mm_storeu_si128((__m128i *)(void *)(to + i), x);
-        const int slash = _mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
-        if (slash)
-            return i + (size_t)__builtin_ctz((unsigned)slash);
-    }
+        if (n - i >= 16) {
+            const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(raw + i));
+            _mm_storeu_si128((__m128i *)(void *)(to + len), x);
+            const unsigned slash = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+            const unsigned run = slash ? (unsigned)__builtin_ctz(slash) : 16;
+            i += run;
+            len += run;
+            if (!slash)
+                continue;
+        }
 #endif
-    for (; i < len && from[i] != '\\'; i++)
-        to[i] = from[i];
-    return i;
+        if (raw[i] != '\\') {
+            to[len++] = raw[i++];
+            continue;
+        }
+        size_t used;
+        len += unescape(raw + i, &used, to + len);
+        i += used;
+    }
+    return len;
 }
 
 struct source_layer filter_source_string(const struct source_layer *l, const struct tape *t, uint32_t node,
@@ -183,17 +207,7 @@ struct source_layer filter_source_string(const struct source_layer *l, const str
         return out;
     }
     char *text = arena_alloc(a, n->len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < n->len;) {
-        const size_t run = copy_plain(raw + i, n->len - i, text + len);
-        size_t used = 0;
-        i += run;
-        len += run;
-        if (i < n->len)
-            len += unescape(raw + i, &used, text + len);
-        i += used;
-    }
-    out.text = slice_of(text, len);
+    out.text = slice_of(text, decode(raw, n->len, text));
     out.map = arena_new(a, struct source_map);
     *out.map = (struct source_map){
         .raw = slice_of(raw, n->len), .start = n->start, .outer = l->map, .outer_base = l->base, .arena = a};

@@ -14,6 +14,8 @@ struct filter_scope {
     struct filter_vault vault;
     struct sha_hmac *mac;
     uint64_t now_ms;
+    struct pii_options scan; /* how `keys` were looked at */
+    struct pii_keys keys;
 };
 
 struct filter_scope *filter_scope_new(const struct pii_engine *e, const uint8_t key[32],
@@ -33,9 +35,20 @@ void filter_scope_free(struct filter_scope *s) {
 }
 
 void filter_scope_set_now(struct filter_scope *s, uint64_t now_ms) { s->now_ms = now_ms; }
-void filter_scope_set_engine(struct filter_scope *s, const struct pii_engine *e) { s->engine = e; }
+void filter_scope_set_engine(struct filter_scope *s, const struct pii_engine *e) {
+    s->engine = e;
+    memset(s->keys.len, 0, sizeof(s->keys.len));
+}
 const struct pii_engine *filter_scope_engine(const struct filter_scope *s) { return s->engine; }
 const struct filter_vault *filter_scope_vault(const struct filter_scope *s) { return &s->vault; }
+
+struct pii_keys *filter_scope_keys(struct filter_scope *s, const struct pii_options *scan) {
+    if (s->scan.kinds != scan->kinds || s->scan.score_min != scan->score_min ||
+        s->scan.depth != scan->depth || s->scan.literals != scan->literals)
+        memset(s->keys.len, 0, sizeof(s->keys.len));
+    s->scan = *scan;
+    return &s->keys;
+}
 
 int filter_token_value(char c) {
     c = ch_upper(c);
@@ -326,6 +339,7 @@ void filter_token_build(struct pii_engine *e) {
         const char *name = k < kinds ? pii_engine_kind_name(e, k) : "TOK";
         const unsigned head = (unsigned)(name[0] & 31) << 10 | (unsigned)(name[1] & 31) << 5;
         e->kind_heads[head >> 5] = true;
+        pii_class_head_add(&e->heads, k, name);
         for (unsigned third = 0; third < 32; third++)
             if (!ch_alpha(name[2]) || third == (unsigned)(name[2] & 31))
                 e->kind_bits[(head | third) / 64] |= UINT64_C(1) << ((head | third) % 64);
