@@ -98,6 +98,17 @@ struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, 
     return c;
 }
 
+/* A pipe that proves too narrow for what passes through it: a large message goes through in a few steps, not
+ * in one for every 64 KB. Whether anything changed is not asked: a socket has no such size, and the system
+ * may have no more to give. */
+static bool widened(struct io_conn *c) {
+    uv_os_fd_t fd;
+    if (!c->is_pipe || c->is_wide || uv_fileno((uv_handle_t *)&c->uv.stream, &fd) != 0)
+        return false;
+    c->is_wide = true;
+    return fcntl(fd, F_SETPIPE_SZ, IO_PIPE_BYTES) > 0;
+}
+
 /* ---- reading ---- */
 
 void io_conn_want(struct io_conn *c, size_t total) { c->in_want = total; }
@@ -182,6 +193,8 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
     CHECK_MAGIC(c, CONN_MAGIC);
     if (got == 0)
         return;
+    if (got >= BLOCK_BYTES)
+        widened(c);
     if (got < 0)
         io_conn_end(c, got == UV_EOF ? 0 : (int)got);
     else if (c->tls)
@@ -374,7 +387,7 @@ void io_conn_flush(struct io_conn *c) {
             return;
         }
         queue_drop(c, (size_t)sent);
-        if ((size_t)sent == bytes)
+        if ((size_t)sent == bytes || widened(c))
             continue;
         n = queue_bufs(c, bufs, &bytes);
         c->writing = n;

@@ -48,6 +48,7 @@ struct io_conn {
     size_t in_want;
     bool reading;
     bool is_pipe;
+    bool is_wide; /* the pipe was asked to hold IO_PIPE_BYTES */
     bool in_handler;
     bool ended;
     /* out */

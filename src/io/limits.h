@@ -4,6 +4,7 @@
 #define IO_WRITE_PIECES_MAX 64   /* pieces handed to one gathered write */
 #define IO_QUEUE_HIGH (1u << 20) /* queued bytes at which a writer asks its source to pause */
 #define IO_QUEUE_LOW (1u << 18)  /* and at which it may go on */
+#define IO_PIPE_BYTES (1u << 20) /* what a pipe may hold once large messages pass through it */
 #define IO_BURST_BYTES 2048      /* queued bytes that leave before the next of many messages is read */
 #define IO_COPY_MAX 16384        /* pieces up to this size are copied together, larger ones are referenced */
 #define IO_LINGER_MS 1000        /* how long a finished connection waits for its peer to close */

@@ -2,7 +2,7 @@
 #pragma once
 
 #define MSG_BYTES_MAX (64u << 20) /* one message, from either side */
-#define MSG_POOL_MAX 64           /* free messages kept for reuse */
+#define MSG_POOL_MAX 256          /* free messages kept for reuse */
 #define UP_BATCH_MAX 64           /* messages in one array of a server */
 
 #define CHILD_CLOSE_MS 2000 /* after end of input, before TERM */

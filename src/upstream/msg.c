@@ -85,6 +85,9 @@ void msg_release_bytes(struct msg *m) {
 }
 
 void msg_flatten(struct msg *m) {
+    if (!m->tape.has_breaks)
+        return;
+    m->tape.has_breaks = false;
     char *at = (char *)(uintptr_t)m->bytes.ptr, *end = at + m->bytes.len;
     for (; (at = memchr(at, '\n', (size_t)(end - at))); at++)
         *at = ' ';

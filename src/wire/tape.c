@@ -65,11 +65,12 @@ static const unsigned char *reader_unexpected(struct reader *r, const unsigned c
     return reader_fail(r, at, at == r->end ? TAPE_TRUNCATED : TAPE_SYNTAX);
 }
 
-static inline const unsigned char *skip_space(const unsigned char *at, const unsigned char *end) {
+static inline const unsigned char *skip_space(struct reader *r, const unsigned char *at,
+                                              const unsigned char *end) {
     if (at<end && * at> ' ')
         return at;
-    while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
-        at++;
+    for (; at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'); at++)
+        r->t->has_breaks |= *at == '\n' || *at == '\r';
     return at;
 }
 
@@ -359,13 +360,13 @@ static inline const unsigned char *read_scalar(struct reader *r, const unsigned 
 
 /* A member's key up to and with the colon. */
 static inline const unsigned char *read_key(struct reader *r, const unsigned char *at) {
-    at = skip_space(at, r->end);
+    at = skip_space(r, at, r->end);
     if (at == r->end || *at != '"')
         return reader_unexpected(r, at);
     at = read_string(r, at + 1);
     if (!at)
         return NULL;
-    at = skip_space(at, r->end);
+    at = skip_space(r, at, r->end);
     if (at == r->end || *at != ':')
         return reader_unexpected(r, at);
     return at + 1;
@@ -393,7 +394,7 @@ static const unsigned char *read_tree(struct reader *r, const unsigned char *at)
     struct open stack[TAPE_DEPTH_MAX + 1], *top = stack; /* the lowest one stands for the text itself */
     const unsigned char *end = r->end;
     for (;;) { /* once per value */
-        at = skip_space(at, end);
+        at = skip_space(r, at, end);
         if (at == end)
             return reader_fail(r, at, TAPE_TRUNCATED);
         bool opened = *at == '{' || *at == '[';
@@ -413,7 +414,7 @@ static const unsigned char *read_tree(struct reader *r, const unsigned char *at)
             if (top == stack)
                 return at;
             top->count += !opened;
-            at = skip_space(at, end);
+            at = skip_space(r, at, end);
             if (at == end)
                 return reader_fail(r, at, TAPE_TRUNCATED);
             if (*at != top->closer)
@@ -432,7 +433,7 @@ static const unsigned char *read_tree(struct reader *r, const unsigned char *at)
 enum tape_fault tape_parse(struct tape *t, struct slice src, size_t *ret_at) {
     t->src = src;
     t->count = 0;
-    t->has_nul = false;
+    t->has_nul = t->has_breaks = false;
     if (ret_at)
         *ret_at = 0;
     if (src.len > TAPE_BYTES_MAX)
@@ -441,7 +442,7 @@ enum tape_fault tape_parse(struct tape *t, struct slice src, size_t *ret_at) {
     struct reader r = {.t = t, .base = base, .end = base + src.len};
     const unsigned char *at = read_tree(&r, base);
     if (at) {
-        at = skip_space(at, r.end);
+        at = skip_space(&r, at, r.end);
         if (at != r.end)
             reader_fail(&r, at, TAPE_SYNTAX);
     }

@@ -696,6 +696,23 @@ static void test_reuse(void **state) {
     assert_int_equal(tape_parse(&t, (struct slice){0}, NULL), TAPE_TRUNCATED);
 }
 
+/* Wherever whitespace may stand, ends of lines in it are noticed; those inside strings are escapes. */
+static void test_breaks(void **state) {
+    (void)state;
+    static const char *const with[] = {"\n[]",        "[]\r",          "[\n]",        "[1 \r]",
+                                       "[1,\n2]",     "[1\r\n,2]",     "{\n\"a\":1}", "{\"a\"\r:1}",
+                                       "{\"a\":\n1}", "{\"a\":1 \r\n}"};
+    static const char *const without[] = {"[]", " [ 1 ,\t2 ] ", "{ \"a\" : \"\\n\\r\" }\t"};
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    for (size_t i = 0; i < ARRAY_LEN(with); i++) {
+        assert_int_equal(tape_parse(&t, slice_str(with[i]), NULL), TAPE_OK);
+        assert_true(t.has_breaks);
+        assert_int_equal(tape_parse(&t, slice_str(without[i % ARRAY_LEN(without)]), NULL), TAPE_OK);
+        assert_false(t.has_breaks);
+    }
+}
+
 static void test_too_large(void **state) {
     (void)state;
     cleanup_tape struct tape t;
@@ -742,14 +759,23 @@ static void test_utf8(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accepted),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_prefixes),   cmocka_unit_test(test_fault_offsets),
-        cmocka_unit_test(test_depth),      cmocka_unit_test(test_number_length),
-        cmocka_unit_test(test_node_count), cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_lookups),    cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_duplicates_in_large_objects),
-        cmocka_unit_test(test_reuse),      cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_utf8),       cmocka_unit_test(test_every_byte_in_long_strings),
+        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_fault_offsets),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_number_length),
+        cmocka_unit_test(test_node_count),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_lookups),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_duplicates_in_large_objects),
+        cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_breaks),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_every_byte_in_long_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
