@@ -24,22 +24,81 @@
 #define LARGE_PAGES (LARGE_BYTES / PAGE_BYTES)
 #define ADVICE_COLLAPSE 25 /* MADV_COLLAPSE, newer than the headers; older kernels say EINVAL */
 
-/* At least half of the 2 MB are in use; what is sparse stays as it is. */
-static bool worth_folding(int pagemap, unsigned long at) {
+/* Neighbouring mappings of one kind. */
+struct stretch {
+    enum { STRETCH_OTHER, STRETCH_HEAP, STRETCH_TEXT } kind;
+    unsigned long start, end;
+    const char *file;
+    size_t file_len;
+};
+
+static size_t pages_present(int pagemap, unsigned long at) {
     uint64_t pages[LARGE_PAGES];
     size_t present = 0;
     if (pread(pagemap, pages, sizeof(pages), (off_t)(at / PAGE_BYTES * sizeof(*pages))) != sizeof(pages))
-        return false;
+        return 0;
     for (size_t i = 0; i < LARGE_PAGES; i++)
         present += pages[i] >> 63;
-    return present >= LARGE_PAGES / 2;
+    return present;
 }
 
-static void fold(int pagemap, unsigned long start, unsigned long end) {
-    start = (start + LARGE_BYTES - 1) & ~(LARGE_BYTES - 1);
-    for (; start < end && end - start >= LARGE_BYTES; start += LARGE_BYTES)
-        if (worth_folding(pagemap, start))
-            madvise((void *)start, LARGE_BYTES, ADVICE_COLLAPSE);
+/* Pages of a file are not inherited but looked up by every child. A copy is, in one piece; and what is copied
+ * can be read and executed only, as before. */
+static void fold_text(unsigned long at) {
+    char *room = mmap(NULL, 2 * LARGE_BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return;
+    char *copy = room + (LARGE_BYTES - (uintptr_t)room % LARGE_BYTES) % LARGE_BYTES;
+    memcpy(copy, (const void *)at, LARGE_BYTES);
+    if (madvise(copy, LARGE_BYTES, ADVICE_COLLAPSE) == 0 &&
+        mprotect(copy, LARGE_BYTES, PROT_READ | PROT_EXEC) == 0)
+        mremap(copy, LARGE_BYTES, LARGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)at);
+    munmap(room, 2 * LARGE_BYTES);
+}
+
+/* What is not half in use stays as it is. */
+static void fold(int pagemap, const struct stretch *s) {
+    unsigned long at = (s->start + LARGE_BYTES - 1) & ~(LARGE_BYTES - 1);
+    for (; at < s->end && s->end - at >= LARGE_BYTES; at += LARGE_BYTES) {
+        if (s->kind == STRETCH_OTHER || pages_present(pagemap, at) < LARGE_PAGES / 2)
+            continue;
+        if (s->kind == STRETCH_TEXT)
+            fold_text(at);
+        else
+            madvise((void *)at, LARGE_BYTES, ADVICE_COLLAPSE);
+    }
+}
+
+/* `line` of maps: start-end rights offset device inode file */
+static struct stretch read_line(char *line) {
+    char *rest;
+    struct stretch s = {.start = strtoul(line, &rest, 16)};
+    s.end = strtoul(rest + 1, &rest, 16);
+    const size_t len = strcspn(rest, "\n");
+    s.file = memchr(rest, '/', len);
+    s.file_len = s.file ? len - (size_t)(s.file - rest) : 0;
+    if (strncmp(rest, " rw-p", 5) == 0)
+        s.kind = STRETCH_HEAP;
+    else if (s.file && (strncmp(rest, " r-xp", 5) == 0 || strncmp(rest, " r--p", 5) == 0))
+        s.kind = STRETCH_TEXT;
+    return s;
+}
+
+static void fold_all(int pagemap, char *maps) {
+    struct stretch all = {STRETCH_OTHER};
+    for (char *line = maps; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+        const struct stretch s = read_line(line);
+        madvise((void *)s.start, s.end - s.start, MADV_DOFORK); /* what cannot be copied says so and stays */
+        if (s.kind == STRETCH_TEXT && all.kind == s.kind && all.end == s.start &&
+            all.file_len == s.file_len && memcmp(all.file, s.file, s.file_len) == 0) {
+            all.end = s.end;
+            continue;
+        }
+        fold(pagemap, &all);
+        all = s;
+    }
+    fold(pagemap, &all);
 }
 
 void zygote_fold_memory(void) {
@@ -51,13 +110,7 @@ void zygote_fold_memory(void) {
         len += (size_t)n;
     if (text)
         text[len] = '\0';
-    for (char *line = text; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
-        char *rest;
-        const unsigned long start = strtoul(line, &rest, 16), end = strtoul(rest + 1, &rest, 16);
-        madvise((void *)start, end - start, MADV_DOFORK); /* what cannot be copied says so and stays */
-        if (pagemap >= 0 && strncmp(rest, " rw-p", 5) == 0)
-            fold(pagemap, start, end);
-    }
+    fold_all(pagemap, text);
     free(text);
     if (fd >= 0)
         close(fd);

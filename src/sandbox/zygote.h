@@ -6,8 +6,8 @@
 /* Reads the setup and waits for the first order. False when the helper is gone. */
 bool zygote_next(struct frame_order *ret_order, int ret_stdio[3]);
 /* Once, when everything is loaded: what children get of this process's memory, and how cheaply. Every mapping
- * is inherited, whatever the runtime marked it with, and heaps are folded into pages of 2 MB where the kernel
- * can: copying a process, and ending it, costs by the page. */
+ * is inherited, whatever the runtime marked it with, and heaps and the interpreter's own code are folded into
+ * pages of 2 MB where the kernel can: copying a process, and ending it, costs by the page. */
 void zygote_fold_memory(void);
 /* Like fork: 0 in the child (which is the helper's child and pid 1 of its own world), the pid here, -1 on
  * failure. The helper has been told in any case, and the descriptors are closed here. */
