@@ -303,21 +303,21 @@ static bool start_boxes(struct sandbox *s, size_t kind, uint32_t count, bool urg
 
 static void on_refill(struct io_timer *timer) { sandbox_pump(container_of(timer, struct sandbox, refill)); }
 
-/* Children for those who wait, and a few for those who will come. The latter are not made while a run has
- * just begun: it would share its processor with them. */
+/* Children for those who wait, and a few for those who will come. As long as one of these is left they are
+ * made when it has become quiet: runs would share their processor with them. */
 static void start_missing(struct sandbox *s, const uint32_t needed[SANDBOX_KINDS]) {
     const uint64_t now = io_now_ms(s->loop);
-    const bool later = s->running_count && now - s->begun_ms < SANDBOX_REFILL_MS;
+    const bool quiet = now - s->begun_ms >= SANDBOX_REFILL_MS;
     for (size_t k = 0; k < SANDBOX_KINDS; k++) {
         const bool hot = s->kinds[k].used_ms && now - s->kinds[k].used_ms < SANDBOX_HOT_MS;
         const uint32_t spare = hot && s->kinds[k].failures == 0 ? s->warm : 0;
-        const uint32_t there =
-            count_boxes(s, k, BOX_STARTING) + count_boxes(s, k, BOX_WAKING) + count_boxes(s, k, BOX_IDLE);
+        const uint32_t idle = count_boxes(s, k, BOX_IDLE);
+        const uint32_t there = idle + count_boxes(s, k, BOX_STARTING) + count_boxes(s, k, BOX_WAKING);
         const uint32_t urgent = needed[k] > there ? needed[k] - there : 0;
         const uint32_t missing = needed[k] + spare > there + urgent ? needed[k] + spare - there - urgent : 0;
         if (!start_boxes(s, k, urgent, true))
             return;
-        if (missing && later)
+        if (missing && idle && !quiet)
             io_timer_arm(s->loop, &s->refill, SANDBOX_REFILL_MS, on_refill);
         else if (!start_boxes(s, k, missing, false))
             return;

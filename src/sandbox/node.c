@@ -186,14 +186,14 @@ static int turn(napi_env env, struct uv_loop *loop, napi_value self, const napi_
     napi_get_value_int32(env, result, &open); /* -1: finished, else calls that are not answered */
     if (open < 0)
         return 1;
-    if (open == 0 && !uv_loop_alive(loop))
+    if (!uv_loop_alive(loop) && open == 0)
         return 2;
+    if (!uv_loop_alive(loop)) /* only an answer can come */
+        return take_frame(env, self, v[2]) ? 0 : -1;
     uv_run(loop, RUN_NOWAIT);
     struct pollfd fds[2] = {{.fd = uv_backend_fd(loop), .events = POLLIN},
                             {.fd = LOCK_FD_BRIDGE, .events = POLLIN}};
-    const int wait = uv_loop_alive(loop) ? uv_backend_timeout(loop)
-                     : open              ? -1
-                                         : 0; /* what just ran may have ended it */
+    const int wait = uv_loop_alive(loop) ? uv_backend_timeout(loop) : 0; /* what just ran may have ended it */
     const bool frame = zygote_has_bytes() || (poll(fds, 2, wait) > 0 && fds[1].revents);
     if (frame && !take_frame(env, self, v[2]))
         return -1;

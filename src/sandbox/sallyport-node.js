@@ -22,7 +22,11 @@ const strip = typeStripper(acorn); // of typescript.js, which stands in front of
 
 // Functions that were called often are compiled anew, which takes milliseconds, and megabytes of its own in every child that
 // comes to that point. What is said here need not be that fast, so it is for the code that was handed over alone.
-const optimize = (on) => v8.setFlagsFromString(on ? "--opt" : "--no-opt");
+let optimizing = true;
+function optimize(on) {
+  if (on !== optimizing) v8.setFlagsFromString(on ? "--opt" : "--no-opt");
+  optimizing = on;
+}
 optimize(false);
 
 // ---- the code as models hand it over ----
@@ -168,6 +172,7 @@ async function execute(order) {
 
 function runOrder(order) {
   ended = false;
+  optimize(false); // a session's earlier run has left it on
   let outcome = { ok: true }, value;
   if (order.prelude) preludes[order.prelude].run(importModule, {}, require);
   if (order.context) Object.assign(globalThis, order.context);
@@ -178,7 +183,6 @@ function runOrder(order) {
   // What was called without await still gets its answer before the run ends.
   const state = native.loop(process._tickCallback, () => (ended && openCalls === 0 ? -1 : openCalls), onFrame);
   if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" };
-  optimize(false);
   finish(outcome, value);
 }
 
@@ -235,6 +239,8 @@ function warmUp(rounds, samples) {
   muted = true;
   for (let i = 0; i < rounds; i++)
     for (const [language, code] of samples) runOrder(JSON.parse(JSON.stringify({ code, language })));
+  optimize(true);
+  optimize(false);
   muted = false;
 }
 const USUAL = [["typescript", TYPED], ["javascript", PLAIN]];
