@@ -319,7 +319,7 @@ static void start_missing(struct sandbox *s, const uint32_t needed[SANDBOX_KINDS
             return;
         if (missing && idle && !quiet)
             io_timer_arm(s->loop, &s->refill, SANDBOX_REFILL_MS, on_refill);
-        else if (!start_boxes(s, k, missing, false))
+        else if (!start_boxes(s, k, missing, !quiet))
             return;
     }
 }

@@ -148,7 +148,7 @@ void sandbox_helper_known(struct sandbox *s);
 /* sandbox_box.c */
 int sandbox_box_helper_start(struct sandbox *s, struct err *err);
 void sandbox_box_helper_stop(struct sandbox *s);
-/* urgent: a run waits for it. */
+/* urgent: a run waits for it, or will in a moment. */
 struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enum sandbox_profile profile,
                               bool urgent, struct err *err);
 void sandbox_box_kill(struct box *b);

@@ -67,7 +67,7 @@ struct frame_order {
     uint32_t workspace_mb; /* size of the private /workspace and of /tmp */
     uint32_t inodes;
     uint32_t processes; /* threads, and with profile `proc` processes */
-    uint32_t urgent;    /* a run waits for it: JavaScript does not warm up before it says that it lives */
+    uint32_t urgent;    /* it is needed soon: JavaScript says that it lives without having warmed up */
 };
 
 /* Helper to gate. FRAME_STARTED carries a pidfd and a descriptor of the sandbox's /workspace. */

@@ -83,13 +83,21 @@ static napi_value selftest(napi_env env, napi_callback_info info) {
     return number(env, pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* serve(): takes orders for ever; returns in each child that is locked, with 1 when a run waits for it. */
+/* serve(ms): takes orders; returns in each child that is locked, with 1 when a run waits for it, and here
+ * with -1 when no order has come for so long (-1: never). */
 static napi_value serve(napi_env env, napi_callback_info info) {
-    (void)info;
+    static bool first = true;
     struct frame_order order;
     int stdio[3];
+    napi_value v[1];
+    int32_t ms = -1;
+    if (arguments(env, info, v, 1) == 1)
+        napi_get_value_int32(env, v[0], &ms);
     zygote_fold_memory();
-    for (bool first = true; zygote_next(&order, stdio); first = false) {
+    struct pollfd orders = {.fd = LOCK_FD_REPORT, .events = POLLIN};
+    for (; poll(&orders, 1, ms) != 0; first = false) {
+        if (!zygote_next(&order, stdio))
+            _exit(0);
         if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
         lock_down(&setup, &order, stdio);
@@ -97,7 +105,7 @@ static napi_value serve(napi_env env, napi_callback_info info) {
             poll(NULL, 0, -1);
         return renewed(env, (int32_t)order.urgent);
     }
-    _exit(0);
+    return number(env, -1);
 }
 
 static char *text_of(napi_env env, napi_value value, size_t *ret_len) {

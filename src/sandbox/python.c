@@ -64,13 +64,11 @@ static struct lock_setup setup;
 
 #define HEAP_BYTES (256ul << 20) /* addresses, not memory */
 #define HEAP_ALIGN (2ul << 20)
-#define PLUG_STEP 16
-#define PLUG_SMALL 1040 /* of the C library: sizes that have lists of their own */
-#define PLUG_OBJECT 512 /* of Python: larger ones are the C library's */
-#define PLUG_ARENA (4 << 20)
-#define PLUG_MAX (96u << 10) /* beneath what the C library maps by itself */
+#define PLUG_STEP 16            /* sizes that Python keeps apart */
+#define PLUG_MAX 512            /* larger ones are the C library's */
+#define PLUG_BYTES (16ul << 20) /* of one size at most: when there is no fresh piece to be had */
 
-static struct { char *at, *end; } heap;
+static struct { char *first, *at, *end; } heap;
 
 static void *heap_alloc(void *context, size_t size) {
     (void)context;
@@ -95,35 +93,30 @@ static void heap_open(void) {
         mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return;
-    heap.at = room + (HEAP_ALIGN - (uintptr_t)room % HEAP_ALIGN) % HEAP_ALIGN;
+    heap.first = heap.at = room + (HEAP_ALIGN - (uintptr_t)room % HEAP_ALIGN) % HEAP_ALIGN;
     heap.end = room + HEAP_BYTES;
     PyObject_SetArenaAllocator(&(struct arena_allocator){NULL, heap_alloc, heap_release});
-}
-
-/* Takes blocks until one lies between the two; or there are no more. */
-static void plug(void *(*take)(size_t size), size_t size, const char *from, const char *to) {
-    for (const char *got = ""; got && (got < from || got >= to);)
-        got = take(size);
 }
 
 /* Free blocks are strewn over everything that was loaded; a child that used them would copy a page for each.
  * So they are all taken here, and what a child allocates lies together. */
 static void heap_plug(void) {
-    const char *const top = malloc(PLUG_MAX), *const end = (const char *)UINTPTR_MAX, *const arena = heap.at;
-    for (size_t size = PLUG_MAX; size > PLUG_SMALL; size /= 2)
-        plug(malloc, size, top, end);
-    for (size_t size = PLUG_SMALL; size > 0; size -= PLUG_STEP)
-        plug(malloc, size, top, end);
-    for (size_t size = PLUG_OBJECT; size > 0 && heap.end - arena > PLUG_ARENA; size -= PLUG_STEP)
-        plug(PyObject_Malloc, size, arena, heap.end);
+    const char *const fresh = heap.at;
+    if (heap.at == heap.first) /* Python was built with another allocator */
+        return;
+    for (size_t size = PLUG_MAX; size > 0; size -= PLUG_STEP) {
+        const char *got = NULL;
+        for (size_t left = PLUG_BYTES / size; left && (got < fresh || got >= heap.end); left--)
+            got = PyObject_Malloc(size);
+    }
 }
 
 /* Nothing that comes shares a large page with what is there. */
 static void heap_part(void) {
-    heap_plug();
     const size_t rest = (HEAP_ALIGN - (uintptr_t)heap.at % HEAP_ALIGN) % HEAP_ALIGN;
     if (rest < (size_t)(heap.end - heap.at))
         heap.at += rest;
+    heap_plug();
 }
 
 static void heap_close(void) {
