@@ -33,7 +33,7 @@
 #define SANDBOX_TICK_MS 1000          /* between two looks at idle sessions and children */
 #define SANDBOX_HOT_MS 300000         /* how long a kind that was used is kept warm */
 #define SANDBOX_FAILURES_MAX 3        /* children in a row that do not start before runs are refused */
-#define SANDBOX_REFILL_MS 10          /* no children are made for later so soon after a run began, while one waits */
+#define SANDBOX_REFILL_MS 10 /* no children are made for later so soon after a run began, while one waits */
 #define SANDBOX_WAKE_MS                                                                                      \
     10000 /* a child that has not come to life by then is replaced; the next has twice the time */
 #define SANDBOX_WAKE_DOUBLED_MAX 3 /* and when that was done so often, runs are refused */
