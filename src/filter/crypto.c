@@ -1,4 +1,5 @@
 /* Addresses of crypto currencies, told from other long words by their checksums. */
+#include "base/mem.h"
 #include "base/sha.h"
 #include "filter/detect.h"
 
@@ -10,20 +11,23 @@ static const char ripple58[] = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oF
 /* 25 bytes of version, hash and check: false for anything else. The version goes first: it is there to be
  * compared, a digest has to be made. */
 static bool base58_check(const char *text, size_t len, const char *alphabet, const char *versions) {
-    uint8_t out[25] = {0}, first[SHA_BYTES], second[SHA_BYTES];
+    uint32_t words[7] = {0}; /* the number, its lowest part first */
+    uint8_t out[25], first[SHA_BYTES], second[SHA_BYTES];
     for (size_t i = 0; i < len; i++) {
         const char *at = memchr(alphabet, text[i], 58);
         if (!at)
             return false;
-        unsigned carry = (unsigned)(at - alphabet);
-        for (size_t k = 25; k-- > 0;) {
-            carry += 58u * out[k];
-            out[k] = (uint8_t)carry;
-            carry >>= 8;
+        uint64_t carry = (uint64_t)(at - alphabet);
+        for (size_t k = 0; k < ARRAY_LEN(words); k++) {
+            carry += UINT64_C(58) * words[k];
+            words[k] = (uint32_t)carry;
+            carry >>= 32;
         }
-        if (carry)
+        if (words[6] >> 8)
             return false;
     }
+    for (size_t i = 0; i < sizeof(out); i++)
+        out[i] = (uint8_t)(words[(24 - i) / 4] >> (24 - i) % 4 * 8);
     if (!memchr(versions, out[0], 2))
         return false;
     sha_256(&(struct slice){(const char *)out, 21}, 1, first);

@@ -72,12 +72,29 @@ static const struct pii_span *look_inside(struct detect *d, struct slice text, s
     return best;
 }
 
+/* Most runs show in their first characters already that they hold no text. */
+static bool control_first(const char *p) {
+    const int a = base64_val(p[0]), b = base64_val(p[1]), c = base64_val(p[2]), e = base64_val(p[3]);
+    if ((a | b | c | e) < 0)
+        return true;
+    const unsigned v = (unsigned)a << 18 | (unsigned)b << 12 | (unsigned)c << 6 | (unsigned)e;
+    static const unsigned blanks = 1u << '\n' | 1u << '\t' | 1u << '\r';
+    for (unsigned shift = 0; shift < 24; shift += 8) {
+        const unsigned byte = v >> shift & 255;
+        if ((byte < 0x20 && !(blanks >> byte & 1)) || byte == 0x7f)
+            return true;
+    }
+    return false;
+}
+
 bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
     uint32_t i = at;
     char head[13];
     if (d->depth == 0)
         return false;
     if (d->n - at < PII_ENCODED_MIN)
+        return false;
+    if (control_first(d->p + at))
         return false;
     for (uint32_t k = 0; k < 16;
          k += 4) { /* most runs show in their first characters that they hold no text */

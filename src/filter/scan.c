@@ -345,15 +345,20 @@ static uint32_t read_start(struct detect *d, const struct word *w) {
 /* A mask of one block with that of the next behind it: what lies ahead of each byte of the first. */
 static inline uint64_t window(uint32_t now, uint32_t next) { return (uint64_t)next << 32 | now; }
 
-/* Which word starts deserve a look: digits; words with a digit close by, with a colon right behind or a dash
- * right before them; and those that a run long enough for a secret begins with. Prose has hardly any. */
-static inline uint32_t worth_reading(const struct class_masks *m, bool dash_before) {
-    uint64_t digit = window(m[0].digit, m[1].digit);
+/* Which word starts deserve a look: digits; words with a digit among their first, or two letters with a
+ * number behind a blank; short ones with a colon and more right behind; those with a dash right before; and
+ * those that a run long enough for a secret begins with. Prose has hardly any. `odd_before`: the first letter
+ * may be an escape's, and the word start behind it. */
+static inline uint32_t worth_reading(const struct class_masks *m, uint64_t alnum, uint64_t digit,
+                                     bool dash_before, uint32_t odd_before) {
+    const uint64_t pair = alnum & alnum >> 1;
     uint64_t joint = window(m[0].joint, m[1].joint);
     uint64_t punct = window(m[0].punct, m[1].punct);
-    digit |= digit >> 1;
-    digit |= digit >> 2;
-    digit |= digit >> 3;
+    uint64_t inside = digit | (digit >> 1 & alnum);
+    inside |= inside >> 2 & pair;
+    inside |= inside >> 3 & pair & alnum >> 2;
+    inside |= pair & ~alnum >> 2 & digit >> 3;
+    punct &= (alnum | punct) >> 1;
     punct |= punct >> 1;
     punct |= punct >> 2;
     punct = punct >> 1;
@@ -361,7 +366,8 @@ static inline uint32_t worth_reading(const struct class_masks *m, bool dash_befo
     joint &= joint >> 2;
     joint &= joint >> 4;
     joint &= joint >> (SECRET_RUN_MIN - 8);
-    return (uint32_t)(digit | joint | punct) | m->dash << 1 | dash_before;
+    const uint64_t any = inside | joint | punct;
+    return (uint32_t)(any | (any >> 1 & odd_before)) | m->dash << 1 | dash_before;
 }
 
 /* The bits of a block at `base` from `from` on. */
@@ -383,7 +389,8 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
     const uint64_t alnum = window(m[0].alnum, m[1].alnum), digit = window(m[0].digit, m[1].digit);
     const char before = detect_before(d, base);
     const uint32_t odd_before = m->odd << 1 | (before == '\\');
-    uint32_t todo = ((starts & worth_reading(m, before == '-')) | m->punct) & bits_from(base, skip);
+    uint32_t todo = ((starts & worth_reading(m, alnum, digit, before == '-', odd_before)) | m->punct) &
+                    bits_from(base, skip);
     while (todo) {
         const unsigned bit = (unsigned)__builtin_ctz(todo);
         todo &= todo - 1;
