@@ -161,8 +161,9 @@ bool pii_secret_dummy(struct slice v) {
     return step >= 8 || same >= (v.len < 24 ? 5 : 9) || (same > v.len / 2);
 }
 
-/* Keys that their vendors print in public samples (Firebase, Stripe): everybody has them, so they are no
- * secret. Kept as hashes, so that this file is not a list of keys. */
+/* Keys that their vendors publish themselves, in the samples of Google's Firebase SDK for Android and in
+ * Stripe's documentation: everybody has them, so they are no secret, and nothing in their letters tells them
+ * from real ones. Kept as hashes, so that this file is not a list of keys. */
 static bool is_published(struct slice key) {
     static const uint64_t known[] = {
         UINT64_C(0x08b545962adc7d8b), UINT64_C(0x12113c2e6979f447), UINT64_C(0x294c63f8344d5df1),

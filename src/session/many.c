@@ -18,6 +18,7 @@ struct task {
     struct list node;
     struct slice key; /* "server\nid", owned */
     char *principal;  /* its id */
+    char *tool;       /* that became it */
 };
 
 /* ---- which servers ---- */
@@ -175,6 +176,7 @@ static void task_free(struct session_core *core, struct task *task) {
     list_remove(&task->node);
     free((char *)(uintptr_t)task->key.ptr);
     free(task->principal);
+    free(task->tool);
     free(task);
 }
 
@@ -187,24 +189,38 @@ bool many_task_add(struct call *c, struct slice id) {
     const char *principal = c->session->principal->id;
     struct slice key = task_key(&c->arena, c->server, id);
     const struct task *known = map_get(&core->tasks, key);
-    if (known)
+    if (known) {
+        if (!slice_is(c->name, known->tool)) /* one id for the work of two: neither's rules hold */
+            known->tool[0] = '\0';
         return strcmp(known->principal, principal) == 0;
+    }
     if (core->tasks.count >= MANY_TASKS_MAX)
         task_free(core, container_of(core->task_list.next, struct task, node));
     struct task *task = mem_zalloc(sizeof(*task));
     task->key = slice_of(mem_dup(key.ptr, key.len), key.len);
     task->principal = mem_dup(principal, strlen(principal));
+    task->tool = mem_dup(c->name.ptr, c->name.len);
     map_put(&core->tasks, task->key, task);
     list_push(&core->task_list, &task->node);
     return true;
 }
 
-bool many_task_is(const struct session *s, const struct session_server *server, struct slice id) {
+static const struct task *task_find(const struct session *s, const struct session_server *server,
+                                    struct slice id) {
     struct arena scratch;
     arena_init(&scratch);
     const struct task *task = map_get(&s->core->tasks, task_key(&scratch, server, id));
     arena_free(&scratch);
-    return task && strcmp(task->principal, s->principal->id) == 0;
+    return task && strcmp(task->principal, s->principal->id) == 0 ? task : NULL;
+}
+
+bool many_task_is(const struct session *s, const struct session_server *server, struct slice id) {
+    return task_find(s, server, id) != NULL;
+}
+
+struct slice many_task_tool(const struct session *s, const struct session_server *server, struct slice id) {
+    const struct task *task = task_find(s, server, id);
+    return task ? slice_str(task->tool) : (struct slice){0};
 }
 
 void many_free(struct session_core *core) {

@@ -41,6 +41,8 @@ void many_free(struct session_core *core);
 /* Tasks belong to who started them. The id is the server's own. */
 bool many_task_add(struct call *c, struct slice id);
 bool many_task_is(const struct session *s, const struct session_server *server, struct slice id);
+/* The tool whose call became the task; empty when it is not known. */
+struct slice many_task_tool(const struct session *s, const struct session_server *server, struct slice id);
 
 /* The lists of a session's servers are not what they were: tells the client. */
 void many_tell_lists(struct session *s);

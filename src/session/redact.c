@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "session/answer.h"
+#include "session/many.h"
 #include "session/pii_inner.h"
 #include "session/server.h"
 #include "session/tools.h"
@@ -158,9 +159,17 @@ static void keep_restored(const struct call *c, struct slice tool, struct filter
             opt->modes[k] = FILTER_TOKENIZE;
 }
 
+/* The tool that an answer is the work of: of a call, or of the call that became a task. */
+static struct slice tool_of(const struct call *c) {
+    if (c->kind == CALL_TOOLS_CALL)
+        return c->name;
+    const bool about_task = c->subject && strcmp(c->subject, "taskId") == 0;
+    return about_task ? many_task_tool(c->session, c->link->server, c->name) : (struct slice){0};
+}
+
 static enum filter_result redact_response(struct call *c, struct splice *text, struct filter_report *report) {
     struct session *s = c->session;
-    const struct slice tool = c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0};
+    const struct slice tool = tool_of(c);
     const struct tool *known = tool.len ? tools_find(c->link, tool) : NULL;
     const struct msg *m = c->response;
     struct filter_options opt;

@@ -344,16 +344,17 @@ static void back_result(struct back *b, uint32_t result) {
         }
 }
 
-/* A task that began: from now on it is this principal's. */
+/* A task that began: from now on it is this principal's. With one server alone only its tool matters. */
 static bool note_task(struct call *c, const struct msg *m) {
     const struct tape *t = &m->tape;
-    if (c->kind != CALL_TOOLS_CALL || !c->session->core->many || !tape_is(t, m->rpc.body, TAPE_OBJECT))
+    if (c->kind != CALL_TOOLS_CALL || !tape_is(t, m->rpc.body, TAPE_OBJECT))
         return true;
     uint32_t id = tape_path(t, m->rpc.body, "task", "taskId", NULL);
     uint32_t type = tape_get_str(t, m->rpc.body, "resultType");
     if (!id && type && tape_eq(t, type, SLICE("task")))
         id = tape_get_str(t, m->rpc.body, "taskId");
-    return !id || !tape_is(t, id, TAPE_STRING) || many_task_add(c, tape_text(t, id, &c->arena));
+    return !id || !tape_is(t, id, TAPE_STRING) || many_task_add(c, tape_text(t, id, &c->arena)) ||
+           !c->session->core->many;
 }
 
 bool route_back(struct call *c, struct splice *text, const struct msg *m) {

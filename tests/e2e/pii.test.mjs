@@ -13,6 +13,7 @@ async function world(t, { args = ['--pii', 'tokenize'], env, policy } = {}) {
   const state = { calls: [], next: { content: [{ type: 'text', text: 'ok' }] } };
   const methods = {
     'tools/call': (params) => { state.calls.push(params); return state.next; },
+    'tasks/result': () => state.later,
     'resources/read': () => state.next,
     'prompts/get': () => state.next,
     'x/fail': () => { throw Object.assign(new Error(`no account for ${EMAIL}`), { code: -32050 }); },
@@ -141,6 +142,21 @@ test('modes by server, tool and kind; kinds of one\'s own', async (t) => {
   assert.match(shown, TOKEN('URL'));
   assert.match(shown, TOKEN('CUSTOMER'));
   assert.match(textOf(await w.call('open_door', {})), new RegExp(`${EMAIL}, \\[PHONE\\]`));
+});
+
+test('the modes of a tool hold for what its tasks bring', async (t) => {
+  const rules = tempFile('pii.yaml', JSON.stringify({ version: '1', results: [{ tool: 'open_*', mode: 'off' }] }));
+  const w = await world(t, { args: ['--pii', 'tokenize', '--pii-rules', rules] });
+  w.later = { content: [{ type: 'text', text: EMAIL }] };
+  const texts = {};
+  for (const name of ['open_report', 'shut_report']) {
+    w.next = { task: { taskId: `${name}-1`, status: 'working', createdAt: '2026-11-01T00:00:00Z', lastUpdatedAt: '2026-11-01T00:00:00Z', ttl: 60000 } };
+    const { task } = await w.ask('tools/call', { name, arguments: {}, task: {} });
+    texts[name] = textOf(await w.ask('tasks/result', { taskId: task.taskId }));
+  }
+  assert.equal(texts.open_report, EMAIL);
+  assert.match(texts.shut_report, TOKEN('EMAIL'));
+  assert.match(textOf(await w.ask('tasks/result', { taskId: 'nobody-1' })), TOKEN('EMAIL'), 'a task that nobody knows has no tool');
 });
 
 test('a bad rules file is refused with its line', async () => {
