@@ -26,6 +26,21 @@ def _sallyport_restrict(names):
         except Exception:
             return False
 
+    re = names["re"]
+    imports = re.compile(r"(?:^|;)[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([^\n;#]+))|__import__\(\s*['\"]([\w.]+)", re.M)
+    blocked = frozenset("os subprocess socket sys urllib requests http ftplib smtplib telnetlib ssl builtins globals locals vars dir "
+                        "ctypes multiprocessing threading".split())
+    attributes = re.compile(r"\b__(?:class|bases|subclasses|globals|mro|code)__\b")
+
+    def check_for_dangerous_code(code):
+        """Warnings of a look at the text alone. Nothing relies on it: the sandbox holds whatever the code says."""
+        modules = [name.strip().split(" ")[0] for found in imports.finditer(code) for part in found.groups() if part
+                   for name in part.split(",")]
+        return ([f"Blocked import: {name}" for name in modules if name.partition(".")[0] in blocked] +
+                [f"Dangerous attribute: {found.group()}" for found in attributes.finditer(code)])
+
+    names["BLOCKED_IMPORTS"], names["check_for_dangerous_code"] = blocked, check_for_dangerous_code
+
     safe = {key: value for key, value in vars(builtins).items()
             if isinstance(value, type) and issubclass(value, BaseException)}
     for key in ("abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float "

@@ -25,6 +25,7 @@
 #define CPU_PERIOD_US "100000" /* a sandbox of many processes has one processor's time */
 #define BOX_SLACK_MB 64        /* page tables and the like */
 #define TEXT_MAX 8192
+#define MOVES_MAX 16
 
 enum place { MEMORY, PIDS, CPU };
 
@@ -118,11 +119,8 @@ static bool has_controllers(const char *dir, const char *file) {
 }
 
 /* Everybody who is in that group goes one down; it was made for the gate, so nobody else is there. */
-static bool move_down(const char *dir) {
-    char leaf[PATH_MAX + 8], text[TEXT_MAX];
-    snprintf(leaf, sizeof(leaf), "%s/" LEAF, dir);
-    if (!make(leaf))
-        return false;
+static bool move_all(const char *dir, const char *leaf) {
+    char text[TEXT_MAX];
     for (struct slice rest = get(dir, "cgroup.procs", text), line; rest.len;) {
         char pid[16];
         slice_cut(&rest, '\n', &line);
@@ -130,7 +128,23 @@ static bool move_down(const char *dir) {
         if (!put(leaf, "cgroup.procs", pid) && errno != ESRCH)
             return false;
     }
-    return put(dir, "cgroup.subtree_control", "+memory +pids +cpu");
+    return true;
+}
+
+/* The kernel says EBUSY while somebody is left: who was born meanwhile, or did not fit into one reading. */
+static bool move_down(const char *dir) {
+    char leaf[PATH_MAX + 8];
+    snprintf(leaf, sizeof(leaf), "%s/" LEAF, dir);
+    if (!make(leaf))
+        return false;
+    for (int i = 0; i < MOVES_MAX; i++)
+        if (!move_all(dir, leaf))
+            return false;
+        else if (put(dir, "cgroup.subtree_control", "+memory +pids +cpu"))
+            return true;
+        else if (errno != EBUSY)
+            return false;
+    return false;
 }
 
 static bool find_v2(struct cgroup *g) {

@@ -130,6 +130,19 @@ test('code-execution-mcp: builtins that are missing there are missing here', asy
   const modules = ['requests', 'http', 'ftplib', 'smtplib', 'telnetlib', 'ssl', 'builtins', 'multiprocessing', 'threading'];
   const { result } = await run(modules.map((name) => `try:\n    import ${name}\nexcept ImportError as e:\n    r.append(str(e))`).join('\n') + '\nresult = r', { context_vars: { r: [] } });
   modules.forEach((name, i) => assert.ok(result?.[i]?.includes(name), `${name} is refused by name: ${result}`));
+  // [code, what the warnings name]
+  const CHECKED = [
+    ['import os', ['os']], ['import json, subprocess as s', ['subprocess']], ['from urllib.request import urlopen', ['urllib']], ['x = __import__("socket")', ['socket']], ['a = 1; import sys', ['sys']],
+    ...['__class__', '__bases__', '__subclasses__', '__globals__', '__mro__', '__code__'].map((name) => [`x.${name}`, [name]]),
+    ['import os\nimport socket\n().__class__.__mro__', ['os', 'socket', '__class__', '__mro__']], ['import json\nimport math, re\nfrom datetime import datetime', []], ['result = sum(range(3))  # import os', []],
+  ];
+  const checked = (await run('result = [check_for_dangerous_code(code) for code in codes]', { context_vars: { codes: CHECKED.map(([code]) => code) } })).result;
+  CHECKED.forEach(([code, named], i) => {
+    assert.equal(checked[i].length, named.length, `${code}: ${checked[i]}`);
+    named.forEach((name, j) => assert.ok(checked[i][j].includes(name), `${code}: ${checked[i]}`));
+  });
+  const listed = ['os', 'subprocess', 'socket', 'sys', 'urllib', 'requests', 'http', 'ftplib', 'smtplib', 'telnetlib', 'ssl', 'builtins', 'globals', 'locals', 'vars', 'dir', 'ctypes', 'multiprocessing', 'threading'];
+  assert.deepEqual((await run('result = [name in BLOCKED_IMPORTS for name in names]', { context_vars: { names: listed } })).result, listed.map(() => true));
 });
 
 test('native: the whole language is there', async (t) => {
@@ -189,7 +202,8 @@ both('skills', async ({ json, gate }, profile) => {
   assert.ok(!Number.isNaN(Date.parse(metadata.created)));
   await json('save_skill', { name: 'triple', code: 'replaced = 1' });
   assert.equal((await json('load_skill', { name: 'triple' })).code, 'replaced = 1');
-  assert.equal((await json('list_skills')).count, 1);
+  const { count, skills } = await json('list_skills');
+  assert.deepEqual([count, skills.length, skills[0].name, skills[0].code_hash], [1, 1, 'triple', (await json('load_skill', { name: 'triple' })).metadata.code_hash]);
   for (const bad of ['invalid-name', 'with space', 'at@', '9lives', '../../../x']) {
     assert.match((await json('save_skill', { name: bad, code: 'x' })).error, /alphanumeric/, bad);
     assert.match((await json('load_skill', { name: bad })).error, /not found/, bad);
@@ -227,6 +241,10 @@ both('the catalogue', async ({ json }) => {
   const full = await json('search_tools', { query: 'SKILL', detail_level: 'full' });
   assert.ok(full.tools.every(({ functions, use_cases }) => Array.isArray(functions) && Array.isArray(use_cases)));
   assert.ok(JSON.stringify(found.tools).length <= JSON.stringify(full.tools).length);
+  const sample = full.tools[0];
+  for (const query of [sample.name, sample.description.split(/\W+/).find((word) => word.length > 5), sample.functions[0], sample.use_cases[0]].map((q) => (q?.name ?? q ?? sample.name)))
+    assert.ok((await json('search_tools', { query: query.toUpperCase() })).tools.some(({ name }) => name === sample.name), query);
+  assert.deepEqual(await json('list_tool_categories'), categories, 'said twice it is the same');
   const [category] = Object.keys(categories.categories);
   assert.ok((await json('search_tools', { query: '', category })).tools.every((tool) => tool.category === category));
   for (const query of ['', '!@#$%^&*()', '"\'', 'x'.repeat(1000), 'zzzz-no-such-thing']) assert.ok(Array.isArray((await json('search_tools', { query })).tools), query);
