@@ -488,7 +488,6 @@ def enter(index):
     return sys.modules["__main__"].__dict__
 
 
-os.environ.clear()
 bridge = Bridge()
 sys.argv[:] = [""]
 sys.meta_path.insert(0, Skills)
@@ -521,6 +520,7 @@ def warm_up(rounds):
 warm_up(30)
 native.part()
 loaded = preload()
+os.environ.clear()  # packages that were just loaded looked there for places
 import gc
 
 gc.collect()
