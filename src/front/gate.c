@@ -321,8 +321,8 @@ static int front_start(struct gate *g, struct err *err) {
     return 0;
 }
 
-/* One mapping of /proc/self/smaps: file-backed, readable only, and without a page of our own in it (relocated
- * data has some). */
+/* One mapping of /proc/self/smaps: of a file, and without a page of our own in it (relocated data has some).
+ * What is shared lives on in the file. */
 struct mapping {
     unsigned long from;
     unsigned long to;
@@ -347,7 +347,9 @@ static void release_start_pages(struct io_timer *timer) {
         if (at > line && *at == '-') {
             mapping_release(&m);
             m = (struct mapping){.from = from, .to = strtoul(at + 1, &at, 16)};
-            m.clean = (strncmp(at, " r-xp ", 6) == 0 || strncmp(at, " r--p ", 6) == 0) && strchr(at, '/');
+            m.clean = (strncmp(at, " r-xp ", 6) == 0 || strncmp(at, " r--p ", 6) == 0 ||
+                       strncmp(at, " rw-s ", 6) == 0) &&
+                      strchr(at, '/');
         } else if (strncmp(line, "Anonymous:", 10) == 0 && strtoul(line + 10, NULL, 10) > 0) {
             m.clean = false;
         }
@@ -510,8 +512,13 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->park_ms = s->request_state.keep_ms;
 }
 
+/* One server, over HTTP: nothing is ever started. */
+static bool starts_programs(const struct gate_config *config) {
+    return config->settings || config->code || !config->upstream_url;
+}
+
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {
-    struct spawn *spawn = spawn_start(err);
+    struct spawn *spawn = starts_programs(config) ? spawn_start(err) : spawn_none();
     if (!spawn)
         return -1;
     struct gate *g = mem_zalloc(sizeof(*g));

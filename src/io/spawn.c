@@ -27,7 +27,7 @@ struct request {
 };
 
 struct spawn {
-    int sock;
+    int sock; /* -1: there is no spawner */
     pid_t pid;
     uint64_t last_token;
     struct list requests;
@@ -60,6 +60,13 @@ struct spawn *spawn_start(struct err *err) {
     struct spawn *s = mem_zalloc(sizeof(*s));
     s->sock = ends[0];
     s->pid = pid;
+    list_init(&s->requests);
+    return s;
+}
+
+struct spawn *spawn_none(void) {
+    struct spawn *s = mem_zalloc(sizeof(*s));
+    s->sock = -1;
     list_init(&s->requests);
     return s;
 }
@@ -142,6 +149,8 @@ static void on_readable(uv_poll_t *handle, int status, int events) {
 }
 
 int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err) {
+    if (s->sock < 0)
+        return give_up_exec(err);
     CHECK(fcntl(s->sock, F_SETFL, O_NONBLOCK) == 0);
     uv_poll_init(&loop->uv, &s->poll, s->sock);
     s->poll.data = s;
@@ -176,6 +185,10 @@ uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
     cleanup_buf struct buf packet;
     buf_init(&packet, SPAWN_REQUEST_MAX);
     uint64_t token = s->last_token + 1;
+    if (s->sock < 0) {
+        err_set(err, "start `%s`: this gate starts no programs", request->argv[0]);
+        return 0;
+    }
     if (s->count >= SPAWN_CHILDREN_MAX) {
         err_set(err, "too many children");
         return 0;
@@ -225,6 +238,10 @@ void spawn_stop(struct spawn *s) {
         return;
     LIST_FOR_SAFE (n, next, &s->requests) {
         drop(s, container_of(n, struct request, node));
+    }
+    if (s->sock < 0) {
+        free(s);
+        return;
     }
     if (s->attached)
         uv_poll_stop(&s->poll);

@@ -30,6 +30,8 @@ struct spawn_child {
 
 /* Forks the spawner. Call before threads, loops and secrets exist. */
 struct spawn *spawn_start(struct err *err);
+/* For a gate that has no use for children: a spawner is not there, and asking for one fails. */
+struct spawn *spawn_none(void);
 /* Hooks it to the loop and gives up exec for this process. */
 int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err);
 /* Asks for a child; `started` comes later, then `exited` once (status as from wait). The token stands for

@@ -139,6 +139,13 @@ test('the gate itself cannot execute programs any more', async (t) => {
   assert.ok(commandLine(gate.pid)[0].endsWith('sallyport'));
 });
 
+test('in front of a server over HTTP there is no spawner either: the gate starts nothing', async (t) => {
+  const { gate, peer } = await pair(t, 'http', 'http');
+  assert.deepEqual(await peer.ask('echo', { n: 1 }), { n: 1 });
+  assert.deepEqual(children(gate.pid), []);
+  assert.match(readFileSync(`/proc/${gate.pid}/status`, 'utf8'), /^Seccomp:\s+2/m);
+});
+
 test('U7 every session has a server of its own', async (t) => {
   const { gate, peer } = await pair(t, 'http', 'child');
   const other = await peerFor('http', gate);

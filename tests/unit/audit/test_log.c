@@ -108,6 +108,37 @@ static void test_commits_have_a_ceiling(void **state) {
     assert_int_equal(s.last, RECORDS);
 }
 
+/* A key that somebody else's program wrote is read as well, and signs. */
+static void test_key_in_another_form(void **state) {
+    (void)state;
+    char path[128], text[256];
+    home_fill(3);
+    snprintf(path, sizeof(path), "%s/audit.key", home);
+    FILE *file = fopen(path, "r+e");
+    assert_non_null(file);
+    size_t len = fread(text, 1, sizeof(text), file);
+    rewind(file);
+    fprintf(file, "# kept by us\n%.*s", (int)len, text);
+    assert_int_equal(fclose(file), 0);
+    home_fill(3);
+    struct audit_report report;
+    audit_verify(home, NULL, &report);
+    if (!report.sound)
+        fail_msg("%s", report.text);
+    assert_int_equal(report.signed_seq, report.records);
+    file = fopen(path, "we");
+    fprintf(file, "%.*s", (int)len, text);
+    fseek(file, 40, SEEK_SET); /* the first bytes say of which kind it is */
+    fprintf(file, "AAAA");
+    assert_int_equal(fclose(file), 0);
+    struct audit *a = NULL;
+    struct err err = {0};
+    assert_int_equal(audit_open(&(struct audit_config){.home = home}, &a, &err), 0);
+    assert_int_equal(audit_flush(a, &err), -1);
+    assert_non_null(strstr(err.text, "no Ed25519 key"));
+    audit_close(a);
+}
+
 static void test_private_files(void **state) {
     (void)state;
     home_fill(1);
@@ -319,6 +350,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_walks_and_filters, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_commits_have_a_ceiling, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_key_in_another_form, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_private_files, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_two_writers, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_foreign_ring, home_make, home_remove),
