@@ -30,6 +30,7 @@ struct stretch {
     unsigned long start, end;
     const char *file;
     size_t file_len;
+    bool code; /* TEXT: of a program or a library, which are all there; other files may have been cut */
 };
 
 static size_t pages_present(int pagemap, unsigned long at) {
@@ -42,8 +43,9 @@ static size_t pages_present(int pagemap, unsigned long at) {
     return present;
 }
 
-/* Pages of a file are not inherited but looked up by every child. A copy is, in one piece; and what is copied
- * can be read and executed only, as before. */
+/* Pages of a file are not inherited but looked up by every child. A copy is, in one piece. Nothing of it can
+ * be written to; that constants beside the code become executable gives a guest nothing that it could not
+ * map. */
 static void fold_text(unsigned long at) {
     char *room = mmap(NULL, 2 * LARGE_BYTES, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -61,7 +63,8 @@ static void fold_text(unsigned long at) {
 static void fold(int pagemap, const struct stretch *s) {
     unsigned long at = (s->start + LARGE_BYTES - 1) & ~(LARGE_BYTES - 1);
     for (; at < s->end && s->end - at >= LARGE_BYTES; at += LARGE_BYTES) {
-        if (s->kind == STRETCH_OTHER || pages_present(pagemap, at) < LARGE_PAGES / 2)
+        if (s->kind == STRETCH_OTHER || (s->kind == STRETCH_TEXT && !s->code) ||
+            pages_present(pagemap, at) < LARGE_PAGES / 2)
             continue;
         if (s->kind == STRETCH_TEXT)
             fold_text(at);
@@ -82,6 +85,7 @@ static struct stretch read_line(char *line) {
         s.kind = STRETCH_HEAP;
     else if (s.file && (strncmp(rest, " r-xp", 5) == 0 || strncmp(rest, " r--p", 5) == 0))
         s.kind = STRETCH_TEXT;
+    s.code = rest[3] == 'x';
     return s;
 }
 
@@ -93,6 +97,7 @@ static void fold_all(int pagemap, char *maps) {
         if (s.kind == STRETCH_TEXT && all.kind == s.kind && all.end == s.start &&
             all.file_len == s.file_len && memcmp(all.file, s.file, s.file_len) == 0) {
             all.end = s.end;
+            all.code |= s.code;
             continue;
         }
         fold(pagemap, &all);
