@@ -29,8 +29,7 @@ static void check_finished(struct front_stdio *s);
 static void put_line(struct front_stdio *s, const struct session_out *out) {
     if (out->msg)
         msg_flatten(out->msg);
-    io_conn_put_splice(s->out, out->text, out->msg ? out->msg->block : NULL);
-    io_conn_put(s->out, SLICE("\n"));
+    io_conn_put_line(s->out, out->text, out->msg ? out->msg->block : NULL);
     if (io_conn_busy(s->out))
         session_pause(s->session, true);
 }

@@ -247,26 +247,38 @@ static void after_put(struct io_conn *c, size_t len) {
     mark_dirty(c);
 }
 
+/* How many bytes fit behind the small pieces that are copied together; never none. */
+static size_t tail_room(struct io_conn *c) {
+    if (!c->out_tail || c->out_used == c->out_tail->cap) {
+        block_unref(c->out_tail);
+        c->out_tail = block_new(&c->loop->blocks, c->is_pipe ? BLOCK_BYTES : BLOCK_SMALL);
+        c->out_used = 0;
+    }
+    return c->out_tail->cap - c->out_used;
+}
+
+static char *tail_end(struct io_conn *c) { return c->out_tail->data + c->out_used; }
+
+/* So many bytes have been copied to the end. */
+static void tail_add(struct io_conn *c, size_t len) {
+    const char *from = tail_end(c);
+    struct io_piece *last = c->q_count > c->writing ? &c->queue[c->q_head + c->q_count - 1] : NULL;
+    c->out_used += (uint32_t)len;
+    if (last && last->block == c->out_tail && last->ptr + last->len == from)
+        last->len += len, c->queued += len;
+    else
+        io_conn_queue(c, c->out_tail, from, len);
+}
+
 void io_conn_put(struct io_conn *c, struct slice bytes) {
     if (c->closing || c->finishing)
         return;
     size_t len = bytes.len;
     while (bytes.len) {
-        if (!c->out_tail || c->out_used == c->out_tail->cap) {
-            block_unref(c->out_tail);
-            c->out_tail = block_new(&c->loop->blocks, c->is_pipe ? BLOCK_BYTES : BLOCK_SMALL);
-            c->out_used = 0;
-        }
-        size_t room = c->out_tail->cap - c->out_used;
+        size_t room = tail_room(c);
         size_t n = bytes.len < room ? bytes.len : room;
-        char *to = c->out_tail->data + c->out_used;
-        memcpy(to, bytes.ptr, n);
-        c->out_used += (uint32_t)n;
-        struct io_piece *last = c->q_count > c->writing ? &c->queue[c->q_head + c->q_count - 1] : NULL;
-        if (last && last->block == c->out_tail && last->ptr + last->len == to)
-            last->len += n, c->queued += n;
-        else
-            io_conn_queue(c, c->out_tail, to, n);
+        memcpy(tail_end(c), bytes.ptr, n);
+        tail_add(c, n);
         bytes = slice_from(bytes, n);
     }
     after_put(c, len);
@@ -297,6 +309,30 @@ static bool put_piece(void *ctx, struct slice bytes, bool borrowed_src) {
 void io_conn_put_splice(struct io_conn *c, const struct splice *text, struct block *b) {
     struct splice_to to = {c, b};
     splice_pieces(text, put_piece, &to);
+}
+
+static bool copy_piece(void *ctx, struct slice bytes, bool borrowed_src) {
+    (void)borrowed_src;
+    char **to = ctx;
+    memcpy(*to, bytes.ptr, bytes.len);
+    *to += bytes.len;
+    return true;
+}
+
+void io_conn_put_line(struct io_conn *c, const struct splice *text, struct block *b) {
+    if (c->closing || c->finishing)
+        return;
+    size_t len = splice_len(text) + 1;
+    if (len > IO_COPY_MAX || len > tail_room(c)) {
+        io_conn_put_splice(c, text, b);
+        io_conn_put(c, SLICE("\n"));
+        return;
+    }
+    char *to = tail_end(c);
+    splice_pieces(text, copy_piece, &to);
+    *to = '\n';
+    tail_add(c, len);
+    after_put(c, len);
 }
 
 static void queue_drop(struct io_conn *c, size_t bytes) {

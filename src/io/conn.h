@@ -90,6 +90,8 @@ void io_conn_put(struct io_conn *c, struct slice bytes);
 void io_conn_put_ref(struct io_conn *c, struct block *b, struct slice bytes);
 /* An edited text: what it borrows from its source lies in that block (or NULL: everything is copied). */
 void io_conn_put_splice(struct io_conn *c, const struct splice *text, struct block *b);
+/* The same, and the end of a line behind it. */
+void io_conn_put_line(struct io_conn *c, const struct splice *text, struct block *b);
 static inline size_t io_conn_queued(const struct io_conn *c) { return c->queued; }
 static inline bool io_conn_busy(const struct io_conn *c) { return c->queued >= IO_QUEUE_HIGH; }
 void io_conn_flush(struct io_conn *c);

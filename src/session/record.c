@@ -118,17 +118,12 @@ static struct slice outcome_text(struct call *c) {
                         SLICE_FMT(call_pii_words(c)));
 }
 
-static void count(struct call *c, const char *outcome) {
-    session_metrics_count(&c->session->core->metrics, c, outcome, clock_mono_us() - c->received_us);
-    call_trace_end(c, outcome);
-}
-
-static void record_outcome(struct call *c, const char *outcome) {
+static void record_outcome(struct call *c, const char *outcome, uint64_t latency_us) {
     struct audit_outcome o = {
         .call = c->record,
         .status = slice_str(outcome),
         .text = outcome_text(c),
-        .latency_us = clock_mono_us() - c->received_us,
+        .latency_us = latency_us,
         .bytes_in = c->request->bytes.len,
         .bytes_out = c->response ? c->response->bytes.len : 0,
     };
@@ -209,13 +204,15 @@ enum call_next call_step_record(struct call *c) {
     if (!c->policy)
         return CALL_NEXT;
     const char *outcome = outcome_of(c);
-    count(c, outcome);
+    const uint64_t latency_us = clock_mono_us() - c->received_us;
+    session_metrics_count(&core->metrics, c, outcome, latency_us);
+    call_trace_end(c, outcome);
     if (!core->audit)
         return CALL_NEXT;
     /* A refusal stands whether or not the log has room for it, but not in silence. */
     if (!c->recording && record_decision(c, NULL) != AUDIT_OK)
         log_error("not in the audit log: %.*s %.*s was refused", SLICE_FMT(c->method), SLICE_FMT(c->name));
     if (c->record && !c->denied)
-        record_outcome(c, outcome);
+        record_outcome(c, outcome, latency_us);
     return CALL_NEXT;
 }

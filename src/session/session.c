@@ -102,7 +102,7 @@ static void name_session(struct session *s) {
 const char *session_fault(const struct session *s) {
     if (s->core->look_at_principals)
         s->core->look_at_principals(s->core->principals_owner);
-    return principal_fault(s->principal, clock_wall_ms());
+    return principal_fault(s->principal, s->principal->expires_ms ? clock_wall_ms() : 0);
 }
 
 struct session *session_new(struct session_core *core, const struct session_front *front, void *owner,

@@ -180,8 +180,7 @@ static const struct io_handlers input_handlers = {
 static bool child_send(struct link *l, const struct link_out *out, struct link_req *req) {
     (void)req;
     struct child *c = child_of(l);
-    io_conn_put_splice(c->in, out->text, out->block);
-    io_conn_put(c->in, SLICE("\n"));
+    io_conn_put_line(c->in, out->text, out->block);
     if (io_conn_busy(c->in))
         c->in_busy = true;
     return true;

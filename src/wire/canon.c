@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define CANON_EXPONENT_MAX 1000000000 /* beyond it a number keeps its text */
+#define CANON_FEW_KEYS 8              /* are sorted on the spot */
 #define CANON_HELD_MAX 1024           /* bytes gathered before they go into a sum */
 
 /* Where the text goes: into a buffer, or through one into a sum. */
@@ -66,6 +67,21 @@ static bool skipped(const struct tape *t, uint32_t key, const char *const *skip)
     return false;
 }
 
+/* Most objects have a handful of keys. */
+static void sort_keys(struct sort_key *keys, uint32_t count) {
+    if (count > CANON_FEW_KEYS) {
+        qsort(keys, count, sizeof *keys, by_utf16);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        struct sort_key moved = keys[i];
+        uint32_t at = i;
+        for (; at > 0 && by_utf16(&keys[at - 1], &moved) > 0; at--)
+            keys[at] = keys[at - 1];
+        keys[at] = moved;
+    }
+}
+
 static struct frame open_object(const struct tape *t, uint32_t obj, const char *const *skip,
                                 struct arena *a) {
     uint32_t max = tape_node(t, obj)->count, count = 0;
@@ -73,7 +89,7 @@ static struct frame open_object(const struct tape *t, uint32_t obj, const char *
     TAPE_FOR_MEMBER(t, obj, key)
     if (!skipped(t, key, skip))
         keys[count++] = (struct sort_key){tape_text(t, key, a), key};
-    qsort(keys, count, sizeof *keys, by_utf16);
+    sort_keys(keys, count);
     uint32_t *order = arena_alloc(a, sizeof *order * (max + 1));
     for (uint32_t i = 0; i < count; i++)
         order[i] = keys[i].key;
