@@ -26,7 +26,10 @@ static const char *const state_names[] = {
 
 const char *code_job_state_name(enum code_job_state state) { return state_names[state]; }
 
+/* Who was told that it is cancelled is not told anything else, whatever its processes still do. */
 enum code_job_state code_job_state(const struct code_job *j) {
+    if (j->asked_to_end && !code_job_over(j))
+        return CODE_JOB_CANCELLED;
     if (j->state == CODE_JOB_PENDING && j->sandbox && sandbox_running(j->sandbox))
         return CODE_JOB_RUNNING;
     return j->state;
@@ -338,7 +341,7 @@ static void on_output(struct sandbox_run *run, void *owner, enum sandbox_stream 
 }
 
 static enum code_job_state state_after(const struct code_job *j, const struct sandbox_outcome *o) {
-    if (j->asked_to_end && o->exit == SANDBOX_KILLED)
+    if (j->asked_to_end)
         return CODE_JOB_CANCELLED;
     if (o->exit == SANDBOX_TIMEOUT)
         return CODE_JOB_TIMEOUT;

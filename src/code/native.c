@@ -411,7 +411,7 @@ void native_job_cancel(struct code_req *r) {
     note_begin(&n);
     note_bool(&n, "success", !was_over);
     note_text(&n, "job_id", slice_str(j->id));
-    note_text(&n, "status", was_over ? slice_str(code_job_state_name(j->state)) : SLICE("cancelled"));
+    note_text(&n, "status", slice_str(code_job_state_name(code_job_state(j))));
     note_reply(r, &n, false);
 }
 

@@ -14,7 +14,7 @@
 /* The eras differ: a run whose code failed is a failed task in the older one, a completed one with an error
  * result in the newer. */
 static const char *task_status(const struct code_job *j, bool modern) {
-    if (j->state == CODE_JOB_CANCELLED || (j->asked_to_end && !code_job_over(j)))
+    if (code_job_state(j) == CODE_JOB_CANCELLED)
         return "cancelled";
     if (!code_job_over(j))
         return "working";

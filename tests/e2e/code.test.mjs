@@ -74,6 +74,7 @@ test('background runs: a job id when they take long, then status, output, result
   assert.deepEqual([half.status, half.progress, half.message, half.output], ['running', 0.5, 'half', ['half way']]);
   assert.deepEqual((await json('list_jobs')).jobs.map(({ job_id }) => job_id), [id]);
   assert.equal((await json('job_cancel', { job_id: id })).status, 'cancelled');
+  assert.equal((await json('job_status', { job_id: id })).status, 'cancelled', 'from then on');
   const over = await json('job_status', { job_id: id, wait_seconds: 20 });
   assert.deepEqual([over.status, over.result.success, over.result.output], ['cancelled', false, ['half way']]);
   assert.deepEqual((await json('job_cancel', { job_id: id })).success, false);
