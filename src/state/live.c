@@ -96,6 +96,8 @@ static int live_map_file(struct live *l, struct err *err) {
                         MAP_SHARED | (l->fd < 0 ? MAP_ANONYMOUS : 0), l->fd, 0);
     if (memory == MAP_FAILED)
         return err_set(err, "map the table of counters: %s", strerror(errno));
+    madvise(memory, LIVE_BYTES,
+            MADV_RANDOM); /* counters lie anywhere; reading ahead would touch all of them */
     live_map(l, memory);
     return 0;
 }
