@@ -12,7 +12,7 @@
 #define BLOCK_POOL_MAX 32       /* free blocks of BLOCK_BYTES */
 #define BLOCK_BIG_POOL_MAX 8    /* free larger blocks, so that a stream of large messages reuses them */
 #define BLOCK_BURST (16u << 20) /* larger blocks of so many bytes in use at once are a burst */
-#define BLOCK_BURST_OVER 8      /* which is over when less than this part is left: memory goes back then */
+#define BLOCK_BURST_OVER 16     /* which is over when less than this part is left: memory goes back then */
 
 struct block_pool;
 
