@@ -137,8 +137,21 @@ async function loadSkill(name) {
 // ---- the bridge ----
 
 // Read only while an answer is due: a loop that has nothing else to wait for may then see that.
-let reading = false, got = Buffer.alloc(0);
+let reading = false, parts = [], held = 0, needed = HEAD_BYTES;
 const chunk = Buffer.alloc(CHUNK_BYTES);
+
+function takeFrames() {
+  let got = Buffer.concat(parts);
+  const end = () => HEAD_BYTES + (got.length < HEAD_BYTES ? 0 : got.readUInt32LE(0));
+  while (got.length >= end()) {
+    const id = got.readUInt32LE(4), kind = got.readUInt32LE(8), text = got.toString("utf8", HEAD_BYTES, end());
+    got = got.subarray(end());
+    onFrame(kind, id, text);
+  }
+  parts = [got];
+  held = got.length;
+  needed = end();
+}
 
 function awaitAnswers() {
   if (reading || openCalls === 0) return;
@@ -146,13 +159,9 @@ function awaitAnswers() {
   fs.read(BRIDGE, chunk, 0, CHUNK_BYTES, null, (error, bytes) => {
     reading = false;
     if (error || !bytes) native.exit(0); // the gate has let go
-    got = Buffer.concat([got, chunk.subarray(0, bytes)]);
-    while (got.length >= HEAD_BYTES && got.length >= HEAD_BYTES + got.readUInt32LE(0)) {
-      const end = HEAD_BYTES + got.readUInt32LE(0), id = got.readUInt32LE(4), kind = got.readUInt32LE(8);
-      const text = got.toString("utf8", HEAD_BYTES, end);
-      got = got.subarray(end);
-      onFrame(kind, id, text);
-    }
+    parts.push(Buffer.from(chunk.subarray(0, bytes)));
+    held += bytes;
+    if (held >= needed) takeFrames();
     awaitAnswers();
     settle();
   });

@@ -237,6 +237,7 @@ for (const [name, env] of INTERPRETERS) test(`TypeScript and JavaScript with ${n
     ['try { await tools.code.no_such_tool() } catch (error) { return error.message }', 'Unknown tool: no_such_tool'],
     ['return { a: [1, null], b: who }', { a: [1, null], b: 'ann' }],
     ['typeof Bun === "object" ? "Bun" : "Node"', name],
+    ['await tools.code.write_workspace_file({ filename: "big", content: "é".repeat(2e5) })\nconst all = await Promise.all(Array.from({ length: 8 }, () => tools.code.read_workspace_file({ filename: "big" })))\nreturn all.map((a: any) => a.content.length)', Array(8).fill(2e5)],
     ['```ts\nasync () => { return (await Promise.all([1, 2].map(async (n: number) => n * 2))).length }\n```', 2],
     ['export default async function main(): Promise<number> { return 9 }', 9],
     ['const made = await Promise.allSettled([tools.code.no_such_tool(), tools.code.list_skills()])\nreturn made.map((m) => m.status)', ['rejected', 'fulfilled']],
