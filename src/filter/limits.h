@@ -10,7 +10,7 @@
 #define PII_PEM_MAX (32u << 10)
 #define PII_COLUMNS_MAX 64   /* of a CSV or Markdown table */
 #define PII_KEY_MAX 64       /* characters of a key that are read */
-#define PII_KEY_MEMO 64      /* keys that a scan or a scope remembers */
+#define PII_KEY_MEMO 128     /* keys that a scan or a scope remembers */
 #define PII_KEY_MEMO_TEXT 26 /* characters of the longest one that is remembered */
 #define PII_NEAR_MAX 48      /* bytes before a value that are read for context words */
 #define PII_GROUPS_MAX 8     /* digit groups of one number */

@@ -21,7 +21,9 @@ bool preserve_read(struct slice text, uint32_t at, struct token_match *ret_match
 
 /* May an address or a day that is a token start with this digit? Nine bytes are there. */
 static inline bool preserve_may_start(const char *p) {
-    if (p[0] == '2')
-        return p[1] == '4' || p[1] == '5' || (p[1] == '0' && p[2] == '0' && p[3] == '1' && p[4] == ':');
-    return p[0] >= '5' && p[0] <= '7' && p[4] == '-' && p[7] == '-';
+    /* without branches: nobody can foresee what digits there are */
+    const bool address =
+        (p[1] == '4') | (p[1] == '5') | ((p[1] == '0') & (p[2] == '0') & (p[3] == '1') & (p[4] == ':'));
+    const bool day = ((unsigned)(p[0] - '5') < 3) & (p[4] == '-') & (p[7] == '-');
+    return ((p[0] == '2') & address) | day;
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "filter/detect.h"
+#include "filter/preserve.h"
 
 #define LITERAL_MIN 8 /* characters of the shortest text that reads as a token */
 #define LONG_WORD 16
@@ -291,7 +292,7 @@ static void find_literals(struct detect *d, uint32_t base, const struct class_ma
     }
     for (uint32_t todo = starts & m->digit; todo; todo &= todo - 1) {
         const uint32_t at = base + (uint32_t)__builtin_ctz(todo);
-        if (d->n - at > LITERAL_MIN && (d->p[at] == '2' || (d->p[at] >= '5' && d->p[at + 4] == '-')))
+        if (d->n - at > LITERAL_MIN && preserve_may_start(d->p + at))
             pii_literal_digits(d, at);
     }
     const uint32_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');

@@ -348,7 +348,7 @@ void filter_token_build(struct pii_engine *e) {
 
 void pii_literal_digits(struct detect *d, uint32_t at) {
     struct token_match m;
-    if (preserve_may_start(d->p + at) && preserve_read(slice_of(d->p, d->n), at, &m))
+    if (preserve_read(slice_of(d->p, d->n), at, &m))
         pii_detect_add(d, m.start, m.end, PII_LITERAL, 100, "token");
 }
 
