@@ -96,6 +96,7 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
     list_init(&s->boxes);
     list_init(&s->waiting);
     list_init(&s->running);
+    list_init(&s->finishing);
     tape_init(&s->tape);
     if (config->packages && *config->packages)
         s->packages = mem_dup(config->packages, strlen(config->packages));
@@ -119,10 +120,11 @@ void sandbox_close(struct sandbox *s) {
     s->closing = true;
     io_timer_stop(s->loop, &s->tick);
     io_timer_stop(s->loop, &s->refill);
-    while (!list_empty(&s->waiting))
-        sandbox_run_abandon(container_of(s->waiting.next, struct sandbox_run, node), "the gate is closing");
-    while (!list_empty(&s->running))
-        sandbox_run_abandon(container_of(s->running.next, struct sandbox_run, node), "the gate is closing");
+    struct list *const lists[] = {&s->waiting, &s->running, &s->finishing};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        while (!list_empty(lists[i]))
+            sandbox_run_abandon(container_of(lists[i]->next, struct sandbox_run, node),
+                                "the gate is closing");
     sandbox_box_helper_stop(s);
     if (s->preludes >= 0)
         close(s->preludes);

@@ -97,6 +97,7 @@ struct sandbox {
     struct list boxes;
     struct list waiting; /* runs without a box */
     struct list running;
+    struct list finishing; /* over, while their files are fetched */
     uint32_t waiting_count, running_count;
     uint64_t begun_ms; /* the last run that got a child */
     uint64_t last_token;

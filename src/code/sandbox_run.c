@@ -224,7 +224,9 @@ static void run_finish(struct sandbox_run *run) {
         b->run = NULL;
         run->box = NULL;
     }
-    if (!copying)
+    if (copying)
+        list_push(&s->finishing, &run->node);
+    else
         run_deliver(run);
     if (!s->closing)
         sandbox_pump(s);

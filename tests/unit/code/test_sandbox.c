@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "code/sandbox.h"
 
+#include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define RUNS 60
 
@@ -254,11 +256,64 @@ static void test_asleep(void **state) {
     assert_true(stats.failed > 0);
 }
 
+/* ---- the end while files are fetched ---- */
+
+#define POOL_THREADS 4 /* of libuv, unless somebody says otherwise */
+
+static uv_sem_t may_go_on;
+static uv_work_t blockers[POOL_THREADS];
+
+static void block(uv_work_t *work) {
+    (void)work;
+    uv_sem_wait(&may_go_on);
+}
+
+static void unblocked(uv_work_t *work, int status) { (void)work, (void)status; }
+
+/* From the first output on nothing is copied. */
+static void on_output_block(struct sandbox_run *run, void *owner, enum sandbox_stream stream,
+                            struct slice bytes) {
+    (void)run, (void)owner, (void)stream, (void)bytes;
+    for (size_t i = 0; i < POOL_THREADS; i++)
+        assert_int_equal(uv_queue_work(&loop.uv, &blockers[i], block, unblocked), 0);
+}
+
+static void test_closed_while_copying(void **state) {
+    (void)state;
+    if (no_sandbox())
+        skip();
+    static const struct sandbox_handlers blocking = {.output = on_output_block, .done = on_done};
+    char workspace[] = "/tmp/sandbox-test-XXXXXX";
+    assert_non_null(mkdtemp(workspace));
+    struct err err = {""};
+    struct seen s = {.loop = &loop, .left = &left};
+    struct sandbox_stats stats = {.running = 1};
+    assert_int_equal(uv_sem_init(&may_go_on, 0), 0);
+    left = 1;
+    const struct sandbox_request request = {
+        .code = SLICE("print(1)"), .profile = SANDBOX_FILES, .workspace = workspace};
+    assert_non_null(sandbox_start(sandbox, &request, &blocking, &s, &err));
+    for (bool begun = false; !begun || stats.running; begun |= stats.running > 0) {
+        uv_run(&loop.uv, UV_RUN_ONCE);
+        sandbox_stats(sandbox, &stats);
+    }
+    assert_int_equal(left, 1);
+    sandbox_close(sandbox);
+    assert_int_equal(left, 0);
+    for (size_t i = 0; i < POOL_THREADS; i++)
+        uv_sem_post(&may_go_on);
+    sandbox = NULL;
+    uv_run(&loop.uv,
+           UV_RUN_NOWAIT); /* on_done has stopped it; what the pool still has comes when it is freed */
+    rmdir(workspace);
+}
+
 int main(void) {
     const struct CMUnitTest asleep[] = {cmocka_unit_test(test_asleep)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),   cmocka_unit_test(test_unanswered), cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_fitting), cmocka_unit_test(test_mix),
+        cmocka_unit_test(test_calls),    cmocka_unit_test(test_unanswered),
+        cmocka_unit_test(test_sessions), cmocka_unit_test(test_fitting),
+        cmocka_unit_test(test_mix),      cmocka_unit_test(test_closed_while_copying),
     };
     const pid_t pid = fork(); /* a process has one spawner */
     if (pid == 0)
