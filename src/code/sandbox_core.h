@@ -156,7 +156,7 @@ void sandbox_box_kill(struct box *b);
 /* Lowers what its processes may have together, where the machine can count it. */
 void sandbox_box_limit(struct box *b, uint32_t memory_mb);
 /* Takes what its streams still hold; for the moment a run ends. */
-void sandbox_box_drain(struct box *b);
+void sandbox_box_drain(struct box *b); /* what it has written, and what was told of its calls, up to now */
 void sandbox_box_listen(struct box *b, bool on); /* to its streams */
 void sandbox_box_free(struct box *b);
 
