@@ -376,45 +376,56 @@ static const uint8_t speaks[256] = {
     [0 ... 8] = 1, [11 ... 12] = 1, [14 ... 31] = 1, ['<'] = 1,        ['.'] = 1,
     ['_'] = 1,     ['/'] = 1,       ['\\'] = 1,      [127 ... 255] = 1};
 
-#define LOOK_BYTES 16
-
-/* Which of the next LOOK_BYTES bytes may speak, as bits; with white space among them. */
-static uint32_t look(const char *at) {
 #ifdef __SSE2__
-    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
-    __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
-    __m128i tag = _mm_cmpeq_epi8(v, _mm_set1_epi8('<')), escape = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
-    __m128i line = _mm_cmpeq_epi8(v, _mm_set1_epi8('_')), del = _mm_cmpeq_epi8(v, _mm_set1_epi8(127));
-    __m128i dot = _mm_cmpeq_epi8(_mm_or_si128(v, _mm_set1_epi8(1)), _mm_set1_epi8('/')); /* '.' | 1 is '/' */
-    __m128i any =
-        _mm_or_si128(_mm_or_si128(_mm_or_si128(control, tag), _mm_or_si128(escape, line)),
-                     _mm_or_si128(_mm_or_si128(dot, del), v)); /* v: its highest bit, beyond ASCII */
-    return (uint32_t)_mm_movemask_epi8(any);
-#else
-    uint32_t bits = 0;
-    for (int i = 0; i < LOOK_BYTES; i++)
-        bits |= (uint32_t)speaks[(unsigned char)at[i]] << i;
-    return bits;
-#endif
+/* Bits of a byte that may speak, by its two halves. The last four speak only in front of some bytes. */
+enum {
+    LOOK_LOW = 1,
+    LOOK_CONTROL = 2,
+    LOOK_TAG = 4,
+    LOOK_DEL = 8,
+    LOOK_ALONE = 15,
+    LOOK_DOT = 16,
+    LOOK_SLASH = 32,
+    LOOK_ESCAPE = 64,
+    LOOK_LINE = -128,
+};
+
+__attribute__((target("avx2"))) static inline __m256i look_up(__m128i by_low, __m128i by_high, __m256i v) {
+    const __m256i half = _mm256_set1_epi8(15);
+    __m256i low = _mm256_and_si256(v, half), high = _mm256_and_si256(_mm256_srli_epi16(v, 4), half);
+    return _mm256_and_si256(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(by_low), low),
+                            _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(by_high), high));
 }
 
-#ifdef __SSE2__
-/* Over bytes that say nothing, 32 at a time. Two tables by half-byte share a bit where the byte may speak. */
-__attribute__((target("avx2"))) static size_t skip_silent(struct slice text, size_t at) {
-    const __m256i low = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 | 4 | 8, 1, 1 | 2, 1 | 2 | 8 | 16));
-    const __m256i high = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(1, 1, 2, 4, 0, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0)); /* control, ./ < backslash_ DEL */
-    const __m256i half = _mm256_set1_epi8(15);
-    for (; text.len - at >= 32; at += 32) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(text.ptr + at));
-        __m256i upper = _mm256_and_si256(_mm256_srli_epi16(v, 4), half);
-        __m256i shared = _mm256_and_si256(_mm256_shuffle_epi8(low, v), _mm256_shuffle_epi8(high, upper));
-        __m256i speaking = _mm256_or_si256(_mm256_cmpgt_epi8(shared, _mm256_setzero_si256()), v);
-        if (_mm256_movemask_epi8(speaking)) /* v: beyond ASCII */
-            break;
-    }
-    return at;
+/* Which of 32 bytes have to be looked at for what they say, as bits; the byte behind them is there. Some that
+ * say nothing may be among them: in prose hardly any. */
+__attribute__((target("avx2"))) static inline uint32_t look(const char *at) {
+    enum { A = LOOK_ALONE, D = LOOK_DOT, S = LOOK_SLASH, E = LOOK_ESCAPE, U = LOOK_LINE, L = LOOK_LOW };
+    const __m128i low = _mm_setr_epi8(3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 3 | LOOK_TAG | E, 2, 3 | D,
+                                      3 | LOOK_DEL | S | U),
+                  high = _mm_setr_epi8(L, LOOK_CONTROL, D | S, LOOK_TAG, 0, E | U, 0, LOOK_DEL, 0, 0, 0, 0, 0,
+                                       0, 0, 0);
+    /* Behind: a dot the first letters of what marks_path knows, and so on. */
+    const __m128i next_low = _mm_setr_epi8(A, A | D, A | D | U, A | D, A | D | U, A | D | S | E | U, A, A | D,
+                                           A, A, A | D, A | D | U, A, A, A | D, A | E),
+                  next_high = _mm_setr_epi8(A, A, A | E, A, A | D | S | U, A | D | U, A | D | S | U,
+                                            A | D | E | U, A, A, A, A, A, A, A, A);
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)at);
+    __m256i next = _mm256_loadu_si256((const __m256i *)(const void *)(at + 1));
+    __m256i says = _mm256_and_si256(look_up(low, high, v), look_up(next_low, next_high, next));
+    __m256i silent = _mm256_cmpeq_epi8(says, _mm256_setzero_si256());
+    return ~(uint32_t)_mm256_movemask_epi8(silent) | (uint32_t)_mm256_movemask_epi8(v); /* v: beyond ASCII */
+}
+
+__attribute__((target("avx2"))) static uint32_t suspicions_wide(struct slice text, bool json,
+                                                                size_t *ret_at) {
+    uint32_t seen = 0;
+    size_t at = 0;
+    for (; text.len - at > 32; at += 32)
+        for (uint32_t bits = look(text.ptr + at); bits; bits &= bits - 1)
+            seen |= suspect_at(text, at + (size_t)__builtin_ctz(bits), json);
+    *ret_at = at;
+    return seen;
 }
 #endif
 
@@ -422,20 +433,10 @@ __attribute__((target("avx2"))) static size_t skip_silent(struct slice text, siz
 static uint32_t suspicions(struct slice text, bool json) {
     uint32_t seen = 0;
     size_t at = 0;
-    for (; text.len - at >= LOOK_BYTES; at += LOOK_BYTES) {
-        uint32_t bits = look(text.ptr + at);
 #ifdef __SSE2__
-        if (!bits && __builtin_cpu_supports("avx2")) {
-            at = skip_silent(text, at + LOOK_BYTES) - LOOK_BYTES;
-            continue;
-        }
+    if (text.len > 32 && __builtin_cpu_supports("avx2"))
+        seen = suspicions_wide(text, json, &at);
 #endif
-        for (; bits; bits &= bits - 1) {
-            size_t i = at + (size_t)__builtin_ctz(bits);
-            if (speaks[(unsigned char)text.ptr[i]])
-                seen |= suspect_at(text, i, json);
-        }
-    }
     for (; at < text.len; at++)
         if (speaks[(unsigned char)text.ptr[at]])
             seen |= suspect_at(text, at, json);

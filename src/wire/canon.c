@@ -197,11 +197,10 @@ static void write_number(const struct tape *t, uint32_t node, struct arena *a, s
         put_run(out, text.ptr, text.len);
 }
 
-/* Without a backslash a string is canonical as it stands; otherwise its escapes are spelled anew one by one.
- */
+/* Nearly every string is canonical as it stands; otherwise its escapes are spelled anew one by one. */
 static void put_string(const struct tape *t, uint32_t node, struct sink *out) {
     struct slice raw = tape_raw(t, node);
-    if (!(tape_node(t, node)->flags & TAPE_ESCAPED)) {
+    if (!(tape_node(t, node)->flags & TAPE_RESPELT)) {
         put_run(out, raw.ptr, raw.len);
         return;
     }

@@ -152,11 +152,13 @@ static int hex4(const unsigned char *p, const unsigned char *end) {
     return value;
 }
 
-/* `at` stands on the backslash of an escape that is not short. */
+/* `at` stands on the backslash of an escape that is not a short one. */
 static const unsigned char *read_escape(struct reader *r, const unsigned char *at) {
     const unsigned char *end = r->end;
     if (end - at < 2)
         return reader_fail(r, at, TAPE_TRUNCATED);
+    if (at[1] == '/')
+        return at + 2;
     if (at[1] != 'u')
         return reader_fail(r, at, TAPE_SYNTAX);
     int unit = hex4(at + 2, end);
@@ -179,6 +181,10 @@ static const unsigned char *read_escape(struct reader *r, const unsigned char *a
     return at + 6;
 }
 
+/* Behind a backslash, what stands for one character and has no other canonical spelling. */
+static const bool is_short_escape[256] = {
+    ['"'] = true, ['\\'] = true, ['b'] = true, ['f'] = true, ['n'] = true, ['r'] = true, ['t'] = true};
+
 static inline bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
 #ifdef __SSE2__
@@ -191,31 +197,53 @@ static inline unsigned odd_bytes(const unsigned char *p) {
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(mark, control), v)); /* v: bytes >= 0x80 */
 }
 
-/* The same run in steps of 64 bytes; stops in front of the step that has an odd one. */
-__attribute__((target("avx2"))) static const unsigned char *skip_plain_wide(const unsigned char *p,
-                                                                            const unsigned char *end) {
+/* The same of 64 bytes. */
+__attribute__((target("avx2"))) static inline uint64_t odd_bytes_wide(const unsigned char *p) {
     const __m256i quote = _mm256_set1_epi8('"'), slash = _mm256_set1_epi8('\\'),
                   control = _mm256_set1_epi8(0x1f);
+    uint64_t odd = 0;
+    for (int half = 0; half < 2; half++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32 * half));
+        __m256i mark = _mm256_or_si256(_mm256_cmpeq_epi8(v, quote), _mm256_cmpeq_epi8(v, slash));
+        __m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(v, control), v);
+        __m256i any = _mm256_or_si256(_mm256_or_si256(mark, low), v);
+        odd |= (uint64_t)(uint32_t)_mm256_movemask_epi8(any) << (32 * half);
+    }
+    return odd;
+}
+
+/* Stops at the first odd byte, or where no 64 are left. */
+__attribute__((target("avx2"))) static const unsigned char *skip_plain_wide(const unsigned char *p,
+                                                                            const unsigned char *end) {
     for (; end - p >= 64; p += 64) {
-        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
-        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
-        __m256i quotes = _mm256_or_si256(_mm256_cmpeq_epi8(a, quote), _mm256_cmpeq_epi8(b, quote));
-        __m256i slashes = _mm256_or_si256(_mm256_cmpeq_epi8(a, slash), _mm256_cmpeq_epi8(b, slash));
-        __m256i low = _mm256_min_epu8(a, b);
-        __m256i odd = _mm256_or_si256(
-            _mm256_or_si256(quotes, slashes),
-            _mm256_or_si256(_mm256_cmpeq_epi8(_mm256_min_epu8(low, control), low), _mm256_or_si256(a, b)));
-        if (_mm256_movemask_epi8(odd))
-            break;
+        uint64_t odd = odd_bytes_wide(p);
+        if (odd)
+            return p + __builtin_ctzll(odd);
+    }
+    return p;
+}
+
+/* Text of many lines has a short escape at the end of each: passes over those too, and tells of them. */
+__attribute__((target("avx2"))) static const unsigned char *
+skip_lines_wide(const unsigned char *p, const unsigned char *end, bool *ret_escaped) {
+    unsigned step;
+    for (; end - p > 64; p += step) { /* more than 64: an escape may reach into the byte behind them */
+        uint64_t odd = odd_bytes_wide(p);
+        for (step = 64; odd;) {
+            unsigned i = (unsigned)__builtin_ctzll(odd);
+            if (p[i] != '\\' || !is_short_escape[p[i + 1]])
+                return p + i;
+            *ret_escaped = true;
+            odd &= ~((uint64_t)3 << i);
+            step = i == 63 ? 65 : 64;
+        }
     }
     return p;
 }
 #endif
 
-static const unsigned char *skip_plain_far(const unsigned char *p, const unsigned char *end) {
+static const unsigned char *skip_plain_near(const unsigned char *p, const unsigned char *end) {
 #ifdef __SSE2__
-    if (end - p >= 64 && __builtin_cpu_supports("avx2"))
-        p = skip_plain_wide(p, end);
     for (; end - p >= 16; p += 16) {
         unsigned odd = odd_bytes(p);
         if (odd)
@@ -227,8 +255,28 @@ static const unsigned char *skip_plain_far(const unsigned char *p, const unsigne
     return p;
 }
 
-/* Runs over plain ASCII up to the first byte that needs a look. Most strings are short. */
-static inline const unsigned char *skip_plain(const unsigned char *p, const unsigned char *end) {
+/* Up to the first byte that needs a look. */
+const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end) {
+#ifdef __SSE2__
+    if (end - p >= 64 && __builtin_cpu_supports("avx2"))
+        p = skip_plain_wide(p, end);
+#endif
+    return skip_plain_near(p, end);
+}
+
+static const unsigned char *skip_lines(const unsigned char *p, const unsigned char *end, bool *ret_escaped) {
+#ifdef __SSE2__
+    if (end - p > 64 && __builtin_cpu_supports("avx2"))
+        p = skip_lines_wide(p, end, ret_escaped);
+#else
+    (void)ret_escaped;
+#endif
+    return skip_plain_near(p, end);
+}
+
+/* Runs over the inside of a string up to a byte that needs a look. Most strings are short. */
+static inline const unsigned char *skip_inside(const unsigned char *p, const unsigned char *end,
+                                               bool *ret_escaped) {
 #ifdef __SSE2__
     if (end - p >= 16) {
         unsigned odd = odd_bytes(p);
@@ -237,16 +285,8 @@ static inline const unsigned char *skip_plain(const unsigned char *p, const unsi
         p += 16;
     }
 #endif
-    return skip_plain_far(p, end);
+    return skip_lines(p, end, ret_escaped);
 }
-
-const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end) {
-    return skip_plain(p, end);
-}
-
-/* Behind a backslash, what stands for one character and needs no further look. */
-static const bool is_short_escape[256] = {['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true,
-                                          ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true};
 
 /* `at` stands on what is not plain and no short escape either. */
 static const unsigned char *read_odd(struct reader *r, const unsigned char *at) {
@@ -264,23 +304,27 @@ static const unsigned char *read_string(struct reader *r, const unsigned char *a
     if (!n)
         return NULL;
     const unsigned char *start = at, *end = r->end;
+    bool escaped = false;
     for (;;) {
-        at = skip_plain(at, end);
+        at = skip_inside(at, end, &escaped);
         if (at == end)
             return reader_fail(r, at, TAPE_TRUNCATED);
         if (*at == '"')
             break;
         if (*at == '\\') {
-            n->flags = TAPE_ESCAPED;
+            escaped = true;
             if (end - at >= 2 && is_short_escape[at[1]]) {
                 at += 2;
                 continue;
             }
+            n->flags = TAPE_RESPELT;
         }
         at = read_odd(r, at);
         if (!at)
             return NULL;
     }
+    if (escaped)
+        n->flags |= TAPE_ESCAPED;
     n->len = (uint32_t)(at - start);
     return at + 1;
 }

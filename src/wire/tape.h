@@ -21,6 +21,7 @@ enum tape_type { TAPE_NULL, TAPE_FALSE, TAPE_TRUE, TAPE_NUMBER, TAPE_STRING, TAP
 enum tape_flag {
     TAPE_ESCAPED = 1, /* a string with a backslash in it */
     TAPE_INTEGER = 2, /* a number without fraction and exponent */
+    TAPE_RESPELT = 4, /* a string with an escape that canonical JSON spells in another way */
 };
 
 struct tape_node {

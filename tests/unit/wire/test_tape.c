@@ -748,6 +748,39 @@ static void test_every_byte_in_long_strings(void **state) {
     tape_free(&t);
 }
 
+/* The same of every escape, and of any number of them in a row. */
+static void test_every_escape_in_long_strings(void **state) {
+    (void)state;
+    char text[200];
+    struct tape t;
+    tape_init(&t);
+    for (int c = 0; c < 256; c++) {
+        char small[] = "\"\\xbbbbb\"";
+        small[2] = (char)c;
+        size_t bad;
+        enum tape_fault want = tape_parse(&t, SLICE(small), &bad);
+        uint32_t flags = tape_node(&t, 0)->flags;
+        for (size_t at = 1; at + 7 < sizeof(text); at++) {
+            memset(text, 'b', sizeof(text));
+            text[0] = text[sizeof(text) - 1] = '"';
+            text[at] = '\\';
+            text[at + 1] = (char)c;
+            size_t found;
+            if (tape_parse(&t, slice_of(text, sizeof(text)), &found) != want ||
+                (want ? found != bad - 1 + at : tape_node(&t, 0)->flags != flags))
+                fail_msg("escape %d at %zu: stopped at %zu", c, at, found);
+        }
+    }
+    for (size_t count = 0; count + 2 <= sizeof(text); count++) { /* of backslashes behind a byte */
+        memset(text, '\\', sizeof(text));
+        text[0] = text[count + 1] = '"';
+        assert_int_equal(tape_parse(&t, slice_of(text, count + 2), NULL),
+                         count % 2 ? TAPE_TRUNCATED : TAPE_OK);
+        assert_int_equal(tape_node(&t, 0)->flags, count % 2 || !count ? 0 : TAPE_ESCAPED);
+    }
+    tape_free(&t);
+}
+
 static void test_utf8(void **state) {
     (void)state;
     assert_true(tape_utf8_valid((struct slice){0}));
@@ -776,6 +809,7 @@ int main(void) {
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_every_byte_in_long_strings),
+        cmocka_unit_test(test_every_escape_in_long_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
