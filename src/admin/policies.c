@@ -75,7 +75,7 @@ void api_validate(struct api_call *c) {
 
 /* The body is what `sallyport simulate` reads, and so is the answer what it prints. */
 void api_dry_run(struct api_call *c) {
-    policy_simulate_line(c->request->body, &c->out);
+    policy_simulate_line(c->request->body, NULL, &c->out);
     c->out.len -= c->out.len > 0; /* its newline */
     api_answer(c, 200);
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "policy/simulate.h"
+#include "session/files.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static int simulate_file(FILE *file) {
             return cli_fail(CLI_USAGE, &err);
         }
         buf_reset(&out);
-        policy_simulate_line(text, &out);
+        policy_simulate_line(text, &session_files, &out);
         if (cli_print(&out) != CLI_OK)
             return CLI_FAILED;
     }

@@ -134,12 +134,20 @@ static bool eval_type(const struct cond *c, const struct value *v) {
     return false;
 }
 
+static bool real_under(struct eval *e, struct slice path, struct slice real_dir) {
+    const struct policy_files *files = e->facts->files;
+    struct slice real;
+    return files->realpath(files->ctx, path, e->arena, &real) && policy_path_under(real, real_dir, e->arena);
+}
+
+/* A server may fold `..` itself or leave it to the kernel, which goes up from where a link has led: the path
+ * has to lie inside either way. */
 static bool eval_under(struct eval *e, const struct cond *c, const struct value *v) {
     if (!policy_value_is_text(v))
         return false;
     const struct policy_files *files = e->facts->files;
-    struct slice clean, real, real_dir;
-    if (!policy_path_clean(policy_value_text(v, e->arena), e->arena, &clean))
+    struct slice path = policy_value_text(v, e->arena), clean, real_dir;
+    if (!policy_path_clean(path, e->arena, &clean))
         return false;
     for (size_t i = 0; i < c->list_count; i++) {
         struct slice dir = c->list[i].text;
@@ -147,9 +155,8 @@ static bool eval_under(struct eval *e, const struct cond *c, const struct value 
             continue;
         if (!files)
             return true;
-        if (files->realpath(files->ctx, clean, e->arena, &real) &&
-            files->realpath(files->ctx, dir, e->arena, &real_dir) &&
-            policy_path_under(real, real_dir, e->arena))
+        if (files->realpath(files->ctx, dir, e->arena, &real_dir) && real_under(e, clean, real_dir) &&
+            (slice_eq(clean, path) || real_under(e, path, real_dir)))
             return true;
     }
     return false;
@@ -339,7 +346,7 @@ static enum truth eval_state(struct eval *e, const struct cond *c) {
     return truth;
 }
 
-/* Every value of a path with array steps. No value at all is an absent path. */
+/* Every value of a path with array steps; there is at least one, be it an absent one. */
 static enum truth eval_each(struct eval *e, const struct cond *c) {
     struct policy_walk walk;
     struct value v = {.kind = VALUE_NODE, .tape = e->facts->tape};
@@ -357,13 +364,8 @@ static enum truth eval_each(struct eval *e, const struct cond *c) {
             return truth;
         }
     }
-    if (seen)
-        v = (struct value){.kind = VALUE_ABSENT};
+    v = (struct value){.kind = VALUE_ABSENT};
     enum truth truth = truth_of(c->match_all);
-    if (!seen) {
-        v.kind = VALUE_ABSENT;
-        truth = eval_op(e, c, &v);
-    }
     if (e->trace)
         policy_trace_leaf(e->trace, c, &v, truth);
     return truth;

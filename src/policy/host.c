@@ -128,10 +128,11 @@ static bool v6_is_private(const unsigned char *b) {
 }
 
 static bool name_is_private(struct slice host) {
-    static const char *const names[] = {"localhost", "metadata", "instance-data", "kubernetes", NULL};
-    static const char *const ends[] = {".localhost", ".local",         ".internal", ".localdomain",
-                                       ".home.arpa", ".lan",           ".intranet", ".corp",
-                                       ".home",      ".cluster.local", NULL};
+    static const char *const names[] = {"localhost", "localtest.me", "lvh.me", NULL};
+    static const char *const ends[] = {".localhost", ".local", ".internal", ".localdomain", ".home.arpa",
+                                       ".lan", ".intranet", ".corp", ".home", ".svc",
+                                       /* public names that stand for the address written in them, or ours */
+                                       ".nip.io", ".sslip.io", ".xip.io", ".localtest.me", ".lvh.me", NULL};
     for (size_t i = 0; names[i]; i++)
         if (slice_is(host, names[i]))
             return true;
@@ -249,6 +250,18 @@ enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct 
     }
     *ret_host = host;
     return name_is_private(host) ? POLICY_URL_PRIVATE : POLICY_URL_OK;
+}
+
+bool policy_host_is_pattern(struct slice pattern, struct arena *a) {
+    struct slice host, name = slice_starts(pattern, SLICE("*.")) ? slice_from(pattern, 2) : pattern;
+    bool is_ip;
+    if (slice_is(pattern, "*"))
+        return true;
+    bool v6 = slice_find(name, ':') >= 0; /* an address, in the form that comparing brings all others to */
+    struct slice url = arena_printf(a, "http://%s%.*s%s", v6 ? "[" : "", SLICE_FMT(name), v6 ? "]" : "");
+    enum policy_url_fault found = policy_url_host(url, a, &host, &is_ip);
+    return (found == POLICY_URL_OK || found == POLICY_URL_PRIVATE) && slice_eq_nocase(host, name) &&
+           !(is_ip && name.len < pattern.len);
 }
 
 bool policy_host_match(struct slice host, struct slice pattern) {

@@ -29,6 +29,8 @@ enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct 
                                       bool *ret_is_ip);
 /* `example.com` exact, `*.example.com` any depth below it, `*` any public host. */
 bool policy_host_match(struct slice host, struct slice pattern);
+/* Whether a host could ever match it: a name, an address, `*.` and a name, or `*`. */
+bool policy_host_is_pattern(struct slice pattern, struct arena *a);
 const char *policy_url_fault_text(enum policy_url_fault fault);
 
 /* One statement that only reads, in the common subset of PostgreSQL, MySQL, SQLite and SQL Server. Anything

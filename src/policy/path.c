@@ -193,13 +193,11 @@ static enum policy_walk_state descend(struct policy_walk *w, uint32_t node, uint
             }
             continue;
         }
-        if (!tape_is(w->tape, node, TAPE_ARRAY)) {
+        uint32_t end = tape_node(w->tape, node)->next;
+        if (!tape_is(w->tape, node, TAPE_ARRAY) || node + 1 >= end) { /* an empty array counts as missing */
             *ret_node = 0;
             return POLICY_WALK_ABSENT;
         }
-        uint32_t end = tape_node(w->tape, node)->next;
-        if (node + 1 >= end)
-            return POLICY_WALK_END; /* an empty array: nothing down here */
         w->frames[w->depth++] = (struct policy_walk_frame){.at = node + 1, .end = end, .step = step + 1};
         node++;
     }
@@ -211,9 +209,7 @@ enum policy_walk_state policy_walk_next(struct policy_walk *w, uint32_t *ret_nod
     uint32_t node = w->node, step = 0;
     if (!w->started) {
         w->started = true;
-        enum policy_walk_state state = descend(w, node, step, ret_node);
-        if (state != POLICY_WALK_END)
-            return state;
+        return descend(w, node, step, ret_node);
     }
     while (w->depth) {
         struct policy_walk_frame *f = &w->frames[w->depth - 1];
@@ -222,9 +218,7 @@ enum policy_walk_state policy_walk_next(struct policy_walk *w, uint32_t *ret_nod
             w->depth--;
             continue;
         }
-        enum policy_walk_state state = descend(w, f->at, f->step, ret_node);
-        if (state != POLICY_WALK_END)
-            return state;
+        return descend(w, f->at, f->step, ret_node);
     }
     return POLICY_WALK_END;
 }

@@ -406,8 +406,8 @@ static void run_line(struct simulation *s, struct slice line, struct buf *out) {
     run_steps(s, steps, out);
 }
 
-void policy_simulate_line(struct slice line, struct buf *out) {
-    struct simulation s = {.now_ms = SIMULATE_START_MS};
+void policy_simulate_line(struct slice line, const struct policy_files *files, struct buf *out) {
+    struct simulation s = {.now_ms = SIMULATE_START_MS, .base.files = files};
     tape_init(&s.tape);
     arena_init(&s.arena);
     arena_init(&s.call);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "base/buf.h"
+#include "policy/policy.h"
 
 #define POLICY_SIMULATE_LINE_MAX (64u << 20)
 
-/* Appends one line of JSON with its newline. Whatever is wrong with the input becomes an `error` line. */
-void policy_simulate_line(struct slice line, struct buf *out);
+/* Appends one line of JSON with its newline. Whatever is wrong with the input becomes an `error` line.
+ * Without `files`, `under` stays lexical. */
+void policy_simulate_line(struct slice line, const struct policy_files *files, struct buf *out);

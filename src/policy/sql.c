@@ -29,7 +29,8 @@ static const char *const writing_words[] = {
     "create",    "truncate",       "exec",    "execute",   "call",       "grant",   "revoke",   "set",
     "do",        "declare",        "backup",  "restore",   "shutdown",   "kill",    "dbcc",     "bulk",
     "waitfor",   "reconfigure",    "refresh", "writetext", "updatetext", "outfile", "dumpfile", "openrowset",
-    "openquery", "opendatasource", "attach",  "detach",    "pragma",     "copy",    "replace",  NULL};
+    "openquery", "opendatasource", "attach",  "detach",    "pragma",     "copy",    "deny",     "replace",
+    NULL};
 
 static const char *const acting_functions[] = {"pg_sleep",
                                                "pg_sleep_for",
@@ -63,9 +64,9 @@ static const char *const acting_functions[] = {"pg_sleep",
                                                "release_lock",
                                                "xp_cmdshell",
                                                "sp_executesql",
-                                               "utl_http",
-                                               "utl_file",
-                                               "dbms_xmlgen",
+                                               "release_all_locks",
+                                               "ts_stat",
+                                               "httpuritype",
                                                "file",
                                                "url",
                                                "s3",
@@ -76,10 +77,30 @@ static const char *const acting_functions[] = {"pg_sleep",
                                                "system",
                                                NULL};
 
-static const char *const acting_prefixes[] = {"lo_",         "dblink",     "pg_read_",     "pg_ls_",
-                                              "pg_file_",    "pg_write_",  "pg_advisory_", "pg_try_advisory_",
-                                              "pg_logical_", "pg_create_", "pg_drop_",     "xp_",
-                                              "sp_oa",       NULL};
+static const char *const acting_prefixes[] = {"lo_",
+                                              "dblink",
+                                              "pg_read_",
+                                              "pg_ls_",
+                                              "pg_file_",
+                                              "pg_write_",
+                                              "pg_advisory_",
+                                              "pg_try_advisory_",
+                                              "pg_logical_",
+                                              "pg_create_",
+                                              "pg_drop_",
+                                              "pg_stat_reset",
+                                              "pg_stat_file",
+                                              "pg_replication_",
+                                              "pg_wal_replay_",
+                                              "pg_backup_",
+                                              "crosstab",
+                                              "read_",
+                                              "xp_",
+                                              "sp_oa",
+                                              NULL};
+
+/* Packages of Oracle, whose functions follow a dot. */
+static const char *const acting_packages[] = {"utl_", "dbms_", NULL};
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -213,10 +234,13 @@ static enum token next_token(struct lexer *l) {
         return read_word(l);
     if (is_digit(c) || (c == '.' && is_digit(peek(l, 1))))
         return read_number(l);
-    if (c == '\'' || c == '"')
-        return read_quoted(l, c) ? TOKEN_STRING : TOKEN_BAD;
-    if (c == '`')
-        return read_name(l, '`') ? TOKEN_STRING : TOKEN_BAD;
+    if (c == '\'' || c == '"' || c == '`') {
+        size_t start = l->at + 1;
+        if (!(c == '`' ? read_name(l, c) : read_quoted(l, c)))
+            return TOKEN_BAD;
+        l->word = c == '\'' ? (struct slice){0} : slice_of(l->text.ptr + start, l->at - 1 - start);
+        return TOKEN_STRING;
+    }
     if (c == '[' && !read_name(l, ']'))
         return TOKEN_BAD;
     if (c == '$' && !is_digit(peek(l, 1)))
@@ -229,19 +253,41 @@ static enum token next_token(struct lexer *l) {
     return TOKEN_PUNCT;
 }
 
-static bool word_acts(const struct lexer *l) {
-    struct lexer ahead = *l;
-    bool is_call = skip_blank(&ahead) && peek(&ahead, 0) == '(';
-    if (slice_eq_nocase(l->word, SLICE("replace")))
-        return !is_call; /* replace(text, from, to) is an ordinary function */
-    if (word_in(l->word, writing_words))
-        return true;
-    if (!is_call)
-        return false;
-    for (size_t i = 0; acting_prefixes[i]; i++)
-        if (slice_eq_nocase(slice_upto(l->word, strlen(acting_prefixes[i])), slice_str(acting_prefixes[i])))
+static bool starts_with_any(struct slice word, const char *const *prefixes) {
+    for (; *prefixes; prefixes++)
+        if (slice_eq_nocase(slice_upto(word, strlen(*prefixes)), slice_str(*prefixes)))
             return true;
-    return word_in(l->word, acting_functions);
+    return false;
+}
+
+static bool is_call(const struct lexer *l) {
+    struct lexer ahead = *l;
+    return skip_blank(&ahead) && peek(&ahead, 0) == '(';
+}
+
+static bool function_acts(struct slice name) {
+    return starts_with_any(name, acting_prefixes) || word_in(name, acting_functions);
+}
+
+static bool word_acts(const struct lexer *l) {
+    if (slice_eq_nocase(l->word, SLICE("replace")))
+        return !is_call(l); /* replace(text, from, to) is an ordinary function */
+    if (word_in(l->word, writing_words) || starts_with_any(l->word, acting_packages))
+        return true;
+    return is_call(l) && function_acts(l->word);
+}
+
+/* "pg_sleep"(1): a function may be named in double quotes or backticks. What is not plain in there could be
+ * spelled in a way that only the database can read (U&"…"). */
+static bool quoted_acts(const struct lexer *l) {
+    if (starts_with_any(l->word, acting_packages))
+        return true;
+    if (!is_call(l))
+        return false;
+    for (size_t i = 0; i < l->word.len; i++)
+        if (!is_letter(l->word.ptr[i]) && !is_digit(l->word.ptr[i]))
+            return true;
+    return function_acts(l->word);
 }
 
 bool policy_sql_read_only(struct slice sql) {
@@ -268,7 +314,7 @@ bool policy_sql_read_only(struct slice sql) {
             started = true;
             continue;
         }
-        if (token == TOKEN_WORD && word_acts(&l))
+        if ((token == TOKEN_WORD && word_acts(&l)) || (token == TOKEN_STRING && quoted_acts(&l)))
             return false;
     }
 }

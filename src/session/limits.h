@@ -32,6 +32,7 @@
 #define SESSION_URIS_MAX 256           /* resources that one client subscribes to */
 #define SESSION_LISTEN_MS 1000         /* before a subscription that ended is made again */
 #define SESSION_STEADY_MS 10000        /* a server that ran this long starts from the first delay again */
+#define SESSION_FILE_LINKS_MAX 40      /* symbolic links on the way to one file, as the kernel has it */
 
 #define CALL_IDLE_MS 600000 /* without a word from the server about this call */
 #define CALL_TOTAL_MS 3600000

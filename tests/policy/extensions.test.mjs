@@ -1,5 +1,8 @@
 // What the engine does beyond the two dialects, through simulate.
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 
 import { simulate } from './run.mjs';
@@ -57,6 +60,28 @@ test('under survives dots, prefixes and encodings', () => {
   passes(leaf('under', ['/a', '/b']), [{ x: '/b/c' }], [{ x: '/c' }]);
 });
 
+test('under follows links, also those that lead nowhere yet, and goes up from where they led', () => {
+  const home = mkdtempSync(path.join(tmpdir(), 'under-'));
+  const [jail, outside] = ['jail', 'outside'].map((name) => path.join(home, name));
+  mkdirSync(path.join(jail, 'sub'), { recursive: true });
+  mkdirSync(outside);
+  const link = (name, target) => symlinkSync(target, path.join(jail, name));
+  link('out', outside);
+  link('in', path.join(jail, 'sub'));
+  link('later', path.join(outside, 'not-there-yet'));
+  link('loop', 'loop');
+  link('up', '../..');
+  symlinkSync(jail, path.join(home, 'alias'));
+  const at = (...names) => names.map((name) => ({ x: `${home}/${name}` }));
+  passes(
+    leaf('under', jail),
+    at('jail', 'jail/sub/a', 'jail/in/a', 'jail/new/file', 'jail/new/../file', 'jail/in/../file'),
+    at('jail/out/a', 'jail/out', 'jail/later', 'jail/later/a', 'jail/loop', 'jail/up/etc', 'jail/out/../a', 'jail/in/../../a'),
+  );
+  passes(leaf('under', path.join(home, 'alias')), at('alias/sub/a'), at('alias/out/a'));
+  rmSync(home, { recursive: true });
+});
+
 test('host refuses every way inside', () => {
   passes(
     leaf('host', '*'),
@@ -70,6 +95,7 @@ test('host refuses every way inside', () => {
       'ftp://example.com/', 'file:///etc/passwd', '//example.com/', 'http:/example.com', 'http://exa mple.com/',
       'http://example.com\\@127.0.0.1/', 'http://ⓛocalhost/', 'http://127.0.0.1%2f@example.com/', 'http://256.256.256.256/',
       'http://1.2.3.4.5/', 'http://[64:ff9b::7f00:1]/', 'http://[2002:7f00:1::]/', 'http://0x7f.1/', 'javascript:alert(1)',
+      'http://127.0.0.1.nip.io/', 'http://localtest.me/', 'http://kubernetes.default.svc/', 'http://metadata/',
     ].map((x) => ({ x })),
   );
   passes(leaf('host', ['api.example.com', '*.cdn.net']),
@@ -86,7 +112,7 @@ test('sql: read_only', () => {
       'SELECT 1', 'select * from users where name = \'O\'\'Brien\';', 'WITH a AS (SELECT 1) SELECT * FROM a',
       'SHOW TABLES', 'EXPLAIN SELECT 1', 'SELECT "update" FROM t', 'SELECT replace(a, \'x\', \'y\') FROM t', '(SELECT 1) UNION (SELECT 2)',
       'SELECT a -- the first\nFROM t', 'SELECT /* all */ * FROM t', 'VALUES (1, 2)', 'DESCRIBE users', 'SELECT arr[1] FROM t', 'SELECT $1::int',
-      'select 1e5, .5, 0xff', 'SELECT `name` FROM `users`', 'SELECT \'; DROP TABLE x\'',
+      'select 1e5, .5, 0xff', 'SELECT `name` FROM `users`', 'SELECT \'; DROP TABLE x\'', 'WITH "x"(a) AS (SELECT 1) SELECT a FROM "x"', 'SELECT \'dbms_x\', "read_at" FROM t',
     ].map((x) => ({ x })),
     [
       'DROP TABLE users', 'SELECT 1; DROP TABLE users', 'DELETE FROM t', 'INSERT INTO t VALUES (1)', 'UPDATE t SET a = 1',
@@ -99,6 +125,8 @@ test('sql: read_only', () => {
       'SELECT * FROM t FOR UPDATE', 'REPLACE INTO t VALUES (1)', 'DO $$ BEGIN END $$', '', ';', 'SELECT 1;;SELECT 2', 'SELECT "a', 'SELECT 1 -- x\r; DROP TABLE t',
       'SELECT\u00a01', 'BEGIN', 'SELECT @a := 1', 'SELECT 1--1', 'SELECT [a\'] FROM t', 'SELECT dblink_exec(\'x\', \'DROP TABLE t\')',
       'SELECT query_to_xml(\'DELETE FROM t\', true, true, \'\')', 'SELECT `a\'b` FROM t',
+      'SELECT "pg_sleep"(10)', 'SELECT "pg_catalog"."pg_read_file" (\'/etc/passwd\')', 'SELECT U&"pg\\005fsleep"(10)',
+      'SELECT utl_http.request(\'http://x\') FROM dual', 'SELECT "utl_http".request(\'x\')', 'SELECT 1 DENY SELECT ON t TO u',
     ].map((x) => ({ x })),
   );
 });
@@ -129,6 +157,7 @@ test('array steps', () => {
   passes(leaf('eq', 'b', 'args.list.1'), [{ list: ['a', 'b'] }, { list: { 1: 'b' } }], [{ list: ['a'] }]);
   passes(leaf('lt', 5, 'args.list.*'), [{ list: [1, 2] }], [{ list: [1, 9] }]);
   passes(leaf('eq', 1, 'args.a[*][*].b'), [{ a: [[{ b: 1 }], [{ b: 1 }, { b: 1 }]] }], [{ a: [[{ b: 1 }], [{ b: 2 }]] }]);
+  passes(leaf('eq', 1, 'args.a[*].b[*]'), [{ a: [{ b: [1] }] }], [{ a: [{ b: [1] }, { b: [] }] }]); // an empty list counts as missing, at every depth
   passes(leaf('eq', 1, 'args["a.b"].c'), [{ 'a.b': { c: 1 } }], [{ a: { b: { c: 1 } } }]);
   // In what denies, one bad element is enough.
   const denied = { version: '1', default: 'allow', tools: { t: { deny_if: [{ conditions: [{ path: 'args.to[*]', op: 'ends_with', value: '@evil.com' }] }] } } };
@@ -143,6 +172,12 @@ test('missing arguments', () => {
   passes(block({ on_missing: 'deny' }), [{ n: 1 }], [{}, { n: 6 }]);
   const pass = rule([{ path: 'args.n', op: 'lte', value: 5, on_missing: 'pass' }]);
   passes(pass, [{}, { n: 1 }], [{ n: 6 }]);
+  const five = [{ path: 'args.n', op: 'lte', value: 5 }];
+  passes({ version: '1', default: 'deny', tools: { t: { require: [{ conditions: five, on_missing: 'pass' }] } } }, [{}, { n: 1 }], [{ n: 6 }]);
+  passes(rule(five, { on_missing: 'pass' }), [{}, { n: 1 }], [{ n: 6 }]);
+  passes(rule([{ not: { path: 'args.n', op: 'gt', value: 5 } }], { on_missing: 'deny' }), [{ n: 1 }], [{}, { n: 6 }]);
+  const [wrong] = simulate([{ id: 1, policy: rule(five, { on_missing: 'fail' }), steps: [] }]);
+  assert.deepEqual(wrong.error, ['tools.t.rules[0]: on_missing must be "deny" or "pass", got "fail"']);
 });
 
 test('pattern limits deny instead of hanging', () => {
@@ -218,6 +253,7 @@ test('windows of every kind', () => {
     ['allow', 'allow', 'deny', 'allow', 'deny', 'allow', 'allow', 'deny']);
   const same = limited({ window: 'hour', kind: 'identical' });
   assert.deepEqual(verdicts(same, [call({ a: 1, b: 2 }), call({ b: 2, a: 1 }), call({ a: 1, b: 2 }), call({ a: 1, b: 3 })]), ['allow', 'allow', 'deny', 'allow']);
+  assert.deepEqual(verdicts(limited({ window: 'minute', max: 5, increment: 2 }), times('00:00', '00:01', '00:02')), ['allow', 'allow', 'deny']);
   assert.deepEqual(verdicts(limited({ kind: 'concurrent' }), [call({}), call({}), call({})]), ['allow', 'allow', 'allow']);
 });
 
@@ -233,6 +269,12 @@ test('amounts are exact and never negative', () => {
   assert.deepEqual(answer.counters, { 'grant.spend': 10 });
   const cents = { version: '1', default: 'deny', tools: { t: { rules: [{ name: 's', spend_limit: { max: 5, window: 'day', from: 'args.cents', unit: 100 } }] } } };
   assert.deepEqual(verdicts(cents, [call({ cents: 400 }), call({ cents: 101 }), call({ cents: 100 }), call({})]), ['allow', 'deny', 'allow', 'deny']);
+  for (const max of [2.01, 4.1, 1.001]) { // times a million these are no whole numbers to a processor
+    const capped = rule([{ path: 'state.t.s', op: 'lte', value: max }], { state: { counter: 's', window: 'day', increment_from: 'args.amount' } });
+    assert.deepEqual(verdicts(capped, [call({ amount: max }), call({ amount: 0.000001 })]), ['allow', 'deny'], `${max}`);
+    capped.tools.t.rules[0].conditions[0].op = 'lt';
+    assert.deepEqual(verdicts(capped, [call({ amount: max }), call({ amount: max - 0.001 })]), ['deny', 'allow'], `${max}`);
+  }
   const dollars = { version: '1', tools: { t: { rules: [{ spend_limit: '$500/day' }] } } };
   assert.deepEqual(verdicts(dollars, [call({ total: 500 }), call({ value: 1 }), call({ text: 1 })]), ['allow', 'deny', 'deny']);
 });
