@@ -183,6 +183,15 @@ bool policy_member_shadow(struct loader *l, const struct tree *map, struct place
     return slice_is(mode, "shadow");
 }
 
+struct slice policy_member_missing(struct loader *l, const struct tree *map, struct place place) {
+    struct slice missing = policy_member_text(l, map, place, "on_missing");
+    if (missing.len && !slice_is(missing, "deny") && !slice_is(missing, "pass"))
+        policy_problem(l, tree_get(map, "on_missing"), place.pointer, (struct slice){0},
+                       "%.*s: on_missing must be \"deny\" or \"pass\", got \"%.*s\"", SLICE_FMT(place.prefix),
+                       SLICE_FMT(missing));
+    return missing;
+}
+
 uint64_t policy_member_duration(struct loader *l, const struct tree *map, struct place place,
                                 const char *key) {
     struct slice text = policy_member_text(l, map, place, key);
@@ -257,6 +266,7 @@ static void load_version(struct loader *l, const struct tree *root) {
 }
 
 static void load_default(struct loader *l, const struct tree *root) {
+    static const char *const words[] = {"allow", "deny", NULL};
     struct slice text = policy_member_text(l, root, (struct place){0}, "default");
     const struct tree *at = tree_get(root, "default");
     bool required = l->policy->dialect == POLICY_LAYER && !l->page_form;
@@ -264,7 +274,7 @@ static void load_default(struct loader *l, const struct tree *root) {
     l->policy->default_deny = slice_is(text, "deny") || (l->page_form && !tree_get(root, "tools"));
     if (slice_is(text, "allow") || slice_is(text, "deny") || (!text.len && !required))
         return;
-    policy_problem(l, at ? at : root, SLICE("/default"), (struct slice){0},
+    policy_problem(l, at ? at : root, SLICE("/default"), policy_hint(l, text, words),
                    "default must be \"allow\" or \"deny\", got \"%.*s\"", SLICE_FMT(text));
 }
 

@@ -48,14 +48,16 @@ const struct tree *policy_member_list(struct loader *l, const struct tree *map, 
 const struct tree *policy_member_map(struct loader *l, const struct tree *map, struct place place,
                                      const char *key);
 bool policy_member_shadow(struct loader *l, const struct tree *map, struct place place);
+/* on_missing: "deny", "pass" or nothing. */
+struct slice policy_member_missing(struct loader *l, const struct tree *map, struct place place);
 uint64_t policy_member_duration(struct loader *l, const struct tree *map, struct place place,
                                 const char *key);
 
 struct cond_context {
-    struct place place; /* of the rule */
-    const char *list;   /* "conditions" */
-    bool requires;      /* must hold for the call to pass; false: selects calls to deny or to approve */
-    bool missing_fires; /* on_missing: deny */
+    struct place place;   /* of the rule */
+    const char *list;     /* "conditions" */
+    bool requires;        /* must hold for the call to pass; false: selects calls to deny or to approve */
+    struct slice missing; /* on_missing of the block: what its conditions do that do not say it themselves */
 };
 /* The conditions under `list` as one COND_ALL. */
 void policy_load_conditions(struct loader *l, const struct tree *list, const struct cond_context *ctx,

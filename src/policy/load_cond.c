@@ -136,6 +136,20 @@ static bool read_dirs(const struct where *w, const struct tree *v, struct cond *
     return true;
 }
 
+static bool read_hosts(const struct where *w, const struct tree *v, struct cond *c) {
+    if (!read_strings(w, v, c))
+        return false;
+    for (size_t i = 0; i < c->list_count; i++)
+        if (!policy_host_is_pattern(c->list[i].text, w->l->arena))
+            policy_problem(
+                w->l, v, w->place.pointer,
+                SLICE("example.com, *.example.com, 192.0.2.1, 2001:db8::1 or *, without scheme, port "
+                      "and path; a name beyond ASCII as xn--…"),
+                "%.*s: operator \"host\" cannot match \"%.*s\"", SLICE_FMT(w->place.prefix),
+                SLICE_FMT(c->list[i].text));
+    return true;
+}
+
 static bool read_types(const struct where *w, const struct tree *v, struct cond *c) {
     static const char *const names[] = {"string", "number", "integer", "boolean",
                                         "array",  "object", "null",    NULL};
@@ -317,8 +331,9 @@ static bool read_value(const struct where *w, const struct tree *v, struct cond 
     case OP_STARTS_WITH:
     case OP_ENDS_WITH:
     case OP_GLOB:
-    case OP_HOST:
         return read_strings(w, v, c);
+    case OP_HOST:
+        return read_hosts(w, v, c);
     case OP_TYPE:
         return read_types(w, v, c);
     case OP_UNDER:
@@ -428,7 +443,9 @@ static bool read_op(const struct where *w, const struct tree *t, struct cond *c)
 
 static void read_modifiers(const struct where *w, const struct tree *t, struct cond *c) {
     struct slice match = policy_member_text(w->l, t, w->place, "match");
-    struct slice missing = policy_member_text(w->l, t, w->place, "on_missing");
+    struct slice missing = policy_member_missing(w->l, t, w->place);
+    if (!missing.len)
+        missing = w->ctx->missing;
     c->lenient = w->lenient;
     c->match_all = match.len ? slice_is(match, "all") : w->lenient;
     if (match.len && !slice_is(match, "all") && !slice_is(match, "any"))
@@ -438,12 +455,8 @@ static void read_modifiers(const struct where *w, const struct tree *t, struct c
     /* What a missing argument does: pass or deny, whichever way round the condition stands. */
     if (slice_is(missing, "pass"))
         c->absent = w->lenient;
-    else if (slice_is(missing, "deny") || (!missing.len && w->ctx->missing_fires))
+    else if (slice_is(missing, "deny"))
         c->absent = !w->lenient;
-    else if (missing.len)
-        policy_problem(w->l, t, w->place.pointer, (struct slice){0},
-                       "%.*s: on_missing must be \"deny\" or \"pass\", got \"%.*s\"",
-                       SLICE_FMT(w->place.prefix), SLICE_FMT(missing));
 }
 
 static void read_leaf(const struct where *w, const struct tree *t, struct cond *c) {

@@ -72,6 +72,16 @@ static uint64_t window_from(struct loader *l, const struct tree *t, struct slice
     return (uint64_t)t->integer * 1000;
 }
 
+static void read_increment(struct loader *l, const struct tree *t, struct place place,
+                           struct limit_rule *rule) {
+    const struct tree *increment = tree_get(t, "increment");
+    if (increment &&
+        (increment->type != TREE_INT || increment->integer < 0 || increment->integer > POLICY_CALLS_MAX))
+        policy_problem_at(l, increment, place, "increment must be an integer that is not negative");
+    else if (increment && increment->integer)
+        rule->amount = increment->integer * POLICY_MICRO;
+}
+
 static void read_amount(struct loader *l, const struct tree *t, struct place place, const char *key,
                         struct limit_rule *rule) {
     struct slice from = policy_member_text(l, t, place, key);
@@ -96,6 +106,8 @@ static void read_amount(struct loader *l, const struct tree *t, struct place pla
     rule->from = path;
     rule->from_count = 1;
 }
+
+static const char *const window_names[] = {"minute", "hour", "day", NULL};
 
 /* "N/window" as in Intercept: Go's Atoi on the left. */
 bool policy_rate_parse(struct slice text, uint64_t *ret_count, struct slice *ret_window) {
@@ -124,7 +136,7 @@ void policy_check_rate(struct loader *l, const struct tree *at, struct place pla
                        "%.*s: rate_limit count must be a positive integer, got \"%.*s\"",
                        SLICE_FMT(place.prefix), SLICE_FMT(count));
     else if (!policy_window_from(window) || slice_is(window, "week"))
-        policy_problem(l, at, place.pointer, (struct slice){0},
+        policy_problem(l, at, place.pointer, policy_hint(l, window, window_names),
                        "%.*s: rate_limit window must be \"minute\", \"hour\", or \"day\", got \"%.*s\"",
                        SLICE_FMT(place.prefix), SLICE_FMT(window));
 }
@@ -166,7 +178,7 @@ static void publish_counter(struct loader *l, struct limit_rule *rule, const str
 }
 
 void policy_load_rate_map(const struct rule *r, const struct tree *rate) {
-    static const char *const keys[] = {"max", "window", "scope", "kind", "burst", NULL};
+    static const char *const keys[] = {"max", "window", "scope", NULL};
     struct loader *l = r->l;
     struct place place = policy_place_key(l, r->place, SLICE("rate_limit"));
     policy_check_keys(l, rate, place, keys);
@@ -278,15 +290,17 @@ static struct cond *own_limit(const struct rule *r, const struct check *check, s
     return NULL;
 }
 
-/* Largest value that satisfies lt or lte, in micro-units; -1 when none does. */
+/* Largest value that satisfies lt or lte, in micro-units; -1 when none does. A product of doubles can fall
+ * short of what was written (2.01 gives 2009999.9…), so the nearest whole is asked whether it is that. */
 int64_t policy_cap_from(const struct cond *c) {
     double micro = c->value.number * POLICY_MICRO;
     if (!(micro >= 0)) /* not a number satisfies nothing */
         return -1;
     if (micro > 9e18)
         return POLICY_NO_MAX;
-    int64_t cap = (int64_t)micro;
-    return c->op == OP_LT && (double)cap == micro ? cap - 1 : cap;
+    int64_t cap = (int64_t)(micro + 0.5);
+    double written = (double)cap / POLICY_MICRO;
+    return written > c->value.number || (c->op == OP_LT && written == c->value.number) ? cap - 1 : cap;
 }
 
 void policy_load_state(const struct rule *r, const struct tree *state, struct check *check) {
@@ -300,21 +314,18 @@ void policy_load_state(const struct rule *r, const struct tree *state, struct ch
     }
     policy_check_keys(l, state, place, keys);
     struct limit_rule limit = rule_limit(r);
-    const struct tree *window = tree_get(state, "window"), *increment = tree_get(state, "increment");
+    const struct tree *window = tree_get(state, "window");
     struct slice window_name = {0};
     limit.counter = policy_member_text(l, state, place, "counter");
     if (!limit.counter.len)
         policy_problem_at(l, state, place, "counter must not be empty");
     limit.window_ms = window && !slice_is(window->text, "week") ? window_from(l, window, &window_name) : 0;
     if (!limit.window_ms)
-        policy_problem(l, window ? window : state, place.pointer, (struct slice){0},
+        policy_problem(l, window ? window : state, place.pointer,
+                       policy_hint(l, window ? window->text : (struct slice){0}, window_names),
                        "%.*s: window must be \"minute\", \"hour\", or \"day\", got \"%.*s\"",
                        SLICE_FMT(place.prefix), SLICE_FMT(window ? window->text : (struct slice){0}));
-    if (increment &&
-        (increment->type != TREE_INT || increment->integer < 0 || increment->integer > POLICY_CALLS_MAX))
-        policy_problem_at(l, increment, place, "increment must be an integer that is not negative");
-    else if (increment && increment->integer)
-        limit.amount = increment->integer * POLICY_MICRO;
+    read_increment(l, state, place, &limit);
     limit.scope = scope_from(l, state, place, limit.scope);
     read_amount(l, state, place, "increment_from", &limit);
     struct cond *own = check ? own_limit(r, check, limit.counter) : NULL;
@@ -392,7 +403,8 @@ static void check_shared(struct loader *l, struct limit_rule *limit, struct plac
         map_put(&l->shared, limit->label, limit);
         return;
     }
-    if (first->window_ms == limit->window_ms && first->max == limit->max && first->kind == limit->kind)
+    if (first->window_ms == limit->window_ms && first->max == limit->max && first->refill == limit->refill &&
+        first->kind == limit->kind && first->identical == limit->identical)
         return;
     policy_problem(l, limit->at, place.pointer, SLICE("give it another name, or the same window and max"),
                    "%.*s: counter \"%.*s\" has another window or max at %.*s", SLICE_FMT(place.prefix),
@@ -420,6 +432,7 @@ static void read_limit(struct loader *l, const struct tree *t, struct place plac
     if (!limit.counter.len)
         limit.counter = POLICY_TEXT("%.*s_limit_%zu", SLICE_FMT(entry->name), index);
     limit_bounds(l, t, place, &limit, &window);
+    read_increment(l, t, place, &limit);
     read_amount(l, t, place, "increment_from", &limit);
     limit.name = policy_member_text(l, t, place, "name");
     if (!limit.name.len)

@@ -60,6 +60,18 @@ static bool state_parts(struct slice path, struct slice *ret_tool, struct slice 
     return slice_cut(ret_counter, '.', ret_tool);
 }
 
+/* The counter that a misspelled reference may mean. */
+static struct slice reference_hint(struct loader *l, struct slice path) {
+    if (l->problems->count >= POLICY_PROBLEMS_MAX)
+        return (struct slice){0};
+    cleanup_free const char **names = mem_alloc((l->counters.count + 1) * sizeof(*names));
+    size_t count = 0, at = 0;
+    for (struct map_entry *entry; (entry = map_next(&l->counters, &at));)
+        names[count++] = POLICY_TEXT("state.%.*s", SLICE_FMT(entry->key)).ptr;
+    names[count] = NULL;
+    return policy_hint(l, path, names);
+}
+
 static void check_references(const struct rule *r, size_t first) {
     struct loader *l = r->l;
     for (size_t i = first; i < l->reference_count; i++) {
@@ -67,7 +79,7 @@ static void check_references(const struct rule *r, size_t first) {
         bool known =
             state_parts(path, &tool, &counter) && map_get(&l->counters, slice_from(path, strlen("state.")));
         if (!known)
-            policy_problem(l, l->references[i].at, r->place.pointer, (struct slice){0},
+            policy_problem(l, l->references[i].at, r->place.pointer, reference_hint(l, path),
                            "%.*s: condition references %.*s but no matching state block found",
                            SLICE_FMT(r->place.prefix), SLICE_FMT(path));
     }
@@ -178,11 +190,10 @@ static void name_rule(struct rule *r, size_t index, const struct tree *rate) {
 static void read_conditions(struct rule *r, enum action action, const struct tree *conditions,
                             struct check **ret) {
     struct loader *l = r->l;
-    struct slice missing = policy_member_text(l, r->t, r->place, "on_missing");
     struct cond_context ctx = {.place = r->place,
                                .list = "conditions",
                                .requires = action != ACTION_APPROVE,
-                               .missing_fires = slice_is(missing, "deny")};
+                               .missing = policy_member_missing(l, r->t, r->place)};
     struct check *c = new_check(r->entry, action == ACTION_APPROVE ? CHECK_APPROVE : CHECK_REQUIRE, r->place);
     c->name = r->name;
     c->shadow = r->shadow;
@@ -332,15 +343,10 @@ static void read_block(struct loader *l, const struct tree *t, struct place plac
     c->text = policy_member_text(l, t, place, "on_deny");
     if (!c->text.len)
         c->text = policy_member_text(l, t, place, "reason");
-    struct slice missing = policy_member_text(l, t, place, "on_missing");
-    if (missing.len && !slice_is(missing, "deny") && !slice_is(missing, "pass"))
-        policy_problem(l, t, place.pointer, (struct slice){0},
-                       "%.*s: on_missing must be \"deny\" or \"pass\", got \"%.*s\"", SLICE_FMT(place.prefix),
-                       SLICE_FMT(missing));
     struct cond_context ctx = {.place = place,
                                .list = "conditions",
                                .requires = kind->mode == CHECK_REQUIRE,
-                               .missing_fires = slice_is(missing, "deny")};
+                               .missing = policy_member_missing(l, t, place)};
     size_t first_reference = l->reference_count;
     policy_load_conditions(l, conditions, &ctx, &c->conds);
     if (kind->mode == CHECK_APPROVE)

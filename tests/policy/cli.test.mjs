@@ -37,6 +37,22 @@ test('validate says where and what may be meant', () => {
   assert.equal(json.valid, false);
   const facts = file('facts.yaml', 'version: "1"\ntools: {t: {rules: [{name: a, conditions: [{path: server.nmae, op: eq, value: x}, {path: arg.b, op: eq, value: x}]}]}}\n');
   assert.match(run('validate', '-c', facts).stderr, /did you mean "server\.name"\?\n.*did you mean "args"\?\n$/);
+  const words = file('words.yaml', `version: "1"
+default: denny
+tools:
+  t:
+    rules:
+      - {name: a, rate_limit: 5/hours}
+      - name: b
+        conditions: [{path: state.t.cuont, op: lte, value: 5}]
+        state: {counter: count, window: dya}
+      - {name: c, rate_limit: {max: 5, window: 60, kind: bucket}}
+      - {name: d, conditions: [{path: args.u, op: host, value: "https://example.com"}]}
+`);
+  const { stdout: texts, stderr: hints } = run('validate', '-c', words);
+  assert.deepEqual(hints.trimEnd().split('\n').map((line) => line.replace(/^.*?; /, '').slice(0, 40)), ['did you mean "deny"?', 'did you mean "hour"?', 'did you mean "day"?',
+    'did you mean "state.t.count"?', `  at ${words}:10:52`.slice(0, 40), 'example.com, *.example.com, 192.0.2.1, 2']);
+  assert.match(texts, /rules\[2\]\.rate_limit: unknown key "kind"\n.*operator "host" cannot match "https:\/\/example\.com"\n$/);
 });
 
 test('validate --lint warns and stays valid', () => {
