@@ -133,8 +133,10 @@ enum call_next call_step_forward(struct call *c) {
         if (next != CALL_NEXT)
             return next;
     }
-    /* A client that can be held back is; others wait here until the server takes more. */
-    if (link_busy(link) && !c->session->front->hold) {
+    /* A client that can be held back by pipes that are full is; others wait here until the server takes more.
+     */
+    bool hold = c->session->front->hold && !link->relates;
+    if (link_busy(link) && !hold) {
         session_wait(c->link, c);
         return CALL_WAIT;
     }
@@ -169,7 +171,7 @@ enum call_next call_step_forward(struct call *c) {
     }
     if (c->kind == CALL_INITIALIZED)
         session_listen_again(c->link);
-    if (link_busy(link) && c->session->front->hold)
+    if (link_busy(link) && hold)
         c->session->front->hold(c->session, true);
     if (c->sent && c->kind == CALL_TOOLS_CALL && m->bytes.len > CALL_KEEP_BYTES && !c->bridged)
         forget_bytes(c);

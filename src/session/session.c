@@ -247,7 +247,7 @@ static void on_streaming(void *call, int64_t retry_ms, bool left) {
 
 static void on_drained(void *owner) {
     struct session_link *sl = owner;
-    if (sl->session->front->hold)
+    if (sl->session->front->hold && !sl->link->relates)
         sl->session->front->hold(sl->session, false);
     session_wake(sl);
 }

@@ -24,13 +24,14 @@
 struct standing {
     struct exchange x;
     struct up_mark mark;
-    struct io_timer timer;
+    struct io_timer timer; /* until it is opened again, or for the server's word on it */
     bool wanted;
+    bool opening; /* for the first time: requests wait, see http_busy() */
 };
 
 struct http_link {
     struct link base;
-    uv_idle_t soon; /* says `up` in the loop's next turn; closing it frees the link */
+    uv_idle_t soon; /* says `up` or `drained` in the loop's next turn; closing it frees the link */
     struct list posts;
     struct list parked; /* posts that are to be failed as safe to repeat */
     struct standing standing;
@@ -205,7 +206,7 @@ static void fail(struct http_link *h, uint64_t id, int status, const char *why, 
 
 static void standing_stop(struct http_link *h) {
     struct standing *st = &h->standing;
-    st->wanted = false;
+    st->wanted = st->opening = false;
     up_exchange_drop(&st->x);
     io_timer_stop(http_loop(h), &st->timer);
     up_mark_free(&st->mark);
@@ -556,16 +557,43 @@ static void on_standing_timer(struct io_timer *timer) {
     standing_open(container_of(timer, struct http_link, standing.timer));
 }
 
+static void on_settled(uv_idle_t *handle) {
+    struct http_link *h = container_of(handle, struct http_link, soon);
+    uv_idle_stop(handle);
+    if (h->base.is_up)
+        h->base.events->drained(h->base.owner);
+}
+
+/* The server has said whether there is such a stream: requests may follow. */
+static void standing_settle(struct http_link *h) {
+    struct standing *st = &h->standing;
+    if (!st->opening)
+        return;
+    st->opening = false;
+    io_timer_stop(http_loop(h), &st->timer);
+    uv_idle_start(&h->soon, on_settled);
+}
+
+static void on_standing_late(struct io_timer *timer) {
+    struct http_link *h = container_of(timer, struct http_link, standing.timer);
+    h->base.server->late_stream = true;
+    standing_settle(h);
+}
+
 static void http_listen(struct link *l) {
     struct http_link *h = http_of(l);
-    if (h->standing.wanted || h->lost || !l->is_up)
+    struct standing *st = &h->standing;
+    if (st->wanted || h->lost || !l->is_up)
         return;
-    h->standing.wanted = true;
+    st->wanted = true;
+    st->opening = !l->server->late_stream;
     standing_open(h);
+    if (st->opening)
+        io_timer_arm(http_loop(h), &st->timer, UP_LISTEN_MS, on_standing_late);
 }
 
 static enum exchange_want standing_head(struct exchange *x, const struct http_head *head) {
-    (void)x;
+    standing_settle(container_of(x, struct http_link, standing.x));
     bool events =
         head->status == 200 && http_media_is(http_value(head, "content-type"), SLICE("text/event-stream"));
     return events ? EXCHANGE_EVENTS : EXCHANGE_SKIP;
@@ -582,6 +610,7 @@ static bool standing_event(struct exchange *x, struct block *b, const struct sse
 static void standing_again(struct http_link *h) {
     struct standing *st = &h->standing;
     int status = st->x.status;
+    standing_settle(h);
     /* Most servers have none to offer; a server in trouble may have one later. */
     if (status && status < 500 && status != 429 && st->x.want != EXCHANGE_EVENTS) {
         standing_stop(h);
@@ -678,10 +707,11 @@ static void http_pause(struct link *l, struct link_req *req, bool on) {
         up_exchange_pause(&http_of(l)->standing.x, on);
 }
 
-/* Every request has a connection of its own or a place in the queue; a full queue refuses. */
+/* What a server asks the client outside of streams of requests is lost when it asks before the stream for
+ * that is open, and the two are on their way on different connections. Besides this, every request has a
+ * connection or a place in the queue, and a full queue refuses. */
 static bool http_busy(const struct link *l) {
-    (void)l;
-    return false;
+    return container_of(l, struct http_link, base)->standing.opening;
 }
 
 static void on_soon_closed(uv_handle_t *handle) {

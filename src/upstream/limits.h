@@ -36,6 +36,7 @@
 #define UP_RETRY_ASKED_MAX_MS 600000 /* longest pause before resuming that a server can ask for */
 #define UP_NAME_MAX 4096             /* bytes of a tool, prompt or URI that is mirrored in a header */
 #define UP_ENDPOINT_MS 30000         /* from opening an HTTP+SSE stream to its first event */
+#define UP_LISTEN_MS 2000            /* requests wait so long for the server's word on a standing stream */
 #define UP_KEEPALIVE_S 60 /* of silence before the peer of a connection is asked whether it is there */
 #define UP_FETCH_MS 10000 /* for a request of the gate's own */
 #define UP_FETCH_BYTES_MAX (1u << 20) /* of the answer to it */

@@ -57,7 +57,8 @@ struct up_server {
     uint32_t conn_waiting;
     struct buf post_head; /* the part of a POST's head that never changes */
     struct buf scratch;
-    bool use_sse; /* the endpoint turned out to speak HTTP+SSE */
+    bool use_sse;     /* the endpoint turned out to speak HTTP+SSE */
+    bool late_stream; /* it does not answer a request for a standing stream before it has something to say */
     struct up_era era;
 };
 

@@ -16,10 +16,23 @@ const sdk = process.env.CLIENT_SDK ?? 'v2';
 const era = process.env.CLIENT_ERA ?? (process.env.MCP_CONFORMANCE_PROTOCOL_VERSION === MODERN ? 'modern' : 'legacy');
 
 // Ends before the suite's patience does: killed from outside, it would leave its gate behind.
-setTimeout(() => { console.error('out of time'); process.exit(1); }, Number(process.env.CLIENT_TIMEOUT_MS ?? 9000)).unref();
+setTimeout(() => { console.error('out of time'); process.exit(1); }, Number(process.env.CLIENT_TIMEOUT_MS ?? 110_000)).unref();
 
 const info = { name: 'sallyport-conformance-client', version: '1.0.0' };
 const capabilities = { sampling: {}, roots: {}, elicitation: { form: { applyDefaults: true } } };
+
+// The SDK asks for the standing stream and waits for no answer, and the suite's servers forget what they would say on a stream
+// that is not open yet; so nothing is called before it is.
+function listening() {
+  let heard;
+  const answered = new Promise((resolve) => { heard = resolve; });
+  const fetchAndTell = (url, init) => {
+    const response = fetch(url, init);
+    if (init?.method === 'GET') response.then(heard, heard);
+    return response;
+  };
+  return { answered, fetch: fetchAndTell };
+}
 
 async function connect(url, onElicit) {
   const module = await load(sdk === 'v2' ? '@modelcontextprotocol/client' : '@modelcontextprotocol/sdk/client/index.js');
@@ -32,7 +45,9 @@ async function connect(url, onElicit) {
       : (await load('@modelcontextprotocol/sdk/types.js')).ElicitRequestSchema;
     client.setRequestHandler(method, () => onElicit(client));
   }
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  const standing = listening();
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: standing.fetch }));
+  if (era === 'legacy') await standing.answered;
   return client;
 }
 

@@ -13,8 +13,9 @@ import {
   LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, root, run, sallyport, startFixture, startGate, startServe, tempDir,
 } from '../lib/index.mjs';
 
-const RUN_TIMEOUT_MS = 240_000;
-const SCENARIO_TIMEOUT_MS = 10_000;
+const RUN_TIMEOUT_MS = 400_000;
+const SCENARIO_TIMEOUT_MS = 120_000;
+const patience = join(root, 'tests/conformance/patience.mjs');
 
 // How many scenarios each set has in the pinned version, scored or not.
 const SCENARIO_COUNT = { [LEGACY]: 33, [MODERN]: 50 };
@@ -75,9 +76,9 @@ const CLIENT_SCENARIOS = {
 
 /* ---- running the suite and reading its results ---- */
 
-async function suite(args, env, timeout = SCENARIO_TIMEOUT_MS) {
+async function suite(args, env) {
   const out = tempDir('conformance');
-  const result = await run(node, [packages.conformance, ...args, '-o', out, '--timeout', `${timeout}`], {
+  const result = await run(node, ['--import', patience, packages.conformance, ...args, '-o', out, '--timeout', `${SCENARIO_TIMEOUT_MS}`], {
     cwd: root, timeout: RUN_TIMEOUT_MS, env: { PATH: `${dirname(node)}:${process.env.PATH}`, ...env },
   });
   return { ...result, scenarios: readResults(out) };
@@ -268,7 +269,7 @@ if (wanted.includes('code')) {
 
     for (const [scenario, cannot] of Object.entries(CODE_SCENARIOS)) {
       test(scenario, async () => {
-        const result = await suite(['server', '--url', gate.url, '--scenario', scenario], {}, 120_000);
+        const result = await suite(['server', '--url', gate.url, '--scenario', scenario]);
         const checks = (result.scenarios[scenario] ?? []).filter(({ id }) => !(id in cannot));
         const bad = checks.filter((check) => ['FAILURE', 'WARNING'].includes(check.status));
         assert.deepEqual(bad.map((check) => `${check.id}: ${check.errorMessage}`), [], result.stdout.slice(-3000));

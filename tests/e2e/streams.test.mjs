@@ -191,6 +191,47 @@ describe('H7 H8 streams of servers', () => {
   });
 });
 
+describe('H5 calls beside the standing stream', () => {
+  // Asks the client on the standing stream only, and as the SDK's server does, nobody where that is not open yet. That takes it
+  // long enough for a request on another connection to come first.
+  async function startAsking(t, { answersGet = true } = {}) {
+    let standing, answered;
+    const posts = legacyServer({ sessionId: 's', methods: { 'tools/call': async () => {
+      if (!standing) return text('nobody to ask');
+      standing.send({ jsonrpc: '2.0', id: 'q', method: 'roots/list' });
+      return text(await new Promise((resolve) => { answered = resolve; }));
+    } } });
+    const server = use(t, await startUpstream(async (request, reply) => {
+      if (request.method === 'POST') {
+        if (request.json.id === 'q') answered(request.json.result.roots[0].name);
+        return posts(request, reply);
+      }
+      for (let turn = 0; turn < 1000; turn++) await new Promise((resolve) => { setImmediate(resolve); });
+      if (answersGet) standing = reply.sse();
+      return undefined;
+    }));
+    return server.url;
+  }
+
+  for (const front of ['http', 'stdio', 'sse']) {
+    test(`a server that is called has the stream that the client wants, ${front}`, async (t) => {
+      const gate = use(t, await startGate({ transport: front, upstream: await startAsking(t) }));
+      const peer = await peerFor(front, gate);
+      await peer.listen?.();
+      const answer = peer.call('ask');
+      const { id } = await Promise.race([peer.next((json) => json?.method === 'roots/list'), answer.then((result) => assert.fail(JSON.stringify(result)))]);
+      await peer.respond(id, { result: { roots: [{ uri: 'file:///srv', name: 'srv' }] } });
+      assert.equal((await answer).content[0].text, 'srv');
+    });
+  }
+
+  test('one that says nothing about the stream is called all the same', async (t) => {
+    const gate = use(t, await startGate({ transport: 'stdio', upstream: await startAsking(t, { answersGet: false }) }));
+    const peer = await peerFor('stdio', gate);
+    for (let n = 0; n < 2; n++) assert.equal((await peer.call('ask')).content[0].text, 'nobody to ask');
+  });
+});
+
 describe('H12 the transport of 2024', () => {
   const world = suitePair('sse', 'child');
 
