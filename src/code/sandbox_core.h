@@ -129,6 +129,8 @@ struct sandbox_run {
     bool out_cut, err_cut;
     uint32_t calls, open_count, last_id, progresses;
     uint64_t call_bytes;
+    uint64_t answered_us; /* the last call */
+    bool hurried;         /* the one after it came at once */
     uint32_t open[SANDBOX_CALLS_OPEN_MAX];
     struct sandbox_image images[FRAME_IMAGES_MAX];
     size_t image_count, image_bytes;

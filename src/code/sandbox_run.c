@@ -317,6 +317,9 @@ static void answer(struct sandbox_run *run, enum frame_kind kind, uint32_t id, s
         kind = FRAME_ERROR;
     }
     send_frame(run, kind, id, json);
+    run->answered_us = clock_mono_us();
+    if (run->hurried)
+        io_loop_stay_awake(run->engine->loop, SANDBOX_AWAKE_US);
     if (run->box && run->box->bridge && run->open_count == SANDBOX_CALLS_OPEN_MAX - 1)
         io_conn_read(run->box->bridge, true);
 }
@@ -344,6 +347,7 @@ static bool take_call(struct sandbox_run *run, const struct sandbox_frame *f) {
     if (f->id <= run->last_id)
         return false; /* ids only go up: no duplicate can be mistaken for another call's answer */
     run->last_id = f->id;
+    run->hurried = clock_mono_us() - run->answered_us < 2 * SANDBOX_AWAKE_US;
     run->calls++;
     run->call_bytes += f->body.len;
     run->engine->stats.calls++;

@@ -1,6 +1,7 @@
 #include "io/loop.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/conn.h"
@@ -37,6 +38,19 @@ void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)
         list_push(&loop->tasks, &task->node);
 }
 
+/* As long as it is active the loop looks for events without waiting. */
+static void on_awake(uv_idle_t *handle) {
+    const struct io_loop *loop = handle->data;
+    if (clock_mono_us() >= loop->awake_until_us)
+        uv_idle_stop(handle);
+}
+
+void io_loop_stay_awake(struct io_loop *loop, uint64_t us) {
+    loop->awake_until_us = clock_mono_us() + us;
+    if (!loop->alone)
+        uv_idle_start(&loop->awake, on_awake);
+}
+
 static void on_before_poll(uv_prepare_t *handle) { turn_end(handle->data); }
 static void on_after_poll(uv_check_t *handle) { turn_end(handle->data); }
 
@@ -55,7 +69,9 @@ void io_loop_init(struct io_loop *loop) {
     uv_prepare_init(&loop->uv, &loop->before_poll);
     uv_check_init(&loop->uv, &loop->after_poll);
     uv_timer_init(&loop->uv, &loop->tick);
-    loop->before_poll.data = loop->after_poll.data = loop->tick.data = loop;
+    uv_idle_init(&loop->uv, &loop->awake);
+    loop->alone = uv_available_parallelism() < 2;
+    loop->before_poll.data = loop->after_poll.data = loop->tick.data = loop->awake.data = loop;
     uv_prepare_start(&loop->before_poll, on_before_poll);
     uv_check_start(&loop->after_poll, on_after_poll);
     uv_unref((uv_handle_t *)&loop->before_poll);

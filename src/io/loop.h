@@ -29,6 +29,9 @@ struct io_loop {
     uv_prepare_t before_poll;
     uv_check_t after_poll;
     uv_timer_t tick;
+    uv_idle_t awake;
+    uint64_t awake_until_us;
+    bool alone; /* on one processor: who is waited for could not run */
     struct list slots[IO_TIMER_SLOTS];
     uint64_t wheel_ms; /* time up to which the wheel has been turned */
     uint32_t armed;
@@ -46,6 +49,10 @@ void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)
  * now, so that the other side works while the gate does. Handlers of other connections may be called. */
 void io_loop_pace(struct io_loop *loop);
 static inline void io_task_init(struct io_task *task) { list_init(&task->node); }
+
+/* For so long the loop does not sleep when it has nothing to do: somebody is expected to go on at once, and
+ * being woken would take longer than that. */
+void io_loop_stay_awake(struct io_loop *loop, uint64_t us);
 
 /* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */
 void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms,

@@ -1,5 +1,6 @@
 #include "sandbox/zygote.h"
 
+#include "base/clock.h"
 #include "base/packet.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 #define PAGE_BYTES 4096u
 #define LARGE_BYTES (2ul << 20)
 #define LARGE_PAGES (LARGE_BYTES / PAGE_BYTES)
+#define LOOK_US 100        /* how long an answer is looked for before this process sleeps until it comes */
 #define ADVICE_COLLAPSE 25 /* MADV_COLLAPSE, newer than the headers; older kernels say EINVAL */
 
 /* Neighbouring mappings of one kind. */
@@ -123,6 +125,15 @@ void zygote_fold_memory(void) {
         close(pagemap);
 }
 
+/* What was read of the bridge and not yet asked for. */
+static struct {
+    char bytes[HELD_BYTES];
+    size_t at, end;
+    bool looks;        /* there is another processor, on which an answer can be made meanwhile */
+    bool slow;         /* the last answer took long */
+    uint64_t asked_us; /* a call was sent */
+} held;
+
 bool zygote_next(struct frame_order *ret_order, int ret_stdio[3]) {
     for (;;) {
         ssize_t got = packet_receive(LOCK_FD_REPORT, ret_order, sizeof(*ret_order), ret_stdio);
@@ -159,6 +170,8 @@ long zygote_clone(const struct lock_setup *setup, const struct frame_order *orde
     if (setup->tier == 1)
         flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
     int fds[2] = {-1, -1};
+    cpu_set_t cpus;
+    held.looks = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;
     long pid = clone_into(flags, &fds[0]);
     if (pid == 0)
         return 0;
@@ -180,13 +193,9 @@ void zygote_tell(enum lock_note_kind kind, const char *text) {
 
 /* ---- the bridge ---- */
 
-static struct {
-    char bytes[HELD_BYTES];
-    size_t at, end;
-} held;
-
 void zygote_send(enum frame_kind kind, uint32_t id, const void *body, size_t len) {
     struct frame_head head = {(uint32_t)len, id, kind};
+    held.asked_us = kind == FRAME_CALL ? clock_mono_us() : 0;
     struct iovec parts[2] = {{&head, FRAME_HEAD_BYTES}, {(void *)(uintptr_t)body, len}};
     for (size_t i = 0; i < 2;) {
         const ssize_t n = writev(LOCK_FD_BRIDGE, parts + i, (int)(2 - i));
@@ -200,6 +209,25 @@ void zygote_send(enum frame_kind kind, uint32_t id, const void *body, size_t len
     }
 }
 
+/* Most answers are there before a processor has fallen asleep and been woken, which can take longer than the
+ * call itself. */
+static void look_for_answer(uint64_t asked_us) {
+    struct pollfd bridge = {.fd = LOCK_FD_BRIDGE, .events = POLLIN};
+    while (poll(&bridge, 1, 0) == 0 && clock_mono_us() - asked_us < LOOK_US)
+        ;
+}
+
+static ssize_t read_bridge(void *ret_bytes, size_t len) {
+    const uint64_t asked_us = held.looks ? held.asked_us : 0;
+    if (asked_us && !held.slow)
+        look_for_answer(asked_us);
+    const ssize_t n = read(LOCK_FD_BRIDGE, ret_bytes, len);
+    if (asked_us)
+        held.slow = clock_mono_us() - asked_us > 2 * LOOK_US;
+    held.asked_us = 0;
+    return n;
+}
+
 void zygote_receive(void *ret_bytes, size_t len) {
     for (char *to = ret_bytes; len;) {
         const size_t there = held.end - held.at, take = there < len ? there : len;
@@ -210,7 +238,7 @@ void zygote_receive(void *ret_bytes, size_t len) {
         if (!len)
             return;
         const bool direct = len >= sizeof(held.bytes);
-        const ssize_t n = read(LOCK_FD_BRIDGE, direct ? to : held.bytes, direct ? len : sizeof(held.bytes));
+        const ssize_t n = read_bridge(direct ? to : held.bytes, direct ? len : sizeof(held.bytes));
         if (n == 0 || (n < 0 && errno != EINTR))
             _exit(0);
         const size_t got = n > 0 ? (size_t)n : 0;

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "io/conn.h"
@@ -57,6 +58,25 @@ static void test_timers(void **state) {
     assert_int_equal(alarms[3].place, 0);
     for (size_t i = 0; i < 3; i++)
         assert_true(alarms[i].fired_ms >= alarms[i].armed_ms + after[i]);
+    io_loop_free(&loop);
+}
+
+/* Time passes without sleep, and then the loop has nothing left to do. */
+static void test_stays_awake(void **state) {
+    (void)state;
+    struct io_loop loop;
+    io_loop_init(&loop);
+    loop.alone = false;
+    const uint64_t before = clock_mono_us();
+    io_loop_stay_awake(&loop, 300);
+    io_loop_stay_awake(&loop, 200);
+    assert_true(uv_is_active((uv_handle_t *)&loop.awake));
+    io_loop_run(&loop);
+    assert_true(clock_mono_us() - before >= 200);
+    assert_false(uv_is_active((uv_handle_t *)&loop.awake));
+    loop.alone = true; /* it would keep those from running that it waits for */
+    io_loop_stay_awake(&loop, 200);
+    assert_false(uv_is_active((uv_handle_t *)&loop.awake));
     io_loop_free(&loop);
 }
 
@@ -229,6 +249,7 @@ static int start_spawner(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_stays_awake),
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_pace),
         cmocka_unit_test_setup(test_spawn, start_spawner),
