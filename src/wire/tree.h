@@ -1,7 +1,8 @@
 /* Configuration documents: YAML or JSON read into one strict tree that remembers where everything stood.
- * YAML by libyaml events: no anchors, aliases, tags, merge keys, duplicate keys, several documents or
+ * YAML by libyaml events, with aliases and merge keys resolved: no tags, duplicate keys, several documents or
  * non-string keys. JSON by the tape, with its strictness. Scalars are typed by the YAML 1.2 core schema
- * (yes/no/on/off are strings); quoted scalars are always strings. Refused in either: control characters,
+ * (yes/no/on/off are strings), with the 1_000 and 0b11 of YAML 1.1; a leading zero, which is octal to one and
+ * decimal to the other, is refused; quoted scalars are always strings. Refused in either: control characters,
  * Unicode line separators and bidirectional overrides written raw, NUL however written, numbers that are not
  * finite. The tree lives in the arena alone: the text may go. */
 #pragma once

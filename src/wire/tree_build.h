@@ -21,7 +21,7 @@ struct tree_build {
     struct arena *arena;
     struct err *err;
     struct tree *root;
-    uint32_t nodes;
+    uint32_t nodes, copied;
     uint32_t depth;
     struct tree_level {
         struct tree *container;
@@ -48,6 +48,11 @@ int tree_build_open(struct tree_build *b, enum tree_type type, struct tree_mark 
 int tree_build_close(struct tree_build *b);
 /* A string with its decoded text; refuses NUL. */
 int tree_build_string(struct tree_build *b, struct slice text, struct tree_mark at);
+
+/* A copy of a node that is whole, as the next value. `at`: the alias. */
+int tree_build_copy(struct tree_build *b, const struct tree *from, struct tree_mark at);
+/* The innermost map, before it is closed: what its member `<<` brings takes the place of that member. */
+int tree_build_merge(struct tree_build *b);
 
 /* A text whose characters have been checked. */
 int tree_read_yaml(struct slice text, struct arena *a, const struct tree **ret_root, struct err *err);

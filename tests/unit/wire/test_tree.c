@@ -74,19 +74,33 @@ static const struct refusal yaml_refusals[] = {
     ROW("document mark", "---\n", "the document is empty"),
     ROW("document marks", "---\n...\n", "the document is empty"),
     ROW("byte-order mark only", "\xef\xbb\xbf", "the document is empty"),
-    ROW("anchor on a scalar", "a: &x 1\n", "line 1, column 4: anchors are not supported"),
-    ROW("anchor on a map", "a: &x\n  b: 1\n", "anchors are not supported"),
-    ROW("anchor on a list", "a: &x [1]\n", "anchors are not supported"),
-    ROW("anchor on a key", "&x a: 1\n", "anchors are not supported"),
-    ROW("alias", "a: *x\n", "line 1, column 4: aliases are not supported"),
-    ROW("alias for a key", "*x : 1\n", "aliases are not supported"),
+    ROW("anchor on a key", "&x a: 1\n", "line 1, column 1: a key cannot have an anchor"),
+    ROW("alias without anchor", "a: *x\n", "line 1, column 4: there is no anchor `x` before this alias"),
+    ROW("alias before its anchor", "a: *x\nb: &x 1\n", "there is no anchor `x` before this alias"),
+    ROW("alias for a key", "a: &x 1\n*x : 1\n", "line 2, column 1: a key must be a string, not an alias"),
+    ROW("alias inside of itself", "a: &x {b: [*x]}\n",
+        "line 1, column 12: this alias stands inside of what it stands for"),
+    ROW("aliases too deep",
+        "a: &a [[[[[[[[[[]]]]]]]]]]\nb: &b [[[[[[[[[*a]]]]]]]]]\nc: [[[[[[[[[[[[[*b]]]]]]]]]]]]]\n",
+        "nested deeper"),
+    ROW("a million laughs",
+        "a: &a [1,2,3,4,5,6,7,8,9,10]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c "
+        "[*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+        "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n",
+        "aliases stand for more than 100000 values"),
+    ROW("alias twice under one key", "a: &x {b: 1}\nc: {b: *x, b: *x}\n", "duplicate key `b`"),
     ROW("tag", "a: !!str 1\n", "line 1, column 4: tags are not supported"),
     ROW("bare tag", "a: ! 1\n", "tags are not supported"),
     ROW("own tag", "a: !env HOME\n", "tags are not supported"),
     ROW("tag on a map", "!!map {a: 1}\n", "tags are not supported"),
     ROW("tag on a list", "a: !!set [1]\n", "tags are not supported"),
     ROW("tag on a key", "!!str a: 1\n", "tags are not supported"),
-    ROW("merge key", "a: 1\n<<: {b: 2}\n", "line 2, column 1: merge keys (<<) are not supported"),
+    ROW("merge of a scalar", "a: &x 1\n<<: *x\n",
+        "line 2, column 1: `<<` wants a map or a list of maps, but got: integer"),
+    ROW("merge of a list of scalars", "<<: [{a: 1}, b]\n", "but got: string"),
+    ROW("merge twice", "<<: {a: 1}\n<<: {b: 2}\n", "duplicate key `<<`"),
+    ROW("leading zero", "a: 0755\n", "line 1, column 4: `0755`: put it in quotes, or write a number without"),
+    ROW("sign and leading zero", "a: -00\n", "without leading zeros"),
     ROW("two documents", "a: 1\n---\nb: 2\n", "line 2, column 1: more than one document"),
     ROW("two documents with end", "a: 1\n...\n---\nb: 2\n", "more than one document"),
     ROW("version directive", "%YAML 1.1\n---\na: 1\n", "directives (%YAML, %TAG) are not supported"),
@@ -225,18 +239,21 @@ static const struct scalar_case {
     {"-1", TREE_INT, -1},
     {"+1", TREE_INT, 1},
     {"-0", TREE_INT, 0},
-    {"0755", TREE_INT, 755},
     {"0o755", TREE_INT, 493},
     {"0x1F", TREE_INT, 31},
     {"0xfF", TREE_INT, 255},
     {"0X1F", TREE_STRING, 0},
-    {"-0x1F", TREE_STRING, 0},
+    {"-0x1F", TREE_INT, -31},
+    {"-0x10000000000000000", TREE_FLOAT, -18446744073709551616.0},
     {"0x", TREE_STRING, 0},
     {"0xg", TREE_STRING, 0},
     {"0o8", TREE_STRING, 0},
     {"0o", TREE_STRING, 0},
-    {"0b1", TREE_STRING, 0},
-    {"1_000", TREE_STRING, 0},
+    {"0b101", TREE_INT, 5},
+    {"0b2", TREE_STRING, 0},
+    {"1_x", TREE_STRING, 0},
+    {"_1", TREE_STRING, 0},
+    {"00.5", TREE_FLOAT, .5},
     {"12:30", TREE_STRING, 0},
     {"1.5", TREE_FLOAT, 1.5},
     {".5", TREE_FLOAT, .5},
@@ -291,6 +308,62 @@ static void test_scalars(void **state) {
             assert_slice(v->text, scalars[i].text);
         }
     }
+}
+
+/* Go's reader, and so Intercept, takes these for numbers. */
+static void test_underscores(void **state) {
+    (void)state;
+    const struct tree *root = parse("a: 1_000\nb: -2_5.5_0\nc: 0x_ff\nd: '1_000'\ne: 1_000 x\n");
+    assert_int_equal(tree_get(root, "a")->integer, 1000);
+    assert_slice(tree_get(root, "a")->text, "1000");
+    assert_true(tree_get(root, "b")->number == -25.5);
+    assert_int_equal(tree_get(root, "c")->integer, 255);
+    assert_slice(tree_get(root, "d")->text, "1_000");
+    assert_slice(tree_get(root, "e")->text, "1_000 x");
+}
+
+static void test_aliases(void **state) {
+    (void)state;
+    const struct tree *root = parse("a: &x {p: 1, q: [2, &y three]}\nb: *x\nc: [*y, *x]\n"
+                                    "x: &x 4\nd: *x\ne: &empty []\nf: *empty\n");
+    const struct tree *b = tree_get(root, "b");
+    assert_int_equal(b->count, 2);
+    assert_int_equal(b->key_line, 2);
+    assert_int_equal(b->line, 1); /* what is wrong with it is wrong where it was written */
+    assert_int_equal(tree_get(b, "p")->integer, 1);
+    assert_int_equal(tree_get(b, "q")->child->integer, 2);
+    assert_slice(tree_get(b, "q")->child->next->text, "three");
+    assert_ptr_not_equal(b->child, tree_get(root, "a")->child);
+    assert_int_equal(tree_get(root, "c")->count, 2);
+    assert_slice(tree_get(root, "c")->child->text, "three");
+    assert_int_equal(tree_get(tree_get(root, "c")->child->next, "p")->integer, 1);
+    assert_int_equal(tree_get(root, "d")->integer, 4); /* the newest anchor of that name */
+    assert_int_equal(tree_get(root, "f")->type, TREE_LIST);
+    assert_int_equal(tree_get(root, "f")->count, 0);
+    assert_int_equal(root->count, 7);
+}
+
+/* Own members win wherever they stand, then earlier maps of a list. */
+static void test_merges(void **state) {
+    (void)state;
+    const struct tree *root =
+        parse("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc: {x: 9, <<: *a, w: 5}\n"
+              "d: &d {<<: [*a, *b], z: 8}\ne: {<<: *d}\nf: {<<: {v: 6}}\ng: {<<: {}}\n");
+    const struct tree *c = tree_get(root, "c"), *d = tree_get(root, "d"), *e = tree_get(root, "e");
+    assert_int_equal(c->count, 3);
+    assert_int_equal(tree_get(c, "x")->integer, 9);
+    assert_int_equal(tree_get(c, "y")->integer, 2);
+    assert_int_equal(tree_get(c, "w")->integer, 5);
+    assert_null(tree_get(c, "<<"));
+    assert_int_equal(d->count, 3);
+    assert_int_equal(tree_get(d, "x")->integer, 1);
+    assert_int_equal(tree_get(d, "y")->integer, 2);
+    assert_int_equal(tree_get(d, "z")->integer, 8);
+    assert_int_equal(e->count, 3);
+    assert_int_equal(tree_get(e, "y")->integer, 2);
+    assert_int_equal(tree_get(tree_get(root, "f"), "v")->integer, 6);
+    assert_int_equal(tree_get(root, "g")->count, 0);
+    assert_null(tree_get(root, "g")->child);
 }
 
 static void test_json_scalars(void **state) {
@@ -517,6 +590,9 @@ int main(void) {
         TEST(test_json_faults_do_not_fall_through),
         TEST(test_flow_yaml_with_braces),
         TEST(test_scalars),
+        TEST(test_underscores),
+        TEST(test_aliases),
+        TEST(test_merges),
         TEST(test_json_scalars),
         TEST(test_positions),
         TEST(test_json_positions_match_yaml),
