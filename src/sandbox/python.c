@@ -4,6 +4,7 @@
 #include "sandbox/lock.h"
 #include "sandbox/zygote.h"
 
+#include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,6 +21,10 @@ extern void PyEval_RestoreThread(void *state);
 extern PyObject *Py_BuildValue(const char *format, ...);
 extern void *PyObject_Malloc(size_t size);
 extern PyObject *PyModule_Create2(void *definition, int api);
+extern PyObject *PyFloat_FromDouble(double value);
+extern void PyObject_GC_UnTrack(void *object);
+extern PyObject *PyList_New(ssize_t size);
+extern PyObject *PyTuple_New(ssize_t size);
 /* Not of the stable ABI, but there since 3.4; where it is not, the heap is where Python puts it. */
 struct arena_allocator {
     void *context;
@@ -67,6 +72,9 @@ static struct lock_setup setup;
 #define PLUG_STEP 16            /* sizes that Python keeps apart */
 #define PLUG_MAX 512            /* larger ones are the C library's */
 #define PLUG_BYTES (16ul << 20) /* of one size at most: when there is no fresh piece to be had */
+#define PLUG_KINDS 23           /* numbers, lists, dictionaries, tuples of one to twenty */
+#define PLUG_KEPT 4096          /* more than Python keeps of one kind */
+#define PLUG_LIBRARY_MAX (64ul << 10)
 
 static struct { char *first, *at, *end; } heap;
 
@@ -100,15 +108,51 @@ static void heap_open(void) {
 
 /* Free blocks are strewn over everything that was loaded; a child that used them would copy a page for each.
  * So they are all taken here, and what a child allocates lies together. */
-static void heap_plug(void) {
-    const char *const fresh = heap.at;
-    if (heap.at == heap.first) /* Python was built with another allocator */
-        return;
+static void plug_blocks(const char *fresh) {
     for (size_t size = PLUG_MAX; size > 0; size -= PLUG_STEP) {
         const char *got = NULL;
         for (size_t left = PLUG_BYTES / size; left && (got < fresh || got >= heap.end); left--)
             got = PyObject_Malloc(size);
     }
+}
+
+static PyObject *object_of(int kind) {
+    if (kind == 0)
+        return PyFloat_FromDouble(0.5);
+    PyObject *got = kind == 1   ? PyList_New(0)
+                    : kind == 2 ? Py_BuildValue("{s:s}", "", "")
+                                : PyTuple_New(kind - 2);
+    PyObject_GC_UnTrack(got); /* nobody is to find it */
+    return got;
+}
+
+/* Python keeps objects for the next of their kind. */
+static void plug_objects(const char *fresh) {
+    for (int kind = 0; kind < PLUG_KINDS; kind++) {
+        const char *got = NULL;
+        for (int left = PLUG_KEPT; left && (got < fresh || got >= heap.end); left--)
+            got = (const char *)object_of(kind);
+    }
+}
+
+/* What the C library has free between what is in use: all of it, from the largest pieces down. */
+static void plug_library(void) {
+    const char *const top = (const char *)sbrk(0) - mallinfo2().keepcost;
+    for (size_t size = PLUG_LIBRARY_MAX; size >= PLUG_STEP; size -= PLUG_STEP) {
+        char *got;
+        while ((got = malloc(size)) && got < top)
+            ;
+        free(got);
+    }
+}
+
+static void heap_plug(void) {
+    const char *const fresh = heap.at;
+    if (heap.at == heap.first) /* Python was built with another allocator */
+        return;
+    plug_blocks(fresh);
+    plug_objects(fresh);
+    plug_library();
 }
 
 /* Nothing that comes shares a large page with what is there. */
@@ -137,7 +181,6 @@ static PyObject *serve(PyObject *self, PyObject *args) {
     int stdio[3];
     if (lock_read_setup(LOCK_FD_SETUP, &setup) != 0)
         _exit(LOCK_FAILED);
-    heap_close();
     zygote_fold_memory();
     while (zygote_next(&order, stdio)) {
         if (zygote_clone(&setup, &order, stdio) != 0)
@@ -152,6 +195,13 @@ static PyObject *serve(PyObject *self, PyObject *args) {
 static PyObject *part(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     heap_part();
+    return Py_BuildValue("");
+}
+
+/* shut(): everything has been loaded */
+static PyObject *shut(PyObject *self, PyObject *args) {
+    (void)self, (void)args;
+    heap_close();
     return Py_BuildValue("");
 }
 
@@ -220,10 +270,15 @@ static PyObject *receive(PyObject *self, PyObject *args) {
 }
 
 static const struct method methods[] = {
-    {"part", part, METH_VARARGS, NULL},       {"serve", serve, METH_VARARGS, NULL},
-    {"tell", tell, METH_VARARGS, NULL},       {"wait", wait_for_code, METH_VARARGS, NULL},
-    {"limit", limit, METH_VARARGS, NULL},     {"send", send_frame, METH_VARARGS, NULL},
-    {"receive", receive, METH_VARARGS, NULL}, {0},
+    {"part", part, METH_VARARGS, NULL},
+    {"shut", shut, METH_VARARGS, NULL},
+    {"serve", serve, METH_VARARGS, NULL},
+    {"tell", tell, METH_VARARGS, NULL},
+    {"wait", wait_for_code, METH_VARARGS, NULL},
+    {"limit", limit, METH_VARARGS, NULL},
+    {"send", send_frame, METH_VARARGS, NULL},
+    {"receive", receive, METH_VARARGS, NULL},
+    {0},
 };
 static struct definition definition = {
     .base = {.references = 1}, .name = "_sallyport", .size = -1, .methods = methods};

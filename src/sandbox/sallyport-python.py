@@ -36,6 +36,7 @@ def load_module():
 
 
 native = load_module()
+limit, receive, send, wait = native.limit, native.receive, native.send, native.wait
 if sys.version_info < (3, 9):
     native.tell(0, "Python %d.%d is older than 3.9" % sys.version_info[:2])
     sys.exit(1)
@@ -134,7 +135,7 @@ class Bridge:
     def write(self, kind, ident, data):
         if self.muted:
             return
-        if not native.send(kind, ident, data):
+        if not send(kind, ident, data):
             raise ValueError("%d bytes are more than one message may have" % len(data))
 
     def call(self, server, tool, args):
@@ -152,7 +153,7 @@ class Bridge:
                     break
                 self.reading = True
             try:
-                kind, other, data = native.receive()
+                kind, other, data = receive()
             finally:
                 with self.ready:
                     self.reading = False
@@ -210,6 +211,11 @@ encode = json.JSONEncoder(default=plain, allow_nan=False).encode
 if json.encoder.c_make_encoder:  # what that one does, without the way there
     def encode(value, make=json.encoder.c_make_encoder, text=json.encoder.encode_basestring_ascii):
         return "".join(make({}, plain, text, None, ": ", ", ", False, False, False)(value, 0))
+
+
+def from_json(data, scan=json.JSONDecoder().scan_once):
+    """What the gate wrote: one value, and nothing around it."""
+    return scan(data.decode(), 0)[0]
 
 
 def to_json(value):
@@ -442,7 +448,7 @@ def run(order, space):
             space.update(order["context"])
         text = clean(order["code"])
         remember(CODE, text)
-        if "cpu_s" in order and not native.limit(order.get("memory_mb", 0), order["cpu_s"]):
+        if "cpu_s" in order and not limit(order.get("memory_mb", 0), order["cpu_s"]):
             raise RuntimeError("the limits could not be set")
         execute(text, space, order.get("echo"))
         if "matplotlib.pyplot" in sys.modules:
@@ -471,6 +477,15 @@ def run(order, space):
     bridge.send(DONE, 0, (data + ', "result": ' + value + "}").encode())
 
 
+def take(data, space):
+    """Runs what the gate sent; the world that it ran in."""
+    order = from_json(data)
+    if order.get("prelude"):
+        space = enter(order["prelude"])
+    run(order, space)
+    return space
+
+
 def main_module(prelude):
     """A world for code: its module, and the finders that belong to it."""
     module = types.ModuleType("__main__")
@@ -492,12 +507,11 @@ bridge = Bridge()
 sys.argv[:] = [""]
 sys.meta_path.insert(0, Skills)
 sys.dont_write_bytecode = True
-sys.path.insert(0, "/workspace")
 sys.path_importer_cache.clear()
 worlds = {0: main_module(None), **{index: main_module(code) for index, code in read_preludes().items()}}
 
-SAMPLE = json.dumps({"code": "def f(a):\n  return sum(i * 2 for i in a)\nprint(f([1, 2]), f'{1!r:>4}'.upper())\nresult = {'a': [f([1]), 2.5, None]}",
-                     "context": {"warm": [1]}, "prelude": 0, "echo": False}).encode()
+SAMPLE = to_json({"code": "def f(a):\n  return sum(i * 2 for i in a)\nprint(f([1, 2]), f'{1!r:>4}'.upper())\nresult = {'a': [f([1]), 2.5, None]}",
+                  "context": {"warm": [1]}, "language": "python", "prelude": 0, "memory_mb": 0, "cpu_s": 0, "echo": False, "session": False}).encode()
 nowhere = text_stream(0, "<null>")
 streams = text_stream(1, "<stdout>"), text_stream(2, "<stderr>")
 sys.stdin, sys.stdout, sys.stderr = io.StringIO(""), *streams
@@ -511,9 +525,31 @@ def warm_up(rounds):
     bridge.muted, kept, streams = True, streams, (nowhere, nowhere)
     sys.stdout = sys.stderr = nowhere
     for _ in range(rounds):
-        run(json.loads(SAMPLE), worlds[0][0].__dict__.copy())
+        take(SAMPLE, worlds[0][0].__dict__.copy())
     bridge.muted, streams = False, kept
     sys.stdout, sys.stderr = streams
+
+
+def reseed(seed=super(random.Random, random._inst).seed):
+    """No two children draw the same numbers."""
+    seed()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()
+
+
+def live(profile, space):
+    """In a child that is locked: one run, or those of a session."""
+    reseed()
+    if profile != 0:
+        sys.path.insert(0, "/workspace")
+    if not wait(WARM_AFTER_MS):
+        warm_up(1)
+        for index in (*worlds, 0):
+            enter(index)
+    while True:
+        kind, ident, data = receive()
+        if kind == RUN:
+            space = take(data, space)
 
 
 # What every run uses was loaded first, and so lies together: a child makes copies of those pages and shares the rest.
@@ -523,23 +559,12 @@ loaded = preload()
 os.environ.clear()  # packages that were just loaded looked there for places
 import gc
 
+space = enter(0)
+reseed()
+warm_up(2)  # what was looked up on the way took the place of what runs look up
+linecache.cache.clear()
 gc.collect()
+native.shut()
 gc.freeze()
 native.tell(1, "CPython %d.%d.%d|%s" % (*sys.version_info[:3], " ".join(loaded)))
-profile = native.serve()
-
-random.seed()
-if "numpy" in sys.modules:
-    sys.modules["numpy"].random.seed()
-if profile == 0:
-    sys.path.remove("/workspace")
-if not native.wait(WARM_AFTER_MS):
-    warm_up(1)
-space = enter(0)
-while True:
-    kind, ident, data = native.receive()
-    if kind == RUN:
-        order = json.loads(data)
-        if order.get("prelude"):
-            space = enter(order["prelude"])
-        run(order, space)
+live(native.serve(), space)

@@ -30,6 +30,7 @@
 struct stretch {
     enum { STRETCH_OTHER, STRETCH_HEAP, STRETCH_TEXT } kind;
     unsigned long start, end;
+    unsigned long offset; /* in the file */
     const char *file;
     size_t file_len;
     bool code; /* TEXT: of a program or a library, which are all there; other files may have been cut */
@@ -61,8 +62,16 @@ static void fold_text(unsigned long at) {
     munmap(room, 2 * LARGE_BYTES);
 }
 
+/* A library comes in several mappings, as not all of it is code, and each is copied into every child. What is
+ * nothing but its file becomes one; see fold_text() for what that makes executable. */
+static void join(const struct stretch *s) {
+    if (s->kind == STRETCH_TEXT && s->code)
+        mprotect((void *)s->start, s->end - s->start, PROT_READ | PROT_EXEC);
+}
+
 /* What is not half in use stays as it is. */
 static void fold(int pagemap, const struct stretch *s) {
+    join(s);
     unsigned long at = (s->start + LARGE_BYTES - 1) & ~(LARGE_BYTES - 1);
     for (; at < s->end && s->end - at >= LARGE_BYTES; at += LARGE_BYTES) {
         if (s->kind == STRETCH_OTHER || (s->kind == STRETCH_TEXT && !s->code) ||
@@ -88,6 +97,7 @@ static struct stretch read_line(char *line) {
     else if (s.file && (strncmp(rest, " r-xp", 5) == 0 || strncmp(rest, " r--p", 5) == 0))
         s.kind = STRETCH_TEXT;
     s.code = rest[3] == 'x';
+    s.offset = strtoul(rest + strlen(" r-xp"), NULL, 16);
     return s;
 }
 
@@ -97,7 +107,8 @@ static void fold_all(int pagemap, char *maps) {
         const struct stretch s = read_line(line);
         madvise((void *)s.start, s.end - s.start, MADV_DOFORK); /* what cannot be copied says so and stays */
         if (s.kind == STRETCH_TEXT && all.kind == s.kind && all.end == s.start &&
-            all.file_len == s.file_len && memcmp(all.file, s.file, s.file_len) == 0) {
+            s.offset - all.offset == s.start - all.start && all.file_len == s.file_len &&
+            memcmp(all.file, s.file, s.file_len) == 0) {
             all.end = s.end;
             all.code |= s.code;
             continue;
