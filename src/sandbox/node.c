@@ -143,7 +143,7 @@ static napi_value limit(napi_env env, napi_callback_info info) {
     return number(env, lock_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
 }
 
-/* send(kind, id, text) */
+/* send(kind, id, text): kind 0 goes nowhere, for those who warm up */
 static napi_value send_frame(napi_env env, napi_callback_info info) {
     napi_value v[3];
     int32_t kind = 0, id = 0;
@@ -154,33 +154,53 @@ static napi_value send_frame(napi_env env, napi_callback_info info) {
     napi_get_value_int32(env, v[1], &id);
     char *text = text_of(env, v[2], &len);
     const bool fits = text && len <= FRAME_GUEST_MAX;
-    if (fits)
+    if (fits && kind)
         zygote_send((enum frame_kind)kind, (uint32_t)id, text, len);
     free(text);
     return number(env, fits);
 }
 
+static char *receive_frame(struct frame_head *ret_head) {
+    zygote_receive_head(ret_head);
+    char *body = malloc(ret_head->length + 1);
+    if (!body)
+        _exit(0);
+    zygote_receive(body, ret_head->length);
+    return body;
+}
+
 /* Reads a frame and gives it to `handler`(kind, id, text). False when the function threw. */
 static bool take_frame(napi_env env, napi_value self, napi_value handler) {
     struct frame_head head;
-    zygote_receive_head(&head);
-    char *body = malloc(head.length + 1);
-    if (!body)
-        _exit(0);
-    zygote_receive(body, head.length);
+    char *body = receive_frame(&head);
     napi_value args[3] = {number(env, (int32_t)head.kind), number(env, (int32_t)head.id), NULL}, result;
     napi_create_string_utf8(env, body, head.length, &args[2]);
     free(body);
     return napi_call_function(env, self, handler, 3, args, &result) == 0;
 }
 
-/* receive(handler): one frame, waiting for it */
+/* receive(): the text of the next order, waiting for it. Answers that nobody asked for any more are dropped. */
 static napi_value receive(napi_env env, napi_callback_info info) {
-    napi_value v[1], self;
-    napi_get_undefined(env, &self);
+    (void)info;
+    struct frame_head head;
+    napi_value text = NULL;
+    for (;;) {
+        char *body = receive_frame(&head);
+        if (head.kind == FRAME_RUN)
+            napi_create_string_utf8(env, body, head.length, &text);
+        free(body);
+        if (text)
+            return text;
+    }
+}
+
+/* wait(ms): 1 when code is there within that time */
+static napi_value wait_for_code(napi_env env, napi_callback_info info) {
+    napi_value v[1];
+    int32_t ms = 0;
     if (arguments(env, info, v, 1) == 1)
-        take_frame(env, self, v[0]);
-    return number(env, 0);
+        napi_get_value_int32(env, v[0], &ms);
+    return number(env, zygote_wait_for_code(ms));
 }
 
 /* One turn of the loop. 0: go on, 1: finished, 2: nothing is left that could finish it, -1: an exception. */
@@ -249,7 +269,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         napi_callback call;
     } functions[] = {
         {"selftest", selftest}, {"serve", serve},   {"tell", tell},  {"limit", limit}, {"send", send_frame},
-        {"receive", receive},   {"loop", run_loop}, {"exit", leave}, {"shut", shut},
+        {"receive", receive},   {"loop", run_loop}, {"exit", leave}, {"shut", shut},   {"wait", wait_for_code},
     };
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         napi_value f = NULL;

@@ -235,10 +235,6 @@ if (process.env.SALLYPORT_TRIAL) {
     native.shut();
     watch();
     native.send(AWAKE, 0, "");
-    for (;;) {
-      let order;
-      native.receive((kind, id, text) => { if (kind === RUN) order = JSON.parse(text); });
-      if (order) await runOrder(order);
-    }
+    for (;;) await runOrder(JSON.parse(native.receive()));
   });
 }

@@ -4,6 +4,7 @@ const holder = { exports: {} };
 process.dlopen(holder, modulePath);
 const native = holder.exports;
 const IDLE_MS = 3000, STEPS = 15;
+const WARM_AFTER_MS = 20; // a child that was made for somebody who did not come gets ready then
 
 if (parseInt(process.versions.node) < 20) {
   native.tell(0, `Node ${process.versions.node} is older than 20`);
@@ -23,7 +24,7 @@ const strip = typeStripper(acorn); // of typescript.js, which stands in front of
 
 // Functions that were called often are compiled anew, which takes milliseconds, and megabytes of its own in every child that
 // comes to that point. What is said here need not be that fast, so it is for the code that was handed over alone.
-let optimizing = true;
+let optimizing = true, settled = false; // settled: what every run begins with is as fast as it will be, and stays as it is
 function optimize(on) {
   if (on !== optimizing) v8.setFlagsFromString(on ? "--opt" : "--no-opt");
   optimizing = on;
@@ -135,8 +136,56 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
     returns: last?.type === "ExpressionStatement" && lastValue };
 }
 
-function compile(code, file, options) {
-  const { text, tail, single, returns } = rewrite(code, options);
+// Most code needs no tree: it is the last expression alone that has to be found, and after a semicolon that stands in no
+// bracket a statement begins. It is one if the engine takes it in parentheses, which no other statement can stand in;
+// those that could are left to the parser, as is all that is not plain here: modules, regular expressions, divisions,
+// comments of old.
+const PLAIN_MAX = 1 << 16;
+const STRETCH = /(?:[^"'`\/#;()[\]{}]+|"[^"\\\n]*(?:\\[^][^"\\\n]*)*"|'[^'\\\n]*(?:\\[^][^'\\\n]*)*'|\/\/.*|\/\*[^]*?\*\/)+|[`;()[\]{}]/y;
+const TEMPLATE = /[^`\\$]*(?:(?:\\[^]|\$(?!\{))[^`\\$]*)*(?:`|\$\{)/y;
+const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/)*/y;
+const UNPLAIN = /\b(?:im|ex)port\b|<!--|-->/;
+const STATEMENT = /(?:async\s+function|class|const|function|let|var)\b|\{/y;
+const RETURN = /return\b/y;
+
+function after(pattern, code, at) {
+  pattern.lastIndex = at;
+  return pattern.test(code) ? pattern.lastIndex : -1;
+}
+
+function skim(code) {
+  if (code.length > PLAIN_MAX || UNPLAIN.test(code)) return null;
+  const open = [], whole = after(SPACE, code, 0);
+  let first = whole, start = whole, end = code.length;
+  for (let at = whole; at < code.length;) {
+    const next = after(STRETCH, code, at), mark = next - at === 1 ? code[at] : "";
+    const template = mark === "`" || (mark === "}" && open.at(-1) === "`");
+    if (next < 0) return null;
+    if (mark === "(" || mark === "[" || mark === "{") open.push(mark);
+    else if ((mark === ")" || mark === "]" || mark === "}") && !open.pop()) return null;
+    at = template ? after(TEMPLATE, code, next) : next;
+    if (at < 0) return null;
+    if (template && code[at - 1] === "{") open.push("`");
+    if (mark !== ";" || open.length) continue;
+    if (next - 1 > first) [start, end] = [first, next - 1];
+    first = at = after(SPACE, code, next);
+  }
+  if (open.length) return null;
+  if (first < code.length) [start, end] = [first, code.length];
+  if (start === code.length || after(STATEMENT, code, start) >= 0) return null;
+  if (after(RETURN, code, start) >= 0) return { text: code, tail: "", single: false, returns: false };
+  return { text: `${code.slice(0, start)}return (${code.slice(start, end)}\n)${code.slice(end)}`, tail: "", single: start === whole,
+    returns: true };
+}
+
+function compileSkimmed(code) {
+  const found = skim(code);
+  try { return found && assemble(found, FILE); } catch { return null; }
+}
+
+const compile = (code, file, options) => assemble(rewrite(code, options), file);
+
+function assemble({ text, tail, single, returns }, file) {
   const head = "(async(__import,__exports,require)=>{";
   const script = new vm.Script(`${head}${text}\n${returns ? "" : tail}\n})`, { filename: file, columnOffset: -head.length });
   return { run: script.runInThisContext(), single };
@@ -161,9 +210,13 @@ process.on("uncaughtException", (error) => onUncaught(error));
 
 async function execute(order) {
   let code = unfence(order.code);
-  if (order.language === "typescript") code = stripTypes(code);
-  const exports = {};
-  const { run, single } = compile(code, FILE, { keep: order.session });
+  const exports = {}, typed = order.language === "typescript";
+  let made = order.session || (typed && code.includes("<")) ? null : compileSkimmed(code);
+  if (!made) {
+    if (typed) code = stripTypes(code);
+    made = compile(code, FILE, { keep: order.session });
+  }
+  const { run, single } = made;
   if (!muted) optimize(true);
   let value = await run(importModule, exports, require);
   if (typeof exports.default === "function") value = await exports.default();
@@ -173,11 +226,10 @@ async function execute(order) {
 
 function runOrder(order) {
   ended = false;
-  if (!muted) optimize(false); // a session's earlier run has left it on
   let outcome = { ok: true }, value;
   if (order.prelude) preludes[order.prelude].run(importModule, {}, require);
   if (order.context) Object.assign(globalThis, order.context);
-  if (order.memory_mb || order.cpu_s) native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
+  native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   const fail = (error) => { outcome = { ok: false, ...describe(error) }; ended = true; };
   onUncaught = fail;
   execute(order).then((v) => { value = v; ended = true; }, fail);
@@ -185,7 +237,10 @@ function runOrder(order) {
   const state = native.loop(process._tickCallback, () => (ended && openCalls === 0 ? -1 : openCalls), onFrame);
   if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" };
   finish(outcome, value);
+  if (!muted) optimize(settled);
 }
+
+const runText = (text) => runOrder(JSON.parse(text));
 
 // ---- start ----
 
@@ -239,9 +294,11 @@ const g = <T,>(x: T): x is T => !!x;\nreturn [await f<number>(1), new C("x").d, 
 function warmUp(rounds, samples) {
   muted = true;
   for (let i = 0; i < rounds; i++)
-    for (const [language, code] of samples) runOrder(JSON.parse(JSON.stringify({ code, language })));
+    for (const [language, code] of samples)
+      runText(JSON.stringify({ code, language, prelude: 0, memory_mb: 0, cpu_s: 0, echo: false, session: false }));
   optimize(true);
-  optimize(false);
+  optimize(settled);
+  /(?:)/.test(""); // the last match is there for all to see
   muted = false;
 }
 const USUAL = [["typescript", TYPED], ["javascript", PLAIN]];
@@ -267,7 +324,8 @@ for (let step = 1; urgent < 0; step++) {
   optimize(true);
   for (let i = 0; i < 10; i++) for (const code of [PLAIN, "console.log(1); 2"]) rewrite(code);
   optimize(false);
-  urgent = native.serve(step < STEPS ? 0 : -1);
+  settled = step >= STEPS;
+  urgent = native.serve(settled ? -1 : 0);
 }
 
 // ---- from here on: a sandbox ----
@@ -287,8 +345,5 @@ for (let step = 1; urgent < 0; step++) {
 Object.defineProperty(process, "pid", { value: 1, configurable: true, enumerable: true });
 if (!urgent) warmUp(1, USUAL);
 native.send(AWAKE, 0, "");
-for (;;) {
-  let order;
-  native.receive((kind, id, text) => { if (kind === RUN) order = JSON.parse(text); });
-  if (order) runOrder(order);
-}
+if (urgent && !native.wait(WARM_AFTER_MS)) warmUp(1, USUAL);
+for (;;) runText(native.receive());
