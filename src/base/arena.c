@@ -73,12 +73,18 @@ void *arena_zalloc(struct arena *a, size_t size) {
     return ptr;
 }
 
+struct slice arena_join(struct arena *a, struct slice one, struct slice two) {
+    char *text = arena_alloc(a, one.len + two.len + 1);
+    if (one.len)
+        memcpy(text, one.ptr, one.len);
+    if (two.len)
+        memcpy(text + one.len, two.ptr, two.len);
+    text[one.len + two.len] = '\0';
+    return slice_of(text, one.len + two.len);
+}
+
 struct slice arena_dup(struct arena *a, struct slice s) {
-    char *copy = arena_alloc(a, s.len + 1);
-    if (s.len)
-        memcpy(copy, s.ptr, s.len);
-    copy[s.len] = '\0';
-    return slice_of(copy, s.len);
+    return arena_join(a, s, (struct slice){0});
 }
 
 struct slice arena_u64(struct arena *a, uint64_t value) {

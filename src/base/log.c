@@ -36,10 +36,12 @@ int log_level_from(const char *name, enum log_level *ret_level) {
 }
 
 /* What others sent us may stand in a log line: no byte of it reaches a terminal as a control code. */
-static void log_defuse(char *line) {
-    for (; *line; line++)
-        if ((unsigned char)*line < 0x20 || *line == 0x7f)
-            *line = ' ';
+static char *log_defuse(char *to, struct slice text) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        to[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+    }
+    return to + text.len;
 }
 
 /* How many bytes the character has; 0 when they are none. */
@@ -128,26 +130,33 @@ static char *log_add(char *to, const char *text) {
     return to + len;
 }
 
+void log_line(enum log_level level, struct slice text) {
+    if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
+        return;
+    text = slice_upto(text, LOG_LINE_MAX - 1);
+    char line[LOG_LINE_MAX + LOG_FRAME_MAX], *to = line;
+    if (atomic_load_explicit(&log_json, memory_order_relaxed)) {
+        *log_defuse(line, text) = '\0';
+        log_write_json(level, line);
+        return;
+    }
+    const char *colour = log_is_terminal() ? log_colours[level] : "";
+    to = log_add(log_add(to, colour), "sallyport: ");
+    if (level != LOG_INFO)
+        to = log_add(log_add(to, log_names[level]), ": ");
+    to = log_defuse(to, text);
+    to = log_add(log_add(to, *colour ? "\033[0m" : ""), "\n");
+    log_put(line, (size_t)(to - line));
+}
+
 void log_write(enum log_level level, const char *fmt, ...) {
     if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
         return;
-    char line[LOG_LINE_MAX + LOG_FRAME_MAX], *text = line;
-    bool json = atomic_load_explicit(&log_json, memory_order_relaxed);
-    const char *colour = !json && log_is_terminal() ? log_colours[level] : "";
-    if (!json)
-        text = log_add(log_add(line, colour), "sallyport: ");
-    if (!json && level != LOG_INFO)
-        text = log_add(log_add(text, log_names[level]), ": ");
+    char text[LOG_LINE_MAX];
     va_list ap;
     va_start(ap, fmt);
-    int len = vsnprintf(text, LOG_LINE_MAX, fmt, ap);
+    int len = vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    log_defuse(text);
-    if (json) {
-        log_write_json(level, text);
-        return;
-    }
-    text += len < LOG_LINE_MAX ? len : LOG_LINE_MAX - 1;
-    text = log_add(log_add(text, *colour ? "\033[0m" : ""), "\n");
-    log_put(line, (size_t)(text - line));
+    if (len > 0)
+        log_line(level, slice_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1));
 }

@@ -1,7 +1,7 @@
 /* Lines for people, on stderr. Only main, cli/ and the call path log; the rooms below return errors. */
 #pragma once
 
-#include <stdbool.h>
+#include "base/slice.h"
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
@@ -12,6 +12,7 @@ void log_set_json(bool on);
 /* -1 when the name is none of debug, info, warn, error. */
 int log_level_from(const char *name, enum log_level *ret_level);
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void log_line(enum log_level level, struct slice text); /* for what is said often */
 /* From now on lines of this thread leave together, at log_flush or when they are many: a gate that refuses
  * much would otherwise spend as much on saying so as on the refusal. off: each by itself, as at the start. */
 void log_hold(bool on);

@@ -21,6 +21,8 @@ struct front {
     uint16_t port;
     const char *bind;
     bool loopback;
+    char host[64]; /* the last one that was found to name it, so that most need no second look */
+    size_t host_len;
     bool draining;
     struct front_auth *auth;
     struct io_tls_ctx *tls; /* NULL: plain HTTP */

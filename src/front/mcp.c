@@ -192,7 +192,7 @@ static const struct call_sink_ops exchange_ops = {
 
 static struct exchange *exchange_new(struct front_conn *c, struct front_session *fs, bool opens,
                                      struct slice extra_headers) {
-    struct exchange *ex = mem_zalloc(sizeof(*ex));
+    struct exchange *ex = mem_alloc(sizeof(*ex));
     *ex = (struct exchange){
         .sink = {.ops = &exchange_ops, .modern = !fs, .mirrored = !fs, .extra_headers = extra_headers},
         .front = c->front,

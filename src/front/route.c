@@ -25,11 +25,21 @@ static bool names_loopback(struct slice authority) {
     return slice_eq_nocase(host, SLICE("localhost")) || io_is_loopback(text);
 }
 
+static bool host_ok(struct front *f, struct slice host) {
+    if (!f->loopback || (host.len && slice_eq(host, slice_of(f->host, f->host_len))))
+        return true;
+    if (!names_loopback(host))
+        return false;
+    f->host_len = host.len <= sizeof(f->host) ? host.len : 0;
+    memcpy(f->host, host.ptr, f->host_len);
+    return true;
+}
+
 /* A page on the web must not reach a gate on this machine through the browser: neither by its own origin
  * nor by a name that was made to point here. */
 static bool host_and_origin_ok(struct front *f, const struct http_head *head) {
     struct slice host = http_value(head, "Host");
-    if (f->loopback && !names_loopback(host))
+    if (!host_ok(f, host))
         return false;
     const struct http_header *origin = http_find(head, SLICE("Origin"));
     if (!origin)

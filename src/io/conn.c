@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #define CONN_MAGIC 0xc0447a11
@@ -406,6 +407,20 @@ static void on_written(uv_write_t *req, int status) {
         io_conn_flush(c);
 }
 
+/* What the other side takes at once; -EAGAIN for nothing. A socket is asked without the detour through files.
+ */
+static int write_now(struct io_conn *c, uv_buf_t *bufs, uint32_t n) {
+    uv_os_fd_t fd;
+    if (c->is_pipe || uv_fileno((uv_handle_t *)&c->uv.stream, &fd) != 0)
+        return uv_try_write(&c->uv.stream, bufs, n);
+    const struct msghdr msg = {.msg_iov = (struct iovec *)bufs, .msg_iovlen = n};
+    ssize_t sent;
+    do
+        sent = n == 1 ? send(fd, bufs->base, bufs->len, MSG_NOSIGNAL) : sendmsg(fd, &msg, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : (int)sent;
+}
+
 void io_conn_flush(struct io_conn *c) {
     if (c->closing || c->writing)
         return;
@@ -415,7 +430,7 @@ void io_conn_flush(struct io_conn *c) {
         uv_buf_t bufs[IO_WRITE_PIECES_MAX];
         size_t bytes;
         uint32_t n = queue_bufs(c, bufs, &bytes);
-        int sent = uv_try_write(&c->uv.stream, bufs, n);
+        int sent = write_now(c, bufs, n);
         if (sent == UV_EAGAIN)
             sent = 0;
         if (sent < 0) {

@@ -100,19 +100,30 @@ void io_loop_run(struct io_loop *loop) {
 }
 void io_loop_stop(struct io_loop *loop) { uv_stop(&loop->uv); }
 
-/* ---- timers: a wheel of slots, each a list; a timer further away than one turn stays in its slot ---- */
+/* ---- timers: a wheel of slots, each a list; a timer further away than one turn stays in its slot, and one
+ * that was put off is moved when the slot it lies in comes: most are put off long before ---- */
 
 static struct list *slot_of(struct io_loop *loop, uint64_t ms) {
     return &loop->slots[ms / IO_TIMER_TICK_MS % IO_TIMER_SLOTS];
+}
+
+static void slot_take(struct io_loop *loop, struct io_timer *timer) {
+    timer->slot_ms = timer->due_ms;
+    list_push(slot_of(loop, timer->due_ms), &timer->node);
 }
 
 static void slot_fire(struct io_loop *loop, struct list *slot, uint64_t now) {
     struct list due;
     list_init(&due);
     LIST_FOR_SAFE (n, next, slot) {
-        if (container_of(n, struct io_timer, node)->due_ms <= now) {
+        struct io_timer *timer = container_of(n, struct io_timer, node);
+        if (timer->due_ms <= now) {
+            timer->slot_ms = UINT64_MAX; /* in none: what fires before it may put it off */
             list_remove(n);
             list_push(&due, n);
+        } else if (slot_of(loop, timer->due_ms) != slot) {
+            list_remove(n);
+            slot_take(loop, timer);
         }
     }
     struct list *n;
@@ -146,15 +157,18 @@ static void tick_start(struct io_loop *loop) {
 void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms,
                   void (*fire)(struct io_timer *)) {
     uint64_t now = uv_now(&loop->uv);
-    if (timer->due_ms)
-        list_remove(&timer->node);
-    else if (loop->armed++ == 0)
+    bool armed = timer->due_ms != 0;
+    if (!armed && loop->armed++ == 0)
         loop->wheel_ms = now;
     timer->due_ms = now + after_ms;
     if (timer->due_ms < loop->wheel_ms + IO_TIMER_TICK_MS)
         timer->due_ms = loop->wheel_ms + IO_TIMER_TICK_MS;
     timer->fire = fire;
-    list_push(slot_of(loop, timer->due_ms), &timer->node);
+    if (armed && timer->due_ms >= timer->slot_ms)
+        return;
+    if (armed)
+        list_remove(&timer->node);
+    slot_take(loop, timer);
     tick_start(loop);
 }
 

@@ -10,7 +10,8 @@
 
 struct io_timer {
     struct list node;
-    uint64_t due_ms; /* 0 when not armed */
+    uint64_t due_ms;  /* 0 when not armed */
+    uint64_t slot_ms; /* what its slot was chosen for: never later than when it is due */
     void (*fire)(struct io_timer *timer);
 };
 

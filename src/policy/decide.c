@@ -80,9 +80,9 @@ void policy_shadow(const struct policy_limit *limit, struct arena *a, struct pol
 
 struct slice policy_verdict_text(const struct policy *p, const struct policy_verdict *v, struct arena *a) {
     if (v->outcome == POLICY_ALLOW)
-        return (struct slice){0};
+        return SLICE("");
     struct slice prefix = v->outcome == POLICY_DENY ? p->deny_prefix : p->approve_prefix;
-    return arena_printf(a, "%.*s%.*s", SLICE_FMT(prefix), SLICE_FMT(v->text));
+    return arena_join(a, prefix, v->text);
 }
 
 /* ---- what a tool falls under ---- */

@@ -215,7 +215,7 @@ void policy_refuse_fault(struct policy_verdict *v);
 /* Notes that a shadow limit would have refused. */
 void policy_shadow(const struct policy_limit *limit, struct arena *a, struct policy_verdict *v);
 /* What the agent reads: prefix and text ("[POLICY DENIED] …", "[INTERCEPT POLICY DENIED] …"). Empty when
- * allowed. */
+ * allowed. NUL-terminated behind the slice. */
 struct slice policy_verdict_text(const struct policy *p, const struct policy_verdict *v, struct arena *a);
 
 /* Out of tools/list? True for hidden tools, for names that are not plain ASCII and that the policy does not

@@ -44,30 +44,6 @@ void call_set_error(struct call *c, int code, int http_status, const char *messa
     c->http_status = http_status;
 }
 
-static void emit_denial(struct emit *e, struct call *c) {
-    const struct policy_verdict *v = &c->verdict;
-    emit_key(e, "_meta");
-    emit_object(e);
-    emit_key(e, "sallyport/denial");
-    emit_object(e);
-    emit_key(e, "rule");
-    emit_str(e, v->rule);
-    emit_key(e, "policy");
-    emit_str(e, policy_name(c->policy));
-    emit_key(e, "reason");
-    emit_cstr(e, policy_reason_name(v->reason));
-    if (v->retry_after_ms) {
-        emit_key(e, "retry_after_ms");
-        emit_int(e, (int64_t)v->retry_after_ms);
-    }
-    if (v->detail.len) {
-        emit_key(e, "detail");
-        emit_str(e, v->detail);
-    }
-    emit_object_end(e);
-    emit_object_end(e);
-}
-
 void call_emit_result(const struct call *c, struct emit *e, struct buf *out) {
     emit_init(e, out);
     emit_object(e);
@@ -79,40 +55,42 @@ void call_emit_result(const struct call *c, struct emit *e, struct buf *out) {
     emit_object(e);
 }
 
-/* A denied tool call is answered with a result, so that the agent reads the reason. */
+/* A denied tool call is answered with a result, so that the agent reads the reason. There may be many, so
+ * what is the same in all of them stands here as it is sent. */
 struct slice call_denial_text(struct call *c, struct slice text) {
-    struct buf out;
-    buf_init(&out, MSG_BYTES_MAX);
-    struct emit e;
-    call_emit_result(c, &e, &out);
-    if (c->modern) {
-        emit_key(&e, "resultType");
-        emit_cstr(&e, "complete");
+    const struct policy_verdict *v = &c->verdict;
+    struct buf *out = &c->session->core->scratch;
+    buf_reset(out);
+    buf_put_slice(out, SLICE("{\"jsonrpc\":\"2.0\",\"id\":"));
+    buf_put_slice(out, c->id_raw);
+    buf_put_slice(out, SLICE(",\"result\":{"));
+    if (c->modern)
+        buf_put_slice(out, SLICE("\"resultType\":\"complete\","));
+    buf_put_slice(out, SLICE("\"content\":[{\"type\":\"text\",\"text\":"));
+    emit_quote(out, text);
+    buf_put_slice(out, SLICE("}],\"isError\":true,\"_meta\":{\"sallyport/denial\":{\"rule\":"));
+    emit_quote(out, v->rule);
+    buf_put_slice(out, SLICE(",\"policy\":"));
+    emit_quote(out, policy_name(c->policy));
+    buf_put_slice(out, SLICE(",\"reason\":"));
+    emit_quote(out, slice_str(policy_reason_name(v->reason)));
+    if (v->retry_after_ms) {
+        buf_put_slice(out, SLICE(",\"retry_after_ms\":"));
+        buf_put_u64(out, v->retry_after_ms);
     }
-    emit_key(&e, "content");
-    emit_array(&e);
-    emit_object(&e);
-    emit_key(&e, "type");
-    emit_cstr(&e, "text");
-    emit_key(&e, "text");
-    emit_str(&e, text);
-    emit_object_end(&e);
-    emit_array_end(&e);
-    emit_key(&e, "isError");
-    emit_bool(&e, true);
-    emit_denial(&e, c);
-    emit_object_end(&e);
-    emit_object_end(&e);
-    struct slice result = arena_dup(&c->arena, buf_slice(&out));
-    buf_free(&out);
-    return result;
+    if (v->detail.len) {
+        buf_put_slice(out, SLICE(",\"detail\":"));
+        emit_quote(out, v->detail);
+    }
+    buf_put_slice(out, SLICE("}}}}"));
+    return arena_dup(&c->arena, buf_slice(out));
 }
 
 void call_set_denied(struct call *c) {
     c->denied = true;
     if (!c->id_raw.len)
         return;
-    struct slice text = arena_dup(&c->arena, policy_verdict_text(c->policy, &c->verdict, &c->arena));
+    struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
     bool is_call = c->kind == CALL_TOOLS_CALL;
     bool hidden = is_call && c->verdict.reason == POLICY_BY_HIDE;
     /* What is hidden must look as if it were not there; Intercept's dialect says so in its own words. */

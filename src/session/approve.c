@@ -164,7 +164,7 @@ static enum call_next tell_pending(struct call *c) {
     emit_str(&e, instructions(c));
     emit_object_end(&e);
     struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
-    call_set_error_data(c, RPC_APPROVAL_REQUIRED, arena_dup(&c->arena, text).ptr, buf_slice(&out));
+    call_set_error_data(c, RPC_APPROVAL_REQUIRED, text.ptr, buf_slice(&out));
     buf_free(&out);
     c->denied = true;
     return CALL_FAIL;

@@ -196,11 +196,22 @@ enum call_next call_step_note(struct call *c) {
     return call_refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
 }
 
+static void log_denial(struct call *c) {
+    struct buf *out = &c->session->core->scratch;
+    buf_reset(out);
+    buf_put_slice(out, SLICE("denied "));
+    buf_put_slice(out, c->method);
+    buf_put_char(out, ' ');
+    buf_put_slice(out, c->name);
+    buf_put_slice(out, SLICE(": rule "));
+    buf_put_slice(out, c->verdict.rule);
+    log_line(LOG_INFO, buf_slice(out));
+}
+
 enum call_next call_step_record(struct call *c) {
     struct session_core *core = c->session->core;
     if (c->denied && c->verdict.outcome == POLICY_DENY)
-        log_info("denied %.*s %.*s: rule %.*s", SLICE_FMT(c->method), SLICE_FMT(c->name),
-                 SLICE_FMT(c->verdict.rule));
+        log_denial(c);
     if (!c->policy)
         return CALL_NEXT;
     const char *outcome = outcome_of(c);

@@ -82,7 +82,7 @@ static enum call_next withhold_result(struct call *c, const char *outcome) {
     if (c->kind == CALL_TOOLS_CALL)
         c->answer = call_text(c, call_denial_text(c, why));
     else
-        call_set_error(c, RPC_INVALID_REQUEST, 0, arena_dup(&c->arena, why).ptr);
+        call_set_error(c, RPC_INVALID_REQUEST, 0, why.ptr);
     c->answer_msg = NULL;
     c->http_status = 0;
     c->outcome = outcome;

@@ -421,7 +421,7 @@ const char *session_judge_ask(struct session_link *sl, struct slice method, cons
     if (verdict.outcome == POLICY_ALLOW)
         return NULL;
     log_info("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
-    return arena_dup(a, policy_verdict_text(policy, &verdict, a)).ptr;
+    return policy_verdict_text(policy, &verdict, a).ptr;
 }
 
 bool session_may_hear(struct session_link *sl, struct slice method, const struct msg *m, struct arena *a) {

@@ -188,13 +188,16 @@ static const bool is_short_escape[256] = {
 static inline bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
 #ifdef __SSE2__
-/* Which of 16 bytes are not plain, as bits. */
-static inline unsigned odd_bytes(const unsigned char *p) {
-    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+/* Which of them are not plain, as bits. */
+static inline unsigned odd_of(__m128i v) {
     __m128i mark =
         _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
     __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(mark, control), v)); /* v: bytes >= 0x80 */
+}
+
+static inline unsigned odd_bytes(const unsigned char *p) { /* of 16 */
+    return odd_of(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
 
 /* The same of 64 bytes. */
@@ -248,6 +251,12 @@ static const unsigned char *skip_plain_near(const unsigned char *p, const unsign
         unsigned odd = odd_bytes(p);
         if (odd)
             return p + __builtin_ctz(odd);
+    }
+    if (end - p >= 8) {
+        unsigned odd = odd_of(_mm_loadl_epi64((const __m128i *)(const void *)p)) & 0xff;
+        if (odd)
+            return p + __builtin_ctz(odd);
+        p += 8;
     }
 #endif
     while (p < end && is_plain(*p))

@@ -80,6 +80,43 @@ static void test_stays_awake(void **state) {
     io_loop_free(&loop);
 }
 
+static void arm_alarm(struct alarm *a, uint64_t after_ms, void (*fire)(struct io_timer *)) {
+    a->armed_ms = io_now_ms(a->loop) + after_ms;
+    io_timer_arm(a->loop, &a->timer, after_ms, fire);
+}
+
+/* Puts off the one behind it, which is due in the same turn. */
+static void on_alarm_before(struct io_timer *timer) {
+    on_alarm(timer);
+    arm_alarm(container_of(timer, struct alarm, timer) + 1, 150, on_alarm);
+}
+
+static void test_timers_moved(void **state) {
+    (void)state;
+    struct io_loop loop;
+    io_loop_init(&loop);
+    int order = 0;
+    struct alarm alarms[4] = {0};
+    for (size_t i = 0; i < ARRAY_LEN(alarms); i++) {
+        alarms[i].loop = &loop;
+        alarms[i].order = &order;
+    }
+    arm_alarm(&alarms[0], 60, on_alarm);
+    arm_alarm(&alarms[0], 350, on_alarm); /* later */
+    arm_alarm(&alarms[0], 250, on_alarm); /* not so late */
+    arm_alarm(&alarms[1], 400, on_alarm);
+    arm_alarm(&alarms[1], 120, on_alarm); /* earlier */
+    arm_alarm(&alarms[2], 60, on_alarm_before);
+    arm_alarm(&alarms[3], 60, on_alarm);
+    io_loop_run(&loop);
+    assert_int_equal(order, 4);
+    assert_int_equal(alarms[2].place, 1);
+    assert_true(alarms[1].place < alarms[0].place);
+    for (size_t i = 0; i < ARRAY_LEN(alarms); i++)
+        assert_true(alarms[i].fired_ms >= alarms[i].armed_ms);
+    io_loop_free(&loop);
+}
+
 /* ---- connections over pipes ---- */
 
 struct echo {
@@ -250,6 +287,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers),
         cmocka_unit_test(test_stays_awake),
+        cmocka_unit_test(test_timers_moved),
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_pace),
         cmocka_unit_test_setup(test_spawn, start_spawner),
