@@ -4,9 +4,8 @@
 #include "base/mem.h"
 
 #include <malloc.h>
-#include <stdbool.h>
 
-#define BLOCK_BIG_KEEP (4u << 20) /* larger blocks are not kept for reuse */
+#define BLOCK_BIG_LOOK 16 /* free larger blocks that are looked at for one that fits */
 
 void block_pool_init(struct block_pool *p) { *p = (struct block_pool){0}; }
 
@@ -26,18 +25,23 @@ static void list_give(struct block_list *l, struct block *b) {
     l->count++;
 }
 
-static void big_free_kept(struct block_pool *p) {
-    for (int i = 0; i < BLOCK_BIG_POOL_MAX; i++) {
-        free(p->big[i]);
-        p->big[i] = NULL;
-    }
+static void big_drop(struct block_pool *p, struct block **at) {
+    struct block *b = *at;
+    *at = b->next_free;
+    p->big_kept -= b->cap;
+    free(b);
+}
+
+static void big_drop_all(struct block_pool *p) {
+    while (p->big)
+        big_drop(p, &p->big);
 }
 
 void block_pool_free(struct block_pool *p) {
     struct block *b;
     while ((b = list_take(&p->small)) || (b = list_take(&p->usual)))
         free(b);
-    big_free_kept(p);
+    big_drop_all(p);
     block_pool_init(p);
 }
 
@@ -49,43 +53,52 @@ static struct block *block_make(struct block_pool *p, size_t size) {
     return b;
 }
 
-static struct block *big_new(struct block_pool *p, size_t size) {
-    struct block *b = NULL;
-    for (int i = 0; i < BLOCK_BIG_POOL_MAX && !b; i++) {
-        if (p->big[i] && p->big[i]->cap >= size && p->big[i]->cap / 4 <= size) {
-            b = p->big[i];
-            p->big[i] = NULL;
-            b->refs = 1;
-        }
+static struct block *big_take(struct block_pool *p, size_t size) {
+    struct block **at = &p->big;
+    for (int i = 0; *at && i < BLOCK_BIG_LOOK; i++, at = &(*at)->next_free) {
+        struct block *b = *at;
+        if (b->cap < size || b->cap / 4 > size)
+            continue;
+        *at = b->next_free;
+        p->big_kept -= b->cap;
+        b->refs = 1;
+        return b;
     }
-    CHECK(size <= UINT32_MAX);
-    b = b ? b : block_make(p, size);
+    return NULL;
+}
+
+/* Those that lie free never make it more than was in use at once. */
+static struct block *big_new(struct block_pool *p, size_t size) {
+    CHECK(size <= UINT32_MAX - BLOCK_BYTES);
+    size = (size + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES; /* alike, so that one serves for another */
+    struct block *b = big_take(p, size);
+    if (!b) {
+        while (p->big && p->big_bytes + p->big_kept + size > p->big_peak)
+            big_drop(p, &p->big);
+        b = block_make(p, size);
+    }
     p->big_bytes += b->cap;
     p->big_peak = p->big_bytes > p->big_peak ? p->big_bytes : p->big_peak;
+    p->big_used = true;
     return b;
 }
 
-static bool big_keep(struct block_pool *p, struct block *b) {
-    for (int i = 0; b->cap <= BLOCK_BIG_KEEP && i < BLOCK_BIG_POOL_MAX; i++) {
-        if (!p->big[i]) {
-            p->big[i] = b;
-            return true;
-        }
-    }
-    return false;
+static void big_keep(struct block_pool *p, struct block *b) {
+    p->big_bytes -= b->cap;
+    p->big_kept += b->cap;
+    b->next_free = p->big;
+    p->big = b;
 }
 
-/* free() leaves most of it with the process, between small pieces that live on: that is fast as long as
- * messages of such sizes come, and a waste once they do not. */
-static void big_done(struct block_pool *p, struct block *b) {
-    p->big_bytes -= b->cap;
-    if (!big_keep(p, b))
-        free(b);
-    if (p->big_peak < BLOCK_BURST || p->big_bytes > p->big_peak / BLOCK_BURST_OVER)
-        return;
-    big_free_kept(p);
-    malloc_trim(0);
-    p->big_peak = p->big_bytes;
+/* free() leaves most of it with the process, between small pieces that live on. */
+bool block_pool_rest(struct block_pool *p) {
+    if (!p->big_used && p->big) {
+        big_drop_all(p);
+        malloc_trim(0);
+    }
+    p->big_peak = p->big_bytes + p->big_kept;
+    p->big_used = false;
+    return p->big_peak > 0;
 }
 
 struct block *block_new(struct block_pool *p, size_t size) {
@@ -104,7 +117,7 @@ void block_unref(struct block *b) {
         return;
     struct block_pool *p = b->pool;
     if (b->cap > BLOCK_BYTES)
-        big_done(p, b);
+        big_keep(p, b);
     else if (b->cap == BLOCK_SMALL && p->small.count < BLOCK_SMALL_MAX)
         list_give(&p->small, b);
     else if (b->cap == BLOCK_BYTES && p->usual.count < BLOCK_POOL_MAX)

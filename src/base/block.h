@@ -3,16 +3,14 @@
  * one loop and is not shared between threads. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_SMALL 16384       /* what one read of a socket takes; most messages are far smaller */
-#define BLOCK_BYTES 65536       /* what one read of a pipe takes: many messages at once */
-#define BLOCK_SMALL_MAX 512     /* free small blocks that a pool keeps */
-#define BLOCK_POOL_MAX 32       /* free blocks of BLOCK_BYTES */
-#define BLOCK_BIG_POOL_MAX 8    /* free larger blocks, so that a stream of large messages reuses them */
-#define BLOCK_BURST (16u << 20) /* larger blocks of so many bytes in use at once are a burst */
-#define BLOCK_BURST_OVER 16     /* which is over when less than this part is left: memory goes back then */
+#define BLOCK_SMALL 16384   /* what one read of a socket takes; most messages are far smaller */
+#define BLOCK_BYTES 65536   /* what one read of a pipe takes: many messages at once */
+#define BLOCK_SMALL_MAX 512 /* free small blocks that a pool keeps */
+#define BLOCK_POOL_MAX 32   /* free blocks of BLOCK_BYTES */
 
 struct block_pool;
 
@@ -32,13 +30,18 @@ struct block_list {
 struct block_pool {
     struct block_list small;
     struct block_list usual;
-    struct block *big[BLOCK_BIG_POOL_MAX];
-    size_t big_bytes; /* of the larger blocks in use */
-    size_t big_peak;  /* and of the burst under way */
+    struct block *big; /* free larger blocks, so that a stream of large messages reuses them */
+    size_t big_kept;   /* their bytes */
+    size_t big_bytes;  /* of the larger blocks in use */
+    size_t big_peak;   /* the most that were in use at once, of late */
+    bool big_used;     /* since block_pool_rest was called last */
 };
 
 void block_pool_init(struct block_pool *p);
 void block_pool_free(struct block_pool *p); /* the free blocks; those in use free themselves later */
+/* Every now and then: memory of larger blocks that have not been wanted since the last time goes back to the
+ * system. False when there is none. */
+bool block_pool_rest(struct block_pool *p);
 struct block *block_new(struct block_pool *p, size_t size); /* refs 1, cap at least size */
 static inline struct block *block_ref(struct block *b) {
     b->refs++;

@@ -8,6 +8,7 @@
 #define IO_BURST_BYTES 2048      /* queued bytes that leave before the next of many messages is read */
 #define IO_COPY_MAX 16384        /* pieces up to this size are copied together, larger ones are referenced */
 #define IO_LINGER_MS 1000        /* how long a finished connection waits for its peer to close */
+#define IO_REST_MS 1000          /* how long memory of large messages is kept for the next ones */
 #define IO_TIMER_TICK_MS 50
 #define IO_TIMER_SLOTS 1024
 #define IO_BACKLOG 1024

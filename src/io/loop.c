@@ -19,8 +19,16 @@ static void flush_conns(struct io_loop *loop) {
         io_conn_flush(container_of(n, struct io_conn, dirty));
 }
 
+static void on_rest(uv_timer_t *handle) {
+    struct io_loop *loop = handle->data;
+    if (!block_pool_rest(&loop->blocks))
+        uv_timer_stop(handle);
+}
+
 static void turn_end(struct io_loop *loop) {
     struct list *n;
+    if (loop->blocks.big_used && !uv_is_active((uv_handle_t *)&loop->rest))
+        uv_timer_start(&loop->rest, on_rest, IO_REST_MS, IO_REST_MS);
     for (flush_conns(loop); (n = list_pop(&loop->tasks)); flush_conns(loop)) {
         struct io_task *task = container_of(n, struct io_task, node);
         task->run(task);
@@ -71,11 +79,14 @@ void io_loop_init(struct io_loop *loop) {
     uv_timer_init(&loop->uv, &loop->tick);
     uv_idle_init(&loop->uv, &loop->awake);
     loop->alone = uv_available_parallelism() < 2;
-    loop->before_poll.data = loop->after_poll.data = loop->tick.data = loop->awake.data = loop;
+    uv_timer_init(&loop->uv, &loop->rest);
+    loop->before_poll.data = loop->after_poll.data = loop->tick.data = loop;
+    loop->awake.data = loop->rest.data = loop;
     uv_prepare_start(&loop->before_poll, on_before_poll);
     uv_check_start(&loop->after_poll, on_after_poll);
     uv_unref((uv_handle_t *)&loop->before_poll);
     uv_unref((uv_handle_t *)&loop->after_poll);
+    uv_unref((uv_handle_t *)&loop->rest);
 }
 
 static void close_handle(uv_handle_t *handle, void *arg) {

@@ -32,7 +32,8 @@ struct io_loop {
     uv_timer_t tick;
     uv_idle_t awake;
     uint64_t awake_until_us;
-    bool alone; /* on one processor: who is waited for could not run */
+    bool alone;      /* on one processor: who is waited for could not run */
+    uv_timer_t rest; /* while there are large blocks */
     struct list slots[IO_TIMER_SLOTS];
     uint64_t wheel_ms; /* time up to which the wheel has been turned */
     uint32_t armed;
