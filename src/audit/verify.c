@@ -84,7 +84,7 @@ static bool verify_start(struct verify *v) {
         return verify_bad(v, v->head.seq, "the log has no segments, but record %" PRIu64 " was signed",
                           v->head.seq);
     if (audit_segment_open(&s, v->dir, v->numbers[0], SEGMENT_READ, &err) < 0)
-        return verify_bad(v, 0, "%.400s", err.text);
+        return verify_bad(v, v->numbers[0] == 1, "%.400s", err.text);
     v->first = s.meta;
     audit_segment_close(&s);
     v->seq = v->first.base_seq;
@@ -251,7 +251,7 @@ static bool verify_records(struct verify *v, sqlite3_stmt *rows, sqlite3_stmt *p
 
 static bool verify_close(struct verify *v, struct segment *s, sqlite3_stmt *head, bool last) {
     if (sqlite3_step(head) != SQLITE_ROW || sqlite3_column_bytes(head, 1) != CHAIN_HASH)
-        return verify_bad(v, 0, "segment %" PRIu64 ": its head is gone", s->meta.number);
+        return verify_bad(v, v->seq + 1, "segment %" PRIu64 ": its head is gone", s->meta.number);
     uint64_t seq = (uint64_t)sqlite3_column_int64(head, 0);
     if (seq > v->seq)
         return verify_bad(v, v->seq + 1, "record %" PRIu64 " and all up to %" PRIu64 " are missing",

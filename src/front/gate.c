@@ -128,6 +128,7 @@ static void watch_settings(struct gate *g) {
         struct io_watch *w = &g->watches[g->watch_count++];
         const char *path = i < s->client_files.count ? s->client_files.items[i] : s->path;
         io_watch_start(w, &g->loop, mem_dup(path, strlen(path)), on_settings_changed);
+        w->gone = on_settings_changed;
         w->owner = g;
     }
 }

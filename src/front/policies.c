@@ -15,6 +15,7 @@ struct policy_file {
     struct policy *policy;
     struct list places;
     struct io_watch watch;
+    bool failed; /* the file does not hold what is in force */
     char path[];
 };
 
@@ -23,6 +24,24 @@ struct front_policies {
     struct audit *audit;
     struct list files;
 };
+
+/* All of them for the log; the first for whoever has room for one. */
+static int policy_faults(const char *path, const struct policy_problems *problems, struct err *err) {
+    const struct policy_problem *first = NULL;
+    size_t errors = 0;
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct policy_problem *p = &problems->items[i];
+        if (p->severity != POLICY_ERROR)
+            continue;
+        first = errors++ ? first : p;
+        log_error("%s:%u:%u: %.*s%s%.*s", path, p->line, p->column, SLICE_FMT(p->text),
+                  p->hint.len ? "; " : "", SLICE_FMT(p->hint));
+    }
+    if (!first)
+        return err_set(err, "load policy `%s`", path);
+    return err_set(err, "load policy `%s`: %zu error(s), the first at %u:%u: %.*s", path, errors, first->line,
+                   first->column, SLICE_FMT(first->text));
+}
 
 int front_policy_load(const char *path, struct policy **ret_policy, struct err *err) {
     cleanup_buf struct buf text;
@@ -33,15 +52,7 @@ int front_policy_load(const char *path, struct policy **ret_policy, struct err *
     /* Agents read the name in denials: they need not know where files lie. */
     const char *slash = strrchr(path, '/');
     int rc = policy_load(buf_slice(&text), slash ? slash + 1 : path, ret_policy, &problems);
-    size_t errors = 0;
-    for (size_t i = 0; i < problems.count; i++) {
-        const struct policy_problem *p = &problems.items[i];
-        errors += p->severity == POLICY_ERROR;
-        if (rc < 0 && p->severity == POLICY_ERROR)
-            log_error("%s:%u:%u: %.*s%s%.*s", path, p->line, p->column, SLICE_FMT(p->text),
-                      p->hint.len ? "; " : "", SLICE_FMT(p->hint));
-    }
-    return rc < 0 ? err_set(err, "load policy `%s`: %zu error(s)", path, errors) : 0;
+    return rc < 0 ? policy_faults(path, &problems, err) : 0;
 }
 
 struct front_policies *front_policies_new(struct io_loop *loop) {
@@ -76,16 +87,18 @@ static void on_changed(struct io_watch *w) {
     struct policy *fresh = NULL;
     struct err err;
     if (front_policy_load(f->path, &fresh, &err) < 0) {
+        f->failed = true;
         log_error("%s; the old policy stays in force", err.text);
         if (f->all->audit)
             audit_put_event(f->all->audit, SLICE("reload_failed"), slice_str(f->path), (struct slice){0},
                             slice_str(err.text));
         return;
     }
-    if (strcmp(policy_hash(fresh), policy_hash(f->policy)) == 0) {
+    if (!f->failed && strcmp(policy_hash(fresh), policy_hash(f->policy)) == 0) {
         policy_unref(fresh);
         return;
     }
+    f->failed = false;
     policy_unref(f->policy);
     f->policy = fresh;
     LIST_FOR (n, &f->places) {
@@ -116,6 +129,7 @@ static struct policy_file *file_get(struct front_policies *ps, const char *path,
     list_init(&f->places);
     list_push(&ps->files, &f->node);
     io_watch_start(&f->watch, ps->loop, f->path, on_changed);
+    f->watch.gone = on_changed;
     return f;
 }
 

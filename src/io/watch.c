@@ -12,8 +12,8 @@ static bool same(const struct stat *a, const struct stat *b) {
 static void look(struct io_timer *timer) {
     struct io_watch *w = container_of(timer, struct io_watch, timer);
     struct stat now;
-    /* A file that is missing for a moment is being replaced. */
     if (stat(w->path, &now) == 0) {
+        w->missing = 0;
         if (!same(&now, &w->known)) {
             w->known = now;
             w->settling = true;
@@ -21,6 +21,10 @@ static void look(struct io_timer *timer) {
             w->settling = false;
             w->changed(w);
         }
+    } else if (w->missing < IO_WATCH_GONE && ++w->missing == IO_WATCH_GONE) {
+        memset(&w->known, 0, sizeof(w->known));
+        if (w->gone)
+            w->gone(w);
     }
     io_timer_arm(w->loop, timer, IO_WATCH_MS, look);
 }

@@ -1,5 +1,6 @@
 /* Tells when a file has another content: written in place, replaced by rename, or behind a symbolic link that
- * was swapped. By looking at it now and then, which no editor and no mount can fool. */
+ * was swapped. By looking at it now and then, which no editor and no mount can fool. A file that is missing
+ * for a moment is being replaced; one that stays away is told of once, to those who ask for it. */
 #pragma once
 
 #include "io/loop.h"
@@ -11,8 +12,10 @@ struct io_watch {
     const char *path;
     void *owner; /* the caller's own */
     void (*changed)(struct io_watch *w);
+    void (*gone)(struct io_watch *w); /* may be set after the start */
     struct stat known;
-    bool settling; /* it has changed; told as soon as it holds still */
+    unsigned missing; /* looks in a row that found no file */
+    bool settling;    /* it has changed; told as soon as it holds still */
     struct io_timer timer;
 };
 

@@ -5,7 +5,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { legacyServer, peerFor, policyFile, rawStdio, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { cli, legacyServer, peerFor, policyFile, rawStdio, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
 
 const FRONTS = ['stdio', 'http', 'modern-http'];
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
@@ -287,7 +287,11 @@ describe('reload while it runs', { concurrency: 4 }, () => {
     const dir = directory(t);
     const path = join(dir, 'policy.yaml');
     writeFileSync(path, deny);
-    const { gate, peer } = await world(t, undefined, { policyPath: path });
+    const env = { SALLYPORT_HOME: join(dir, 'home') };
+    const { gate, peer } = await world(t, undefined, { policyPath: path, env });
+    const said = async (what) => { // why, in the log of the gate, in `status` and in the audit log
+      for (const answer of [await cli(['status'], { env }), await cli(['audit', 'query', '--text', 'reload_failed'], { env })]) assert.match(answer.stdout, what);
+    };
     for (const [what, change] of [
       ['broken', () => writeFileSync(path, 'version: "1"\ntools: [')],
       ['unknown key', () => writeFileSync(path, '{"version":"1","default":"allow","tolls":{}}')],
@@ -297,9 +301,15 @@ describe('reload while it runs', { concurrency: 4 }, () => {
       change();
       await gate.child.waitLine(/old policy stays/, { stream: 'stderr' });
       assert.ok(denied(await outcome(peer, 'pay')), what);
+      if (what === 'unknown key') await said(/1 error\(s\), the first at 1:34: unknown key "tolls"/);
     }
     rmSync(path);
+    await gate.child.waitLine(/No such file.*old policy stays/, { stream: 'stderr' });
     assert.ok(denied(await outcome(peer, 'pay')), 'absent');
+    await said(/No such file/);
+    writeFileSync(path, deny);
+    await changed(gate); // the same as before, but the file is good again
+    assert.match((await cli(['status'], { env })).stdout, /^Last reload: \S+ reload /m);
     writeFileSync(path, allow);
     await changed(gate);
     assert.ok(!denied(await outcome(peer, 'pay')), 'and a good one is taken again');
