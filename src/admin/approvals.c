@@ -1,9 +1,8 @@
 /* Approvals at the API, and the signed callback for those who were told of one by webhook. */
 #include "admin/api.h"
 #include "base/clock.h"
+#include "base/openssl.h"
 #include "session/approve.h"
-
-#include <openssl/crypto.h>
 
 /* Answers when there is none. */
 static struct state_approvals *store_of(struct api_call *c) {

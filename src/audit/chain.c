@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "base/sha.h"
 #include "wire/base64.h"
 #include "wire/emit.h"
@@ -10,9 +11,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <stdio.h>
 #include <sys/stat.h>
 

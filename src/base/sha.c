@@ -3,25 +3,102 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
+_Static_assert(SHA_BYTES == SHA256_DIGEST_LENGTH && SHA_BLOCK == SHA256_CBLOCK, "SHA-256");
+_Static_assert(offsetof(SHA256_CTX, h) == 0 && sizeof((SHA256_CTX){0}.h) == sizeof((struct sha_state){0}.h),
+               "what OpenSSL changes at each block");
 
-_Static_assert(SHA_BYTES == SHA256_DIGEST_LENGTH, "SHA-256");
+/* Blocks that are worth less than loading OpenSSL is. */
+#define PLAIN_BLOCKS_MAX 8192
 
-_Static_assert(sizeof(struct sha_state) >= sizeof(SHA256_CTX), "room for OpenSSL's");
-_Static_assert(_Alignof(struct sha_state) >= _Alignof(SHA256_CTX), "room for OpenSSL's");
+/* ---- one block, where OpenSSL is not loaded ---- */
 
-static SHA256_CTX *sha_ctx(struct sha_state *s) { return (SHA256_CTX *)(void *)s; }
+static const uint32_t sha_k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
 
-void sha_begin(struct sha_state *s) { CHECK(SHA256_Init(sha_ctx(s)) == 1); }
+static uint32_t turn(uint32_t x, int by) { return x >> by | x << (32 - by); }
+
+/* FIPS 180-4, 6.2.2, in its words. */
+static void block_plain(uint32_t h[8], const unsigned char *block) {
+    uint32_t w[64], v[8];
+    for (int t = 0; t < 16; t++, block += 4)
+        w[t] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 | block[3];
+    for (int t = 16; t < 64; t++)
+        w[t] = w[t - 16] + w[t - 7] + (turn(w[t - 15], 7) ^ turn(w[t - 15], 18) ^ w[t - 15] >> 3) +
+               (turn(w[t - 2], 17) ^ turn(w[t - 2], 19) ^ w[t - 2] >> 10);
+    memcpy(v, h, sizeof(v));
+    for (int t = 0; t < 64; t++) {
+        uint32_t a = v[0], b = v[1], c = v[2], e = v[4], f = v[5], g = v[6];
+        uint32_t t1 =
+            v[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + sha_k[t] + w[t];
+        uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        memmove(v + 1, v, 7 * sizeof(*v));
+        v[4] += t1;
+        v[0] = t1 + t2;
+    }
+    for (int i = 0; i < 8; i++)
+        h[i] += v[i];
+    explicit_bzero(w, sizeof(w)); /* it may have been a key */
+}
+
+static void blocks(struct sha_state *s, const unsigned char *at, size_t count) {
+    static uint32_t plain_count;
+    for (; count; count--, at += SHA_BLOCK) {
+        if (openssl_is_loaded() || __atomic_add_fetch(&plain_count, 1, __ATOMIC_RELAXED) > PLAIN_BLOCKS_MAX)
+            SHA256_Transform((SHA256_CTX *)(void *)s, at); /* it touches h only */
+        else
+            block_plain(s->h, at);
+    }
+}
+
+/* ---- any number of bytes ---- */
+
+void sha_begin(struct sha_state *s) {
+    *s = (struct sha_state){.h = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
+                                  0x1f83d9ab, 0x5be0cd19}};
+}
 
 void sha_add(struct sha_state *s, struct slice bytes) {
-    CHECK(!bytes.len || SHA256_Update(sha_ctx(s), bytes.ptr, bytes.len) == 1);
+    size_t held = s->len % SHA_BLOCK, fill = SHA_BLOCK - held;
+    s->len += bytes.len;
+    if (held && bytes.len >= fill) {
+        memcpy(s->held + held, bytes.ptr, fill);
+        blocks(s, s->held, 1);
+        bytes = slice_from(bytes, fill);
+        held = 0;
+    }
+    if (!held && bytes.len >= SHA_BLOCK) {
+        blocks(s, (const unsigned char *)bytes.ptr, bytes.len / SHA_BLOCK);
+        bytes = slice_from(bytes, bytes.len / SHA_BLOCK * SHA_BLOCK);
+    }
+    if (bytes.len)
+        memcpy(s->held + held, bytes.ptr, bytes.len);
 }
 
 void sha_end(struct sha_state *s, unsigned char ret_sum[SHA_BYTES]) {
-    CHECK(SHA256_Final(ret_sum, sha_ctx(s)) == 1);
+    uint64_t bits = s->len * 8;
+    size_t held = s->len % SHA_BLOCK;
+    s->held[held++] = 0x80;
+    if (held > SHA_BLOCK - sizeof(bits)) {
+        memset(s->held + held, 0, SHA_BLOCK - held);
+        blocks(s, s->held, 1);
+        held = 0;
+    }
+    memset(s->held + held, 0, SHA_BLOCK - held);
+    for (int i = 1; i <= 8; i++, bits >>= 8)
+        s->held[SHA_BLOCK - i] = (unsigned char)bits;
+    blocks(s, s->held, 1);
+    for (int i = 0; i < SHA_BYTES; i++)
+        ret_sum[i] = (unsigned char)(s->h[i / 4] >> (24 - i % 4 * 8));
 }
 
 void sha_256(const struct slice *parts, size_t count, unsigned char ret_sum[SHA_BYTES]) {
@@ -49,7 +126,7 @@ void sha_256_hex(struct slice text, char ret_hex[SHA_HEX]) {
 }
 
 struct sha_hmac {
-    SHA256_CTX inner, outer; /* each has read its block of the key */
+    struct sha_state inner, outer; /* each has read its block of the key */
 };
 
 struct sha_hmac *sha_hmac_new(struct slice key) {
@@ -61,26 +138,28 @@ struct sha_hmac *sha_hmac_new(struct slice key) {
         outer[i] = inner[i] ^ 0x5c;
         inner[i] ^= 0x36;
     }
-    CHECK(SHA256_Init(&h->inner) == 1 && SHA256_Update(&h->inner, inner, SHA_BLOCK) == 1);
-    CHECK(SHA256_Init(&h->outer) == 1 && SHA256_Update(&h->outer, outer, SHA_BLOCK) == 1);
-    OPENSSL_cleanse(inner, sizeof(inner));
-    OPENSSL_cleanse(outer, sizeof(outer));
+    sha_begin(&h->inner);
+    sha_add(&h->inner, slice_of((char *)inner, SHA_BLOCK));
+    sha_begin(&h->outer);
+    sha_add(&h->outer, slice_of((char *)outer, SHA_BLOCK));
+    explicit_bzero(inner, sizeof(inner));
+    explicit_bzero(outer, sizeof(outer));
     return h;
 }
 
 void sha_hmac_free(struct sha_hmac *h) {
     if (!h)
         return;
-    OPENSSL_cleanse(h, sizeof(*h));
+    explicit_bzero(h, sizeof(*h));
     free(h);
 }
 
 void sha_hmac_sum(const struct sha_hmac *h, const struct slice *parts, size_t count,
                   unsigned char ret_sum[SHA_BYTES]) {
-    SHA256_CTX inner = h->inner, outer = h->outer;
-    bool good = true;
+    struct sha_state inner = h->inner, outer = h->outer;
     for (size_t i = 0; i < count; i++)
-        good = good && (!parts[i].len || SHA256_Update(&inner, parts[i].ptr, parts[i].len) == 1);
-    CHECK(good && SHA256_Final(ret_sum, &inner) == 1);
-    CHECK(SHA256_Update(&outer, ret_sum, SHA_BYTES) == 1 && SHA256_Final(ret_sum, &outer) == 1);
+        sha_add(&inner, parts[i]);
+    sha_end(&inner, ret_sum);
+    sha_add(&outer, slice_of((char *)ret_sum, SHA_BYTES));
+    sha_end(&outer, ret_sum);
 }

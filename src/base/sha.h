@@ -1,6 +1,7 @@
-/* SHA-256. OpenSSL's own code, but called directly: asking for it by name (EVP) reads OpenSSL's configuration
- * and sets its providers up first, five million instructions at the start of every gate, and costs a thousand
- * more at each hash. */
+/* SHA-256. OpenSSL's own code for its blocks, but called directly: asking for it by name (EVP) reads
+ * OpenSSL's configuration and sets its providers up first, five million instructions, and costs a thousand
+ * more at each hash. As long as nothing else has loaded OpenSSL, the few hashes of a start are made without
+ * it. */
 #pragma once
 
 #include "base/slice.h"
@@ -16,7 +17,9 @@ void sha_hex(const unsigned char sum[SHA_BYTES], char ret_hex[SHA_HEX]);
 
 /* The same of what comes bit by bit. */
 struct sha_state {
-    uint64_t opaque[14];
+    uint32_t h[8];
+    uint64_t len;                  /* bytes so far */
+    unsigned char held[SHA_BLOCK]; /* those that are no block yet */
 };
 void sha_begin(struct sha_state *s);
 void sha_add(struct sha_state *s, struct slice bytes);

@@ -2,10 +2,10 @@
  * tokenize and restore share a vault in the home directory: HOME/pii/NAME.vault, sealed with HOME/pii/key. */
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "cli/command.h"
 #include "filter/box.h"
 #include "filter/filter.h"

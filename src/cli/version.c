@@ -1,6 +1,6 @@
+#include "base/openssl.h"
 #include "cli/command.h"
 
-#include <openssl/crypto.h>
 #include <sqlite3.h>
 #include <uv.h>
 

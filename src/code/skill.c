@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "code/limits.h"
 #include "code/workspace.h"
 #include "wire/emit.h"
@@ -11,7 +12,6 @@
 #include "wire/tree.h"
 
 #include <ctype.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 

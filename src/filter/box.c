@@ -1,9 +1,7 @@
 #include "filter/box.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "base/rand.h"
 
 /* magic 8 | nonce 12 | tag 16 | ciphertext

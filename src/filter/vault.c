@@ -1,9 +1,8 @@
 #include "filter/vault.h"
 
-#include <openssl/crypto.h>
-
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 
 struct memory_entry {
     struct filter_entry e;

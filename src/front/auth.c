@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "front/file.h"
 #include "front/front.h"
 #include "front/identity.h"
@@ -12,7 +13,6 @@
 #include "io/tls.h"
 #include "state/grants.h"
 
-#include <openssl/crypto.h>
 #include <pwd.h>
 
 _Static_assert((int)STATE_ROLE_ADMIN == (int)PRINCIPAL_ADMIN &&

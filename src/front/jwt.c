@@ -1,14 +1,10 @@
 #include "front/jwt.h"
 
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "wire/base64.h"
 
 #include <math.h>
-#include <openssl/core_names.h>
-#include <openssl/ec.h>
-#include <openssl/evp.h>
-#include <openssl/param_build.h>
-#include <openssl/rsa.h>
 #include <string.h>
 
 #define JWT_RSA_BITS_MIN 2048

@@ -1,10 +1,7 @@
 #include "io/tls.h"
 
 #include "base/mem.h"
-
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
+#include "base/openssl.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

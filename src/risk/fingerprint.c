@@ -1,9 +1,9 @@
 #include "risk/fingerprint.h"
 
+#include "base/openssl.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
 
-#include <openssl/sha.h>
 #include <stdlib.h>
 
 bool risk_definition_text(const struct tape *t, uint32_t tool, struct arena *a, struct buf *out) {

@@ -2,12 +2,12 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "risk/fingerprint.h"
 #include "risk/supply.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,9 +1,8 @@
 #include "risk/supply.h"
 
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "risk/text.h"
-
-#include <openssl/sha.h>
 
 static const struct {
     const char *program;

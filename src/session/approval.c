@@ -1,9 +1,8 @@
 #include "session/approval.h"
 
 #include "base/check.h"
+#include "base/openssl.h"
 
-#include <openssl/evp.h>
-#include <openssl/params.h>
 #include <stdio.h>
 
 enum audit_result session_approval_record(struct audit *audit, const char *event,

@@ -1,12 +1,12 @@
 #include "session/pii_inner.h"
 
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "policy/match.h"
 #include "session/principal.h"
 #include "session/server.h"
 #include "state/keyfile.h"
 
-#include <openssl/crypto.h>
 #include <stdio.h>
 
 static int open_store(struct session_pii *pii, const char *home, struct err *err) {

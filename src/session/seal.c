@@ -1,12 +1,9 @@
 #include "session/seal.h"
 
 #include "base/check.h"
+#include "base/openssl.h"
 #include "session/principal.h"
 #include "session/session.h"
-
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #define SEAL_BYTES 16
 #define SEAL_CHARS (2 * SEAL_BYTES)

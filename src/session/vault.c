@@ -11,13 +11,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "base/rand.h"
 #include "filter/box.h"
 #include "session/principal.h"
-
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 struct session_vault {
     struct session_pii *pii;

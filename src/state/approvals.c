@@ -2,15 +2,13 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "base/rand.h"
 #include "state/sqlite.h"
 #include "wire/tape.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdio.h>
 
 #define APPROVALS_FILE "approvals.sqlite"

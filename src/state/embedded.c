@@ -3,10 +3,10 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "state/live.h"
 #include "state/marks.h"
 
-#include <openssl/evp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -4,12 +4,12 @@
 #include "base/check.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "base/rand.h"
 #include "state/sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

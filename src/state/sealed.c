@@ -2,13 +2,12 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "base/rand.h"
 #include "state/sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 
 /* magic 8 | nonce 12 | tag 16 | ciphertext */

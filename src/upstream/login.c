@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "io/loop.h"
 #include "state/sealed.h"
 #include "upstream/fetch.h"
@@ -11,8 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <sys/file.h>
 

@@ -2,14 +2,13 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "base/rand.h"
 #include "io/net.h"
 #include "upstream/fetch.h"
 #include "wire/base64.h"
 #include "wire/emit.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 
 #define OAUTH_STATE_CHARS 43

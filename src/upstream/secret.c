@@ -1,12 +1,12 @@
 #include "upstream/secret.h"
 
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "io/conn.h"
 #include "upstream/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
