@@ -138,15 +138,16 @@ static void answer_tools(struct bridge *b, struct catalogue *c) {
     if (known && !out.full)
         answer(b, buf_slice(&out));
     else
-        fail(b, SLICE("there is no such server"));
+        fail(b, SLICE("Not found"));
 }
 
 static void call_now(struct bridge *b);
+static void fail_call(struct bridge *b, struct slice answered);
 
 static void find_named(struct bridge *b, struct catalogue *c) {
     const struct code_indexed *tool = catalogue_find_alias(c, b->tool);
     if (!tool) {
-        fail(b, arena_printf(&b->arena, "there is no tool %.*s", SLICE_FMT(slice_upto(b->tool, 128))));
+        fail_call(b, arena_printf(&b->arena, "Unknown tool: %.*s", SLICE_FMT(slice_upto(b->tool, 128))));
         return;
     }
     b->server = arena_dup(&b->arena, tool->server);

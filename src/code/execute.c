@@ -107,17 +107,8 @@ struct slice execute_error(const struct code_job *j, const struct sandbox_outcom
 }
 
 void execute_result(const struct sandbox_outcome *o, struct emit *e, bool *ret_cut) {
-    *ret_cut = false;
-    cleanup_tape struct tape t;
-    tape_init(&t);
-    if (!o->result.len || tape_parse(&t, o->result, NULL) != TAPE_OK) {
-        emit_null(e);
-        return;
-    }
-    cleanup_buf struct buf shaped;
-    buf_init(&shaped, 2 * CODE_RESULT_MAX);
-    shape_value(&t, 0, CODE_RESULT_MAX, &shaped, ret_cut);
-    emit_raw(e, buf_slice(&shaped));
+    *ret_cut = o->result_cut;
+    emit_raw(e, o->result.len ? o->result : SLICE("null"));
 }
 
 void execute_lines(struct slice text, struct emit *e) {

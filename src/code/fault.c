@@ -20,6 +20,8 @@ struct fault {
 
 static bool is_text(const struct tape *t, uint32_t node) { return node && tape_is(t, node, TAPE_STRING); }
 
+static bool is_unknown(struct slice message) { return slice_starts(message, SLICE("Unknown tool")); }
+
 /* A result that is an error: a refusal of the gate's, or the tool's own. */
 static void read_result(const struct tape *t, struct slice answer, struct arena *a, struct fault *f) {
     uint32_t denial = tape_path(t, 0, "_meta", DENIAL, NULL);
@@ -39,13 +41,13 @@ static void read_error(const struct tape *t, struct arena *a, struct fault *f) {
         tape_int(t, code, &f->code);
     if (f->code == APPROVAL_NEEDED)
         f->kind = "approval_needed";
-    else if (f->code == RPC_INVALID_PARAMS && slice_starts(f->message, SLICE("Unknown tool")))
+    else if (f->code == RPC_INVALID_PARAMS && is_unknown(f->message))
         f->kind = "unknown_tool";
     f->details = data && tape_is(t, data, TAPE_OBJECT) ? data : 0;
 }
 
 static void read_fault(struct slice answer, struct tape *t, struct arena *a, struct fault *f) {
-    *f = (struct fault){.kind = "failed", .message = answer};
+    *f = (struct fault){.kind = is_unknown(answer) ? "unknown_tool" : "failed", .message = answer};
     if (!answer.len || answer.ptr[0] != '{' || tape_parse(t, answer, NULL) != TAPE_OK)
         return;
     if (tape_get_str(t, 0, "isError"))

@@ -224,6 +224,7 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
         .memory_mb = (uint32_t)run->memory_mb,
         .timeout_ms = (uint32_t)run->timeout_ms,
         .output_max = CODE_JOB_OUTPUT_MAX,
+        .result_max = CODE_RESULT_MAX,
         .calls_max = j->owner->server->config.calls_max,
         .workspace = j->owner->path,
         .workspace_bytes_max = CODE_WORKSPACE_BYTES_MAX,

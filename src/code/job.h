@@ -23,6 +23,7 @@ struct code_run {
     enum sandbox_language language;
     uint32_t prelude; /* index into code_preludes + 1 */
     struct slice code;
+    struct slice written; /* what the agent wrote, where `code` is only what runs it */
     struct slice context;
     uint64_t timeout_ms;
     uint64_t memory_mb;

@@ -129,4 +129,5 @@ const struct code_face code_mode_face = {
     .instructions = "Write code that calls other servers' tools with fetch().",
     .tools = codemode_tools,
     .tool_count = ARRAY_LEN(codemode_tools),
+    .languages = 1u << SANDBOX_TYPESCRIPT | 1u << SANDBOX_JAVASCRIPT,
 };

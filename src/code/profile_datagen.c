@@ -180,5 +180,6 @@ const struct code_face code_datagen_face = {
     .instructions = "Run Python code that calls tools as functions mcp_Server_tool(...).",
     .tools = datagen_tools,
     .tool_count = ARRAY_LEN(datagen_tools),
+    .languages = 1u << SANDBOX_PYTHON,
     .structured = true,
 };

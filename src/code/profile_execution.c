@@ -110,4 +110,5 @@ const struct code_face code_execution_face = {
     .instructions = "Run code instead of passing intermediate results through the conversation.",
     .tools = execution_tools,
     .tool_count = sizeof(execution_tools) / sizeof(execution_tools[0]),
+    .languages = 1u << SANDBOX_PYTHON,
 };

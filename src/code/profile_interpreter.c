@@ -87,6 +87,9 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
         error = error.len ? arena_printf(&a, "%.*s%.*s", SLICE_FMT(o->err), SLICE_FMT(error))
                 : status  ? o->err
                           : error;
+    if (o->exit == SANDBOX_TIMEOUT || o->session_lost)
+        error = arena_printf(&a, "%.*s\n%s", SLICE_FMT(error),
+                             o->session_lost ? "The variables of this session are lost.\n" : "");
     buf_put_slice(&out, j->run.head);
     buf_put_str(&out, ":\n\n");
     if (!status) {
@@ -145,6 +148,7 @@ static void run(struct code_req *r, struct slice code, struct slice file, uint32
     how->language = SANDBOX_PYTHON;
     how->prelude = CODE_PRELUDE_REPL;
     how->code = SLICE("result = _sallyport_run(*_sallyport_args)");
+    how->written = code;
     how->context = buf_slice(&context);
     how->timeout_ms = (uint64_t)(timeout < 1                    ? 1
                                  : timeout > CODE_TIMEOUT_S_MAX ? CODE_TIMEOUT_S_MAX
@@ -253,8 +257,9 @@ static void format_packages(struct code_job *j, const struct sandbox_outcome *o,
                 some ? "Installed Packages in 'system':\n\n" : "No packages found in environment 'system'.");
     if (some)
         TAPE_FOR_ELEM(&t, 0, i)
-    buf_printf(&out, "- %.*s %.*s\n", SLICE_FMT(tape_text(&t, i + 1, &a)),
-               SLICE_FMT(tape_text(&t, i + 2, &a)));
+    if (tape_is(&t, i, TAPE_ARRAY)) /* the last one tells what was left out of a long list */
+        buf_printf(&out, "- %.*s %.*s\n", SLICE_FMT(tape_text(&t, i + 1, &a)),
+                   SLICE_FMT(tape_text(&t, i + 2, &a)));
     code_answer_text(answer, buf_slice(&out));
 }
 
@@ -452,6 +457,8 @@ static void format_package_list(struct code_job *j, const struct sandbox_outcome
     emit_array(&e);
     if (o->exit == SANDBOX_OK && tape_parse(&t, o->result, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_ARRAY))
         TAPE_FOR_ELEM(&t, 0, i) {
+            if (!tape_is(&t, i, TAPE_ARRAY))
+                continue;
             emit_object(&e);
             emit_key(&e, "name");
             emit_raw(&e, tape_raw(&t, i + 1));
@@ -463,8 +470,8 @@ static void format_package_list(struct code_job *j, const struct sandbox_outcome
 }
 
 static void reply_package_list(struct code_req *r) {
-    resource_reply_text(r, SLICE("python://packages/system"), "text/plain",
-                        buf_slice(&r->job->answer.structured));
+    struct slice uri = tape_text(&r->tape, tape_get_str(&r->tape, r->rpc.params, "uri"), &r->arena);
+    resource_reply_text(r, uri, "text/plain", buf_slice(&r->job->answer.structured));
 }
 
 static void read_history(struct code_req *r, struct slice uri, struct slice name) {
@@ -656,6 +663,7 @@ const struct code_face code_interpreter_face = {
     .instructions = "Run Python code; variables stay in sessions, files in the working directory.",
     .tools = interpreter_tools,
     .tool_count = ARRAY_LEN(interpreter_tools),
+    .languages = 1u << SANDBOX_PYTHON,
     .prompts = interpreter_prompts,
     .prompt_count = ARRAY_LEN(interpreter_prompts),
     .list_resources = list_resources,

@@ -4,6 +4,7 @@
 # the session afterwards comes back with the outcome.
 def _sallyport_repl(names):
     import ast
+    import linecache
     import sys
     import traceback
 
@@ -12,12 +13,15 @@ def _sallyport_repl(names):
 
     def repl(code, filename, argv):
         outcome = {"error": None}
+        if not filename.startswith("/"):  # a file is run as it is
+            code = names["__clean__"](code)
+        linecache.cache[filename] = (len(code), None, (code + "\n").splitlines(True), filename)
         try:
             tree = ast.parse(code, filename)
             last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
             if argv is not None:
                 sys.argv = argv
-                names["__name__"] = "__main__"
+                names["__name__"], names["__file__"] = "__main__", filename
             exec(compile(tree, filename, "exec"), names)
             if last is not None:
                 value = eval(compile(ast.Expression(last.value), filename, "eval"), names)
@@ -26,6 +30,8 @@ def _sallyport_repl(names):
                     print(repr(value))
         except SystemExit as left:
             outcome["exit"] = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+            if outcome["exit"]:
+                outcome["error"] = f"SystemExit: {left.code}\n"
         except BaseException as error:
             kind, value, trace = type(error), error, error.__traceback__
             while trace is not None and trace.tb_frame.f_code.co_filename != filename:

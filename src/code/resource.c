@@ -393,18 +393,24 @@ void resource_directory(struct code_req *r) {
 
 /* ---- prompts ---- */
 
-static void fill_in(struct code_req *r, const char *text, uint32_t args, struct buf *out) {
+/* False when an argument is missing: answered. */
+static bool fill_in(struct code_req *r, const char *text, uint32_t args, struct buf *out) {
     const char *at = text, *mark;
     while ((mark = strstr(at, "${"))) {
         const char *end = strchr(mark, '}');
         buf_put(out, at, (size_t)(mark - at));
         struct slice key = slice_of(mark + 2, (size_t)(end - mark - 2));
         uint32_t node = args ? tape_get(&r->tape, args, key) : 0;
-        if (node && tape_is(&r->tape, node, TAPE_STRING))
-            buf_put_slice(out, tape_text(&r->tape, node, &r->arena));
+        if (!node || !tape_is(&r->tape, node, TAPE_STRING)) {
+            code_reply_error(r, RPC_INVALID_PARAMS,
+                             arena_printf(&r->arena, "Missing argument: %.*s", SLICE_FMT(key)).ptr);
+            return false;
+        }
+        buf_put_slice(out, tape_text(&r->tape, node, &r->arena));
         at = end + 1;
     }
     buf_put_str(out, at);
+    return true;
 }
 
 void resource_prompt(struct code_req *r) {
@@ -422,7 +428,8 @@ void resource_prompt(struct code_req *r) {
     cleanup_buf struct buf text, out;
     buf_init(&text, CODE_ANSWER_MAX / 8);
     buf_init(&out, CODE_ANSWER_MAX);
-    fill_in(r, prompt->text, args, &text);
+    if (!fill_in(r, prompt->text, args, &text))
+        return;
     buf_put_str(&out, "\"description\":");
     emit_quote(&out, slice_str(prompt->description));
     buf_put_str(&out, ",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");

@@ -151,11 +151,11 @@ static enum frame_runtime runtime_of(enum sandbox_language language) {
 
 const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language language) {
     const struct sandbox_runtime *r = &s->runtimes[runtime_of(language)];
-    if (!s->said_hello)
+    if (!s->said_hello && !s->told_ready)
         return "still starting";
     if (s->tier > s->min_tier)
         return "this machine cannot confine code well enough (see `sallyport doctor`)";
-    if (!r->known)
+    if (!r->known && !s->told_ready)
         return "still starting";
     return r->usable ? NULL : r->name;
 }
@@ -244,7 +244,8 @@ static bool mentions(struct slice code, const char *words) {
 static enum frame_runtime pick_runtime(const struct sandbox *s, const struct sandbox_request *r) {
     if (r->language != SANDBOX_PYTHON)
         return FRAME_NODE;
-    return mentions(r->code, s->runtimes[FRAME_PYTHON].modules) ? FRAME_PYTHON_DATA : FRAME_PYTHON;
+    const char *heavy = s->runtimes[FRAME_PYTHON].modules;
+    return mentions(r->code, heavy) || mentions(r->context, heavy) ? FRAME_PYTHON_DATA : FRAME_PYTHON;
 }
 
 /* True when the run has left the line. */
@@ -345,6 +346,14 @@ void sandbox_pump(struct sandbox *s) {
     s->pumping = false;
     if (s->control >= 0 && s->said_hello && s->tier <= s->min_tier)
         start_missing(s, needed);
+}
+
+void sandbox_refuse_waiting(struct sandbox *s) {
+    for (uint32_t left = s->waiting_count; left && !list_empty(&s->waiting); left--) {
+        s->waiting_count--;
+        sandbox_run_refuse(container_of(s->waiting.next, struct sandbox_run, node),
+                           *s->trouble ? s->trouble : "the sandbox helper does not start");
+    }
 }
 
 /* Sessions that nobody came back to, and warm children of kinds that went out of use. */

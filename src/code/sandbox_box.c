@@ -441,22 +441,28 @@ static void drop_control(struct sandbox *s) {
     s->errors = NULL;
 }
 
-/* Everything it made dies with it; the next run starts another one. */
+/* Everything it made dies with it; the next run starts another one. What it has found out about the machine
+ * is taken to hold on, so that runs are let in. One that does not even come up would not the next time
+ * either: those who wait are told. */
 static void helper_lost(struct sandbox *s) {
     if (s->control < 0)
         return;
+    const bool came_up = s->said_hello;
     drop_control(s);
     if (s->spawn_token)
         spawn_forget(s->spawn, s->spawn_token);
     s->spawn_token = 0;
     s->starting = s->said_hello = false;
-    memset(s->runtimes, 0, sizeof(s->runtimes));
+    for (size_t i = 0; i < FRAME_RUNTIMES; i++)
+        s->runtimes[i].known = false;
     LIST_FOR_SAFE (n, next, &s->boxes) {
         struct box *b = container_of(n, struct box, node);
         if (b->run)
             sandbox_run_abandon(b->run, "the sandbox helper ended");
         sandbox_box_free(b);
     }
+    if (!came_up)
+        sandbox_refuse_waiting(s);
     sandbox_pump(s);
 }
 

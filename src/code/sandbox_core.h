@@ -147,6 +147,7 @@ static inline size_t sandbox_kind_of(enum frame_runtime runtime, enum sandbox_pr
 /* sandbox.c */
 void sandbox_pump(struct sandbox *s); /* gives waiting runs a box, and starts what is missing */
 void sandbox_helper_known(struct sandbox *s);
+void sandbox_refuse_waiting(struct sandbox *s); /* the helper does not start */
 
 /* sandbox_box.c */
 int sandbox_box_helper_start(struct sandbox *s, struct err *err);

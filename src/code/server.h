@@ -157,8 +157,9 @@ struct code_face {
     size_t tool_count;
     const struct code_prompt *prompts;
     size_t prompt_count;
-    bool structured; /* results also as structuredContent, with outputSchema; failures as isError */
-    bool files;      /* workspace files and skills as resources */
+    uint32_t languages; /* a bit for each that its tools run; 0: any will do */
+    bool structured;    /* results also as structuredContent, with outputSchema; failures as isError */
+    bool files;         /* workspace files and skills as resources */
     /* Resources of its own; NULL when there are none. */
     void (*list_resources)(struct code_req *r, struct emit *e);
     void (*list_templates)(struct code_req *r, struct emit *e);

@@ -85,7 +85,7 @@ void code_session_note(struct code_owner *o, const struct code_run *run) {
     }
     s->runs++;
     struct code_history *h = mem_zalloc(sizeof(*h));
-    struct slice code = slice_upto(run->code, CODE_HISTORY_BYTES_MAX);
+    struct slice code = slice_upto(run->written.len ? run->written : run->code, CODE_HISTORY_BYTES_MAX);
     h->code = slice_of(mem_dup(code.ptr, code.len), code.len);
     list_push(&s->history, &h->node);
     if (++s->history_count > CODE_HISTORY_MAX)

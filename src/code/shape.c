@@ -145,7 +145,7 @@ void shape_value(const struct tape *t, uint32_t node, size_t max, struct buf *ou
     struct buf tried;
     buf_init(&tried, max);
     struct shape s = {.t = t, .out = &tried};
-    size_t low = 0, high = max; /* low fits (0: nothing does yet), high does not */
+    size_t low = 0, high = max * SHAPE_MEMBER; /* low fits (0: nothing does yet), high does not */
     if (shape_try(&s, node, SHAPE_GRAIN_MIN))
         low = SHAPE_GRAIN_MIN;
     while (low && high - low > 1 + low / 64) {

@@ -11,7 +11,8 @@ bool code_tool_usable(const struct code_server *s, const struct code_tool *tool)
     if (!tool->executes)
         return true;
     for (int language = 0; s->sandbox && language < SANDBOX_LANGUAGES; language++)
-        if (!sandbox_why_not(s->sandbox, (enum sandbox_language)language))
+        if ((!s->face->languages || s->face->languages & 1u << language) &&
+            !sandbox_why_not(s->sandbox, (enum sandbox_language)language))
             return true;
     return false;
 }

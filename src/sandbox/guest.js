@@ -10,9 +10,17 @@ const util = require("util");
 
 // ---- the code as models hand it over ----
 
+const FENCED = /^[ \t]*```[\w-]*[ \t]*\r?\n([\s\S]*?)(?:\r?\n)?^[ \t]*```[ \t]*\r?$/m;
+
+// The first block of code where there are fences, whatever words stand around it. Where a program may run it, its first
+// line says with what.
 function unfence(code) {
-  const found = /^\s*```[\w-]*[ \t]*\n([\s\S]*?)\n?```\s*$/.exec(code);
-  return found ? found[1] : code;
+  if (code.includes("```")) {
+    const found = FENCED.exec(code);
+    if (!found) code = code.replace(/^\s*```[\w-]*[ \t]*\r?\n/, "");
+    else if (!code.slice(0, found.index).includes("/*")) code = found[1];
+  }
+  return code.startsWith("#!") ? `//${code.slice(2)}` : code;
 }
 
 function syntaxError(error, code) {
@@ -40,10 +48,12 @@ class ToolError extends Error {
 
 function callTool(server, tool, args = {}) {
   return new Promise((resolve, reject) => {
-    const id = ++lastCall;
-    calls.set(id, { resolve, reject });
+    const text = JSON.stringify({ server: String(server), tool: String(tool), args: args ?? {} }); // may throw
+    const id = ++lastCall, call = { resolve, reject };
+    Error.captureStackTrace(call, callTool); // whoever called it is long gone when the answer comes
+    calls.set(id, call);
     openCalls++;
-    if (!native.send(CALL, id, JSON.stringify({ server: String(server), tool: String(tool), args: args ?? {} }))) {
+    if (!native.send(CALL, id, text)) {
       calls.delete(id);
       openCalls--;
       reject(new ToolError("the arguments are too large"));
@@ -57,15 +67,17 @@ function onFrame(kind, id, text) {
   calls.delete(id);
   openCalls--;
   const value = JSON.parse(text);
-  if (kind === RESULT) call.resolve(value);
-  else call.reject(typeof value === "object" ? new ToolError(String(value.message), value) : new ToolError(String(value)));
+  if (kind === RESULT) return call.resolve(value);
+  const error = typeof value === "object" ? new ToolError(String(value.message), value) : new ToolError(String(value));
+  error.stack = `ToolError: ${error.message}\n${String(call.stack).split("\n").slice(1).join("\n")}`;
+  call.reject(error);
 }
 
 const searchTools = (query = "", options = {}) => callTool("", "search_tools", { query, ...options });
 const describeTool = (name, options = {}) => callTool("", "get_tool_definition", { tool_name: name, ...options });
 const progress = (fraction, text = "") => {
   if (typeof fraction === "string") [fraction, text] = [null, fraction];
-  native.send(PROGRESS, 0, JSON.stringify({ fraction: fraction ?? null, text: String(text) }));
+  native.send(PROGRESS, 0, wellFormed(JSON.stringify({ fraction: Number(fraction ?? NaN), text: String(text) })));
 };
 
 // tools.SERVER.TOOL(args); `then` stays absent so that nothing takes a server for a promise
@@ -79,8 +91,7 @@ async function fetchInside(resource, options = {}) {
   const method = String(options.method ?? resource.method ?? "GET").toUpperCase();
   let body = options.body ?? null;
   if (body !== null && typeof body !== "string") body = String(body);
-  const known = url.pathname === "/mcp/servers" || url.pathname === "/mcp/call" || /^\/mcp\/[^/]+\/tools$/.test(url.pathname);
-  if (!known) throw new TypeError("fetch failed: there is no network here");
+  if (!url.pathname.startsWith("/mcp/")) throw new TypeError("fetch failed: there is no network here");
   const answer = await callTool("", "fetch", { method, path: url.pathname, body });
   return new Response(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body),
     { status: answer.status ?? 200, headers: { "content-type": "application/json" } });
@@ -89,6 +100,27 @@ async function fetchInside(resource, options = {}) {
 const builtins = new Set(require("module").builtinModules);
 const loadedSkills = new Map();
 const SKILL = /^(?:\.{0,2}\/)?skills\/([A-Za-z_]\w*)(?:\.[jt]s)?$/;
+const noModule = (name, why = "there are the built-in modules, files of the workspace and skills/NAME") =>
+  new Error(`Cannot find module '${name}': ${why}`);
+
+async function skillCode(name) {
+  const found = await callTool("", "load_skill", { name }).catch((error) => {
+    let why = error.message; // JSON, where the tool's result has a schema
+    try { why = JSON.parse(why).error ?? why; } catch {}
+    throw noModule(`skills/${name}`, why);
+  });
+  if (found.metadata?.language === "python") throw noModule(`skills/${name}`, "that skill is Python");
+  return unfence(String(found.code));
+}
+
+// Names of files mean the workspace.
+function requireInside(name) {
+  try {
+    return require(/^\.\.?\//.test(name) ? `${process.cwd()}/${name}` : name);
+  } catch (error) {
+    throw error?.code === "MODULE_NOT_FOUND" ? noModule(name) : error;
+  }
+}
 
 async function importModule(name, ...rest) {
   name = String(name);
@@ -97,13 +129,21 @@ async function importModule(name, ...rest) {
     const m = require(plain);
     return Object.assign(Object.create(null), m, { default: m });
   }
-  const skill = SKILL.exec(name);
-  if (!skill) throw new Error(`Cannot find module '${name}': there are the built-in modules and skills/NAME`);
-  if (!loadedSkills.has(skill[1])) loadedSkills.set(skill[1], loadSkill(skill[1]));
-  return loadedSkills.get(skill[1]);
+  const skill = SKILL.exec(name)?.[1] ?? /^[A-Za-z_]\w*$/.exec(name)?.[0];
+  if (!skill) {
+    if (!/^\.{0,2}\//.test(name)) throw noModule(name);
+    const m = requireInside(name);
+    return Object.assign(Object.create(null), m, { default: m });
+  }
+  if (!loadedSkills.has(skill)) loadedSkills.set(skill, loadSkill(skill));
+  return loadedSkills.get(skill).catch((error) => { throw skill === name ? noModule(name) : error; });
 }
 
 // ---- results ----
+
+// Half a character is none: as what it is shown with.
+const wellFormed = (text) => text.includes("\\ud") ? text.replace(/\\(ud[\da-f]{3}|.)/gs, (all, escape) => escape.length > 1 ? "\\ufffd" : all)
+  : text;
 
 function toJson(value) {
   const seen = new WeakSet();
@@ -113,7 +153,8 @@ function toJson(value) {
     if (typeof v === "bigint") return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
     if (v === undefined) return null;
     if (typeof v === "function" || typeof v === "symbol") return String(v);
-    if (depth > 60 || seen.has(v)) return "[circular]";
+    if (seen.has(v)) return "[circular]";
+    if (depth > 60) return "...";
     if (typeof v.toJSON === "function") return plain(v.toJSON(), depth + 1);
     seen.add(v);
     let result;
@@ -124,8 +165,7 @@ function toJson(value) {
     seen.delete(v);
     return result;
   };
-  const text = JSON.stringify(plain(value, 0));
-  return text.isWellFormed && !text.isWellFormed() ? text.toWellFormed() : text;
+  return wellFormed(JSON.stringify(plain(value, 0)));
 }
 
 // The agent's own lines only.
@@ -149,7 +189,7 @@ function finish(outcome, value) {
   } catch (error) {
     if (outcome.ok) outcome = { ok: false, ...describe(error) };
   }
-  const text = JSON.stringify(outcome);
+  const text = wellFormed(JSON.stringify(outcome));
   const to = muted ? NOWHERE : DONE;
   if (!native.send(to, 0, `${text.slice(0, -1)},"result":${result}}`)) {
     native.send(to, 0, `${text.slice(0, -1)},"result":"the result has ${result.length} characters of JSON, more than can be handed over"}`);
@@ -166,7 +206,7 @@ function furnish() {
     native.exit(0);
   };
   process.reallyExit = native.exit;
-  const given = { tools, callTool, searchTools, describe: describeTool, progress, ToolError, fetch: fetchInside, require };
+  const given = { tools, callTool, searchTools, describe: describeTool, progress, ToolError, fetch: fetchInside, require: requireInside };
   for (const [name, value] of Object.entries(given)) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
   }

@@ -120,9 +120,7 @@ const known = new Set();
 async function declareSkill(name, as) {
   if (known.has(as)) return;
   known.add(as);
-  const found = await callTool("", "load_skill", { name });
-  if (typeof found?.code !== "string") throw new Error(`no skill ${name}`);
-  const contents = unfence(found.code);
+  const contents = await skillCode(name);
   let needed = [];
   try { needed = transpilers.get("ts").scanImports(contents); } catch {}
   for (const { path } of needed) if (SKILL.test(path)) await declareSkill(SKILL.exec(path)[1], path);
@@ -189,7 +187,7 @@ async function execute(order) {
     ({ value } = value);
     last = true;
   }
-  if (typeof globalThis.__default === "function") return globalThis.__default();
+  if ("__default" in globalThis) return typeof globalThis.__default === "function" ? globalThis.__default() : globalThis.__default;
   return last && whole && typeof value === "function" ? value() : value; // code handed over as one function
 }
 

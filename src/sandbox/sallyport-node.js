@@ -65,7 +65,7 @@ function names(pattern, into = []) {
 
 const lines = (code, node) => "\n".repeat(code.slice(node.start, node.end).split("\n").length - 1);
 
-function importText(code, node) {
+function importText(code, node, keep) {
   const from = `await __import(${node.source.raw})`;
   const parts = [];
   for (const s of node.specifiers) {
@@ -74,7 +74,7 @@ function importText(code, node) {
     else parts.push(`${s.local.name}=__m[${JSON.stringify(s.imported.name ?? s.imported.value)}]`);
   }
   const bind = node.specifiers.map((s) => s.local.name).join(",");
-  return (bind ? `const [${bind}]=(__m=>{let ${parts.join(",")};return [${bind}]})(${from});` : `${from};`) + lines(code, node);
+  return (bind ? `${keep ? ";" : "const "}[${bind}]=(__m=>{let ${parts.join(",")};return [${bind}]})(${from});` : `${from};`) + lines(code, node);
 }
 
 // Statements become the body of an async function; positions of what stays do not move.
@@ -89,10 +89,12 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
   const body = tree.body;
   body.forEach((node, i) => {
     let declared = node;
-    if (node.type === "ImportDeclaration") return replace(node.start, node.end, importText(code, node));
+    if (node.type === "ImportDeclaration") return replace(node.start, node.end, importText(code, node, keep));
     if (node.type === "ExportAllDeclaration") return replace(node.start, node.end, lines(code, node));
     if (node.type === "ExportDefaultDeclaration") {
-      return replace(node.start, node.declaration.start, "__exports.default=");
+      if (!node.declaration.id || !/Declaration$/.test(node.declaration.type)) return replace(node.start, node.declaration.start, "__exports.default=");
+      exported.push(["default", node.declaration.id.name]); // its name is known to the rest
+      return replace(node.start, node.declaration.start, " ".repeat(node.declaration.start - node.start));
     }
     if (node.type === "ExportNamedDeclaration") {
       if (!node.declaration) {
@@ -132,8 +134,16 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
     at = e.end;
   }
   const last = body[body.length - 1];
-  return { text: text + code.slice(at), tail, single: body.length === 1 && last.type === "ExpressionStatement",
-    returns: last?.type === "ExpressionStatement" && lastValue };
+  const returns = last?.type === "ExpressionStatement" && lastValue;
+  return { text: text + code.slice(at), tail: returns ? "" : tail + (lastValue && !keep ? callOf(code, body) : ""),
+    single: body.length === 1 && last.type === "ExpressionStatement", last: returns ? last.start : -1 };
+}
+
+// Code that only declares the function which is to be run.
+function callOf(code, body) {
+  const last = body[body.length - 1], name = last?.type === "FunctionDeclaration" ? last.id.name : "";
+  const alone = name && (body.length === 1 || name === "main") && code.split(name).length === 2;
+  return alone ? `;return ${name}()` : "";
 }
 
 // Most code needs no tree: it is the last expression alone that has to be found, and after a semicolon that stands in no
@@ -173,9 +183,9 @@ function skim(code) {
   if (open.length) return null;
   if (first < code.length) [start, end] = [first, code.length];
   if (start === code.length || after(STATEMENT, code, start) >= 0) return null;
-  if (after(RETURN, code, start) >= 0) return { text: code, tail: "", single: false, returns: false };
+  if (after(RETURN, code, start) >= 0) return { text: code, tail: "", single: false, last: -1 };
   return { text: `${code.slice(0, start)}return (${code.slice(start, end)}\n)${code.slice(end)}`, tail: "", single: start === whole,
-    returns: true };
+    last: start };
 }
 
 function compileSkimmed(code) {
@@ -185,23 +195,34 @@ function compileSkimmed(code) {
 
 const compile = (code, file, options) => assemble(rewrite(code, options), file);
 
-function assemble({ text, tail, single, returns }, file) {
-  const head = "(async(__import,__exports,require)=>{";
-  const script = new vm.Script(`${head}${text}\n${returns ? "" : tail}\n})`, { filename: file, columnOffset: -head.length });
-  return { run: script.runInThisContext(), single };
+const HEAD = "(async(__import,__exports,require)=>{";
+
+function assemble({ text, tail, single, last }, file) {
+  try {
+    const script = new vm.Script(`${HEAD}${text}\n${tail}\n})`, { filename: file, columnOffset: -HEAD.length });
+    return { run: script.runInThisContext(), single, last };
+  } catch (error) {
+    const shown = String(error.stack).split("\n");
+    if (shown[1]?.startsWith(HEAD)) error.stack = shown.map((line, i) => i === 1 || i === 2 ? line.slice(HEAD.length) : line).join("\n");
+    throw error;
+  }
 }
 
 async function loadSkill(name) {
-  const found = await callTool("", "load_skill", { name });
-  if (typeof found?.code !== "string") throw new Error(`no skill ${name}`);
+  let code = await skillCode(name);
   const exports = {};
-  let code = unfence(found.code);
   try { code = stripTypes(code); } catch {}
-  await compile(code, `skill ${name}`, { lastValue: false }).run(importModule, exports, require);
+  await compile(code, `skill ${name}`, { lastValue: false }).run(importModule, exports, requireInside);
   return exports;
 }
 
-const ownPlace = (line) => line; // what is rewritten stays where it was
+// What is rewritten stays where it was, but for the last expression, which has a `return (` in front of it.
+let running = { code: "", last: -1 };
+const ownPlace = (line) => line.replace(/\bcode:(\d+):(\d+)/, (place, row, column) => {
+  const before = running.last < 0 ? [] : running.code.slice(0, running.last).split("\n");
+  const moved = before.length === Number(row) && Number(column) > before[row - 1].length + 8;
+  return moved ? `code:${row}:${column - 8}` : place;
+});
 
 // ---- a run ----
 
@@ -216,10 +237,11 @@ async function execute(order) {
     if (typed) code = stripTypes(code);
     made = compile(code, FILE, { keep: order.session });
   }
-  const { run, single } = made;
+  const { run, single, last } = made;
+  running = { code, last };
   if (!muted) optimize(true);
-  let value = await run(importModule, exports, require);
-  if (typeof exports.default === "function") value = await exports.default();
+  let value = await run(importModule, exports, requireInside);
+  if ("default" in exports) value = await (typeof exports.default === "function" ? exports.default() : exports.default);
   else if (single && typeof value === "function") value = await value(); // code handed over as one function
   return value;
 }
@@ -227,7 +249,7 @@ async function execute(order) {
 function runOrder(order) {
   ended = false;
   let outcome = { ok: true }, value;
-  if (order.prelude) preludes[order.prelude].run(importModule, {}, require);
+  if (order.prelude) preludes[order.prelude].run(importModule, {}, requireInside);
   if (order.context) Object.assign(globalThis, order.context);
   native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   const fail = (error) => { outcome = { ok: false, ...describe(error) }; ended = true; };

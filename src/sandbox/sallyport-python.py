@@ -6,9 +6,10 @@ nothing, since the walls are the kernel's and the gate checks every byte that co
 import sys
 
 MODULE, KIND = sys.argv[1], sys.argv[2]
-CODE = "<code>"
+CODE, PRELUDE = "<code>", "<prelude>"
 FRAME_MAX = 16 << 20
 WARM_AFTER_MS = 20  # a child that is not needed at once gets ready; in a crowd that would only take time from the others
+DEPTH = 60  # of a value; the gate takes a little more
 FRAMES = 200  # of a traceback, the innermost: recursion can go millions deep
 RUN, RESULT, ERROR, CALL, PROGRESS, IMAGE, DONE = 1, 2, 3, 16, 17, 18, 19
 
@@ -92,7 +93,7 @@ def read_preludes():
         at += 8 + length
         index += 1
         if language == 0:
-            found[index] = compile(text, "<prelude>", "exec")
+            found[index] = compile(text, PRELUDE, "exec")
     return found
 
 
@@ -193,8 +194,9 @@ def plain(value):
 
 
 def tidy(value, depth=0):
-    """The slow way, for values that the encoder refused: not-a-number becomes null, keys become text."""
-    if depth > 60:
+    """The slow way, for values that the encoder or the gate refuses: not-a-number becomes null, keys become text, and
+    what lies too deep is left out."""
+    if depth > DEPTH:
         return "..."
     if isinstance(value, float):
         return value if value == value and value not in (float("inf"), float("-inf")) else None
@@ -218,11 +220,29 @@ def from_json(data, scan=json.JSONDecoder().scan_once):
     return scan(data.decode(), 0)[0]
 
 
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def too_deep(text):
+    """Of JSON. Brackets inside of strings may let it look deeper than it is."""
+    if text.count("[") + text.count("{") <= DEPTH:
+        return False
+    rest = text.encode().translate(None, NO_BRACKETS)
+    for _ in range(DEPTH):
+        rest = rest.replace(b"[]", b"").replace(b"{}", b"")
+    return len(rest) > 0
+
+
 def to_json(value):
     try:
-        return encode(value)
+        text = encode(value)
+        if too_deep(text):
+            text = json.dumps(tidy(value))
     except (ValueError, TypeError, RecursionError):
-        return json.dumps(tidy(value))
+        text = json.dumps(tidy(value))
+    if "\\ud" in text:  # half a character is none: as what it is shown with
+        text = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 class Tools:
@@ -281,7 +301,7 @@ def progress(fraction=None, text=""):
     if isinstance(fraction, str):
         fraction, text = None, fraction
     sys.stdout.flush()
-    bridge.send(PROGRESS, 0, json.dumps({"fraction": fraction, "text": str(text)}).encode())
+    bridge.send(PROGRESS, 0, to_json({"fraction": fraction, "text": str(text)}).encode())
 
 
 def parallel(calls, limit=8, errors=False):
@@ -335,18 +355,34 @@ class Skills:
 
 
 def remember(place, text):
-    linecache.cache[place] = (len(text), None, text.splitlines(True), place)
+    linecache.cache[place] = (len(text), None, (text + "\n").splitlines(True), place)  # marks are one off in a line without an end
+
+
+def parses(text):
+    try:
+        return ast.parse(text) is not None
+    except (SyntaxError, ValueError):
+        return False
+
+
+def unfence(text):
+    """The first block of code. A fence inside of a string is no fence."""
+    lines = text.strip().split("\n")
+    first = next((i for i, line in enumerate(lines) if line.startswith("```")), None)
+    if first is None or (first and parses(text)):
+        return text
+    ends = [i for i, line in enumerate(lines) if i > first and line.strip() == "```"] or [len(lines)]
+    blocks = ["\n".join(lines[first + 1:end]) for end in ends]
+    return next(filter(parses, blocks), blocks[-1])
 
 
 def clean(code):
-    """Code as models hand it over: in a fence, or indented as a whole."""
+    """Code as models hand it over: in a fence, with words around it, or indented as a whole."""
     if code[:1].isalpha() and "```" not in code:
         return code
-    text = code.strip("\n")
-    lines = text.strip().split("\n")
-    if lines[0].startswith("```") and len(lines) > 1:
-        end = max((i for i, line in enumerate(lines) if line.strip() == "```"), default=len(lines))
-        text = "\n".join(lines[1:end])
+    text = code.lstrip("\ufeff").strip("\n")
+    if "```" in text:
+        text = unfence(text)
     first = next((line for line in text.split("\n") if line.strip()), "")
     if first[:1] in " \t":
         import textwrap
@@ -370,6 +406,35 @@ class Awaits(ast.NodeTransformer):
         return node
 
 
+class Returned(BaseException):
+    """The code has ended by a `return` at its top."""
+
+
+class Returns(ast.NodeTransformer):
+    """The value of a `return` at the top is the result."""
+
+    def visit_Return(self, node):
+        end = ast.Raise(ast.Name("__returned__", ast.Load()), None)
+        value = ast.Assign([ast.Name("result", ast.Store())], node.value or ast.Constant(None))
+        return [ast.copy_location(value, node), ast.copy_location(end, node)]
+
+    def leave(self, node):
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = leave
+
+
+def compiled(source, mode="exec"):
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    try:
+        return compile(source, CODE, mode, flags, True)
+    except SyntaxError as error:
+        if error.msg != "'return' outside function":
+            raise
+    tree = ast.parse(source, CODE) if isinstance(source, str) else source
+    return compile(ast.fix_missing_locations(Returns().visit(tree)), CODE, mode, flags, True)
+
+
 def run_code(code, space):
     if code.co_flags & 0x80:
         import asyncio
@@ -381,9 +446,8 @@ def run_code(code, space):
 
 def execute(text, space, echo):
     """Compiles and runs; top-level await is allowed."""
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     if not echo and "await" not in text:
-        return run_code(compile(text, CODE, "exec", flags, True), space)
+        return run_code(compiled(text), space)
     tree = ast.parse(text, CODE)
     if "await" in text:
         tree = ast.fix_missing_locations(Awaits().visit(tree))
@@ -392,7 +456,7 @@ def execute(text, space, echo):
         last = ast.Interactive([tree.body.pop()])
         parts = [(tree, "exec"), (last, "single")]
     for part, mode in parts:
-        run_code(compile(part, CODE, mode, flags, True), space)
+        run_code(compiled(part, mode), space)
 
 
 PLACES = [(p, "<python>") for p in sorted({os.path.dirname(os.__file__), *sys.path}, key=len, reverse=True)]
@@ -407,7 +471,9 @@ def own_frames(error):
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        one.stack[:] = [frame for frame in one.stack if frame.filename != __file__]
+        own = [frame for frame in one.stack if frame.filename not in (__file__, PRELUDE)]
+        first = next((i for i, frame in enumerate(own) if frame.filename == CODE), 0)  # what stands before is what runs it
+        one.stack[:] = own[first:]
         todo += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]
     text = "".join(shown.format())
     for path, name in PLACES:
@@ -450,7 +516,14 @@ def run(order, space):
         remember(CODE, text)
         if "cpu_s" in order and not limit(order.get("memory_mb", 0), order["cpu_s"]):
             raise RuntimeError("the limits could not be set")
-        execute(text, space, order.get("echo"))
+        try:
+            execute(text, space, order.get("echo"))
+        except Returned:
+            pass
+        if isinstance(space.get("result"), types.CoroutineType):  # an `await` was forgotten
+            import asyncio
+
+            space["result"] = asyncio.run(space["result"])
         if "matplotlib.pyplot" in sys.modules:
             send_figures()
     except SystemExit as error:
@@ -471,7 +544,7 @@ def run(order, space):
             stream.flush()
         except Exception:
             pass
-    data = json.dumps(outcome)[:-1] if outcome else '{"ok": true'
+    data = to_json(outcome)[:-1] if outcome else '{"ok": true'
     if len(value) > FRAME_MAX - len(data) - 64:
         value = json.dumps("the result has %d characters of JSON, more than can be handed over" % len(value))
     bridge.send(DONE, 0, (data + ', "result": ' + value + "}").encode())
@@ -491,7 +564,8 @@ def main_module(prelude):
     module = types.ModuleType("__main__")
     finders = sys.meta_path[:]
     module.__dict__.update(__builtins__=__builtins__, tools=Tools(), call_tool=call_tool, search_tools=search_tools, describe=describe_tool,
-                           progress=progress, parallel=parallel, ToolError=ToolError, __awaited__=awaited)
+                           progress=progress, parallel=parallel, ToolError=ToolError, __awaited__=awaited, __returned__=Returned,
+                           __clean__=clean)
     if prelude:
         exec(prelude, module.__dict__)
     finders, sys.meta_path[:] = sys.meta_path[:], finders
@@ -504,6 +578,7 @@ def enter(index):
 
 
 bridge = Bridge()
+__builtins__.exit = __builtins__.quit = sys.exit
 sys.argv[:] = [""]
 sys.meta_path.insert(0, Skills)
 sys.dont_write_bytecode = True

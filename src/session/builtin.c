@@ -115,7 +115,7 @@ static void op_call_tool(void *owner, struct slice server, struct slice tool, st
     if (!m) {
         inner->done(inner, false,
                     to ? SLICE("the arguments cannot be sent")
-                       : arena_printf(&a, "there is no tool %.*s on a server %.*s",
+                       : arena_printf(&a, "Unknown tool: %.*s of a server %.*s",
                                       SLICE_FMT(slice_upto(tool, 128)), SLICE_FMT(slice_upto(server, 128))));
         return;
     }

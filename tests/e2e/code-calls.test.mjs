@@ -86,7 +86,7 @@ describe('calls from code', { concurrency: 1 }, () => {
       assert.deepEqual([boom.kind, boom.message, typeof boom.code], ['failed', 'out of order', 'number']);
       assert.equal((await caught(language, 'hidden')).kind, 'denied');
       const nowhere = await run(language, language === 'python' ? 'tools.nowhere.x()' : 'await tools.nowhere.x()');
-      assert.match(nowhere.error, /no tool/);
+      assert.match(nowhere.error, /Unknown tool: x of a server nowhere/);
     });
 
     test(`${language}: a huge result is an error, not the end of the run`, async () => {

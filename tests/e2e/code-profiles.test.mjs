@@ -18,6 +18,21 @@ test('python-interpreter: ten tools, four resources, three prompts', async (t) =
   assert.deepEqual(prompts.map(({ name }) => name), ['python_function_template', 'refactor_python_code', 'debug_python_error']);
   const { messages } = await peer.request('prompts/get', { name: 'debug_python_error', arguments: { code: '1/0', error_message: 'ZeroDivisionError' } });
   assert.match(messages[0].content.text, /1\/0[^]*ZeroDivisionError/);
+  await assert.rejects(peer.request('prompts/get', { name: 'debug_python_error', arguments: { code: '1/0' } }), /-32602 Missing argument: error_message/);
+  for (const name of ['default', 'system']) assert.equal((await peer.request('resources/read', { uri: `python://packages/${name}` })).contents[0].uri, `python://packages/${name}`);
+});
+
+test('tools that run code are offered where their language can be run', async (t) => {
+  const env = { python: { SALLYPORT_PYTHON: '/none' }, node: { SALLYPORT_NODE: '/none', SALLYPORT_BUN: '/none' } };
+  // [profile, without, one that is gone, one that stays]
+  const CASES = [['python-interpreter', 'python', 'run_python_code', 'read_file'], ['code-execution-mcp', 'python', 'execute_code', 'save_skill'],
+    ['datagen', 'python', 'executeCode', 'searchTools'], ['codemode', 'node', 'execute_code', 'check_deno_version']];
+  for (const [profile, without, gone, stays] of CASES) {
+    const { peer } = await startCode(t, { profile, env: env[without] });
+    const offered = await names(peer);
+    assert.deepEqual([offered.includes(gone), offered.includes(stays)], [false, true], profile);
+    await assert.rejects(peer.call(gone, { code: '1', script: '1' }), /Unknown tool/);
+  }
 });
 
 test('python-interpreter: running code', async (t) => {
@@ -36,7 +51,10 @@ test('python-interpreter: running code', async (t) => {
     [{ code: 'x = 1', execution_mode: 'subprocess', environment: 'conda' }, /^Environment 'conda' not found/],
     [{ code: 'print("kept")', save_as: 'dir/kept' }, /\(saved to dir\/kept\):/],
     [{ code: 'print("no")', save_as: '../out.py' }, /^Error saving code to file: .*outside workspace/],
-    [{ code: 'while True: pass', timeout: 1 }, /--- Error ---\n.*timed out after 1 seconds/],
+    [{ code: 'while True: pass', timeout: 1 }, /--- Error ---\n.*timed out after 1 seconds\nThe variables of this session are lost\.\n$/],
+    [{ code: '```python\nprint(8)\n```' }, /--- Output ---\n8\n$/],
+    [{ code: 'raise SystemExit(2)' }, /--- Error ---\nSystemExit: 2\n$/],
+    [{ code: 'print(__file__)\n1/0', execution_mode: 'subprocess' }, /File "script\.py", line 2, in <module>\n {4}1\/0\n[^]*--- Output ---\nscript\.py\n$/],
   ];
   for (const [args, expected] of CASES) {
     const text = await say('run_python_code', args);
@@ -50,7 +68,7 @@ test('python-interpreter: running code', async (t) => {
   assert.equal(await say('clear_session', { session_id: 'other' }), "Session 'other' cleared.");
   assert.equal(await say('clear_session', { session_id: 'other' }), "Session 'other' not found.");
   const { contents } = await peer.request('resources/read', { uri: 'python://session/default/history' });
-  assert.equal(JSON.parse(contents[0].text).session_id, 'default');
+  assert.deepEqual((({ session_id, history }) => [session_id, history[0].code, history.at(-1).code])(JSON.parse(contents[0].text)), ['default', '1 + 1', 'raise SystemExit(2)']);
 });
 
 test('python-interpreter: files, environments, packages', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codeCommand, startCode } from '../lib/code.mjs';
-import { INTERPRETERS, connect, descendants, lacksBun, alive, modernMeta, policyFile, ModernStdioPeer, use, within } from '../lib/index.mjs';
+import { INTERPRETERS, commandLine, connect, descendants, lacksBun, alive, modernMeta, policyFile, ModernStdioPeer, use, within } from '../lib/index.mjs';
 
 const target = (options) => { const [command, args, env] = codeCommand(options); return { command, args, env }; };
 const TASKS = 'io.modelcontextprotocol/tasks';
@@ -42,6 +42,87 @@ test('long results are cut by structure, long output by lines', async (t) => {
   assert.ok(answer.result.rows.length > 10 && answer.result.rows.length < 10000);
   assert.match(answer.result.rows.at(-1), /more/);
   assert.ok(JSON.stringify(answer).length < 300_000);
+  const { result } = await run('result = list(range(200000))');
+  assert.equal(result.length - 1 + Number(/(\d+) more/.exec(result.at(-1))[1]), 200_000, 'what is missing is counted right');
+  assert.ok(JSON.stringify(result).length > 32_768, 'and the room is used');
+});
+
+test('values that JSON has no form for do not end the run', async (t) => {
+  const { run } = await startCode(t);
+  const deep = (answer) => { let value = answer.result, depth = 0; for (; Array.isArray(value); depth++) [value] = value; return [depth > 50, value]; };
+  // [language, code, result]
+  const CASES = [
+    ['python', 'result = {"\\ud800": "a\\udfffb", "smile": "\\U0001f600"}', { '\ufffd': 'a\ufffdb', smile: '😀' }],
+    ['javascript', 'return { "\\ud800": "a\\udfffb", smile: "😀", kept: "\\\\ud800" }', { '\ufffd': 'a\ufffdb', smile: '😀', kept: '\\ud800' }],
+    ['python', 'progress(float("nan"), "\\ud800")\nresult = 1', 1],
+    ['javascript', 'progress(1n, "\\ud800")\nprogress(NaN)\nreturn 1', 1],
+    ['python', 'async def main(): return 5\nresult = main()', 5],
+  ];
+  for (const [language, code, expected] of CASES) assert.deepEqual((await run(code, { language })).result, expected, code);
+  for (const [language, code] of [['python', 'raise ValueError("\\ud800")'], ['javascript', 'throw new Error("\\ud800")']]) {
+    assert.deepEqual((({ exit, error }) => [exit, error])(await run(code, { language })), ['error', '\ufffd']);
+  }
+  assert.deepEqual(deep(await run('x = []\nfor i in range(500): x = [x]\nresult = x')), [true, '...']);
+  assert.deepEqual(deep(await run('let x = []; for (let i = 0; i < 500; i++) x = [x]; return x', { language: 'javascript' })), [true, '...']);
+  // Arguments that cannot be sent are an error of that call alone.
+  for (const made of ['const a = {}; a.a = a', 'const a = { big: 1n }']) {
+    assert.equal((await run(`${made}; try { await tools.code.list_jobs(a) } catch (error) { return error.name }`, { language: 'javascript' })).result, 'TypeError', made);
+  }
+});
+
+test('code in the forms that models give it', async (t) => {
+  const { run, json } = await startCode(t, { env: INTERPRETERS[0][1] });
+  await json('save_skill', { name: 'two', code: 'export const two = 2', language: 'javascript' });
+  await json('save_skill', { name: 'snake', code: 'x = 1' });
+  // [language, code, result]
+  const CASES = [
+    ['python', 'Here it is:\n```python\nresult = 1\n```\nIt counts.', 1],
+    ['python', '```python\ntext = """\n```\n"""\nresult = text\n```\nand\n```\nresult = 2\n```', '\n```\n'],
+    ['python', 'text = """\n```\nno code\n```\n"""\nresult = 3', 3],
+    ['python', '\ufeffresult = 4', 4],
+    ['python', 'for i in range(9):\n    if i == 5:\n        return i', 5],
+    ['python', 'import asyncio\nawait asyncio.sleep(0)\nreturn 6', 6],
+    ['python', 'def f():\n    return 1\nresult = 7\nexit()', 7],
+    ['typescript', 'Sure:\n```ts\nconst x: number = 1\nreturn x\n```\nDone.', 1],
+    ['javascript', '#!/usr/bin/env node\nreturn 2', 2],
+    ['javascript', 'export default { a: 3 }', { a: 3 }],
+    ['typescript', 'export default async function main(): Promise<number> { return 4 }\nawait main()', 4],
+    ['typescript', 'interface A { x: number }\nasync function main(): Promise<number> { return 5 }', 5],
+    ['javascript', 'function once() { return 6 }', 6],
+    ['javascript', 'const { two } = await import("two")\nreturn two', 2],
+    ['javascript', 'require("fs").writeFileSync("lib.js", "module.exports = { seven: 7 }")\nreturn [require("./lib.js").seven, (await import("./lib.js")).seven]', [7, 7]],
+  ];
+  for (const [language, code, expected] of CASES) {
+    const answer = await run(code, { language });
+    assert.deepEqual(answer.result, expected, `${code}\n${JSON.stringify(answer)}`);
+  }
+  const session_id = 'imports';
+  await run('import path from "node:path"\nimport { join } from "path"', { language: 'javascript', session_id });
+  assert.deepEqual((await run('[path.sep, join("a", "b")]', { language: 'javascript', session_id })).result, ['/', 'a/b']);
+  // Failures are shown where the agent sees them.
+  const FAILURES = [
+    ['javascript', 'import { x } from "skills/snake"', /^Cannot find module 'skills\/snake': that skill is Python$/],
+    ['javascript', 'import { x } from "skills/none"', /^Cannot find module 'skills\/none': Skill not found: none$/],
+    ['javascript', 'require("left-pad")', /^Cannot find module 'left-pad': there are the built-in modules, files of the workspace and skills\/NAME$/],
+  ];
+  for (const [language, code, error] of FAILURES) assert.match((await run(code, { language })).error, error);
+  assert.equal((await run('const a = 1;\n\nawait tools.code.none()', { language: 'javascript' })).traceback, 'ToolError: Unknown tool: none\n    at code:3:18');
+  assert.equal((await run('if (1) {}\nnull.x', { language: 'javascript' })).traceback.split('\n').at(-1), '    at code:2:6');
+  assert.doesNotMatch((await run('let let = 1', { language: 'javascript' })).traceback, /__import|opt/);
+  assert.equal((await run('await missing()')).traceback, 'Traceback (most recent call last):\n  File "<code>", line 1, in <module>\n    await missing()\n          ^^^^^^^\nNameError: name \'missing\' is not defined\n');
+  assert.doesNotMatch((await run('read_file("none")')).traceback, /prelude/);
+});
+
+test('the helper is started again when it was killed', async (t) => {
+  const { gate, run, json } = await startCode(t);
+  await run('x = 1', { session_id: 'lost' });
+  const helper = descendants(gate.child.pid).find((pid) => /sallyport-sandbox/.test(commandLine(pid)));
+  const ended = run('tools.code.write_workspace_file(filename="begun", content="")\nwhile True: pass', { timeout_seconds: 300 });
+  while (!(await json('list_workspace_files')).count); // it runs
+  process.kill(helper, 'SIGKILL');
+  assert.equal((await ended).exit, 'killed');
+  assert.equal((await run('result = 1')).result, 1);
+  assert.match((await run('result = x', { session_id: 'lost' })).error, /not defined/);
 });
 
 test('progress comes while code runs, in order, before the answer', async (t) => {
@@ -185,7 +266,7 @@ test('tools called from code pass the policy under their own names', async (t) =
   assert.deepEqual(answer.result?.slice(0, 2), [true, ['x.txt']], JSON.stringify(answer));
   assert.match(answer.result[2], /POLICY DENIED.*Not from here/);
   assert.equal(answer.tool_calls, 3);
-  for (const [code, why] of [['tools.code.execute_code(code="1")', /cannot run code/], ['call_tool("nobody", "x", {})', /no tool/], ['tools.code.no_such()', /Unknown tool/]]) {
+  for (const [code, why] of [['tools.code.execute_code(code="1")', /cannot run code/], ['call_tool("nobody", "x", {})', /Unknown tool: x of a server nobody/], ['tools.code.no_such()', /Unknown tool/]]) {
     assert.match((await run(code)).error, why, code);
   }
   assert.match((await run('from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(8) as p:\n    result = sum(len(x["files"]) for x in p.map(lambda _: tools.code.list_workspace_files(), range(40)))')).result + '', /^40$/);
@@ -286,7 +367,7 @@ test('codemode: fetch reaches the code-mode endpoints and nothing else', async (
     console.log(JSON.stringify({ servers, tools: tools.map((t: any) => t.name), found: found[1].content[0].type, bad: (await post("{"))[0], none: (await post({ server: "x", tool: "y" })), missing: (await fetch(base + "/none/tools")).status }));`;
   const [, [answer]] = await say(calls);
   const seen = JSON.parse(answer.slice('Output:\n'.length));
-  assert.deepEqual([seen.servers, seen.found, seen.bad, seen.none[0], seen.missing], [['code'], 'text', 400, 500, 404]);
+  assert.deepEqual([seen.servers, seen.found, seen.bad, seen.none[0], seen.missing], [['code'], 'text', 400, 404, 404]);
   for (const url of ['http://example.com/', 'file:///etc/passwd', 'http://169.254.169.254/latest']) {
     assert.match((await say(`await fetch("${url}")`))[1][0], /no network|failed/, url);
   }
