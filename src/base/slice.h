@@ -18,8 +18,9 @@ static inline struct slice slice_of(const char *ptr, size_t len) { return (struc
 
 static inline struct slice slice_str(const char *str) { return (struct slice){str, str ? strlen(str) : 0}; }
 
+/* By the length of b, which is often a literal: then nothing is called. */
 static inline bool slice_eq(struct slice a, struct slice b) {
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+    return a.len == b.len && (b.len == 0 || memcmp(a.ptr, b.ptr, b.len) == 0);
 }
 
 static inline bool slice_is(struct slice a, const char *str) { return slice_eq(a, slice_str(str)); }

@@ -25,12 +25,13 @@ static const struct call_sink_ops exchange_ops;
 
 /* ---- versions ---- */
 
-static const char *const known_versions[] = {"2024-10-07", "2024-11-05", "2025-03-26",
-                                             "2025-06-18", "2025-11-25", MODERN_VERSION};
+static const struct slice known_versions[] = {SLICE("2025-11-25"), SLICE(MODERN_VERSION),
+                                              SLICE("2025-06-18"), SLICE("2025-03-26"),
+                                              SLICE("2024-11-05"), SLICE("2024-10-07")};
 
 bool front_is_known_version(struct slice version) {
     for (size_t i = 0; i < ARRAY_LEN(known_versions); i++)
-        if (slice_is(version, known_versions[i]))
+        if (slice_eq(version, known_versions[i]))
             return true;
     return false;
 }

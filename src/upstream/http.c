@@ -134,13 +134,15 @@ static bool http_send(struct link *l, const struct link_out *o, struct link_req 
         return false;
     if (h->lost && !req)
         return false;
-    struct post *p = mem_zalloc(sizeof(*p));
-    p->link = h;
-    p->opens = o->opens;
-    p->modern = o->modern;
-    p->secret_epoch = s->secret_epoch;
-    p->effects = !up_only_asks(o->method);
-    p->with_session = !o->modern && !o->opens && h->session[0];
+    struct post *p = mem_alloc(sizeof(*p));
+    *p = (struct post){
+        .link = h,
+        .opens = o->opens,
+        .modern = o->modern,
+        .secret_epoch = s->secret_epoch,
+        .effects = !up_only_asks(o->method),
+        .with_session = !o->modern && !o->opens && h->session[0],
+    };
     if (req) {
         p->req_id = req->id;
         req->exchange = p;

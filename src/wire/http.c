@@ -332,6 +332,7 @@ static struct slice http_trim(struct slice s) {
 }
 
 static int http_fields(struct http_head *h, struct http_facts *facts, const char **ret_why) {
+    h->lengths = 0;
     for (size_t i = 0; i < h->count; i++) {
         struct slice line = h->headers[i].value;
         size_t name = http_run(line.ptr, line.len, CH_TOKEN);
@@ -343,6 +344,7 @@ static int http_fields(struct http_head *h, struct http_facts *facts, const char
         if (name == line.len || line.ptr[name] != ':')
             return http_refuse(400, "malformed header name", ret_why);
         h->headers[i].name = slice_upto(line, name);
+        h->lengths |= (uint64_t)1 << name % 64;
         h->headers[i].value = http_trim(slice_from(line, name + 1));
         if (!http_value_ok(h->headers[i].value))
             return http_refuse(400, "control byte in header value", ret_why);
@@ -437,6 +439,8 @@ int http_parse_response(struct slice in, enum http_method to, struct http_head *
 /* ---- values ----------------------------------------------------------------------------------------- */
 
 const struct http_header *http_find(const struct http_head *h, struct slice name) {
+    if (!(h->lengths >> name.len % 64 & 1))
+        return NULL;
     for (size_t i = 0; i < h->count; i++)
         if (slice_eq_nocase(h->headers[i].name, name))
             return &h->headers[i];

@@ -47,6 +47,7 @@ struct http_head {
     size_t head_len;     /* bytes of the head, the empty line included */
     struct http_header headers[HTTP_HEADERS_MAX];
     size_t count;
+    uint64_t lengths; /* of names, modulo 64, as bits: most that are asked for are not there */
 };
 
 /* >0: the head is complete, that many bytes (one empty line in front included). 0: more bytes needed; call

@@ -33,8 +33,12 @@ static size_t fold(struct slice key, char *to) {
 }
 
 static bool alike(const struct tape *t, uint32_t key, struct slice want) {
-    if (tape_node(t, key)->len < want.len || tape_node(t, key)->len > want.len * 6)
+    const struct tape_node *n = tape_node(t, key);
+    if (n->len < want.len || n->len > want.len * 6)
         return false; /* the longest spelling of a character is its escape */
+    unsigned char first = (unsigned char)t->src.ptr[n->start];
+    if (first != '\\' && first < 0x80 && (first | 0x20) != want.ptr[0])
+        return false; /* they begin with small letters */
     struct arena a;
     arena_init(&a);
     char folded[KEY_TEXT_MAX * 6], wanted[KEY_TEXT_MAX];

@@ -285,12 +285,9 @@ static int start_spawner(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timers),
-        cmocka_unit_test(test_stays_awake),
-        cmocka_unit_test(test_timers_moved),
-        cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_pace),
-        cmocka_unit_test_setup(test_spawn, start_spawner),
+        cmocka_unit_test(test_timers),       cmocka_unit_test(test_stays_awake),
+        cmocka_unit_test(test_timers_moved), cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_pace),         cmocka_unit_test_setup(test_spawn, start_spawner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
