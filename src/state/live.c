@@ -179,6 +179,15 @@ static void live_init_mutex(struct live_head *h) {
     pthread_mutexattr_destroy(&attr);
 }
 
+/* What is zero already is only read: a page of a shared file that is written costs a fault of its own and its
+ * way back to the disk, and most of a table is empty at most starts. */
+static void live_clear(void *at, size_t len) {
+    uint64_t *words = at;
+    for (size_t i = 0; i < len / sizeof(*words); i++)
+        if (words[i])
+            words[i] = 0;
+}
+
 /* Disk blocks first: a write to a mapped page that has none would end the process when the disk is full. */
 static int live_take_blocks(const struct live *l, size_t at, size_t len) {
     return l->fd < 0 ? 0 : posix_fallocate(l->fd, (off_t)at, (off_t)len);
@@ -209,7 +218,7 @@ static int live_prepare(struct live *l, const unsigned char store_id[LIVE_ID_BYT
     if (!valid) {
         uint32_t ready =
             l->head->magic == LIVE_MAGIC && l->head->ready <= STATE_COUNTERS_MAX ? l->head->ready : 0;
-        memset(l->head, 0, LIVE_COUNTERS_AT);
+        live_clear(l->head, LIVE_COUNTERS_AT);
         for (uint32_t i = 0; i < ready; i++)
             l->counters[i].in_use = 0;
         l->head->layout = LIVE_LAYOUT;
@@ -285,7 +294,7 @@ static uint32_t *live_bucket(const struct live *l, uint64_t hash) {
 /* Rebuilds chains and the free list from the counters themselves. */
 static void live_repair(struct live *l) {
     struct live_head *h = l->head;
-    memset(l->buckets, 0, LIVE_BUCKETS * sizeof(uint32_t));
+    live_clear(l->buckets, LIVE_BUCKETS * sizeof(uint32_t));
     h->free = 0;
     h->count = 0;
     for (uint32_t i = h->high; i-- > 0;) {
