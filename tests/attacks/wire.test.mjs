@@ -12,7 +12,7 @@ const FRONTS = ['stdio', 'http', 'sse', 'modern-stdio', 'modern-http'];
 // One raw message on that front: { status, code, id } of its refusal.
 async function attempt(front, { peer, gate }, bytes, headers = {}) {
   const body = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes);
-  const answered = () => peer.entry((json) => json?.error || json?.result, { timeout: 10_000 });
+  const answered = () => peer.entry((json) => json?.error || json?.result);
   const outcome = ({ json }, status) => ({ status, code: json.error?.code, id: json.id, json });
   if (front.endsWith('stdio')) {
     const answer = answered();
