@@ -124,10 +124,12 @@ static void write_plain(struct code_run_item *c, const struct sandbox_outcome *o
     if (o->err.len)
         fwrite(o->err.ptr, 1, o->err.len, stderr);
     if (o->traceback.len)
-        fwrite(o->traceback.ptr, 1, o->traceback.len, stderr);
+        fprintf(stderr, "%.*s%s", SLICE_FMT(o->traceback), slice_ends(o->traceback, SLICE("\n")) ? "" : "\n");
     if (o->exit != SANDBOX_OK) {
+        const bool named = o->exit != SANDBOX_ERROR; /* else it is said by what tells it */
         struct err err;
-        err_set(&err, "%s: %.*s", sandbox_exit_name(o->exit), SLICE_FMT(o->error));
+        err_set(&err, "%s%s%.*s", named ? sandbox_exit_name(o->exit) : "", named ? ": " : "",
+                SLICE_FMT(o->error));
         cli_fail(CLI_NO, &err);
     }
     for (size_t i = 0; i < o->violation_count; i++)

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "code/server.h"
 
+#include <ctype.h>
+
 /* ---- life ---- */
 
 void catalogue_free(struct catalogue *c) {
@@ -198,13 +200,24 @@ const struct code_indexed *catalogue_find(struct catalogue *c, struct slice serv
     return NULL;
 }
 
+/* As the name of a function: what cannot stand in one is an underscore there. */
+static bool same_name(struct slice alias, struct slice name) {
+    bool same = alias.len == name.len;
+    for (size_t i = 0; same && i < name.len; i++) {
+        const unsigned char a = (unsigned char)alias.ptr[i], n = (unsigned char)name.ptr[i];
+        same = tolower(a) == tolower(n) || (a == '_' && n < 0x80 && !isalnum(n));
+    }
+    return same;
+}
+
 const struct code_indexed *catalogue_find_alias(struct catalogue *c, struct slice alias) {
     struct slice name = slice_starts(alias, SLICE("mcp_")) ? slice_from(alias, 4) : alias;
     const struct code_indexed *tool;
     size_t at = 0;
     while ((tool = code_index_next(c->index, NULL, &at)))
         if (name.len == tool->server.len + 1 + tool->name.len && name.ptr[tool->server.len] == '_' &&
-            slice_eq_nocase(slice_upto(name, tool->server.len), tool->server) && slice_ends(name, tool->name))
+            same_name(slice_upto(name, tool->server.len), tool->server) &&
+            same_name(slice_from(name, tool->server.len + 1), tool->name))
             return tool;
     return NULL;
 }

@@ -3,6 +3,8 @@
 # For the DataGen profile: every tool is a function mcp_Server_tool, and DatagenClient calls tools by that name.
 def _sallyport_datagen(names):
     import builtins
+    import sys
+    import types
 
     call_tool = names["call_tool"]
 
@@ -25,6 +27,8 @@ def _sallyport_datagen(names):
 
     names["__builtins__"] = Names(vars(builtins))
     names["DatagenClient"] = DatagenClient
+    sdk = sys.modules["datagen_sdk"] = types.ModuleType("datagen_sdk")  # as its scripts import it
+    sdk.DatagenClient = DatagenClient
 
 
 _sallyport_datagen(globals())

@@ -161,18 +161,36 @@ void discover_search(struct code_req *r) { ask(r, on_search); }
 
 /* ---- one definition ---- */
 
+/* null; where a result has a schema, which only objects have, also an object that says so. */
+static void reply_unknown(struct code_req *r, struct slice name) {
+    struct code_answer answer;
+    code_answer_init(&answer);
+    code_answer_text(&answer, SLICE("null"));
+    if (!r->inner) {
+        buf_put_str(&answer.structured, "{\"error\":");
+        emit_quote(&answer.structured,
+                   arena_printf(&r->arena, "Tool not found: %.*s", SLICE_FMT(slice_upto(name, 128))));
+        buf_put_char(&answer.structured, '}');
+    }
+    code_reply_answer(r, &answer);
+    code_answer_free(&answer);
+}
+
 static void on_definition(struct catalogue_wait *w, struct catalogue *c) {
     struct code_req *r = req_of(w);
-    const struct code_indexed *tool = catalogue_find(c, code_arg_text(r, "server", (struct slice){0}),
-                                                     code_arg_text(r, "tool_name", (struct slice){0}));
+    struct slice name = code_arg_text(r, "tool_name", (struct slice){0});
+    const struct code_indexed *tool = catalogue_find(c, code_arg_text(r, "server", (struct slice){0}), name);
+    if (!tool && slice_starts(name, SLICE("mcp_")))
+        tool = catalogue_find_alias(c, name);
+    if (!tool) {
+        reply_unknown(r, name);
+        return;
+    }
     cleanup_buf struct buf out;
     buf_init(&out, CODE_ANSWER_MAX);
     struct emit e;
     emit_init(&e, &out);
-    if (tool)
-        put_entry(&e, r->owner, tool, DETAIL_FULL);
-    else
-        emit_null(&e);
+    put_entry(&e, r->owner, tool, DETAIL_FULL);
     code_reply_json(r, buf_slice(&out), false);
 }
 

@@ -177,12 +177,13 @@ void native_save_skill(struct code_req *r) {
     /* A SKILL.md instead of code: what it says of itself holds unless the call says otherwise. */
     struct skill md;
     struct err err;
-    if (!exact(r) && slice_starts(s.code, SLICE("---\n"))) {
+    if (!exact(r) && skill_is_md(s.code)) {
         if (skill_from_md(s.code, &r->arena, &md, &err) < 0) {
             reply_error(r, arena_printf(&r->arena, "Not a usable SKILL.md: %s", err.text));
             return;
         }
         s.code = md.code;
+        s.body = md.body;
         s.language = md.language;
         s.name = s.name.len ? s.name : md.name;
         s.description = s.description.len ? s.description : md.description;

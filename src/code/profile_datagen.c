@@ -57,27 +57,48 @@ static void tell_job(struct code_job *j, struct code_answer *answer) {
                                           pending ? "pending" : "running"));
 }
 
-/* The names in output_vars become the result. */
-static struct slice with_outputs(struct code_req *r, struct slice script) {
-    uint32_t outputs = code_arg_node(r, "output_vars");
-    if (!outputs || !tape_is(&r->tape, outputs, TAPE_OBJECT) || !tape_node(&r->tape, outputs)->count)
-        return script;
+/* The variables that code finds. The names in output_vars become the result. */
+static struct slice read_variables(struct code_req *r) {
+    const uint32_t inputs = code_arg_node(r, "input_vars"), outputs = code_arg_node(r, "output_vars");
     cleanup_buf struct buf out;
     buf_init(&out, SANDBOX_CODE_MAX);
-    buf_put_slice(&out, script);
-    buf_put_str(&out, "\nresult = {name: globals().get(name) for name in [");
-    TAPE_FOR_MEMBER(&r->tape, outputs, key) {
-        emit_quote(&out, tape_text(&r->tape, key, &r->arena));
-        buf_put_char(&out, ',');
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    if (inputs && tape_is(&r->tape, inputs, TAPE_OBJECT))
+        TAPE_FOR_MEMBER(&r->tape, inputs, key) {
+            emit_key_slice(&e, tape_text(&r->tape, key, &r->arena));
+            emit_raw(&e, tape_raw(&r->tape, key + 1));
+        }
+    if (outputs && tape_is(&r->tape, outputs, TAPE_OBJECT) && tape_node(&r->tape, outputs)->count) {
+        emit_key(&e, "__outputs__");
+        emit_array(&e);
+        TAPE_FOR_MEMBER(&r->tape, outputs, key)
+        emit_str(&e, tape_text(&r->tape, key, &r->arena));
+        emit_array_end(&e);
     }
-    buf_put_str(&out, "]}\n");
-    return out.full ? script : arena_dup(&r->arena, buf_slice(&out));
+    emit_object_end(&e);
+    return out.full ? (struct slice){0} : arena_dup(&r->arena, buf_slice(&out));
+}
+
+/* False: answered. Better now than where the code looks for them. */
+static bool needs_no_secrets(struct code_req *r) {
+    const uint32_t secrets = code_arg_node(r, "required_secrets");
+    if (!secrets || !tape_node(&r->tape, secrets)->count)
+        return true;
+    code_reply_json(r,
+                    SLICE("{\"success\":false,\"status\":\"failed\",\"error\":\"required_secrets: code is "
+                          "handed no secrets "
+                          "here; the tools that it calls have their own\"}"),
+                    true);
+    return false;
 }
 
 static void start(struct code_req *r, bool detached) {
     int64_t timeout = code_arg_int(r, "timeout", TIMEOUT_S);
     struct slice session = code_arg_text(r, "session_id", (struct slice){0});
-    uint32_t inputs = code_arg_node(r, "input_vars");
+    if (!needs_no_secrets(r))
+        return;
     if (session.len && (!code_session_name_ok(session) || !code_session_allowed(r->owner, session))) {
         code_reply_text(r, SLICE("this session_id cannot be used"), true);
         return;
@@ -85,9 +106,8 @@ static void start(struct code_req *r, bool detached) {
     struct code_run run = {
         .language = SANDBOX_PYTHON,
         .prelude = CODE_PRELUDE_DATAGEN,
-        .code = with_outputs(r, code_arg_text(r, "script", (struct slice){0})),
-        .context =
-            inputs && tape_is(&r->tape, inputs, TAPE_OBJECT) ? tape_raw(&r->tape, inputs) : (struct slice){0},
+        .code = code_arg_text(r, "script", (struct slice){0}),
+        .context = read_variables(r),
         .timeout_ms = (uint64_t)(timeout < 1           ? 1
                                  : timeout > TIMEOUT_S ? TIMEOUT_S
                                                        : timeout) *

@@ -152,6 +152,9 @@ static const struct code_tool native_tools[] = {
      .input = "{\"type\":\"object\",\"properties\":{\"tool_name\":" TEXT ",\"server\":" TEXT
               ",\"category\":{\"type\":[\"string\",\"null\"],"
               "\"default\":null}},\"required\":[\"tool_name\"],\"additionalProperties\":false}",
+     .output =
+         "{\"type\":\"object\",\"properties\":{\"name\":" TEXT ",\"category\":" TEXT ",\"description\":" TEXT
+         ",\"mcp_server\":" TEXT ",\"inputSchema\":{\"type\":\"object\"},\"error\":" TEXT "}}",
      .hints = READS,
      .category = "discovery",
      .run = discover_definition},

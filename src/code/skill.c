@@ -86,13 +86,24 @@ static bool read_meta(int fd, struct slice path, struct arena *a, struct skill *
     return ending_of(s->language) != NULL;
 }
 
-static bool read_code(int fd, struct slice path, struct arena *a, struct skill *s) {
+static bool read_text(int fd, struct slice path, struct arena *a, struct slice *ret_text) {
     cleanup_buf struct buf text;
     buf_init(&text, CODE_SKILL_BYTES_MAX + BUFSIZ);
     if (workspace_read(fd, path, CODE_SKILL_BYTES_MAX, &text) != WORKSPACE_OK)
         return false;
-    s->code = arena_dup(a, buf_slice(&text));
+    *ret_text = arena_dup(a, buf_slice(&text));
+    return true;
+}
+
+static struct slice body_path(struct slice stem, struct arena *a) {
+    return arena_printf(a, "%.*s.md", SLICE_FMT(stem));
+}
+
+static bool read_code(int fd, struct slice stem, struct arena *a, struct skill *s) {
+    if (!read_text(fd, arena_printf(a, "%.*s.%s", SLICE_FMT(stem), ending_of(s->language)), a, &s->code))
+        return false;
     s->hash = skill_hash("SHA256", s->code, a);
+    read_text(fd, body_path(stem, a), a, &s->body);
     return true;
 }
 
@@ -103,14 +114,13 @@ enum skill_result skill_load(int fd, struct slice name, int64_t version, struct 
         return SKILL_BAD_NAME;
     if (!read_meta(fd, arena_printf(a, "%.*s.json", SLICE_FMT(name)), a, &s))
         return SKILL_NOT_FOUND;
-    struct slice path = arena_printf(a, "%.*s.%s", SLICE_FMT(name), ending_of(s.language));
+    struct slice stem = name;
     if (version && version != s.version) {
-        struct slice old = arena_printf(a, "versions/%.*s.%lld", SLICE_FMT(name), (long long)version);
-        if (!read_meta(fd, arena_printf(a, "%.*s.json", SLICE_FMT(old)), a, &s))
+        stem = arena_printf(a, "versions/%.*s.%lld", SLICE_FMT(name), (long long)version);
+        if (!read_meta(fd, arena_printf(a, "%.*s.json", SLICE_FMT(stem)), a, &s))
             return SKILL_NOT_FOUND;
-        path = arena_printf(a, "%.*s.%s", SLICE_FMT(old), ending_of(s.language));
     }
-    if (!read_code(fd, path, a, &s))
+    if (!read_code(fd, stem, a, &s))
         return SKILL_NOT_FOUND;
     *ret_skill = s;
     return SKILL_OK;
@@ -156,6 +166,10 @@ static bool write_pair(int fd, struct slice stem, const struct skill *s, struct 
     emit_object_end(&e);
     struct slice code = arena_printf(a, "%.*s.%s", SLICE_FMT(stem), ending_of(s->language));
     struct slice about = arena_printf(a, "%.*s.json", SLICE_FMT(stem));
+    if (!s->body.len)
+        workspace_delete(fd, body_path(stem, a));
+    else if (workspace_write(fd, body_path(stem, a), s->body) != WORKSPACE_OK)
+        return false;
     return !meta.full && workspace_write(fd, code, s->code) == WORKSPACE_OK &&
            workspace_write(fd, about, buf_slice(&meta)) == WORKSPACE_OK;
 }
@@ -171,6 +185,7 @@ static bool keep_version(int fd, const struct skill *before, struct arena *a) {
     if (before->version > CODE_SKILL_VERSIONS_MAX) {
         struct slice stem = old_stem(before, before->version - CODE_SKILL_VERSIONS_MAX, a);
         workspace_delete(fd, arena_printf(a, "%.*s.json", SLICE_FMT(stem)));
+        workspace_delete(fd, body_path(stem, a));
         for (size_t i = 0; i < ARRAY_LEN(skill_languages); i++)
             workspace_delete(fd, arena_printf(a, "%.*s.%s", SLICE_FMT(stem), skill_languages[i].ending));
     }
@@ -180,8 +195,8 @@ static bool keep_version(int fd, const struct skill *before, struct arena *a) {
 enum skill_result skill_save(int fd, struct skill *s, struct arena *a) {
     if (!skill_name_ok(s->name))
         return SKILL_BAD_NAME;
-    if (s->code.len > CODE_SKILL_BYTES_MAX || s->description.len > CODE_SKILL_DESCRIPTION_MAX ||
-        !ending_of(s->language))
+    if (s->code.len > CODE_SKILL_BYTES_MAX || s->body.len > CODE_SKILL_BYTES_MAX ||
+        s->description.len > CODE_SKILL_DESCRIPTION_MAX || !ending_of(s->language))
         return SKILL_TOO_LARGE;
     struct skill before;
     bool is_new = skill_load(fd, s->name, 0, a, &before) != SKILL_OK;
@@ -230,6 +245,10 @@ struct slice skill_to_md(const struct skill *s, struct arena *a) {
                "\"%lld\"\n---\n\n",
                SLICE_FMT(skill_kebab(s->name, a)), SLICE_FMT(buf_slice(&quoted)), SLICE_FMT(s->name),
                SLICE_FMT(s->language), (long long)s->version);
+    if (s->body.len) {
+        buf_put_slice(&text, s->body);
+        return arena_dup(a, buf_slice(&text));
+    }
     buf_printf(&text, "# %.*s\n\n%.*s\n\nCode that runs in `execute_code` can import it: `%s`.\n\n%.*s%.*s\n",
                SLICE_FMT(s->name), SLICE_FMT(about),
                slice_is(s->language, "python") ? arena_printf(a, "import %.*s", SLICE_FMT(s->name)).ptr
@@ -283,9 +302,26 @@ static struct slice language_of(struct slice fence) {
     return (struct slice){0};
 }
 
+/* Lines end as they do here. */
+static struct slice plain_lines(struct slice text, struct arena *a) {
+    if (!text.len || !memchr(text.ptr, '\r', text.len))
+        return text;
+    char *to = arena_alloc(a, text.len);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] != '\r' || i + 1 == text.len || text.ptr[i + 1] != '\n')
+            to[len++] = text.ptr[i];
+    return slice_of(to, len);
+}
+
+bool skill_is_md(struct slice text) {
+    return slice_starts(text, SLICE("---\n")) || slice_starts(text, SLICE("---\r\n"));
+}
+
 int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, struct err *err) {
-    if (!slice_starts(text, SLICE("---\n")))
+    if (!skill_is_md(text))
         return err_set(err, "no front matter");
+    text = plain_lines(text, a);
     struct slice rest = slice_from(text, 4);
     const char *end = memmem(rest.ptr, rest.len, "\n---\n", 5);
     if (!end)
@@ -308,7 +344,10 @@ int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, s
             ((char *)(uintptr_t)copy.ptr)[i] = '_';
     s.name = copy;
     struct slice fence = {0};
-    if (!fenced_block(slice_of(end + 5, (size_t)(text.ptr + text.len - (end + 5))), &fence, &s.code))
+    s.body = slice_of(end + 5, (size_t)(text.ptr + text.len - (end + 5)));
+    while (slice_starts(s.body, SLICE("\n"))) /* one is written in front of it */
+        s.body = slice_from(s.body, 1);
+    if (!fenced_block(s.body, &fence, &s.code))
         return err_set(err, "there is no fenced block of code");
     s.language = language_of(fence);
     if (!s.language.len)

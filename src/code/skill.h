@@ -13,6 +13,7 @@ struct skill {
     struct slice created; /* RFC 3339, of this version */
     struct slice language;
     struct slice code;
+    struct slice body;   /* of the SKILL.md that it came in, with the code; empty when it came alone */
     struct slice hash;   /* SHA-256 of the code, hex */
     struct slice schema; /* of its arguments, when the operator offers it as a tool: see promote.h */
     int64_t version;     /* from 1 */
@@ -38,7 +39,8 @@ enum skill_result skill_all(int fd, struct arena *a, struct skill_list *ret_list
 struct slice skill_kebab(struct slice name, struct arena *a);
 /* As a SKILL.md. */
 struct slice skill_to_md(const struct skill *s, struct arena *a);
-/* Reads one: name, description, language and code (of its first fenced block). */
+bool skill_is_md(struct slice text);
+/* Reads one: name, description, language, body and code (of its first fenced block). */
 int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, struct err *err);
 /* The tools that the code calls by name, as a JSON array of SERVER.TOOL; the call path judges what it does.
  */

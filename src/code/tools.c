@@ -86,6 +86,37 @@ static const struct policy_schema *schema_of(struct code_server *s, const struct
     return s->schemas[i];
 }
 
+/* What would be right, for the faults that are made most. */
+static struct slice say_what_fits(struct code_req *r, const struct policy_schema_failure *why) {
+    struct slice text = {0};
+    struct tape schema;
+    tape_init(&schema);
+    if (!why->keyword || tape_parse(&schema, slice_str(r->tool->input), NULL) != TAPE_OK) {
+        tape_free(&schema);
+        return text;
+    }
+    const uint32_t required = tape_get_str(&schema, 0, "required"),
+                   properties = tape_get_str(&schema, 0, "properties");
+    if (strcmp(why->keyword, "required") == 0 && !why->pointer.len && required)
+        TAPE_FOR_ELEM(&schema, required, i) {
+            struct slice name = tape_text(&schema, i, &r->arena);
+            if (!text.len && (!r->args || !tape_get(&r->tape, r->args, name)))
+                text = arena_printf(&r->arena, ": `%.*s` is missing", SLICE_FMT(name));
+        }
+    const uint32_t property =
+        properties && why->pointer.len ? tape_get(&schema, properties, slice_from(why->pointer, 1)) : 0;
+    const uint32_t allowed = property ? tape_get_str(&schema, property,
+                                                     strcmp(why->keyword, "enum") == 0   ? "enum"
+                                                     : strcmp(why->keyword, "type") == 0 ? "type"
+                                                                                         : "-")
+                                      : 0;
+    if (allowed)
+        text = arena_printf(&r->arena, ": %.*s", SLICE_FMT(tape_raw(&schema, allowed)));
+    text = arena_dup(&r->arena, text);
+    tape_free(&schema);
+    return text;
+}
+
 static bool arguments_fit(struct code_req *r) {
     static const char empty[] = "{}";
     const struct policy_schema *schema = schema_of(r->conn->server, r->tool);
@@ -107,8 +138,9 @@ static bool arguments_fit(struct code_req *r) {
     code_reply_text(
         r,
         arena_printf(&r->arena,
-                     "Input validation error: %.*s does not satisfy `%s` of the input schema of %s",
-                     SLICE_FMT(at), why.keyword ? why.keyword : "the limits", r->tool->name),
+                     "Input validation error: %.*s does not satisfy `%s` of the input schema of %s%.*s",
+                     SLICE_FMT(at), why.keyword ? why.keyword : "the limits", r->tool->name,
+                     SLICE_FMT(say_what_fits(r, &why))),
         true);
     return false;
 }

@@ -524,6 +524,8 @@ def run(order, space):
             import asyncio
 
             space["result"] = asyncio.run(space["result"])
+        if "__outputs__" in space:
+            space["result"] = {name: space.get(name) for name in space.pop("__outputs__")}
         if "matplotlib.pyplot" in sys.modules:
             send_figures()
     except SystemExit as error:

@@ -99,11 +99,13 @@ test('datagen: code with inputs and outputs, in the foreground and in the backgr
   const status = await json('checkCodeExecStatus', { execution_uuid: started.execution_uuid });
   assert.deepEqual([status.status, status.result], ['completed', 5]);
   assert.equal((await json('executeCode', { script: '1/0' })).status, 'failed');
+  assert.deepEqual((await json('executeCode', { script: '```python\ny = a + 1\n```', input_vars: { a: 2 }, output_vars: { y: 'int', z: 'int' } })).result, { y: 3, z: null });
+  assert.match((await json('executeCode', { script: 'result = 1', required_secrets: ['KEY'] })).error, /no secrets/);
   assert.match((await peer.call('checkCodeExecStatus', { execution_uuid: 'x' })).content[0].text, /Unknown/);
   const found = await json('searchTools', { query: 'execute' });
   assert.ok(found.tools.length > 0);
-  assert.equal((await json('getToolDetails', { tool_name: 'executeTool' })).name, 'executeTool');
+  for (const tool_name of ['executeTool', 'mcp_code_executeTool']) assert.equal((await json('getToolDetails', { tool_name })).name, 'executeTool');
   const viaFunction = await json('executeCode', { script: 'result = mcp_code_searchTools(query="status")["count"]' });
   assert.ok(viaFunction.result >= 1, JSON.stringify(viaFunction));
-  assert.ok((await json('executeCode', { script: 'result = DatagenClient().execute_tool("mcp_code_searchTools", {"query": "status"})["count"]' })).result >= 1);
+  assert.ok((await json('executeCode', { script: 'from datagen_sdk import DatagenClient\nresult = DatagenClient().execute_tool("mcp_code_searchTools", {"query": "status"})["count"]' })).result >= 1);
 });

@@ -30,6 +30,10 @@ test('arguments are checked against the schema', async (t) => {
     const { isError, content } = await peer.call('execute_code', args);
     assert.ok(isError && /Input validation/.test(content[0].text), JSON.stringify(args));
   }
+  assert.match((await peer.call('execute_code', {})).content[0].text, /: `code` is missing$/);
+  assert.match((await peer.call('execute_code', { code: 'x', language: 'cobol' })).content[0].text, /: \["python","typescript","javascript"\]$/);
+  const none = await peer.call('get_tool_definition', { tool_name: 'none' });
+  assert.deepEqual([none.content[0].text, none.structuredContent], ['null', { error: 'Tool not found: none' }]);
   await assert.rejects(peer.call('no_such_tool'), /-32602 Unknown tool/);
   await assert.rejects(peer.request('no/such/method'), /-32601/);
   await assert.rejects(peer.request('resources/read', { uri: 'workspace:///../../etc/passwd' }), /-32002/);
@@ -237,6 +241,8 @@ test('files that a run leaves are linked, pictures are shown', async (t) => {
   assert.deepEqual(links.map(({ uri, mimeType }) => [uri, mimeType]), [['workspace:///dot.png', 'image/png'], ['workspace:///t.csv', 'text/csv']]);
   const { contents } = await peer.request('resources/read', { uri: links[0].uri });
   assert.equal(contents[0].blob, png);
+  const fake = await peer.call('execute_code', { code: 'open("/workspace/fake.png", "w").write("no picture")' });
+  assert.deepEqual(fake.content.map(({ type }) => type), ['text', 'resource_link'], 'a name makes no picture');
   assert.deepEqual((await peer.call('execute_code', { code: 'read_file("t.csv")' })).structuredContent.files, undefined, 'what was only read is not');
 });
 
@@ -256,6 +262,16 @@ test('skills as Agent Skills: listed, read, taken in, versioned', async (t) => {
   assert.equal((await run('import copy_of_it\nresult = copy_of_it.rows(["a", "b"])')).result, 'a\nb');
   assert.equal((await json('save_skill', { name: 'copy_of_it', code: 'v = 2' })).version, 2);
   assert.match((await json('load_skill', { name: 'copy_of_it', version: 1 })).code, /def rows/);
+  // What a SKILL.md says around its code is kept, until the skill is written anew.
+  const body = '# Greeting\n\nAsk for the name first.\n\n```python\ndef hi(n):\n    return "hi " + n\n```\n\nNever shout.\n';
+  await json('save_skill', { name: 'greet', code: `---\nname: greet\ndescription: Greets\n---\n\n${body}`.replaceAll('\n', '\r\n') });
+  const md = async (more) => (await json('load_skill', { name: 'greet', format: 'skill_md', ...more })).skill_md;
+  assert.ok((await md()).endsWith(`---\n\n${body}`), await md());
+  assert.equal((await peer.request('resources/read', { uri: 'skill://greet/SKILL.md' })).contents[0].text, await md());
+  assert.equal((await run('import greet\nresult = greet.hi("ann")')).result, 'hi ann');
+  await json('save_skill', { name: 'greet', code: 'hi = str' });
+  assert.doesNotMatch(await md(), /shout/);
+  assert.match(await md({ version: 1 }), /shout/);
 });
 
 test('tools called from code pass the policy under their own names', async (t) => {
