@@ -118,7 +118,7 @@ bool openssl_is_loaded(void);
 #define PEM_write_PUBKEY OPENSSL_FUNCTION(PEM_write_PUBKEY)
 #define PEM_write_PrivateKey OPENSSL_FUNCTION(PEM_write_PrivateKey)
 #define SHA256 OPENSSL_FUNCTION(SHA256)
-#define SHA256_Transform OPENSSL_FUNCTION(SHA256_Transform)
+#define SHA256_Update OPENSSL_FUNCTION(SHA256_Update)
 #define SSL_CTX_check_private_key OPENSSL_FUNCTION(SSL_CTX_check_private_key)
 #define SSL_CTX_ctrl OPENSSL_FUNCTION(SSL_CTX_ctrl)
 #define SSL_CTX_free OPENSSL_FUNCTION(SSL_CTX_free)

@@ -179,7 +179,8 @@ static bool take_frame(napi_env env, napi_value self, napi_value handler) {
     return napi_call_function(env, self, handler, 3, args, &result) == 0;
 }
 
-/* receive(): the text of the next order, waiting for it. Answers that nobody asked for any more are dropped. */
+/* receive(): the text of the next order, waiting for it. Answers that nobody asked for any more are dropped.
+ */
 static napi_value receive(napi_env env, napi_callback_info info) {
     (void)info;
     struct frame_head head;
@@ -268,8 +269,9 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         const char *name;
         napi_callback call;
     } functions[] = {
-        {"selftest", selftest}, {"serve", serve},   {"tell", tell},  {"limit", limit}, {"send", send_frame},
-        {"receive", receive},   {"loop", run_loop}, {"exit", leave}, {"shut", shut},   {"wait", wait_for_code},
+        {"selftest", selftest}, {"serve", serve},        {"tell", tell},     {"limit", limit},
+        {"send", send_frame},   {"receive", receive},    {"loop", run_loop}, {"exit", leave},
+        {"shut", shut},         {"wait", wait_for_code},
     };
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         napi_value f = NULL;
