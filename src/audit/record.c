@@ -96,25 +96,6 @@ static bool number_read(struct slice *bytes, uint64_t max, uint64_t *ret_value) 
     return false;
 }
 
-/* Nearly all texts are short: two moves that overlap are done before a call of memcpy has begun. */
-static inline void copy_text(char *to, const char *from, size_t len) {
-    if (len > 32) {
-        memcpy(to, from, len);
-    } else if (len >= 16) {
-        memcpy(to, from, 16);
-        memcpy(to + len - 16, from + len - 16, 16);
-    } else if (len >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + len - 8, from + len - 8, 8);
-    } else if (len >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + len - 4, from + len - 4, 4);
-    } else {
-        for (size_t i = 0; i < len; i++)
-            to[i] = from[i];
-    }
-}
-
 size_t audit_record_write(const struct audit_record *r, char *to) {
     char *start = to;
     to = number_write(to, (uint64_t)r->kind);
@@ -127,7 +108,7 @@ size_t audit_record_write(const struct audit_record *r, char *to) {
             continue;
         }
         to = number_write(to, len);
-        copy_text(to, r->text[i].ptr, len);
+        memcpy(to, r->text[i].ptr, len);
         to += len;
     }
     return (size_t)(to - start);

@@ -398,22 +398,18 @@ static void run_steps(struct lock *l) {
     }
 }
 
+static void run_fresh(enum stage stage, const struct lock_setup *setup, const struct frame_order *order,
+                      const int stdio[3]) {
+    run_steps(&(struct lock){
+        .stage = stage, .setup = setup, .order = order, .stdio = stdio, .workspace = -1, .listener = -1});
+}
+
 void lock_down(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]) {
-    run_steps(&(struct lock){.stage = STAGE_WHOLE,
-                             .setup = setup,
-                             .order = order,
-                             .stdio = stdio,
-                             .workspace = -1,
-                             .listener = -1});
+    run_fresh(STAGE_WHOLE, setup, order, stdio);
 }
 
 void lock_before_exec(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]) {
-    run_steps(&(struct lock){.stage = STAGE_BEFORE,
-                             .setup = setup,
-                             .order = order,
-                             .stdio = stdio,
-                             .workspace = -1,
-                             .listener = -1});
+    run_fresh(STAGE_BEFORE, setup, order, stdio);
 }
 
 static void run_stage(enum stage stage, struct lock_setup *ret_setup) {
