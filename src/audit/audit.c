@@ -1,5 +1,6 @@
 #include "audit/audit.h"
 
+#include "audit/disk.h"
 #include "audit/writer.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -35,12 +36,16 @@ struct audit {
     char *home;
     char *dir;
     struct audit_port *port;
-    struct list waits; /* of the loop's thread, in the order of their positions */
+    /* Of the loop's thread. */
+    struct list waits; /* in the order of their positions */
+    uint64_t wanted;   /* position up to which somebody waits; 0: nobody */
+    struct disk disk;  /* only of a durable log that somebody can wait for */
+    struct io_loop *loop;
+    struct io_task sync;
 
     pthread_mutex_t mutex; /* everything below, and the putting end of the ring */
     pthread_cond_t wake;   /* for the writer */
     pthread_cond_t told;   /* for audit_flush */
-    pthread_cond_t unsafe; /* for the syncer: somebody waits for what is not on disk yet */
     struct ring ring;
     bool asleep;  /* the writer wants to be woken */
     bool napping; /* the writer gathers; only haste wakes it */
@@ -49,8 +54,6 @@ struct audit {
     bool ready; /* the log is open */
     bool failed;
     uint64_t committed;
-    uint64_t wanted;    /* position up to which somebody waits */
-    uint64_t pushed;    /* the part of it that is to go to disk now */
     uint64_t safe;      /* position up to which the ring, or the log, is on disk */
     uint64_t failed_at; /* position up to which waits have been told of a failure */
     uint64_t gaps;
@@ -59,14 +62,13 @@ struct audit {
 
     pthread_t thread;
     bool started;
-    pthread_t syncer; /* only of a durable log that somebody can wait for */
-    bool syncing;
     struct writer writer; /* of the writer's thread */
 };
 
 static void *audit_thread(void *arg);
-static void *audit_sync_thread(void *arg);
 static void audit_tell(struct audit *a, uint64_t safe, uint64_t failed_at);
+static void audit_notify(struct audit *a);
+static void audit_sync(struct io_task *task);
 static void audit_told(uv_poll_t *handle, int status, int events);
 static void audit_free(struct audit *a);
 
@@ -97,6 +99,8 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
     w->durable = config->durable;
     w->segment_bytes = config->segment_bytes ? config->segment_bytes : AUDIT_SEGMENT_BYTES;
     w->retain_ms = config->retain_ms;
+    a->loop = config->loop;
+    io_task_init(&a->sync);
     if (config->loop) {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (fd < 0)
@@ -104,11 +108,11 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
         a->port = mem_zalloc(sizeof(*a->port));
         a->port->audit = a;
         a->port->fd = fd;
-        CHECK(uv_poll_init(config->loop, &a->port->poll, fd) == 0 &&
+        CHECK(uv_poll_init(&config->loop->uv, &a->port->poll, fd) == 0 &&
               uv_poll_start(&a->port->poll, UV_READABLE, audit_told) == 0);
         uv_unref((uv_handle_t *)&a->port->poll);
     }
-    if (a->durable && a->port && audit_ring_make_durable(&a->ring, a->dir, err) < 0)
+    if (a->durable && a->port && audit_disk_open(&a->disk, &a->ring, a->dir, a->port->fd, err) < 0)
         return -1;
     /* Signals are the gate's business, not the writer's. */
     sigset_t all, before;
@@ -116,10 +120,6 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&a->thread, NULL, audit_thread, a);
     a->started = rc == 0;
-    if (rc == 0 && a->durable && a->port) {
-        rc = pthread_create(&a->syncer, NULL, audit_sync_thread, a);
-        a->syncing = rc == 0;
-    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc == 0 ? 0 : err_set(err, "start the writer: %s", strerror(rc));
 }
@@ -132,7 +132,7 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     a->magic = AUDIT_MAGIC;
     a->durable = config->durable;
     a->on_full = config->on_full;
-    a->ring.fd = -1;
+    a->ring.fd = a->disk.fd = -1;
     list_init(&a->waits);
     rand_bytes(id, sizeof(id));
     audit_chain_hex(id, sizeof(id), a->instance);
@@ -143,7 +143,6 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&a->wake, &attr);
     pthread_cond_init(&a->told, &attr);
-    pthread_cond_init(&a->unsafe, &attr);
     pthread_condattr_destroy(&attr);
     if (audit_start(a, config, err) < 0) {
         audit_close(a);
@@ -167,12 +166,11 @@ void audit_close(struct audit *a) {
         pthread_mutex_lock(&a->mutex);
         a->stop = true;
         pthread_cond_signal(&a->wake);
-        pthread_cond_signal(&a->unsafe);
         pthread_mutex_unlock(&a->mutex);
         pthread_join(a->thread, NULL);
-        if (a->syncing)
-            pthread_join(a->syncer, NULL);
     }
+    list_remove(&a->sync.node);
+    audit_disk_close(&a->disk);
     audit_tell(a, a->safe, UINT64_MAX);
     if (a->port) {
         a->port->audit = NULL;
@@ -193,7 +191,6 @@ static void audit_free(struct audit *a) {
     pthread_mutex_destroy(&a->mutex);
     pthread_cond_destroy(&a->wake);
     pthread_cond_destroy(&a->told);
-    pthread_cond_destroy(&a->unsafe);
     free(a);
 }
 
@@ -218,6 +215,13 @@ static void audit_wake(struct audit *a) {
     pthread_cond_signal(&a->wake);
 }
 
+/* Everybody who waits for what lies before that position is told. The lock is held. */
+static void audit_fault(struct audit *a, uint64_t before, const struct err *err) {
+    a->failed = true;
+    a->failed_at = before;
+    snprintf(a->health.fault, sizeof(a->health.fault), "%.255s", err->text);
+}
+
 static enum audit_result audit_lost(struct audit *a, enum audit_result why, bool must_pass) {
     if (a->on_full == AUDIT_PASS || must_pass) {
         a->gaps++;
@@ -226,6 +230,12 @@ static enum audit_result audit_lost(struct audit *a, enum audit_result why, bool
     }
     a->health.refused++;
     return why;
+}
+
+/* A write and a flush cost as much as several calls: whoever comes meanwhile goes with the next. */
+static void audit_sync_soon(struct audit *a) {
+    if (!a->disk.busy)
+        io_loop_gather(a->loop, &a->sync, audit_sync);
 }
 
 static enum audit_result audit_put(struct audit *a, struct audit_record *r, struct audit_wait *wait) {
@@ -247,6 +257,7 @@ static enum audit_result audit_put(struct audit *a, struct audit_record *r, stru
             wait->position = a->wanted = position;
             list_push(&a->waits, &wait->node);
             result = AUDIT_WAIT;
+            audit_sync_soon(a);
         }
         audit_wake(a);
     }
@@ -351,6 +362,12 @@ static void audit_tell(struct audit *a, uint64_t safe, uint64_t failed_at) {
     }
 }
 
+/* The next who wait begin again where the disk is known to be right. The lock is held. */
+static void audit_disk_fault(struct audit *a, const struct err *err) {
+    audit_fault(a, a->wanted, err);
+    a->wanted = 0;
+}
+
 static void audit_told(uv_poll_t *handle, int status, int events) {
     (void)status, (void)events;
     const struct audit_port *port = container_of(handle, struct audit_port, poll);
@@ -359,10 +376,18 @@ static void audit_told(uv_poll_t *handle, int status, int events) {
     CHECK_MAGIC(a, AUDIT_MAGIC);
     if (read(port->fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
         return;
+    struct err err = {0};
+    enum disk_end end = audit_disk_end(&a->disk, &err);
     pthread_mutex_lock(&a->mutex);
+    if (end == DISK_DONE && a->safe < a->disk.upto)
+        a->safe = a->disk.upto;
+    if (end == DISK_FAILED)
+        audit_disk_fault(a, &err);
     uint64_t safe = a->safe, failed_at = a->failed_at;
     pthread_mutex_unlock(&a->mutex);
     audit_tell(a, safe, failed_at);
+    if (a->wanted > safe)
+        audit_sync_soon(a);
 }
 
 void audit_cancel(struct audit *a, struct audit_wait *wait) {
@@ -370,12 +395,21 @@ void audit_cancel(struct audit *a, struct audit_wait *wait) {
     list_remove(&wait->node);
 }
 
-void audit_push(struct audit *a) {
+/* The writer's commits, which take longer than this, are nobody's concern here. */
+static void audit_sync(struct io_task *task) {
+    struct audit *a = container_of(task, struct audit, sync);
+    struct err err = {0};
     CHECK_MAGIC(a, AUDIT_MAGIC);
     pthread_mutex_lock(&a->mutex);
-    a->pushed = a->wanted;
+    uint64_t tail = atomic_load(&a->ring.head->tail);
+    if (a->safe < tail) /* behind a ring that has begun anew */
+        a->safe = tail;
+    bool begun = a->wanted <= a->safe || audit_disk_begin(&a->disk, &a->ring, a->safe, a->wanted, &err) == 0;
+    if (!begun)
+        audit_disk_fault(a, &err);
     pthread_mutex_unlock(&a->mutex);
-    pthread_cond_signal(&a->unsafe);
+    if (!begun)
+        audit_notify(a);
 }
 
 int audit_flush(struct audit *a, struct err *err) {
@@ -461,9 +495,7 @@ static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
 /* Everybody who waits is told, later decisions are refused, and after a while it is tried again. */
 static void audit_failed(struct audit *a, const struct err *err) {
     pthread_mutex_lock(&a->mutex);
-    a->failed = true;
-    a->failed_at = atomic_load(&a->ring.head->end);
-    snprintf(a->health.fault, sizeof(a->health.fault), "%.255s", err->text);
+    audit_fault(a, atomic_load(&a->ring.head->end), err);
     pthread_mutex_unlock(&a->mutex);
     audit_notify(a);
     pthread_mutex_lock(&a->mutex);
@@ -553,45 +585,5 @@ static void *audit_thread(void *arg) {
         rest = audit_work(a, a->gaps, &busy, &err) == 0;
     if (rest && audit_writer_note(&a->writer, "stop", "", &err) == 0)
         audit_writer_sign(&a->writer, &err);
-    return NULL;
-}
-
-/* ---- the syncer's thread: what is in the ring outlasts the machine ---- */
-
-/* The lock is held. */
-static void audit_sync_done(struct audit *a, uint64_t upto, const struct err *fault) {
-    if (!fault) {
-        a->safe = a->safe < upto ? upto : a->safe;
-    } else {
-        a->failed = true;
-        a->failed_at = upto;
-        snprintf(a->health.fault, sizeof(a->health.fault), "%.255s", fault->text);
-    }
-}
-
-/* What gathers while one part goes to disk goes together. The writer's commits, which take longer, are
- * nobody's concern here. */
-static void *audit_sync_thread(void *arg) {
-    struct audit *a = arg;
-    struct err err = {0};
-    CHECK_MAGIC(a, AUDIT_MAGIC);
-    pthread_setname_np(pthread_self(), "audit-sync");
-    pthread_mutex_lock(&a->mutex);
-    for (uint64_t synced = 0;;) {
-        while (!a->stop && a->pushed <= synced)
-            pthread_cond_wait(&a->unsafe, &a->mutex);
-        if (a->stop) /* the writer does the rest */
-            break;
-        uint64_t upto = atomic_load(&a->ring.head->end);
-        pthread_mutex_unlock(&a->mutex);
-        int rc = audit_ring_sync(&a->ring, synced, upto, &err);
-        pthread_mutex_lock(&a->mutex);
-        synced = upto;
-        audit_sync_done(a, upto, rc < 0 ? &err : NULL);
-        pthread_mutex_unlock(&a->mutex);
-        audit_notify(a);
-        pthread_mutex_lock(&a->mutex);
-    }
-    pthread_mutex_unlock(&a->mutex);
     return NULL;
 }

@@ -13,8 +13,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/slice.h"
-
-#include <uv.h>
+#include "io/loop.h"
 
 struct audit;
 
@@ -35,7 +34,7 @@ struct audit_config {
         on_full;            /* full ring, failing disk: refuse calls (default) or pass and count the gap */
     uint64_t segment_bytes; /* 0: AUDIT_SEGMENT_BYTES */
     uint64_t retain_ms;     /* age of segments that are retired; 0: keep everything */
-    uv_loop_t *loop;        /* where `done` is called; NULL: nobody waits but audit_flush */
+    struct io_loop *loop;   /* where `done` is called; NULL: nobody waits but audit_flush */
 };
 
 /* Makes the directory and starts the writer, which opens the log; what cannot be opened shows as AUDIT_FAILED
@@ -91,9 +90,6 @@ struct audit_wait {
 enum audit_result audit_put_decision(struct audit *a, const struct audit_decision *d,
                                      struct audit_wait *wait);
 void audit_cancel(struct audit *a, struct audit_wait *wait);
-/* Those who wait are all that there will be for now: what they wait for goes to disk together. A wait is not
- * over before this has been said once more. */
-void audit_push(struct audit *a);
 /* A decision that never gets an outcome is a finding in itself (the process died). Outcomes use a reserve of
  * the ring, so a decision that was taken can be completed. */
 enum audit_result audit_put_outcome(struct audit *a, const struct audit_outcome *o);

@@ -11,11 +11,9 @@
 
 #define RING_MAGIC 0x53505247u
 #define RING_LAYOUT 3
-#define RING_HEAD_BYTES 4096
 #define RING_SKIP UINT32_MAX /* instead of a length: the next frame is at the beginning */
 #define RING_FRAME_HEAD 8    /* the length and the sum */
 #define RING_GROW (1u << 20)
-#define RING_FILE_BYTES (RING_HEAD_BYTES + (size_t)AUDIT_RING_BYTES)
 
 _Static_assert((AUDIT_RING_BYTES & (AUDIT_RING_BYTES - 1)) == 0, "positions wrap by masking");
 _Static_assert(AUDIT_RECORD_MAX * 8 <= AUDIT_RING_BYTES, "several records fit");
@@ -66,12 +64,13 @@ static int ring_grow(struct ring *r, size_t need) {
     return rc;
 }
 
-static int ring_map(struct ring *r) {
-    void *memory = mmap(NULL, RING_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+static int ring_map(struct ring *r, size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
     if (memory == MAP_FAILED)
         return -1;
     /* Fresh pages are zeros that nobody has to read ahead: a gate that starts wants one of them. */
-    madvise(memory, RING_FILE_BYTES, MADV_RANDOM);
+    madvise(memory, bytes, MADV_RANDOM);
+    r->mapped = bytes;
     r->head = memory;
     r->data = (char *)memory + RING_HEAD_BYTES;
     return 0;
@@ -89,7 +88,7 @@ int audit_ring_create(struct ring *r, const char *dir, const char *instance, str
         rc = errno;
     if (rc == 0)
         rc = ring_grow(r, 1);
-    if (rc == 0 && ring_map(r) < 0)
+    if (rc == 0 && ring_map(r, RING_FILE_BYTES) < 0)
         rc = errno;
     if (rc != 0) {
         err_set(err, "make `%s`: %s", r->path, strerror(rc));
@@ -117,9 +116,11 @@ enum ring_left audit_ring_adopt(struct ring *r, const char *path) {
         return RING_ALIVE;
     r->path = mem_dup(path, strlen(path));
     enum ring_left left = RING_ALIVE;
-    if (flock(r->fd, LOCK_EX | LOCK_NB) == 0 && fstat(r->fd, &st) == 0 && st.st_nlink > 0 && st.st_size > 0)
-        left = st.st_size == (off_t)RING_FILE_BYTES && ring_map(r) == 0 && ring_is_ours(r) ? RING_ADOPTED
-                                                                                           : RING_FOREIGN;
+    if (flock(r->fd, LOCK_EX | LOCK_NB) == 0 && fstat(r->fd, &st) == 0 && st.st_nlink > 0 && st.st_size > 0) {
+        size_t bytes = (size_t)st.st_size;
+        bool known = bytes == RING_FILE_BYTES || bytes == RING_TWIN_BYTES;
+        left = known && ring_map(r, bytes) == 0 && ring_is_ours(r) ? RING_ADOPTED : RING_FOREIGN;
+    }
     if (left != RING_ADOPTED)
         audit_ring_close(r);
     return left;
@@ -127,7 +128,7 @@ enum ring_left audit_ring_adopt(struct ring *r, const char *path) {
 
 void audit_ring_close(struct ring *r) {
     if (r->head)
-        munmap(r->head, RING_FILE_BYTES);
+        munmap(r->head, r->mapped);
     if (r->fd >= 0)
         close(r->fd);
     free(r->path);
@@ -218,49 +219,32 @@ static bool ring_is_whole(const struct ring *r, uint64_t at, uint64_t behind, st
     return false;
 }
 
-bool audit_ring_resume(struct ring *r, uint64_t committed) {
-    uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
-    uint64_t from = committed > tail && committed % 8 == 0 ? committed : tail, at = from, next = from;
+/* How far whole frames reach. */
+static uint64_t ring_reach(const struct ring *r, uint64_t from) {
+    uint64_t at = from, next = from;
     struct slice bytes;
     while (ring_step(r, from + AUDIT_RING_BYTES, &next, &bytes) == RING_FRAME &&
            ring_is_whole(r, at, next, bytes))
         at = next;
+    return at;
+}
+
+bool audit_ring_resume(struct ring *r, uint64_t committed) {
+    uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
+    uint64_t from = committed > tail && committed % 8 == 0 ? committed : tail, at = ring_reach(r, from);
+    if (r->mapped == RING_TWIN_BYTES) {
+        struct ring twin = *r;
+        twin.data += AUDIT_RING_BYTES;
+        uint64_t reach = ring_reach(&twin, from);
+        if (reach > at) {
+            r->data = twin.data;
+            at = reach;
+        }
+    }
     bool whole = at >= end || at + AUDIT_RING_BYTES - (at & (AUDIT_RING_BYTES - 1)) == end;
     atomic_store(&r->head->tail, from);
     atomic_store(&r->head->end, at);
     return whole;
-}
-
-/* A mapped page is written back in place; its blocks must be there and written once, or each first time costs
- * a turn of the file system's journal. */
-int audit_ring_make_durable(struct ring *r, const char *dir, struct err *err) {
-    cleanup_free char *zeros = mem_zalloc(RING_GROW);
-    int rc =
-        pwrite(r->fd, zeros, RING_GROW, RING_HEAD_BYTES) == (ssize_t)RING_GROW && fsync(r->fd) == 0 ? 0 : -1;
-    int at = rc == 0 ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (at < 0 || fsync(at) < 0)
-        rc = err_set(err, "write `%s` to disk: %s", r->path, strerror(errno));
-    if (at >= 0)
-        close(at);
-    return rc;
-}
-
-/* Dirty pages of that part of the data. */
-static int ring_sync_part(const struct ring *r, size_t from, size_t upto) {
-    size_t start = (RING_HEAD_BYTES + from) & ~(size_t)4095;
-    return msync((char *)r->head + start, RING_HEAD_BYTES + upto - start, MS_SYNC);
-}
-
-int audit_ring_sync(const struct ring *r, uint64_t from, uint64_t upto, struct err *err) {
-    size_t first = from & (AUDIT_RING_BYTES - 1), last = upto & (AUDIT_RING_BYTES - 1);
-    int rc;
-    if (upto - from >= AUDIT_RING_BYTES)
-        rc = ring_sync_part(r, 0, AUDIT_RING_BYTES);
-    else if (first < last)
-        rc = ring_sync_part(r, first, last);
-    else
-        rc = ring_sync_part(r, first, AUDIT_RING_BYTES) < 0 ? -1 : ring_sync_part(r, 0, last);
-    return rc == 0 ? 0 : err_set(err, "write `%s` to disk: %s", r->path, strerror(errno));
 }
 
 void audit_ring_release(struct ring *r, uint64_t at) {

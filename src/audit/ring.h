@@ -5,6 +5,7 @@
  *
  * Each frame says where it belongs and carries a sum. So after a crash of the machine, when the head may be
  * older than the frames or the frames older than the head, those that are whole are still told from the rest.
+ * The ring of a durable log has a second copy of the data in its file, which disk.h keeps.
  *
  * One lock for those who put; the writer reads between tail and end without it. Private to the audit room. */
 #pragma once
@@ -28,8 +29,13 @@ struct ring {
     char *data;
     int fd;
     char *path;
-    size_t ready; /* bytes of data whose disk blocks are there */
+    size_t mapped; /* bytes, with the head */
+    size_t ready;  /* bytes of data whose disk blocks are there */
 };
+
+#define RING_HEAD_BYTES 4096
+#define RING_FILE_BYTES (RING_HEAD_BYTES + (size_t)AUDIT_RING_BYTES)
+#define RING_TWIN_BYTES (RING_FILE_BYTES + AUDIT_RING_BYTES) /* with the copy of a durable log: disk.h */
 
 #define RING_INSTANCE_LEN 8
 
@@ -41,8 +47,8 @@ enum ring_left {
     RING_FOREIGN, /* a dead process of another version left it, or it is damaged: it cannot be read */
 };
 enum ring_left audit_ring_adopt(struct ring *r, const char *path);
-/* Of an adopted one: everything before `committed` is in the log; what follows counts as far as it is whole.
- * False when something was behind that. */
+/* Of an adopted one: everything before `committed` is in the log; what follows counts as far as it is whole
+ * in either copy. False when something was behind that. */
 bool audit_ring_resume(struct ring *r, uint64_t committed);
 void audit_ring_close(struct ring *r);
 void audit_ring_remove(struct ring *r); /* closes and deletes the file */
@@ -58,8 +64,3 @@ enum ring_step { RING_FRAME, RING_EMPTY, RING_BAD };
 /* The frame at *at (start with the tail); moves *at behind it. */
 enum ring_step audit_ring_next(const struct ring *r, uint64_t *at, struct slice *ret_bytes);
 void audit_ring_release(struct ring *r, uint64_t at); /* everything before `at` is in the log */
-
-/* For frames that must outlast the machine. Prepares the file; then waits until the frames between two
- * positions are on disk. */
-int audit_ring_make_durable(struct ring *r, const char *dir, struct err *err);
-int audit_ring_sync(const struct ring *r, uint64_t from, uint64_t upto, struct err *err);

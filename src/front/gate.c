@@ -273,7 +273,7 @@ static int stores_open(struct gate *g, struct err *err) {
         .durable = config->audit_durable,
         .retain_ms = config->audit_keep_ms,
         .on_full = config->audit_pass ? AUDIT_PASS : AUDIT_REFUSE,
-        .loop = &g->loop.uv,
+        .loop = &g->loop,
     };
     session_approvals_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
                            config->approvals_timeout_ms);

@@ -194,6 +194,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
     CHECK_MAGIC(c, CONN_MAGIC);
     if (got == 0)
         return;
+    c->loop->arrivals++;
     if (got >= BLOCK_BYTES)
         widened(c);
     if (got < 0)

@@ -26,13 +26,9 @@ static void on_rest(uv_timer_t *handle) {
 }
 
 static void turn_end(struct io_loop *loop) {
-    struct list *n;
     if (loop->blocks.big_used && !uv_is_active((uv_handle_t *)&loop->rest))
         uv_timer_start(&loop->rest, on_rest, IO_REST_MS, IO_REST_MS);
-    for (flush_conns(loop); (n = list_pop(&loop->tasks)); flush_conns(loop)) {
-        struct io_task *task = container_of(n, struct io_task, node);
-        task->run(task);
-    }
+    flush_conns(loop);
 }
 
 void io_loop_pace(struct io_loop *loop) {
@@ -40,10 +36,11 @@ void io_loop_pace(struct io_loop *loop) {
         flush_conns(loop);
 }
 
-void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *)) {
-    task->run = run;
-    if (!list_linked(&task->node))
-        list_push(&loop->tasks, &task->node);
+/* A poll does not wait while this runs. */
+static void on_no_wait(uv_idle_t *handle) {
+    const struct io_loop *loop = handle->data;
+    if (list_empty(&loop->gathering))
+        uv_idle_stop(handle);
 }
 
 /* As long as it is active the loop looks for events without waiting. */
@@ -59,34 +56,65 @@ void io_loop_stay_awake(struct io_loop *loop, uint64_t us) {
         uv_idle_start(&loop->awake, on_awake);
 }
 
+void io_loop_gather(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *)) {
+    task->run = run;
+    if (list_linked(&task->node))
+        return;
+    if (list_empty(&loop->gathering)) {
+        loop->looks = 0;
+        uv_idle_start(&loop->no_wait, on_no_wait);
+    }
+    list_push(&loop->gathering, &task->node);
+}
+
+static void gathered(struct io_loop *loop) {
+    if (list_empty(&loop->gathering))
+        return;
+    bool more = loop->looks == 0 || loop->arrivals != loop->seen;
+    loop->seen = loop->arrivals;
+    if (more && loop->looks++ < IO_GATHER_LOOKS)
+        return;
+    struct list *n;
+    while ((n = list_pop(&loop->gathering))) {
+        struct io_task *task = container_of(n, struct io_task, node);
+        task->run(task);
+    }
+}
+
 static void on_before_poll(uv_prepare_t *handle) { turn_end(handle->data); }
-static void on_after_poll(uv_check_t *handle) { turn_end(handle->data); }
+static void on_after_poll(uv_check_t *handle) {
+    turn_end(handle->data);
+    gathered(handle->data);
+}
 
 void io_loop_init(struct io_loop *loop) {
     CHECK(uv_loop_init(&loop->uv) == 0);
     block_pool_init(&loop->blocks);
     list_init(&loop->dirty);
     list_init(&loop->conns);
-    list_init(&loop->tasks);
+    list_init(&loop->gathering);
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of one write, not of the process */
     for (int i = 0; i < IO_TIMER_SLOTS; i++)
         list_init(&loop->slots[i]);
     loop->unsent = 0;
+    loop->arrivals = 0;
     loop->armed = 0;
     loop->wheel_ms = uv_now(&loop->uv);
     uv_prepare_init(&loop->uv, &loop->before_poll);
     uv_check_init(&loop->uv, &loop->after_poll);
+    uv_idle_init(&loop->uv, &loop->no_wait);
     uv_timer_init(&loop->uv, &loop->tick);
     uv_idle_init(&loop->uv, &loop->awake);
     loop->alone = uv_available_parallelism() < 2;
     uv_timer_init(&loop->uv, &loop->rest);
     loop->before_poll.data = loop->after_poll.data = loop->tick.data = loop;
-    loop->awake.data = loop->rest.data = loop;
+    loop->awake.data = loop->rest.data = loop->no_wait.data = loop;
     uv_prepare_start(&loop->before_poll, on_before_poll);
     uv_check_start(&loop->after_poll, on_after_poll);
     uv_unref((uv_handle_t *)&loop->before_poll);
     uv_unref((uv_handle_t *)&loop->after_poll);
     uv_unref((uv_handle_t *)&loop->rest);
+    uv_unref((uv_handle_t *)&loop->no_wait);
 }
 
 static void close_handle(uv_handle_t *handle, void *arg) {

@@ -23,10 +23,14 @@ struct io_task {
 struct io_loop {
     uv_loop_t uv;
     struct block_pool blocks;
-    struct list dirty; /* connections with unflushed output */
-    size_t unsent;     /* bytes put on them since they were flushed last */
-    struct list conns; /* all connections */
-    struct list tasks; /* for the end of this turn */
+    struct list dirty;     /* connections with unflushed output */
+    size_t unsent;         /* bytes put on them since they were flushed last */
+    struct list conns;     /* all connections */
+    struct list gathering; /* tasks that wait for company */
+    uv_idle_t no_wait;     /* runs while there are any */
+    uint32_t looks;        /* for more, since the first of them came */
+    uint32_t arrivals;     /* reads that brought something */
+    uint32_t seen;         /* of them at the last look */
     uv_prepare_t before_poll;
     uv_check_t after_poll;
     uv_timer_t tick;
@@ -45,8 +49,9 @@ void io_loop_run(struct io_loop *loop);
 void io_loop_stop(struct io_loop *loop);
 static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&loop->uv); }
 
-/* Once, when everything that this turn of the loop brought has been handled and before it waits again. */
-void io_loop_at_turn_end(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *));
+/* Once, when a look for more has found nothing more, or after IO_GATHER_LOOKS: what many want done together
+ * is done for as many as there are. */
+void io_loop_gather(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *));
 /* For a handler between two messages of many that it was handed at once: enough to be worth a write leaves
  * now, so that the other side works while the gate does. Handlers of other connections may be called. */
 void io_loop_pace(struct io_loop *loop);

@@ -162,10 +162,6 @@ static bool wait_for_log(struct call *c) {
     return true;
 }
 
-static void on_turn_end(struct io_task *task) {
-    audit_push(container_of(task, struct session_core, log_push)->audit);
-}
-
 /* A call that cannot be recorded is not made. */
 enum call_next call_step_note(struct call *c) {
     struct session *s = c->session;
@@ -179,10 +175,8 @@ enum call_next call_step_note(struct call *c) {
         c->recording = true;
         if (c->holding && s->front->hold)
             s->front->hold(s, false);
-        if (result == AUDIT_WAIT) {
-            io_loop_at_turn_end(s->core->up.loop, &s->core->log_push, on_turn_end);
+        if (result == AUDIT_WAIT)
             return CALL_WAIT;
-        }
         c->recorded = true;
         c->log_failed = result != AUDIT_OK;
     }

@@ -44,7 +44,6 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     slots_init(&core->parks);
     list_init(&core->sessions);
     list_init(&core->log_waiting);
-    io_task_init(&core->log_push);
     session_metrics_init(&core->metrics);
     list_init(&core->task_list);
     list_init(&core->pools);
@@ -65,7 +64,6 @@ void session_core_free(struct session_core *core) {
     free(core->servers);
     many_free(core);
     io_timer_stop(core->up.loop, &core->log_timer);
-    list_remove(&core->log_push.node);
     session_guard_close(core);
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);

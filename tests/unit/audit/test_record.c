@@ -1,4 +1,5 @@
 #include "audit/chain.h"
+#include "audit/disk.h"
 #include "audit/format.h"
 #include "audit/pack.h"
 #include "audit/record.h"
@@ -9,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -260,38 +262,60 @@ static uint64_t count_frames(const struct ring *ring, uint64_t first) {
     return count;
 }
 
-/* After a crash of the machine the head of the ring may be of another moment than its frames. */
+/* Everything between two positions, as often as it takes. */
+static void write_to_disk(struct disk *disk, const struct ring *ring, uint64_t from, uint64_t upto) {
+    struct err err = {0};
+    uint64_t times;
+    while (from < upto) {
+        assert_int_equal(audit_disk_end(disk, &err), DISK_NONE);
+        assert_int_equal(audit_disk_begin(disk, ring, from, upto, &err), 0);
+        assert_int_equal(read(disk->event, &times, sizeof(times)), sizeof(times));
+        assert_int_equal(audit_disk_end(disk, &err), DISK_DONE);
+        assert_true(disk->upto > from && disk->upto <= upto);
+        from = disk->upto;
+    }
+}
+
+/* After a crash of the machine the head of the ring may be of another moment than its frames, and what was
+ * only in memory is gone. */
 static void test_ring_after_power_loss(void **state) {
     (void)state;
-    enum { RECORDS = 4000, KEPT = 20 };
+    enum { RECORDS = 4000, KEPT = 40 };
     const struct {
-        bool old_head, torn;
+        bool old_head, lost, torn;
         uint64_t found;
     } cases[] = {
-        {false, false, KEPT},    /* only the process died */
-        {true, false, KEPT},     /* the frames are newer than the head */
-        {false, true, KEPT - 1}, /* the last one is not whole */
-        {true, true, KEPT - 1},
+        {false, false, false, KEPT},   /* only the process died */
+        {true, false, false, KEPT},    /* the frames are newer than the head */
+        {true, true, false, KEPT},     /* they are on disk only */
+        {false, true, false, KEPT},    /* and the head is newer */
+        {false, true, true, KEPT - 1}, /* the last one is not whole */
+        {true, true, true, KEPT - 1},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char dir[] = "/tmp/sallyport-ring-XXXXXX";
         struct ring ring, other;
+        struct disk disk;
         struct err err = {0};
+        int event = eventfd(0, EFD_CLOEXEC);
         assert_non_null(mkdtemp(dir));
         assert_int_equal(audit_ring_create(&ring, dir, "abcdef01", &err), 0);
-        assert_int_equal(audit_ring_make_durable(&ring, dir, &err), 0);
+        assert_int_equal(audit_disk_open(&disk, &ring, dir, event, &err), 0);
         uint64_t released = fill_ring(&ring, RECORDS, KEPT), end = atomic_load(&ring.head->end);
-        assert_int_equal(audit_ring_sync(&ring, 0, end, &err), 0);
-        assert_int_equal(audit_ring_sync(&ring, released, end, &err), 0);
-        if (cases[i].torn)
-            ring.data[(end - 200) % AUDIT_RING_BYTES] ^= 1;
+        write_to_disk(&disk, &ring, released, end);
+        audit_disk_close(&disk);
+        close(event);
+        if (cases[i].lost)
+            memset(ring.data, 0, AUDIT_RING_BYTES);
         if (cases[i].old_head) {
             atomic_store(&ring.head->tail, 0);
             atomic_store(&ring.head->end, 0);
         }
         char *path = mem_dup(ring.path, strlen(ring.path));
         audit_ring_close(&ring);
-        assert_int_equal(audit_ring_adopt(&other, path), 1);
+        assert_int_equal(audit_ring_adopt(&other, path), RING_ADOPTED);
+        if (cases[i].torn)
+            other.data[AUDIT_RING_BYTES + (end - 200) % AUDIT_RING_BYTES] ^= 1;
         assert_int_equal(audit_ring_resume(&other, released), !cases[i].torn || cases[i].old_head);
         assert_true(count_frames(&other, RECORDS - KEPT) == cases[i].found);
         audit_ring_remove(&other);
