@@ -100,7 +100,6 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
     w->segment_bytes = config->segment_bytes ? config->segment_bytes : AUDIT_SEGMENT_BYTES;
     w->retain_ms = config->retain_ms;
     a->loop = config->loop;
-    io_task_init(&a->sync);
     if (config->loop) {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (fd < 0)
@@ -134,6 +133,7 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     a->on_full = config->on_full;
     a->ring.fd = a->disk.fd = -1;
     list_init(&a->waits);
+    io_task_init(&a->sync);
     rand_bytes(id, sizeof(id));
     audit_chain_hex(id, sizeof(id), a->instance);
     rand_bytes(&tag, sizeof(tag));
