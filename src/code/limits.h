@@ -16,7 +16,8 @@
 #define SANDBOX_CALLS_MAX 10000            /* tool calls of one run */
 #define SANDBOX_CALLS_OPEN_MAX 256         /* of them unanswered at once */
 #define SANDBOX_CALL_BYTES_MAX (64u << 20) /* bytes of arguments of one run */
-#define SANDBOX_AWAKE_US 100               /* how long the next call of code that hurries is looked out for */
+#define SANDBOX_AWAKE_US 100               /* how long the next call is looked out for without sleep */
+#define SANDBOX_AWAKE_SKIP_MAX 64          /* calls without, when that was in vain again and again */
 #define SANDBOX_WORKSPACE_MB 64
 #define SANDBOX_INODES 4096
 #define SANDBOX_FILES_MAX 4096            /* files copied into or out of a workspace */

@@ -130,7 +130,9 @@ struct sandbox_run {
     uint32_t calls, open_count, last_id, progresses;
     uint64_t call_bytes;
     uint64_t answered_us; /* the last call */
-    bool hurried;         /* the one after it came at once */
+    bool awake;           /* and the gate looks out for the next */
+    uint32_t sleeps;      /* calls after which it does not */
+    uint32_t in_vain;     /* how many those were the last time */
     uint32_t open[SANDBOX_CALLS_OPEN_MAX];
     struct sandbox_image images[FRAME_IMAGES_MAX];
     size_t image_count, image_bytes;

@@ -318,7 +318,8 @@ static void answer(struct sandbox_run *run, enum frame_kind kind, uint32_t id, s
     }
     send_frame(run, kind, id, json);
     run->answered_us = clock_mono_us();
-    if (run->hurried)
+    run->awake = run->sleeps == 0;
+    if (run->awake)
         io_loop_stay_awake(run->engine->loop, SANDBOX_AWAKE_US);
     if (run->box && run->box->bridge && run->open_count == SANDBOX_CALLS_OPEN_MAX - 1)
         io_conn_read(run->box->bridge, true);
@@ -342,12 +343,26 @@ void sandbox_answer_fault(struct sandbox_run *run, uint32_t id, struct slice jso
     answer(run, FRAME_ERROR, id, json);
 }
 
+/* When the gate looked out for the next call in vain it lets one pass, then three, and so on. */
+static void judge_pace(struct sandbox_run *run) {
+    if (!run->awake) {
+        run->sleeps -= run->sleeps > 0;
+        return;
+    }
+    if (clock_mono_us() - run->answered_us <= SANDBOX_AWAKE_US)
+        run->in_vain = 0;
+    else if (run->in_vain < SANDBOX_AWAKE_SKIP_MAX)
+        run->in_vain = 2 * run->in_vain + 1;
+    run->sleeps = run->in_vain;
+    run->awake = false;
+}
+
 static bool take_call(struct sandbox_run *run, const struct sandbox_frame *f) {
     struct sandbox_frame_call call;
     if (f->id <= run->last_id)
         return false; /* ids only go up: no duplicate can be mistaken for another call's answer */
     run->last_id = f->id;
-    run->hurried = clock_mono_us() - run->answered_us < 2 * SANDBOX_AWAKE_US;
+    judge_pace(run);
     run->calls++;
     run->call_bytes += f->body.len;
     run->engine->stats.calls++;

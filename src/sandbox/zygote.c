@@ -24,6 +24,7 @@
 #define LARGE_BYTES (2ul << 20)
 #define LARGE_PAGES (LARGE_BYTES / PAGE_BYTES)
 #define LOOK_US 100        /* how long an answer is looked for before this process sleeps until it comes */
+#define LOOK_SKIP_MAX 64   /* calls without, when that was in vain again and again: no processor is free */
 #define ADVICE_COLLAPSE 25 /* MADV_COLLAPSE, newer than the headers; older kernels say EINVAL */
 
 /* Neighbouring mappings of one kind. */
@@ -141,7 +142,8 @@ static struct {
     char bytes[HELD_BYTES];
     size_t at, end;
     bool looks;        /* there is another processor, on which an answer can be made meanwhile */
-    bool slow;         /* the last answer took long */
+    uint32_t sleeps;   /* calls for which it does not */
+    uint32_t in_vain;  /* how many those were the last time */
     uint64_t asked_us; /* a call was sent */
 } held;
 
@@ -222,21 +224,28 @@ void zygote_send(enum frame_kind kind, uint32_t id, const void *body, size_t len
 
 /* Most answers are there before a processor has fallen asleep and been woken, which can take longer than the
  * call itself. */
-static void look_for_answer(uint64_t asked_us) {
+static bool look_for_answer(uint64_t asked_us) {
     struct pollfd bridge = {.fd = LOCK_FD_BRIDGE, .events = POLLIN};
-    while (poll(&bridge, 1, 0) == 0 && clock_mono_us() - asked_us < LOOK_US)
-        ;
+    while (poll(&bridge, 1, 0) == 0)
+        if (clock_mono_us() - asked_us >= LOOK_US)
+            return false;
+    return true;
 }
 
+/* When it looked in vain it lets one call pass, then three, and so on. */
 static ssize_t read_bridge(void *ret_bytes, size_t len) {
     const uint64_t asked_us = held.looks ? held.asked_us : 0;
-    if (asked_us && !held.slow)
-        look_for_answer(asked_us);
-    const ssize_t n = read(LOCK_FD_BRIDGE, ret_bytes, len);
-    if (asked_us)
-        held.slow = clock_mono_us() - asked_us > 2 * LOOK_US;
     held.asked_us = 0;
-    return n;
+    if (asked_us && held.sleeps) {
+        held.sleeps--;
+    } else if (asked_us) {
+        if (look_for_answer(asked_us))
+            held.in_vain = 0;
+        else if (held.in_vain < LOOK_SKIP_MAX)
+            held.in_vain = 2 * held.in_vain + 1;
+        held.sleeps = held.in_vain;
+    }
+    return read(LOCK_FD_BRIDGE, ret_bytes, len);
 }
 
 void zygote_receive(void *ret_bytes, size_t len) {
