@@ -24,9 +24,13 @@ static int disk_open_file(const char *path) {
 static int disk_prepare(struct disk *d, const struct ring *r, const char *dir) {
     if (ftruncate(r->fd, (off_t)RING_TWIN_BYTES) < 0)
         return -1;
-    for (size_t done = 0; done < DISK_READY; done += AUDIT_SYNC_BYTES)
-        if (pwrite(d->fd, d->room, AUDIT_SYNC_BYTES, (off_t)(RING_FILE_BYTES + done)) != AUDIT_SYNC_BYTES)
+    for (size_t done = 0; done < DISK_READY; done += AUDIT_SYNC_BYTES) {
+        ssize_t n = pwrite(d->fd, d->room, AUDIT_SYNC_BYTES, (off_t)(RING_FILE_BYTES + done));
+        if (n != (ssize_t)AUDIT_SYNC_BYTES) {
+            errno = n < 0 ? errno : ENOSPC;
             return -1;
+        }
+    }
     if (fsync(r->fd) < 0)
         return -1;
     int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
