@@ -48,7 +48,7 @@ static bool same_name(struct slice a, struct slice b) {
     return same;
 }
 
-/* The operator's entry, "name" or "name==1.2", for that name; empty for none. */
+/* The operator's entry, "name" or "name==1.2", for that name or word for word; empty for none. */
 static struct slice allowed(const struct code_server *s, struct slice name) {
     struct slice rest = slice_str(s->config.packages ? s->config.packages : ""), entry;
     for (bool more = rest.len > 0; more;) {
@@ -57,7 +57,7 @@ static struct slice allowed(const struct code_server *s, struct slice name) {
         size_t len = 0;
         while (len < entry.len && !strchr("=<>!~[; ", entry.ptr[len]))
             len++;
-        if (same_name(slice_upto(entry, len), name))
+        if (same_name(slice_upto(entry, len), name) || same_name(entry, name))
             return entry;
     }
     return (struct slice){0};

@@ -176,6 +176,7 @@ function watch() {
 }
 
 async function execute(order) {
+  if (order.context) Object.assign(globalThis, order.context); // some names cannot be given anew
   handed = unfence(order.code);
   printed = "";
   delete globalThis.__default;
@@ -192,7 +193,6 @@ async function execute(order) {
 }
 
 function runOrder(order) {
-  if (order.context) Object.assign(globalThis, order.context);
   if (order.memory_mb || order.cpu_s) native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   return new Promise((done) => {
     let outcome, value;

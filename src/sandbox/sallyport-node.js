@@ -230,6 +230,7 @@ let ended = false, onUncaught = () => {};
 process.on("uncaughtException", (error) => onUncaught(error));
 
 async function execute(order) {
+  if (order.context) Object.assign(globalThis, order.context); // some names cannot be given anew
   let code = unfence(order.code);
   const exports = {}, typed = order.language === "typescript";
   let made = order.session || (typed && code.includes("<")) ? null : compileSkimmed(code);
@@ -250,7 +251,6 @@ function runOrder(order) {
   ended = false;
   let outcome = { ok: true }, value;
   if (order.prelude) preludes[order.prelude].run(importModule, {}, requireInside);
-  if (order.context) Object.assign(globalThis, order.context);
   native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   const fail = (error) => { outcome = { ok: false, ...describe(error) }; ended = true; };
   onUncaught = fail;

@@ -68,6 +68,7 @@ test('values that JSON has no form for do not end the run', async (t) => {
   }
   assert.deepEqual(deep(await run('x = []\nfor i in range(500): x = [x]\nresult = x')), [true, '...']);
   assert.deepEqual(deep(await run('let x = []; for (let i = 0; i < 500; i++) x = [x]; return x', { language: 'javascript' })), [true, '...']);
+  assert.match((await run('return 1', { language: 'javascript', context_vars: { undefined: 1 } })).error, /read only/);
   // Arguments that cannot be sent are an error of that call alone.
   for (const made of ['const a = {}; a.a = a', 'const a = { big: 1n }']) {
     assert.equal((await run(`${made}; try { await tools.code.list_jobs(a) } catch (error) { return error.name }`, { language: 'javascript' })).result, 'TypeError', made);
