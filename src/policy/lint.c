@@ -2,6 +2,8 @@
 #include "policy/load.h"
 #include "policy/match.h"
 
+#define LINT_COVER_MAX 200 /* rules of one tool that are compared with each other */
+
 struct linter {
     const struct policy *p;
     struct policy_problems *problems;
@@ -46,6 +48,81 @@ static void lint_order(struct linter *l, const struct entry *entry) {
     }
 }
 
+/* ---- rules that an earlier one covers ---- */
+
+static bool same_constant(const struct constant *a, const struct constant *b) {
+    return a->type == b->type && slice_eq(a->text, b->text) && a->number == b->number;
+}
+
+static bool in_constants(const struct constant *value, const struct cond *list) {
+    for (size_t i = 0; i < list->list_count; i++)
+        if (same_constant(value, &list->list[i]))
+            return true;
+    return false;
+}
+
+static bool is_upper(enum op op) { return op == OP_LT || op == OP_LTE; }
+static bool is_lower(enum op op) { return op == OP_GT || op == OP_GTE; }
+
+/* Whether y holds wherever x does; false when it is not plain to see. */
+static bool implies(const struct cond *x, const struct cond *y) {
+    if (x->kind != COND_LEAF || y->kind != COND_LEAF || x->path.root == ROOT_STATE ||
+        !slice_eq(x->path.text, y->path.text) || x->match_all != y->match_all || x->absent != y->absent)
+        return false;
+    double a = x->value.number, b = y->value.number;
+    if (is_upper(x->op) && is_upper(y->op))
+        return a < b || (a == b && (x->op == OP_LT || y->op == OP_LTE));
+    if (is_lower(x->op) && is_lower(y->op))
+        return a > b || (a == b && (x->op == OP_GT || y->op == OP_GTE));
+    if (x->op == OP_EQ && y->op == OP_IN)
+        return in_constants(&x->value, y);
+    if (y->op == OP_EXISTS && y->value.number != 0 && (is_upper(x->op) || is_lower(x->op)))
+        return !x->absent;
+    if (x->op != y->op || x->op == OP_SCHEMA || x->op == OP_WITHIN || x->list_count != y->list_count)
+        return false;
+    for (size_t i = 0; i < x->list_count; i++)
+        if (!in_constants(&x->list[i], y))
+            return false;
+    return x->list_count || same_constant(&x->value, &y->value);
+}
+
+/* Each of `all` follows from one of `from`. */
+static bool all_follow(const struct cond *all, const struct cond *from) {
+    for (uint32_t i = 0; i < all->count; i++) {
+        bool found = false;
+        for (uint32_t j = 0; j < from->count && !found; j++)
+            found = implies(&from->children[j], &all->children[i]);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Whatever the later rule catches, the earlier one has caught. */
+static bool covers(const struct check *earlier, const struct check *later) {
+    if (earlier->mode != later->mode || earlier->shadow)
+        return false;
+    if (later->mode == CHECK_REQUIRE)
+        return all_follow(&later->conds, &earlier->conds);
+    bool asks = later->mode == CHECK_APPROVE;
+    return (asks || later->mode == CHECK_DENY) && (asks || earlier->conds.count) &&
+           all_follow(&earlier->conds, &later->conds);
+}
+
+static void lint_covered(struct linter *l, const struct entry *entry) {
+    for (uint32_t i = 1; i < entry->check_count && i < LINT_COVER_MAX; i++) {
+        const struct check *later = &entry->checks[i];
+        for (uint32_t j = 0; j < i; j++) {
+            if (!covers(&entry->checks[j], later))
+                continue;
+            WARN(later->at, later->pointer, "remove it, or move it before that rule",
+                 "rule \"%.*s\" is shadowed: \"%.*s\" before it catches all that it would",
+                 SLICE_FMT(later->name), SLICE_FMT(entry->checks[j].name));
+            break;
+        }
+    }
+}
+
 static bool is_hidden(const struct policy *p, struct slice name) {
     if (p->hide_all || map_get(&p->hidden, name))
         return true;
@@ -76,7 +153,7 @@ static void lint_shadowed(struct linter *l, const struct entry *entry) {
 
 static bool requires_path(const struct cond *c, struct slice path) {
     if (c->kind == COND_LEAF)
-        return slice_eq(c->path.text, path) && (c->op != OP_EXISTS || c->value.number != 0);
+        return slice_eq(c->path.text, path) && (c->op != OP_EXISTS || c->value.number != 0) && !c->absent;
     for (uint32_t i = 0; c->kind == COND_ALL && i < c->count; i++)
         if (requires_path(&c->children[i], path))
             return true;
@@ -90,20 +167,25 @@ static bool entry_requires(const struct entry *entry, struct slice path) {
     return false;
 }
 
-/* In a block that denies or asks, the first argument whose absence makes the block silent. */
+/* In what denies or asks (a block of that kind, or `not` in what is required), the first argument whose
+ * absence makes it silent; NULL when there is none. Groups nest at most POLICY_GROUP_DEPTH_MAX deep. */
+static const struct cond *find_silent(const struct entry *entry, const struct cond *c) {
+    const struct cond *found = NULL;
+    for (uint32_t i = 0; i < c->count && !found; i++)
+        found = find_silent(entry, &c->children[i]);
+    if (c->kind != COND_LEAF)
+        return found;
+    bool silent = !c->lenient && c->path.root == ROOT_ARGS && c->op != OP_EXISTS && !c->absent &&
+                  c->path.step_count && !entry_requires(entry, c->path.text);
+    return silent ? c : NULL;
+}
+
 static void lint_missing(struct linter *l, const struct entry *entry, const struct check *c) {
-    if (c->mode != CHECK_DENY && c->mode != CHECK_APPROVE)
-        return;
-    for (uint32_t i = 0; i < c->conds.count; i++) {
-        const struct cond *leaf = &c->conds.children[i];
-        if (leaf->kind != COND_LEAF || leaf->path.root != ROOT_ARGS || leaf->op == OP_EXISTS ||
-            leaf->absent || leaf->path.step_count == 0 || entry_requires(entry, leaf->path.text))
-            continue;
+    const struct cond *leaf = find_silent(entry, &c->conds);
+    if (leaf)
         WARN(c->at, c->pointer, "add on_missing: deny, or require that the argument exists",
              "rule \"%.*s\" does not fire when %.*s is missing", SLICE_FMT(c->name),
              SLICE_FMT(leaf->path.text));
-        return;
-    }
 }
 
 /* (a+)+, (a*)*, (a|aa)+: a quantifier on a group that ends in a quantifier or holds alternatives. */
@@ -175,6 +257,8 @@ static void lint_leaf(struct linter *l, const struct check *c, const struct cond
         lint_regex(l, c, leaf);
     if (leaf->op == OP_IN && leaf->list_count == 0)
         WARN(c->at, c->pointer, "", "rule \"%.*s\": in with an empty list never holds", SLICE_FMT(c->name));
+    if (leaf->op == OP_WITHIN && (!leaf->within.days || leaf->within.from_min == leaf->within.to_min))
+        WARN(c->at, c->pointer, "", "rule \"%.*s\": its time window is empty", SLICE_FMT(c->name));
     bool textual = leaf->op == OP_STARTS_WITH || leaf->op == OP_CONTAINS || leaf->op == OP_GLOB;
     if (!textual || c->mode != CHECK_REQUIRE)
         return;
@@ -182,7 +266,9 @@ static void lint_leaf(struct linter *l, const struct check *c, const struct cond
         WARN(c->at, c->pointer, "use the operator under",
              "rule \"%.*s\": %s does not see through \"..\" and look-alike prefixes", SLICE_FMT(c->name),
              policy_ops[leaf->op].name);
-    if (slice_starts(want, SLICE("http")))
+    struct slice path = leaf->path.text;
+    if (slice_starts(want, SLICE("http")) ||
+        (path.len > 3 && slice_eq_nocase(slice_from(path, path.len - 3), SLICE("url"))))
         WARN(c->at, c->pointer, "use the operator host", "rule \"%.*s\": %s is a weak check of a URL",
              SLICE_FMT(c->name), policy_ops[leaf->op].name);
 }
@@ -210,6 +296,31 @@ static void narrow(struct range *r, const struct cond *leaf) {
         r->low_open = leaf->op == OP_GT || (n == r->low && r->low_open);
         r->low = n;
     }
+}
+
+/* Two conditions on one argument that cannot hold both. */
+static bool exclude(const struct cond *a, const struct cond *b) {
+    if (a->kind != COND_LEAF || b->kind != COND_LEAF || a->path.root != ROOT_ARGS || a->path.has_each ||
+        !slice_eq(a->path.text, b->path.text))
+        return false;
+    if (a->op == OP_EXISTS && a->value.number == 0)
+        return b->op != OP_EXISTS ? !b->absent && b->op != OP_EQ && b->op != OP_IN : b->value.number != 0;
+    if (a->op != OP_EQ || a->value.type != TREE_STRING)
+        return false;
+    if (b->op == OP_EQ)
+        return b->value.type == TREE_STRING && !slice_eq(a->value.text, b->value.text);
+    return b->op == OP_IN && !in_constants(&a->value, b);
+}
+
+static void lint_exclusive(struct linter *l, const struct check *c) {
+    for (uint32_t i = 0; i < c->conds.count; i++)
+        for (uint32_t j = 0; j < c->conds.count; j++) {
+            if (i == j || !exclude(&c->conds.children[i], &c->conds.children[j]))
+                continue;
+            WARN(c->at, c->pointer, "", "rule \"%.*s\": no value of %.*s satisfies all conditions",
+                 SLICE_FMT(c->name), SLICE_FMT(c->conds.children[i].path.text));
+            return;
+        }
 }
 
 /* Conditions of one block on one argument that no number satisfies together. */
@@ -251,12 +362,14 @@ void policy_lint(const struct policy *p, struct policy_problems *problems) {
     for (size_t i = 0; i < p->entry_count; i++) {
         const struct entry *entry = p->entries[i];
         lint_order(l, entry);
+        lint_covered(l, entry);
         lint_shadowed(l, entry);
         lint_limits(l, entry);
         for (uint32_t j = 0; j < entry->check_count; j++) {
             lint_missing(l, entry, &entry->checks[j]);
             lint_conds(l, &entry->checks[j], &entry->checks[j].conds);
             lint_ranges(l, &entry->checks[j]);
+            lint_exclusive(l, &entry->checks[j]);
         }
     }
 }

@@ -64,6 +64,37 @@ test('validate --lint warns and stays valid', () => {
   assert.equal(run('validate', '-c', unknown, '--lint').stdout, 'Policy file is valid.\nWarning: rule "a": no gate says what grant.nmae is\n');
 });
 
+test('the linter sees rules that others cover, arguments that slip past and conditions that exclude each other', () => {
+  const is = (path, op, value, more = {}) => ({ path: `args.${path}`, op, value, ...more });
+  const rules = (...list) => ({ version: '1', tools: { t: { rules: list.map((conditions, i) => ({ name: `r${i}`, conditions })) } } });
+  const blocks = (t) => ({ version: '1', default: 'deny', tools: { t } });
+  const covered = (later, earlier) => [`rule "${later}" is shadowed: "${earlier}" before it catches all that it would`];
+  const silent = (name, path) => [`rule "${name}" does not fire when args.${path} is missing`];
+  const never = (name) => [`rule "${name}": no value of args.x satisfies all conditions`];
+  const rows = [
+    [rules([is('x', 'lte', 10)], [is('x', 'lte', 100)]), covered('r1', 'r0')],
+    [rules([is('x', 'eq', 'a'), is('y', 'gt', 1)], [is('x', 'in', ['a', 'b'])]), covered('r1', 'r0')],
+    [rules([is('x', 'gte', 2)], [is('x', 'exists', true)]), covered('r1', 'r0')],
+    [rules([is('x', 'lte', 100)], [is('x', 'lte', 10)]), []],
+    [rules([is('x', 'lte', 10, { on_missing: 'pass' })], [is('x', 'lte', 100)]), []],
+    [blocks({ approve_if: [{ conditions: [] }, { conditions: [is('x', 'exists', true)] }] }), covered('approve_if[1]', 'approve_if[0]')],
+    [blocks({ deny_if: [{ conditions: [is('x', 'gt', 5)], on_missing: 'deny' }, { conditions: [is('x', 'gt', 9), is('y', 'eq', 1)], on_missing: 'deny' }] }), covered('deny_if[1]', 'deny_if[0]')],
+    [blocks({ deny_if: [{ conditions: [{ any: [is('x', 'gt', 5), is('y', 'gt', 5)] }] }] }), silent('deny_if[0]', 'x')],
+    [rules([{ not: is('x', 'eq', 'main') }]), silent('r0', 'x')],
+    [rules([{ not: is('x', 'eq', 'main') }, is('x', 'exists', true)]), []],
+    [blocks({ require: [{ conditions: [is('x', 'lte', 9, { on_missing: 'pass' })] }], deny_if: [{ conditions: [is('x', 'gt', 5)] }] }), silent('deny_if[0]', 'x')],
+    [rules([is('x', 'eq', 'a'), is('x', 'eq', 'b')]), never('r0')],
+    [rules([is('x', 'eq', 'a'), is('x', 'in', ['b'])]), never('r0')],
+    [rules([is('x', 'exists', false), is('x', 'gt', 1)]), never('r0')],
+    [rules([{ path: 'time.now', op: 'within', value: { from: '09:00', to: '09:00' } }]), ['rule "r0": its time window is empty']],
+    [rules([is('url', 'contains', 'example.com')]), ['rule "r0": contains is a weak check of a URL']],
+  ];
+  for (const [policy, want] of rows) {
+    const { problems } = JSON.parse(run('validate', '--lint', '--json', '-c', file('row.json', JSON.stringify(policy))).stdout);
+    assert.deepEqual(problems.map((one) => one.text), want, JSON.stringify(policy));
+  }
+});
+
 test('a file that is not there', () => {
   const { status, stdout } = run('validate', '-c', path.join(dir, 'none.yaml'));
   assert.equal(status, 1);
