@@ -55,20 +55,10 @@ void call_emit_result(const struct call *c, struct emit *e, struct buf *out) {
     emit_object(e);
 }
 
-/* A denied tool call is answered with a result, so that the agent reads the reason. There may be many, so
- * what is the same in all of them stands here as it is sent. */
-struct slice call_denial_text(struct call *c, struct slice text) {
+/* What programs read about a denial. */
+static void put_denial(struct buf *out, const struct call *c) {
     const struct policy_verdict *v = &c->verdict;
-    struct buf *out = &c->session->core->scratch;
-    buf_reset(out);
-    buf_put_slice(out, SLICE("{\"jsonrpc\":\"2.0\",\"id\":"));
-    buf_put_slice(out, c->id_raw);
-    buf_put_slice(out, SLICE(",\"result\":{"));
-    if (c->modern)
-        buf_put_slice(out, SLICE("\"resultType\":\"complete\","));
-    buf_put_slice(out, SLICE("\"content\":[{\"type\":\"text\",\"text\":"));
-    emit_quote(out, text);
-    buf_put_slice(out, SLICE("}],\"isError\":true,\"_meta\":{\"sallyport/denial\":{\"rule\":"));
+    buf_put_slice(out, SLICE("{\"sallyport/denial\":{\"rule\":"));
     emit_quote(out, v->rule);
     buf_put_slice(out, SLICE(",\"policy\":"));
     emit_quote(out, policy_name(c->policy));
@@ -82,7 +72,24 @@ struct slice call_denial_text(struct call *c, struct slice text) {
         buf_put_slice(out, SLICE(",\"detail\":"));
         emit_quote(out, v->detail);
     }
-    buf_put_slice(out, SLICE("}}}}"));
+    buf_put_slice(out, SLICE("}}"));
+}
+
+/* A denied tool call is answered with a result, so that the agent reads the reason. There may be many, so
+ * what is the same in all of them stands here as it is sent. */
+struct slice call_denial_text(struct call *c, struct slice text) {
+    struct buf *out = &c->session->core->scratch;
+    buf_reset(out);
+    buf_put_slice(out, SLICE("{\"jsonrpc\":\"2.0\",\"id\":"));
+    buf_put_slice(out, c->id_raw);
+    buf_put_slice(out, SLICE(",\"result\":{"));
+    if (c->modern)
+        buf_put_slice(out, SLICE("\"resultType\":\"complete\","));
+    buf_put_slice(out, SLICE("\"content\":[{\"type\":\"text\",\"text\":"));
+    emit_quote(out, text);
+    buf_put_slice(out, SLICE("}],\"isError\":true,\"_meta\":"));
+    put_denial(out, c);
+    buf_put_slice(out, SLICE("}}"));
     return arena_dup(&c->arena, buf_slice(out));
 }
 
@@ -97,9 +104,12 @@ void call_set_denied(struct call *c) {
     if (hidden && policy_dialect(c->policy) != POLICY_INTERCEPT)
         call_set_error(c, RPC_INVALID_PARAMS, 0,
                        arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name)).ptr);
-    else if (!is_call)
-        call_set_error(c, RPC_INVALID_REQUEST, 0, text.ptr);
-    else
+    else if (!is_call) {
+        struct buf *data = &c->session->core->scratch;
+        buf_reset(data);
+        put_denial(data, c);
+        call_set_error_data(c, RPC_INVALID_REQUEST, text.ptr, buf_slice(data));
+    } else
         c->answer = call_text(c, call_denial_text(c, text));
 }
 

@@ -235,7 +235,8 @@ for (const front of FRONTS) {
       }, { front, methods: { 'resources/read': note('read'), 'prompts/get': note('prompt'), 'prompts/list': note('prompts') } });
       await peer.request('resources/read', { uri: 'docs://a' });
       for (const [method, params] of [['resources/read', { uri: 'file:///etc/passwd' }], ['prompts/get', { name: 'p' }], ['prompts/list', {}]]) {
-        assert.ok((await peer.exchange(method, params)).json.error, method);
+        const { error } = (await peer.exchange(method, params)).json;
+        assert.ok(error.data['sallyport/denial'].rule && error.data['sallyport/denial'].policy === 'policy.yaml', method);
       }
       assert.deepEqual(seen, [['read', 'docs://a']]);
     });
