@@ -6,7 +6,7 @@
 
 struct risk_catalogue_row {
     uint64_t full, shape;
-    const char *tool;
+    char tool[72];    /* no pointer: each would be relocated at every start */
     uint16_t package; /* index */
     uint16_t tags;
     uint16_t tokens; /* at most 65535 */
