@@ -39,4 +39,6 @@ void *openssl_find(const char *name) {
     return found;
 }
 
+void openssl_load(bool tls) { openssl_find(tls ? "TLS_method" : "OpenSSL_version_num"); }
+
 bool openssl_is_loaded(void) { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE); }

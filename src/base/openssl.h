@@ -23,6 +23,8 @@
 void *openssl_find(const char *name);
 /* Has something been used already? */
 bool openssl_is_loaded(void);
+/* Now: a gate that is busy may have no file descriptor left for it later. */
+void openssl_load(bool tls);
 
 #define OPENSSL_FUNCTION(name)                                                                               \
     ({                                                                                                       \

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 #include "code/limits.h"
 #include "front/credentials.h"
 #include "front/env.h"
@@ -337,8 +338,7 @@ static void mapping_release(const struct mapping *m) {
 
 /* Pages of programs and libraries that only the start needed go back to the system; the others return at
  * their next use. */
-static void release_start_pages(struct io_timer *timer) {
-    (void)timer;
+static void release_start_pages(void) {
     cleanup_file FILE *maps = fopen("/proc/self/smaps", "re");
     struct mapping m = {0};
     char line[512];
@@ -356,6 +356,12 @@ static void release_start_pages(struct io_timer *timer) {
         }
     }
     mapping_release(&m);
+}
+
+static void on_settled(struct io_timer *timer) {
+    (void)timer;
+    openssl_load(false);
+    release_start_pages();
 }
 
 /* The built-in server stands beside those of the settings, under a name of its own. */
@@ -437,7 +443,7 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
         g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config);
     if (spawn_attach(spawn, &g->loop, err) < 0)
         return -1;
-    io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, release_start_pages);
+    io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, on_settled);
     return 0;
 }
 

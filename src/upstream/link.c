@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/openssl.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,8 @@ int up_server_set_url(struct up_server *s, const char *url, struct err *err) {
     if (http_parse_url(slice_str(url), &s->at, &why) < 0)
         return err_set(err, "upstream `%s`: %s", url, why);
     s->url = url;
+    if (s->at.tls)
+        openssl_load(true);
     struct slice path = s->at.target;
     slice_cut(&path, '?', &path);
     /* By convention the older transport lives there; trying it first saves a failing request. */
