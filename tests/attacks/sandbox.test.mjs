@@ -379,14 +379,6 @@ describe('nothing is left', () => {
     const js = await run(who, Array(3).fill('[Math.random(), crypto.randomUUID(), require("crypto").randomBytes(4).toString("hex")]'), { ext: 'js' });
     for (const i of [0, 1, 2]) assert.equal(new Set(js.map((o) => o.result?.[i])).size, 3, JSON.stringify(js));
   });
-  test('what a child tried while it waited cannot be seen: it is as one that had no time for it', async (t) => {
-    if (await lacking(t, who)) return;
-    // the first one is made for its code; while that sleeps others get ready for the next
-    const code = 'const seen = [Object.getOwnPropertyNames(globalThis), process.getActiveResourcesInfo(), RegExp["$_"].slice(0, 10), RegExp["$1"], +setTimeout(() => {}, 0), process.moduleLoadList, process.exitCode ?? null, process._getActiveHandles().length, new Error().stack];\nawait new Promise((done) => setTimeout(done, 100));\nreturn JSON.stringify(seen);';
-    const outcomes = await run(who, Array(4).fill(code), { ext: 'js' });
-    for (const o of outcomes) assert.equal(o.exit, 'ok', JSON.stringify(o));
-    for (const o of outcomes) assert.equal(o.result, outcomes[0].result);
-  });
   test('a daemon that left its parents dies with the sandbox', async (t) => {
     if (await lacking(t, who)) return;
     const o = await one(who, `

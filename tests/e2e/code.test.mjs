@@ -353,6 +353,12 @@ for (const [name, env] of INTERPRETERS) test(`TypeScript and JavaScript with ${n
     const answer = await run(code, { language: 'javascript' });
     assert.deepEqual(answer.result, expected, `${code}\n${JSON.stringify(answer)}`);
   }
+  // what a child tries while it waits cannot be seen: the last one here had the time for it, most of the first had not
+  const seen = () => run('const seen = [Object.getOwnPropertyNames(globalThis), process.getActiveResourcesInfo(), RegExp["$_"].slice(0, 10), RegExp["$1"], +setTimeout(() => {}, 0), process.moduleLoadList, process.exitCode ?? null, new Error().stack];\nawait new Promise((done) => setTimeout(done, 100));\nreturn JSON.stringify(seen);', { language: 'javascript' });
+  const all = await Promise.all(Array.from({ length: 5 }, seen));
+  all.push(await seen());
+  for (const answer of all) assert.equal(answer.success, true, JSON.stringify(answer));
+  for (const answer of all) assert.equal(answer.result, all[0].result);
   assert.equal((await run('return 2', { typescript: false })).result, 2);
   const failed = await run('console.log("before")\nconsole.error("aside")\nthrow new TypeError("boom")', { language: 'javascript' });
   assert.deepEqual([failed.success, failed.error, failed.error_type, failed.output, failed.stderr], [false, 'boom', 'TypeError', ['before'], 'aside\n']);
