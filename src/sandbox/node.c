@@ -34,6 +34,7 @@ extern int napi_get_uv_event_loop(napi_env, struct uv_loop **);
 extern int napi_open_handle_scope(napi_env, napi_handle_scope *);
 extern int napi_close_handle_scope(napi_env, napi_handle_scope);
 extern int napi_get_undefined(napi_env, napi_value *);
+extern int napi_throw_error(napi_env, const char *code, const char *text);
 extern int uv_loop_fork(struct uv_loop *);
 extern int uv_run(struct uv_loop *, int mode);
 extern int uv_loop_alive(const struct uv_loop *);
@@ -160,6 +161,23 @@ static napi_value send_frame(napi_env env, napi_callback_info info) {
     return number(env, fits);
 }
 
+/* print(fd, text): true as long as somebody reads */
+static napi_value print(napi_env env, napi_callback_info info) {
+    napi_value v[2];
+    int32_t fd = 0;
+    size_t len = 0, done = 0;
+    if (arguments(env, info, v, 2) != 2)
+        return number(env, 0);
+    napi_get_value_int32(env, v[0], &fd);
+    char *text = text_of(env, v[1], &len);
+    for (ssize_t n = 0; text && done < len && (n >= 0 || errno == EINTR); done += n > 0 ? (size_t)n : 0)
+        n = write(fd, text + done, len - done);
+    if (!text)
+        napi_throw_error(env, NULL, "out of memory");
+    free(text);
+    return number(env, done == len);
+}
+
 static char *receive_frame(struct frame_head *ret_head) {
     zygote_receive_head(ret_head);
     char *body = malloc(ret_head->length + 1);
@@ -271,7 +289,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
     } functions[] = {
         {"selftest", selftest}, {"serve", serve},        {"tell", tell},     {"limit", limit},
         {"send", send_frame},   {"receive", receive},    {"loop", run_loop}, {"exit", leave},
-        {"shut", shut},         {"wait", wait_for_code},
+        {"shut", shut},         {"wait", wait_for_code}, {"print", print},
     };
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         napi_value f = NULL;

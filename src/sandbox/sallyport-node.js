@@ -195,12 +195,13 @@ function compileSkimmed(code) {
 
 const compile = (code, file, options) => assemble(rewrite(code, options), file);
 
-const HEAD = "(async(__import,__exports,require)=>{";
+const HEAD = "(async function(__import,__exports,require){"; // an arrow function's body would be parsed twice
 
 function assemble({ text, tail, single, last }, file) {
   try {
     const script = new vm.Script(`${HEAD}${text}\n${tail}\n})`, { filename: file, columnOffset: -HEAD.length });
-    return { run: script.runInThisContext(), single, last };
+    const made = script.runInThisContext();
+    return { run: (exports) => made.call(globalThis, importModule, exports, requireInside), single, last };
   } catch (error) {
     const shown = String(error.stack).split("\n");
     if (shown[1]?.startsWith(HEAD)) error.stack = shown.map((line, i) => i === 1 || i === 2 ? line.slice(HEAD.length) : line).join("\n");
@@ -212,7 +213,7 @@ async function loadSkill(name) {
   let code = await skillCode(name);
   const exports = {};
   try { code = stripTypes(code); } catch {}
-  await compile(code, `skill ${name}`, { lastValue: false }).run(importModule, exports, requireInside);
+  await compile(code, `skill ${name}`, { lastValue: false }).run(exports);
   return exports;
 }
 
@@ -241,7 +242,7 @@ async function execute(order) {
   const { run, single, last } = made;
   running = { code, last };
   if (!muted) optimize(true);
-  let value = await run(importModule, exports, requireInside);
+  let value = await run(exports);
   if ("default" in exports) value = await (typeof exports.default === "function" ? exports.default() : exports.default);
   else if (single && typeof value === "function") value = await value(); // code handed over as one function
   return value;
@@ -250,7 +251,7 @@ async function execute(order) {
 function runOrder(order) {
   ended = false;
   let outcome = { ok: true }, value;
-  if (order.prelude) preludes[order.prelude].run(importModule, {}, requireInside);
+  if (order.prelude) preludes[order.prelude].run({});
   native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   const fail = (error) => { outcome = { ok: false, ...describe(error) }; ended = true; };
   onUncaught = fail;
@@ -301,10 +302,9 @@ for (const [name, value] of [["stdout", out], ["stderr", err]]) {
   Object.defineProperty(process, name, { value, configurable: true, writable: true });
 }
 // The console writes past the streams' machinery, which only those need who listen to them.
-const direct = (stream, fd) => Object.assign(Object.create(stream), {
-  write(text) { fs.writeSync(muted ? 0 : fd, text); return true; } });
+const direct = (stream, fd) => Object.assign(Object.create(stream), { write: (text) => native.print(muted ? 0 : fd, text) });
 Object.defineProperty(globalThis, "console", { configurable: true, writable: true,
-  value: new Console({ stdout: direct(out, 1), stderr: direct(err, 2), ignoreErrors: false }) });
+  value: new Console({ stdout: direct(out, 1), stderr: direct(err, 2), ignoreErrors: false, colorMode: false }) });
 const PLAIN = "const a = await Promise.resolve(1);\nlet b = [a, 2].map((x) => x * 2);\nconsole.log(a, b);\n({ a, b, s: `${b.length}`, e: String(new Map([[1, 2]])) })";
 const TYPED = PLAIN.replace("(x)", "(x: number): number").replace("let b", "let b: number[]");
 const FORMS = `import os from "node:os";\ninterface I<T> { a: T }\ntype U = "a" | { b?: (c: number) => void };\nenum E { A, B = 2 }

@@ -348,7 +348,7 @@ for (const [name, env] of INTERPRETERS) test(`TypeScript and JavaScript with ${n
   const LAST = [['console.log(1); 45', 45], ['45;', 45], ['1; 45 // ; 46', 45], ['/* ; */ "a;" + \'\\\'b;\'; // c', "a;'b;"], ['let a = 1; (a)', 1], ['`${`}${1};`};` + "`"; `a${{ b: 2 }.b}$`', 'a2$'],
     ['if (true) 1; else 2', null], ['do 1; while (false)', null], ['1; { a: 2 }', null], ['1; function f() {}', null], ['1; class A {}', null], ['1\n2', 2], ['const x = () => {}\n;(3)', 3],
     ['let i = 1; i\n++\ni', 2], ['6 / 2', 3], ['"ab;c".replace(/;/, "/;/"); /;/.source', ';'], ['for (let i = 0; i < 2; i++); "i"', 'i'], ['1; return 2; 3', 2], ['1; return 2\n3', 2], ['let g = (x) => x; x => { 1; }\n(2)', 2],
-    ['const f = (x) => x, T = 1; f < T > (2)', false], ['await 1, 2', 2], ['', null], ['1; // 2', 1], ['a => 7', 7], ['async () => { 1; return { a: [8] }; }', { a: [8] }], ['1; () => 7', '() => 7']];
+    ['const f = (x) => x, T = 1; f < T > (2)', false], ['await 1, 2', 2], ['', null], ['1; // 2', 1], ['"use strict"; [this === globalThis, typeof tools]', [true, 'object']], ['a => 7', 7], ['async () => { 1; return { a: [8] }; }', { a: [8] }], ['1; () => 7', '() => 7']];
   for (const [code, expected] of name === 'Node' ? LAST : []) {
     const answer = await run(code, { language: 'javascript' });
     assert.deepEqual(answer.result, expected, `${code}\n${JSON.stringify(answer)}`);
