@@ -6,6 +6,7 @@
 // since the walls are the kernel's and the gate checks every byte that comes over the bridge.
 const NOWHERE = 0, RESULT = 2, CALL = 16, PROGRESS = 17, DONE = 19, AWAKE = 20;
 const FILE = "code";
+const load = require; // furnish() gives the code another one, which in Bun takes this one's place
 const util = require("util");
 
 // ---- the code as models hand it over ----
@@ -116,7 +117,7 @@ async function skillCode(name) {
 // Names of files mean the workspace.
 function requireInside(name) {
   try {
-    return require(/^\.\.?\//.test(name) ? `${process.cwd()}/${name}` : name);
+    return load(/^\.\.?\//.test(name) ? `${process.cwd()}/${name}` : name);
   } catch (error) {
     throw error?.code === "MODULE_NOT_FOUND" ? noModule(name) : error;
   }
@@ -126,7 +127,7 @@ async function importModule(name, ...rest) {
   name = String(name);
   const plain = name.replace(/^node:/, "");
   if (builtins.has(plain)) {
-    const m = require(plain);
+    const m = load(plain);
     return Object.assign(Object.create(null), m, { default: m });
   }
   const skill = SKILL.exec(name)?.[1] ?? /^[A-Za-z_]\w*$/.exec(name)?.[0];

@@ -12,6 +12,7 @@ if (parseInt(process.versions.node) < 20) {
 }
 
 const v8 = require("v8"), vm = require("vm"), fs = require("fs"), crypto = require("crypto");
+v8.setFlagsFromString("--always-sparkplug"); // until it serves, functions become machine code at once, and children have it
 const { Console } = require("console");
 const { Writable } = require("stream");
 const acorn = require("internal/deps/acorn/acorn/dist/acorn");
@@ -326,6 +327,7 @@ function warmUp(rounds, samples) {
 const USUAL = [["typescript", TYPED], ["javascript", PLAIN]];
 
 warmUp(20, [...USUAL, ["typescript", FORMS]]); // more, and the engine begins what only threads could end that no child has
+v8.setFlagsFromString("--no-always-sparkplug");
 const tried = native.selftest();
 if (tried === -1) {
   let timer = false;
