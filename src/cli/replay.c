@@ -134,6 +134,7 @@ static void replay_decide(struct replay *r, const struct audit_entry *e, const s
         .server = rec->text[AUDIT_SERVER],
         .tool = rec->text[AUDIT_TOOL],
         .tape = args,
+        .args = args ? 1 : 0, /* the array around them is ours */
         .grant = rec->text[AUDIT_GRANT],
         .identity = rec->text[AUDIT_IDENTITY],
         .session = rec->text[AUDIT_SESSION],
@@ -171,7 +172,9 @@ static bool replay_entry(void *ctx, const struct audit_entry *e) {
     tape_init(&args);
     arena_init(&arena);
     r->calls++;
-    bool known = slice_is(mode, "full") && tape_parse(&args, text, NULL) == TAPE_OK;
+    struct slice wrapped = arena_printf(&arena, "[%.*s]", SLICE_FMT(text));
+    bool known = text.len && slice_is(mode, "full") && tape_parse(&args, wrapped, NULL) == TAPE_OK &&
+                 tape_is(&args, 1, TAPE_OBJECT);
     replay_decide(r, e, known ? &args : NULL, &arena);
     return true;
 }

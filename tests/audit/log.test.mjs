@@ -164,6 +164,9 @@ test('replay: what another policy would change', async (t) => {
   assert.equal(result.not_judged.count, 0);
   assert.match((await ask('replay', '-c', stricter)).stdout, /Newly denied: 3/);
   assert.equal((await ask('replay', '-c', '/nonexistent')).code, 3);
+  // The policy that was in force decides as it did: the arguments are looked at, not taken for missing ones.
+  const again = JSON.parse((await ask('replay', '-c', policyFile(POLICY), '--json')).stdout);
+  assert.deepEqual([again.newly_denied.count, again.newly_allowed.count, again.not_judged.count], [0, 0, 0]);
 });
 
 test('replay says which rules it could not judge without arguments', async (t) => {
