@@ -17,7 +17,7 @@
 #define BUSY_AT_ONCE 4
 #define WARM_POOL 16       /* children that wait when a round of warm runs begins */
 #define WARM_PAUSE_MS 5    /* between two of them, for the last one to be gone */
-#define WARM_FIRST_MS 4000 /* before the first round: JavaScript gets faster when nobody comes */
+#define WARM_FIRST_MS 6000 /* before the first round: JavaScript gets faster when nobody comes */
 #define WARM_READY_MS 40   /* what a child needs to get ready when nobody comes */
 
 struct bench {
