@@ -234,7 +234,7 @@ static bool mentions(struct slice code, const char *words) {
     struct slice rest = slice_str(words), word;
     for (bool more = rest.len > 0; more;) {
         more = slice_cut(&rest, ' ', &word);
-        if (word.len && memmem(code.ptr, code.len, word.ptr, word.len))
+        if (word.len && code.len && memmem(code.ptr, code.len, word.ptr, word.len))
             return true;
     }
     return false;
