@@ -433,7 +433,7 @@ struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_reques
                        s->kinds[sandbox_kind_of(pick_runtime(s, request), request->profile)].failures == 0))
         sandbox_pump(s);
     else
-        io_timer_arm(s->loop, &run->timer, 0, on_first_turn);
+        io_timer_soon(s->loop, &run->timer, on_first_turn);
     return run;
 }
 

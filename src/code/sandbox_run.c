@@ -610,7 +610,7 @@ void sandbox_cancel(struct sandbox_run *run) {
         return;
     }
     set_end(run, SANDBOX_KILLED, "cancelled");
-    io_timer_arm(run->engine->loop, &run->timer, 0, on_cancelled);
+    io_timer_soon(run->engine->loop, &run->timer, on_cancelled);
 }
 
 uint64_t sandbox_left_ms(const struct sandbox_run *run) {

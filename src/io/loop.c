@@ -9,6 +9,7 @@
 #include <signal.h>
 
 static void tick_start(struct io_loop *loop);
+static void fire_soon(struct io_loop *loop);
 
 /* Writes gather: what the callbacks queued leaves in one write per connection, and before it what they have
  * said about it. */
@@ -39,7 +40,7 @@ void io_loop_pace(struct io_loop *loop) {
 /* A poll does not wait while this runs. */
 static void on_no_wait(uv_idle_t *handle) {
     const struct io_loop *loop = handle->data;
-    if (list_empty(&loop->gathering))
+    if (list_empty(&loop->gathering) && list_empty(&loop->soon))
         uv_idle_stop(handle);
 }
 
@@ -60,11 +61,10 @@ void io_loop_gather(struct io_loop *loop, struct io_task *task, void (*run)(stru
     task->run = run;
     if (list_linked(&task->node))
         return;
-    if (list_empty(&loop->gathering)) {
+    if (list_empty(&loop->gathering))
         loop->looks = 0;
-        uv_idle_start(&loop->no_wait, on_no_wait);
-    }
     list_push(&loop->gathering, &task->node);
+    uv_idle_start(&loop->no_wait, on_no_wait);
 }
 
 static void gathered(struct io_loop *loop) {
@@ -85,6 +85,7 @@ static void on_before_poll(uv_prepare_t *handle) { turn_end(handle->data); }
 static void on_after_poll(uv_check_t *handle) {
     turn_end(handle->data);
     gathered(handle->data);
+    fire_soon(handle->data);
 }
 
 void io_loop_init(struct io_loop *loop) {
@@ -93,6 +94,7 @@ void io_loop_init(struct io_loop *loop) {
     list_init(&loop->dirty);
     list_init(&loop->conns);
     list_init(&loop->gathering);
+    list_init(&loop->soon);
     signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of one write, not of the process */
     for (int i = 0; i < IO_TIMER_SLOTS; i++)
         list_init(&loop->slots[i]);
@@ -151,6 +153,16 @@ static void slot_take(struct io_loop *loop, struct io_timer *timer) {
     list_push(slot_of(loop, timer->due_ms), &timer->node);
 }
 
+static void fire_all(struct io_loop *loop, struct list *due) {
+    struct list *n;
+    while ((n = list_pop(due))) {
+        struct io_timer *timer = container_of(n, struct io_timer, node);
+        timer->due_ms = 0;
+        loop->armed--;
+        timer->fire(timer);
+    }
+}
+
 static void slot_fire(struct io_loop *loop, struct list *slot, uint64_t now) {
     struct list due;
     list_init(&due);
@@ -165,13 +177,15 @@ static void slot_fire(struct io_loop *loop, struct list *slot, uint64_t now) {
             slot_take(loop, timer);
         }
     }
-    struct list *n;
-    while ((n = list_pop(&due))) {
-        struct io_timer *timer = container_of(n, struct io_timer, node);
-        timer->due_ms = 0;
-        loop->armed--;
-        timer->fire(timer);
-    }
+    fire_all(loop, &due);
+}
+
+static void fire_soon(struct io_loop *loop) {
+    struct list due, *n;
+    list_init(&due);
+    while ((n = list_pop(&loop->soon)))
+        list_push(&due, n);
+    fire_all(loop, &due);
 }
 
 static void on_tick(uv_timer_t *handle) {
@@ -209,6 +223,14 @@ void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_m
         list_remove(&timer->node);
     slot_take(loop, timer);
     tick_start(loop);
+}
+
+void io_timer_soon(struct io_loop *loop, struct io_timer *timer, void (*fire)(struct io_timer *)) {
+    io_timer_arm(loop, timer, 0, fire);
+    list_remove(&timer->node);
+    timer->slot_ms = UINT64_MAX;
+    list_push(&loop->soon, &timer->node);
+    uv_idle_start(&loop->no_wait, on_no_wait);
 }
 
 void io_timer_stop(struct io_loop *loop, struct io_timer *timer) {

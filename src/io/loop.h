@@ -27,7 +27,8 @@ struct io_loop {
     size_t unsent;         /* bytes put on them since they were flushed last */
     struct list conns;     /* all connections */
     struct list gathering; /* tasks that wait for company */
-    uv_idle_t no_wait;     /* runs while there are any */
+    struct list soon;      /* timers for the next turn */
+    uv_idle_t no_wait;     /* runs while there are any of both */
     uint32_t looks;        /* for more, since the first of them came */
     uint32_t arrivals;     /* reads that brought something */
     uint32_t seen;         /* of them at the last look */
@@ -64,4 +65,6 @@ void io_loop_stay_awake(struct io_loop *loop, uint64_t us);
 /* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */
 void io_timer_arm(struct io_loop *loop, struct io_timer *timer, uint64_t after_ms,
                   void (*fire)(struct io_timer *));
+/* Not from here, but in the loop's next turn. */
+void io_timer_soon(struct io_loop *loop, struct io_timer *timer, void (*fire)(struct io_timer *));
 void io_timer_stop(struct io_loop *loop, struct io_timer *timer);

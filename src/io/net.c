@@ -119,7 +119,7 @@ static void on_fail_later(struct io_timer *timer) {
 
 static void dial_fail_later(struct io_dial *d, int status) {
     d->status = status;
-    io_timer_arm(d->loop, &d->fail_later, 0, on_fail_later);
+    io_timer_soon(d->loop, &d->fail_later, on_fail_later);
 }
 
 static void dial_attempt(struct io_dial *d);

@@ -196,7 +196,7 @@ static bool may_open(struct session_link *sl) {
     if (guard_may_open(sl->session->core, sl->server))
         return true;
     /* Not from here: the call that wants it is in the middle of a step. */
-    io_timer_arm(lane_loop(sl), &sl->backoff, 0, on_refused);
+    io_timer_soon(lane_loop(sl), &sl->backoff, on_refused);
     return false;
 }
 

@@ -253,7 +253,7 @@ static void child_start(struct link *l) {
     if (!c->token) {
         c->exited = c->out_ended = true;
         c->start_error = E2BIG;
-        io_timer_arm(child_loop(c), &c->timer, 0, fail_start);
+        io_timer_soon(child_loop(c), &c->timer, fail_start);
     }
 }
 

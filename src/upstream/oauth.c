@@ -56,7 +56,7 @@ static void on_over(struct io_timer *timer) {
 /* Later: whoever hears of it may free what we are standing in. */
 static void over(struct up_oauth *o) {
     o->over = true;
-    io_timer_arm(o->core->loop, &o->later, 0, on_over);
+    io_timer_soon(o->core->loop, &o->later, on_over);
 }
 
 static void fail(struct up_oauth *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -573,7 +573,7 @@ struct up_oauth *up_oauth_start(struct up_core *core, const struct up_oauth_requ
         o->wanted_scope =
             arena_printf(texts(o), "%.*s%s%s", SLICE_FMT(o->wanted_scope), i ? " " : "", r->scopes[i]);
     o->place = r->port;
-    io_timer_arm(core->loop, &o->later, 0, on_start);
+    io_timer_soon(core->loop, &o->later, on_start);
     return o;
 }
 

@@ -175,7 +175,7 @@ static void conn_start(struct up_server *s, struct up_ticket *t) {
     if (s->at.tls && !s->core->tls) {
         err_wrap(&err, "server `%s`", s->name);
         c->fault = mem_dup(err.text, strlen(err.text));
-        io_timer_arm(s->core->loop, &c->timer, 0, on_connect_timer);
+        io_timer_soon(s->core->loop, &c->timer, on_connect_timer);
         return;
     }
     io_timer_arm(s->core->loop, &c->timer, UP_CONNECT_MS, on_connect_timer);

@@ -68,7 +68,7 @@ static void on_fetch(struct io_timer *timer) {
 
 void up_secrets_wait(struct up_server *s, struct up_wait *w) {
     list_push(&s->secret_waiters, &w->node);
-    io_timer_arm(s->core->loop, &s->secret_timer, 0, on_fetch);
+    io_timer_soon(s->core->loop, &s->secret_timer, on_fetch);
 }
 
 void up_secrets_unwait(struct up_wait *w) { list_remove(&w->node); }

@@ -61,6 +61,38 @@ static void test_timers(void **state) {
     io_loop_free(&loop);
 }
 
+static void on_alarm_again(struct io_timer *timer) {
+    struct alarm *a = container_of(timer, struct alarm, timer);
+    on_alarm(timer);
+    io_timer_soon(a->loop, timer, on_alarm);
+}
+
+/* In the next turn, not at the next tick; unless it is stopped or put off. */
+static void test_timers_soon(void **state) {
+    (void)state;
+    struct io_loop loop;
+    io_loop_init(&loop);
+    int order = 0;
+    struct alarm alarms[4] = {0};
+    for (size_t i = 0; i < ARRAY_LEN(alarms); i++) {
+        alarms[i].loop = &loop;
+        alarms[i].order = &order;
+        io_timer_soon(&loop, &alarms[i].timer, i == 0 ? on_alarm_again : on_alarm);
+    }
+    io_timer_stop(&loop, &alarms[1].timer);
+    io_timer_arm(&loop, &alarms[2].timer, 3600000, on_alarm);
+    uv_run(&loop.uv, UV_RUN_NOWAIT);
+    assert_int_equal(order, 2);
+    assert_int_equal(alarms[3].place, 2);
+    uv_run(&loop.uv, UV_RUN_NOWAIT);
+    assert_int_equal(alarms[0].place, 3);
+    uv_run(&loop.uv, UV_RUN_NOWAIT);
+    assert_int_equal(order, 3);
+    assert_true(alarms[2].timer.due_ms > 0);
+    io_timer_stop(&loop, &alarms[2].timer);
+    io_loop_free(&loop);
+}
+
 /* Time passes without sleep, and then the loop has nothing left to do. */
 static void test_stays_awake(void **state) {
     (void)state;
@@ -285,9 +317,13 @@ static int start_spawner(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timers),       cmocka_unit_test(test_stays_awake),
-        cmocka_unit_test(test_timers_moved), cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_pace),         cmocka_unit_test_setup(test_spawn, start_spawner),
+        cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_timers_soon),
+        cmocka_unit_test(test_stays_awake),
+        cmocka_unit_test(test_timers_moved),
+        cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_pace),
+        cmocka_unit_test_setup(test_spawn, start_spawner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
