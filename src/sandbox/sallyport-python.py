@@ -55,6 +55,7 @@ import ast
 import io
 import linecache
 import random
+import re
 import time
 import traceback
 import types
@@ -203,7 +204,9 @@ def tidy(value, depth=0):
     if value is None or isinstance(value, (str, int, bool)):
         return value
     if isinstance(value, dict):
-        return {k if isinstance(k, str) else str(k): tidy(v, depth + 1) for k, v in value.items()}
+        named = {True: "true", False: "false", None: "null"}
+        return {k if isinstance(k, str) else named[k] if k is None or isinstance(k, bool) else str(k): tidy(v, depth + 1)
+                for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [tidy(v, depth + 1) for v in value]
     return tidy(plain(value), depth + 1)
@@ -233,11 +236,16 @@ def too_deep(text):
     return len(rest) > 0
 
 
+LIKE_NUMBERS = re.compile(r'"(?:-?\d[^"]*|true|false|null)": ')
+
+
 def to_json(value):
     try:
         text = encode(value)
         if too_deep(text):
             text = json.dumps(tidy(value))
+        elif LIKE_NUMBERS.search(text):
+            json.dumps(value, default=plain, sort_keys=True)  # refuses 1 beside "1", which would be one key twice
     except (ValueError, TypeError, RecursionError):
         text = json.dumps(tidy(value))
     if "\\ud" in text:  # half a character is none: as what it is shown with

@@ -58,6 +58,7 @@ test('values that JSON has no form for do not end the run', async (t) => {
   const CASES = [
     ['python', 'result = {"\\ud800": "a\\udfffb", "smile": "\\U0001f600"}', { '\ufffd': 'a\ufffdb', smile: '😀' }],
     ['javascript', 'return { "\\ud800": "a\\udfffb", smile: "😀", kept: "\\\\ud800" }', { '\ufffd': 'a\ufffdb', smile: '😀', kept: '\\ud800' }],
+    ['python', 'result = {1: "a", "1": "b", "2024": {None: 1, 2.5: 2}}', { 1: 'b', 2024: { null: 1, 2.5: 2 } }],
     ['python', 'progress(float("nan"), "\\ud800")\nresult = 1', 1],
     ['javascript', 'progress(1n, "\\ud800")\nprogress(NaN)\nreturn 1', 1],
     ['python', 'async def main(): return 5\nresult = main()', 5],
