@@ -516,8 +516,10 @@ void sandbox_run_box_exited(struct sandbox_run *run, const struct frame_report *
     judge_exit(run, report);
     run->outcome.cpu_us = report->cpu_us;
     run->outcome.rss_kb = report->rss_kb;
-    if (run->copy) /* the copy in goes on and finds its box gone */
+    if (run->copy) { /* the copy in goes on and finds its box gone */
+        run->box = NULL;
         return;
+    }
     run_finish(run);
 }
 

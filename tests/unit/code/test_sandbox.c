@@ -8,9 +8,11 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "code/sandbox.h"
+#include "code/sandbox_core.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -308,12 +310,57 @@ static void test_closed_while_copying(void **state) {
     rmdir(workspace);
 }
 
+static bool has_box(uint64_t token) {
+    LIST_FOR (n, &sandbox->boxes)
+        if (container_of(n, struct box, node)->token == token)
+            return true;
+    return false;
+}
+
+/* The child is killed, and its end is known, before its files are there. */
+static void test_ended_while_copying(void **state) {
+    (void)state;
+    if (no_sandbox())
+        skip();
+    static const struct sandbox_handlers only_end = {.done = on_done};
+    char workspace[] = "/tmp/sandbox-test-XXXXXX";
+    assert_non_null(mkdtemp(workspace));
+    struct err err = {""};
+    struct seen s = {.loop = &loop, .left = &left};
+    assert_int_equal(uv_sem_init(&may_go_on, 0), 0);
+    on_output_block(NULL, NULL, SANDBOX_STDOUT, SLICE(""));
+    left = 1;
+    const struct sandbox_request request = {
+        .code = SLICE("print(1)"), .profile = SANDBOX_FILES, .workspace = workspace};
+    struct sandbox_run *run = sandbox_start(sandbox, &request, &only_end, &s, &err);
+    assert_non_null(run);
+    while (!run->box)
+        uv_run(&loop.uv, UV_RUN_ONCE);
+    const uint64_t token = run->box->token;
+    assert_non_null(run->copy);
+    assert_int_equal(syscall(SYS_pidfd_send_signal, run->box->pidfd, SIGKILL, NULL, 0), 0);
+    while (has_box(token))
+        uv_run(&loop.uv, UV_RUN_ONCE);
+    for (size_t i = 0; i < POOL_THREADS; i++)
+        uv_sem_post(&may_go_on);
+    while (left > 0)
+        uv_run(&loop.uv, UV_RUN_ONCE);
+    assert_int_equal(s.exit, SANDBOX_KILLED);
+    assert_string_equal(s.error, "the sandbox ended before the code could run");
+    uv_sem_destroy(&may_go_on);
+    rmdir(workspace);
+}
+
 int main(void) {
     const struct CMUnitTest asleep[] = {cmocka_unit_test(test_asleep)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),    cmocka_unit_test(test_unanswered),
-        cmocka_unit_test(test_sessions), cmocka_unit_test(test_fitting),
-        cmocka_unit_test(test_mix),      cmocka_unit_test(test_closed_while_copying),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_unanswered),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_fitting),
+        cmocka_unit_test(test_mix),
+        cmocka_unit_test(test_ended_while_copying),
+        cmocka_unit_test(test_closed_while_copying),
     };
     const pid_t pid = fork(); /* a process has one spawner */
     if (pid == 0)
