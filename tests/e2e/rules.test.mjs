@@ -288,7 +288,7 @@ describe('reload while it runs', { concurrency: 4 }, () => {
     const dir = directory(t);
     const path = join(dir, 'policy.yaml');
     writeFileSync(path, deny);
-    const env = { SALLYPORT_HOME: join(dir, 'home') };
+    const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
     const { gate, peer } = await world(t, undefined, { policyPath: path, env });
     const said = async (what) => { // why, in the log of the gate, in `status` and in the audit log
       for (const answer of [await cli(['status'], { env }), await cli(['audit', 'query', '--text', 'reload_failed'], { env })]) assert.match(answer.stdout, what);
