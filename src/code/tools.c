@@ -89,12 +89,10 @@ static const struct policy_schema *schema_of(struct code_server *s, const struct
 /* What would be right, for the faults that are made most. */
 static struct slice say_what_fits(struct code_req *r, const struct policy_schema_failure *why) {
     struct slice text = {0};
-    struct tape schema;
+    cleanup_tape struct tape schema;
     tape_init(&schema);
-    if (!why->keyword || tape_parse(&schema, slice_str(r->tool->input), NULL) != TAPE_OK) {
-        tape_free(&schema);
+    if (!why->keyword || tape_parse(&schema, slice_str(r->tool->input), NULL) != TAPE_OK)
         return text;
-    }
     const uint32_t required = tape_get_str(&schema, 0, "required"),
                    properties = tape_get_str(&schema, 0, "properties");
     if (strcmp(why->keyword, "required") == 0 && !why->pointer.len && required)
@@ -105,15 +103,10 @@ static struct slice say_what_fits(struct code_req *r, const struct policy_schema
         }
     const uint32_t property =
         properties && why->pointer.len ? tape_get(&schema, properties, slice_from(why->pointer, 1)) : 0;
-    const uint32_t allowed = property ? tape_get_str(&schema, property,
-                                                     strcmp(why->keyword, "enum") == 0   ? "enum"
-                                                     : strcmp(why->keyword, "type") == 0 ? "type"
-                                                                                         : "-")
-                                      : 0;
+    const bool listed = strcmp(why->keyword, "enum") == 0 || strcmp(why->keyword, "type") == 0;
+    const uint32_t allowed = property && listed ? tape_get_str(&schema, property, why->keyword) : 0;
     if (allowed)
         text = arena_printf(&r->arena, ": %.*s", SLICE_FMT(tape_raw(&schema, allowed)));
-    text = arena_dup(&r->arena, text);
-    tape_free(&schema);
     return text;
 }
 

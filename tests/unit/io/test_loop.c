@@ -67,18 +67,21 @@ static void on_alarm_again(struct io_timer *timer) {
     io_timer_soon(a->loop, timer, on_alarm);
 }
 
+static void set_alarms(struct alarm alarms[4], struct io_loop *loop, int *order) {
+    io_loop_init(loop);
+    for (size_t i = 0; i < 4; i++)
+        alarms[i] = (struct alarm){.loop = loop, .order = order};
+}
+
 /* In the next turn, not at the next tick; unless it is stopped or put off. */
 static void test_timers_soon(void **state) {
     (void)state;
     struct io_loop loop;
-    io_loop_init(&loop);
     int order = 0;
-    struct alarm alarms[4] = {0};
-    for (size_t i = 0; i < ARRAY_LEN(alarms); i++) {
-        alarms[i].loop = &loop;
-        alarms[i].order = &order;
+    struct alarm alarms[4];
+    set_alarms(alarms, &loop, &order);
+    for (size_t i = 0; i < ARRAY_LEN(alarms); i++)
         io_timer_soon(&loop, &alarms[i].timer, i == 0 ? on_alarm_again : on_alarm);
-    }
     io_timer_stop(&loop, &alarms[1].timer);
     io_timer_arm(&loop, &alarms[2].timer, 3600000, on_alarm);
     uv_run(&loop.uv, UV_RUN_NOWAIT);
@@ -126,13 +129,9 @@ static void on_alarm_before(struct io_timer *timer) {
 static void test_timers_moved(void **state) {
     (void)state;
     struct io_loop loop;
-    io_loop_init(&loop);
     int order = 0;
-    struct alarm alarms[4] = {0};
-    for (size_t i = 0; i < ARRAY_LEN(alarms); i++) {
-        alarms[i].loop = &loop;
-        alarms[i].order = &order;
-    }
+    struct alarm alarms[4];
+    set_alarms(alarms, &loop, &order);
     arm_alarm(&alarms[0], 60, on_alarm);
     arm_alarm(&alarms[0], 350, on_alarm); /* later */
     arm_alarm(&alarms[0], 250, on_alarm); /* not so late */
