@@ -16,6 +16,8 @@ static void put_policy(struct emit *e, const struct policy *p, const char *serve
     }
     emit_key(e, "hash");
     emit_cstr(e, policy_hash(p));
+    emit_key(e, "version");
+    emit_str(e, policy_version(p));
     emit_key(e, "dialect");
     emit_cstr(e, policy_dialect(p) == POLICY_INTERCEPT ? "intercept" : "policylayer");
     emit_key(e, "shadow");

@@ -66,8 +66,8 @@ const char api_schemas[] = "{"
         MEMBER("grace_seconds", NUMBER)) "}") ","
     MEMBER("Policy", HAS(
         MEMBER("name", TEXT) "," MEMBER("server", TEXT) "," MEMBER("hash", TEXT) ","
-        MEMBER("dialect", ONE_OF("\"intercept\",\"policylayer\"")) "," MEMBER("shadow", FLAG) ","
-        MEMBER("tools", NUMBER)) NEEDS("\"name\",\"hash\",\"dialect\",\"shadow\",\"tools\"")) ","
+        MEMBER("version", TEXT) "," MEMBER("dialect", ONE_OF("\"intercept\",\"policylayer\"")) "," MEMBER("shadow", FLAG) ","
+        MEMBER("tools", NUMBER)) NEEDS("\"name\",\"hash\",\"version\",\"dialect\",\"shadow\",\"tools\"")) ","
     MEMBER("Policies", LIST(REF("Policy"))) ","
     MEMBER("PolicyText", HAS(
         MEMBER("policy_text", TEXT)) NEEDS("\"policy_text\"")) ","

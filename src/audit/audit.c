@@ -300,7 +300,8 @@ enum audit_result audit_put_decision(struct audit *a, const struct audit_decisio
                  [AUDIT_ARGS] = d->args,
                  [AUDIT_ARGS_HASH] = d->args_hash,
                  [AUDIT_FINGERPRINT] = d->fingerprint,
-                 [AUDIT_CLASS] = d->class},
+                 [AUDIT_CLASS] = d->class,
+                 [AUDIT_POLICY_VERSION] = d->policy_version},
     };
     return audit_put(a, &r, wait);
 }
@@ -342,6 +343,7 @@ enum audit_result audit_put_action(struct audit *a, const struct audit_action *x
                  [AUDIT_RULE] = x->rule,
                  [AUDIT_POLICY] = x->policy,
                  [AUDIT_POLICY_HASH] = x->policy_hash,
+                 [AUDIT_POLICY_VERSION] = x->policy_version,
                  [AUDIT_ARGS_HASH] = x->args_hash,
                  [AUDIT_FINGERPRINT] = x->fingerprint,
                  [AUDIT_TEXT] = x->text},

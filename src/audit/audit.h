@@ -59,8 +59,9 @@ struct audit_decision {
     struct slice pointer;     /* its JSON Pointer */
     struct slice policy;      /* name */
     struct slice policy_hash; /* hex */
-    struct slice text;        /* what the agent was told, when denied */
-    struct slice shadow;      /* JSON array of shadow verdicts, or empty */
+    struct slice policy_version;
+    struct slice text;   /* what the agent was told, when denied */
+    struct slice shadow; /* JSON array of shadow verdicts, or empty */
     enum audit_args_mode args_mode;
     struct slice args;        /* keys: JSON array of paths; tokenized, full: JSON */
     struct slice args_hash;   /* of the canonical arguments, hex */
@@ -102,7 +103,7 @@ struct audit_action {
     struct slice name;     /* of the event: approval_approved … */
     struct slice identity; /* who did it */
     struct slice grant, session, server, tool;
-    struct slice rule, policy, policy_hash;
+    struct slice rule, policy, policy_hash, policy_version;
     struct slice args_hash, fingerprint;
     struct slice text;
 };

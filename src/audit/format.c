@@ -219,6 +219,8 @@ void audit_format_cef(struct buf *out, const struct audit_entry *e) {
         {"cs5", AUDIT_ARGS_HASH},
         {"cs6", AUDIT_ARGS},
         {"msg", AUDIT_TEXT},
+        {"flexString1", AUDIT_POLICY},
+        {"flexString2", AUDIT_POLICY_VERSION},
         {"deviceExternalId", AUDIT_INSTANCE},
     };
     const struct audit_record *r = e->record;
@@ -235,7 +237,8 @@ void audit_format_cef(struct buf *out, const struct audit_entry *e) {
                    r->number[AUDIT_LATENCY_US], r->number[AUDIT_BYTES_IN], r->number[AUDIT_BYTES_OUT]);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct slice text = r->text[rows[i].text];
-        if (text.len && rows[i].key[0] == 'c' && rows[i].key[1] == 's')
+        bool custom = rows[i].key[0] == 'c' || rows[i].key[0] == 'f';
+        if (text.len && custom)
             buf_printf(out, " %sLabel=%s", rows[i].key, audit_text_names[rows[i].text]);
         put_cef_member(out, rows[i].key, text);
     }

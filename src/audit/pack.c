@@ -8,6 +8,8 @@
 
 #define PACK_MASK 3
 #define PACK_LENGTH_SHIFT_MAX 14 /* of a text's length: at most three bytes */
+/* Their bits are the other way round: blocks from before they were there say that they are as before. */
+#define PACK_LATER_TEXTS ((1u << AUDIT_TEXTS) - (1u << AUDIT_TEXTS_OLD))
 
 _Static_assert(AUDIT_TEXTS <= PACK_MASK * 8, "a bit for every text");
 _Static_assert(AUDIT_ARGS_MAX < 1u << (PACK_LENGTH_SHIFT_MAX + 7), "three bytes are enough");
@@ -60,6 +62,7 @@ static inline bool take_text(const char **at, const char *end, struct slice *ret
 }
 
 static void put_mask(char *to, uint32_t mask) {
+    mask ^= PACK_LATER_TEXTS;
     for (size_t i = 0; i < PACK_MASK; i++)
         to[i] = (char)(mask >> (8 * i));
 }
@@ -67,7 +70,7 @@ static void put_mask(char *to, uint32_t mask) {
 /* ---- packing ---- */
 
 void audit_pack_begin(struct pack *p, char *to) {
-    static const char nothing[AUDIT_TEXTS]; /* each of them empty */
+    static const char nothing[AUDIT_TEXTS_OLD]; /* each of them empty */
     p->start = to;
     for (size_t i = 0; i < ARRAY_LEN(p->before); i++)
         p->before[i] = slice_of(nothing, sizeof(nothing));
@@ -105,7 +108,14 @@ static uint32_t pack_texts(struct pack *p, struct slice texts, struct slice befo
             continue;
         }
         at = start;
-        CHECK(take_text(&old, old_end, &text) && take_text(&at, end, &text)); /* our own words */
+        bool lacks = i >= AUDIT_TEXTS_OLD && at == end, lacked = i >= AUDIT_TEXTS_OLD && old == old_end;
+        if (lacks && lacked) {
+            mask |= 1u << i;
+            continue;
+        }
+        CHECK((lacked || take_text(&old, old_end, &text)) && (lacks || take_text(&at, end, &text)));
+        if (lacks)
+            *p->to++ = 0;
         memcpy(p->to, start, (size_t)(at - start));
         p->to += at - start;
         same = at + common_len(slice_of(at, (size_t)(end - at)), slice_of(old, (size_t)(old_end - old)));
@@ -158,23 +168,26 @@ static bool unpack_frame(struct unpack *u) {
     if ((size_t)(u->end - u->at) < SEGMENT_TAG + PACK_MASK || u->limit - u->to < SEGMENT_FRAME_HEAD)
         return false;
     const unsigned char *tag = (const unsigned char *)u->at, *bits = tag + SEGMENT_TAG;
-    uint32_t mask = bits[0] | (uint32_t)bits[1] << 8 | (uint32_t)bits[2] << 16;
+    uint32_t mask = (bits[0] | (uint32_t)bits[1] << 8 | (uint32_t)bits[2] << 16) ^ PACK_LATER_TEXTS;
     const char *at = u->at + SEGMENT_TAG + PACK_MASK, *texts = skip_numbers(at, u->end);
     struct before *before = texts && mask >> AUDIT_TEXTS == 0 ? before_of(u->all, *at) : NULL;
     if (!before)
         return false;
     char *frame = u->to + SEGMENT_FRAME_HEAD, *to = put_bytes(frame, u->limit, at, (size_t)(texts - at));
+    char *end = NULL; /* behind the last text that is written */
     at = texts;
     for (size_t i = 0; i < AUDIT_TEXTS && to; i++) {
         struct slice text = before->text[i];
         if (!(mask >> i & 1) && (!take_text(&at, u->end, &text) || slice_eq(text, before->text[i])))
             return false;
         to = put_text(to, u->limit, text, &before->text[i]);
+        if (i < AUDIT_TEXTS_OLD || text.len)
+            end = to;
     }
     if (!to)
         return false;
-    audit_segment_frame_head(u->to, (size_t)(to - frame), tag);
-    u->to = to;
+    audit_segment_frame_head(u->to, (size_t)(end - frame), tag);
+    u->to = end;
     u->at = at;
     return true;
 }

@@ -6,7 +6,8 @@
  *   FF FF FF FF │ tag, 8 │ mask, 3 │ kind and numbers │ texts whose bit is not set, each behind its length │
  * …
  *
- * A bit of the mask: that text is as before (at first: empty). Private to the audit room. */
+ * A bit of the mask: that text is as before (at first: empty); of texts from AUDIT_TEXTS_OLD on, that it is
+ * not. Private to the audit room. */
 #pragma once
 
 #include "audit/record.h"

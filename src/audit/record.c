@@ -9,17 +9,29 @@ const char *const audit_number_names[AUDIT_NUMBERS] = {
 };
 
 const char *const audit_text_names[AUDIT_TEXTS] = {
-    [AUDIT_INSTANCE] = "instance",   [AUDIT_EVENT] = "event",
-    [AUDIT_IDENTITY] = "identity",   [AUDIT_GRANT] = "grant",
-    [AUDIT_SESSION] = "session",     [AUDIT_SERVER] = "server",
-    [AUDIT_METHOD] = "method",       [AUDIT_TOOL] = "tool",
-    [AUDIT_VERDICT] = "verdict",     [AUDIT_REASON] = "reason",
-    [AUDIT_RULE] = "rule",           [AUDIT_POINTER] = "pointer",
-    [AUDIT_POLICY] = "policy",       [AUDIT_POLICY_HASH] = "policy_hash",
-    [AUDIT_TEXT] = "text",           [AUDIT_SHADOW] = "shadow",
-    [AUDIT_ARGS_MODE] = "args_mode", [AUDIT_ARGS] = "args",
-    [AUDIT_ARGS_HASH] = "args_hash", [AUDIT_FINGERPRINT] = "fingerprint",
-    [AUDIT_STATUS] = "status",       [AUDIT_CLASS] = "class",
+    [AUDIT_INSTANCE] = "instance",
+    [AUDIT_EVENT] = "event",
+    [AUDIT_IDENTITY] = "identity",
+    [AUDIT_GRANT] = "grant",
+    [AUDIT_SESSION] = "session",
+    [AUDIT_SERVER] = "server",
+    [AUDIT_METHOD] = "method",
+    [AUDIT_TOOL] = "tool",
+    [AUDIT_VERDICT] = "verdict",
+    [AUDIT_REASON] = "reason",
+    [AUDIT_RULE] = "rule",
+    [AUDIT_POINTER] = "pointer",
+    [AUDIT_POLICY] = "policy",
+    [AUDIT_POLICY_HASH] = "policy_hash",
+    [AUDIT_TEXT] = "text",
+    [AUDIT_SHADOW] = "shadow",
+    [AUDIT_ARGS_MODE] = "args_mode",
+    [AUDIT_ARGS] = "args",
+    [AUDIT_ARGS_HASH] = "args_hash",
+    [AUDIT_FINGERPRINT] = "fingerprint",
+    [AUDIT_STATUS] = "status",
+    [AUDIT_CLASS] = "class",
+    [AUDIT_POLICY_VERSION] = "policy_version",
 };
 
 const char *audit_kind_name(enum audit_kind kind) {
@@ -98,10 +110,13 @@ static bool number_read(struct slice *bytes, uint64_t max, uint64_t *ret_value) 
 
 size_t audit_record_write(const struct audit_record *r, char *to) {
     char *start = to;
+    size_t texts = AUDIT_TEXTS;
+    while (texts > AUDIT_TEXTS_OLD && r->text[texts - 1].len == 0)
+        texts--;
     to = number_write(to, (uint64_t)r->kind);
     for (size_t i = 0; i < AUDIT_NUMBERS; i++)
         to = number_write(to, r->number[i]);
-    for (size_t i = 0; i < AUDIT_TEXTS; i++) {
+    for (size_t i = 0; i < texts; i++) {
         size_t len = r->text[i].len;
         if (len == 0) {
             *to++ = 0;
@@ -123,7 +138,14 @@ bool audit_record_read(struct slice bytes, struct audit_record *ret_record) {
         if (!number_read(&bytes, INT64_MAX, &ret_record->number[i]))
             return false;
     for (size_t i = 0; i < AUDIT_TEXTS; i++) {
+        bool may_lack = i >= AUDIT_TEXTS_OLD;
+        if (may_lack && bytes.len == 0) {
+            ret_record->text[i] = (struct slice){0};
+            continue;
+        }
         if (!number_read(&bytes, text_max(i), &value) || value > bytes.len)
+            return false;
+        if (may_lack && value == 0 && bytes.len == 0)
             return false;
         ret_record->text[i] = slice_of(bytes.ptr, (size_t)value);
         bytes = slice_from(bytes, (size_t)value);

@@ -1,6 +1,8 @@
 /* One record, and its canonical bytes: what is hashed is exactly what is stored. The kind, every number, and
  * the length of every text are written 7 bits a byte, lowest first, in as few bytes as will do; always all of
- * them, in the order of the tables below, each text behind its length. */
+ * them, in the order of the tables below, each text behind its length. Only of the texts from AUDIT_TEXTS_OLD
+ * on, empty ones at the end are left away: so a record from before there were such texts reads, and hashes,
+ * as ever. */
 #pragma once
 
 #include "audit/limits.h"
@@ -41,6 +43,8 @@ enum audit_text {
     AUDIT_FINGERPRINT,
     AUDIT_STATUS,
     AUDIT_CLASS,
+    AUDIT_TEXTS_OLD,
+    AUDIT_POLICY_VERSION = AUDIT_TEXTS_OLD,
     AUDIT_TEXTS,
 };
 

@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 
 #define RING_MAGIC 0x53505247u
-#define RING_LAYOUT 3
+#define RING_LAYOUT 4
+#define RING_LAYOUT_OLDEST 3 /* that can be read: its records have fewer texts */
 #define RING_SKIP UINT32_MAX /* instead of a length: the next frame is at the beginning */
 #define RING_FRAME_HEAD 8    /* the length and the sum */
 #define RING_GROW (1u << 20)
@@ -105,8 +106,9 @@ int audit_ring_create(struct ring *r, const char *dir, const char *instance, str
 
 static bool ring_is_ours(const struct ring *r) {
     uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
-    return r->head->magic == RING_MAGIC && r->head->layout == RING_LAYOUT && tail <= end &&
-           end - tail <= AUDIT_RING_BYTES && tail % 8 == 0 && end % 8 == 0;
+    return r->head->magic == RING_MAGIC && r->head->layout >= RING_LAYOUT_OLDEST &&
+           r->head->layout <= RING_LAYOUT && tail <= end && end - tail <= AUDIT_RING_BYTES && tail % 8 == 0 &&
+           end % 8 == 0;
 }
 
 enum ring_left audit_ring_adopt(struct ring *r, const char *path) {

@@ -15,7 +15,8 @@ struct policy_file {
     struct policy *policy;
     struct list places;
     struct io_watch watch;
-    bool failed; /* the file does not hold what is in force */
+    bool failed;       /* the file does not hold what is in force */
+    uint64_t revision; /* how often it has been taken over anew */
     char path[];
 };
 
@@ -99,6 +100,7 @@ static void on_changed(struct io_watch *w) {
         return;
     }
     f->failed = false;
+    policy_set_revision(fresh, ++f->revision);
     policy_unref(f->policy);
     f->policy = fresh;
     LIST_FOR (n, &f->places) {
@@ -107,9 +109,12 @@ static void on_changed(struct io_watch *w) {
         *place->at = policy_ref(fresh);
     }
     log_info("policy reloaded successfully");
+    const struct audit_action reload = {.name = SLICE("reload"),
+                                        .policy = slice_str(f->path),
+                                        .policy_hash = slice_of(policy_hash(fresh), 64),
+                                        .policy_version = policy_version(fresh)};
     if (f->all->audit)
-        audit_put_event(f->all->audit, SLICE("reload"), slice_str(f->path), slice_of(policy_hash(fresh), 64),
-                        (struct slice){0});
+        audit_put_action(f->all->audit, &reload);
 }
 
 static struct policy_file *file_get(struct front_policies *ps, const char *path, struct err *err) {

@@ -10,6 +10,7 @@
 #include "policy/match.h"
 #include "policy/schema.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -263,6 +264,7 @@ static void load_version(struct loader *l, const struct tree *root) {
     if (!slice_is(text, "1"))
         policy_problem(l, version ? version : root, SLICE("/version"), (struct slice){0},
                        "version must be \"1\", got \"%.*s\"", SLICE_FMT(text));
+    l->policy->version = text;
 }
 
 static void load_default(struct loader *l, const struct tree *root) {
@@ -786,6 +788,12 @@ struct slice policy_name(const struct policy *p) {
     return p->name;
 }
 const char *policy_hash(const struct policy *p) { return p->hash; }
+struct slice policy_version(const struct policy *p) {
+    return p->version;
+}
+void policy_set_revision(struct policy *p, uint64_t revision) {
+    p->version = arena_printf(&p->arena, "%.*s+%" PRIu64, SLICE_FMT(p->version), revision);
+}
 enum policy_dialect policy_dialect(const struct policy *p) { return p->dialect; }
 bool policy_is_shadow(const struct policy *p) { return p->shadow; }
 size_t policy_tool_count(const struct policy *p) { return p->tools.count + p->pattern_count; }

@@ -113,6 +113,10 @@ static inline void policy_cleanup(struct policy **p) { policy_unref(*p); }
 
 struct slice policy_name(const struct policy *p);
 const char *policy_hash(const struct policy *p); /* SHA-256 of the source text, 64 hex digits */
+/* What the document declares; once its file has been read anew, behind a + how often: 1, 1+1, 1+2 … */
+struct slice policy_version(const struct policy *p);
+/* Once, before anybody else has a reference. */
+void policy_set_revision(struct policy *p, uint64_t revision);
 enum policy_dialect policy_dialect(const struct policy *p);
 bool policy_is_shadow(const struct policy *p); /* nothing is enforced, everything is recorded */
 size_t policy_tool_count(const struct policy *p);

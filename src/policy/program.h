@@ -188,6 +188,7 @@ struct policy {
     struct arena arena;
     struct slice name;
     char hash[65];
+    struct slice version;
     enum policy_dialect dialect;
     bool default_deny;
     bool says_allow; /* `default: allow` is written out: what nothing speaks of is allowed, sampling included

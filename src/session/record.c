@@ -83,6 +83,7 @@ static enum audit_result record_decision(struct call *c, struct audit_wait *wait
         .pointer = c->verdict.pointer,
         .policy = policy_name(c->policy),
         .policy_hash = slice_of(policy_hash(c->policy), 64),
+        .policy_version = policy_version(c->policy),
         .text = c->verdict.text,
         .shadow = shadow_json(c),
         .args_mode = core->audit_args,

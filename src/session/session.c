@@ -382,6 +382,7 @@ static bool record_ask(struct session_link *sl, const struct policy_facts *f, co
         .pointer = v->pointer,
         .policy = policy_name(policy),
         .policy_hash = slice_of(policy_hash(policy), 64),
+        .policy_version = policy_version(policy),
         .text = v->text,
     };
     return audit_put_decision(s->core->audit, &d, NULL) == AUDIT_OK;

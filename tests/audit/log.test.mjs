@@ -58,6 +58,7 @@ test('calls are on record with decision and outcome, also while the gate runs', 
   assert.deepEqual(echo.args, { text: 'Grüße an Bob' });
   assert.match(echo.args_hash, /^(sha256:)?[0-9a-f]{64}$/);
   assert.match(echo.policy_hash, /^[0-9a-f]{64}$/);
+  assert.deepEqual(new Set(found.map(({ policy_version }) => policy_version)), new Set(['1']));
   assert.equal(echo.outcome.status, 'ok');
   assert.ok(echo.outcome.latency_us > 0 && echo.outcome.bytes_out > 0);
   assert.ok(drop.pointer.startsWith('/tools/drop_table/rules/0'));
@@ -100,10 +101,10 @@ test('export as JSON lines, CSV and CEF', async (t) => {
   assert.deepEqual(all.map(({ seq }) => seq), all.map((_, i) => i + 1));
   assert.ok(all.some(({ kind }) => kind === 'outcome') && all.some(({ kind, event }) => kind === 'event' && event === 'start'));
   const csv = (await ask('audit', 'export', '--format', 'csv', '--tool', 'fail')).stdout;
-  assert.match(csv, /^seq,kind,time,.*\r\n/);
+  assert.match(csv, /^seq,kind,time,.*,policy_version\r\n.*,"1"\r\n/);
   const cef = (await ask('audit', 'export', '--format', 'cef', '--verdict', 'deny')).stdout.trimEnd().split('\n');
   assert.equal(cef.length, 3);
-  for (const line of cef) assert.match(line, /^CEF:0\|Sallyport\|sallyport\|[^|]+\|decision\|[^|]+\|6\|.*act=deny/);
+  for (const line of cef) assert.match(line, /^CEF:0\|Sallyport\|sallyport\|[^|]+\|decision\|[^|]+\|6\|.*act=deny.* flexString2Label=policy_version flexString2=1 /);
 });
 
 test('verify: sound while running and after; what was changed is named', async (t) => {

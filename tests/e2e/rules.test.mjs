@@ -314,6 +314,8 @@ describe('reload while it runs', { concurrency: 4 }, () => {
     writeFileSync(path, allow);
     await changed(gate);
     assert.ok(!denied(await outcome(peer, 'pay')), 'and a good one is taken again');
+    const told = (await cli(['audit', 'query', '--method', 'tools/call', '--json'], { env })).stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line).policy_version);
+    assert.deepEqual([told[0], told.at(-1)], ['1+2', '1'], 'newest first: which reading of the file each call was judged by');
   });
 
   test('a call that is under way is judged by the policy it came under, and counters go on', async (t) => {

@@ -40,10 +40,20 @@ static void test_round_trip(void **state) {
     assert_memory_equal(back.number, r.number, sizeof(r.number));
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
         assert_true(slice_eq(back.text[i], r.text[i]));
+    r.text[AUDIT_POLICY_VERSION] = (struct slice){0};
+    size_t old = audit_record_write(&r, bytes);
+    assert_int_equal(len, old + 1 + strlen("policy_version"));
     for (size_t cut = 0; cut < len; cut++)
-        assert_false(audit_record_read(slice_of(bytes, cut), &back));
+        if (cut != old)
+            assert_false(audit_record_read(slice_of(bytes, cut), &back));
     bytes[len] = 0;
     assert_false(audit_record_read(slice_of(bytes, len + 1), &back));
+    /* As it was before policies had versions: nothing at all stands for the one that there is not. */
+    assert_true(audit_record_read(slice_of(bytes, old), &back));
+    assert_int_equal(back.text[AUDIT_POLICY_VERSION].len, 0);
+    assert_true(slice_is(back.text[AUDIT_CLASS], "class"));
+    bytes[old] = 0;
+    assert_false(audit_record_read(slice_of(bytes, old + 1), &back));
 }
 
 /* One record, one text: numbers in more bytes than needed are not read. */
@@ -76,6 +86,8 @@ static size_t plain_block(char *to, int records) {
                                            : sample();
         r.number[AUDIT_CALL] = (uint64_t)i * 1000;
         r.text[AUDIT_TEXT] = slice_of(wide, (size_t)(i % 5) * 100);
+        if (i % 12 < 5) /* also the last text comes and goes */
+            r.text[AUDIT_POLICY_VERSION] = (struct slice){0};
         if (i % 4 == 0)
             r.text[AUDIT_TOOL] = slice_str(number);
         char *frame = to + len;
@@ -133,6 +145,27 @@ static void test_pack(void **state) {
     free(room);
     free(packed);
     free(plain);
+}
+
+/* Blocks of records without the texts that came later are those that were written before. */
+static void test_pack_old(void **state) {
+    (void)state;
+    char plain[4096], packed[4096], *room = NULL;
+    unsigned char hash[CHAIN_HASH] = {0};
+    size_t len = 0;
+    for (int i = 0; i < 3; i++) {
+        struct audit_record r = sample();
+        r.text[AUDIT_POLICY_VERSION] = (struct slice){0};
+        size_t n = audit_record_write(&r, plain + len + SEGMENT_FRAME_HEAD);
+        audit_segment_frame_head(plain + len, n, hash);
+        len += SEGMENT_FRAME_HEAD + n;
+    }
+    size_t small = pack_all(slice_of(plain, len), packed);
+    assert_memory_equal(packed + PACK_MARK + SEGMENT_TAG, "\0\0\0", 3); /* all are written out */
+    size_t front = PACK_MARK + SEGMENT_TAG + 3 + (len / 3 - SEGMENT_FRAME_HEAD);
+    assert_memory_equal(packed + front + SEGMENT_TAG, "\xff\xff\x3f", 3); /* 22 as before, no 23rd bit */
+    assert_true(slice_eq(audit_unpack(slice_of(packed, small), &room), slice_of(plain, len)));
+    free(room);
 }
 
 /* A small body cannot be made to fill more than one block's room. */
@@ -311,6 +344,7 @@ static void test_ring_after_power_loss(void **state) {
             atomic_store(&ring.head->tail, 0);
             atomic_store(&ring.head->end, 0);
         }
+        ring.head->layout = 3 + i % 2; /* the program may have been replaced meanwhile */
         char *path = mem_dup(ring.path, strlen(ring.path));
         audit_ring_close(&ring);
         assert_int_equal(audit_ring_adopt(&other, path), RING_ADOPTED);
@@ -389,6 +423,7 @@ int main(void) {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_only_canonical),
         cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_pack_old),
         cmocka_unit_test(test_pack_bomb),
         cmocka_unit_test(test_long_texts_are_cut_at_a_character),
         cmocka_unit_test(test_ring),
