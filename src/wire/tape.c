@@ -226,22 +226,51 @@ __attribute__((target("avx2"))) static const unsigned char *skip_plain_wide(cons
     return p;
 }
 
+/* Which of 32 bytes are backslashes, and which stand for one character behind one (is_short_escape). */
+__attribute__((target("avx2"))) static inline uint32_t look_escapes(const unsigned char *p,
+                                                                    uint32_t *ret_short) {
+    enum { SLASH = -128, QUOTE = 1, BFN = 2, RT = 4 }; /* their upper halves are 5, 2, 6 and 7 */
+    const __m256i by_low = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 0, QUOTE | BFN | RT, 0, RT, 0, BFN, 0, 0, 0, 0, 0, SLASH, 0, BFN, 0));
+    const __m256i by_high =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, QUOTE, 0, 0, SLASH, BFN, RT, 0, 0, 0, 0, 0, 0, 0, 0));
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    __m256i high = _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15));
+    __m256i is = _mm256_and_si256(_mm256_shuffle_epi8(by_low, v), _mm256_shuffle_epi8(by_high, high));
+    __m256i none = _mm256_cmpeq_epi8(is, _mm256_setzero_si256());
+    *ret_short = ~(uint32_t)_mm256_movemask_epi8(none);
+    return (uint32_t)_mm256_movemask_epi8(is);
+}
+
+/* Of backslashes, those that begin an escape: the first, third, ... of each run. The subtraction borrows
+ * through a run, which turns every other bit of it. */
+static inline uint64_t escapes_of(uint64_t slashes) {
+    const uint64_t odd = 0xaaaaaaaaaaaaaaaa;
+    return ((((slashes << 1) | odd) - slashes) ^ odd) & slashes;
+}
+
 /* Text of many lines has a short escape at the end of each: passes over those too, and tells of them. */
 __attribute__((target("avx2"))) static const unsigned char *
 skip_lines_wide(const unsigned char *p, const unsigned char *end, bool *ret_escaped) {
-    unsigned step;
-    for (; end - p > 64; p += step) { /* more than 64: an escape may reach into the byte behind them */
+    uint64_t carried = 0, seen = 0; /* carried: the first byte stands behind the backslash of an escape */
+    for (; end - p >= 64; p += 64) {
         uint64_t odd = odd_bytes_wide(p);
-        for (step = 64; odd;) {
-            unsigned i = (unsigned)__builtin_ctzll(odd);
-            if (p[i] != '\\' || !is_short_escape[p[i + 1]])
-                return p + i;
-            *ret_escaped = true;
-            odd &= ~((uint64_t)3 << i);
-            step = i == 63 ? 65 : 64;
+        if (!(odd | carried))
+            continue;
+        uint32_t low, high;
+        uint64_t slashes = look_escapes(p, &low) | (uint64_t)look_escapes(p + 32, &high) << 32;
+        uint64_t escapes = escapes_of(slashes & ~carried), behind = escapes << 1 | carried;
+        uint64_t wrong = (odd & ~(escapes | behind)) | (behind & ~(low | (uint64_t)high << 32));
+        if (wrong) {
+            int at = __builtin_ctzll(wrong);
+            *ret_escaped |= (seen | (behind & ((wrong & -wrong) - 1))) != 0;
+            return p + at - (behind >> at & 1);
         }
+        seen |= behind;
+        carried = escapes >> 63;
     }
-    return p;
+    *ret_escaped |= seen != 0;
+    return p - carried;
 }
 #endif
 
@@ -275,7 +304,7 @@ const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char
 
 static const unsigned char *skip_lines(const unsigned char *p, const unsigned char *end, bool *ret_escaped) {
 #ifdef __SSE2__
-    if (end - p > 64 && __builtin_cpu_supports("avx2"))
+    if (end - p >= 64 && __builtin_cpu_supports("avx2"))
         p = skip_lines_wide(p, end, ret_escaped);
 #else
     (void)ret_escaped;
