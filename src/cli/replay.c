@@ -167,6 +167,8 @@ static void replay_decide(struct replay *r, const struct audit_entry *e, const s
 static bool replay_entry(void *ctx, const struct audit_entry *e) {
     struct replay *r = ctx;
     struct slice mode = e->record->text[AUDIT_ARGS_MODE], text = e->record->text[AUDIT_ARGS];
+    if (!e->record->text[AUDIT_POLICY_HASH].len) /* refused before there was anything to judge */
+        return true;
     cleanup_tape struct tape args;
     cleanup_arena struct arena arena;
     tape_init(&args);

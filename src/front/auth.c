@@ -438,43 +438,55 @@ static struct principal *by_cert(struct front_conn *c, struct front_verdict *ver
     return identity_hold(auth, f.who, expires_s * 1000);
 }
 
-enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
-                                     struct slice body) {
+/* Sets c->principal, or false: *verdict says what to answer. */
+static bool recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *verdict) {
     struct front_auth *auth = c->front->auth;
     c->principal = auth->everyone;
     if (auth->open)
-        return FRONT_IN;
+        return true;
     struct slice shown = http_value(head, "Authorization");
     look_at_grants(auth);
     if (remembers(c, shown)) {
         c->principal = c->memo.principal;
-        return FRONT_IN;
+        return true;
     }
     struct slice token = bearer(shown);
     struct principal *p = NULL;
     bool lasting = true;
-    struct front_verdict verdict = {.status = 401, .message = "Unauthorized"};
+    *verdict = (struct front_verdict){.status = 401, .message = "Unauthorized"};
     if (token.len && is_the_token(auth, token))
         p = auth->everyone;
     else if (token.len && slice_starts(token, SLICE(STATE_GRANT_PREFIX)))
         p = by_grant(auth, token, &lasting);
     else if (token.len && auth->issuer_count)
-        p = by_token(c, token, &verdict);
+        p = by_token(c, token, verdict);
     else if (!shown.len)
-        p = by_cert(c, &verdict);
-    if (verdict.wait) {
-        wait_for_keys(c, head, b, body);
-        return FRONT_WAITS;
-    }
-    if (!p) {
-        front_challenge(c, &verdict);
-        return FRONT_ANSWERED;
-    }
+        p = by_cert(c, verdict);
+    if (verdict->wait || !p)
+        return false;
     remember(c, shown, p);
     if (!lasting)
         c->memo.len = SIZE_MAX; /* never the same again, but keeps the principal */
     c->principal = p;
-    return FRONT_IN;
+    return true;
+}
+
+bool front_recognise(struct front_conn *c, const struct http_head *head) {
+    struct front_verdict verdict;
+    return recognise(c, head, &verdict);
+}
+
+enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
+                                     struct slice body) {
+    struct front_verdict verdict;
+    if (recognise(c, head, &verdict))
+        return FRONT_IN;
+    if (verdict.wait) {
+        wait_for_keys(c, head, b, body);
+        return FRONT_WAITS;
+    }
+    front_challenge(c, &verdict);
+    return FRONT_ANSWERED;
 }
 
 bool front_may_enter(struct front_conn *c) {

@@ -51,6 +51,8 @@ enum front_answer {
 };
 enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
                                      struct slice body);
+/* The same for a request that is refused anyway: nothing is answered, and nobody waits. */
+bool front_recognise(struct front_conn *c, const struct http_head *head);
 /* May the principal use the server of this endpoint? Else answers 403. */
 bool front_may_enter(struct front_conn *c);
 /* "local:USER": whoever started this program. */

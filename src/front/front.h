@@ -86,12 +86,19 @@ struct front_conn {
     struct slice held_body;
 };
 
+/* The body of a request is over the ceiling and will not be read. */
+void front_refuse_large(struct front_conn *c, const struct http_head *head);
 /* One complete request; answers now or takes the connection over (front_conn_take). */
 void front_request(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
 
 /* A whole answer. The body may be empty; type NULL for none. `extra` are complete header lines. */
 void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body);
 void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw, const char *message);
+/* A body that is no message, or not one for this place: on record, and answered with 400. `session` may be
+ * NULL. */
+void front_refuse_message(struct front_conn *c, const struct session *session, int code, struct slice id_raw,
+                          const char *why);
+void front_record_refusal(struct front_conn *c, const struct session *session, const char *why);
 /* An answer whose body is a message, gathered from its pieces. */
 void front_answer_message(struct front_conn *c, int status, struct slice extra,
                           const struct session_out *out);

@@ -108,6 +108,14 @@ static void refuse(struct front_conn *c, int status, const char *why) {
     front_answer_error(c, status, RPC_INVALID_REQUEST, (struct slice){0}, why);
 }
 
+static void refuse_large(struct front_conn *c, const struct http_head *head) {
+    c->keep_alive = false;
+    c->state = FRONT_ANSWERING;
+    struct front *f = c->front;
+    front_refuse_large(c, head);
+    arena_reset(&f->scratch);
+}
+
 static void dispatch(struct front_conn *c, struct http_head *head, struct block *b, struct slice body) {
     c->state = FRONT_ANSWERING;
     c->keep_alive = head->keep_alive;
@@ -158,11 +166,19 @@ static bool count_body(struct front_conn *c, size_t len) {
     return true;
 }
 
+/* The head of the request whose chunks are being read. */
+static struct http_head *head_again(struct front_conn *c) {
+    const char *why;
+    struct http_head *head = &c->front->head;
+    CHECK(http_parse_request(slice_of(c->head_copy->data, c->head_len), head, &why) > 0);
+    return head;
+}
+
 /* Bytes of a chunked body move into a block of their own. Consumed bytes, or -1 when it was refused. */
 static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
     size_t need = c->body_len + len;
     if (need > MSG_BYTES_MAX) {
-        refuse(c, 413, "the message is too large");
+        refuse_large(c, head_again(c));
         return -1;
     }
     if (!count_body(c, need))
@@ -182,12 +198,8 @@ static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
         refuse(c, 400, "malformed chunked body");
         return -1;
     }
-    if (step == HTTP_DONE) {
-        const char *why;
-        struct http_head *head = &c->front->head;
-        CHECK(http_parse_request(slice_of(c->head_copy->data, c->head_len), head, &why) > 0);
-        dispatch(c, head, c->body, slice_of(c->body->data, c->body_len));
-    }
+    if (step == HTTP_DONE)
+        dispatch(c, head_again(c), c->body, slice_of(c->body->data, c->body_len));
     return (ptrdiff_t)used;
 }
 
@@ -218,7 +230,7 @@ static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, 
     }
     size_t body = head->body == HTTP_BODY_LENGTH ? (size_t)head->body_len : 0;
     if (head->body == HTTP_BODY_LENGTH && head->body_len > MSG_BYTES_MAX) {
-        refuse(c, 413, "the message is too large");
+        refuse_large(c, head);
         return -1;
     }
     if (!count_body(c, body))

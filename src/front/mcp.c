@@ -212,12 +212,13 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
     struct arena *a = &f->scratch;
     struct slice id = m->rpc.id ? tape_raw(&m->tape, m->rpc.id) : (struct slice){0};
     if (m->rpc.kind == RPC_RESULT || m->rpc.kind == RPC_ERROR) {
-        front_answer_error(c, 400, RPC_INVALID_REQUEST, (struct slice){0},
-                           "clients send no responses in this revision");
+        front_refuse_message(c, NULL, RPC_INVALID_REQUEST, (struct slice){0},
+                             "clients send no responses in this revision");
         return;
     }
     struct header_fault fault;
     if (!header_check_modern(head, m, a, &fault)) {
+        front_record_refusal(c, NULL, fault.why);
         struct slice text = call_error_text(a, id, fault.code, fault.why);
         if (fault.data.len) /* before the two closing braces */
             text =
@@ -289,7 +290,7 @@ static void post_batch(struct front_conn *c, const struct http_head *head, struc
     if (!fs)
         return;
     if (!batch) {
-        front_answer_error(c, 400, code, (struct slice){0}, why);
+        front_refuse_message(c, fs->session, code, (struct slice){0}, why);
     } else if (!batch_wants_answer(batch)) {
         batch_run(batch, NULL);
         front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});

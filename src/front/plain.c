@@ -138,6 +138,7 @@ void front_plain_tools(struct front_conn *c) {
 static bool read_call(struct front_conn *c, const struct tape *t, struct buf *message) {
     uint32_t tool = tape_get_str(t, 0, "tool"), args = tape_get_str(t, 0, "args");
     if (!tool || !tape_is(t, tool, TAPE_STRING) || (args && !tape_is(t, args, TAPE_OBJECT))) {
+        front_record_refusal(c, NULL, "no call of a tool with an object of arguments");
         front_answer(
             c, 400, "application/json", (struct slice){0},
             SLICE("{\"error\":\"write {\\\"server\\\",\\\"tool\\\",\\\"args\\\"}, the last an object\"}"));
@@ -157,6 +158,7 @@ void front_plain_call(struct front_conn *c, struct slice body) {
     cleanup_buf struct buf message;
     buf_init(&message, MSG_BYTES_MAX);
     if (tape_parse(&t, body, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT) || t.has_nul) {
+        front_record_refusal(c, NULL, "the body is no JSON object");
         front_answer(c, 400, "application/json", (struct slice){0},
                      SLICE("{\"error\":\"the body is no JSON object\"}"));
         return;

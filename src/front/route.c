@@ -54,6 +54,20 @@ static bool host_and_origin_ok(struct front *f, const struct http_head *head) {
     return f->loopback ? names_loopback(value) : slice_eq_nocase(value, host);
 }
 
+void front_record_refusal(struct front_conn *c, const struct session *session, const char *why) {
+    session_record_refusal(c->front->core, &(struct session_refusal){.kind = SESSION_MALFORMED,
+                                                                     .who = c->principal,
+                                                                     .session = session,
+                                                                     .server = c->only,
+                                                                     .why = slice_str(why)});
+}
+
+void front_refuse_message(struct front_conn *c, const struct session *session, int code, struct slice id_raw,
+                          const char *why) {
+    front_record_refusal(c, session, why);
+    front_answer_error(c, 400, code, id_raw, why);
+}
+
 struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body) {
     struct arena *a = &c->front->scratch;
     int code;
@@ -68,7 +82,7 @@ struct msg *front_read_message(struct front_conn *c, struct block *b, struct sli
         id = (struct slice){0};
     }
     if (!m)
-        front_answer_error(c, 400, code, id, why);
+        front_refuse_message(c, NULL, code, id, why);
     return m;
 }
 
@@ -150,6 +164,16 @@ static void answer_plain(struct front_conn *c, const struct http_head *head, enu
         front_plain_servers(c);
     else
         front_plain_tools(c);
+}
+
+/* On record when it is told at once who sends it: whoever has no business here writes no log. */
+void front_refuse_large(struct front_conn *c, const struct http_head *head) {
+    static const char why[] = "the message is too large";
+    enum place place = find_place(c, head->path);
+    bool message = place == PLACE_MCP || place == PLACE_MESSAGE || place == PLACE_CALL;
+    if (message && host_and_origin_ok(c->front, head) && front_recognise(c, head))
+        front_record_refusal(c, NULL, why);
+    front_answer_error(c, 413, RPC_INVALID_REQUEST, (struct slice){0}, why);
 }
 
 void front_request(struct front_conn *c, struct http_head *head, struct block *b, struct slice body) {

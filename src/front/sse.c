@@ -65,7 +65,7 @@ void front_sse_post(struct front_conn *c, struct http_head *head, struct block *
     const char *why;
     struct session_batch *batch = batch_is(body) ? batch_read(fs->session, b, body, &code, &why) : NULL;
     if (!batch && batch_is(body)) {
-        front_answer_error(c, 400, code, (struct slice){0}, why);
+        front_refuse_message(c, fs->session, code, (struct slice){0}, why);
         return;
     }
     struct msg *m = batch ? NULL : front_read_message(c, b, body);

@@ -83,7 +83,16 @@ static const struct session_front stdio_front = {
 
 /* ---- from the client ---- */
 
+static void record_line(struct front_stdio *s, const char *why) {
+    session_record_refusal(s->core, &(struct session_refusal){.kind = SESSION_MALFORMED,
+                                                              .who = s->session->principal,
+                                                              .session = s->session,
+                                                              .server = s->session->only,
+                                                              .why = slice_str(why)});
+}
+
 static void refuse_line(struct front_stdio *s, struct arena *a, int code, const char *why, struct slice id) {
+    record_line(s, why);
     struct splice text;
     splice_init(&text, call_error_text(a, id, code, why), a);
     struct session_out out = {.text = &text};
@@ -139,6 +148,7 @@ static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr
     s->scanned = c->reading ? len - used : 0;
     if (s->scanned <= MSG_BYTES_MAX)
         return used;
+    record_line(s, "a line over the message ceiling");
     log_error("a line from the client is over the message ceiling of %u bytes; leaving", MSG_BYTES_MAX);
     front_stdio_finish(s, SIGTERM);
     return len;

@@ -40,6 +40,7 @@ void call_set_error_data(struct call *c, int code, const char *message, struct s
 
 void call_set_error(struct call *c, int code, int http_status, const char *message) {
     c->answer = call_text(c, call_error_text(&c->arena, c->id_raw, code, message));
+    c->fault = arena_dup(&c->arena, slice_str(message));
     c->answer_msg = NULL;
     c->http_status = http_status;
 }

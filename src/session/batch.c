@@ -70,6 +70,11 @@ static const char *read_part(struct session_batch *b, struct block *block, struc
     struct part *part = &b->parts[b->count];
     *part = (struct part){.sink = {.ops = &part_ops}, .batch = b};
     if (!m) {
+        session_record_refusal(b->session->core, &(struct session_refusal){.kind = SESSION_MALFORMED,
+                                                                           .who = b->session->principal,
+                                                                           .session = b->session,
+                                                                           .server = b->session->only,
+                                                                           .why = slice_str(why)});
         put_answer(b, call_error_text(a, id, code, why));
         return NULL;
     }

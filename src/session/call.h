@@ -142,6 +142,7 @@ struct call {
     bool log_failed;
     bool holding;                    /* its client is held back meanwhile */
     const char *outcome;             /* for the log */
+    struct slice fault;              /* what the error says that answers it */
     const struct filter_report *pii; /* what was found in its result, or NULL */
     uint64_t restored_kinds;         /* of the tokens in its arguments that became values: PII_BIT */
     const struct splice *answer;     /* what the client gets; in the arena */

@@ -203,12 +203,55 @@ static void log_denial(struct call *c) {
     log_line(LOG_INFO, buf_slice(out));
 }
 
+void session_record_refusal(struct session_core *core, const struct session_refusal *r) {
+    static const struct {
+        struct slice reason, rule;
+    } kinds[] = {
+        [SESSION_MALFORMED] = {SLICE("malformed"), SLICE("(malformed)")},
+        [SESSION_SERVER_MALFORMED] = {SLICE("malformed"), SLICE("(malformed by the server)")},
+        [SESSION_REFUSED] = {SLICE("refused"), SLICE("(refused)")},
+    };
+    if (!core->audit)
+        return;
+    const struct audit_decision d = {
+        .call = audit_next_call(core->audit),
+        .parent = r->parent,
+        .identity = slice_str(r->who->id),
+        .grant = slice_str(r->who->grant),
+        .session = r->session ? slice_str(r->session->name) : (struct slice){0},
+        .server = r->server ? slice_str(r->server->up.name) : (struct slice){0},
+        .method = r->method,
+        .tool = r->tool,
+        .verdict = slice_str(policy_outcome_name(POLICY_DENY)),
+        .reason = kinds[r->kind].reason,
+        .rule = kinds[r->kind].rule,
+        .text = r->why,
+    };
+    if (audit_put_decision(core->audit, &d, NULL) != AUDIT_OK)
+        log_error("not in the audit log: a message was refused: %.*s", SLICE_FMT(r->why));
+}
+
+static void record_refused_call(struct call *c) {
+    if (!c->fault.len) /* the gate answered by itself */
+        return;
+    session_record_refusal(c->session->core, &(struct session_refusal){.kind = SESSION_REFUSED,
+                                                                       .who = c->session->principal,
+                                                                       .session = c->session,
+                                                                       .server = c->server,
+                                                                       .method = c->method,
+                                                                       .tool = c->name,
+                                                                       .parent = c->parent,
+                                                                       .why = c->fault});
+}
+
 enum call_next call_step_record(struct call *c) {
     struct session_core *core = c->session->core;
     if (c->denied && c->verdict.outcome == POLICY_DENY)
         log_denial(c);
-    if (!c->policy)
+    if (!c->policy) {
+        record_refused_call(c);
         return CALL_NEXT;
+    }
     const char *outcome = outcome_of(c);
     const uint64_t latency_us = clock_mono_us() - c->received_us;
     session_metrics_count(&core->metrics, c, outcome, latency_us);

@@ -258,6 +258,16 @@ static void on_noise(void *owner, const char *what, struct slice text) {
         log_info("[%s] %.*s", sl->server->up.name, SLICE_FMT(text));
 }
 
+static void on_malformed(void *owner, const char *why, struct slice text) {
+    struct session_link *sl = owner;
+    on_noise(owner, why, text);
+    session_record_refusal(sl->session->core, &(struct session_refusal){.kind = SESSION_SERVER_MALFORMED,
+                                                                        .who = sl->session->principal,
+                                                                        .session = sl->session,
+                                                                        .server = sl->server,
+                                                                        .why = slice_str(why)});
+}
+
 /* ---- what servers say on their own account ---- */
 
 static struct call *related_call(struct session_link *sl, struct call *call, bool wants_reader) {
@@ -427,9 +437,11 @@ bool session_may_hear(struct session_link *sl, struct slice method, const struct
     struct policy_verdict verdict;
     struct policy_facts facts;
     judge(sl, method, &m->tape, m->rpc.params, a, &facts, &verdict);
-    if (verdict.outcome != POLICY_ALLOW)
-        log_debug("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
-    return verdict.outcome == POLICY_ALLOW;
+    if (verdict.outcome == POLICY_ALLOW)
+        return true;
+    log_debug("denied %.*s of server `%s`", SLICE_FMT(method), sl->server->up.name);
+    record_ask(sl, &facts, session_policy(sl->session, sl->server), &verdict);
+    return false;
 }
 
 static void on_request(struct session_link *sl, struct call *call, struct msg *m, struct arena *a) {
@@ -566,6 +578,7 @@ const struct link_events session_link_events = {
     .down = lane_down,
     .drained = on_drained,
     .noise = on_noise,
+    .malformed = on_malformed,
 };
 
 /* ---- what the client says ---- */

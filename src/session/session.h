@@ -292,5 +292,20 @@ extern const struct link_events session_link_events;
 void session_send_own(struct session_link *sl, struct slice text, struct slice method, struct link_req *req);
 /* The server need not work on this request of ours any more. */
 void session_cancel_own(struct session_link *sl, uint64_t id, struct slice reason);
+/* A message that is refused before a policy can judge it. It is on record as a denial. */
+struct session_refusal {
+    enum {
+        SESSION_MALFORMED,        /* by the client: it is no message, or not one for this place */
+        SESSION_SERVER_MALFORMED, /* by the server */
+        SESSION_REFUSED,          /* a request that leads nowhere */
+    } kind;
+    const struct principal *who;
+    const struct session *session;       /* NULL: it came to none */
+    const struct session_server *server; /* NULL: not known, or none */
+    struct slice method, tool;           /* as far as they are known */
+    uint64_t parent;                     /* as in struct call */
+    struct slice why;
+};
+void session_record_refusal(struct session_core *core, const struct session_refusal *r);
 /* Key of an id in by_id: the decoded text behind a quote, or the digits. */
 struct slice session_id_key(const struct tape *t, uint32_t id, struct arena *a);

@@ -105,8 +105,8 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
     }
     c->scanned = len - used;
     if (c->scanned > MSG_BYTES_MAX) {
-        c->base.events->noise(c->base.owner, "line over the message ceiling; ending the server",
-                              (struct slice){0});
+        c->base.events->malformed(c->base.owner, "line over the message ceiling; ending the server",
+                                  (struct slice){0});
         spawn_signal(c->base.server->core->spawn, c->token, SIGKILL);
         c->scanned = 0;
         return len;

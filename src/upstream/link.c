@@ -153,6 +153,10 @@ static void noise(struct link *l, const char *what, struct slice text) {
     l->events->noise(l->owner, what, slice_upto(text, UP_ERROR_TEXT_MAX));
 }
 
+static void malformed(struct link *l, const char *why, struct slice text) {
+    l->events->malformed(l->owner, why, slice_upto(text, UP_ERROR_TEXT_MAX));
+}
+
 /* initialize was answered: what both sides settled on goes into the head of everything that follows. */
 static void version_note(struct link *l, const struct msg *m) {
     uint32_t node = m->rpc.kind == RPC_RESULT && tape_is(&m->tape, m->rpc.body, TAPE_OBJECT)
@@ -196,7 +200,7 @@ static struct msg *read_message(struct link *l, struct block *b, struct slice by
     if (m)
         m->http_status = http_status;
     else
-        noise(l, why, bytes);
+        malformed(l, why, bytes);
     return m;
 }
 
@@ -219,9 +223,9 @@ static void received_batch(struct link *l, struct block *b, struct slice bytes, 
     enum tape_fault fault = tape_parse(&t, bytes, NULL);
     if (fault != TAPE_OK || !l->version[0] || strcmp(l->version, RPC_NO_BATCHES_SINCE) >= 0 ||
         !tape_node(&t, 0)->count || tape_node(&t, 0)->count > UP_BATCH_MAX) {
-        noise(l,
-              fault != TAPE_OK ? tape_fault_text(fault) : "a batch that is empty, too long or not supported",
-              bytes);
+        malformed(
+            l, fault != TAPE_OK ? tape_fault_text(fault) : "a batch that is empty, too long or not supported",
+            bytes);
         return;
     }
     TAPE_FOR_ELEM(&t, 0, i) {

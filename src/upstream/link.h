@@ -111,8 +111,9 @@ struct link_events {
     void (*up)(void *owner);
     /* The link cannot be used any more; close it. Requests have been failed before. */
     void (*down)(void *owner, const char *why, int exit_status);
-    void (*drained)(void *owner);                                    /* it was busy, it no longer is */
-    void (*noise)(void *owner, const char *what, struct slice text); /* for the log */
+    void (*drained)(void *owner);                                       /* it was busy, it no longer is */
+    void (*noise)(void *owner, const char *what, struct slice text);    /* for the log */
+    void (*malformed)(void *owner, const char *why, struct slice text); /* it said what is no message */
 };
 
 struct link_ops {

@@ -1,8 +1,9 @@
 // Messages that two parsers could read differently (attack 28; protocol.md J3, J5): refused, with the right
 // code, on every front, and never seen by the server.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { post, suitePair, watch } from '../lib/index.mjs';
+import { cli, post, suitePair, tempDir, watch } from '../lib/index.mjs';
 
 const call = (params, rest = '') => `{"jsonrpc":"2.0","id":66,"method":"tools/call","params":${params}${rest}}`;
 const echo = '{"name":"echo","arguments":{}}';
@@ -60,7 +61,10 @@ const PAYLOADS = {
 
 for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'child']]) {
   describe(`over ${front}`, () => {
-    const world = suitePair(front, back);
+    const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+    const world = suitePair(front, back, { env });
+    const denials = async () => (await cli(['audit', 'query', '--verdict', 'deny', '--limit', '1000', '--json'], { env })).stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+    let refused = 0;
 
     for (const [name, payload] of Object.entries(PAYLOADS)) {
       test(`28 ${name}`, async () => {
@@ -68,6 +72,7 @@ for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'chil
         if (front === 'stdio' && Buffer.from(payload).includes(10)) return; // two lines there, and that is another test
         const seen = await watch(world);
         let error;
+        refused++;
         if (front === 'stdio') {
           await peer.send(payload);
           ({ error } = await peer.next((json) => json?.error));
@@ -83,6 +88,26 @@ for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'chil
         assert.deepEqual((await seen()).filter(({ method }) => method === 'tools/call' || method === 'ping').map(({ raw }) => raw).filter((raw) => !raw.includes('"seen"')), []);
       });
     }
+
+    test('28 each of them left one record, which says why', async () => {
+      const found = await denials();
+      assert.equal(found.length, refused);
+      for (const record of found) {
+        assert.ok(record.text && record.identity && record.server, JSON.stringify(record));
+        assert.match(`${record.reason} ${record.rule}`, /^(malformed \(malformed\)|refused \(refused\))$/);
+      }
+      const texts = new Set(found.map(({ text }) => text));
+      for (const why of ['duplicate key in an object', 'nested too deeply', 'invalid UTF-8', 'batches are not supported', 'params.arguments must be an object']) assert.ok(texts.has(why), `${why}: ${[...texts].join('; ')}`);
+      assert.deepEqual(found.filter(({ reason }) => reason === 'refused').map(({ method }) => method).filter((method) => method !== 'tools/call'), []);
+    });
+
+    if (front === 'http') test('a body over the ceiling is on record, too', async () => {
+      const before = (await denials()).length;
+      const response = await post(world.peer.url, '', { headers: { ...world.peer.headersFor?.(), 'content-length': `${1 << 30}` } });
+      assert.equal(response.status, 413);
+      const [newest, ...rest] = await denials();
+      assert.deepEqual([rest.length, newest.reason, newest.text], [before, 'malformed', 'the message is too large']);
+    });
 
     test('28 J3 the same things written harmlessly pass', async () => {
       const { peer } = world;

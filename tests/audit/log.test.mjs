@@ -19,6 +19,7 @@ const server = rawStdio(async ({ serve }) => serve({
   'tools/list': () => ({ tools: ['echo', 'drop_table', 'charge', 'ping', 'fail'].map((name) => ({ name, inputSchema: { type: 'object' } })) }),
   'tools/call': ({ name }) => {
     if (name === 'fail') throw { code: -32000, message: 'it broke' };
+    if (name === 'babble') process.stdout.write('hello\n{"jsonrpc":"2.0","id":7,"id":8,"result":{}}\n{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n');
     return { content: [{ type: 'text', text: name }] };
   },
 }));
@@ -63,6 +64,18 @@ test('calls are on record with decision and outcome, also while the gate runs', 
   assert.ok(echo.outcome.latency_us > 0 && echo.outcome.bytes_out > 0);
   assert.ok(drop.pointer.startsWith('/tools/drop_table/rules/0'));
   assert.equal(found.at(-1).outcome.status, 'rpc_error');
+});
+
+test('what a server says that is no message, and what the policy keeps from the client, is on record as denied', async (t) => {
+  const { call, ask } = await world(t, { policy: { ...POLICY, methods: { 'notifications/message': 'deny' } } });
+  await call('babble');
+  const found = lines((await ask('audit', 'query', '--verdict', 'deny', '--json')).stdout).reverse();
+  assert.deepEqual(found.map(({ rule, method, text }) => [rule, method, text]), [
+    ['(malformed by the server)', undefined, 'not valid JSON'], ['(malformed by the server)', undefined, 'duplicate key in an object'],
+    [found[2].rule, 'notifications/message', found[2].text]]);
+  for (const { server, session } of found) assert.ok(server && session);
+  const { newly_allowed: { by } } = JSON.parse((await ask('replay', '-c', policyFile({ version: '1', tools: {} }), '--json')).stdout);
+  assert.deepEqual(by.map(({ rule }) => rule), [found[2].rule], 'no policy could have let the others pass');
 });
 
 test('query filters, show, tail', async (t) => {

@@ -318,6 +318,7 @@ static const struct link_events events = {
     .down = on_down,
     .drained = on_drained,
     .noise = on_noise,
+    .malformed = on_noise,
 };
 
 /* ---- the stand ---- */
