@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(f.count <= RISK_FINDINGS_MAX);
     if (!tape_utf8_valid(in))
         return 0;
-    struct slice shown = risk_printable(in, 64, &a);
+    struct slice shown = glyph_printable(in, 64, &a);
     CHECK(shown.len <= 80 && tape_utf8_valid(shown));
     CHECK(tape_utf8_valid(risk_skeleton(in, &a)));
     cleanup_buf struct buf out;

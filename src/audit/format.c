@@ -1,6 +1,7 @@
 #include "audit/format.h"
 
 #include "base/clock.h"
+#include "base/glyph.h"
 #include "wire/emit.h"
 #include "wire/tape.h"
 
@@ -17,18 +18,11 @@ void audit_format_time(uint64_t time_us, char text[AUDIT_TIME_TEXT]) {
 
 /* ---- a line ---- */
 
-/* Bytes from outside must not reach the terminal as control sequences. */
+/* Bytes from outside must not reach the terminal as control sequences, nor hide there. */
 static void put_plain(struct buf *out, struct slice text) {
-    struct slice shown = slice_upto(text, LINE_TEXT_MAX);
-    for (size_t i = 0; i < shown.len; i++) {
-        unsigned char c = (unsigned char)shown.ptr[i];
-        /* 0x80-0x9f as a code point (C2 80 … C2 9F) are controls too. */
-        bool c1 = c == 0xc2 && i + 1 < shown.len && (unsigned char)shown.ptr[i + 1] < 0xa0;
-        buf_put_char(out, c < 0x20 || c == 0x7f || c1 ? '?' : (char)c);
-        i += c1;
-    }
-    if (shown.len < text.len)
-        buf_put_str(out, "...");
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    buf_put_slice(out, glyph_printable(text, LINE_TEXT_MAX, &a));
 }
 
 static void put_field(struct buf *out, const char *before, struct slice text) {

@@ -73,7 +73,7 @@ static struct slice local_name(struct arena *a) {
 static void put_plain(struct buf *out, struct slice text, size_t max) {
     cleanup_arena struct arena a;
     arena_init(&a);
-    buf_put_slice(out, risk_printable(text, max, &a));
+    buf_put_slice(out, glyph_printable(text, max, &a));
 }
 
 static void put_line(struct buf *out, const char *label, struct slice text) {

@@ -83,7 +83,7 @@ static int print_rows(bool json, bool (*wanted)(const struct risk_known *k, stru
     }
     if (!found)
         log_warn("the catalogue has nothing of the name `%.*s`",
-                 SLICE_FMT(risk_printable(word, CATALOGUE_WORD_MAX, &a)));
+                 SLICE_FMT(glyph_printable(word, CATALOGUE_WORD_MAX, &a)));
     qsort(rows, found, sizeof *rows, by_package);
     cleanup_buf struct buf out;
     buf_init(&out, CATALOGUE_TEXT_MAX);

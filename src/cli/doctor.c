@@ -138,9 +138,9 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
 static void print_plain(struct doctor_findings *all, struct buf *out) {
     static const char *const words[] = {"ok", "!", "BAD"};
     for (const struct doctor_finding *f = all->first; f; f = f->next) {
-        struct slice subject = risk_printable(f->subject, DOCTOR_LINE_MAX, &all->arena);
-        struct slice text = risk_printable(f->text, DOCTOR_LINE_MAX, &all->arena);
-        struct slice fix = risk_printable(f->fix, DOCTOR_LINE_MAX, &all->arena);
+        struct slice subject = glyph_printable(f->subject, DOCTOR_LINE_MAX, &all->arena);
+        struct slice text = glyph_printable(f->text, DOCTOR_LINE_MAX, &all->arena);
+        struct slice fix = glyph_printable(f->fix, DOCTOR_LINE_MAX, &all->arena);
         buf_printf(out, "%-11s %-4s %.*s%s%.*s\n", f->check, words[f->level], SLICE_FMT(subject),
                    subject.len ? ": " : "", SLICE_FMT(text));
         if (fix.len)

@@ -67,7 +67,7 @@ static void note_answer(struct doctor_findings *all, struct cli_asked *a, bool n
         cli_doctor_note(all, DOCTOR_GOOD, "server", s->name, s->url ? "not asked" : "is there, not started");
         return;
     }
-    struct slice why = risk_printable(slice_str(a->err.text), sizeof(a->err.text), &all->arena);
+    struct slice why = glyph_printable(slice_str(a->err.text), sizeof(a->err.text), &all->arena);
     struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name, "%.*s", SLICE_FMT(why));
     const bool refused = strstr(a->err.text, "401") || strstr(a->err.text, "403");
     if (s->url && refused)

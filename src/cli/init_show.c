@@ -38,7 +38,7 @@ static void put_origin(const struct init_target *t, struct arena *a, struct buf 
     /* What stands behind a question mark in a URL may be a key. */
     struct slice head;
     slice_cut(&text, '?', &head);
-    struct slice shown = risk_printable(head, 80, a);
+    struct slice shown = glyph_printable(head, 80, a);
     buf_printf(out, "%s%s%.*s", s->supply.runner ? s->supply.runner : "", s->supply.runner ? " " : "",
                SLICE_FMT(shown));
     if (s->supply.unpinned)
@@ -52,10 +52,10 @@ static void show_server(const struct init *in, const struct init_file *f, size_t
     struct arena *a = (struct arena *)(uintptr_t)&in->arena;
     const struct cli_client_server *server = &f->file->servers[i];
     const struct init_target *t = f->found[i].target;
-    struct slice name = risk_printable(slice_str(server->name), 48, a);
+    struct slice name = glyph_printable(slice_str(server->name), 48, a);
     buf_printf(out, "  %-16.*s ", SLICE_FMT(name));
     if (server->scope)
-        buf_printf(out, "(project %.*s) ", SLICE_FMT(risk_printable(slice_str(server->scope), 80, a)));
+        buf_printf(out, "(project %.*s) ", SLICE_FMT(glyph_printable(slice_str(server->scope), 80, a)));
     if (!t) {
         buf_printf(out, "left alone: %s\n", f->found[i].skip);
         return;
@@ -92,8 +92,8 @@ void cli_init_show_starts(const struct init *in, struct buf *out) {
         const struct init_target *t = &in->targets[i];
         if (!t->settings)
             continue;
-        struct slice name = risk_printable(slice_str(t->name), 48, a);
-        struct slice what = risk_printable(t->shown, SHOW_LINE_MAX, a);
+        struct slice name = glyph_printable(slice_str(t->name), 48, a);
+        struct slice what = glyph_printable(t->shown, SHOW_LINE_MAX, a);
         buf_printf(out, "  %-16.*s %.*s\n", SLICE_FMT(name), SLICE_FMT(what));
     }
 }

@@ -48,13 +48,13 @@ int cli_mcpconfig_read(struct cli_mcpconfig *c, const char *path, struct err *er
 }
 
 void cli_mcpserver_text(const struct cli_mcpserver *s, struct arena *a, struct buf *out) {
-    struct slice name = risk_printable(slice_str(s->name), 64, a);
+    struct slice name = glyph_printable(slice_str(s->name), 64, a);
     buf_printf(out, "%.*s: ", SLICE_FMT(name));
     if (s->url) {
-        struct slice url = risk_printable(slice_str(s->url), 120, a);
+        struct slice url = glyph_printable(slice_str(s->url), 120, a);
         buf_put_slice(out, url);
     } else if (s->supply.runner) {
-        struct slice package = risk_printable(s->supply.package, 120, a);
+        struct slice package = glyph_printable(s->supply.package, 120, a);
         buf_printf(out, "%s %.*s", s->supply.runner, SLICE_FMT(package));
         if (s->supply.unpinned)
             buf_put_str(out, ", version not pinned: whatever was published last will run");

@@ -39,8 +39,8 @@ struct listing {
 static void list_one(void *ctx, const struct risk_pinned *p) {
     struct listing *l = ctx;
     if (!l->e) {
-        struct slice server = risk_printable(p->server, 80, l->a),
-                     tool = risk_printable(p->tool, RISK_TOOL_NAME_MAX, l->a);
+        struct slice server = glyph_printable(p->server, 80, l->a),
+                     tool = glyph_printable(p->tool, RISK_TOOL_NAME_MAX, l->a);
         buf_printf(l->out, "%.*s  %.*s  %.*s  %.19s\n", SLICE_FMT(server), SLICE_FMT(tool), SLICE_FMT(p->cls),
                    p->fingerprint.ptr);
         return;
@@ -99,8 +99,8 @@ struct comparison {
 static void put_difference(struct comparison *c, const char *state, struct slice tool, struct slice detail) {
     c->differences++;
     if (!c->e) {
-        struct slice server = risk_printable(c->list->server, RISK_TOOL_NAME_MAX, &c->list->arena),
-                     shown = risk_printable(tool, RISK_TOOL_NAME_MAX, &c->list->arena);
+        struct slice server = glyph_printable(c->list->server, RISK_TOOL_NAME_MAX, &c->list->arena),
+                     shown = glyph_printable(tool, RISK_TOOL_NAME_MAX, &c->list->arena);
         buf_printf(c->out, "%s: %.*s%s%.*s\n", state, c->named ? (int)server.len : 0, server.ptr,
                    c->named ? " " : "", SLICE_FMT(shown));
         struct slice line;

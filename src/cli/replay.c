@@ -1,7 +1,7 @@
 /* Another policy over the recorded calls: what would change. Calls are judged in the order they came, with
  * their own times, and counters start empty. */
 #include "audit/log.h"
-#include "base/arena.h"
+#include "base/glyph.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/limits.h"
@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #define REPLAY_CHANGES_MAX 100000 /* distinct changes: tool, rule and kind */
+#define REPLAY_NAME_MAX 512       /* bytes of a name that are shown */
 #define REPLAY_OUT_MAX (64u << 20)
 
 struct replay_options {
@@ -188,12 +189,7 @@ static int by_count(const void *a, const void *b) {
     return x->count > y->count ? -1 : x->count < y->count;
 }
 
-static void put_clean(struct buf *out, struct slice text) {
-    for (size_t i = 0; i < text.len; i++)
-        buf_put_char(out, (unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f ? '?' : text.ptr[i]);
-}
-
-static void replay_text(const struct replay *r, struct buf *out) {
+static void replay_text(struct replay *r, struct buf *out) {
     buf_printf(out, "%" PRIu64 " calls, %" PRIu64 " decided as before\n", r->calls, r->same);
     for (int kind = 0; kind < CHANGE_KINDS; kind++) {
         if (!r->totals[kind])
@@ -204,10 +200,10 @@ static void replay_text(const struct replay *r, struct buf *out) {
             if ((int)c->kind != kind)
                 continue;
             buf_printf(out, "  %6" PRIu64 "  ", c->count);
-            put_clean(out, c->tool);
+            buf_put_slice(out, glyph_printable(c->tool, REPLAY_NAME_MAX, &r->keep));
             if (c->rule.len)
                 buf_put_str(out, kind == CHANGE_ALLOWED ? "  was denied by " : "  by ");
-            put_clean(out, c->rule);
+            buf_put_slice(out, glyph_printable(c->rule, REPLAY_NAME_MAX, &r->keep));
             buf_printf(out, "  (first: record %" PRIu64 ")\n", c->example);
         }
     }

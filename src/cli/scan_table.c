@@ -17,7 +17,7 @@ static const char *colour_of(enum risk_severity severity) {
 static void table_row(const struct risk_surveyed *tool, int width, bool colour, struct arena *a,
                       struct buf *out) {
     const struct risk_report *r = &tool->entry.report;
-    struct slice name = risk_printable(tool->entry.name, 48, a);
+    struct slice name = glyph_printable(tool->entry.name, 48, a);
     buf_printf(out, "%-*.*s  ", width, SLICE_FMT(name));
     buf_printf(out, "%s%-11s%s  %-8s  %3u%%  %6u  ", colour ? colour_of(r->severity) : "",
                risk_class_name(r->cls), colour ? "\x1b[0m" : "", risk_severity_name(r->severity),
@@ -76,7 +76,7 @@ static void table_prune(const struct risk_survey *s, struct arena *a, struct buf
         sorted[i] = &s->tools[i];
     qsort(sorted, s->count, sizeof *sorted, by_tokens);
     for (size_t i = 0; s->count > PRUNE_SHOWN && i < PRUNE_SHOWN; i++) {
-        struct slice name = risk_printable(sorted[i]->entry.name, 48, a);
+        struct slice name = glyph_printable(sorted[i]->entry.name, 48, a);
         buf_printf(out, "%s%.*s (%u)", i ? ", " : "; the dearest, to hide when not needed: ", SLICE_FMT(name),
                    sorted[i]->entry.tokens);
     }

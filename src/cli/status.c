@@ -3,6 +3,7 @@
 #include "audit/format.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/glyph.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -17,6 +18,7 @@
 #define STATUS_TOP 10
 #define STATUS_RULES_MAX 10000
 #define STATUS_COUNTERS_MAX 1000 /* shown */
+#define STATUS_KEY_MAX 512       /* bytes of a counter's name that are shown */
 #define STATUS_OUT_MAX (16u << 20)
 
 static const struct cli_option status_rows[] = {
@@ -209,9 +211,9 @@ static void put_counter(void *ctx, const struct state_counter *c) {
     if (p->count++ >= STATUS_COUNTERS_MAX)
         return;
     buf_put_str(p->out, "  ");
-    for (size_t i = 0; i < c->key.len; i++)
-        buf_put_char(p->out,
-                     (unsigned char)c->key.ptr[i] < 0x20 || c->key.ptr[i] == 0x7f ? '?' : c->key.ptr[i]);
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    buf_put_slice(p->out, glyph_printable(c->key, STATUS_KEY_MAX, &a));
     buf_put_str(p->out, "  ");
     put_micro(p->out, c->value);
     if (c->max != STATE_NO_MAX) {

@@ -40,7 +40,7 @@ static void put_text(const struct report *r, struct buf *out) {
     for (size_t i = 0; i < r->asking.count; i++) {
         struct cli_asked *a = &r->asking.asked[i];
         const struct risk_survey *s = &r->surveys[i];
-        struct slice name = risk_printable(slice_str(a->server->name), 48, &a->list.arena);
+        struct slice name = glyph_printable(slice_str(a->server->name), 48, &a->list.arena);
         if (!a->listed) {
             buf_printf(out, "%-24.*s %s\n", SLICE_FMT(name), a->err.text);
             continue;
@@ -48,7 +48,7 @@ static void put_text(const struct report *r, struct buf *out) {
         buf_printf(out, "%-24.*s %8llu  %zu tools\n", SLICE_FMT(name), (unsigned long long)s->tokens,
                    s->count);
         for (size_t k = 0; k < s->count; k++) {
-            struct slice tool = risk_printable(s->tools[k].entry.name, 64, &a->list.arena);
+            struct slice tool = glyph_printable(s->tools[k].entry.name, 64, &a->list.arena);
             buf_printf(out, "  %-40.*s %6u\n", SLICE_FMT(tool), s->tools[k].entry.tokens);
         }
     }

@@ -27,13 +27,13 @@ static struct slice shown(const struct work *w, const struct tape *t, uint32_t n
     cleanup_buf struct buf text;
     buf_init(&text, RISK_DEFINITION_BYTES_MAX);
     canon_write(t, node, w->a, &text);
-    return risk_printable(buf_slice(&text), SHOWN_BYTES_MAX, w->a);
+    return glyph_printable(buf_slice(&text), SHOWN_BYTES_MAX, w->a);
 }
 
 static void tell(struct work *w, char sign, struct slice path, struct slice old_text, struct slice new_text) {
     if (w->lines++ >= RISK_DIFF_LINES_MAX)
         return;
-    path = risk_printable(path, SHOWN_BYTES_MAX, w->a);
+    path = glyph_printable(path, SHOWN_BYTES_MAX, w->a);
     buf_printf(w->out, "%c %.*s: ", sign, SLICE_FMT(path));
     buf_put_slice(w->out, old_text);
     if (sign == '~')
@@ -103,8 +103,8 @@ static void compare(struct work *w, struct pair *p) {
     canon_write(w->old_t, p->old_node, w->a, &before);
     canon_write(w->new_t, p->new_node, w->a, &now);
     if (!slice_eq(buf_slice(&before), buf_slice(&now)))
-        tell(w, '~', p->path, risk_printable(buf_slice(&before), SHOWN_BYTES_MAX, w->a),
-             risk_printable(buf_slice(&now), SHOWN_BYTES_MAX, w->a));
+        tell(w, '~', p->path, glyph_printable(buf_slice(&before), SHOWN_BYTES_MAX, w->a),
+             glyph_printable(buf_slice(&now), SHOWN_BYTES_MAX, w->a));
 }
 
 void risk_diff(const struct tape *old_t, uint32_t old_node, const struct tape *new_t, uint32_t new_node,

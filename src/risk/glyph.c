@@ -2,60 +2,22 @@
 
 #include "base/mem.h"
 
-uint32_t risk_glyph_next(struct slice text, size_t at, size_t *ret_len) {
-    const unsigned char *p = (const unsigned char *)text.ptr + at;
-    size_t left = text.len - at;
-    *ret_len = 1;
-    if (p[0] < 0xc0 || left < 2)
-        return p[0];
-    size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    if (left < len)
-        return p[0];
-    uint32_t cp = p[0] & (0xffu >> (len + 1));
-    for (size_t i = 1; i < len; i++)
-        cp = cp << 6 | (p[i] & 0x3f);
-    *ret_len = len;
-    return cp;
-}
-
-static bool is_control(uint32_t cp) {
-    return (cp < 0x20 && cp != '\t' && cp != '\n' && cp != '\r') || (cp >= 0x7f && cp < 0xa0);
-}
-
-static const struct {
-    uint32_t first, last;
-} invisible[] = {
-    {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x061c, 0x061c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
-    {0x180b, 0x180f},   {0x200b, 0x200f},   {0x202a, 0x202e},   {0x2060, 0x206f}, {0x3164, 0x3164},
-    {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb}, {0xfffe, 0xffff},
-    {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
-};
-
-static bool is_invisible(uint32_t cp) {
-    if (cp < 0xad)
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(invisible); i++)
-        if (cp >= invisible[i].first && cp <= invisible[i].last)
-            return true;
-    return false;
-}
-
 static uint32_t before(struct slice text, size_t at) {
     if (at == 0)
         return 0;
     size_t i = at - 1, len;
     while (i > 0 && ((unsigned char)text.ptr[i] & 0xc0) == 0x80)
         i--;
-    return risk_glyph_next(text, i, &len);
+    return glyph_next(text, i, &len);
 }
 
 static uint32_t behind(struct slice text, size_t at) {
     size_t len;
-    return at < text.len ? risk_glyph_next(text, at, &len) : 0;
+    return at < text.len ? glyph_next(text, at, &len) : 0;
 }
 
 static bool is_symbol(uint32_t cp) {
-    return (cp >= 0x2000 && cp < 0x3300 && !is_invisible(cp)) || (cp >= 0x1f000 && cp < 0x20000) ||
+    return (cp >= 0x2000 && cp < 0x3300 && !glyph_is_invisible(cp)) || (cp >= 0x1f000 && cp < 0x20000) ||
            cp == 0xa9 || cp == 0xae;
 }
 
@@ -93,10 +55,10 @@ static bool in_place(uint32_t cp, uint32_t left, uint32_t right) {
 }
 
 enum risk_glyph risk_glyph_at(struct slice text, size_t at, size_t *ret_len) {
-    uint32_t cp = risk_glyph_next(text, at, ret_len);
-    if (is_control(cp))
+    uint32_t cp = glyph_next(text, at, ret_len);
+    if (glyph_is_control(cp))
         return RISK_GLYPH_CONTROL;
-    if (!is_invisible(cp) || in_place(cp, before(text, at), behind(text, at + *ret_len)))
+    if (!glyph_is_invisible(cp) || in_place(cp, before(text, at), behind(text, at + *ret_len)))
         return RISK_GLYPH_PLAIN;
     if (cp == 0x200b && is_debris(text, at))
         return RISK_GLYPH_PLAIN;
@@ -173,8 +135,8 @@ struct slice risk_skeleton(struct slice name, struct arena *a) {
     char *out = arena_alloc(a, name.len + 1);
     size_t n = 0, len;
     for (size_t i = 0; i < name.len; i += len) {
-        uint32_t cp = risk_glyph_next(name, i, &len);
-        if (is_invisible(cp) || is_control(cp))
+        uint32_t cp = glyph_next(name, i, &len);
+        if (glyph_is_invisible(cp) || glyph_is_control(cp))
             continue;
         char as = ascii_of(cp);
         if (!as) {
@@ -197,14 +159,14 @@ struct slice risk_fold_prose(struct slice text, struct arena *a) {
     char *out = arena_alloc(a, text.len + 1);
     size_t n = 0, len;
     for (size_t i = 0; i < text.len; i += len) {
-        uint32_t cp = risk_glyph_next(text, i, &len);
+        uint32_t cp = glyph_next(text, i, &len);
         bool space = cp == ' ' || cp == '\t' || cp == '\n' || cp == '\r' || cp == 0xa0 || cp == 0x3000;
         if (space) {
             if (n && out[n - 1] != ' ')
                 out[n++] = ' ';
             continue;
         }
-        if (is_invisible(cp) || is_control(cp))
+        if (glyph_is_invisible(cp) || glyph_is_control(cp))
             continue;
         char as = ascii_of(cp);
         if (as) {
@@ -227,27 +189,4 @@ bool risk_strip(struct slice text, struct buf *out) {
     }
     buf_put(out, text.ptr + start, text.len - start);
     return !out->full;
-}
-
-struct slice risk_printable(struct slice text, size_t max, struct arena *a) {
-    char *out = arena_alloc(a, max + 16);
-    size_t n = 0, len;
-    for (size_t i = 0; i < text.len; i += len) {
-        uint32_t cp = risk_glyph_next(text, i, &len);
-        if (n + len > max) {
-            memcpy(out + n, "...", 3);
-            return slice_of(out, n + 3);
-        }
-        if (cp == '\n' || cp == '\r' || cp == '\t' || cp == 0x2028 ||
-            cp == 0x2029) { /* YAML ends lines there too */
-            if (n && out[n - 1] != ' ')
-                out[n++] = ' ';
-        } else if (is_invisible(cp) || is_control(cp)) {
-            n += (size_t)snprintf(out + n, 12, "<U+%04X>", cp);
-        } else {
-            memcpy(out + n, text.ptr + i, len);
-            n += len;
-        }
-    }
-    return slice_of(out, n);
 }

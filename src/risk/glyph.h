@@ -1,11 +1,9 @@
-/* Code points that are not what they seem: invisible ones, controls, and letters that look like others. */
+/* Texts that are not what they seem: with code points that cannot be seen, or letters that look like others.
+ */
 #pragma once
 
-#include "base/arena.h"
 #include "base/buf.h"
-
-/* The next code point of valid UTF-8, and its length; a stray byte is taken as itself. */
-uint32_t risk_glyph_next(struct slice text, size_t at, size_t *ret_len);
+#include "base/glyph.h"
 
 enum risk_glyph {
     RISK_GLYPH_PLAIN,
@@ -23,6 +21,3 @@ struct slice risk_skeleton(struct slice name, struct arena *a);
 struct slice risk_fold_prose(struct slice text, struct arena *a);
 /* A copy without invisible and control code points; what `strip` puts in place of a text. */
 bool risk_strip(struct slice text, struct buf *out);
-/* The text for people: invisible and control code points as <U+200B>, line ends as spaces, cut at `max`
- * bytes. */
-struct slice risk_printable(struct slice text, size_t max, struct arena *a);

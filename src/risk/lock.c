@@ -147,7 +147,7 @@ void risk_lock_check(const struct risk_lock *lock, struct slice server, const st
         return;
     }
     const struct pin *pinned = find_pin(lock, server, name, a);
-    struct slice shown = risk_printable(name, RISK_TOOL_NAME_MAX, a);
+    struct slice shown = glyph_printable(name, RISK_TOOL_NAME_MAX, a);
     if (!pinned) {
         *ret_verdict = (struct risk_pin_verdict){
             RISK_PIN_NEW, arena_printf(a, "tool `%.*s` is new and not yet accepted; see `sallyport pin diff`",
@@ -191,8 +191,8 @@ bool risk_lock_same_start(const struct risk_lock *lock, const struct risk_server
         struct slice want = text_of(t, tape_get_str(t, server, facts[i].key), a);
         if (!want.len || !facts[i].is.len || slice_eq(want, facts[i].is))
             continue;
-        struct slice was = risk_printable(want, RISK_EXCERPT_BYTES_MAX, a),
-                     is = risk_printable(facts[i].is, RISK_EXCERPT_BYTES_MAX, a);
+        struct slice was = glyph_printable(want, RISK_EXCERPT_BYTES_MAX, a),
+                     is = glyph_printable(facts[i].is, RISK_EXCERPT_BYTES_MAX, a);
         *ret_reason =
             arena_printf(a, "%s is %.*s, accepted was %.*s", facts[i].key, SLICE_FMT(is), SLICE_FMT(was));
         return false;

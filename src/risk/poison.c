@@ -37,7 +37,7 @@ void risk_finding_add(struct risk_findings *f, enum risk_detector d, struct slic
     if (f->count == RISK_FINDINGS_MAX)
         return;
     f->items[f->count++] = (struct risk_finding){d, arena_dup(a, slice_upto(where, RISK_WHERE_BYTES_MAX)),
-                                                 risk_printable(text, RISK_EXCERPT_BYTES_MAX, a)};
+                                                 glyph_printable(text, RISK_EXCERPT_BYTES_MAX, a)};
 }
 
 bool risk_findings_deny(const struct risk_findings *f) {

@@ -135,7 +135,7 @@ static void comment_tool(const struct risk_starter *s, const struct risk_entry *
     uint32_t node = tape_get_str(s->t, e->node, "description");
     struct slice text =
         node && tape_is(s->t, node, TAPE_STRING) ? slice_trim(tape_text(s->t, node, a)) : (struct slice){0};
-    text = risk_printable(text, COMMENT_BYTES_MAX, a);
+    text = glyph_printable(text, COMMENT_BYTES_MAX, a);
     buf_printf(out, "  # %.*s: %.*s\n", SLICE_FMT(e->name), SLICE_FMT(text));
     buf_printf(out, "  #   %s, %u%% sure, %u tokens", risk_severity_name(e->report.severity),
                e->report.confidence, e->tokens);
@@ -229,7 +229,7 @@ static void intercept_head(const struct risk_starter *s, const struct risk_entry
     for (size_t i = 0; i < count; i++)
         changing += list[i]->report.cls > RISK_READ;
     struct slice server =
-        s->server.len ? risk_printable(s->server, COMMENT_BYTES_MAX, a) : SLICE("an MCP server");
+        s->server.len ? glyph_printable(s->server, COMMENT_BYTES_MAX, a) : SLICE("an MCP server");
     buf_printf(out, "# Policy for %.*s, made by `sallyport scan`.\n", SLICE_FMT(server));
     buf_printf(out, "# %zu tool%s. %zu can modify or destroy data.\n", count, plural(count), changing);
     comment_prune(list, count, a, out);
@@ -385,7 +385,7 @@ bool risk_starter_write(const struct risk_starter *s, struct arena *a, struct bu
 void risk_starter_by_class(struct slice server, struct arena *a, struct buf *out) {
     static const char *const selectors[RISK_CLASSES] = {NULL,       "@read",        "@write",
                                                         "@execute", "@destructive", "@financial"};
-    struct slice name = risk_printable(server, COMMENT_BYTES_MAX, a);
+    struct slice name = glyph_printable(server, COMMENT_BYTES_MAX, a);
     buf_printf(
         out, "# Policy for %.*s. Its tools were not known when this was written, so their classes decide.\n",
         SLICE_FMT(name));

@@ -182,11 +182,11 @@ static enum call_next refuse(struct call *c, struct slice text) {
 static struct slice question(struct call *c) {
     const struct state_approval *r = &c->approval->found;
     return arena_printf(&c->arena, "%.*s\n\n%.*s wants to call %.*s of server %.*s with %.*s",
-                        SLICE_FMT(risk_printable(r->text, APPROVE_TEXT_MAX, &c->arena)),
-                        SLICE_FMT(risk_printable(r->call.identity, APPROVE_TEXT_MAX, &c->arena)),
-                        SLICE_FMT(risk_printable(r->call.tool, APPROVE_TEXT_MAX, &c->arena)),
-                        SLICE_FMT(risk_printable(r->call.server, APPROVE_TEXT_MAX, &c->arena)),
-                        SLICE_FMT(risk_printable(r->args, APPROVE_TEXT_MAX, &c->arena)));
+                        SLICE_FMT(glyph_printable(r->text, APPROVE_TEXT_MAX, &c->arena)),
+                        SLICE_FMT(glyph_printable(r->call.identity, APPROVE_TEXT_MAX, &c->arena)),
+                        SLICE_FMT(glyph_printable(r->call.tool, APPROVE_TEXT_MAX, &c->arena)),
+                        SLICE_FMT(glyph_printable(r->call.server, APPROVE_TEXT_MAX, &c->arena)),
+                        SLICE_FMT(glyph_printable(r->args, APPROVE_TEXT_MAX, &c->arena)));
 }
 
 /* The params of elicitation/create. Nothing is chosen beforehand: accepting without a choice approves

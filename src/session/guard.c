@@ -146,7 +146,7 @@ static void judge_poison(struct guard_page *p, uint32_t def, struct tool *tool) 
     bool deny = risk_findings_deny(&f);
     struct slice what = risk_findings_text(&f, a);
     struct slice name =
-        risk_printable(tape_text(p->t, tape_get_str(p->t, def, "name"), a), RISK_TOOL_NAME_MAX, a);
+        glyph_printable(tape_text(p->t, tape_get_str(p->t, def, "name"), a), RISK_TOOL_NAME_MAX, a);
     if (deny)
         tool->poison = arena_dup(p->keep, what).ptr;
     guard_record(p->core, deny,

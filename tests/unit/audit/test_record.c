@@ -391,7 +391,7 @@ static void test_formats_cannot_be_broken_out_of(void **state) {
     struct audit_record r = {.kind = AUDIT_KIND_DECISION};
     r.text[AUDIT_TOOL] = SLICE("a|b\\c\n=x");
     r.text[AUDIT_RULE] = SLICE("=HYPERLINK(\"http://x\")");
-    r.text[AUDIT_TEXT] = SLICE("line\nact=allow \x1b[2J\xc2\x9b");
+    r.text[AUDIT_TEXT] = SLICE("line\nact=allow \x1b[2J\xc2\x9b \u200b\u202e");
     r.text[AUDIT_ARGS] = SLICE("{\"a\":1,");
     r.text[AUDIT_ARGS_MODE] = SLICE("full");
     struct audit_entry e = {.seq = 3, .record = &r};
@@ -410,6 +410,8 @@ static void test_formats_cannot_be_broken_out_of(void **state) {
     audit_format_line(&out, &e);
     assert_null(memchr(out.ptr, 0x1b, out.len));
     assert_null(memchr(out.ptr, 0x9b, out.len));
+    buf_put_char(&out, '\0');
+    assert_non_null(strstr(out.ptr, "line act=allow <U+001B>[2J<U+009B> <U+200B><U+202E>"));
     buf_reset(&out);
     audit_format_json(&out, &e);
     cleanup_tape struct tape t;

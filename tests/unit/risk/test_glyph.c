@@ -57,9 +57,9 @@ static void stripped_and_shown(void **state) {
                                  "c"),
                            &out));
     assert_true(slice_is(buf_slice(&out), "a[0mbc"));
-    assert_true(slice_is(risk_printable(SLICE("a\nb\xe2\x80\xae\x1b"), 50, &arena), "a b<U+202E><U+001B>"));
-    assert_true(slice_is(risk_printable(SLICE("x\xe2\x80\xa8y"), 50, &arena), "x y"));
-    assert_true(slice_is(risk_printable(SLICE("abcdef"), 3, &arena), "abc..."));
+    assert_true(slice_is(glyph_printable(SLICE("a\nb\xe2\x80\xae\x1b"), 50, &arena), "a b<U+202E><U+001B>"));
+    assert_true(slice_is(glyph_printable(SLICE("x\xe2\x80\xa8y"), 50, &arena), "x y"));
+    assert_true(slice_is(glyph_printable(SLICE("abcdef"), 3, &arena), "abc..."));
 }
 
 static void tokens(void **state) {
