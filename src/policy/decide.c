@@ -255,6 +255,11 @@ static const char *answer_name(enum check_answer answer) {
     return names[answer];
 }
 
+/* The method itself: a pattern that matches it is the policy's own business. */
+static struct slice method_refused(struct eval *e) {
+    return arena_printf(e->arena, "Method \"%.*s\" is not permitted by policy", SLICE_FMT(e->facts->method));
+}
+
 /* false: denied. */
 static bool run_checks(struct eval *e, const struct entry *entry, struct policy_verdict *v) {
     for (uint32_t i = 0; i < entry->check_count; i++) {
@@ -274,7 +279,9 @@ static bool run_checks(struct eval *e, const struct entry *entry, struct policy_
         enum policy_reason reason = e->fault    ? POLICY_BY_FAULT
                                     : is_schema ? POLICY_BY_SCHEMA
                                                 : POLICY_BY_RULE;
-        if (!text.len)
+        if (c->whole_method)
+            text = method_refused(e);
+        else if (!text.len)
             text = arena_printf(e->arena, "Denied by rule \"%.*s\"", SLICE_FMT(c->name));
         struct slice detail = c->shadow ? (struct slice){0} : check_detail(e, c);
         if (deny_or_note(e, v, reason, c->shadow, c->name, c->pointer, text)) {
@@ -441,7 +448,7 @@ static void decide_method(struct eval *e, struct policy_verdict *v) {
     if (e->applied_count == 0 && !p->says_allow && e->facts->direction == POLICY_TO_CLIENT &&
         slice_starts(method, SLICE("sampling/"))) {
         deny_or_note(e, v, POLICY_BY_METHOD, false, SLICE("(sampling)"), SLICE("/methods"),
-                     arena_printf(e->arena, "Method \"%.*s\" is not permitted by policy", SLICE_FMT(method)));
+                     method_refused(e));
         return;
     }
     run_applied(e, v);

@@ -438,7 +438,7 @@ static void load_method(struct loader *l, const struct tree *t, struct place pla
         .mode = CHECK_DENY,
         .name = entry->name,
         .pointer = place.pointer,
-        .text = arena_printf(l->arena, "Method \"%.*s\" is not permitted by policy", SLICE_FMT(entry->name)),
+        .whole_method = true,
         .conds = {.kind = COND_ALL},
         .at = t,
     };

@@ -116,6 +116,7 @@ struct check {
     struct slice pointer;
     struct slice
         text; /* of the denial, or of the pending approval; filled in even when the document is silent */
+    bool whole_method; /* `METHOD: deny`: the text names the method that was called */
     bool shadow;
     struct cond conds; /* COND_ALL */
     uint64_t timeout_ms;

@@ -237,6 +237,9 @@ for (const front of FRONTS) {
       for (const [method, params] of [['resources/read', { uri: 'file:///etc/passwd' }], ['prompts/get', { name: 'p' }], ['prompts/list', {}]]) {
         const { error } = (await peer.exchange(method, params)).json;
         assert.ok(error.data['sallyport/denial'].rule && error.data['sallyport/denial'].policy === 'policy.yaml', method);
+        if (params.uri) continue;
+        assert.equal(error.message, `[INTERCEPT POLICY DENIED] Method "${method}" is not permitted by policy`);
+        assert.equal(error.data['sallyport/denial'].rule, 'prompts/*');
       }
       assert.deepEqual(seen, [['read', 'docs://a']]);
     });
