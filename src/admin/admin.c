@@ -112,7 +112,7 @@ static bool read_body(struct api_call *c, const struct api_route *route) {
         return true;
     if (r->body.len > ADMIN_BODY_MAX)
         return api_error(c, 413, "at most %u bytes", ADMIN_BODY_MAX), false;
-    if (!http_media_is(http_value(r->head, "Content-Type"), SLICE("application/json")))
+    if (!http_media_is(http_value(r->head, HTTP_FIELD_TYPE), SLICE("application/json")))
         return api_error(c, 415, "Content-Type must be application/json"), false;
     enum tape_fault fault = tape_parse(&c->body, r->body, NULL);
     if (fault != TAPE_OK)

@@ -122,8 +122,8 @@ void api_expire(struct api_call *c) { decide_as_principal(c, VERB_EXPIRE); }
 static bool signature_ok(struct api_call *c) {
     const struct http_head *head = c->request->head;
     const char *secret = c->admin->callback_secret;
-    struct slice stamp = http_value(head, SESSION_STAMP_HEADER);
-    struct slice shown = http_value(head, SESSION_SIGNATURE_HEADER);
+    struct slice stamp = http_value_of(head, SLICE(SESSION_STAMP_HEADER));
+    struct slice shown = http_value_of(head, SLICE(SESSION_SIGNATURE_HEADER));
     uint64_t at_s, now = clock_wall_ms();
     if (!secret || !slice_to_u64(stamp, &at_s) || at_s > UINT64_MAX / 1000)
         return false;

@@ -444,7 +444,7 @@ static bool recognise(struct front_conn *c, const struct http_head *head, struct
     c->principal = auth->everyone;
     if (auth->open)
         return true;
-    struct slice shown = http_value(head, "Authorization");
+    struct slice shown = http_value(head, HTTP_FIELD_AUTHORIZATION);
     look_at_grants(auth);
     if (remembers(c, shown)) {
         c->principal = c->memo.principal;

@@ -19,7 +19,7 @@ static struct slice origin_of(struct front_conn *c, struct arena *a) {
         return slice_ends(url, SLICE("/")) ? slice_upto(url, url.len - 1) : url;
     }
     return arena_printf(a, "%s://%.*s", s && s->tls.cert ? "https" : "http",
-                        SLICE_FMT(http_value(&c->front->head, "Host")));
+                        SLICE_FMT(http_value(&c->front->head, HTTP_FIELD_HOST)));
 }
 
 /* Only a name that we were told ourselves can stand in a token for us. */

@@ -11,7 +11,7 @@ static uint32_t meta_node(const struct msg *m, const char *key) {
 }
 
 bool header_is_modern(const struct http_head *head, const struct msg *m) {
-    struct slice version = http_value(head, "MCP-Protocol-Version");
+    struct slice version = http_value(head, HTTP_FIELD_MCP_VERSION);
     if (version.len && front_is_modern_version(version))
         return true;
     return meta_node(m, META_VERSION) || meta_node(m, META_CAPABILITIES);
@@ -26,7 +26,7 @@ static bool check_meta(const struct http_head *head, const struct msg *m, struct
                        struct header_fault *fault) {
     uint32_t version = meta_node(m, META_VERSION);
     uint32_t capabilities = meta_node(m, META_CAPABILITIES);
-    struct slice header = http_value(head, "MCP-Protocol-Version");
+    struct slice header = http_value(head, HTTP_FIELD_MCP_VERSION);
     if (!version || !tape_is(&m->tape, version, TAPE_STRING))
         return fail(fault, RPC_INVALID_PARAMS, "params._meta must carry " META_VERSION);
     if (!header.len || !tape_eq(&m->tape, version, header))
@@ -59,22 +59,24 @@ static bool check_name(const struct http_head *head, const struct msg *m, struct
             member = named_methods[i].member;
     if (!member)
         return true;
-    const struct http_header *name = http_find(head, SLICE("Mcp-Name"));
     uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, member) : 0;
     struct slice text;
-    if (!name || !mirror_decode(name->value, a, &text) || !node || !tape_eq(&m->tape, node, text))
+    if (!http_has(head, HTTP_FIELD_MCP_NAME) ||
+        !mirror_decode(http_value(head, HTTP_FIELD_MCP_NAME), a, &text) || !node ||
+        !tape_eq(&m->tape, node, text))
         return fail(fault, RPC_HEADER_MISMATCH, "the Mcp-Name header must equal what the message names");
     return true;
 }
 
 bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a,
                          struct header_fault *ret_fault) {
-    const struct http_header *method = http_find(head, SLICE("Mcp-Method"));
+    bool named = http_has(head, HTTP_FIELD_MCP_METHOD);
     bool request = m->rpc.kind == RPC_REQUEST;
     /* The revision says nothing about headers of notifications: they may be absent, but not wrong. */
     if (request && !check_meta(head, m, a, ret_fault))
         return false;
-    if ((request && !method) || (method && !tape_eq(&m->tape, m->rpc.method, method->value)))
+    if ((request && !named) ||
+        (named && !tape_eq(&m->tape, m->rpc.method, http_value(head, HTTP_FIELD_MCP_METHOD))))
         return fail(ret_fault, RPC_HEADER_MISMATCH, "the Mcp-Method header must equal the method");
     return !request || check_name(head, m, a, ret_fault);
 }

@@ -244,8 +244,8 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
 
 /* The session a request names, or NULL after answering. */
 static struct front_session *find_session(struct front_conn *c, const struct http_head *head) {
-    struct slice id = http_value(head, "Mcp-Session-Id");
-    struct slice version = http_value(head, "MCP-Protocol-Version");
+    struct slice id = http_value(head, HTTP_FIELD_MCP_SESSION_ID);
+    struct slice version = http_value(head, HTTP_FIELD_MCP_VERSION);
     if (!id.len) {
         front_answer_error(c, 400, -32000, (struct slice){0},
                            "Mcp-Session-Id header is required; initialize first");
@@ -316,7 +316,7 @@ static bool accepts(const struct http_head *head, struct slice type) {
 
 /* Nearly every client writes it in the same words. */
 static bool accepts_both(const struct http_head *head) {
-    return slice_is(http_value(head, "Accept"), "application/json, text/event-stream") ||
+    return slice_is(http_value(head, HTTP_FIELD_ACCEPT), "application/json, text/event-stream") ||
            (accepts(head, SLICE("application/json")) && accepts(head, SLICE("text/event-stream")));
 }
 
@@ -327,8 +327,8 @@ static void post(struct front_conn *c, const struct http_head *head, struct bloc
         return;
     }
     /* Without a session it is refused as any other array. */
-    if (batch_is(body) && http_value(head, "Mcp-Session-Id").len &&
-        !front_is_modern_version(http_value(head, "MCP-Protocol-Version"))) {
+    if (batch_is(body) && http_value(head, HTTP_FIELD_MCP_SESSION_ID).len &&
+        !front_is_modern_version(http_value(head, HTTP_FIELD_MCP_VERSION))) {
         post_batch(c, head, b, body);
         return;
     }
@@ -360,14 +360,14 @@ static struct front_stream *find_stream(struct front_session *fs, uint64_t numbe
 }
 
 static void get(struct front_conn *c, const struct http_head *head) {
-    if (!http_value(head, "Accept").len || !accepts(head, SLICE("text/event-stream"))) {
+    if (!http_value(head, HTTP_FIELD_ACCEPT).len || !accepts(head, SLICE("text/event-stream"))) {
         front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list text/event-stream");
         return;
     }
     struct front_session *fs = find_session(c, head);
     if (!fs)
         return;
-    struct slice last = http_value(head, "Last-Event-ID");
+    struct slice last = http_value(head, HTTP_FIELD_EVENT_ID);
     uint64_t number, seq;
     if (!last.len) {
         front_stream_attach(&fs->standing, c, fs->standing.sent_seq, (struct slice){0});
@@ -387,7 +387,7 @@ static void get(struct front_conn *c, const struct http_head *head) {
 }
 
 void front_mcp(struct front_conn *c, struct http_head *head, struct block *b, struct slice body) {
-    bool modern = front_is_modern_version(http_value(head, "MCP-Protocol-Version"));
+    bool modern = front_is_modern_version(http_value(head, HTTP_FIELD_MCP_VERSION));
     if (head->method == HTTP_POST) {
         post(c, head, b, body);
     } else if (head->method == HTTP_GET && !modern) {

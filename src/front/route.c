@@ -38,13 +38,12 @@ static bool host_ok(struct front *f, struct slice host) {
 /* A page on the web must not reach a gate on this machine through the browser: neither by its own origin
  * nor by a name that was made to point here. */
 static bool host_and_origin_ok(struct front *f, const struct http_head *head) {
-    struct slice host = http_value(head, "Host");
+    struct slice host = http_value(head, HTTP_FIELD_HOST);
     if (!host_ok(f, host))
         return false;
-    const struct http_header *origin = http_find(head, SLICE("Origin"));
-    if (!origin)
+    if (!http_has(head, HTTP_FIELD_ORIGIN))
         return true;
-    struct slice value = origin->value;
+    struct slice value = http_value(head, HTTP_FIELD_ORIGIN);
     if (slice_starts(value, SLICE("http://")))
         value = slice_from(value, 7);
     else if (slice_starts(value, SLICE("https://")))
@@ -87,8 +86,8 @@ struct msg *front_read_message(struct front_conn *c, struct block *b, struct sli
 }
 
 static bool is_json(const struct http_head *head) {
-    struct slice coding = http_value(head, "Content-Encoding");
-    return http_media_is(http_value(head, "Content-Type"), SLICE("application/json")) &&
+    struct slice coding = http_value(head, HTTP_FIELD_ENCODING);
+    return http_media_is(http_value(head, HTTP_FIELD_TYPE), SLICE("application/json")) &&
            (!coding.len || slice_eq_nocase(coding, SLICE("identity")));
 }
 

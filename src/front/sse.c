@@ -27,7 +27,7 @@ void front_sse_open(struct front_conn *c, struct http_head *head) {
         front_answer(c, 405, NULL, SLICE("Allow: GET\r\n"), (struct slice){0});
         return;
     }
-    if (!http_accepts(http_value(head, "Accept"), SLICE("text/event-stream"))) {
+    if (!http_accepts(http_value(head, HTTP_FIELD_ACCEPT), SLICE("text/event-stream"))) {
         front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list text/event-stream");
         return;
     }

@@ -213,7 +213,7 @@ static enum exchange_want probe_head(struct exchange *x, const struct http_head 
         return EXCHANGE_REFUSE;
     }
     x->body_max = UP_ERROR_BODY_MAX;
-    if (h->status == 200 && http_media_is(http_value(h, "content-type"), SLICE("text/event-stream")))
+    if (h->status == 200 && http_media_is(http_value(h, HTTP_FIELD_TYPE), SLICE("text/event-stream")))
         return EXCHANGE_EVENTS;
     return h->body == HTTP_BODY_NONE ? EXCHANGE_SKIP : EXCHANGE_WHOLE;
 }

@@ -164,7 +164,7 @@ static void on_lost(struct up_ticket *t, const struct up_loss *loss) {
 /* ---- the head ---- */
 
 static uint64_t keep_alive_ms(const struct http_head *h) {
-    struct slice rest = http_value(h, "keep-alive"), item;
+    struct slice rest = http_value(h, HTTP_FIELD_KEEP_ALIVE), item;
     uint64_t seconds;
     do {
         slice_cut(&rest, ',', &item);
@@ -179,7 +179,7 @@ static uint64_t keep_alive_ms(const struct http_head *h) {
 
 /* False: the exchange is over. */
 static bool head_take(struct exchange *x, const struct http_head *h) {
-    struct slice coding = http_value(h, "content-encoding");
+    struct slice coding = http_value(h, HTTP_FIELD_ENCODING);
     x->status = h->status;
     x->keep_alive = h->keep_alive;
     x->idle_ms = keep_alive_ms(h);

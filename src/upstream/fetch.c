@@ -47,7 +47,7 @@ static struct up_fetch *fetch_of(struct exchange *x) { return container_of(x, st
 
 static enum exchange_want on_head(struct exchange *x, const struct http_head *h) {
     struct up_fetch *f = fetch_of(x);
-    struct slice challenge = http_value(h, "www-authenticate");
+    struct slice challenge = http_value_of(h, SLICE("www-authenticate"));
     f->challenge = mem_dup(challenge.len ? challenge.ptr : "", challenge.len);
     x->body_max = f->body_max;
     return EXCHANGE_WHOLE;

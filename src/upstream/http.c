@@ -439,7 +439,7 @@ static bool probe_event(struct post *p, const struct sse_event *e) {
 
 /* Visible ASCII only, as the protocol has it. */
 static bool session_note(struct http_link *h, const struct http_head *head) {
-    struct slice id = http_value(head, "mcp-session-id");
+    struct slice id = http_value(head, HTTP_FIELD_MCP_SESSION_ID);
     if (id.len > UP_SESSION_ID_MAX)
         return false;
     for (size_t i = 0; i < id.len; i++)
@@ -453,7 +453,7 @@ static bool session_note(struct http_link *h, const struct http_head *head) {
 
 static enum exchange_want post_head(struct exchange *x, const struct http_head *head) {
     struct post *p = post_of(x);
-    struct slice type = http_value(head, "content-type"), where = http_value(head, "location");
+    struct slice type = http_value(head, HTTP_FIELD_TYPE), where = http_value_of(head, SLICE("location"));
     bool events = head->status == 200 && http_media_is(type, SLICE("text/event-stream"));
     if (p->phase == POST_PROBING)
         return events ? EXCHANGE_EVENTS : EXCHANGE_SKIP;
@@ -597,7 +597,7 @@ static void http_listen(struct link *l) {
 static enum exchange_want standing_head(struct exchange *x, const struct http_head *head) {
     standing_settle(container_of(x, struct http_link, standing.x));
     bool events =
-        head->status == 200 && http_media_is(http_value(head, "content-type"), SLICE("text/event-stream"));
+        head->status == 200 && http_media_is(http_value(head, HTTP_FIELD_TYPE), SLICE("text/event-stream"));
     return events ? EXCHANGE_EVENTS : EXCHANGE_SKIP;
 }
 

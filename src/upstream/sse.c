@@ -146,8 +146,8 @@ static bool endpoint_take(struct sse_link *h, struct slice ref) {
 
 static enum exchange_want stream_head(struct exchange *x, const struct http_head *head) {
     struct sse_link *h = container_of(x, struct sse_link, stream);
-    struct slice where = http_value(head, "location");
-    if (head->status == 200 && http_media_is(http_value(head, "content-type"), SLICE("text/event-stream")))
+    struct slice where = http_value_of(head, SLICE("location"));
+    if (head->status == 200 && http_media_is(http_value(head, HTTP_FIELD_TYPE), SLICE("text/event-stream")))
         return EXCHANGE_EVENTS;
     if (where.len && !h->where)
         h->where = mem_dup(where.ptr, where.len);

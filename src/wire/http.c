@@ -69,42 +69,35 @@ static inline size_t http_run(const char *ptr, size_t len, int class) {
     return i;
 }
 
-/* Header fields that decide something here, or that two readers must not read differently. */
-enum http_field {
-    FIELD_OTHER,
-    FIELD_HOST,
-    FIELD_EXPECT,
-    FIELD_CONNECTION,
-    FIELD_LENGTH,
-    FIELD_CODING,
-    FIELD_SINGLE_FIRST, /* from here on: nothing but "at most once" */
-    FIELD_TYPE = FIELD_SINGLE_FIRST,
-    FIELD_AUTHORIZATION,
-    FIELD_ORIGIN,
-    FIELD_EVENT_ID,
-    FIELD_MCP,
-};
-
 static const struct http_known {
     struct slice name;
     enum http_field field;
 } http_known[] = {
-    {{"host", 4}, FIELD_HOST},
-    {{"expect", 6}, FIELD_EXPECT},
-    {{"origin", 6}, FIELD_ORIGIN},
-    {{"connection", 10}, FIELD_CONNECTION},
-    {{"content-type", 12}, FIELD_TYPE},
-    {{"authorization", 13}, FIELD_AUTHORIZATION},
-    {{"last-event-id", 13}, FIELD_EVENT_ID},
-    {{"content-length", 14}, FIELD_LENGTH},
-    {{"transfer-encoding", 17}, FIELD_CODING},
+    {{"host", 4}, HTTP_FIELD_HOST},
+    {{"accept", 6}, HTTP_FIELD_ACCEPT},
+    {{"expect", 6}, HTTP_FIELD_EXPECT},
+    {{"origin", 6}, HTTP_FIELD_ORIGIN},
+    {{"mcp-name", 8}, HTTP_FIELD_MCP_NAME},
+    {{"connection", 10}, HTTP_FIELD_CONNECTION},
+    {{"keep-alive", 10}, HTTP_FIELD_KEEP_ALIVE},
+    {{"mcp-method", 10}, HTTP_FIELD_MCP_METHOD},
+    {{"content-type", 12}, HTTP_FIELD_TYPE},
+    {{"authorization", 13}, HTTP_FIELD_AUTHORIZATION},
+    {{"last-event-id", 13}, HTTP_FIELD_EVENT_ID},
+    {{"content-length", 14}, HTTP_FIELD_LENGTH},
+    {{"mcp-session-id", 14}, HTTP_FIELD_MCP_SESSION_ID},
+    {{"content-encoding", 16}, HTTP_FIELD_ENCODING},
+    {{"transfer-encoding", 17}, HTTP_FIELD_CODING},
+    {{"mcp-protocol-version", 20}, HTTP_FIELD_MCP_VERSION},
 };
 /* Where those of one length begin above, counted from 1. */
-static const uint8_t http_known_at[] = {[4] = 1, [6] = 2, [10] = 4, [12] = 5, [13] = 6, [14] = 8, [17] = 9};
+static const uint8_t http_known_at[] = {
+    [4] = 1, [6] = 2, [8] = 5, [10] = 6, [12] = 9, [13] = 10, [14] = 12, [16] = 14, [17] = 15, [20] = 16};
+
+_Static_assert(HTTP_HEADERS_MAX < UINT8_MAX, "places of fields are bytes");
 
 /* What the fields say about the message, gathered on the way through them. */
 struct http_facts {
-    uint32_t seen; /* one bit for each enum http_field */
     bool close;
     bool keep;
     bool chunked;
@@ -228,13 +221,11 @@ static inline bool http_name_starts(struct slice name, struct slice lower) {
 }
 
 static enum http_field http_field_of(struct slice name) {
-    if (name.len > 4 && http_name_starts(name, SLICE("mcp-")))
-        return FIELD_MCP;
     size_t at = name.len < sizeof(http_known_at) ? http_known_at[name.len] : 0;
     for (; at && at <= ARRAY_LEN(http_known) && http_known[at - 1].name.len == name.len; at++)
         if (http_name_starts(name, http_known[at - 1].name))
             return http_known[at - 1].field;
-    return FIELD_OTHER;
+    return name.len > 4 && http_name_starts(name, SLICE("mcp-")) ? HTTP_FIELD_MCP : HTTP_FIELD_OTHER;
 }
 
 /* host, or host:port, with an IPv6 address in brackets. ret_port may be NULL; 0 when none is written. */
@@ -287,32 +278,40 @@ static void http_connection(struct slice value, struct http_facts *facts) {
     }
 }
 
-/* Takes note of one known field; refuses it when it may stand only once and stood before. */
-static int http_note(const struct http_head *h, size_t at, enum http_field field, struct http_facts *facts,
+/* Did the field stand before, and may stand only once? */
+static bool http_is_again(const struct http_head *h, size_t at, enum http_field field) {
+    if (field < HTTP_FIELD_ONCE || !http_has(h, field))
+        return false;
+    if (field != HTTP_FIELD_MCP)
+        return true;
+    for (size_t i = 0; i < at; i++)
+        if (slice_eq_nocase(h->headers[i].name, h->headers[at].name))
+            return true;
+    return false;
+}
+
+/* Takes note of one known field. */
+static int http_note(struct http_head *h, size_t at, enum http_field field, struct http_facts *facts,
                      const char **ret_why) {
-    struct slice name = h->headers[at].name, value = h->headers[at].value, host;
-    bool again = facts->seen >> field & 1, ipv6;
-    facts->seen |= 1u << field;
-    if (field == FIELD_MCP && again) {
-        again = false;
-        for (size_t i = 0; i < at && !again; i++)
-            again = slice_eq_nocase(h->headers[i].name, name);
-    }
-    if (again && field != FIELD_CONNECTION)
+    struct slice value = h->headers[at].value, host;
+    bool ipv6;
+    if (http_is_again(h, at, field))
         return http_refuse(400, "header field may stand only once", ret_why);
+    if (!http_has(h, field))
+        h->at[field] = (uint8_t)(at + 1);
     switch (field) {
-    case FIELD_HOST:
+    case HTTP_FIELD_HOST:
         return http_authority(value, &host, &ipv6, NULL) ? 0 : http_refuse(400, "malformed Host", ret_why);
-    case FIELD_EXPECT:
+    case HTTP_FIELD_EXPECT:
         if (!slice_eq_nocase(value, SLICE("100-continue")))
             return http_refuse(417, "unknown expectation", ret_why);
         return 0;
-    case FIELD_CONNECTION:
+    case HTTP_FIELD_CONNECTION:
         http_connection(value, facts);
         return 0;
-    case FIELD_LENGTH:
+    case HTTP_FIELD_LENGTH:
         return http_length(value, facts, ret_why);
-    case FIELD_CODING:
+    case HTTP_FIELD_CODING:
         facts->chunked = slice_eq_nocase(value, SLICE("chunked"));
         return facts->chunked ? 0 : http_refuse(501, "unknown transfer coding", ret_why);
     default:
@@ -332,7 +331,7 @@ static struct slice http_trim(struct slice s) {
 }
 
 static int http_fields(struct http_head *h, struct http_facts *facts, const char **ret_why) {
-    h->lengths = 0;
+    memset(h->at, 0, sizeof(h->at));
     for (size_t i = 0; i < h->count; i++) {
         struct slice line = h->headers[i].value;
         size_t name = http_run(line.ptr, line.len, CH_TOKEN);
@@ -344,12 +343,11 @@ static int http_fields(struct http_head *h, struct http_facts *facts, const char
         if (name == line.len || line.ptr[name] != ':')
             return http_refuse(400, "malformed header name", ret_why);
         h->headers[i].name = slice_upto(line, name);
-        h->lengths |= (uint64_t)1 << name % 64;
         h->headers[i].value = http_trim(slice_from(line, name + 1));
         if (!http_value_ok(h->headers[i].value))
             return http_refuse(400, "control byte in header value", ret_why);
         enum http_field field = http_field_of(h->headers[i].name);
-        int bad = field == FIELD_OTHER ? 0 : http_note(h, i, field, facts, ret_why);
+        int bad = field == HTTP_FIELD_OTHER ? 0 : http_note(h, i, field, facts, ret_why);
         if (bad)
             return bad;
     }
@@ -358,12 +356,8 @@ static int http_fields(struct http_head *h, struct http_facts *facts, const char
 
 /* ---- heads ------------------------------------------------------------------------------------------ */
 
-static bool http_saw(const struct http_facts *facts, enum http_field field) {
-    return facts->seen >> field & 1;
-}
-
 static int http_framing(struct http_head *h, const struct http_facts *facts, const char **ret_why) {
-    if (facts->chunked && http_saw(facts, FIELD_LENGTH))
+    if (facts->chunked && http_has(h, HTTP_FIELD_LENGTH))
         return http_refuse(400, "both Content-Length and Transfer-Encoding", ret_why);
     if (facts->chunked && h->minor == 0)
         return http_refuse(400, "Transfer-Encoding in HTTP/1.0", ret_why);
@@ -397,9 +391,9 @@ int http_parse_request(struct slice in, struct http_head *out, const char **ret_
     if ((bad = http_request_line(first, out, ret_why)) || (bad = http_fields(out, &facts, ret_why)) ||
         (bad = http_framing(out, &facts, ret_why)))
         return bad;
-    if (out->minor == 1 && !http_saw(&facts, FIELD_HOST))
+    if (out->minor == 1 && !http_has(out, HTTP_FIELD_HOST))
         return http_refuse(400, "no Host", ret_why);
-    out->expect_continue = out->minor == 1 && http_saw(&facts, FIELD_EXPECT);
+    out->expect_continue = out->minor == 1 && http_has(out, HTTP_FIELD_EXPECT);
     out->status = 0;
     out->reason = (struct slice){0};
     out->head_len = (size_t)len + skip;
@@ -425,7 +419,7 @@ int http_parse_response(struct slice in, enum http_method to, struct http_head *
         if (bodiless && out->body != HTTP_BODY_NONE)
             out->keep_alive = false;
         out->body = HTTP_BODY_NONE;
-    } else if (!facts.chunked && !http_saw(&facts, FIELD_LENGTH)) {
+    } else if (!facts.chunked && !http_has(out, HTTP_FIELD_LENGTH)) {
         out->body = HTTP_BODY_CLOSE;
         out->keep_alive = false;
     }
@@ -438,13 +432,11 @@ int http_parse_response(struct slice in, enum http_method to, struct http_head *
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
-const struct http_header *http_find(const struct http_head *h, struct slice name) {
-    if (!(h->lengths >> name.len % 64 & 1))
-        return NULL;
+struct slice http_value_of(const struct http_head *h, struct slice name) {
     for (size_t i = 0; i < h->count; i++)
         if (slice_eq_nocase(h->headers[i].name, name))
-            return &h->headers[i];
-    return NULL;
+            return h->headers[i].value;
+    return (struct slice){0};
 }
 
 /* Eight bytes at once; true also when one is suspect and the table clears it (a tab). */

@@ -28,6 +28,31 @@ enum http_method {
     HTTP_OTHER
 };
 
+/* Header fields that decide something, that two readers must not read differently, or that every message is
+ * asked for. */
+enum http_field {
+    HTTP_FIELD_OTHER,
+    HTTP_FIELD_CONNECTION,
+    HTTP_FIELD_KEEP_ALIVE,
+    HTTP_FIELD_ACCEPT,
+    HTTP_FIELD_ENCODING, /* Content-Encoding */
+    HTTP_FIELD_ONCE,     /* from here on: at most once */
+    HTTP_FIELD_HOST = HTTP_FIELD_ONCE,
+    HTTP_FIELD_EXPECT,
+    HTTP_FIELD_LENGTH, /* Content-Length */
+    HTTP_FIELD_CODING, /* Transfer-Encoding */
+    HTTP_FIELD_TYPE,   /* Content-Type */
+    HTTP_FIELD_AUTHORIZATION,
+    HTTP_FIELD_ORIGIN,
+    HTTP_FIELD_EVENT_ID, /* Last-Event-ID */
+    HTTP_FIELD_MCP_SESSION_ID,
+    HTTP_FIELD_MCP_VERSION, /* MCP-Protocol-Version */
+    HTTP_FIELD_MCP_METHOD,
+    HTTP_FIELD_MCP_NAME,
+    HTTP_FIELD_MCP, /* any other Mcp-* */
+    HTTP_FIELDS
+};
+
 struct http_head {
     /* request */
     enum http_method method;
@@ -47,7 +72,7 @@ struct http_head {
     size_t head_len;     /* bytes of the head, the empty line included */
     struct http_header headers[HTTP_HEADERS_MAX];
     size_t count;
-    uint64_t lengths; /* of names, modulo 64, as bits: most that are asked for are not there */
+    uint8_t at[HTTP_FIELDS]; /* where the first of each stands, counted from 1; 0: nowhere */
 };
 
 /* >0: the head is complete, that many bytes (one empty line in front included). 0: more bytes needed; call
@@ -59,12 +84,13 @@ int http_parse_request(struct slice in, struct http_head *out, const char **ret_
  * asks for an upgrade). */
 int http_parse_response(struct slice in, enum http_method to, struct http_head *out, const char **ret_why);
 
-/* First header of that name (case-insensitive), or NULL. */
-const struct http_header *http_find(const struct http_head *h, struct slice name);
-static inline struct slice http_value(const struct http_head *h, const char *name) {
-    const struct http_header *found = http_find(h, slice_str(name));
-    return found ? found->value : (struct slice){0};
+/* The first of these, or nothing. */
+static inline struct slice http_value(const struct http_head *h, enum http_field field) {
+    return h->at[field] ? h->headers[h->at[field] - 1].value : (struct slice){0};
 }
+static inline bool http_has(const struct http_head *h, enum http_field field) { return h->at[field] != 0; }
+/* The same of any other name (case-insensitive), which is looked for. */
+struct slice http_value_of(const struct http_head *h, struct slice name);
 /* Is `type/subtype` acceptable by this Accept header value? An absent header accepts everything;
  * understands wildcards, parameters and q=0. */
 bool http_accepts(struct slice accept, struct slice media_type);

@@ -298,12 +298,13 @@ static void test_request_parts(void **state) {
     assert_int_equal(h->minor, 1);
     assert_int_equal(h->status, 0);
     assert_int_equal(h->count, 4);
-    assert_slice(http_value(h, "host"), "a:1");
-    assert_slice(http_value(h, "x-y"), "z");
-    assert_slice(http_value(h, "EMPTY"), "");
-    assert_non_null(http_find(h, SLICE("empty")));
-    assert_null(http_find(h, SLICE("absent")));
-    assert_null(http_value(h, "absent").ptr);
+    assert_slice(http_value(h, HTTP_FIELD_HOST), "a:1");
+    assert_true(http_has(h, HTTP_FIELD_HOST) && !http_has(h, HTTP_FIELD_ORIGIN));
+    assert_null(http_value(h, HTTP_FIELD_ORIGIN).ptr);
+    assert_slice(http_value_of(h, SLICE("x-y")), "z");
+    assert_slice(http_value_of(h, SLICE("EMPTY")), "");
+    assert_non_null(http_value_of(h, SLICE("empty")).ptr);
+    assert_null(http_value_of(h, SLICE("absent")).ptr);
     assert_int_equal(h->body, HTTP_BODY_LENGTH);
     assert_int_equal(h->body_len, 12);
     assert_true(h->keep_alive);
@@ -380,7 +381,7 @@ static void test_response_parts(void **state) {
     assert_int_equal(h->status, 202);
     assert_slice(h->reason, "So be it");
     assert_int_equal(h->minor, 1);
-    assert_slice(http_value(h, "mcp-session-id"), "x");
+    assert_slice(http_value(h, HTTP_FIELD_MCP_SESSION_ID), "x");
     assert_int_equal(h->body, HTTP_BODY_LENGTH);
     assert_int_equal(h->body_len, 3);
     assert_true(h->keep_alive);
