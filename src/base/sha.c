@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/openssl.h"
 
+#include <endian.h>
+
 _Static_assert(SHA_BYTES == SHA256_DIGEST_LENGTH && SHA_BLOCK == SHA256_CBLOCK, "SHA-256");
 _Static_assert(sizeof((SHA256_CTX){0}.h) == sizeof((struct sha_state){0}.h), "what each block changes");
 
@@ -90,20 +92,17 @@ void sha_add(struct sha_state *s, struct slice bytes) {
 }
 
 void sha_end(struct sha_state *s, unsigned char ret_sum[SHA_BYTES]) {
-    uint64_t bits = s->len * 8;
-    size_t held = s->len % SHA_BLOCK;
-    s->held[held++] = 0x80;
-    if (held > SHA_BLOCK - sizeof(bits)) {
-        memset(s->held + held, 0, SHA_BLOCK - held);
-        blocks(s, s->held, 1);
-        held = 0;
+    unsigned char last[2 * SHA_BLOCK] = {0};
+    const uint64_t bits = htobe64(s->len * 8);
+    size_t held = s->len % SHA_BLOCK, count = held < SHA_BLOCK - sizeof(bits) ? 1 : 2;
+    memcpy(last, s->held, held);
+    last[held] = 0x80;
+    memcpy(last + count * SHA_BLOCK - sizeof(bits), &bits, sizeof(bits));
+    blocks(s, last, count);
+    for (size_t i = 0; i < ARRAY_LEN(s->h); i++) {
+        const uint32_t word = htobe32(s->h[i]);
+        memcpy(ret_sum + i * sizeof(word), &word, sizeof(word));
     }
-    memset(s->held + held, 0, SHA_BLOCK - held);
-    for (int i = 1; i <= 8; i++, bits >>= 8)
-        s->held[SHA_BLOCK - i] = (unsigned char)bits;
-    blocks(s, s->held, 1);
-    for (int i = 0; i < SHA_BYTES; i++)
-        ret_sum[i] = (unsigned char)(s->h[i / 4] >> (24 - i % 4 * 8));
 }
 
 void sha_256(const struct slice *parts, size_t count, unsigned char ret_sum[SHA_BYTES]) {
