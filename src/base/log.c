@@ -12,6 +12,7 @@
 #define LOG_LINE_MAX 4096
 #define LOG_FRAME_MAX 64   /* what stands around it: colour, program, level */
 #define LOG_HELD_MAX 16384 /* lines of one turn that leave together */
+#define LOG_OFTEN_MAX 1024 /* longer ones are not counted */
 
 static const char *const log_names[] = {"debug", "info", "warn", "error"};
 static const char *const log_colours[] = {"\033[2m", "", "\033[33m", "\033[31m"};
@@ -64,6 +65,11 @@ static _Thread_local struct {
     bool on;
     size_t len;
     char lines[LOG_HELD_MAX];
+    /* What log_often said last. */
+    enum log_level level;
+    uint64_t again;   /* how often since */
+    size_t often_len; /* 0: nothing is counted */
+    char often[LOG_OFTEN_MAX];
 } log_held;
 
 void log_flush(void) {
@@ -74,6 +80,7 @@ void log_flush(void) {
 }
 
 void log_hold(bool on) {
+    log_told();
     log_flush();
     check_last_words = log_flush;
     log_held.on = on;
@@ -159,4 +166,32 @@ void log_write(enum log_level level, const char *fmt, ...) {
     va_end(ap);
     if (len > 0)
         log_line(level, slice_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1));
+}
+
+/* ---- what is said often ---- */
+
+bool log_counts(void) { return log_held.often_len > 0; }
+
+void log_told(void) {
+    struct slice said = slice_of(log_held.often, log_held.often_len);
+    if (log_held.again)
+        log_write(log_held.level, "%.*s (%llu more of these)", SLICE_FMT(said),
+                  (unsigned long long)log_held.again);
+    log_held.again = 0;
+    log_held.often_len = 0;
+}
+
+void log_often(enum log_level level, struct slice text) {
+    if (log_held.often_len && level == log_held.level &&
+        slice_eq(text, slice_of(log_held.often, log_held.often_len))) {
+        log_held.again++;
+        return;
+    }
+    log_told();
+    log_line(level, text);
+    if (!log_held.on || text.len > LOG_OFTEN_MAX)
+        return;
+    memcpy(log_held.often, text.ptr, text.len);
+    log_held.often_len = text.len;
+    log_held.level = level;
 }

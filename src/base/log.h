@@ -3,6 +3,8 @@
 
 #include "base/slice.h"
 
+#define LOG_COUNT_MS 1000
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 void log_set_level(enum log_level level);
@@ -12,11 +14,17 @@ void log_set_json(bool on);
 /* -1 when the name is none of debug, info, warn, error. */
 int log_level_from(const char *name, enum log_level *ret_level);
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void log_line(enum log_level level, struct slice text); /* for what is said often */
+void log_line(enum log_level level, struct slice text);
 /* From now on lines of this thread leave together, at log_flush or when they are many: a gate that refuses
  * much would otherwise spend as much on saying so as on the refusal. off: each by itself, as at the start. */
 void log_hold(bool on);
 void log_flush(void);
+/* For what may be said without end, in a thread that holds its lines: the same again is not written but
+ * counted, until log_told says how often it was. Whoever holds the lines sees to that (log_counts) after
+ * LOG_COUNT_MS: an agent that does not take no for an answer fills no disk. */
+void log_often(enum log_level level, struct slice text);
+bool log_counts(void);
+void log_told(void);
 
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...) log_write(LOG_INFO, __VA_ARGS__)

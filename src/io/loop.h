@@ -39,6 +39,7 @@ struct io_loop {
     uint64_t awake_until_us;
     bool alone;      /* on one processor: who is waited for could not run */
     uv_timer_t rest; /* while there are large blocks */
+    uv_timer_t told; /* while the log counts */
     struct list slots[IO_TIMER_SLOTS];
     uint64_t wheel_ms; /* time up to which the wheel has been turned */
     uint32_t armed;

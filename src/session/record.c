@@ -253,7 +253,7 @@ enum call_next call_step_record(struct call *c) {
         return CALL_NEXT;
     }
     const char *outcome = outcome_of(c);
-    const uint64_t latency_us = clock_mono_us() - c->received_us;
+    const uint64_t latency_us = c->denied && !c->response ? 0 : clock_mono_us() - c->received_us;
     session_metrics_count(&core->metrics, c, outcome, latency_us);
     call_trace_end(c, outcome);
     if (!core->audit)

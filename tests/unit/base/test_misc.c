@@ -106,6 +106,43 @@ static void test_log_levels(void **state) {
     assert_int_equal(level, LOG_WARN);
 }
 
+/* What comes again is counted until somebody asks, or something else comes. */
+static void test_log_often(void **state) {
+    (void)state;
+    int fds[2], kept = dup(STDERR_FILENO);
+    char text[4096];
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
+    log_often(LOG_INFO, SLICE("no"));
+    log_often(LOG_INFO, SLICE("no"));
+    bool early = log_counts();
+    log_hold(true);
+    for (int i = 0; i < 5; i++)
+        log_often(LOG_INFO, SLICE("no"));
+    log_often(LOG_WARN, SLICE("no"));
+    log_often(LOG_WARN, SLICE("never"));
+    log_often(LOG_WARN, SLICE("never"));
+    bool counts = log_counts();
+    log_told();
+    bool late = log_counts();
+    log_often(LOG_WARN, SLICE("never"));
+    log_hold(false);
+    ssize_t got = read(fds[0], text, sizeof(text));
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(fds[0]);
+    close(fds[1]);
+    assert_true(!early && counts && !late);
+    assert_true(slice_is(slice_of(text, (size_t)got), "sallyport: no\n"
+                                                      "sallyport: no\n"
+                                                      "sallyport: no\n"
+                                                      "sallyport: no (4 more of these)\n"
+                                                      "sallyport: warn: no\n"
+                                                      "sallyport: warn: never\n"
+                                                      "sallyport: warn: never (1 more of these)\n"
+                                                      "sallyport: warn: never\n"));
+}
+
 /* Held lines leave together and in order; a long one goes before its time rather than being cut. */
 static void test_log_hold(void **state) {
     (void)state;
@@ -141,9 +178,9 @@ static void test_log_hold(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),    cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_log_levels), cmocka_unit_test(test_log_hold),
-        cmocka_unit_test(test_hmac),
+        cmocka_unit_test(test_list),      cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
+        cmocka_unit_test(test_nearest),   cmocka_unit_test(test_log_levels), cmocka_unit_test(test_log_hold),
+        cmocka_unit_test(test_log_often), cmocka_unit_test(test_hmac),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
