@@ -200,12 +200,6 @@ uint64_t audit_next_call(struct audit *a) {
     return atomic_fetch_add_explicit(&a->next_call, 1, memory_order_relaxed);
 }
 
-static uint64_t audit_now_us(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
-}
-
 /* The lock is held. */
 static void audit_wake(struct audit *a) {
     bool urgent = a->asleep || (a->napping && (a->hasty || audit_ring_used(&a->ring) > AUDIT_RING_BYTES / 4));
@@ -242,7 +236,7 @@ static enum audit_result audit_put(struct audit *a, struct audit_record *r, stru
     bool decision = r->kind == AUDIT_KIND_DECISION;
     r->text[AUDIT_INSTANCE] = slice_of(a->instance, RING_INSTANCE_LEN);
     if (r->number[AUDIT_TIME_US] == 0)
-        r->number[AUDIT_TIME_US] = audit_now_us();
+        r->number[AUDIT_TIME_US] = clock_wall_us();
     size_t len = audit_record_fit(r);
     enum audit_result result = AUDIT_OK;
     pthread_mutex_lock(&a->mutex);

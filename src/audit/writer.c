@@ -133,10 +133,8 @@ static void writer_add(struct writer *w, struct slice record) {
 }
 
 static void writer_add_event(struct writer *w, const char *event, const char *text) {
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
     struct audit_record r = {.kind = AUDIT_KIND_EVENT};
-    r.number[AUDIT_TIME_US] = (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+    r.number[AUDIT_TIME_US] = clock_wall_us();
     r.text[AUDIT_INSTANCE] = slice_str(w->instance);
     r.text[AUDIT_EVENT] = slice_str(event);
     r.text[AUDIT_TEXT] = slice_str(text);

@@ -12,6 +12,7 @@ static uint64_t clock_us(clockid_t which) {
 uint64_t clock_mono_ms(void) { return clock_us(CLOCK_MONOTONIC) / 1000; }
 uint64_t clock_mono_us(void) { return clock_us(CLOCK_MONOTONIC); }
 uint64_t clock_wall_ms(void) { return clock_us(CLOCK_REALTIME) / 1000; }
+uint64_t clock_wall_us(void) { return clock_us(CLOCK_REALTIME); }
 
 void clock_text(uint64_t wall_ms, char text[CLOCK_TEXT_MAX]) {
     time_t seconds = (time_t)(wall_ms / 1000);

@@ -86,7 +86,7 @@ enum call_next call_step_decide(struct call *c) {
         c->class = tool->traits.class;
     }
     const struct policy_counters counters = {read_counter, c};
-    c->judged_ms = clock_wall_ms();
+    c->judged_us = clock_wall_us();
     struct policy_facts facts = {
         .method = c->method,
         .direction = POLICY_TO_SERVER,
@@ -103,7 +103,7 @@ enum call_next call_step_decide(struct call *c) {
         .flow = s->flow,
         .pii_closed = true,
         .args_hash = c->args_hash,
-        .now_ms = c->judged_ms,
+        .now_ms = c->judged_us / 1000,
         .counters = &counters,
         .files = &session_files,
     };
@@ -175,7 +175,7 @@ enum call_next call_step_reserve(struct call *c) {
     }
     c->reserving = true;
     enum state_step step =
-        state_reserve(c->session->core->state, limits, n, c->judged_ms, &c->ticket, on_reserved, c);
+        state_reserve(c->session->core->state, limits, n, c->judged_us / 1000, &c->ticket, on_reserved, c);
     return step == STATE_WAIT ? CALL_WAIT : reserved(c);
 }
 

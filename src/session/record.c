@@ -70,6 +70,7 @@ static enum audit_result record_decision(struct call *c, struct audit_wait *wait
     c->record = audit_next_call(core->audit);
     struct audit_decision d = {
         .call = c->record,
+        .time_us = c->judged_us,
         .parent = c->parent,
         .identity = slice_str(c->session->principal->id),
         .grant = slice_str(c->session->principal->grant),
@@ -200,7 +201,7 @@ static void log_denial(struct call *c) {
     buf_put_slice(out, c->name);
     buf_put_slice(out, SLICE(": rule "));
     buf_put_slice(out, c->verdict.rule);
-    log_line(LOG_INFO, buf_slice(out));
+    log_often(LOG_INFO, buf_slice(out));
 }
 
 void session_record_refusal(struct session_core *core, const struct session_refusal *r) {
