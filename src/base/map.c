@@ -104,16 +104,31 @@ static void map_resize(struct map *m, size_t cap) {
     free(old.entries);
 }
 
-void *map_put(struct map *m, struct slice key, void *value) {
+/* Where the key is or would go, with room for it. */
+static struct map_entry *map_place(struct map *m, struct slice key, uint64_t hash) {
     if ((m->count + 1) * 4 > m->cap * 3)
         map_resize(m, m->cap ? m->cap * 2 : MAP_CAP_MIN);
+    return map_slot(m, key, hash);
+}
+
+void *map_put(struct map *m, struct slice key, void *value) {
     uint64_t hash = map_hash(key);
-    struct map_entry *e = map_slot(m, key, hash);
+    struct map_entry *e = map_place(m, key, hash);
     void *old = e->value;
     if (!old)
         m->count++;
     *e = (struct map_entry){key, value, hash};
     return old;
+}
+
+bool map_add(struct map *m, struct slice key, void *value) {
+    uint64_t hash = map_hash(key);
+    struct map_entry *e = map_place(m, key, hash);
+    if (e->value)
+        return false;
+    m->count++;
+    *e = (struct map_entry){key, value, hash};
+    return true;
 }
 
 void *map_remove(struct map *m, struct slice key) {

@@ -42,6 +42,8 @@ struct front {
     struct buf out;        /* scratch: the head of an answer */
     char date[40];
     uint64_t date_at_ms;
+    char usual[160]; /* with that date: what nearly every answer begins with */
+    size_t usual_len;
     void (*all_done)(struct front *f);
 };
 

@@ -329,8 +329,23 @@ static const char *date_text(struct front *f) {
         gmtime_r(&seconds, &tm);
         strftime(f->date, sizeof(f->date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
         f->date_at_ms = now;
+        f->usual_len = (size_t)snprintf(f->usual, sizeof(f->usual),
+                                        "HTTP/1.1 200 OK\r\nDate: %s\r\nContent-Type: application/json\r\n"
+                                        "Content-Length: ",
+                                        f->date);
+        CHECK(f->usual_len < sizeof(f->usual));
     }
     return f->date;
+}
+
+static void put_head_end(struct front_conn *c, struct slice extra) {
+    struct buf *out = &c->front->out;
+    buf_put_slice(out, SLICE("\r\n"));
+    buf_put_slice(out, extra);
+    if (!c->keep_alive || c->front->draining)
+        buf_put_str(out, "Connection: close\r\n");
+    buf_put_slice(out, SLICE("\r\n"));
+    io_conn_put(c->io, buf_slice(out));
 }
 
 static void put_head(struct front_conn *c, int status, const char *type, struct slice extra, bool sized,
@@ -351,12 +366,16 @@ static void put_head(struct front_conn *c, int status, const char *type, struct 
         buf_put_str(out, "\r\nContent-Length: ");
         buf_put_u64(out, len);
     }
-    buf_put_str(out, "\r\n");
-    buf_put_slice(out, extra);
-    if (!c->keep_alive || c->front->draining)
-        buf_put_str(out, "Connection: close\r\n");
-    buf_put_str(out, "\r\n");
-    io_conn_put(c->io, buf_slice(out));
+    put_head_end(c, extra);
+}
+
+static void put_usual_head(struct front_conn *c, struct slice extra, size_t len) {
+    struct front *f = c->front;
+    date_text(f);
+    buf_reset(&f->out);
+    buf_put(&f->out, f->usual, f->usual_len);
+    buf_put_u64(&f->out, len);
+    put_head_end(c, extra);
 }
 
 void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body) {
@@ -381,7 +400,10 @@ static void put_message(struct front_conn *c, const struct session_out *out) {
 
 void front_answer_message(struct front_conn *c, int status, struct slice extra,
                           const struct session_out *out) {
-    put_head(c, status, "application/json", extra, true, splice_len(out->text));
+    if (status == 200)
+        put_usual_head(c, extra, splice_len(out->text));
+    else
+        put_head(c, status, "application/json", extra, true, splice_len(out->text));
     if (!c->head_only)
         put_message(c, out);
     conn_done(c);

@@ -230,10 +230,9 @@ static enum call_next step_identify(struct call *c) {
     if (s->stateless || c->inner)
         return CALL_NEXT;
     struct slice key = session_id_key(&m->tape, m->rpc.id, &c->arena);
-    if (map_get(&s->by_id, key))
+    if (!map_add(&s->by_id, key, c))
         return call_refuse(c, RPC_INVALID_REQUEST, 400, "a request with this id is under way");
     c->id_key = key;
-    map_put(&s->by_id, key, c);
     return CALL_NEXT;
 }
 

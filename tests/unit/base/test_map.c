@@ -34,6 +34,8 @@ static void test_put_get(void **state) {
     for (int i = 0; i < KEYS; i++)
         assert_ptr_equal(map_get(&m, slice_str(names[i])), &values[i]);
     assert_ptr_equal(map_put(&m, slice_str(names[3]), &values[4]), &values[3]);
+    assert_false(map_add(&m, slice_str(names[3]), &values[3]));
+    assert_ptr_equal(map_get(&m, slice_str(names[3])), &values[4]);
     assert_ptr_equal(map_get(&m, slice_str(names[3])), &values[4]);
     assert_int_equal(m.count, KEYS);
     map_free(&m);
