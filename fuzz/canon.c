@@ -24,5 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     canon_hash(&t, 0, NULL, &a, &second, sum);
     sha_256(&(struct slice){first.ptr, first.len}, 1, whole);
     CHECK(memcmp(sum, whole, SHA_BYTES) == 0);
+    struct sha_text parts;
+    unsigned char sums[2][SHA_BYTES];
+    if (!canon_parts(&t, 0, &a, &second, &parts))
+        return 0;
+    sha_256_two((struct sha_text[]){parts, {&(struct slice){first.ptr, first.len}, 1}}, sums);
+    CHECK(memcmp(sums[0], whole, SHA_BYTES) == 0 && memcmp(sums[1], whole, SHA_BYTES) == 0);
     return 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "audit/audit.h"
+#include "base/sha.h"
 #include "policy/policy.h"
 #include "session/session.h"
 #include "state/state.h"
@@ -126,7 +127,8 @@ struct call {
     enum policy_class class;        /* of the tool, when it is known */
     uint64_t list_serial;           /* of the list of tools that answers it */
     struct slice findings;          /* what a detector found in the result */
-    struct slice args_hash;         /* of the canonical arguments, hex; tools/call only */
+    struct sha_text args_text;      /* the canonical arguments, while they wait to be summed */
+    struct slice args_hash;         /* their sum, hex; tools/call only */
     uint32_t tags;                  /* labels that the session gathers when it is made */
     struct call_trace *trace;       /* in the arena, while calls are traced */
     struct call_approval *approval; /* in the arena, once a person has to approve it */

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/sha.h"
 #include "session/files.h"
 #include "session/guard.h"
@@ -31,16 +32,72 @@ static bool read_counter(void *ctx, const struct policy_limit *limit, int64_t *r
     return state_read(c->session->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
 }
 
+/* ---- the hash of the arguments ---- */
+
+static struct slice hash_text(struct call *c, const unsigned char sum[SHA_BYTES]) {
+    char *hex = arena_alloc(&c->arena, SHA_HEX);
+    sha_hex(sum, hex);
+    return slice_of(hex, SHA_HEX);
+}
+
 struct slice call_hash(struct call *c, const char *const *skip) {
     unsigned char sum[SHA_BYTES];
     if (c->args)
         canon_hash(&c->request->tape, c->args, skip, &c->arena, &c->session->core->scratch, sum);
     else
         sha_256(&SLICE("{}"), 1, sum);
-    char *hex = arena_alloc(&c->arena, SHA_HEX);
-    sha_hex(sum, hex);
-    return slice_of(hex, SHA_HEX);
+    return hash_text(c, sum);
 }
+
+static void hash_one(struct call *c) {
+    unsigned char sum[SHA_BYTES];
+    sha_256(c->args_text.parts, c->args_text.count, sum);
+    c->args_hash = hash_text(c, sum);
+}
+
+static void hash_two(struct call *a, struct call *b) {
+    unsigned char sums[2][SHA_BYTES];
+    sha_256_two((struct sha_text[]){a->args_text, b->args_text}, sums);
+    a->args_hash = hash_text(a, sums[0]);
+    b->args_hash = hash_text(b, sums[1]);
+}
+
+static void on_turn_over(struct io_timer *timer) {
+    struct session_core *core = container_of(timer, struct session_core, hash_timer);
+    struct list ready, *n;
+    struct call *odd = NULL;
+    list_init(&ready);
+    while ((n = list_pop(&core->hash_waiting))) {
+        struct call *c = container_of(n, struct call, wait);
+        list_push(&ready, n);
+        if (odd)
+            hash_two(odd, c);
+        odd = odd ? NULL : c;
+    }
+    if (odd)
+        hash_one(odd);
+    while ((n = list_pop(&ready)))
+        call_resume(container_of(n, struct call, wait));
+}
+
+/* Long arguments wait until the loop's turn is over and are summed two by two. Not where all messages come
+ * one behind the other, so that their client can be held: the next would overtake. */
+static bool hash_arguments(struct call *c) {
+    struct session_core *core = c->session->core;
+    if (c->args_hash.len)
+        return true;
+    if (!sha_pairs() || !c->args || c->session->front->hold ||
+        !canon_parts(&c->request->tape, c->args, &c->arena, &core->scratch, &c->args_text)) {
+        c->args_hash = call_hash(c, NULL);
+        return true;
+    }
+    if (list_empty(&core->hash_waiting))
+        io_timer_soon(core->up.loop, &core->hash_timer, on_turn_over);
+    list_push(&core->hash_waiting, &c->wait);
+    return false;
+}
+
+/* ---- the verdict ---- */
 
 /* In the words for a hidden tool: whether it exists is not the caller's to know. */
 static enum call_next deny_ungranted(struct call *c) {
@@ -65,13 +122,13 @@ static bool wants_definition(const struct call *c) {
 
 enum call_next call_step_decide(struct call *c) {
     struct session *s = c->session;
+    bool is_call = c->kind == CALL_TOOLS_CALL;
+    if (is_call && !hash_arguments(c))
+        return CALL_WAIT;
     if (!c->policy) {
         call_trace_begin(c);
         c->policy = policy_ref(session_policy(s, c->server));
-        if (c->kind == CALL_TOOLS_CALL)
-            c->args_hash = call_hash(c, NULL);
     }
-    bool is_call = c->kind == CALL_TOOLS_CALL;
     if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
         return deny_ungranted(c);
     if (wants_definition(c)) {

@@ -44,6 +44,7 @@ void session_core_init(struct session_core *core, struct io_loop *loop, struct s
     slots_init(&core->parks);
     list_init(&core->sessions);
     list_init(&core->log_waiting);
+    list_init(&core->hash_waiting);
     session_metrics_init(&core->metrics);
     list_init(&core->task_list);
     list_init(&core->pools);
@@ -64,6 +65,7 @@ void session_core_free(struct session_core *core) {
     free(core->servers);
     many_free(core);
     io_timer_stop(core->up.loop, &core->log_timer);
+    io_timer_stop(core->up.loop, &core->hash_timer);
     session_guard_close(core);
     call_pool_free(core);
     msg_pool_free(&core->up.msgs);

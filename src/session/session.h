@@ -60,6 +60,8 @@ struct session_core {
     struct session_approvals *approvals; /* see approve.h; NULL: nobody can approve */
     struct list log_waiting;             /* calls, until the log has room */
     struct io_timer log_timer;
+    struct list hash_waiting; /* calls, until the loop's turn is over */
+    struct io_timer hash_timer;
     uint64_t list_serial;            /* of lists of tools, as they are learned */
     enum audit_args_mode audit_args; /* what is recorded of arguments; tokenized needs `pii` */
     struct code_server *code;        /* the built-in server; NULL: there is none */

@@ -8,23 +8,36 @@
 #define CANON_EXPONENT_MAX 1000000000 /* beyond it a number keeps its text */
 #define CANON_FEW_KEYS 8              /* are sorted on the spot */
 #define CANON_HELD_MAX 1024           /* bytes gathered before they go into a sum */
+#define CANON_LONG_MIN 4096           /* bytes from which two sums at once are worth the detour */
 
-/* Where the text goes: into a buffer, or through one into a sum. */
+/* Where the text goes: into a buffer, or through one into a sum or a list of parts. */
 struct sink {
     struct buf *buf;
     struct sha_state *sum;
+    struct slice *parts;
+    size_t part_count;
+    struct arena *arena; /* of the parts */
 };
 
+static bool sink_flows(const struct sink *out) { return out->sum || out->parts; }
+
 static void sink_drain(struct sink *out) {
-    sha_add(out->sum, buf_slice(out->buf));
+    struct slice text = buf_slice(out->buf);
+    if (out->sum)
+        sha_add(out->sum, text);
+    else
+        out->parts[out->part_count++] = arena_dup(out->arena, text);
     buf_reset(out->buf);
 }
 
 /* Bytes of the source as they stand. */
 static void put_run(struct sink *out, const char *ptr, size_t len) {
-    if (out->sum && out->buf->len + len > CANON_HELD_MAX) {
+    if (sink_flows(out) && out->buf->len + len > CANON_HELD_MAX) {
         sink_drain(out);
-        sha_add(out->sum, slice_of(ptr, len));
+        if (out->sum)
+            sha_add(out->sum, slice_of(ptr, len));
+        else
+            out->parts[out->part_count++] = slice_of(ptr, len);
     } else {
         buf_put(out->buf, ptr, len);
     }
@@ -253,7 +266,7 @@ static void write_tree(const struct tape *t, uint32_t node, const char *const *s
             buf_put_char(out->buf, stack[--depth].object ? '}' : ']');
         if (!depth || out->buf->full)
             return;
-        if (out->sum && out->buf->len > CANON_HELD_MAX)
+        if (sink_flows(out) && out->buf->len > CANON_HELD_MAX)
             sink_drain(out);
         struct frame *top = &stack[depth - 1];
         if (top->at)
@@ -287,4 +300,23 @@ void canon_hash(const struct tape *t, uint32_t node, const char *const *skip, st
     CHECK(!scratch->full);
     sink_drain(&out);
     sha_end(&sum, ret_sum);
+}
+
+bool canon_parts(const struct tape *t, uint32_t node, struct arena *a, struct buf *scratch,
+                 struct sha_text *ret_text) {
+    uint32_t end = tape_node(t, node)->next, count = end - node;
+    if (tape_raw(t, node).len < CANON_LONG_MIN || count > CANON_PARTS_NODES_MAX)
+        return false;
+    for (uint32_t i = node; i < end; i++)
+        if (tape_is(t, i, TAPE_STRING) && tape_node(t, i)->flags & TAPE_RESPELT)
+            return false; /* one that falls to pieces, as many as it has escapes */
+    /* Of each node at most its run, what was gathered before it, and that once more behind it. */
+    struct sink out = {
+        .buf = scratch, .arena = a, .parts = arena_alloc(a, sizeof(*out.parts) * 3 * (count + 1))};
+    buf_reset(scratch);
+    write_tree(t, node, NULL, a, &out);
+    CHECK(!scratch->full);
+    sink_drain(&out);
+    *ret_text = (struct sha_text){out.parts, out.part_count};
+    return true;
 }

@@ -19,3 +19,7 @@ bool canon_write_without(const struct tape *t, uint32_t node, const char *const 
  * emptied, and holds some KB at most. */
 void canon_hash(const struct tape *t, uint32_t node, const char *const *skip, struct arena *a,
                 struct buf *scratch, unsigned char ret_sum[SHA_BYTES]);
+/* That text in parts, for sha_256_two(): those of the source where they stand, the rest in the arena. False
+ * when it is too short for that or not made of a few long strings. */
+bool canon_parts(const struct tape *t, uint32_t node, struct arena *a, struct buf *scratch,
+                 struct sha_text *ret_text);

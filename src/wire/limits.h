@@ -18,6 +18,8 @@
 #define HTTP_CHUNK_LINE_MAX 256 /* chunk size and extensions */
 #define HTTP_TRAILER_MAX 4096
 
+#define CANON_PARTS_NODES_MAX 64 /* of a value that is summed together with another */
+
 #define SSE_FIELD_MAX 1024 /* event name, id; data is bounded by the message ceiling */
 
 #define TREE_DEPTH_MAX 32

@@ -1,10 +1,11 @@
 // The audit log from outside: what calls leave in it, how it is read, and that it cannot be changed unnoticed.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
-import { DeadlineError, cli, policyFile, rawStdio, startGate, tempDir, use } from '../lib/index.mjs';
+import { DeadlineError, HttpConnection, LegacyHttp, cli, formatRequest, policyFile, post, rawStdio, startGate, tempDir, use } from '../lib/index.mjs';
 
 const POLICY = {
   version: '1', default: 'allow',
@@ -14,6 +15,8 @@ const POLICY = {
     ping: { rules: [{ name: 'twice', rate_limit: '2/hour' }] },
   },
 };
+
+const JSON_HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
 
 const server = rawStdio(async ({ serve }) => serve({
   'tools/list': () => ({ tools: ['echo', 'drop_table', 'charge', 'ping', 'fail'].map((name) => ({ name, inputSchema: { type: 'object' } })) }),
@@ -76,6 +79,26 @@ test('what a server says that is no message, and what the policy keeps from the 
   for (const { server, session } of found) assert.ok(server && session);
   const { newly_allowed: { by } } = JSON.parse((await ask('replay', '-c', policyFile({ version: '1', tools: {} }), '--json')).stdout);
   assert.deepEqual(by.map(({ rule }) => rule), [found[2].rule], 'no policy could have let the others pass');
+});
+
+test('long arguments of calls at the same time: each has the hash of its own, and one that is left behind disturbs none', async (t) => {
+  const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+  const gate = use(t, await startGate({ policy: POLICY, command: server, args: ['--audit-args', 'full'], env }));
+  const peer = await LegacyHttp.open(gate.url);
+  const texts = Array.from({ length: 24 }, (_, i) => `${i}\n`.repeat(1000 + 700 * i));
+  const ask = (text, id) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'echo', arguments: { text, a: id } } });
+  await Promise.all(texts.map(async (text, id) => {
+    const left = await HttpConnection.open(gate.url);
+    left.write(formatRequest('POST', gate.url, { headers: { ...JSON_HEADERS, ...peer.headers }, body: ask(text, 1000 + id) }));
+    left.close();
+    const { status } = await post(gate.url, ask(text, id), { headers: peer.headers });
+    assert.equal(status, 200);
+  }));
+  const { stdout } = await cli(['audit', 'query', '--tool', 'echo', '--json', '--limit', '1000'], { env });
+  const hashes = new Map(lines(stdout).map(({ args, args_hash }) => [args.a, args_hash]));
+  for (const [id, text] of texts.entries()) {
+    assert.equal(hashes.get(id), createHash('sha256').update(JSON.stringify({ a: id, text })).digest('hex'), `call ${id}`);
+  }
 });
 
 test('query filters, show, tail', async (t) => {

@@ -75,11 +75,31 @@ static void test_with_openssl(void **state) {
     sha_hmac_free(hmac);
 }
 
+/* Every length beside another, each in parts that end anywhere in a block, and empty ones. */
+static void test_two_at_once(void **state) {
+    (void)state;
+    for (size_t len = 0; len <= LEN_MAX; len++) {
+        const size_t lens[] = {len, len * 59 % (LEN_MAX + 1)};
+        struct slice parts[2][4] = {0};
+        for (int i = 0; i < 2; i++) {
+            struct slice whole = slice_of(text, lens[i]);
+            parts[i][0] = slice_upto(whole, len % 71);
+            parts[i][2] = slice_upto(slice_from(whole, parts[i][0].len), lens[i] / 2);
+            parts[i][3] = slice_from(whole, parts[i][0].len + parts[i][2].len);
+        }
+        unsigned char sums[2][SHA_BYTES];
+        sha_256_two((struct sha_text[]){{parts[0], 4}, {parts[1], 4}}, sums);
+        assert_memory_equal(sums[0], plain[lens[0]], SHA_BYTES);
+        assert_memory_equal(sums[1], plain[lens[1]], SHA_BYTES);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_without_openssl),
         cmocka_unit_test(test_with_openssl),
+        cmocka_unit_test(test_two_at_once),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -115,6 +115,37 @@ static void hash_is_that_of_the_text(void **state) {
     assert_memory_equal(sum, whole, SHA_BYTES);
 }
 
+/* The same text, in parts. */
+static void parts_are_the_text(void **state) {
+    (void)state;
+    cleanup_buf struct buf json, out, scratch;
+    buf_init(&json, 1 << 20);
+    buf_init(&out, 1 << 20);
+    buf_init(&scratch, 1 << 13);
+    struct sha_text text;
+    for (int count = 0; count < 40; count++) {
+        buf_reset(&json);
+        buf_reset(&out);
+        buf_put_str(&json, "{\"z\":1.50,\"a b\":[");
+        for (int i = 0; i < count; i++)
+            buf_printf(&json, "%s\"%0*d\\n\", %d", i ? "," : "", i * 79 % 1300, i, i);
+        buf_put_str(&json, "], \"b\" : { } , \"a\":null}");
+        buf_put_char(&json, 0);
+        read_json(json.ptr);
+        bool few = tape.count <= CANON_PARTS_NODES_MAX && json.len > 4096;
+        assert_int_equal(canon_parts(&tape, 0, &arena, &scratch, &text), few);
+        for (size_t i = 0; few && i < text.count; i++)
+            buf_put_slice(&out, text.parts[i]);
+        buf_put_char(&out, 0);
+        if (few)
+            assert_canon(json.ptr, out.ptr);
+    }
+    buf_reset(&json);
+    buf_printf(&json, "{\"a\":\"%05000d\\u0041\"}", 0);
+    read_json(json.ptr);
+    assert_false(canon_parts(&tape, 0, &arena, &scratch, &text));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(order_and_space, setup, teardown),
@@ -124,6 +155,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(deepest, setup, teardown),
         cmocka_unit_test_setup_teardown(full, setup, teardown),
         cmocka_unit_test_setup_teardown(hash_is_that_of_the_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(parts_are_the_text, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
