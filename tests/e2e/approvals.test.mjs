@@ -28,7 +28,8 @@ async function world(t, { front = 'http', policy = asking(), tools = [payTool()]
     const done = await cli(['approvals', ...line, '--json'], { env: { SALLYPORT_HOME: home } });
     return { code: done.code, stderr: done.stderr, json: done.stdout && JSON.parse(done.stdout) };
   };
-  const audit = async () => (await cli(['audit', 'query', '--json', '--limit', '0'], { env: { SALLYPORT_HOME: home } })).stdout.trim().split('\n').map((line) => JSON.parse(line)).reverse();
+  // As things happened: of two processes, each writes when it comes to it.
+  const audit = async () => (await cli(['audit', 'query', '--json', '--limit', '0'], { env: { SALLYPORT_HOME: home } })).stdout.trim().split('\n').map((line) => JSON.parse(line)).sort((a, b) => (a.time < b.time ? -1 : 1));
   return { ...(await start()), start, server, state, calls, policyPath, home, approvals, audit };
 }
 
