@@ -45,6 +45,7 @@ void api_status(struct api_call *c) {
         audit_health(core->audit, &health);
         put_number(e, "audit_seq", health.seq);
         put_number(e, "audit_refused", health.refused);
+        put_number(e, "audit_unrecorded", health.unrecorded);
         if (health.failed)
             put_text(e, "audit_fault", slice_str(health.fault));
     }

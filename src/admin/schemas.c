@@ -26,7 +26,7 @@ const char api_schemas[] = "{"
         MEMBER("servers", NUMBER) "," MEMBER("sessions", NUMBER) "," MEMBER("calls_under_way", NUMBER) ","
         MEMBER("draining", FLAG) "," MEMBER("approvals_pending", NUMBER) ","
         MEMBER("restart_needed_for", TEXT) "," MEMBER("settings_fault", TEXT) ","
-        MEMBER("audit_seq", NUMBER) "," MEMBER("audit_refused", NUMBER) "," MEMBER("audit_fault", TEXT)) NEEDS("\"version\",\"started_at\",\"identity\",\"servers\",\"sessions\",\"calls_under_way\",\"draining\"")) ","
+        MEMBER("audit_seq", NUMBER) "," MEMBER("audit_refused", NUMBER) "," MEMBER("audit_unrecorded", NUMBER) "," MEMBER("audit_fault", TEXT)) NEEDS("\"version\",\"started_at\",\"identity\",\"servers\",\"sessions\",\"calls_under_way\",\"draining\"")) ","
     MEMBER("Server", HAS(
         MEMBER("name", TEXT) "," MEMBER("transport", ONE_OF("\"stdio\",\"http\",\"builtin\"")) ","
         MEMBER("state", ONE_OF("\"ready\",\"idle\",\"down\"")) "," MEMBER("fault", TEXT) ","

@@ -177,7 +177,7 @@ void audit_close(struct audit *a) {
         uv_close((uv_handle_t *)&a->port->poll, audit_port_closed);
     }
     /* What could not be written stays for the next process. */
-    if (a->ring.head && audit_ring_used(&a->ring) == 0)
+    if (a->ring.head && audit_ring_used(&a->ring) == 0 && a->gaps == a->gaps_written)
         audit_ring_remove(&a->ring);
     else
         audit_ring_close(&a->ring);
@@ -220,6 +220,7 @@ static enum audit_result audit_lost(struct audit *a, enum audit_result why, bool
     if (a->on_full == AUDIT_PASS || must_pass) {
         a->gaps++;
         a->health.gaps++;
+        atomic_store(&a->ring.head->lost, a->gaps - a->gaps_written);
         return a->on_full == AUDIT_PASS ? AUDIT_OK : why;
     }
     a->health.refused++;
@@ -425,6 +426,7 @@ void audit_health(struct audit *a, struct audit_health *ret_health) {
     *ret_health = a->health;
     ret_health->failed = a->failed;
     ret_health->queued = audit_ring_used(&a->ring);
+    ret_health->unrecorded = a->gaps - a->gaps_written;
     pthread_mutex_unlock(&a->mutex);
 }
 
@@ -479,6 +481,7 @@ static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
     if (a->durable && a->safe < at)
         a->safe = at;
     a->gaps_written = gaps;
+    atomic_store(&a->ring.head->lost, a->gaps - gaps);
     a->failed = false;
     a->health.written = a->writer.written;
     a->health.commits = a->writer.commits;

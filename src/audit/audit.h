@@ -114,10 +114,11 @@ enum audit_result audit_put_action(struct audit *a, const struct audit_action *x
 int audit_flush(struct audit *a, struct err *err);
 
 struct audit_health {
-    uint64_t written; /* records by this process */
-    uint64_t queued;  /* bytes in the ring */
-    uint64_t gaps;    /* records that could not be kept (setting: pass) */
-    uint64_t refused; /* puts answered FULL or FAILED */
+    uint64_t written;    /* records by this process */
+    uint64_t queued;     /* bytes in the ring */
+    uint64_t gaps;       /* records that could not be kept (setting: pass) */
+    uint64_t unrecorded; /* of them, those that no `gap` record tells of yet */
+    uint64_t refused;    /* puts answered FULL or FAILED */
     uint64_t commits;
     uint64_t seq;          /* newest of the chain that this process wrote */
     uint64_t committed_ms; /* wall clock of the last commit */

@@ -104,10 +104,17 @@ int audit_ring_create(struct ring *r, const char *dir, const char *instance, str
     return 0;
 }
 
+static bool head_is_ours(const struct ring_head *head) {
+    return head->magic == RING_MAGIC && head->layout >= RING_LAYOUT_OLDEST && head->layout <= RING_LAYOUT;
+}
+
+uint64_t audit_ring_lost(const struct ring_head *head) {
+    return head_is_ours(head) ? atomic_load(&head->lost) : 0;
+}
+
 static bool ring_is_ours(const struct ring *r) {
     uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
-    return r->head->magic == RING_MAGIC && r->head->layout >= RING_LAYOUT_OLDEST &&
-           r->head->layout <= RING_LAYOUT && tail <= end && end - tail <= AUDIT_RING_BYTES && tail % 8 == 0 &&
+    return head_is_ours(r->head) && tail <= end && end - tail <= AUDIT_RING_BYTES && tail % 8 == 0 &&
            end % 8 == 0;
 }
 

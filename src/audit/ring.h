@@ -22,6 +22,9 @@ struct ring_head {
     char instance[16];
     _Atomic uint64_t tail;
     _Atomic uint64_t end;
+    /* Records for which there was no room, and that no record tells of yet. Here because this page has its
+     * place on disk, however full that is. */
+    _Atomic uint64_t lost;
 };
 
 struct ring {
@@ -59,6 +62,8 @@ char *audit_ring_reserve(struct ring *r, size_t len, size_t spare);
 /* Makes the reserved frame visible; returns the position behind it. */
 uint64_t audit_ring_publish(struct ring *r, size_t len);
 size_t audit_ring_used(const struct ring *r);
+/* As the head of somebody else's ring says; 0 when it is none that can be read. */
+uint64_t audit_ring_lost(const struct ring_head *head);
 
 enum ring_step { RING_FRAME, RING_EMPTY, RING_BAD };
 /* The frame at *at (start with the tail); moves *at behind it. */

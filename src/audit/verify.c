@@ -1,5 +1,6 @@
 #include "audit/verify.h"
 
+#include "audit/log.h"
 #include "audit/pack.h"
 #include "audit/segment.h"
 #include "base/mem.h"
@@ -60,6 +61,7 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
         ret_report->sound = head == 0 ? verify_bad(&v, 0, "the signed head is missing") : verify_run(&v);
     }
     ret_report->last_seq = v.seq;
+    ret_report->unrecorded = audit_log_unrecorded(home);
     audit_chain_hex(v.hash, CHAIN_HASH, ret_report->last_hash);
     tape_free(&v.tape);
     audit_chain_key_free(v.key);

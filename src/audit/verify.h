@@ -18,6 +18,7 @@ struct audit_report {
     uint64_t retired; /* segments that retention removed, on record */
     uint64_t checkpoints;
     uint64_t signed_seq; /* newest record under a signature */
+    uint64_t unrecorded; /* as audit_log_unrecorded() */
     char last_hash[65];
 };
 

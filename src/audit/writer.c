@@ -276,6 +276,14 @@ static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *
     if (!whole && audit_writer_note(w, "gap", "a ring was damaged; its last records are lost", err) < 0)
         return -1;
     char text[96];
+    uint64_t lost = audit_ring_lost(ring->head);
+    if (lost > 0) {
+        snprintf(text, sizeof(text), "%llu records of instance %.8s could not be kept",
+                 (unsigned long long)lost, ring->head->instance);
+        if (audit_writer_note(w, "gap", text, err) < 0)
+            return -1;
+        atomic_store(&ring->head->lost, 0);
+    }
     snprintf(text, sizeof(text), "%llu records of instance %.8s, which did not end by itself",
              (unsigned long long)(w->written - before), ring->head->instance);
     return audit_writer_note(w, "recovered", text, err);

@@ -396,9 +396,9 @@ static void verify_json(struct buf *out, const struct audit_report *r) {
         const char *name;
         uint64_t value;
     } rows[] = {
-        {"records", r->records},       {"first_seq", r->first_seq}, {"last_seq", r->last_seq},
-        {"segments", r->segments},     {"retired", r->retired},     {"checkpoints", r->checkpoints},
-        {"signed_seq", r->signed_seq},
+        {"records", r->records},       {"first_seq", r->first_seq},   {"last_seq", r->last_seq},
+        {"segments", r->segments},     {"retired", r->retired},       {"checkpoints", r->checkpoints},
+        {"signed_seq", r->signed_seq}, {"unrecorded", r->unrecorded},
     };
     emit_init(&e, out);
     emit_object(&e);
@@ -436,6 +436,9 @@ static void verify_text(struct buf *out, const struct audit_report *r) {
                r->records, r->first_seq, r->last_seq, r->segments, r->checkpoints, r->signed_seq);
     if (r->retired)
         buf_printf(out, "%" PRIu64 " older segments were retired, on record\n", r->retired);
+    if (r->unrecorded)
+        buf_printf(out, "%" PRIu64 " records could not be kept, and no record tells of them yet\n",
+                   r->unrecorded);
     buf_printf(out, "hash of record %" PRIu64 ": %s\n", r->last_seq, r->last_hash);
 }
 

@@ -49,7 +49,7 @@ struct rule_count {
 struct status {
     const char *home;
     uint64_t since_us;
-    uint64_t calls, allowed, denied, approvals, errors, gaps;
+    uint64_t calls, allowed, denied, approvals, errors, gaps, unrecorded;
     uint64_t last_us;
     struct arena arena;
     struct map rules; /* name → struct rule_count */
@@ -126,6 +126,7 @@ static void status_read_log(struct status *s, const char *home) {
     const struct audit_filter all = {0};
     s->log_read = audit_log_open(home, &log, &s->log_err) == 0 &&
                   audit_log_walk_back(log, &all, status_entry, s, &s->log_err) == 0;
+    s->unrecorded = audit_log_unrecorded(home);
     size_t at = 0;
     for (struct map_entry *e; (e = map_next(&s->rules, &at));) {
         struct rule_count rule = *(struct rule_count *)e->value;
@@ -245,6 +246,9 @@ static void status_text(struct status *s, struct buf *out) {
     char time[AUDIT_TIME_TEXT];
     cli_gates_each(s->home, text_gate, out);
     status_text_state(s, out);
+    if (s->unrecorded)
+        buf_printf(out, "Not in the audit log: %" PRIu64 " records, for which it had no room\n",
+                   s->unrecorded);
     if (!s->log_read) {
         buf_printf(out, "Audit log: %s\n", s->log_err.text);
         return;
@@ -338,6 +342,8 @@ static void status_json_log(struct status *s, struct emit *e) {
     }
     emit_key(e, "gaps");
     emit_int(e, (int64_t)s->gaps);
+    emit_key(e, "unrecorded");
+    emit_int(e, (int64_t)s->unrecorded);
     emit_object_end(e);
     if (!s->reload[0])
         return;

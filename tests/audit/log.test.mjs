@@ -254,3 +254,35 @@ test('a log that cannot be written refuses calls, or passes by setting', async (
     db.close();
   }
 });
+
+test('what passes unrecorded is counted while it lasts, after the end of the gate, and on record by the next', async (t) => {
+  const w = await world(t, { args: ['--audit-args', 'full', '--audit-on-full', 'pass'] });
+  const unrecorded = async () => JSON.parse((await w.ask('status', '--json')).stdout).audit.unrecorded;
+  await w.call('echo');
+  while (!(await w.ask('audit', 'query', '--tool', 'echo')).stdout);
+  assert.equal(await unrecorded(), 0);
+  const db = new DatabaseSync(join(w.home, 'audit', '000001.sqlite'));
+  db.exec('PRAGMA busy_timeout = 5000');
+  db.exec('ALTER TABLE blocks RENAME TO elsewhere');
+  const large = 'x'.repeat(100 << 10);
+  for (let sent = 0; !(await unrecorded()); sent += 20) { // until the ring is full
+    assert.ok(sent < 200, 'the ring holds 8 MiB');
+    for (let i = 0; i < 20; i++) assert.ok(!(await w.call('echo', { large })).error);
+  }
+  const lost = await unrecorded();
+  assert.match((await w.ask('status')).stdout, new RegExp(`^Not in the audit log: ${lost} records`, 'm'));
+  await w.gate.stop();
+  db.exec('ALTER TABLE elsewhere RENAME TO blocks');
+  db.close();
+  const left = await unrecorded();
+  assert.ok(left >= lost, 'also those that were missing at its end');
+  const proof = await w.ask('audit', 'verify', '--json');
+  assert.deepEqual([proof.code, JSON.parse(proof.stdout).unrecorded], [0, left]);
+  const next = use(t, await startGate({ transport: 'stdio', policy: POLICY, command: server, env: w.env }));
+  await next.rpc.initialize();
+  let told = [];
+  while (!told.length) told = lines((await w.ask('audit', 'query', '--text', 'gap', '--json')).stdout).filter(({ event }) => event === 'gap');
+  assert.match(told[0].text, new RegExp(`^${left} records of instance \\w{8} could not be kept$`));
+  assert.equal(told.length, 1);
+  while (await unrecorded());
+});
