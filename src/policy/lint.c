@@ -175,7 +175,7 @@ static const struct cond *find_silent(const struct entry *entry, const struct co
         found = find_silent(entry, &c->children[i]);
     if (c->kind != COND_LEAF)
         return found;
-    bool silent = !c->lenient && c->path.root == ROOT_ARGS && c->op != OP_EXISTS && !c->absent &&
+    bool silent = !c->lenient && c->path.root == ROOT_ARGS && c->op != OP_EXISTS && !c->says_missing &&
                   c->path.step_count && !entry_requires(entry, c->path.text);
     return silent ? c : NULL;
 }
@@ -183,7 +183,8 @@ static const struct cond *find_silent(const struct entry *entry, const struct co
 static void lint_missing(struct linter *l, const struct entry *entry, const struct check *c) {
     const struct cond *leaf = find_silent(entry, &c->conds);
     if (leaf)
-        WARN(c->at, c->pointer, "add on_missing: deny, or require that the argument exists",
+        WARN(c->at, c->pointer,
+             "add on_missing: deny (or pass, where it may be missing), or require that the argument exists",
              "rule \"%.*s\" does not fire when %.*s is missing", SLICE_FMT(c->name),
              SLICE_FMT(leaf->path.text));
 }

@@ -98,6 +98,7 @@ struct cond {
     bool lenient; /* the answer that lets a call through: true in what is required, false in what is denied */
     bool match_all;    /* array steps: every element, or some element */
     bool absent;       /* what a missing path makes of it (not for exists) */
+    bool says_missing; /* by on_missing, whichever */
     bool before_count; /* own limit: compares what is counted already, the reservation does the rest */
     struct constant value;
     struct constant *list; /* in, not_in, type, under, host */

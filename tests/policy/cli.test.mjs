@@ -81,6 +81,8 @@ test('the linter sees rules that others cover, arguments that slip past and cond
     [blocks({ deny_if: [{ conditions: [is('x', 'gt', 5)], on_missing: 'deny' }, { conditions: [is('x', 'gt', 9), is('y', 'eq', 1)], on_missing: 'deny' }] }), covered('deny_if[1]', 'deny_if[0]')],
     [blocks({ deny_if: [{ conditions: [{ any: [is('x', 'gt', 5), is('y', 'gt', 5)] }] }] }), silent('deny_if[0]', 'x')],
     [rules([{ not: is('x', 'eq', 'main') }]), silent('r0', 'x')],
+    [rules([{ not: is('x', 'eq', 'main', { on_missing: 'pass' }) }]), []],
+    [blocks({ deny_if: [{ conditions: [is('x', 'gt', 5)], on_missing: 'pass' }] }), []],
     [rules([{ not: is('x', 'eq', 'main') }, is('x', 'exists', true)]), []],
     [blocks({ require: [{ conditions: [is('x', 'lte', 9, { on_missing: 'pass' })] }], deny_if: [{ conditions: [is('x', 'gt', 5)] }] }), silent('deny_if[0]', 'x')],
     [rules([is('x', 'eq', 'a'), is('x', 'eq', 'b')]), never('r0')],
