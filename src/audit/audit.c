@@ -40,6 +40,8 @@ struct audit {
     struct list waits; /* in the order of their positions */
     uint64_t wanted;   /* position up to which somebody waits; 0: nobody */
     struct disk disk;  /* only of a durable log that somebody can wait for */
+    uint64_t begun_us; /* when it began to write */
+    bool quick;        /* the last write was over before one that waits asleep would have been woken */
     struct io_loop *loop;
     struct io_task sync;
 
@@ -375,6 +377,8 @@ static void audit_told(uv_poll_t *handle, int status, int events) {
         return;
     struct err err = {0};
     enum disk_end end = audit_disk_end(&a->disk, &err);
+    if (end != DISK_NONE)
+        a->quick = clock_mono_us() - a->begun_us < AUDIT_AWAKE_US;
     pthread_mutex_lock(&a->mutex);
     if (end == DISK_DONE && a->safe < a->disk.upto)
         a->safe = a->disk.upto;
@@ -405,6 +409,9 @@ static void audit_sync(struct io_task *task) {
     if (!begun)
         audit_disk_fault(a, &err);
     pthread_mutex_unlock(&a->mutex);
+    a->begun_us = clock_mono_us();
+    if (a->disk.busy && a->quick)
+        io_loop_stay_awake(a->loop, AUDIT_AWAKE_US);
     if (!begun)
         audit_notify(a);
 }

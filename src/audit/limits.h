@@ -8,6 +8,7 @@
 #define AUDIT_BLOCK_BYTES (1u << 20)       /* records that are stored as one row */
 #define AUDIT_COMMIT_BLOCKS 4              /* rows that one commit adds at most */
 #define AUDIT_SYNC_BYTES (128u << 10)      /* of a durable log, in one write to disk */
+#define AUDIT_AWAKE_US 400                 /* how long a write to disk is waited for without sleep */
 #define AUDIT_NAP_MS 40                    /* how long a busy writer gathers */
 #define AUDIT_CHECKPOINT_RECORDS 10000     /* signed at the latest after so many records */
 #define AUDIT_CHECKPOINT_MS 1000           /* and after so long */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "io/conn.h"
 
+#include <sched.h>
 #include <signal.h>
 
 static void tick_start(struct io_loop *loop);
@@ -51,17 +52,21 @@ static void on_no_wait(uv_idle_t *handle) {
         uv_idle_stop(handle);
 }
 
-/* As long as it is active the loop looks for events without waiting. */
+/* As long as it is active the loop looks for events without waiting. Who is waited for may need this very
+ * processor: the kernel's worker that ends a write to disk does, and would not be let in before the end of
+ * our slice. */
 static void on_awake(uv_idle_t *handle) {
     const struct io_loop *loop = handle->data;
     if (clock_mono_us() >= loop->awake_until_us)
         uv_idle_stop(handle);
+    else
+        sched_yield();
 }
 
 void io_loop_stay_awake(struct io_loop *loop, uint64_t us) {
-    loop->awake_until_us = clock_mono_us() + us;
-    if (!loop->alone)
-        uv_idle_start(&loop->awake, on_awake);
+    uint64_t until = clock_mono_us() + us;
+    loop->awake_until_us = loop->awake_until_us < until ? until : loop->awake_until_us;
+    uv_idle_start(&loop->awake, on_awake);
 }
 
 void io_loop_gather(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *)) {
@@ -114,7 +119,7 @@ void io_loop_init(struct io_loop *loop) {
     uv_idle_init(&loop->uv, &loop->no_wait);
     uv_timer_init(&loop->uv, &loop->tick);
     uv_idle_init(&loop->uv, &loop->awake);
-    loop->alone = uv_available_parallelism() < 2;
+    loop->awake_until_us = 0;
     uv_timer_init(&loop->uv, &loop->rest);
     uv_timer_init(&loop->uv, &loop->told);
     loop->before_poll.data = loop->after_poll.data = loop->tick.data = loop;

@@ -37,7 +37,6 @@ struct io_loop {
     uv_timer_t tick;
     uv_idle_t awake;
     uint64_t awake_until_us;
-    bool alone;      /* on one processor: who is waited for could not run */
     uv_timer_t rest; /* while there are large blocks */
     uv_timer_t told; /* while the log counts */
     struct list slots[IO_TIMER_SLOTS];
@@ -60,7 +59,7 @@ void io_loop_pace(struct io_loop *loop);
 static inline void io_task_init(struct io_task *task) { list_init(&task->node); }
 
 /* For so long the loop does not sleep when it has nothing to do: somebody is expected to go on at once, and
- * being woken would take longer than that. */
+ * being woken would take longer than that. Whoever else wants the processor has it. */
 void io_loop_stay_awake(struct io_loop *loop, uint64_t us);
 
 /* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */
