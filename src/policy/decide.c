@@ -377,10 +377,11 @@ static void gather_limits(struct eval *e, struct policy_verdict *v) {
 
 static void run_applied(struct eval *e, struct policy_verdict *v) {
     for (uint32_t i = 0; i < e->applied_count; i++) {
-        uint64_t cap = e->applied[i]->result_bytes_max;
-        if (cap && (!v->result_bytes_max || cap < v->result_bytes_max))
-            v->result_bytes_max = cap;
-        if (!run_checks(e, e->applied[i], v))
+        const struct entry *entry = e->applied[i];
+        policy_tighten(e->policy->shadow ? &v->result_bytes_shadow : &v->result_bytes_max,
+                       entry->result_bytes_max);
+        policy_tighten(&v->result_bytes_shadow, entry->result_bytes_shadow);
+        if (!run_checks(e, entry, v))
             return;
     }
     if (!run_flows(e, v))

@@ -205,7 +205,8 @@ static void read_conditions(struct rule *r, enum action action, const struct tre
     *ret = c;
 }
 
-static void read_result_cap(struct loader *l, const struct tree *t, struct place place, struct entry *entry) {
+static void read_result_cap(struct loader *l, const struct tree *t, struct place place, bool shadow,
+                            struct entry *entry) {
     const struct tree *cap = tree_get(t, "max_result_bytes");
     if (!cap)
         return;
@@ -213,8 +214,7 @@ static void read_result_cap(struct loader *l, const struct tree *t, struct place
         policy_problem_at(l, cap, place, "max_result_bytes must be a positive integer");
         return;
     }
-    if (!entry->result_bytes_max || (uint64_t)cap->integer < entry->result_bytes_max)
-        entry->result_bytes_max = (uint64_t)cap->integer;
+    policy_tighten(shadow ? &entry->result_bytes_shadow : &entry->result_bytes_max, (uint64_t)cap->integer);
 }
 
 static void read_rule(struct rule *r, size_t index) {
@@ -262,7 +262,7 @@ static void read_rule(struct rule *r, size_t index) {
     if (spend)
         policy_load_spend(r, spend);
     policy_load_limits(l, limits, r->place, r->entry);
-    read_result_cap(l, r->t, r->place, r->entry);
+    read_result_cap(l, r->t, r->place, r->shadow, r->entry);
     if (check && check->mode == CHECK_REQUIRE)
         note_caps(r, check);
     check_references(r, first_reference);
@@ -419,5 +419,5 @@ void policy_load_entry(struct loader *l, const struct tree *t, struct place plac
     }
     read_validate(l, t, place, entry, SLICE("validate"), (struct slice){0}, false);
     policy_load_limits(l, policy_member_list(l, t, place, "limits"), place, entry);
-    read_result_cap(l, t, place, entry);
+    read_result_cap(l, t, place, false, entry);
 }

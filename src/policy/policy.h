@@ -63,6 +63,7 @@ enum policy_flow {
     POLICY_SINK = 4,
     POLICY_EXEC = 8,
     POLICY_MONEY = 16,
+    POLICY_FLOW_ALL = 31,
 };
 /* 0 when there is no such label. */
 uint32_t policy_flow_from(struct slice name);
@@ -202,7 +203,8 @@ struct policy_verdict {
     size_t limit_count;
     struct policy_shadow *shadows;
     size_t shadow_count;
-    uint64_t result_bytes_max; /* 0: no cap by policy */
+    uint64_t result_bytes_max;    /* 0: no cap by policy */
+    uint64_t result_bytes_shadow; /* one that is noted, not enforced */
 };
 
 struct policy_trace;

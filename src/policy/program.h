@@ -160,11 +160,18 @@ struct entry {
     uint32_t check_count;
     struct limit_rule *limits;
     uint32_t limit_count;
-    uint32_t cap_count; /* how many of the limits only check */
-    uint64_t result_bytes_max;
+    uint32_t cap_count;           /* how many of the limits only check */
+    uint64_t result_bytes_max;    /* 0: no cap */
+    uint64_t result_bytes_shadow; /* the same in shadow mode */
     bool wants_schema;
     const struct tree *at;
 };
+
+/* Of two caps the lower one counts; 0 is none. */
+static inline void policy_tighten(uint64_t *cap, uint64_t other) {
+    if (other && (!*cap || other < *cap))
+        *cap = other;
+}
 
 /* A label that results give: one of them held more than `over` of a kind; an empty kind is any. */
 struct flow_pii {

@@ -74,13 +74,6 @@ static enum way choose_way(const struct call *c) {
 
 /* ---- the call as the store knows it ---- */
 
-static const char *const params_of_ours[] = {"_meta", "inputResponses", "requestState", NULL};
-
-/* Of a tool call these are its arguments; of any other method its params without what is said about them. */
-static struct slice arguments_hash(struct call *c) {
-    return c->args_hash.len ? c->args_hash : call_hash(c, params_of_ours);
-}
-
 static struct slice approvers_json(struct call *c) {
     struct buf out;
     buf_init(&out, STATE_APPROVAL_TEXT_MAX);
@@ -104,7 +97,7 @@ static struct state_approval describe(struct call *c) {
         .call = {.identity = slice_str(c->session->principal->id),
                  .server = c->server ? slice_str(c->server->up.name) : (struct slice){0},
                  .tool = c->kind == CALL_TOOLS_CALL ? c->name : c->method,
-                 .args_hash = arguments_hash(c),
+                 .args_hash = c->args_hash,
                  .fingerprint = c->fingerprint,
                  .policy_hash = slice_str(policy_hash(c->policy))},
         .session = slice_str(c->session->name),

@@ -7,6 +7,7 @@
 #include "base/sha.h"
 #include "session/files.h"
 #include "session/guard.h"
+#include "session/judge.h"
 #include "session/pii.h"
 #include "session/principal.h"
 #include "session/server.h"
@@ -14,52 +15,77 @@
 #include "session/trace.h"
 #include "wire/canon.h"
 
+/* ---- of calls, and of what servers say of their own accord ---- */
+
 /* Intercept's counters belong to a tool of the one server it guards: with many they need the server's name.
  */
-static struct slice counter_key(struct call *c, struct slice key) {
-    if (!c->session->core->many || policy_dialect(c->policy) != POLICY_INTERCEPT)
-        return key;
-    return arena_printf(&c->arena, "%s/%.*s", c->server->up.name, SLICE_FMT(key));
+static struct state_limit limit_of(const struct judge *j, const struct policy_limit *p) {
+    bool ours = !j->core->many || policy_dialect(j->policy) != POLICY_INTERCEPT;
+    return (struct state_limit){
+        .kind = (enum state_kind)p->kind,
+        .shadow = p->shadow,
+        .key = ours ? p->key : arena_printf(j->arena, "%s/%.*s", j->server->up.name, SLICE_FMT(p->key)),
+        .window_ms = p->window_ms,
+        .max = p->max,
+        .refill = p->refill,
+        .amount = p->amount};
 }
 
-static bool read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro) {
-    struct call *c = ctx;
-    struct state_limit want = {.kind = (enum state_kind)limit->kind,
-                               .key = counter_key(c, limit->key),
-                               .window_ms = limit->window_ms,
-                               .max = limit->max,
-                               .refill = limit->refill};
-    return state_read(c->session->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
+bool judge_read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro) {
+    const struct judge *j = ctx;
+    struct state_limit want = limit_of(j, limit);
+    return state_read(j->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
 }
 
-/* ---- the hash of the arguments ---- */
+enum state_step judge_reserve(const struct judge *j, const struct policy_verdict *v, uint64_t now_ms,
+                              struct state_ticket *ticket, state_done_fn *done, void *ctx) {
+    struct state_limit *limits = arena_array(j->arena, struct state_limit, v->limit_count);
+    for (size_t i = 0; i < v->limit_count; i++)
+        limits[i] = limit_of(j, &v->limits[i]);
+    return state_reserve(j->core->state, limits, v->limit_count, now_ms, ticket, done, ctx);
+}
 
-static struct slice hash_text(struct call *c, const unsigned char sum[SHA_BYTES]) {
-    char *hex = arena_alloc(&c->arena, SHA_HEX);
+void judge_reserved(const struct state_answer *answer, struct arena *a, struct policy_verdict *v) {
+    if (answer->result == STATE_FAULT)
+        policy_refuse_fault(v);
+    else if (answer->result == STATE_REFUSED)
+        policy_refuse(&v->limits[answer->refused_index], answer->retry_after_ms, a, v);
+    else
+        for (size_t i = 0; answer->shadow_refused && i < v->limit_count && i < 64; i++)
+            if (answer->shadow_refused >> i & 1)
+                policy_shadow(&v->limits[i], a, v);
+}
+
+static struct slice hash_text(const unsigned char sum[SHA_BYTES], struct arena *a) {
+    char *hex = arena_alloc(a, SHA_HEX);
     sha_hex(sum, hex);
     return slice_of(hex, SHA_HEX);
 }
 
-struct slice call_hash(struct call *c, const char *const *skip) {
+struct slice judge_hash(struct session_core *core, const struct tape *t, uint32_t args, bool of_tool,
+                        struct arena *a) {
+    static const char *const said_about[] = {"_meta", "inputResponses", "requestState", NULL};
     unsigned char sum[SHA_BYTES];
-    if (c->args)
-        canon_hash(&c->request->tape, c->args, skip, &c->arena, &c->session->core->scratch, sum);
+    if (args)
+        canon_hash(t, args, of_tool ? NULL : said_about, a, &core->scratch, sum);
     else
         sha_256(&SLICE("{}"), 1, sum);
-    return hash_text(c, sum);
+    return hash_text(sum, a);
 }
+
+/* ---- the hash of the arguments ---- */
 
 static void hash_one(struct call *c) {
     unsigned char sum[SHA_BYTES];
     sha_256(c->args_text.parts, c->args_text.count, sum);
-    c->args_hash = hash_text(c, sum);
+    c->args_hash = hash_text(sum, &c->arena);
 }
 
 static void hash_two(struct call *a, struct call *b) {
     unsigned char sums[2][SHA_BYTES];
     sha_256_two((struct sha_text[]){a->args_text, b->args_text}, sums);
-    a->args_hash = hash_text(a, sums[0]);
-    b->args_hash = hash_text(b, sums[1]);
+    a->args_hash = hash_text(sums[0], &a->arena);
+    b->args_hash = hash_text(sums[1], &b->arena);
 }
 
 static void on_turn_over(struct io_timer *timer) {
@@ -86,9 +112,10 @@ static bool hash_arguments(struct call *c) {
     struct session_core *core = c->session->core;
     if (c->args_hash.len)
         return true;
-    if (!sha_pairs() || !c->args || c->session->front->hold ||
+    bool of_tool = c->kind == CALL_TOOLS_CALL;
+    if (!of_tool || !sha_pairs() || !c->args || c->session->front->hold ||
         !canon_parts(&c->request->tape, c->args, &c->arena, &core->scratch, &c->args_text)) {
-        c->args_hash = call_hash(c, NULL);
+        c->args_hash = judge_hash(core, &c->request->tape, c->args, of_tool, &c->arena);
         return true;
     }
     if (list_empty(&core->hash_waiting))
@@ -98,6 +125,10 @@ static bool hash_arguments(struct call *c) {
 }
 
 /* ---- the verdict ---- */
+
+static struct judge judge_of(struct call *c) {
+    return (struct judge){c->session->core, c->policy, c->server, &c->arena};
+}
 
 /* In the words for a hidden tool: whether it exists is not the caller's to know. */
 static enum call_next deny_ungranted(struct call *c) {
@@ -123,7 +154,7 @@ static bool wants_definition(const struct call *c) {
 enum call_next call_step_decide(struct call *c) {
     struct session *s = c->session;
     bool is_call = c->kind == CALL_TOOLS_CALL;
-    if (is_call && !hash_arguments(c))
+    if (!hash_arguments(c))
         return CALL_WAIT;
     if (!c->policy) {
         call_trace_begin(c);
@@ -142,7 +173,8 @@ enum call_next call_step_decide(struct call *c) {
         c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
         c->class = tool->traits.class;
     }
-    const struct policy_counters counters = {read_counter, c};
+    struct judge j = judge_of(c);
+    const struct policy_counters counters = {judge_read_counter, &j};
     c->judged_us = clock_wall_us();
     struct policy_facts facts = {
         .method = c->method,
@@ -180,7 +212,9 @@ enum call_next call_step_decide(struct call *c) {
         return call_deny(c);
     if (c->verdict.outcome == POLICY_DENY)
         return call_deny(c);
-    c->tags = is_call ? facts.traits.tags : 0;
+    /* A tool that nobody has seen listed may be anything: so it counts for rules about flows that come with
+     * another policy, of this server or of the next. */
+    c->tags = !is_call ? 0 : tool ? facts.traits.tags : POLICY_FLOW_ALL;
     if (c->verdict.outcome == POLICY_ALLOW)
         s->flow |= c->tags;
     return CALL_NEXT;
@@ -189,20 +223,8 @@ enum call_next call_step_decide(struct call *c) {
 /* ---- limits ---- */
 
 static enum call_next reserved(struct call *c) {
-    const struct state_answer *answer = &c->ticket.answer;
-    if (answer->result == STATE_FAULT) {
-        policy_refuse_fault(&c->verdict);
-        return call_deny(c);
-    }
-    if (answer->result == STATE_REFUSED) {
-        policy_refuse(&c->verdict.limits[answer->refused_index], answer->retry_after_ms, &c->arena,
-                      &c->verdict);
-        return call_deny(c);
-    }
-    for (size_t i = 0; answer->shadow_refused && i < c->verdict.limit_count && i < 64; i++)
-        if (answer->shadow_refused >> i & 1)
-            policy_shadow(&c->verdict.limits[i], &c->arena, &c->verdict);
-    return CALL_NEXT;
+    judge_reserved(&c->ticket.answer, &c->arena, &c->verdict);
+    return c->verdict.outcome == POLICY_DENY ? call_deny(c) : CALL_NEXT;
 }
 
 static void on_reserved(void *ctx, enum state_result result, size_t refused_index, uint64_t retry_after_ms) {
@@ -214,25 +236,13 @@ static void on_reserved(void *ctx, enum state_result result, size_t refused_inde
 }
 
 enum call_next call_step_reserve(struct call *c) {
-    size_t n = c->verdict.limit_count;
-    if (!n)
+    if (!c->verdict.limit_count)
         return CALL_NEXT;
     if (c->reserving)
         return reserved(c);
-    struct state_limit *limits = arena_array(&c->arena, struct state_limit, n);
-    for (size_t i = 0; i < n; i++) {
-        const struct policy_limit *p = &c->verdict.limits[i];
-        limits[i] = (struct state_limit){.kind = (enum state_kind)p->kind,
-                                         .shadow = p->shadow,
-                                         .key = counter_key(c, p->key),
-                                         .window_ms = p->window_ms,
-                                         .max = p->max,
-                                         .refill = p->refill,
-                                         .amount = p->amount};
-    }
+    struct judge j = judge_of(c);
     c->reserving = true;
-    enum state_step step =
-        state_reserve(c->session->core->state, limits, n, c->judged_us / 1000, &c->ticket, on_reserved, c);
+    enum state_step step = judge_reserve(&j, &c->verdict, c->judged_us / 1000, &c->ticket, on_reserved, c);
     return step == STATE_WAIT ? CALL_WAIT : reserved(c);
 }
 

@@ -1,5 +1,5 @@
 /* NOTE and RECORD: what the audit log gets to know of a call. */
-#include "session/steps.h"
+#include "session/record.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -10,17 +10,16 @@
 #include "session/principal.h"
 #include "session/redact.h"
 #include "session/server.h"
+#include "session/steps.h"
 #include "session/trace.h"
 #include "wire/emit.h"
 
 /* ["path","mode"]: which arguments there were, not what they said. */
-static struct slice argument_keys(struct call *c) {
-    const struct tape *t = &c->request->tape;
-    struct buf *out = &c->session->core->scratch;
+static struct slice argument_keys(const struct tape *t, uint32_t args, struct buf *out) {
     buf_reset(out);
     buf_put_char(out, '[');
-    if (c->args) {
-        TAPE_FOR_MEMBER(t, c->args, key) {
+    if (args) {
+        TAPE_FOR_MEMBER(t, args, key) {
             if (out->len > 1)
                 buf_put_char(out, ',');
             buf_put_slice(out, tape_raw(t, key));
@@ -30,17 +29,17 @@ static struct slice argument_keys(struct call *c) {
     return buf_slice(out);
 }
 
-static struct slice recorded_arguments(struct call *c) {
-    const enum audit_args_mode mode = c->session->core->audit_args;
-    if (mode == AUDIT_ARGS_KEYS || !c->args)
-        return argument_keys(c);
-    if (mode == AUDIT_ARGS_FULL || !c->server)
-        return tape_raw(&c->request->tape, c->args);
-    return session_pii_arguments(c->session, c->server, &c->request->tape, c->args, &c->arena);
+struct slice record_arguments(struct session *s, struct session_server *server, const struct tape *t,
+                              uint32_t args, struct arena *a) {
+    const enum audit_args_mode mode = s->core->audit_args;
+    if (mode == AUDIT_ARGS_KEYS || !args)
+        return argument_keys(t, args, &s->core->scratch);
+    if (mode == AUDIT_ARGS_FULL || !server)
+        return tape_raw(t, args);
+    return session_pii_arguments(s, server, t, args, a);
 }
 
-static struct slice shadow_json(struct call *c) {
-    const struct policy_verdict *v = &c->verdict;
+struct slice record_shadows(const struct policy_verdict *v, struct arena *a) {
     if (!v->shadow_count)
         return (struct slice){0};
     struct buf out;
@@ -59,7 +58,7 @@ static struct slice shadow_json(struct call *c) {
         emit_object_end(&e);
     }
     emit_array_end(&e);
-    struct slice kept = arena_dup(&c->arena, buf_slice(&out));
+    struct slice kept = arena_dup(a, buf_slice(&out));
     buf_free(&out);
     return kept;
 }
@@ -86,9 +85,9 @@ static enum audit_result record_decision(struct call *c, struct audit_wait *wait
         .policy_hash = slice_of(policy_hash(c->policy), 64),
         .policy_version = policy_version(c->policy),
         .text = c->verdict.text,
-        .shadow = shadow_json(c),
+        .shadow = record_shadows(&c->verdict, &c->arena),
         .args_mode = core->audit_args,
-        .args = recorded_arguments(c),
+        .args = record_arguments(c->session, c->server, &c->request->tape, c->args, &c->arena),
         .args_hash = c->args_hash,
         .fingerprint = c->fingerprint,
         .class = c->class ? slice_str(risk_class_name((enum risk_class)c->class)) : (struct slice){0},

@@ -89,14 +89,25 @@ static enum call_next withhold_result(struct call *c, const char *outcome) {
     return CALL_NEXT;
 }
 
+static struct slice too_large(struct call *c, uint64_t most) {
+    return arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass",
+                        c->response->bytes.len, (unsigned long long)most);
+}
+
 static enum call_next withhold_large(struct call *c) {
     struct policy_verdict *v = &c->verdict;
     v->outcome = POLICY_DENY;
     v->reason = POLICY_BY_RULE;
     v->rule = SLICE("max_result_bytes");
-    v->text = arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass",
-                           c->response->bytes.len, (unsigned long long)v->result_bytes_max);
+    v->text = c->findings = too_large(c, v->result_bytes_max);
     return withhold_result(c, "result_too_large");
+}
+
+/* As a shadow rule would have it: on record, and the result passes. */
+static void note_large(struct call *c) {
+    c->findings =
+        arena_printf(&c->arena, "%.*s%sshadow: %.*s", SLICE_FMT(c->findings), c->findings.len ? "; " : "",
+                     SLICE_FMT(too_large(c, c->verdict.result_bytes_shadow)));
 }
 
 /* initialize was refused: by a server of the stateless era? Then it is not sent again but answered here. */
@@ -176,6 +187,8 @@ enum call_next call_step_filter(struct call *c) {
         poison_filter_hello(c, text);
     if (brings_content(c) && !poison_filter_result(c, text))
         return withhold_result(c, "poisoned");
+    if (c->verdict.result_bytes_shadow && m->bytes.len > c->verdict.result_bytes_shadow)
+        note_large(c);
     call_redact(c, text); /* last: it must see what the others have made of it */
     if (c->kind == CALL_TOOLS_LIST) {
         uint32_t params = c->request->rpc.params;

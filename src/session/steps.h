@@ -5,9 +5,6 @@
 
 /* Answers as the verdict says; always CALL_FAIL. */
 enum call_next call_deny(struct call *c);
-/* The canonical arguments (without the members named in `skip`) as a hash: they stand for the call in the
- * log, in approvals and against repetition. */
-struct slice call_hash(struct call *c, const char *const *skip);
 
 enum call_next call_step_decide(struct call *c);  /* judge.c */
 enum call_next call_step_reserve(struct call *c); /* judge.c */

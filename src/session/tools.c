@@ -18,7 +18,6 @@
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
 #define TOOLS_AGAIN_MAX 4 /* a list that changes while it is read */
-#define FLOW_TAGS (POLICY_SRC_UNTRUSTED | POLICY_SRC_PRIVATE | POLICY_SINK | POLICY_EXEC | POLICY_MONEY)
 
 void tools_init(struct session_tools *t) {
     *t = (struct session_tools){0};
@@ -90,7 +89,7 @@ static void learn_tool(struct guard_page *p, struct session_tools *table, uint32
     struct risk_report report;
     risk_classify(&p->ctx, t, def, &p->scratch, &report);
     tool->traits =
-        (struct policy_traits){.class = (enum policy_class)report.cls, .tags = report.tags & FLOW_TAGS};
+        (struct policy_traits){.class = (enum policy_class)report.cls, .tags = report.tags & POLICY_FLOW_ALL};
     tool->tags = report.tags;
     tool->confidence = report.confidence;
     if (schema)

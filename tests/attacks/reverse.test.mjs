@@ -1,7 +1,8 @@
 // What servers ask of clients and send along, and the channels beside tools (attacks 17, 18, 19, 38, 39).
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { pair } from '../lib/index.mjs';
+import { cli, pair, tempDir } from '../lib/index.mjs';
 
 const policy = {
   version: '1', tools: {},
@@ -47,6 +48,29 @@ for (const [front, back] of LEGACY) {
     const site = (url) => ({ method: 'elicitation/create', params: { mode: 'url', elicitationId: 'x', message: 'Log in', url } });
     for (const url of ['https://evil.example/login', 'https://login.example.com.evil.example/', 'https://login.example.com@evil.example/', 'http://127.0.0.1/']) assert.equal((await asked(peer, site(url))).reached, false, url);
     assert.equal((await asked(peer, site('https://login.example.com/x'), { result: { action: 'decline' } })).reached, true);
+  });
+
+  test(`${front} to ${back}: 17, 29 questions count, and are on record with what a shadow rule says; so are log messages that are dropped`, async (t) => {
+    const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+    const twice = [{ counter: 'c', kind: 'sliding', window: 'day', max: 2 }];
+    const { peer } = await pair(t, front, back, { env, policy: {
+      version: '1', tools: {}, methods: {
+        'sampling/createMessage': { rules: [{ name: 'twice', limits: twice }, { name: 'short', mode: 'shadow', conditions: [{ path: 'params.maxTokens', op: 'lte', value: 1 }] }] },
+        'notifications/message': { rules: [{ name: 'twice', limits: [{ ...twice[0], counter: 'd' }] }] },
+      },
+    } });
+    const reached = [];
+    for (let i = 0; i < 3; i++) reached.push((await asked(peer, { method: 'sampling/createMessage', params: { messages: [], maxTokens: 5 } }, { error: { code: -1, message: 'no' } })).reached);
+    assert.deepEqual(reached, [true, true, false], 'also when the client says no');
+    const from = peer.received.length;
+    for (let i = 0; i < 3; i++) await peer.call('log', { level: 'error', data: 'x' });
+    assert.equal(peer.received.slice(from).filter(({ json }) => json?.method === 'notifications/message').length, 2);
+    const records = async (method) => (await cli(['audit', 'query', '--json', '--method', method], { env })).stdout.trim().split('\n').map((line) => JSON.parse(line));
+    const [last, , first] = await records('sampling/createMessage');
+    assert.deepEqual([last.verdict, last.reason, last.pointer, last.args], ['deny', 'limit', '/methods/sampling~1createMessage/rules/0/limits/0', ['messages', 'maxTokens']]);
+    assert.deepEqual([first.verdict, first.args_hash, first.shadow], ['allow', last.args_hash, [{ verdict: 'deny', rule: 'short', pointer: '/methods/sampling~1createMessage/rules/1' }]]);
+    assert.match(last.args_hash, /^[0-9a-f]{64}$/);
+    assert.deepEqual((await records('notifications/message')).map(({ verdict, rule }) => [verdict, rule]), [['deny', 'd']]);
   });
 
   test(`${front} to ${back}: 38 resources and prompts, 39 log messages`, async (t) => {

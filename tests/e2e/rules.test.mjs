@@ -115,11 +115,15 @@ for (const front of FRONTS) {
     });
 
     test('shadow: recorded, not enforced', async (t) => {
-      const { peer, calls } = await world(t, blocks({
-        a: { deny_if: [{ conditions: [], mode: 'shadow' }] }, b: { limits: [sliding(1, { mode: 'shadow' })] },
-      }), { front });
-      for (const name of ['a', 'b', 'b', 'b']) assert.ok(!denied(await outcome(peer, name)), name);
-      assert.deepEqual(calls, ['a', 'b', 'b', 'b']);
+      const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+      const { peer, calls } = await world(t, { version: '1', default: 'allow', tools: {
+        a: { deny_if: [{ conditions: [], mode: 'shadow' }] }, b: { limits: [sliding(1, { mode: 'shadow' })] }, c: { rules: [{ name: 'small', mode: 'shadow', max_result_bytes: 10 }] },
+      } }, { front, env });
+      for (const name of ['a', 'b', 'b', 'b', 'c']) assert.ok(!denied(await outcome(peer, name)), name);
+      assert.deepEqual(calls, ['a', 'b', 'b', 'b', 'c']);
+      const told = (await cli(['audit', 'query', '--method', 'tools/call', '--json'], { env })).stdout.trim().split('\n').reverse().map((line) => JSON.parse(line));
+      assert.deepEqual(told.map(({ shadow }) => shadow?.map(({ pointer }) => pointer)), [['/tools/a/deny_if/0'], undefined, ['/tools/b/limits/0'], ['/tools/b/limits/0'], undefined]);
+      assert.match(told.at(-1).outcome.text, /^shadow: The result has \d+ bytes; the policy lets 10 pass$/);
     });
 
     test('approval needed: -32003, and the server does not hear of it', async (t) => {
@@ -216,6 +220,15 @@ for (const front of FRONTS) {
       assert.equal(answer.result._meta['sallyport/denial'].rule, 'no way out');
       assert.equal(calls.filter((name) => name === 'send_email').length, 2);
       if (front === 'http') assert.ok(!denied(await outcome(await peerFor(front, gate), 'send_email')), 'another session has seen nothing');
+    });
+
+    test('flows: a rule that comes with another policy knows what the session did before', async (t) => {
+      const policyPath = policyFile(blocks({}));
+      const { peer, gate } = await world(t, undefined, { front, policyPath, methods: paged() });
+      assert.ok(!denied(await outcome(peer, 'fetch_url')));
+      writeFileSync(policyPath, JSON.stringify({ version: '1', tools: {}, flows: [{ name: 'no way out', after: ['src_untrusted'], deny: ['sink'] }] }));
+      await gate.child.waitLine(/policy reloaded/, { stream: 'stderr' });
+      assert.ok(denied(await outcome(peer, 'send_email')), 'nobody had asked what fetch_url is');
     });
 
     test('arguments against the schema of the server', async (t) => {
