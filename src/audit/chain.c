@@ -278,20 +278,19 @@ int audit_chain_head_parse(struct slice text, struct chain_point *ret_point, str
     return 0;
 }
 
-int audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err) {
+enum chain_head audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err) {
     cleanup_free char *path = NULL;
     char text[HEAD_BYTES_MAX + 1];
     if (asprintf(&path, "%s/head", dir) < 0)
-        return err_set(err, "out of memory");
+        return err_set(err, "out of memory"), CHAIN_HEAD_UNREAD;
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
-        return 0;
+        return CHAIN_HEAD_NONE;
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
     if (got < 0)
-        return err_set(err, "read `%s`: %s", path, strerror(errno));
-    if (audit_chain_head_parse(slice_of(text, (size_t)got), ret_point, err) < 0)
-        return err_wrap(err, "`%s`", path);
-    return 1;
+        return err_set(err, "read `%s`: %s", path, strerror(errno)), CHAIN_HEAD_UNREAD;
+    return audit_chain_head_parse(slice_of(text, (size_t)got), ret_point, NULL) < 0 ? CHAIN_HEAD_BAD
+                                                                                    : CHAIN_HEAD_READ;
 }
 
 /* ---- hex ---- */

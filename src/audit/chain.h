@@ -36,8 +36,13 @@ void audit_chain_key_name(const struct chain_key *key, char name[CHAIN_KEY_NAME]
 /* The newest point, beside the log: DIR/head, one line of JSON. */
 int audit_chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point,
                            struct err *err);
-/* 1 read, 0 there is none, -1 unreadable. */
-int audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err);
+enum chain_head {
+    CHAIN_HEAD_UNREAD, /* it may be there, but cannot be read: err says why */
+    CHAIN_HEAD_NONE,
+    CHAIN_HEAD_BAD, /* not what we write there */
+    CHAIN_HEAD_READ,
+};
+enum chain_head audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err);
 /* The grammar of that file. */
 int audit_chain_head_parse(struct slice text, struct chain_point *ret_point, struct err *err);
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/glyph.h"
+#include "base/mem.h"
 #include "wire/emit.h"
 #include "wire/tape.h"
 
@@ -114,7 +115,37 @@ static void put_record(struct emit *e, const struct audit_record *r) {
     }
 }
 
+/* ---- for programs ---- */
+
+/* What is exported may be looked at in a terminal all the same. How many bytes the control character at `at`
+ * has, 0 when it is none: 0x80-0x9f as a code point (C2 80 … C2 9F) are controls too. */
+static size_t control_at(struct slice text, size_t at) {
+    unsigned char c = (unsigned char)text.ptr[at];
+    if (c == 0xc2)
+        return at + 1 < text.len && (unsigned char)text.ptr[at + 1] < 0xa0 ? 2 : 0;
+    return c < 0x20 || c == 0x7f;
+}
+
+/* JSON leaves these as they are, and they can only stand in its strings. */
+static void escape_controls(struct buf *out, size_t from) {
+    struct slice text = slice_of(out->ptr + from, out->len - from);
+    if (!memchr(text.ptr, 0x7f, text.len) && !memchr(text.ptr, 0xc2, text.len))
+        return;
+    cleanup_free char *copy = mem_dup(text.ptr, text.len);
+    text.ptr = copy;
+    out->len = from;
+    size_t len;
+    for (size_t i = 0; i < text.len; i += len ? len : 1) {
+        len = control_at(text, i);
+        if (len)
+            buf_printf(out, "\\u%04x", (unsigned char)text.ptr[i + len - 1]);
+        else
+            buf_put_char(out, text.ptr[i]);
+    }
+}
+
 void audit_format_json(struct buf *out, const struct audit_entry *entry) {
+    size_t from = out->len;
     struct emit e;
     emit_init(&e, out);
     emit_object(&e);
@@ -132,6 +163,7 @@ void audit_format_json(struct buf *out, const struct audit_entry *entry) {
         emit_object_end(&e);
     }
     emit_object_end(&e);
+    escape_controls(out, from);
 }
 
 /* ---- CSV ---- */
@@ -150,10 +182,12 @@ static void put_cell(struct buf *out, struct slice text) {
     /* Spreadsheets run cells that begin like a formula. */
     if (text.len > 0 && memchr("=+-@\t\r\n", text.ptr[0], 7))
         buf_put_char(out, '\'');
-    for (size_t i = 0; i < text.len; i++) {
+    size_t len;
+    for (size_t i = 0; i < text.len; i += len ? len : 1) {
+        len = control_at(text, i);
         if (text.ptr[i] == '"')
             buf_put_char(out, '"');
-        buf_put_char(out, text.ptr[i] == '\0' ? ' ' : text.ptr[i]);
+        buf_put_char(out, len ? ' ' : text.ptr[i]);
     }
     buf_put_char(out, '"');
 }
@@ -173,11 +207,13 @@ void audit_format_csv(struct buf *out, const struct audit_entry *e) {
 
 /* `special` are the characters that a backslash must stand in front of. */
 static void put_cef(struct buf *out, struct slice text, const char *special) {
-    for (size_t i = 0; i < text.len; i++) {
+    size_t len;
+    for (size_t i = 0; i < text.len; i += len ? len : 1) {
         char c = text.ptr[i];
+        len = control_at(text, i);
         if (c == '\n' || c == '\r')
             buf_put_str(out, special[1] == '|' ? " " : c == '\n' ? "\\n" : "\\r");
-        else if ((unsigned char)c < 0x20)
+        else if (len)
             buf_put_char(out, ' ');
         else {
             if (strchr(special, c))

@@ -14,6 +14,7 @@
 #define AUDIT_CHECKPOINT_MS 1000           /* and after so long */
 #define AUDIT_SEGMENT_BYTES (512ull << 20) /* when a new segment is begun, unless configured */
 #define AUDIT_SEGMENTS_MAX 9999            /* segments in one log */
+#define AUDIT_RETIRE_MS 3600000            /* between two looks for segments that are too old */
 #define AUDIT_RETRY_MS 500                 /* pause after a failed write */
 #define AUDIT_BUSY_MS 5000                 /* how long a locked database is waited for */
 #define AUDIT_BUSY_STEP_MS 5               /* between two tries while another process opens the log */

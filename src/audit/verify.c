@@ -10,12 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct retired { /* what a "retired" record says */
-    uint64_t segment;
-    uint64_t last_seq;
-    unsigned char last_hash[CHAIN_HASH];
-};
-
 struct points { /* the checkpoints of a segment, in order */
     sqlite3_stmt *rows;
     struct chain_point next;
@@ -34,7 +28,8 @@ struct verify {
     unsigned char hash[CHAIN_HASH];
     unsigned char log_id[CHAIN_ID];
     struct segment_meta first; /* of the oldest segment that is there */
-    struct retired newest_retired;
+    bool retired;              /* a record says so of the one before it, and of no other end of it */
+    uint64_t retired_seq;      /* up to where records say so */
     struct tape tape;
     char *room; /* for blocks */
 };
@@ -52,13 +47,16 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     tape_init(&v.tape);
     int rc = asprintf(&v.dir, "%s/audit", home) < 0 || asprintf(&public, "%s/audit.pub", home) < 0 ? -1 : 0;
     /* The head first: what is written while we read can only be newer. */
-    int head = rc < 0 ? -1 : audit_chain_head_read(v.dir, &v.head, &err);
-    if (head < 0 || audit_chain_key_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
+    int head = rc < 0 ? CHAIN_HEAD_UNREAD : audit_chain_head_read(v.dir, &v.head, &err);
+    if (head == CHAIN_HEAD_UNREAD ||
+        audit_chain_key_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
         audit_segment_list(v.dir, &v.numbers, &v.count, &err) < 0) {
         ret_report->unreadable = true;
         snprintf(ret_report->text, sizeof(ret_report->text), "%.500s", err.text);
     } else {
-        ret_report->sound = head == 0 ? verify_bad(&v, 0, "the signed head is missing") : verify_run(&v);
+        ret_report->sound = head == CHAIN_HEAD_READ && verify_run(&v);
+        if (head != CHAIN_HEAD_READ)
+            verify_bad(&v, 0, "the signed head is %s", head == CHAIN_HEAD_NONE ? "missing" : "damaged");
     }
     ret_report->last_seq = v.seq;
     ret_report->unrecorded = audit_log_unrecorded(home);
@@ -111,13 +109,12 @@ static bool verify_end(struct verify *v) {
                           v->head.seq);
     if (v->numbers[0] == 1)
         return true;
-    const struct retired *r = &v->newest_retired;
-    if (r->segment != v->numbers[0] - 1 || r->last_seq != v->first.base_seq ||
-        memcmp(r->last_hash, v->first.base_hash, CHAIN_HASH) != 0)
-        return verify_bad(v, v->first.base_seq ? v->first.base_seq : 1,
-                          "records up to %" PRIu64 " are gone, and no record says that they were retired",
-                          v->first.base_seq);
-    v->report->retired = r->segment;
+    if (!v->retired)
+        return verify_bad(v, v->retired_seq + 1,
+                          "records %" PRIu64 " to %" PRIu64
+                          " are gone, and no record says that they were retired",
+                          v->retired_seq + 1, v->first.base_seq);
+    v->report->retired = v->numbers[0] - 1;
     return true;
 }
 
@@ -155,8 +152,10 @@ static bool verify_next_point(struct verify *v, sqlite3_stmt *points, struct cha
     return true;
 }
 
+/* Between this record and the end of the file that it speaks of, a gate may have ended: then the file is
+ * still there, and so are others that such records speak of. */
 static void verify_note_retired(struct verify *v, const struct audit_record *r) {
-    struct retired found = {0};
+    unsigned char last_hash[CHAIN_HASH];
     int64_t segment = 0, last = 0;
     if (tape_parse(&v->tape, r->text[AUDIT_TEXT], NULL) != TAPE_OK || !tape_is(&v->tape, 0, TAPE_OBJECT))
         return;
@@ -166,12 +165,13 @@ static void verify_note_retired(struct verify *v, const struct audit_record *r) 
         !tape_int(&v->tape, seq, &last) || !tape_is(&v->tape, hash, TAPE_STRING))
         return;
     struct slice raw = tape_raw(&v->tape, hash);
-    if (!audit_chain_unhex(slice_of(raw.ptr + 1, raw.len - 2), found.last_hash, CHAIN_HASH))
+    if (!audit_chain_unhex(slice_of(raw.ptr + 1, raw.len - 2), last_hash, CHAIN_HASH))
         return;
-    found.segment = (uint64_t)segment;
-    found.last_seq = (uint64_t)last;
-    if (found.segment >= v->newest_retired.segment)
-        v->newest_retired = found;
+    uint64_t last_seq = (uint64_t)last;
+    if (last_seq < v->first.base_seq && last_seq > v->retired_seq)
+        v->retired_seq = last_seq;
+    v->retired |= (uint64_t)segment + 1 == v->numbers[0] && last_seq == v->first.base_seq &&
+                  memcmp(last_hash, v->first.base_hash, CHAIN_HASH) == 0;
 }
 
 static bool verify_record(struct verify *v, const struct segment_frame *frame) {

@@ -224,15 +224,16 @@ int audit_writer_check(struct writer *w, struct err *err) {
     if (writer_begin(w, err) < 0)
         return -1;
     /* Under the lock: a head is written after the commit that it speaks of, so it cannot be ahead. */
-    int got = audit_chain_head_read(w->dir, &head, NULL);
-    if (got < 0 || (got == 1 && memcmp(head.log_id, w->segment.meta.log_id, CHAIN_ID) != 0))
+    enum chain_head got = audit_chain_head_read(w->dir, &head, NULL);
+    bool has = got == CHAIN_HEAD_READ, none = got == CHAIN_HEAD_NONE;
+    if (has ? memcmp(head.log_id, w->segment.meta.log_id, CHAIN_ID) != 0 : !none)
         snprintf(text, sizeof(text), "the signed head was not that of this log");
-    else if (got == 0 && w->seq > 0)
+    else if (none && w->seq > 0)
         snprintf(text, sizeof(text), "the signed head was missing");
-    else if (got == 1 && head.seq > w->seq)
+    else if (has && head.seq > w->seq)
         snprintf(text, sizeof(text), "the log ended at record %llu, but %llu was signed",
                  (unsigned long long)w->seq, (unsigned long long)head.seq);
-    else if (got == 0)
+    else if (none)
         rc = writer_sign_birth(w, err);
     if (!text[0]) {
         writer_rollback(w);
@@ -448,8 +449,10 @@ int audit_writer_sign(struct writer *w, struct err *err) {
     bool seal = audit_segment_bytes(&w->segment) >= w->segment_bytes;
     if (writer_publish(w, seal, err) < 0)
         return -1;
-    if (!seal)
+    if (seal)
+        sqlite3_wal_checkpoint_v2(w->segment.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    else if (w->signed_ms < w->retire_ms)
         return 0;
-    sqlite3_wal_checkpoint_v2(w->segment.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    w->retire_ms = w->signed_ms + AUDIT_RETIRE_MS;
     return writer_retire(w, err);
 }

@@ -20,6 +20,7 @@ struct writer {
     unsigned char hash[CHAIN_HASH];
     uint64_t signed_seq;
     uint64_t signed_ms; /* steady clock */
+    uint64_t retire_ms; /* the same: when old segments are looked for again */
     uint64_t written;
     uint64_t commits;
     /* the block under way */

@@ -98,6 +98,9 @@ static int filter_make(const struct filter_options *o, struct audit_filter *f, s
     *f = (struct audit_filter){.search = slice_str(o->text), .parent = o->run};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         f->text[rows[i].text] = slice_str(rows[i].value);
+    if (o->verdict && strcmp(o->verdict, "allow") != 0 && strcmp(o->verdict, "deny") != 0 &&
+        strcmp(o->verdict, "approve") != 0)
+        return err_set(err, "--verdict `%s`: must be one of allow, deny, approve", o->verdict);
     if (cli_when("since", o->since, &f->since_us, err) < 0)
         return -1;
     return cli_when("until", o->until, &f->until_us, err);

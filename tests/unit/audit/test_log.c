@@ -299,39 +299,69 @@ static void test_durable(void **state) {
     io_loop_free(&loop);
 }
 
-static void test_segments_and_retention(void **state) {
-    (void)state;
-    struct audit_report report;
-    for (int i = 0; i < 6; i++) { /* so small that every signature ends a segment */
-        struct audit *a = home_open((struct audit_config){.segment_bytes = 1});
+static void expect_sound(struct audit_report *ret_report) {
+    audit_verify(home, NULL, ret_report);
+    if (!ret_report->sound)
+        fail_msg("%s", ret_report->text);
+}
+
+static void segment_name(int number, const char *tail, char name[128]) {
+    snprintf(name, 128, "%s/audit/%06d.sqlite%s", home, number, tail);
+}
+
+/* So small that every signature ends a segment: each home_open leaves two. */
+static void put_segments(int count, uint64_t retain_ms) {
+    for (int i = 0; i < count; i++) {
+        struct audit *a = home_open((struct audit_config){.segment_bytes = 1, .retain_ms = retain_ms});
         home_put(a, "tool", "allow", "{}");
         audit_close(a);
     }
-    audit_verify(home, NULL, &report);
-    if (!report.sound)
-        fail_msg("%s", report.text);
+}
+
+static void test_segments_and_retention(void **state) {
+    (void)state;
+    struct audit_report report;
+    char kept[128], name[128];
+    put_segments(6, 0);
+    expect_sound(&report);
     assert_true(report.segments >= 5);
     assert_int_equal(walk((struct audit_filter){.kinds = 1u << AUDIT_KIND_DECISION}, true).outcomes, 6);
-    struct audit *a = home_open((struct audit_config){.segment_bytes = 1, .retain_ms = 1});
+    for (int i = 1; i <= (int)report.segments; i++) {
+        segment_name(i, ".kept", kept);
+        segment_name(i, "", name);
+        assert_int_equal(link(name, kept), 0);
+    }
+    /* Old ones are looked for at the start too: this segment does not end. */
+    struct audit *a = home_open((struct audit_config){.retain_ms = 1});
     home_put(a, "tool", "allow", "{}");
     audit_close(a);
-    audit_verify(home, NULL, &report);
-    if (!report.sound)
-        fail_msg("%s", report.text);
+    expect_sound(&report);
     assert_true(report.retired >= 4);
     assert_true(report.first_seq > 1);
+    /* As if a gate had ended with a file still there that it had retired: the record is there already. */
+    int last = (int)report.retired;
+    segment_name(last, ".kept", kept);
+    segment_name(last, "", name);
+    assert_int_equal(rename(kept, name), 0);
+    expect_sound(&report);
+    assert_int_equal(report.retired, last - 1);
+    assert_int_equal(unlink(name), 0);
+    put_segments(1, 0);
+    expect_sound(&report);
+    /* Theft is told from it, also of the segment that says which ones were retired. */
+    segment_name(last + 1, "", name);
+    assert_int_equal(unlink(name), 0);
+    audit_verify(home, NULL, &report);
+    assert_false(report.sound);
+    assert_int_equal(report.first_bad, 1);
+    assert_non_null(strstr(report.text, "no record says that they were retired"));
 }
 
 static void test_stolen_segment(void **state) {
     (void)state;
     struct audit_report report;
-    for (int i = 0; i < 3; i++) {
-        struct audit *a = home_open((struct audit_config){.segment_bytes = 1});
-        home_put(a, "tool", "allow", "{}");
-        audit_close(a);
-    }
-    audit_verify(home, NULL, &report);
-    assert_true(report.sound);
+    put_segments(3, 0);
+    expect_sound(&report);
     uint64_t records = report.records;
     char first[128];
     snprintf(first, sizeof(first), "%s/audit/000001.sqlite", home);
@@ -340,6 +370,7 @@ static void test_stolen_segment(void **state) {
     audit_verify(home, NULL, &report);
     assert_false(report.sound);
     assert_non_null(strstr(report.text, "no record says that they were retired"));
+    assert_int_equal(report.first_bad, 1);
     assert_true(report.records < records);
 }
 

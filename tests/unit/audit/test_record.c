@@ -386,12 +386,19 @@ static void test_head_grammar(void **state) {
         assert_int_equal(audit_chain_head_parse(slice_str(bad[i]), &p, NULL), -1);
 }
 
+static void expect_no_controls(const struct buf *out) {
+    assert_null(memchr(out->ptr, 0x1b, out->len));
+    assert_null(memchr(out->ptr, 0x7f, out->len));
+    assert_null(memchr(out->ptr, 0x9b, out->len));
+    assert_non_null(memmem(out->ptr, out->len, "\xc3\xa9", 2));
+}
+
 static void test_formats_cannot_be_broken_out_of(void **state) {
     (void)state;
     struct audit_record r = {.kind = AUDIT_KIND_DECISION};
     r.text[AUDIT_TOOL] = SLICE("a|b\\c\n=x");
     r.text[AUDIT_RULE] = SLICE("=HYPERLINK(\"http://x\")");
-    r.text[AUDIT_TEXT] = SLICE("line\nact=allow \x1b[2J\xc2\x9b \u200b\u202e");
+    r.text[AUDIT_TEXT] = SLICE("line\nact=allow \x1b[2J\xc2\x9b \u200b\u202e\x7f\xc3\xa9");
     r.text[AUDIT_ARGS] = SLICE("{\"a\":1,");
     r.text[AUDIT_ARGS_MODE] = SLICE("full");
     struct audit_entry e = {.seq = 3, .record = &r};
@@ -402,22 +409,29 @@ static void test_formats_cannot_be_broken_out_of(void **state) {
     assert_non_null(strstr(out.ptr, "|a\\|b\\\\c =x|2|rt="));
     assert_non_null(strstr(out.ptr, "msg=line\\nact\\=allow"));
     assert_ptr_equal(strchr(out.ptr, '\n'), out.ptr + out.len - 2);
+    expect_no_controls(&out);
     buf_reset(&out);
     audit_format_csv(&out, &e);
     buf_put_char(&out, '\0');
     assert_non_null(strstr(out.ptr, ",\"'=HYPERLINK(\"\"http://x\"\")\","));
+    assert_ptr_equal(strchr(out.ptr, '\n'), out.ptr + out.len - 2);
+    expect_no_controls(&out);
     buf_reset(&out);
     audit_format_line(&out, &e);
-    assert_null(memchr(out.ptr, 0x1b, out.len));
-    assert_null(memchr(out.ptr, 0x9b, out.len));
+    expect_no_controls(&out);
     buf_put_char(&out, '\0');
     assert_non_null(strstr(out.ptr, "line act=allow <U+001B>[2J<U+009B> <U+200B><U+202E>"));
     buf_reset(&out);
+    buf_put_char(&out, '\x7f'); /* of somebody else */
     audit_format_json(&out, &e);
+    assert_int_equal(out.ptr[0], 0x7f);
+    out.ptr[0] = ' ';
+    expect_no_controls(&out);
     cleanup_tape struct tape t;
     tape_init(&t);
     assert_int_equal(tape_parse(&t, buf_slice(&out), NULL), TAPE_OK);
     assert_true(tape_eq(&t, tape_get_str(&t, 0, "args"), SLICE("{\"a\":1,"))); /* cut: shown as text */
+    assert_true(tape_eq(&t, tape_get_str(&t, 0, "text"), r.text[AUDIT_TEXT]));
 }
 
 int main(void) {

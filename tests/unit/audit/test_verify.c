@@ -209,6 +209,10 @@ static void test_missing_head(void **state) {
     snprintf(path, sizeof(path), "%s/audit/head", home);
     assert_int_equal(unlink(path), 0);
     expect_bad(0, "head is missing");
+    FILE *half = fopen(path, "w");
+    assert_true(half && fputs("{\"log\":", half) > 0 && fclose(half) == 0);
+    expect_bad(0, "head is damaged");
+    assert_false(verify().unreadable);
 }
 
 static void test_missing_everything(void **state) {
