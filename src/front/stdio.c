@@ -143,7 +143,7 @@ static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr
         s->scanned = used;
         if (line.len)
             on_line(s, b, line);
-        io_loop_pace(c->loop);
+        io_loop_pace(c->loop, IO_BURST_BYTES);
     }
     s->scanned = c->reading ? len - used : 0;
     if (s->scanned <= MSG_BYTES_MAX)

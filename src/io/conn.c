@@ -192,9 +192,10 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
 static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
     struct io_conn *c = stream->data;
     CHECK_MAGIC(c, CONN_MAGIC);
+    struct io_loop *loop = c->loop;
     if (got == 0)
         return;
-    c->loop->arrivals++;
+    loop->arrivals++;
     if (got >= BLOCK_BYTES)
         widened(c);
     if (got < 0)
@@ -203,6 +204,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
         io_tls_received(c, buf->base, (size_t)got);
     else
         io_conn_in_commit(c, (size_t)got);
+    io_loop_pace(loop, IO_LARGE_BYTES);
 }
 
 void io_conn_read(struct io_conn *c, bool on) {

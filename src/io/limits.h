@@ -6,10 +6,11 @@
 #define IO_QUEUE_LOW (1u << 18)  /* and at which it may go on */
 #define IO_PIPE_BYTES (1u << 20) /* what a pipe may hold once large messages pass through it */
 #define IO_BURST_BYTES 2048      /* queued bytes that leave before the next of many messages is read */
-#define IO_GATHER_LOOKS 16       /* turns of the loop for which a task waits for company */
-#define IO_COPY_MAX 16384        /* pieces up to this size are copied together, larger ones are referenced */
-#define IO_LINGER_MS 1000        /* how long a finished connection waits for its peer to close */
-#define IO_REST_MS 1000          /* how long memory of large messages is kept for the next ones */
+#define IO_LARGE_BYTES 65536 /* queued bytes that leave before more is read: they are in the cache still */
+#define IO_GATHER_LOOKS 16   /* turns of the loop for which a task waits for company */
+#define IO_COPY_MAX 16384    /* pieces up to this size are copied together, larger ones are referenced */
+#define IO_LINGER_MS 1000    /* how long a finished connection waits for its peer to close */
+#define IO_REST_MS 1000      /* how long memory of large messages is kept for the next ones */
 #define IO_TIMER_TICK_MS 50
 #define IO_TIMER_SLOTS 1024
 #define IO_BACKLOG 1024

@@ -40,8 +40,8 @@ static void turn_end(struct io_loop *loop) {
     flush_conns(loop);
 }
 
-void io_loop_pace(struct io_loop *loop) {
-    if (loop->unsent >= IO_BURST_BYTES)
+void io_loop_pace(struct io_loop *loop, size_t enough) {
+    if (loop->unsent >= enough)
         flush_conns(loop);
 }
 

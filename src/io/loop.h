@@ -53,9 +53,9 @@ static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&lo
 /* Once, when a look for more has found nothing more, or after IO_GATHER_LOOKS: what many want done together
  * is done for as many as there are. */
 void io_loop_gather(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *));
-/* For a handler between two messages of many that it was handed at once: enough to be worth a write leaves
- * now, so that the other side works while the gate does. Handlers of other connections may be called. */
-void io_loop_pace(struct io_loop *loop);
+/* For a handler between two messages of many that it was handed at once: so many bytes or more leave now, so
+ * that the other side works while the gate does. Handlers of other connections may be called. */
+void io_loop_pace(struct io_loop *loop, size_t enough);
 static inline void io_task_init(struct io_task *task) { list_init(&task->node); }
 
 /* For so long the loop does not sleep when it has nothing to do: somebody is expected to go on at once, and

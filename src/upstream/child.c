@@ -95,7 +95,7 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
         c->scanned = used;
         if (line.len)
             link_received(&c->base, b, line, NULL, 0);
-        io_loop_pace(conn->loop);
+        io_loop_pace(conn->loop, IO_BURST_BYTES);
     }
     c->telling = false;
     if (c->base.closed) {

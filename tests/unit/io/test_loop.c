@@ -222,15 +222,15 @@ static void test_pace(void **state) {
     char bytes[IO_BURST_BYTES - 1] = {0};
     e.writer = io_conn_fd(&loop, ends[1], false, &echo_handlers, &e);
     io_conn_put(e.writer, slice_of(bytes, sizeof(bytes)));
-    io_loop_pace(&loop);
+    io_loop_pace(&loop, IO_BURST_BYTES);
     assert_int_equal(ioctl(ends[0], FIONREAD, &waiting), 0);
     assert_int_equal(waiting, 0);
     io_conn_put(e.writer, slice_of(bytes, 1));
-    io_loop_pace(&loop);
+    io_loop_pace(&loop, IO_BURST_BYTES);
     assert_int_equal(ioctl(ends[0], FIONREAD, &waiting), 0);
     assert_int_equal(waiting, IO_BURST_BYTES);
     io_conn_put(e.writer, slice_of(bytes, 1)); /* counted anew */
-    io_loop_pace(&loop);
+    io_loop_pace(&loop, IO_BURST_BYTES);
     assert_int_equal(ioctl(ends[0], FIONREAD, &waiting), 0);
     assert_int_equal(waiting, IO_BURST_BYTES);
     io_loop_free(&loop);
