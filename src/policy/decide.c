@@ -334,6 +334,21 @@ struct gathering {
     uint32_t count;
 };
 
+/* A call counts once, however many limits name the same counter; the strictest of them holds. */
+static bool counts_already(struct gathering *g, const struct policy_limit *limit) {
+    for (uint32_t i = 0; i < g->count; i++) {
+        struct policy_limit *other = &g->limits[i];
+        if (other->kind != limit->kind || other->window_ms != limit->window_ms ||
+            other->amount != limit->amount || other->shadow != limit->shadow ||
+            !slice_eq(other->key, limit->key))
+            continue;
+        if (limit->max < other->max)
+            *other = *limit;
+        return true;
+    }
+    return false;
+}
+
 /* The limits of the applied entries, those that count or those that only check. false: denied, because an
  * amount cannot be had. */
 static bool gather(struct eval *e, bool check_only, struct gathering *g, struct policy_verdict *v) {
@@ -355,7 +370,8 @@ static bool gather(struct eval *e, bool check_only, struct gathering *g, struct 
             }
             if (e->trace)
                 policy_trace_limit(e->trace, limit);
-            g->count++;
+            if (check_only || !counts_already(g, limit))
+                g->count++;
         }
     }
     return true;

@@ -67,6 +67,5 @@ void policy_load_conditions(struct loader *l, const struct tree *list, const str
 void policy_load_entry(struct loader *l, const struct tree *t, struct place place, struct entry *entry);
 /* Notes the counters of the tool's state blocks, so that conditions of other tools may name them. */
 void policy_note_counters(struct loader *l, const struct tree *tool, struct slice name);
-void policy_load_limits(struct loader *l, const struct tree *list, struct place place, struct entry *entry);
 /* Checks "N/window". */
 bool policy_rate_parse(struct slice text, uint64_t *ret_count, struct slice *ret_window);

@@ -274,6 +274,13 @@ void policy_load_spend(const struct rule *r, const struct tree *spend) {
             : POLICY_TEXT("Spend limit of %.*s per %.*s reached. Try again later.",
                           SLICE_FMT(policy_value_decimal((double)limit.max / POLICY_MICRO, l->arena)),
                           SLICE_FMT(window));
+    for (uint32_t i = 0; i < r->entry->limit_count; i++) {
+        const struct limit_rule *other = &r->entry->limits[i];
+        if (slice_eq(other->counter, limit.counter))
+            policy_problem(l, spend, r->place.pointer, SLICE("write it as one of `limits`, with a counter"),
+                           "%.*s: duplicate state counter \"%.*s\" (also used by rule \"%.*s\")",
+                           SLICE_FMT(r->place.prefix), SLICE_FMT(limit.counter), SLICE_FMT(other->name));
+    }
     set_scope(l, &limit, policy_scope_name(r->entry));
     publish_counter(l, new_limit(r->entry, &limit), r->entry);
 }
@@ -411,8 +418,9 @@ static void check_shared(struct loader *l, struct limit_rule *limit, struct plac
                    SLICE_FMT(limit->counter), SLICE_FMT(first->pointer));
 }
 
+/* `r`: the rule that it belongs to, or NULL. */
 static void read_limit(struct loader *l, const struct tree *t, struct place place, struct entry *entry,
-                       size_t index) {
+                       const struct rule *r, size_t index) {
     static const char *const keys[] = {
         "counter", "window", "max",  "scope",           "increment_from", "unit",        "kind",   "burst",
         "on_deny", "name",   "mode", "numeric_strings", "increment",      "description", "reason", NULL};
@@ -426,10 +434,12 @@ static void read_limit(struct loader *l, const struct tree *t, struct place plac
     limit.counter = policy_member_text(l, t, place, "counter");
     limit.kind = limit_kind(l, t, place, &limit.identical);
     limit.scope = scope_from(l, t, place, SCOPE_GRANT);
-    limit.shadow = policy_member_shadow(l, t, place);
+    limit.shadow = policy_member_shadow(l, t, place) || (r && r->shadow);
     if (!limit.counter.len && tree_get(t, "counter"))
         policy_problem_at(l, t, place, "counter must not be empty");
-    if (!limit.counter.len)
+    if (!limit.counter.len && r)
+        limit.counter = POLICY_TEXT("%.*s_rule_%zu_limit_%zu", SLICE_FMT(entry->name), r->index, index);
+    else if (!limit.counter.len)
         limit.counter = POLICY_TEXT("%.*s_limit_%zu", SLICE_FMT(entry->name), index);
     limit_bounds(l, t, place, &limit, &window);
     read_increment(l, t, place, &limit);
@@ -451,8 +461,9 @@ static void read_limit(struct loader *l, const struct tree *t, struct place plac
         check_shared(l, kept, place);
 }
 
-void policy_load_limits(struct loader *l, const struct tree *list, struct place place, struct entry *entry) {
+void policy_load_limits(struct loader *l, const struct tree *list, struct place place, struct entry *entry,
+                        const struct rule *r) {
     size_t i = 0;
     for (const struct tree *t = list ? list->child : NULL; t; t = t->next, i++)
-        read_limit(l, t, policy_place_index(l, place, "limits", i), entry, i);
+        read_limit(l, t, policy_place_index(l, place, "limits", i), entry, r, i);
 }

@@ -144,6 +144,22 @@ static void check_action(const struct rule *r, enum action action, const struct 
         policy_problem_at(l, r->t, r->place, "evaluate rules must have at least one condition");
 }
 
+/* Keys that would say nothing: whoever wrote them meant something. */
+static void check_idle_keys(const struct rule *r, enum action action) {
+    static const char *const approval[] = {"approval_timeout", "on_pending", "approvers"};
+    struct loader *l = r->l;
+    for (size_t i = 0; action != ACTION_APPROVE && i < ARRAY_LEN(approval); i++)
+        if (tree_get(r->t, approval[i]))
+            policy_problem(l, tree_get(r->t, approval[i]), r->place.pointer, (struct slice){0},
+                           "%.*s: %s needs action \"require_approval\"", SLICE_FMT(r->place.prefix),
+                           approval[i]);
+    if (tree_get(r->t, "scope") && !tree_get(r->t, "rate_limit") && !tree_get(r->t, "spend_limit") &&
+        !tree_get(r->t, "state"))
+        policy_problem(
+            l, tree_get(r->t, "scope"), r->place.pointer, SLICE("each of `limits` has a scope of its own"),
+            "%.*s: scope needs a rate_limit, a spend_limit or a state", SLICE_FMT(r->place.prefix));
+}
+
 static bool rate_conflicts(const struct rule *r, const struct tree *rate, enum action action) {
     struct loader *l = r->l;
     const struct tree *conditions = tree_get(r->t, "conditions"), *state = tree_get(r->t, "state");
@@ -175,7 +191,7 @@ static const struct tree *read_rate(const struct rule *r, enum action action, bo
     return rate;
 }
 
-static void name_rule(struct rule *r, size_t index, const struct tree *rate) {
+static void name_rule(struct rule *r, const struct tree *rate) {
     struct loader *l = r->l;
     const struct tree *name = tree_get(r->t, "name");
     r->name = policy_member_text(l, r->t, r->place, "name");
@@ -184,7 +200,7 @@ static void name_rule(struct rule *r, size_t index, const struct tree *rate) {
     bool strict_shorthand = rate && rate->type != TREE_MAP && l->names_required_for_rate_limits;
     if (name || strict_shorthand)
         policy_problem_at(l, name ? name : r->t, r->place, "rule must have a name");
-    r->name = POLICY_TEXT("rule[%zu]", index);
+    r->name = POLICY_TEXT("rule[%zu]", r->index);
 }
 
 static void read_conditions(struct rule *r, enum action action, const struct tree *conditions,
@@ -217,7 +233,7 @@ static void read_result_cap(struct loader *l, const struct tree *t, struct place
     policy_tighten(shadow ? &entry->result_bytes_shadow : &entry->result_bytes_max, (uint64_t)cap->integer);
 }
 
-static void read_rule(struct rule *r, size_t index) {
+static void read_rule(struct rule *r) {
     struct loader *l = r->l;
     if (r->t->type != TREE_MAP) {
         policy_problem_at(l, r->t, r->place, "a rule must be a mapping");
@@ -234,13 +250,14 @@ static void read_rule(struct rule *r, size_t index) {
     const struct tree *rate = read_rate(r, action, &stop);
     if (stop)
         return;
-    name_rule(r, index, rate);
+    name_rule(r, rate);
     const struct tree *conditions = policy_member_list(l, r->t, r->place, "conditions");
     const struct tree *state = tree_get(r->t, "state"), *spend = tree_get(r->t, "spend_limit");
     const struct tree *limits = policy_member_list(l, r->t, r->place, "limits");
     bool has_limit =
         rate || spend || limits || tree_get(r->t, "validate") || tree_get(r->t, "max_result_bytes");
     check_action(r, action, conditions, has_limit);
+    check_idle_keys(r, action);
     size_t first_reference = l->reference_count;
     struct check *check = NULL;
     if (action == ACTION_DENY) {
@@ -261,7 +278,7 @@ static void read_rule(struct rule *r, size_t index) {
         policy_load_rate_text(r, rate);
     if (spend)
         policy_load_spend(r, spend);
-    policy_load_limits(l, limits, r->place, r->entry);
+    policy_load_limits(l, limits, r->place, r->entry, r);
     read_result_cap(l, r->t, r->place, r->shadow, r->entry);
     if (check && check->mode == CHECK_REQUIRE)
         note_caps(r, check);
@@ -406,9 +423,12 @@ void policy_load_entry(struct loader *l, const struct tree *t, struct place plac
         check_duplicates(l, rules, place);
         size_t i = 0;
         for (const struct tree *r = rules->child; r; r = r->next, i++) {
-            struct rule rule = {
-                .l = l, .t = r, .entry = entry, .place = policy_place_index(l, place, "rules", i)};
-            read_rule(&rule, i);
+            struct rule rule = {.l = l,
+                                .t = r,
+                                .entry = entry,
+                                .place = policy_place_index(l, place, "rules", i),
+                                .index = i};
+            read_rule(&rule);
         }
     }
     for (size_t k = 0; k < ARRAY_LEN(block_kinds); k++) {
@@ -418,6 +438,6 @@ void policy_load_entry(struct loader *l, const struct tree *t, struct place plac
             read_block(l, b, policy_place_index(l, place, block_kinds[k].list, i), entry, &block_kinds[k], i);
     }
     read_validate(l, t, place, entry, SLICE("validate"), (struct slice){0}, false);
-    policy_load_limits(l, policy_member_list(l, t, place, "limits"), place, entry);
+    policy_load_limits(l, policy_member_list(l, t, place, "limits"), place, entry, NULL);
     read_result_cap(l, t, place, false, entry);
 }

@@ -15,6 +15,7 @@ struct rule { /* one rule of dialect A while it is being read */
     struct slice on_deny;
     struct slice action;
     bool shadow;
+    size_t index;
 };
 
 /* "PREFIX: text". */
@@ -30,5 +31,8 @@ void policy_load_rate_text(const struct rule *r, const struct tree *rate);
 void policy_load_spend(const struct rule *r, const struct tree *spend);
 /* `check` holds the rule's conditions; NULL when it has none. */
 void policy_load_state(const struct rule *r, const struct tree *state, struct check *check);
+/* `limits` of a tool, or of the rule `r`. */
+void policy_load_limits(struct loader *l, const struct tree *list, struct place place, struct entry *entry,
+                        const struct rule *r);
 /* Largest value that satisfies lt or lte, in micro-units; -1 when none does. */
 int64_t policy_cap_from(const struct cond *c);

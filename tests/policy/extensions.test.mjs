@@ -348,6 +348,38 @@ test('shadow mode decides and does not enforce', () => {
   assert.deepEqual(second.steps[0].shadow.map((s) => s.rule), ['(hidden)', '(default deny)']);
 });
 
+test('both dialects in one tool: all of it holds', () => {
+  const at = (name, op, value) => ({ path: `args.${name}`, op, value });
+  const t = {
+    rules: [{ name: 'r', conditions: [at('a', 'lte', 5)] }], require: [{ conditions: [at('b', 'lte', 5)] }], deny_if: [{ conditions: [at('c', 'gt', 5)] }],
+    approve_if: [{ conditions: [at('d', 'gt', 5)] }], limits: [{ counter: 'k', window: 'hour', max: 2 }],
+  };
+  for (const tools of [{ t }, { 't*': t }, { '*': t }]) {
+    const [{ steps }] = simulate([{ id: 1, policy: { version: '1', tools }, steps: [{ a: 1, b: 1 }, { a: 9, b: 1 }, { a: 1, b: 9 }, { a: 1, b: 1, c: 9 }, { a: 1, b: 1, d: 9 }, { a: 1, b: 1 }, { a: 1, b: 1 }].map((args) => call(args)) }]);
+    assert.deepEqual(steps.map(({ verdict, rule }) => [verdict, rule]), [
+      ['allow', null], ['deny', 'r'], ['deny', 'require[0]'], ['deny', 'deny_if[0]'], ['approve', 'approve_if[0]'], ['allow', null], ['deny', 'k']], Object.keys(tools)[0]);
+  }
+  const problems = (entry, more = {}) => simulate([{ id: 1, policy: { version: '1', default: 'allow', tools: { t: entry }, ...more }, steps: [] }])[0].error;
+  const rule = (more) => ({ rules: [{ name: 'r', ...more }] });
+  assert.deepEqual(problems({}, { tools: { '*': { rules: [] } }, all_tools: { limits: [] } }), ['all_tools and tools.* mean the same: use one of them']);
+  assert.deepEqual(problems(rule({ action: 'allow', approvers: ['ann'] })), ['tools.t.rules[0]: approvers needs action "require_approval"']);
+  assert.deepEqual(problems(rule({ action: 'deny', approval_timeout: '5m' })), ['tools.t.rules[0]: approval_timeout needs action "require_approval"']);
+  assert.deepEqual(problems(rule({ action: 'require_approval', timeout: '5m' })), ['tools.t.rules[0]: unknown key "timeout"']);
+  assert.deepEqual(problems({ approve_if: [{ conditions: [], approval_timeout: '5m' }] }), ['tools.t.approve_if[0]: unknown key "approval_timeout"']);
+  assert.deepEqual(problems(rule({ conditions: [at('a', 'lte', 5)], scope: 'grant' })), ['tools.t.rules[0]: scope needs a rate_limit, a spend_limit or a state']);
+  assert.deepEqual(problems({ rules: [{ name: 'a', spend_limit: '$9/day' }, { name: 'b', spend_limit: { max: 5, window: 'day', from: 'args.fee' } }] }), ['tools.t.rules[1]: duplicate state counter "_spend_day" (also used by rule "a")']);
+});
+
+test('a counter that two limits name counts a call once, and the strictest holds', () => {
+  const k = (max, window = 'hour') => ({ counter: 'k', window, max });
+  const times = (policy) => verdicts({ version: '1', ...policy }, [call(), call(), call(), call()]).filter((verdict) => verdict === 'allow').length;
+  assert.equal(times({ default: 'deny', all_tools: { limits: [k(2)] }, tools: { t: { limits: [k(2)] } } }), 2);
+  assert.equal(times({ default: 'deny', tools: { t: { limits: [k(3), k(3)] } } }), 3);
+  assert.equal(times({ tools: { t: { rules: [{ name: 'a', limits: [k(3)] }, { name: 'b', limits: [k(2)] }] } } }), 2);
+  assert.equal(times({ tools: { t: { rules: [{ name: 'a', limits: [{ window: 'hour', max: 3 }] }, { name: 'b', limits: [{ window: 'hour', max: 9 }] }] } } }), 3, 'without names each has its own');
+  assert.equal(times({ tools: { t: { rules: [{ name: 'a', mode: 'shadow', limits: [k(1)] }] } } }), 4, 'a rule that only watches, watches with all it has');
+});
+
 test('methods in both directions', () => {
   const policy = {
     version: '1', default: 'deny', tools: {},
