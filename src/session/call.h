@@ -133,7 +133,7 @@ struct call {
     struct call_trace *trace;       /* in the arena, while calls are traced */
     struct call_approval *approval; /* in the arena, once a person has to approve it */
     struct state_ticket ticket;     /* what its limits hold */
-    uint64_t judged_us;             /* wall clock at the verdict; its limits count by it, its record has it */
+    uint64_t judged_ms;             /* wall clock at the verdict; its limits count by the same */
     bool reserving;                 /* the ticket is in use */
     bool sent;                      /* the server may have seen it */
     uint64_t record;                /* its number in the audit log; 0 before the decision is on record */

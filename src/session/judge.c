@@ -176,7 +176,7 @@ enum call_next call_step_decide(struct call *c) {
     }
     struct judge j = judge_of(c);
     const struct policy_counters counters = {judge_read_counter, &j};
-    c->judged_us = clock_wall_us();
+    c->judged_ms = clock_wall_ms();
     struct policy_facts facts = {
         .method = c->method,
         .direction = POLICY_TO_SERVER,
@@ -193,7 +193,7 @@ enum call_next call_step_decide(struct call *c) {
         .flow = s->flow,
         .pii_closed = true,
         .args_hash = c->args_hash,
-        .now_ms = c->judged_us / 1000,
+        .now_ms = c->judged_ms,
         .counters = &counters,
         .files = &session_files,
     };
@@ -243,7 +243,7 @@ enum call_next call_step_reserve(struct call *c) {
         return reserved(c);
     struct judge j = judge_of(c);
     c->reserving = true;
-    enum state_step step = judge_reserve(&j, &c->verdict, c->judged_us / 1000, &c->ticket, on_reserved, c);
+    enum state_step step = judge_reserve(&j, &c->verdict, c->judged_ms, &c->ticket, on_reserved, c);
     return step == STATE_WAIT ? CALL_WAIT : reserved(c);
 }
 

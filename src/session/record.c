@@ -69,7 +69,6 @@ static enum audit_result record_decision(struct call *c, struct audit_wait *wait
     c->record = audit_next_call(core->audit);
     struct audit_decision d = {
         .call = c->record,
-        .time_us = c->judged_us,
         .parent = c->parent,
         .identity = slice_str(c->session->principal->id),
         .grant = slice_str(c->session->principal->grant),
