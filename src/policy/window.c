@@ -1,6 +1,7 @@
 #include "policy/window.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 
 #define MS_PER_SECOND 1000ull
 #define MS_PER_MINUTE (60 * MS_PER_SECOND)
@@ -10,7 +11,7 @@
 #define AMOUNT_DIGITS_MAX 64
 
 uint64_t policy_window_start(uint64_t now_ms, uint64_t window_ms) {
-    return window_ms ? now_ms - now_ms % window_ms : now_ms;
+    return window_ms ? clock_window_start(now_ms, window_ms) : now_ms;
 }
 
 uint64_t policy_window_from(struct slice name) {

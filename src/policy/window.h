@@ -42,7 +42,7 @@ struct policy_meter {
 
 /* Start of the fixed window around now_ms. */
 uint64_t policy_window_start(uint64_t now_ms, uint64_t window_ms);
-/* Names minute, hour, day (and week, 7 days from the epoch's Thursday); 0 for anything else. */
+/* Names minute, hour, day and week; 0 for anything else. */
 uint64_t policy_window_from(struct slice name);
 
 /* Value that counts at now_ms, in micro-units. */

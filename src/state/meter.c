@@ -1,6 +1,7 @@
 #include "state/meter.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 
 #define MARK_CALLS_MIN 16 /* smallest step of a mark, in calls */
 #define MARK_SHARE 8      /* otherwise this part of the limit: what a machine crash can over-count */
@@ -80,7 +81,7 @@ int64_t state_meter_read(const struct state_meter *m, const struct state_limit *
     switch (limit->kind) {
     case STATE_FIXED:
         /* A clock that stepped back must not hand out the budget again: a later window still counts. */
-        return m->start_ms >= now_ms - now_ms % limit->window_ms ? m->value : 0;
+        return m->start_ms >= clock_window_start(now_ms, limit->window_ms) ? m->value : 0;
     case STATE_SLIDING:
         return sliding_read(m, limit->window_ms, now_ms);
     case STATE_BUCKET: {
@@ -128,7 +129,7 @@ static uint64_t meter_retry(const struct state_meter *m, const struct state_limi
     int64_t over = value - (limit->max - limit->amount);
     switch (limit->kind) {
     case STATE_FIXED: {
-        uint64_t start = now_ms - now_ms % limit->window_ms;
+        uint64_t start = clock_window_start(now_ms, limit->window_ms);
         return (m->start_ms > start ? m->start_ms : start) + limit->window_ms - now_ms;
     }
     case STATE_SLIDING:
@@ -186,7 +187,7 @@ bool state_meter_add(struct state_meter *m, const struct state_limit *limit, uin
     }
     switch (limit->kind) {
     case STATE_FIXED: {
-        uint64_t start = now_ms - now_ms % limit->window_ms;
+        uint64_t start = clock_window_start(now_ms, limit->window_ms);
         m->value = value + limit->amount;
         if (start > m->start_ms)
             m->start_ms = start;

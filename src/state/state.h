@@ -18,7 +18,7 @@
 #define STATE_NO_MAX INT64_MAX /* counted, never refused */
 
 enum state_kind {
-    STATE_FIXED,      /* windows aligned to the Unix epoch: minute, hour and day are UTC calendar windows */
+    STATE_FIXED,      /* UTC calendar windows, see clock_window_start */
     STATE_SLIDING,    /* the last window_ms milliseconds, in steps of 1/31: may forget late, never early */
     STATE_BUCKET,     /* max = capacity; `refill` micro-units flow back each window_ms, continuously */
     STATE_CONCURRENT, /* calls in flight: whole calls, given back by settle whatever the outcome, and when the

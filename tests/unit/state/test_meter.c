@@ -48,6 +48,20 @@ static void test_fixed(void **state) {
     assert_false(add(&m, &l, T0 + 60000, NULL));
 }
 
+static void test_weeks_begin_on_monday(void **state) {
+    (void)state;
+    struct state_meter m = {0};
+    struct state_limit l = limit_of(STATE_FIXED, 7 * DAY_MS, 1);
+    const uint64_t monday = T0 + 3 * DAY_MS; /* T0 is a Friday */
+    uint64_t retry = 0;
+    assert_true(add(&m, &l, monday - 1000, NULL));
+    assert_false(add(&m, &l, monday - 1000, &retry));
+    assert_int_equal(retry, 1000);
+    assert_true(add(&m, &l, monday, NULL));
+    assert_false(add(&m, &l, monday + 7 * DAY_MS - 1, NULL));
+    assert_true(add(&m, &l, monday + 7 * DAY_MS, NULL));
+}
+
 static void test_fixed_clock_steps_back(void **state) {
     (void)state;
     struct state_meter m = {0};
@@ -249,6 +263,7 @@ static void test_marks_cover(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_weeks_begin_on_monday),
         cmocka_unit_test(test_fixed_clock_steps_back),
         cmocka_unit_test(test_rollback_stays_in_its_window),
         cmocka_unit_test(test_sliding_never_forgets_early),
