@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/sha.h"
 #include "session/files.h"
@@ -45,15 +46,27 @@ enum state_step judge_reserve(const struct judge *j, const struct policy_verdict
     return state_reserve(j->core->state, limits, v->limit_count, now_ms, ticket, done, ctx);
 }
 
-void judge_reserved(const struct state_answer *answer, struct arena *a, struct policy_verdict *v) {
-    if (answer->result == STATE_FAULT)
+/* The agent reads only that it failed; why is for the operator. */
+static void tell_fault(const struct judge *j, const char *what) {
+    struct state_health health;
+    state_health(j->core->state, &health);
+    log_often(LOG_ERROR, arena_printf(j->arena, "%s: the store of counters failed%s%s", what,
+                                      health.fault[0] ? ": " : "", health.fault));
+}
+
+void judge_reserved(const struct judge *j, const struct state_answer *answer, struct policy_verdict *v) {
+    if (answer->degraded)
+        tell_fault(j, "a limit is counted in memory only");
+    if (answer->result == STATE_FAULT) {
+        tell_fault(j, "refused what has a limit");
         policy_refuse_fault(v);
-    else if (answer->result == STATE_REFUSED)
-        policy_refuse(&v->limits[answer->refused_index], answer->retry_after_ms, a, v);
-    else
+    } else if (answer->result == STATE_REFUSED) {
+        policy_refuse(&v->limits[answer->refused_index], answer->retry_after_ms, j->arena, v);
+    } else {
         for (size_t i = 0; answer->shadow_refused && i < v->limit_count && i < 64; i++)
             if (answer->shadow_refused >> i & 1)
-                policy_shadow(&v->limits[i], a, v);
+                policy_shadow(&v->limits[i], j->arena, v);
+    }
 }
 
 static struct slice hash_text(const unsigned char sum[SHA_BYTES], struct arena *a) {
@@ -224,7 +237,8 @@ enum call_next call_step_decide(struct call *c) {
 /* ---- limits ---- */
 
 static enum call_next reserved(struct call *c) {
-    judge_reserved(&c->ticket.answer, &c->arena, &c->verdict);
+    struct judge j = judge_of(c);
+    judge_reserved(&j, &c->ticket.answer, &c->verdict);
     return c->verdict.outcome == POLICY_DENY ? call_deny(c) : CALL_NEXT;
 }
 

@@ -22,7 +22,7 @@ bool judge_read_counter(void *ctx, const struct policy_limit *limit, int64_t *re
 enum state_step judge_reserve(const struct judge *j, const struct policy_verdict *v, uint64_t now_ms,
                               struct state_ticket *ticket, state_done_fn *done, void *ctx);
 /* What the store said becomes part of the verdict: a denial, or notes about limits in shadow mode. */
-void judge_reserved(const struct state_answer *answer, struct arena *a, struct policy_verdict *v);
+void judge_reserved(const struct judge *j, const struct state_answer *answer, struct policy_verdict *v);
 /* Canonical arguments as a hash: they stand for the call in the log, in approvals and against repetition. Of
  * a tool these are its arguments; of any other method its params without what is said about them. */
 struct slice judge_hash(struct session_core *core, const struct tape *t, uint32_t args, bool of_tool,

@@ -28,7 +28,7 @@ static void reverse_reserve(struct reverse *r, const struct judge *j) {
         state_settle(ticket, STATE_ROLLBACK);
         ticket->answer.result = STATE_FAULT;
     }
-    judge_reserved(&ticket->answer, r->arena, &r->verdict);
+    judge_reserved(j, &ticket->answer, &r->verdict);
 }
 
 static void reverse_judge(struct reverse *r, struct slice method, const struct tape *t, uint32_t params) {

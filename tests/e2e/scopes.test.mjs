@@ -144,6 +144,7 @@ test('a store that cannot be written: calls with a limit are denied, or pass by 
     const { result } = (await peer.exchange('tools/call', { name: 'count', arguments: {} })).json;
     assert.equal(Boolean(result.isError), !passes, mode);
     if (!passes) assert.match(result.content[0].text, /Internal policy error/);
+    await gate.child.waitLine(passes ? /limit is counted in memory only: the store of counters failed: .*counters/ : /refused what has a limit: the store of counters failed: .*counters/, { stream: 'stderr' });
     assert.equal(await denied(peer, 'who'), false, 'what has no limit needs no store');
     db.exec('ALTER TABLE elsewhere RENAME TO counters');
     db.close();
