@@ -37,7 +37,7 @@ enum change_kind { CHANGE_DENIED, CHANGE_ALLOWED, CHANGE_APPROVE, CHANGE_UNJUDGE
 static const char *const change_names[] = {"newly_denied", "newly_allowed", "newly_need_approval",
                                            "not_judged"};
 static const char *const change_heads[] = {"Newly denied", "Newly allowed", "Newly in need of approval",
-                                           "Not judged: the arguments were not recorded"};
+                                           "Not judged: what the rule looks at was not recorded"};
 
 struct change {
     enum change_kind kind;
@@ -99,7 +99,8 @@ static bool replay_needs_args(const struct policy_trace *trace, struct slice *re
         const struct policy_trace_line *line = &trace->lines[i];
         if (line->kind == POLICY_TRACE_CHECK)
             rule = line->what;
-        if (line->kind == POLICY_TRACE_LEAF && slice_starts(line->path, SLICE("args"))) {
+        if (line->kind == POLICY_TRACE_LEAF &&
+            (slice_starts(line->path, SLICE("args")) || slice_starts(line->path, SLICE("params")))) {
             *ret_rule = rule;
             return true;
         }
@@ -126,12 +127,30 @@ static void replay_compare(struct replay *r, const struct audit_entry *e, const 
     }
 }
 
+/* What only servers ask. */
+static enum policy_direction direction_of(struct slice method) {
+    bool asks = slice_starts(method, SLICE("sampling/")) || slice_starts(method, SLICE("elicitation/")) ||
+                slice_starts(method, SLICE("roots/"));
+    return asks ? POLICY_TO_CLIENT : POLICY_TO_SERVER;
+}
+
+/* False for what was refused before a policy was asked, or whatever a policy says: by pins, by the words of a
+ * definition, by the grant. */
+static bool judged_by_policy(const struct audit_record *r) {
+    struct slice reason = r->text[AUDIT_REASON];
+    return r->text[AUDIT_POLICY_HASH].len && !slice_is(reason, policy_reason_name(POLICY_BY_PIN)) &&
+           !slice_is(reason, policy_reason_name(POLICY_BY_POISON)) &&
+           !slice_is(r->text[AUDIT_RULE], "(grant)");
+}
+
 static void replay_decide(struct replay *r, const struct audit_entry *e, const struct tape *args,
                           struct arena *a) {
     const struct audit_record *rec = e->record;
     struct policy_counters counters = policy_memory_counters(&r->memory);
     struct policy_facts facts = {
         .method = rec->text[AUDIT_METHOD],
+        .direction = direction_of(rec->text[AUDIT_METHOD]),
+        .traits.class = policy_class_from(rec->text[AUDIT_CLASS]),
         .server = rec->text[AUDIT_SERVER],
         .tool = rec->text[AUDIT_TOOL],
         .tape = args,
@@ -149,7 +168,13 @@ static void replay_decide(struct replay *r, const struct audit_entry *e, const s
     struct slice rule = {0};
     r->memory.now_ms = facts.now_ms;
     policy_decide(r->policy, &facts, a, &trace, &v);
-    bool blind = !args && (replay_needs_args(&trace, &rule) || v.reason == POLICY_BY_FAULT);
+    bool faulty = v.reason == POLICY_BY_FAULT;
+    if (!facts.traits.class && policy_wants_traits(r->policy) && slice_is(facts.method, "tools/call")) {
+        replay_note(r, CHANGE_UNJUDGED, e, SLICE("(class)"));
+        return;
+    }
+    bool blind = args ? faulty && policy_wants_schema(r->policy, facts.tool, &facts.traits)
+                      : faulty || replay_needs_args(&trace, &rule);
     if (blind) {
         replay_note(r, CHANGE_UNJUDGED, e, rule.len ? rule : v.rule);
         return;
@@ -168,7 +193,7 @@ static void replay_decide(struct replay *r, const struct audit_entry *e, const s
 static bool replay_entry(void *ctx, const struct audit_entry *e) {
     struct replay *r = ctx;
     struct slice mode = e->record->text[AUDIT_ARGS_MODE], text = e->record->text[AUDIT_ARGS];
-    if (!e->record->text[AUDIT_POLICY_HASH].len) /* refused before there was anything to judge */
+    if (!judged_by_policy(e->record))
         return true;
     cleanup_tape struct tape args;
     cleanup_arena struct arena arena;

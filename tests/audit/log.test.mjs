@@ -206,6 +206,22 @@ test('replay: what another policy would change', async (t) => {
   assert.deepEqual([again.newly_denied.count, again.newly_allowed.count, again.not_judged.count], [0, 0, 0]);
 });
 
+test('replay knows the classes that were recorded, and says what it cannot know', async (t) => {
+  const w = await world(t, { policy: { version: '1', tools: {} }, args: [] });
+  await w.call('drop_table');
+  await w.gate.rpc.exchange('tools/list', {});
+  for (const name of ['drop_table', 'echo']) await w.call(name);
+  await w.gate.rpc.exchange('resources/read', { uri: 'file:///x' });
+  const candidate = policyFile({
+    version: '1', tools: { '@destructive': { rules: [{ name: 'no', action: 'deny' }] } },
+    methods: { 'resources/read': { rules: [{ name: 'docs', conditions: [{ path: 'params.uri', op: 'starts_with', value: 'docs://' }] }] } },
+  });
+  const result = JSON.parse((await w.ask('replay', '-c', candidate, '--json')).stdout);
+  const by = (kind) => result[kind].by.map(({ tool, rule, count }) => [tool, rule, count]).sort();
+  assert.deepEqual(by('newly_denied'), [['drop_table', 'no', 1]]);
+  assert.deepEqual(by('not_judged'), [['drop_table', '(class)', 1], ['file:///x', 'docs', 1]]);
+});
+
 test('replay says which rules it could not judge without arguments', async (t) => {
   const { ask } = await filled(t, { args: [] });
   const result = JSON.parse((await ask('replay', '-c', policyFile(POLICY), '--json')).stdout);
