@@ -258,7 +258,7 @@ static bool is_page_form(const struct tree *root, const struct tree *tools) {
 
 static void load_version(struct loader *l, const struct tree *root) {
     const struct tree *version = tree_get(root, "version");
-    struct slice text = version ? version->text : (struct slice){0};
+    struct slice text = version && version->type != TREE_NULL ? version->text : (struct slice){0};
     if (!version && l->page_form)
         return;
     if (!slice_is(text, "1"))

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/mem.h"
 
 #define MS_PER_SECOND 1000ull
 #define MS_PER_MINUTE (60 * MS_PER_SECOND)
@@ -260,36 +261,45 @@ bool policy_amount_parse(struct slice text, int64_t *ret_micro) {
     return true;
 }
 
-bool policy_duration_parse(struct slice text, uint64_t *ret_ms) {
-    uint64_t scale = MS_PER_SECOND;
-    if (slice_ends(text, SLICE("ms"))) {
-        scale = 1;
-        text.len -= 2;
-    } else if (text.len) {
-        switch (text.ptr[text.len - 1]) {
-        case 's':
-            scale = MS_PER_SECOND;
-            text.len--;
-            break;
-        case 'm':
-            scale = MS_PER_MINUTE;
-            text.len--;
-            break;
-        case 'h':
-            scale = MS_PER_HOUR;
-            text.len--;
-            break;
-        case 'd':
-            scale = MS_PER_DAY;
-            text.len--;
-            break;
-        default:
-            break;
-        }
-    }
+/* Digits and a unit off the front. */
+static bool take_duration(struct slice *text, uint64_t *ret_ms) {
+    static const struct {
+        struct slice name;
+        uint64_t ms;
+    } units[] = {{SLICE("ms"), 1},
+                 {SLICE("s"), MS_PER_SECOND},
+                 {SLICE("m"), MS_PER_MINUTE},
+                 {SLICE("h"), MS_PER_HOUR},
+                 {SLICE("d"), MS_PER_DAY}};
+    size_t digits = 0;
+    while (digits < text->len && text->ptr[digits] >= '0' && text->ptr[digits] <= '9')
+        digits++;
     uint64_t value;
-    if (!slice_to_u64(text, &value) || value == 0 || value > DURATION_MS_MAX / scale)
+    if (!slice_to_u64(slice_upto(*text, digits), &value))
         return false;
-    *ret_ms = value * scale;
-    return true;
+    *text = slice_from(*text, digits);
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        if (!slice_starts(*text, units[i].name) || value > DURATION_MS_MAX / units[i].ms)
+            continue;
+        *text = slice_from(*text, units[i].name.len);
+        *ret_ms = value * units[i].ms;
+        return true;
+    }
+    return false;
+}
+
+bool policy_duration_parse(struct slice text, uint64_t *ret_ms) {
+    uint64_t value, part = 0;
+    if (slice_to_u64(text, &value)) {
+        if (value == 0 || value > DURATION_MS_MAX / MS_PER_SECOND)
+            return false;
+        *ret_ms = value * MS_PER_SECOND;
+        return true;
+    }
+    for (value = 0; text.len; value += part)
+        if (!take_duration(&text, &part) || part > DURATION_MS_MAX - value)
+            return false;
+    if (value > 0)
+        *ret_ms = value;
+    return value > 0;
 }

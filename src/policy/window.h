@@ -57,5 +57,5 @@ void policy_meter_release(struct policy_meter *m, const struct policy_limit *lim
 /* Decimal text (sign, digits, fraction, exponent) to micro-units, rounded up so that no spending is free.
  * false: not a number, negative, or beyond the range. */
 bool policy_amount_parse(struct slice text, int64_t *ret_micro);
-/* "30m", "10s", "2h", "1d" or plain seconds. */
+/* "30m", "10s", "1h30m", "1d" or plain seconds. */
 bool policy_duration_parse(struct slice text, uint64_t *ret_ms);

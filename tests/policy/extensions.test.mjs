@@ -364,6 +364,7 @@ test('both dialects in one tool: all of it holds', () => {
   assert.deepEqual(problems({}, { tools: { '*': { rules: [] } }, all_tools: { limits: [] } }), ['all_tools and tools.* mean the same: use one of them']);
   assert.deepEqual(problems(rule({ action: 'allow', approvers: ['ann'] })), ['tools.t.rules[0]: approvers needs action "require_approval"']);
   assert.deepEqual(problems(rule({ action: 'deny', approval_timeout: '5m' })), ['tools.t.rules[0]: approval_timeout needs action "require_approval"']);
+  assert.deepEqual(problems({}, { version: null }), ['version must be "1", got ""']);
   assert.deepEqual(problems(rule({ action: 'require_approval', timeout: '5m' })), ['tools.t.rules[0]: unknown key "timeout"']);
   assert.deepEqual(problems({ approve_if: [{ conditions: [], approval_timeout: '5m' }] }), ['tools.t.approve_if[0]: unknown key "approval_timeout"']);
   assert.deepEqual(problems(rule({ conditions: [at('a', 'lte', 5)], scope: 'grant' })), ['tools.t.rules[0]: scope needs a rate_limit, a spend_limit or a state']);

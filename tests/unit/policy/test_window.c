@@ -191,6 +191,13 @@ static void test_durations(void **state) {
     assert_true(policy_duration_parse(SLICE("90"), &ms) && ms == 90000);
     assert_true(policy_duration_parse(SLICE("250ms"), &ms) && ms == 250);
     assert_true(policy_duration_parse(SLICE("2d"), &ms) && ms == 172800000);
+    assert_true(policy_duration_parse(SLICE("1h30m"), &ms) && ms == 5400000);
+    assert_true(policy_duration_parse(SLICE("1m1s1ms"), &ms) && ms == 61001);
+    assert_false(policy_duration_parse(SLICE("1h30"), &ms));
+    assert_false(policy_duration_parse(SLICE("1h 30m"), &ms));
+    assert_false(policy_duration_parse(SLICE("h"), &ms));
+    assert_false(policy_duration_parse(SLICE("365d365d"), &ms));
+    assert_false(policy_duration_parse(SLICE("0m0s"), &ms));
     assert_false(policy_duration_parse(SLICE("0"), &ms));
     assert_false(policy_duration_parse(SLICE("-1s"), &ms));
     assert_false(policy_duration_parse(SLICE("9999999d"), &ms));
