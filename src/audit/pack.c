@@ -82,6 +82,9 @@ void audit_pack_begin(struct pack *p, char *to) {
 static size_t common_len(struct slice a, struct slice b) {
     size_t max = a.len < b.len ? a.len : b.len, at = 0;
     uint64_t x, y;
+    const size_t step = 4 * sizeof(x);
+    while (max - at >= step && memcmp(a.ptr + at, b.ptr + at, step) == 0)
+        at += step;
     for (; max - at >= sizeof(x); at += sizeof(x)) {
         memcpy(&x, a.ptr + at, sizeof(x));
         memcpy(&y, b.ptr + at, sizeof(y));

@@ -14,7 +14,9 @@ bool header_is_modern(const struct http_head *head, const struct msg *m) {
     struct slice version = http_value(head, HTTP_FIELD_MCP_VERSION);
     if (version.len && front_is_modern_version(version))
         return true;
-    return meta_node(m, META_VERSION) || meta_node(m, META_CAPABILITIES);
+    uint32_t meta = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "_meta") : 0;
+    return meta &&
+           (tape_get_str(&m->tape, meta, META_VERSION) || tape_get_str(&m->tape, meta, META_CAPABILITIES));
 }
 
 static bool fail(struct header_fault *fault, int code, const char *why) {
