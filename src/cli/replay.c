@@ -173,6 +173,11 @@ static void replay_decide(struct replay *r, const struct audit_entry *e, const s
         replay_note(r, CHANGE_UNJUDGED, e, SLICE("(class)"));
         return;
     }
+    if (v.outcome != POLICY_DENY && policy_has_flows(r->policy) &&
+        slice_is(rec->text[AUDIT_REASON], policy_reason_name(POLICY_BY_FLOW))) {
+        replay_note(r, CHANGE_UNJUDGED, e, rec->text[AUDIT_RULE]);
+        return;
+    }
     bool blind = args ? faulty && policy_wants_schema(r->policy, facts.tool, &facts.traits)
                       : faulty || replay_needs_args(&trace, &rule);
     if (blind) {

@@ -796,6 +796,7 @@ void policy_set_revision(struct policy *p, uint64_t revision) {
 }
 enum policy_dialect policy_dialect(const struct policy *p) { return p->dialect; }
 bool policy_is_shadow(const struct policy *p) { return p->shadow; }
+bool policy_has_flows(const struct policy *p) { return p->flow_count > 0; }
 size_t policy_tool_count(const struct policy *p) { return p->tools.count + p->pattern_count; }
 
 enum policy_class policy_class_from(struct slice name) {

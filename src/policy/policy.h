@@ -120,6 +120,7 @@ struct slice policy_version(const struct policy *p);
 void policy_set_revision(struct policy *p, uint64_t revision);
 enum policy_dialect policy_dialect(const struct policy *p);
 bool policy_is_shadow(const struct policy *p); /* nothing is enforced, everything is recorded */
+bool policy_has_flows(const struct policy *p);
 size_t policy_tool_count(const struct policy *p);
 
 /* ---- facts ---- */

@@ -19,7 +19,7 @@ const POLICY = {
 const JSON_HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
 
 const server = rawStdio(async ({ serve }) => serve({
-  'tools/list': () => ({ tools: ['echo', 'drop_table', 'charge', 'ping', 'fail'].map((name) => ({ name, inputSchema: { type: 'object' } })) }),
+  'tools/list': () => ({ tools: ['echo', 'drop_table', 'charge', 'ping', 'fail', 'fetch_url', 'send_email'].map((name) => ({ name, inputSchema: { type: 'object' } })) }),
   'tools/call': ({ name }) => {
     if (name === 'fail') throw { code: -32000, message: 'it broke' };
     if (name === 'babble') process.stdout.write('hello\n{"jsonrpc":"2.0","id":7,"id":8,"result":{}}\n{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n');
@@ -227,6 +227,17 @@ test('replay says which rules it could not judge without arguments', async (t) =
   const result = JSON.parse((await ask('replay', '-c', policyFile(POLICY), '--json')).stdout);
   assert.deepEqual(result.not_judged.by.map(({ tool, rule, count }) => [tool, rule, count]), [['charge', 'small only', 2]]);
   assert.equal(result.newly_denied.count + result.newly_allowed.count, 0);
+});
+
+test('replay: what a rule about flows denied is not judged, unless the candidate has none', async (t) => {
+  const policy = { version: '1', tools: {}, flows: [{ name: 'no way out', after: ['src_untrusted'], deny: ['sink'] }] };
+  const { call, ask } = await world(t, { policy });
+  for (const name of ['send_email', 'fetch_url', 'send_email']) await call(name);
+  for (const [candidate, kind] of [[policy, 'not_judged'], [{ version: '1', tools: {} }, 'newly_allowed']]) {
+    const result = JSON.parse((await ask('replay', '-c', policyFile(candidate), '--json')).stdout);
+    assert.deepEqual(result[kind].by.map(({ tool, rule, count }) => [tool, rule, count]), [['send_email', 'no way out', 1]]);
+    assert.equal(result.calls - result.unchanged, 1);
+  }
 });
 
 test('status: counters, denials, health', async (t) => {
