@@ -714,6 +714,18 @@ static struct tree parse_position(struct slice text) {
     return (struct tree){.line = (uint32_t)l, .column = (uint32_t)c};
 }
 
+/* Nothing but comments: a document without a version, as Intercept sees it. */
+static bool is_blank(struct slice text) {
+    struct slice line;
+    for (bool more = true; more;) {
+        more = slice_cut(&text, '\n', &line);
+        line = slice_trim(line);
+        if (line.len && line.ptr[0] != '#' && !slice_is(line, "---"))
+            return false;
+    }
+    return true;
+}
+
 int policy_load(struct slice text, const char *name, struct policy **ret_policy,
                 struct policy_problems *problems) {
     cleanup_policy struct policy *p = mem_zalloc(sizeof(*p));
@@ -732,7 +744,7 @@ int policy_load(struct slice text, const char *name, struct policy **ret_policy,
                        "parsing config file: larger than %u bytes", POLICY_BYTES_MAX);
         return -1;
     }
-    if (tree_parse(text, l.arena, &root, &err) < 0) {
+    if (!is_blank(text) && tree_parse(text, l.arena, &root, &err) < 0) {
         struct tree at = parse_position(slice_str(err.text));
         policy_problem(&l, &at, (struct slice){0}, (struct slice){0}, "parsing config file: %s", err.text);
         return -1;

@@ -394,6 +394,10 @@ static void run_line(struct simulation *s, struct slice line, struct buf *out) {
         put_error(s, "steps must be an array");
         return;
     }
+    if (!tape_get_str(&s->tape, 0, "policy") == !tape_get_str(&s->tape, 0, "policy_text")) {
+        put_error(s, "a line needs one of policy and policy_text");
+        return;
+    }
     if (!load_from(s, 0, "policy", "policy_text", &problems)) {
         put_problems(s, &problems);
         return;

@@ -365,6 +365,8 @@ test('both dialects in one tool: all of it holds', () => {
   assert.deepEqual(problems(rule({ action: 'allow', approvers: ['ann'] })), ['tools.t.rules[0]: approvers needs action "require_approval"']);
   assert.deepEqual(problems(rule({ action: 'deny', approval_timeout: '5m' })), ['tools.t.rules[0]: approval_timeout needs action "require_approval"']);
   assert.deepEqual(problems({}, { version: null }), ['version must be "1", got ""']);
+  for (const policy_text of ['', ' \n', '# later\n---\n  # more']) assert.deepEqual(simulate([{ id: 1, policy_text, steps: [] }])[0].error, ['version must be "1", got ""']);
+  for (const line of [{}, { policy: { version: '1', tools: {} }, policy_text: 'version: "1"' }]) assert.deepEqual(simulate([{ id: 1, ...line, steps: [] }])[0].error, ['a line needs one of policy and policy_text']);
   assert.deepEqual(problems(rule({ action: 'require_approval', timeout: '5m' })), ['tools.t.rules[0]: unknown key "timeout"']);
   assert.deepEqual(problems({ approve_if: [{ conditions: [], approval_timeout: '5m' }] }), ['tools.t.approve_if[0]: unknown key "approval_timeout"']);
   assert.deepEqual(problems(rule({ conditions: [at('a', 'lte', 5)], scope: 'grant' })), ['tools.t.rules[0]: scope needs a rate_limit, a spend_limit or a state']);
