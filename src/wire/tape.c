@@ -226,6 +226,70 @@ __attribute__((target("avx2"))) static const unsigned char *skip_plain_wide(cons
     return p;
 }
 
+/* Which of 32 bytes are beyond ASCII. */
+__attribute__((target("avx2"))) static inline uint32_t high_bytes(const unsigned char *p) {
+    return (uint32_t)_mm256_movemask_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+
+/* Whether 32 bytes go on as UTF-8 what stands before them: each pair of neighbours is looked up by three of
+ * its halves, and where all three name the same fault it is one (Keiser and Lemire, Validating UTF-8 in less
+ * than one instruction per byte). What is cut off at their end is for the next 32 to say. */
+__attribute__((target("avx2"))) static inline bool is_utf8_wide(const unsigned char *p) {
+    enum {
+        SHORT = 1,      /* a lead without what it announces */
+        LONG = 2,       /* a continuation of nothing */
+        OVER3 = 4,      /* longer than it need be */
+        LARGE = 8,      /* beyond U+10FFFF */
+        SURROGATE = 16, /* U+D800 to U+DFFF */
+        OVER2 = 32,
+        OVER4 = 64, /* and beyond U+13FFFF */
+        TWO = -128, /* two continuations: right only where a lead asks for that many */
+        ANY = SHORT | LONG | TWO,
+        TOP = ANY | LARGE | OVER4,
+        CONT = LONG | OVER2 | TWO,
+    };
+    const __m256i before_high = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, TWO, TWO, TWO, TWO, SHORT | OVER2,
+                      SHORT, SHORT | OVER3 | SURROGATE, SHORT | LARGE | OVER4));
+    const __m256i before_low = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(ANY | OVER3 | OVER2 | OVER4, ANY | OVER2, ANY, ANY, ANY | LARGE, TOP, TOP, TOP, TOP,
+                      TOP, TOP, TOP, TOP, TOP | SURROGATE, TOP, TOP));
+    const __m256i here_high = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, CONT | OVER3 | OVER4, CONT | OVER3 | LARGE,
+        CONT | SURROGATE | LARGE, CONT | SURROGATE | LARGE, SHORT, SHORT, SHORT, SHORT));
+    const __m256i half = _mm256_set1_epi8(15);
+    __m256i here = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    __m256i one = _mm256_loadu_si256((const __m256i *)(const void *)(p - 1));
+    __m256i two = _mm256_loadu_si256((const __m256i *)(const void *)(p - 2));
+    __m256i three = _mm256_loadu_si256((const __m256i *)(const void *)(p - 3));
+    __m256i fault =
+        _mm256_and_si256(_mm256_shuffle_epi8(before_high, _mm256_and_si256(_mm256_srli_epi16(one, 4), half)),
+                         _mm256_shuffle_epi8(before_low, _mm256_and_si256(one, half)));
+    fault = _mm256_and_si256(
+        fault, _mm256_shuffle_epi8(here_high, _mm256_and_si256(_mm256_srli_epi16(here, 4), half)));
+    /* Behind a lead of three or four, two continuations are no fault but a must. */
+    __m256i asked = _mm256_or_si256(_mm256_subs_epu8(two, _mm256_set1_epi8(0xe0 - 0x80)),
+                                    _mm256_subs_epu8(three, _mm256_set1_epi8(0xf0 - 0x80)));
+    fault = _mm256_xor_si256(fault, _mm256_and_si256(asked, _mm256_set1_epi8(TWO)));
+    return _mm256_testz_si256(fault, fault);
+}
+
+/* Text of 64 bytes with some beyond ASCII. Apart, so that other text does not pay for it. */
+__attribute__((target("avx2"), noinline)) static bool read_high_wide(const unsigned char *p,
+                                                                     uint64_t *ret_high) {
+    *ret_high = high_bytes(p) | (uint64_t)high_bytes(p + 32) << 32;
+    return is_utf8_wide(p) && is_utf8_wide(p + 32);
+}
+
+/* A character that is cut off in front of p begins there, else p. */
+static const unsigned char *utf8_cut(const unsigned char *p) {
+    static const unsigned char leads[] = {0, 0xc0, 0xe0, 0xf0}; /* of more than so many bytes */
+    for (int len = 1; len <= 3 && p[-len] >= 0x80; len++)
+        if (p[-len] >= 0xc0)
+            return p[-len] >= leads[len] ? p - len : p;
+    return p;
+}
+
 /* Which of 32 bytes are backslashes, and which stand for one character behind one (is_short_escape). */
 __attribute__((target("avx2"))) static inline uint32_t look_escapes(const unsigned char *p,
                                                                     uint32_t *ret_short) {
@@ -249,18 +313,27 @@ static inline uint64_t escapes_of(uint64_t slashes) {
     return ((((slashes << 1) | odd) - slashes) ^ odd) & slashes;
 }
 
-/* Text of many lines has a short escape at the end of each: passes over those too, and tells of them. */
+/* Text of many lines has a short escape at the end of each, and many a language characters beyond ASCII:
+ * passes over those too, and tells of the escapes. At least three bytes stand before p. */
 __attribute__((target("avx2"))) static const unsigned char *
 skip_lines_wide(const unsigned char *p, const unsigned char *end, bool *ret_escaped) {
     uint64_t carried = 0, seen = 0; /* carried: the first byte stands behind the backslash of an escape */
+    uint64_t cut = 0;               /* a character may be cut off in front of p */
     for (; end - p >= 64; p += 64) {
         uint64_t odd = odd_bytes_wide(p);
-        if (!(odd | carried))
+        if (!(odd | carried | cut))
             continue;
-        uint32_t low, high;
-        uint64_t slashes = look_escapes(p, &low) | (uint64_t)look_escapes(p + 32, &high) << 32;
+        uint32_t low, upper;
+        uint64_t slashes = look_escapes(p, &low) | (uint64_t)look_escapes(p + 32, &upper) << 32;
         uint64_t escapes = escapes_of(slashes & ~carried), behind = escapes << 1 | carried;
-        uint64_t wrong = (odd & ~(escapes | behind)) | (behind & ~(low | (uint64_t)high << 32));
+        uint64_t wrong = (odd & ~(escapes | behind)) | (behind & ~(low | (uint64_t)upper << 32));
+        if (wrong | cut) {
+            uint64_t high;
+            if (!read_high_wide(p, &high))
+                break; /* where, one by one will show */
+            cut = high >> 61;
+            wrong &= ~high | behind;
+        }
         if (wrong) {
             int at = __builtin_ctzll(wrong);
             *ret_escaped |= (seen | (behind & ((wrong & -wrong) - 1))) != 0;
@@ -270,7 +343,7 @@ skip_lines_wide(const unsigned char *p, const unsigned char *end, bool *ret_esca
         carried = escapes >> 63;
     }
     *ret_escaped |= seen != 0;
-    return p - carried;
+    return utf8_cut(p) - carried;
 }
 #endif
 
@@ -357,9 +430,12 @@ static const unsigned char *read_string(struct reader *r, const unsigned char *a
             }
             n->flags = TAPE_RESPELT;
         }
+        bool beyond = *at >= 0x80;
         at = read_odd(r, at);
         if (!at)
             return NULL;
+        if (beyond) /* and most likely the next one is, too */
+            at = skip_lines(at, end, &escaped);
     }
     if (escaped)
         n->flags |= TAPE_ESCAPED;

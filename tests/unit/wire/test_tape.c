@@ -781,6 +781,61 @@ static void test_every_escape_in_long_strings(void **state) {
     tape_free(&t);
 }
 
+/* And of every kind of character and of what is none, among plain bytes and among characters. */
+static void test_every_sequence_in_long_strings(void **state) {
+    (void)state;
+    static const char *const pieces[] = {"\xc3\xa9",
+                                         "\xe2\x82\xac",
+                                         "\xef\xbf\xbf",
+                                         "\xed\x9f\xbf",
+                                         "\xf0\x9f\x98\x80",
+                                         "\xf4\x8f\xbf\xbf",
+                                         "\xc2\x80",
+                                         "\xe0\xa0\x80",
+                                         "\xf0\x90\x80\x80",
+                                         "\xc1\xbf",
+                                         "\xe0\x9f\xbf",
+                                         "\xf0\x8f\xbf\xbf",
+                                         "\xed\xa0\x80",
+                                         "\xf4\x90\x80\x80",
+                                         "\xf5\x80\x80\x80",
+                                         "\x80",
+                                         "\xc3",
+                                         "\xe2\x82",
+                                         "\xf0\x9f\x98",
+                                         "\xc3\xa9\xa9",
+                                         "\xe2\x82\xac\x80",
+                                         "\xff",
+                                         "\xf0\x9f\x98\\n",
+                                         "\xc3\"",
+                                         "\\\xc3\xa9"};
+    static const char *const fills[] = {"b", "\xd0\xb6", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\\n"};
+    struct tape t;
+    tape_init(&t);
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces) * 5; i++) {
+        const char *piece = pieces[i / 5], *fill = fills[i % 5];
+        cleanup_buf struct buf text;
+        buf_init(&text, 4096);
+        buf_printf(&text, "\"%s%s\"", piece, fill);
+        size_t bad = 0, found = 0;
+        enum tape_fault want = tape_parse(&t, buf_slice(&text), &bad);
+        for (size_t before = 0; before < 140; before++) {
+            buf_reset(&text);
+            buf_put_char(&text, '"');
+            for (size_t k = 0; k < before; k++)
+                buf_put_str(&text, fill);
+            size_t at = text.len;
+            buf_put_str(&text, piece);
+            for (size_t k = 0; k < 140; k++)
+                buf_put_str(&text, fill);
+            buf_put_char(&text, '"');
+            if (tape_parse(&t, buf_slice(&text), &found) != want || (want && found != bad - 1 + at))
+                fail_msg("piece %zu behind %zu of fill %zu: stopped at %zu", i / 5, before, i % 5, found);
+        }
+    }
+    tape_free(&t);
+}
+
 static void test_utf8(void **state) {
     (void)state;
     assert_true(tape_utf8_valid((struct slice){0}));
@@ -810,6 +865,7 @@ int main(void) {
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_every_byte_in_long_strings),
         cmocka_unit_test(test_every_escape_in_long_strings),
+        cmocka_unit_test(test_every_sequence_in_long_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
