@@ -27,6 +27,14 @@ static bool denies_always(const struct check *c) {
 
 /* ---- rules that cannot fire ---- */
 
+/* The rule by which every call is denied, or NULL. */
+static const struct check *always_denied(const struct entry *entry) {
+    for (uint32_t i = 0; i < entry->check_count; i++)
+        if (denies_always(&entry->checks[i]))
+            return &entry->checks[i];
+    return NULL;
+}
+
 static void lint_order(struct linter *l, const struct entry *entry) {
     for (uint32_t i = 0; i + 1 < entry->check_count; i++) {
         const struct check *c = &entry->checks[i];
@@ -38,14 +46,10 @@ static void lint_order(struct linter *l, const struct entry *entry) {
              SLICE_FMT(c->name));
         return;
     }
-    for (uint32_t i = 0; i < entry->check_count; i++) {
-        const struct check *c = &entry->checks[i];
-        if (!denies_always(c) || !entry->limit_count)
-            continue;
-        WARN(c->at, c->pointer, "", "limits of \"%.*s\" never count: rule \"%.*s\" denies every call",
-             SLICE_FMT(entry->name), SLICE_FMT(c->name));
-        return;
-    }
+    const struct check *bar = entry->limit_count ? always_denied(entry) : NULL;
+    if (bar)
+        WARN(bar->at, bar->pointer, "", "limits of \"%.*s\" never count: rule \"%.*s\" denies every call",
+             SLICE_FMT(entry->name), SLICE_FMT(bar->name));
 }
 
 /* ---- rules that an earlier one covers ---- */
@@ -132,21 +136,38 @@ static bool is_hidden(const struct policy *p, struct slice name) {
     return false;
 }
 
+static bool is_method(const struct policy *p, const struct entry *entry) {
+    for (size_t i = 0; i < p->method_pattern_count; i++)
+        if (p->method_patterns[i] == entry)
+            return true;
+    return map_get(&p->methods, entry->name) == entry;
+}
+
 static void lint_shadowed(struct linter *l, const struct entry *entry) {
     const struct policy *p = l->p;
-    bool has_rules = entry->check_count || entry->limit_count;
+    bool has_rules = (entry->check_count || entry->limit_count) && !is_method(p, entry);
     if (has_rules && entry != p->everything && is_hidden(p, entry->name))
         WARN(entry->at, entry->checks[0].pointer, "remove the tool from hide, or its rules",
              "rules of \"%.*s\" can never fire: the tool is hidden", SLICE_FMT(entry->name));
+    for (size_t i = 0; has_rules && i < p->pattern_count; i++) {
+        const struct entry *pattern = p->patterns[i];
+        const struct check *bar = always_denied(pattern);
+        if (bar && pattern != entry && !pattern->class && !pattern->tag &&
+            policy_glob_match(pattern->name, entry->name, 0))
+            WARN(entry->at, entry->checks ? entry->checks[0].pointer : (struct slice){0},
+                 "make the pattern narrower",
+                 "\"%.*s\" is shadowed: rule \"%.*s\" of \"%.*s\" denies every call", SLICE_FMT(entry->name),
+                 SLICE_FMT(bar->name), SLICE_FMT(pattern->name));
+    }
     const struct entry *all = p->everything;
     if (!all || entry == all || !has_rules)
         return;
-    for (uint32_t i = 0; i < all->check_count; i++)
-        if (denies_always(&all->checks[i]))
-            WARN(entry->at, entry->checks ? entry->checks[0].pointer : (struct slice){0},
-                 "name the tools to deny instead",
-                 "\"%.*s\" is shadowed: rule \"%.*s\" for all tools denies every call",
-                 SLICE_FMT(entry->name), SLICE_FMT(all->checks[i].name));
+    const struct check *bar = always_denied(all);
+    if (bar)
+        WARN(entry->at, entry->checks ? entry->checks[0].pointer : (struct slice){0},
+             "name the tools to deny instead",
+             "\"%.*s\" is shadowed: rule \"%.*s\" for all tools denies every call", SLICE_FMT(entry->name),
+             SLICE_FMT(bar->name));
 }
 
 /* ---- conditions ---- */
@@ -299,6 +320,27 @@ static void narrow(struct range *r, const struct cond *leaf) {
     }
 }
 
+/* Whether the condition is sure to fail for this value. */
+static bool refuses(const struct cond *c, const struct constant *value) {
+    bool text = value->type == TREE_STRING && c->value.type == TREE_STRING;
+    switch (c->op) {
+    case OP_EQ:
+        return text && !slice_eq(value->text, c->value.text);
+    case OP_NEQ:
+        return same_constant(value, &c->value);
+    case OP_IN:
+        return value->type == TREE_STRING && !in_constants(value, c);
+    case OP_NOT_IN:
+        return in_constants(value, c);
+    case OP_STARTS_WITH:
+        return text && !slice_starts(value->text, c->value.text);
+    case OP_ENDS_WITH:
+        return text && !slice_ends(value->text, c->value.text);
+    default:
+        return false;
+    }
+}
+
 /* Two conditions on one argument that cannot hold both. */
 static bool exclude(const struct cond *a, const struct cond *b) {
     if (a->kind != COND_LEAF || b->kind != COND_LEAF || a->path.root != ROOT_ARGS || a->path.has_each ||
@@ -306,11 +348,12 @@ static bool exclude(const struct cond *a, const struct cond *b) {
         return false;
     if (a->op == OP_EXISTS && a->value.number == 0)
         return b->op != OP_EXISTS ? !b->absent && b->op != OP_EQ && b->op != OP_IN : b->value.number != 0;
-    if (a->op != OP_EQ || a->value.type != TREE_STRING)
-        return false;
-    if (b->op == OP_EQ)
-        return b->value.type == TREE_STRING && !slice_eq(a->value.text, b->value.text);
-    return b->op == OP_IN && !in_constants(&a->value, b);
+    if (a->op == OP_EQ)
+        return refuses(b, &a->value);
+    size_t refused = 0;
+    while (a->op == OP_IN && refused < a->list_count && refuses(b, &a->list[refused]))
+        refused++;
+    return refused > 0 && refused == a->list_count;
 }
 
 static void lint_exclusive(struct linter *l, const struct check *c) {
