@@ -24,6 +24,7 @@ bool glyph_is_control(uint32_t cp) {
     return (cp < 0x20 && cp != '\t' && cp != '\n' && cp != '\r') || (cp >= 0x7f && cp < 0xa0);
 }
 
+/* Sorted. */
 static const struct {
     uint32_t first, last;
 } invisible[] = {
@@ -34,10 +35,8 @@ static const struct {
 };
 
 bool glyph_is_invisible(uint32_t cp) {
-    if (cp < 0xad)
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(invisible); i++)
-        if (cp >= invisible[i].first && cp <= invisible[i].last)
+    for (size_t i = 0; i < ARRAY_LEN(invisible) && cp >= invisible[i].first; i++)
+        if (cp <= invisible[i].last)
             return true;
     return false;
 }

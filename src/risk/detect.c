@@ -358,6 +358,11 @@ static bool marks_path(struct slice text, size_t at) {
     return false;
 }
 
+/* Of JSON it is asked whether there are any. */
+static bool is_enough(uint32_t seen, bool json) {
+    return json ? seen != 0 : seen == (SUSPECT_BYTES | SUSPECT_TEXT);
+}
+
 static uint32_t suspect_at(struct slice text, size_t i, bool json) {
     unsigned char c = (unsigned char)text.ptr[i],
                   next = i + 1 < text.len ? (unsigned char)text.ptr[i + 1] : 0;
@@ -421,15 +426,21 @@ __attribute__((target("avx2"))) static uint32_t suspicions_wide(struct slice tex
                                                                 size_t *ret_at) {
     uint32_t seen = 0;
     size_t at = 0;
-    for (; text.len - at > 32; at += 32)
-        for (uint32_t bits = look(text.ptr + at); bits; bits &= bits - 1)
+    for (; text.len - at > 32; at += 32) {
+        uint32_t bits = look(text.ptr + at);
+        if (!bits)
+            continue;
+        for (; bits; bits &= bits - 1)
             seen |= suspect_at(text, at + (size_t)__builtin_ctz(bits), json);
+        if (is_enough(seen, json))
+            break;
+    }
     *ret_at = at;
     return seen;
 }
 #endif
 
-/* One look at every byte; nearly all of them say nothing. */
+/* One look at every byte, until enough is known; nearly all of them say nothing. */
 static uint32_t suspicions(struct slice text, bool json) {
     uint32_t seen = 0;
     size_t at = 0;
@@ -437,7 +448,7 @@ static uint32_t suspicions(struct slice text, bool json) {
     if (text.len > 32 && __builtin_cpu_supports("avx2"))
         seen = suspicions_wide(text, json, &at);
 #endif
-    for (; at < text.len; at++)
+    for (; at < text.len && !is_enough(seen, json); at++)
         if (speaks[(unsigned char)text.ptr[at]])
             seen |= suspect_at(text, at, json);
     return seen;
