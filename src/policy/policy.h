@@ -208,6 +208,12 @@ struct policy_verdict {
     uint64_t result_bytes_shadow; /* one that is noted, not enforced */
 };
 
+/* Of two caps the lower one counts; 0 is none. */
+static inline void policy_tighten(uint64_t *cap, uint64_t other) {
+    if (other && (!*cap || other < *cap))
+        *cap = other;
+}
+
 struct policy_trace;
 
 /* Never fails: what cannot be evaluated is denied. Slices in the verdict live in the arena or the policy.

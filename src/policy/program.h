@@ -167,12 +167,6 @@ struct entry {
     const struct tree *at;
 };
 
-/* Of two caps the lower one counts; 0 is none. */
-static inline void policy_tighten(uint64_t *cap, uint64_t other) {
-    if (other && (!*cap || other < *cap))
-        *cap = other;
-}
-
 /* A label that results give: one of them held more than `over` of a kind; an empty kind is any. */
 struct flow_pii {
     struct slice kind;

@@ -16,9 +16,10 @@
 
 struct task {
     struct list node;
-    struct slice key; /* "server\nid", owned */
-    char *principal;  /* its id */
-    char *tool;       /* that became it */
+    struct slice key;                               /* "server\nid", owned */
+    char *principal;                                /* its id */
+    char *tool;                                     /* that became it */
+    uint64_t result_bytes_max, result_bytes_shadow; /* as the policy said of that call */
 };
 
 /* ---- which servers ---- */
@@ -184,12 +185,18 @@ static struct slice task_key(struct arena *a, const struct session_server *serve
     return arena_printf(a, "%s\n%.*s", server->up.name, SLICE_FMT(id));
 }
 
+static void task_cap(struct task *task, const struct policy_verdict *v) {
+    policy_tighten(&task->result_bytes_max, v->result_bytes_max);
+    policy_tighten(&task->result_bytes_shadow, v->result_bytes_shadow);
+}
+
 bool many_task_add(struct call *c, struct slice id) {
     struct session_core *core = c->session->core;
     const char *principal = c->session->principal->id;
     struct slice key = task_key(&c->arena, c->server, id);
-    const struct task *known = map_get(&core->tasks, key);
+    struct task *known = map_get(&core->tasks, key);
     if (known) {
+        task_cap(known, &c->verdict);
         if (!slice_is(c->name, known->tool)) /* one id for the work of two: neither's rules hold */
             known->tool[0] = '\0';
         return strcmp(known->principal, principal) == 0;
@@ -200,6 +207,7 @@ bool many_task_add(struct call *c, struct slice id) {
     task->key = slice_of(mem_dup(key.ptr, key.len), key.len);
     task->principal = mem_dup(principal, strlen(principal));
     task->tool = mem_dup(c->name.ptr, c->name.len);
+    task_cap(task, &c->verdict);
     map_put(&core->tasks, task->key, task);
     list_push(&core->task_list, &task->node);
     return true;
@@ -221,6 +229,15 @@ bool many_task_is(const struct session *s, const struct session_server *server, 
 struct slice many_task_tool(const struct session *s, const struct session_server *server, struct slice id) {
     const struct task *task = task_find(s, server, id);
     return task ? slice_str(task->tool) : (struct slice){0};
+}
+
+void many_task_limit(const struct call *c, struct policy_verdict *v) {
+    const bool about_task = c->subject && strcmp(c->subject, "taskId") == 0;
+    const struct task *task = about_task ? task_find(c->session, c->server, c->name) : NULL;
+    if (!task)
+        return;
+    policy_tighten(&v->result_bytes_max, task->result_bytes_max);
+    policy_tighten(&v->result_bytes_shadow, task->result_bytes_shadow);
 }
 
 void many_free(struct session_core *core) {

@@ -43,6 +43,8 @@ bool many_task_add(struct call *c, struct slice id);
 bool many_task_is(const struct session *s, const struct session_server *server, struct slice id);
 /* The tool whose call became the task; empty when it is not known. */
 struct slice many_task_tool(const struct session *s, const struct session_server *server, struct slice id);
+/* What is asked about a task is bound by the caps on results of the call that became it. */
+void many_task_limit(const struct call *c, struct policy_verdict *v);
 
 /* The lists of a session's servers are not what they were: tells the client. */
 void many_tell_lists(struct session *s);

@@ -179,6 +179,7 @@ enum call_next call_step_filter(struct call *c) {
     note_answer(c);
     if (!keep_private(c, text))
         return call_refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
+    many_task_limit(c, &c->verdict);
     if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
         return withhold_large(c);
     if (c->kind == CALL_INITIALIZE)

@@ -234,6 +234,21 @@ describe('what is in a task is looked through like any other result', () => {
     await assert.rejects(legacy.request('tasks/result', { taskId: slow.task.taskId }), /withheld/);
   });
 
+  test('the cap on results of the call that became a task: either era, and one that the gate keeps', async (t) => {
+    const cap = { max_result_bytes: 2000 };
+    const gate = use(t, await startGate({ command: tasksCommand, policy: { version: '1', default: 'allow', tools: { slow: cap, greet: cap } } }));
+    const long = 'x'.repeat(5000);
+    const { client, taskId } = await runNewer(gate, 'slow', long);
+    await assert.rejects(until(client, taskId, ({ status }) => OVER.includes(status)), /the policy lets 2000 pass/);
+    const legacy = await LegacyHttp.open(gate.url);
+    for (const [name, args] of [['slow', { say: long }], ['greet', { name: long }]]) {
+      const { task } = await legacy.request('tools/call', { name, arguments: args, task: {} });
+      await assert.rejects(legacy.request('tasks/result', { taskId: task.taskId }), /the policy lets 2000 pass/, name);
+    }
+    const short = await legacy.request('tools/call', { name: 'slow', arguments: { say: 'x' }, task: {} });
+    assert.ok((await legacy.request('tasks/result', { taskId: short.task.taskId })).content);
+  });
+
   test('questions of a task are for the policy to decide', async (t) => {
     const policy = { version: '1', default: 'allow', methods: { 'elicitation/create': 'deny' } };
     const gate = use(t, await startGate({ command: tasksCommand, policy }));
