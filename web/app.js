@@ -83,7 +83,6 @@ async function showDecisions() {
 async function follow(signal) {
   const response = await fetch('/api/v1/audit/stream', { headers: headers(), signal });
   if (!response.ok) return;
-  await Promise.all([showApprovals(), showDecisions()]); // what comes meanwhile waits in the stream
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
@@ -93,6 +92,8 @@ async function follow(signal) {
     rest = events.pop();
     for (const event of events) {
       const data = /^data: (.*)$/m.exec(event)?.[1];
+      // From here on the stream tells everything; what was before, the lists do.
+      if (/^event: ready$/m.test(event)) await Promise.all([showApprovals(), showDecisions()]);
       if (!data || !/^event: record$/m.test(event)) continue;
       const record = JSON.parse(data);
       addDecision(record);
