@@ -3,12 +3,12 @@
 #include "admin/admin.h"
 
 static const struct web_site *site_open(void *ctx, struct session_core *core,
-                                        const struct gate_config *config) {
+                                        const struct gate_config *config, uint16_t port) {
     struct cli_site *site = ctx;
     struct admin_config admin = {
         .core = core, .home = config->home, .callback_secret = config->approvals_secret};
     site->admin = admin_new(&admin);
-    cli_gate_page_open(&site->page, core, config->home, config->bind, config->port);
+    cli_gate_page_open(&site->page, core, config->home, config->bind, port);
     return admin_site(site->admin);
 }
 

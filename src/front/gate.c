@@ -279,8 +279,13 @@ static int stores_open(struct gate *g, struct err *err) {
     session_approvals_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
                            config->approvals_timeout_ms);
     g->core.audit_args = config->audit_args;
-    if (state_open(&state, &g->core.state, err) < 0 || audit_open(&audit, &g->core.audit, err) < 0)
+    struct state_dsn dsn;
+    if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
         return -1;
+    if (state_open(&state, &g->core.state, err) < 0 || audit_open(&audit, &g->core.audit, err) < 0) {
+        g->exit_status = GATE_STORE_FAILED;
+        return -1;
+    }
     if (config->trace_url && session_trace_start(&g->core, config->trace_url, err) < 0)
         return -1;
     struct session_keep_config keep = {config->home, config->state_key, config->park_ms};
@@ -440,7 +445,7 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
         return -1;
     front_policies_set_audit(g->policies, g->core.audit);
     if (g->config->site.open && !g->stdio)
-        g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config);
+        g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config, g->http.port);
     if (spawn_attach(spawn, &g->loop, err) < 0)
         return -1;
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, on_settled);
@@ -534,10 +539,10 @@ int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {
     io_loop_init(&g->loop);
     session_core_init(&g->core, &g->loop, spawn);
     int rc = gate_start(g, spawn, err);
-    if (rc == 0) {
+    if (rc == 0)
         io_loop_run(&g->loop);
+    if (rc == 0 || g->exit_status)
         *ret_exit = g->exit_status;
-    }
     gate_free(g, spawn);
     free(g);
     return rc;

@@ -16,7 +16,8 @@ struct gate_config;
 
 /* What is served beside MCP: made when the gate has its stores, taken apart before they are closed. */
 struct gate_site {
-    const struct web_site *(*open)(void *ctx, struct session_core *core, const struct gate_config *config);
+    const struct web_site *(*open)(void *ctx, struct session_core *core, const struct gate_config *config,
+                                   uint16_t port);
     void (*set_secret)(void *ctx, const char *callback_secret); /* another one, or NULL for none */
     void (*close)(void *ctx);
     void *ctx;
@@ -70,5 +71,7 @@ struct gate_config {
 
 /* What the settings say about the gate itself; what is in the config already stays. */
 void gate_config_from(struct gate_config *config, struct settings *take_settings);
-/* Runs until told to stop or the wrapped server ends. *ret_exit is the status to exit with. */
+enum { GATE_STORE_FAILED = 4 };
+/* Runs until told to stop or the wrapped server ends. *ret_exit is the status to exit with; of a gate that
+ * does not come up it is set when a store is the reason. */
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err);

@@ -364,3 +364,12 @@ test('a policy that does not load at the start: status 3, all its mistakes with 
   assert.match(gate.stderr, /default/);
   assert.throws(() => rmSync(marker), { code: 'ENOENT' });
 });
+
+test('a home that cannot be written: status 4, with its name', async (t) => {
+  const home = join(tempDir(), 'file');
+  writeFileSync(home, '');
+  const gate = await startGate({ transport: 'stdio', policy: 'version: "1"', command: ['cat'], env: { SALLYPORT_HOME: home } });
+  use(t, { stop: () => gate.child.stop() });
+  assert.equal((await gate.child.wait()).code, 4);
+  assert.ok(gate.stderr.includes(home), gate.stderr);
+});
