@@ -441,13 +441,11 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
         return -1;
     signals_start(g);
     /* The child starts while the stores are opened; nothing is read from anybody before the loop runs. */
-    if (front_start(g, err) < 0 || stores_open(g, err) < 0)
+    if (front_start(g, err) < 0 || spawn_attach(spawn, &g->loop, err) < 0 || stores_open(g, err) < 0)
         return -1;
     front_policies_set_audit(g->policies, g->core.audit);
     if (g->config->site.open && !g->stdio)
         g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config, g->http.port);
-    if (spawn_attach(spawn, &g->loop, err) < 0)
-        return -1;
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, on_settled);
     return 0;
 }

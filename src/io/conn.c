@@ -69,7 +69,8 @@ static void *pump_run(void *arg) {
                 at += put;
         }
     }
-    close(p->from);
+    if (p->from > STDERR_FILENO) /* as libuv: what took such a place would never be closed */
+        close(p->from);
     close(p->to);
     return NULL;
 }

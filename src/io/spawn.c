@@ -33,7 +33,7 @@ struct spawn {
     struct list requests;
     uint32_t count;
     uv_poll_t poll;
-    bool attached;
+    struct io_loop *loop; /* NULL before it is attached */
 };
 
 struct spawn *spawn_start(struct err *err) {
@@ -154,7 +154,7 @@ int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err) {
     CHECK(fcntl(s->sock, F_SETFL, O_NONBLOCK) == 0);
     uv_poll_init(&loop->uv, &s->poll, s->sock);
     s->poll.data = s;
-    s->attached = true;
+    s->loop = loop;
     uv_poll_start(&s->poll, UV_READABLE, on_readable);
     uv_unref((uv_handle_t *)&s->poll);
     return give_up_exec(err);
@@ -222,13 +222,16 @@ void spawn_signal(struct spawn *s, uint64_t token, int signal) {
         return; /* the spawner is gone, and with it the child */
 }
 
+static void on_waited(struct io_timer *timer) { (void)timer; }
+
 void spawn_await(struct spawn *s, uint64_t ms) {
-    if (!s->attached)
+    if (!s->loop)
         return;
-    uv_loop_t *loop = s->poll.loop;
-    uint64_t end = uv_now(loop) + ms;
-    while (s->count > 0 && uv_now(loop) < end && uv_run(loop, UV_RUN_ONCE))
-        ;
+    struct io_timer patience = {0};
+    io_timer_arm(s->loop, &patience, ms, on_waited);
+    while (s->count > 0 && patience.due_ms)
+        uv_run(&s->loop->uv, UV_RUN_ONCE);
+    io_timer_stop(s->loop, &patience);
 }
 
 static void on_poll_closed(uv_handle_t *handle) { free(handle->data); }
@@ -243,12 +246,12 @@ void spawn_stop(struct spawn *s) {
         free(s);
         return;
     }
-    if (s->attached)
+    if (s->loop)
         uv_poll_stop(&s->poll);
     close(s->sock);
     while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    if (s->attached)
+    if (s->loop)
         uv_close((uv_handle_t *)&s->poll, on_poll_closed);
     else
         free(s);
