@@ -3,9 +3,9 @@
 #include "state/approvals.h"
 
 #include "base/clock.h"
+#include "base/glyph.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "risk/glyph.h"
 #include "session/approval.h"
 #include "wire/emit.h"
 

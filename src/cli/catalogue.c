@@ -1,10 +1,10 @@
 /* catalogue show, search, stats: tools of published servers, known by fingerprint. */
 #include "cli/command.h"
 
+#include "base/glyph.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "risk/catalogue.h"
-#include "risk/glyph.h"
 #include "wire/emit.h"
 
 #define CATALOGUE_TEXT_MAX (16u << 20)

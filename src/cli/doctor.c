@@ -2,9 +2,9 @@
  * missing. Everything is found out by doing it, as the gate itself does when it starts. */
 #include "cli/doctor.h"
 
+#include "base/glyph.h"
 #include "base/mem.h"
 #include "code/sandbox.h"
-#include "risk/glyph.h"
 #include "wire/emit.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* doctor: the servers of the settings. Each is started and asked for its tools as `scan` does it. */
+#include "base/glyph.h"
 #include "base/mem.h"
 #include "cli/ask.h"
 #include "cli/doctor.h"
-#include "risk/glyph.h"
 #include "risk/program.h"
 
 #include <stdlib.h>

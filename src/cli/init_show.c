@@ -1,7 +1,7 @@
 /* init: what was found and what would be changed, for people and for programs. */
+#include "base/glyph.h"
 #include "base/mem.h"
 #include "cli/init.h"
-#include "risk/glyph.h"
 #include "wire/emit.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "cli/mcpconfig.h"
 
+#include "base/glyph.h"
 #include "risk/catalogue.h"
-#include "risk/glyph.h"
 
 #include <string.h>
 

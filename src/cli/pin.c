@@ -1,10 +1,10 @@
 /* pin list, pin diff, pin accept: the accepted definitions of sallyport.lock. */
 #include "cli/ask.h"
 
+#include "base/glyph.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/file.h"
-#include "risk/glyph.h"
 #include "risk/lock.h"
 #include "wire/emit.h"
 

@@ -1,8 +1,8 @@
 /* scan: the table for people. */
 #include "cli/scan.h"
 
+#include "base/glyph.h"
 #include "base/mem.h"
-#include "risk/glyph.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* status --tokens: what definitions cost an agent, listed up front and with discovery. The estimate is that
  * of `scan`, the same in every build; docs/tokens.md has figures with a vendor's tokenizer. */
+#include "base/glyph.h"
 #include "base/mem.h"
 #include "cli/scan.h"
 #include "cli/status.h"
 #include "code/code.h"
-#include "risk/glyph.h"
 
 #define TOKENS_OUT_MAX (64u << 20)
 #define TOKENIZER "estimate of sallyport scan"

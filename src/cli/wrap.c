@@ -259,6 +259,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         return cli_fail(CLI_CONFIG, &err);
     struct cli_site site;
     cli_site_add(&site, &config);
+    _Static_assert((int)CLI_FAILED == (int)GATE_STORE_FAILED, "what scripts rely on");
     /* A gate that does not come up is a configuration error unless it says otherwise. */
     int status = CLI_CONFIG;
     if (gate_run(&config, &status, &err) < 0)

@@ -1,7 +1,7 @@
 #include "risk/diff.h"
 
 #include "base/check.h"
-#include "risk/glyph.h"
+#include "base/glyph.h"
 #include "risk/limits.h"
 #include "wire/canon.h"
 

@@ -1,10 +1,10 @@
 #include "risk/lock.h"
 
+#include "base/glyph.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "risk/classify.h"
 #include "risk/diff.h"
-#include "risk/glyph.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
 

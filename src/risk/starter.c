@@ -1,8 +1,8 @@
 #include "risk/starter.h"
 
+#include "base/glyph.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "risk/glyph.h"
 #include "risk/poison.h"
 #include "wire/emit.h"
 

@@ -2,11 +2,11 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/glyph.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sha.h"
 #include "policy/policy.h"
-#include "risk/glyph.h"
 #include "session/answer.h"
 #include "session/principal.h"
 #include "session/steps.h"

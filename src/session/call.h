@@ -128,7 +128,7 @@ struct call {
     uint64_t list_serial;           /* of the list of tools that answers it */
     struct slice findings;          /* what a detector found in the result */
     struct sha_text args_text;      /* the canonical arguments, while they wait to be summed */
-    struct slice args_hash;         /* their sum, hex; tools/call only */
+    struct slice args_hash;         /* of those, hex; of other methods than tools/call, of their params */
     uint32_t tags;                  /* labels that the session gathers when it is made */
     struct call_trace *trace;       /* in the arena, while calls are traced */
     struct call_approval *approval; /* in the arena, once a person has to approve it */
