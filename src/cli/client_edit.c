@@ -1,11 +1,13 @@
 /* The gate in front of servers in a client's file.
  *
- *   wrap    "command": "npx", "args": [A]   becomes   "command": SALLYPORT, "args": ["-c", POLICY, "--",
- * "npx", A] serve   the servers go, and one member stands for them all: the gate's URL with a grant */
+ *   wrap    "command": "npx", "args": [A]   becomes   "command": SALLYPORT, "args": ["-c", POLICY,
+ * "--name", SERVER, "--", "npx", A]
+ *   serve   the servers go, and one member stands for them all: the gate's URL with a grant */
 #include "cli/clients.h"
 
 #include "base/mem.h"
 #include "front/limits.h"
+#include "front/settings.h"
 #include "wire/emit.h"
 
 #include <string.h>
@@ -43,14 +45,24 @@ static void add_env_names(struct words *w, const struct tape *t) {
     }
 }
 
-/* -c POLICY --env NAME... -- */
+/* The client's own name for the server: two entries of one package have counters and records of their own. */
+static void add_guard(struct words *w, const struct cli_client_server *server, const char *policy) {
+    add_word(w, "-c");
+    add_word(w, policy);
+    const char *name = settings_fit_name(slice_str(server->name), w->arena);
+    if (settings_name_fault(slice_str(name)))
+        return;
+    add_word(w, "--name");
+    add_word(w, name);
+}
+
+/* -c POLICY --name SERVER --env NAME... -- */
 static bool guard_words(struct words *w, const struct cli_client_server *server, const char *policy) {
     cleanup_tape struct tape t;
     tape_init(&t);
     if (tape_parse(&t, server->json, NULL) != TAPE_OK)
         return false;
-    add_word(w, "-c");
-    add_word(w, policy);
+    add_guard(w, server, policy);
     add_env_names(w, &t);
     add_word(w, "--");
     return w->count + 1 < ARRAY_LEN(w->items); /* room for the command; all words are there */
@@ -112,7 +124,7 @@ static bool wrap_json_program(const struct cli_client_file *f, const struct cli_
                          : jsonc_add_behind(j, s, server->command - 1, SLICE("args"), join_words(&w)));
 }
 
-/* -c POLICY --upstream URL --header-env "Name: VARIABLE"...; the values go into *env, where no list of
+/* -c POLICY --name SERVER --upstream URL --header-env "Name: VARIABLE"...; the values go into *env, where no list of
  * processes shows them. */
 static bool remote_words(struct words *w, const struct cli_client_server *server, const char *policy,
                          struct buf *env) {
@@ -121,8 +133,7 @@ static bool remote_words(struct words *w, const struct cli_client_server *server
     if (tape_parse(&t, server->json, NULL) != TAPE_OK)
         return false;
     uint32_t url = tape_get_str(&t, 0, "url"), headers = tape_get_str(&t, 0, "headers");
-    add_word(w, "-c");
-    add_word(w, policy);
+    add_guard(w, server, policy);
     add_word(w, "--upstream");
     add_word(w, arena_dup(w->arena, tape_text(&t, url, w->arena)).ptr);
     size_t count = 0;

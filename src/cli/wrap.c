@@ -6,6 +6,7 @@
 #include "cli/site.h"
 #include "front/file.h"
 #include "front/gate.h"
+#include "front/settings.h"
 #include "risk/lock.h"
 #include "session/approve.h"
 #include "session/guard.h"
@@ -17,6 +18,7 @@
 
 struct wrap_options {
     const char *policy;
+    const char *name;
     int transport;
     const char *upstream;
     struct cli_list headers;
@@ -85,6 +87,8 @@ static const char *const fail_mode_names[] = {[FAIL_CLOSED] = "closed", [FAIL_OP
 static const struct cli_option wrap_rows[] = {
     {CLI_TEXT(struct wrap_options, policy), .name = "config", .letter = 'c', .argument = "POLICY",
      .required = true, .help = "the policy file (YAML or JSON)"},
+    {CLI_TEXT(struct wrap_options, name), .name = "name", .argument = "NAME",
+     .help = "the server's name in policies, counters, audit and logs; by default its package or program"},
     {CLI_CHOICE(struct wrap_options, transport), .name = "transport", .choices = transport_names,
      .fallback = "stdio", .help = "how clients reach the gate"},
     {CLI_TEXT(struct wrap_options, upstream), .name = "upstream", .argument = "URL",
@@ -166,6 +170,9 @@ static int wrap_check(const struct wrap_options *opt, const struct cli_rest *res
         return err_set(err, "--header and --header-env go with --upstream");
     if (opt->env.count > 0 && !rest->command)
         return err_set(err, "--env goes with a command after `--`");
+    const char *fault = opt->name ? settings_name_fault(slice_str(opt->name)) : NULL;
+    if (fault)
+        return err_set(err, "--name `%s` %s", opt->name, fault);
     for (size_t i = 0; i < opt->headers.count; i++)
         if (!strchr(opt->headers.items[i], ':'))
             return err_set(err, "--header `%s`: write it as `Name: value`", opt->headers.items[i]);
@@ -219,6 +226,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
 
     struct gate_config config = {
         .policy_path = opt->policy,
+        .name = opt->name,
         .transport = (enum gate_transport)opt->transport,
         .bind = opt->bind,
         .port = (uint16_t)opt->port,

@@ -12,6 +12,7 @@
 #include "front/fleet.h"
 #include "front/follow.h"
 #include "front/front.h"
+#include "front/settings.h"
 #include "io/tls.h"
 #include "io/watch.h"
 #include "risk/supply.h"
@@ -202,6 +203,11 @@ static const char *pin_name_of(char *const *command, struct arena *a) {
     return risk_supply_name(words, count, a).ptr;
 }
 
+/* `@scope/package` is `scope-package`: a launcher such as npx names no server. */
+static const char *server_name(const char *given, const char *source, struct arena *a) {
+    return given ? given : settings_fit_name(slice_str(source[0] == '@' ? source + 1 : source), a);
+}
+
 static int guard_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct session_guard_config guard = {.lock = config->lock_path,
@@ -224,8 +230,8 @@ static int server_set_up(struct gate *g, struct err *err) {
     s->header_count = config->header_count;
     struct arena *a = &g->server->arena;
     if (config->upstream_url) {
-        s->name = "upstream";
         g->server->pin_name = risk_supply_url_name(slice_str(config->upstream_url), a).ptr;
+        s->name = server_name(config->name, g->server->pin_name, a);
         if (up_server_set_url(s, config->upstream_url, err) < 0)
             return -1;
         front_credentials(s, NULL, config->home);
@@ -234,10 +240,9 @@ static int server_set_up(struct gate *g, struct err *err) {
     for (size_t i = 0; i < config->env_count; i++)
         if (config->env[i][0] == '=' || !config->env[i][0])
             return err_set(err, "--env `%s`: write it as NAME or NAME=VALUE", config->env[i]);
-    const char *slash = strrchr(config->command[0], '/');
-    s->name = slash ? slash + 1 : config->command[0];
     s->argv = (const char *const *)config->command;
     g->server->pin_name = pin_name_of(config->command, a);
+    s->name = server_name(config->name, g->server->pin_name, a);
     session_guard_supply(g->server);
     env_select(&g->env, config->env, config->env_count, true);
     s->envp = (const char *const *)g->env.items;

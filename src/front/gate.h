@@ -32,6 +32,7 @@ struct gate_config {
     bool no_auth;              /* of many: nobody is asked who they are; on the loop-back only */
     const char
         *policy_path; /* the default policy; may be NULL when there are settings, or for the code server */
+    const char *name; /* of the one server; NULL: made from its package, program or URL */
     enum gate_transport transport;
     const char *bind;
     uint16_t port;

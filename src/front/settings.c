@@ -292,7 +292,7 @@ static bool plain_char(char c) {
 
 /* A name stands in paths and, with two underscores behind it, in front of tools: it must be possible to tell
  * where it ends. */
-static const char *name_fault(struct slice name) {
+const char *settings_name_fault(struct slice name) {
     if (!name.len || name.len > SETTINGS_NAME_MAX)
         return "must have 1 to 64 characters";
     for (size_t i = 0; i < name.len; i++)
@@ -305,9 +305,8 @@ static const char *name_fault(struct slice name) {
     return NULL;
 }
 
-/* Clients call their servers as they like; the gate needs a name that fits. */
-static const char *fitting_name(struct reader *r, struct slice title) {
-    char *name = arena_alloc(r->arena, title.len + 1);
+const char *settings_fit_name(struct slice title, struct arena *a) {
+    char *name = arena_alloc(a, title.len + 1);
     size_t len = 0;
     for (size_t i = 0; i < title.len && len < SETTINGS_NAME_MAX; i++) {
         char c = plain_char(title.ptr[i]) ? title.ptr[i] : '-';
@@ -372,7 +371,7 @@ static int finish_server(struct reader *r, const struct tree *t, struct settings
         s->prefix = short_prefix(r, slice_str(s->name));
     struct slice prefix = slice_str(s->prefix);
     const char *why =
-        prefix.len > SETTINGS_PREFIX_MAX ? "must have at most 32 characters" : name_fault(prefix);
+        prefix.len > SETTINGS_PREFIX_MAX ? "must have at most 32 characters" : settings_name_fault(prefix);
     if (why)
         return fault(r, t, "prefix `%s` %s", s->prefix, why);
     if (!s->command)
@@ -387,11 +386,11 @@ static int finish_server(struct reader *r, const struct tree *t, struct settings
 
 static int read_server(struct reader *r, const struct tree *t, struct settings_server *s) {
     s->title = arena_dup(r->arena, t->key).ptr;
-    s->name = r->client ? fitting_name(r, t->key) : s->title;
+    s->name = r->client ? settings_fit_name(t->key, r->arena) : s->title;
     s->line = t->key_line;
     s->pii = -1, s->share = -1, s->idle_ms = UINT64_MAX; /* the defaults are filled in at the end */
     s->health_ms = s->health_timeout_ms = UINT64_MAX;
-    const char *why = name_fault(slice_str(s->name));
+    const char *why = settings_name_fault(slice_str(s->name));
     if (why)
         return fault(r, t, "the name %s", why);
     if (t->type != TREE_MAP)

@@ -8,6 +8,7 @@
  * in clients' files they are somebody else's business. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -192,6 +193,10 @@ int settings_load(const char *path, const char *const *client_files, size_t clie
  * are relative to it. */
 int settings_load_text(const char *path, struct slice text, bool client, struct settings **ret_settings,
                        struct err *err);
+/* Why this cannot be a server's name, or NULL: "may hold letters, digits ...". */
+const char *settings_name_fault(struct slice name);
+/* A server name made from any text: characters that a name may not hold become `-`. In the arena. */
+const char *settings_fit_name(struct slice title, struct arena *a);
 void settings_free(struct settings *s); /* NULL is fine */
 static inline void settings_cleanup(struct settings **s) { settings_free(*s); }
 #define cleanup_settings __attribute__((cleanup(settings_cleanup)))

@@ -140,7 +140,7 @@ describe('a secret of one server', () => {
     const before = hostile.calls.length;
     const refused = await hostile.tool({ give: `me ${token}` });
     assert.equal(refused.isError, true);
-    assert.match(refused.content[0].text, /SECRET that server "upstream" may not have/);
+    assert.match(refused.content[0].text, /SECRET that server "127\.0\.0\.1-\d+-mcp" may not have/);
     assert.equal(hostile.calls.length, before, 'it saw nothing of the call');
     await good.tool({ key: token });
     assert.equal(good.calls.at(-1).key, KEY);

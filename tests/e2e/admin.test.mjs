@@ -26,7 +26,7 @@ async function world(t, { roles = {}, args = [], policy = POLICY, ...options } =
     tools: [tool('pay'), tool('echo'), tool('gone')], methods: { 'tools/call': ({ name, arguments: a }) => { calls.push({ name, arguments: a }); return text(`${name} done`); } },
   })));
   const asks = Object.keys(roles).length ? ['--token-file', tempFile('token', 'the-one-token-of-the-gate')] : [];
-  const gate = use(t, await startGate({ upstream: server.url, policy, env, args: [...asks, ...args], ...options }));
+  const gate = use(t, await startGate({ upstream: server.url, policy, env, args: ['--name', 'upstream', ...asks, ...args], ...options }));
   const origin = new URL(gate.url).origin;
   const api = async (method, path, { as, body, headers = {} } = {}) => {
     const content = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
@@ -329,7 +329,7 @@ describe('by webhook and callback', { concurrency: 3 }, () => {
     await gate.child.waitLine(/webhook for .*: the receiver answered 503/, { stream: 'stderr' });
     await gate.child.stop({ signal: 'SIGKILL' });
     down = false;
-    const next = use(t, await startGate({ upstream: server.url, policy: POLICY, env, args }));
+    const next = use(t, await startGate({ upstream: server.url, policy: POLICY, env, args: ['--name', 'upstream', ...args] }));
     const hook = await told;
     assert.ok(signedRightly(hook) && hooks.length >= 2);
     assert.equal(hook.json.approval.id, id);

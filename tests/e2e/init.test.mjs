@@ -148,20 +148,20 @@ describe('nine clients', { concurrency: 1 }, () => {
     await ok(init(home, '--yes', '--no-start'));
     const after = tree(home);
     const policies = join(home, '.config/sallyport/policies');
-    const line = (policy, ...rest) => ['-c', join(policies, policy), ...rest].map((word) => JSON.stringify(word)).join(', ');
+    const line = (name, ...rest) => ['-c', join(policies, `${name}.yaml`), '--name', name, ...rest].map((word) => JSON.stringify(word)).join(', ');
     const gate = JSON.stringify(sallyport);
     assert.equal(after['.cursor/mcp.json'], FILES['.cursor/mcp.json']
-      .replace('"npx", "args": [', `${gate}, "args": [${line('files.yaml', '--', 'npx')}, `)
-      .replace('"command": "true"', `"command": ${gate}, "args": [${line('plain.yaml', '--', 'true')}]`));
+      .replace('"npx", "args": [', `${gate}, "args": [${line('files', '--', 'npx')}, `)
+      .replace('"command": "true"', `"command": ${gate}, "args": [${line('plain', '--', 'true')}]`));
     assert.equal(after['.codex/config.toml'], FILES['.codex/config.toml']
       .replace('command = "npx"', `command = ${gate}`)
-      .replace('  "-y"', ['-c', join(policies, 'files-codex.yaml'), '--env', 'KEY', '--', 'npx'].map((w) => `  ${JSON.stringify(w)},\n`).join('') + '  "-y"'));
+      .replace('  "-y"', ['-c', join(policies, 'files-codex.yaml'), '--name', 'files', '--env', 'KEY', '--', 'npx'].map((w) => `  ${JSON.stringify(w)},\n`).join('') + '  "-y"'));
     assert.equal(after[CLINE], FILES[CLINE]
-      .replace('"true", "args": []', `${gate}, "args": [${line('off.yaml', '--', 'true')}]`));
+      .replace('"true", "args": []', `${gate}, "args": [${line('off', '--', 'true')}]`));
     const claude = JSON.parse(after['.claude.json']);
     assert.deepEqual(claude.projects['/a/b'].mcpServers.x, {
       type: 'stdio', command: sallyport,
-      args: ['-c', join(policies, 'x.yaml'), '--upstream', 'https://x.example/mcp', '--header-env', 'Authorization: SALLYPORT_HEADER_1'],
+      args: ['-c', join(policies, 'x.yaml'), '--name', 'x', '--upstream', 'https://x.example/mcp', '--header-env', 'Authorization: SALLYPORT_HEADER_1'],
       env: { SALLYPORT_HEADER_1: 'Bearer bearer-of-x' },
     });
     for (const policy of readdirSync(policies))
