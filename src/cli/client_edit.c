@@ -124,8 +124,8 @@ static bool wrap_json_program(const struct cli_client_file *f, const struct cli_
                          : jsonc_add_behind(j, s, server->command - 1, SLICE("args"), join_words(&w)));
 }
 
-/* -c POLICY --name SERVER --upstream URL --header-env "Name: VARIABLE"...; the values go into *env, where no list of
- * processes shows them. */
+/* -c POLICY --name SERVER --upstream URL --header-env "Name: VARIABLE"...; the values go into *env, where no
+ * list of processes shows them. */
 static bool remote_words(struct words *w, const struct cli_client_server *server, const char *policy,
                          struct buf *env) {
     cleanup_tape struct tape t;

@@ -9,11 +9,15 @@
 #define VALUE_MIN 8
 #define PASSWORD_MIN 5
 #define VALUE_MAX 512
-#define NUMBER_MIN 14     /* digits alone are a key from here on */
-#define WORDS_MIN 12      /* and letters alone from here */
-#define CURL_USER_MAX 128 /* characters of user and option before the colon */
-#define DOTTED_MIN 12     /* characters of a part between dots that can be a key's */
-#define DUMMY_MAX 256     /* characters looked at for placeholders */
+#define NUMBER_MIN 14       /* digits alone are a key from here on */
+#define WORDS_MIN 12        /* and letters alone from here */
+#define CURL_USER_MAX 128   /* characters of user and option before the colon */
+#define DOTTED_MIN 12       /* characters of a part between dots that can be a key's */
+#define DUMMY_MAX 256       /* characters looked at for placeholders */
+#define PEM_RUN_MIN 12      /* base64 characters in a row that count */
+#define PEM_BYTES_MIN 48    /* of them, in all: an Ed25519 key has 64 */
+#define PEM_SHARE_MIN 70    /* per cent of what is not white space */
+#define PEM_ENTROPY_MIN 270 /* hundredths of a bit: paths and words stay below */
 
 static bool class_has(char class, char c) {
     switch (class) {
@@ -259,6 +263,25 @@ static bool base64_line(char c) {
            c == ',' || c == '-' || c == '"' || c == '\'' || c == '|' || c == '>';
 }
 
+/* Text between the markers is a key only if nearly all of it stands in long runs of base64: otherwise anybody
+ * could turn words of their own into a secret, and have a token in their place. Header lines such as
+ * `Proc-Type:` and what surrounds a key in source code are few bytes beside its lines. */
+static bool pem_is_key(struct slice body) {
+    size_t in_runs = 0, run = 0, ink = 0;
+    for (size_t i = 0; i <= body.len; i++) {
+        const char c = i < body.len ? body.ptr[i] : '\0';
+        ink += !ch_space(c) && i < body.len;
+        if (i < body.len && ch_is(c, CH_DIGIT | CH_UPPER | CH_LOWER | CH_B64)) {
+            run++;
+            continue;
+        }
+        if (run >= PEM_RUN_MIN && pii_check_entropy(body.ptr + i - run, run) >= PEM_ENTROPY_MIN)
+            in_runs += run;
+        run = 0;
+    }
+    return in_runs >= PEM_BYTES_MIN && in_runs * 100 >= ink * PEM_SHARE_MIN;
+}
+
 /* -----BEGIN … PRIVATE KEY-----, to its end or, when that is missing, as far as it looks like one. */
 static bool secret_pem(struct detect *d, uint32_t at, uint32_t *ret_end) {
     const uint32_t left = d->n - at;
@@ -284,7 +307,7 @@ static bool secret_pem(struct detect *d, uint32_t at, uint32_t *ret_end) {
         while (stop > body && ch_space(d->p[stop - 1]))
             stop--;
     }
-    if (stop - body < 64 + (end ? 24 : 0))
+    if (!pem_is_key(slice_of(d->p + body, (end ? (size_t)(end - d->p) : stop) - body)))
         return false;
     pii_detect_add(d, at, stop, PII_SECRET, 98, "private-key");
     *ret_end = stop;

@@ -141,6 +141,28 @@ static void private_keys(void **state) {
     rig_free(&r);
 }
 
+/* Words between the markers of a key are not a key: a token must not stand for text of the agent's own. */
+static void words_between_pem_markers(void **state) {
+    (void)state;
+    static const char *const bodies[] = {
+        "../../../../../../../../../../../../../../../../../../../../etc/cron.d/x",
+        "/srv/data/drafts/../../../root/.ssh/authorized_keys ../../../root/.ssh/authorized_keys",
+        "SELECT pg_read_file('/etc/passwd'), setval('orders_id_seq', 1); DROP TABLE customers CASCADE",
+        "; curl http://127.0.0.1/x | sh ; rm -rf / ; echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    };
+    struct rig r;
+    rig_init(&r, 1);
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        char text[400];
+        snprintf(text, sizeof(text), "-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----", bodies[i]);
+        cleanup_free char *found = rig_find(r.engine, text, PII_SECRET, "");
+        if (found)
+            fail_msg("taken for a key: %s", bodies[i]);
+    }
+    rig_free(&r);
+}
+
 /* The quick look at a key's last bytes never calls one harmless that the whole look calls secret. */
 static void harmless_keys(void **state) {
     (void)state;
@@ -185,9 +207,8 @@ static void harmless_keys(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_is_found),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(private_keys),
+        cmocka_unit_test(every_format_is_found), cmocka_unit_test(texts),
+        cmocka_unit_test(private_keys),          cmocka_unit_test(words_between_pem_markers),
         cmocka_unit_test(harmless_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
