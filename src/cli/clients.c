@@ -566,7 +566,14 @@ static int read_toml(struct cli_client_file *f, struct err *err) {
         return -1;
     for (size_t i = 0; i < f->toml.count; i++) {
         const struct toml_item *item = &f->toml.items[i];
-        if (item->depth < 2 || !toml_below(item, &root, 1) || is_read(f, item->path[1]))
+        if (!toml_below(item, &root, 1))
+            continue;
+        if (item->kind == TOML_HEADER_ARRAY)
+            return err_set(
+                err,
+                "`%.*s` has an array of tables in it, which Codex does not read; write `[...]` for `[[...]]`",
+                SLICE_FMT(root));
+        if (item->depth < 2 || is_read(f, item->path[1]))
             continue;
         if (f->count == SETTINGS_SERVERS_MAX)
             return err_set(err, "more than %d servers", SETTINGS_SERVERS_MAX);

@@ -140,6 +140,18 @@ static size_t count_chosen(const struct init *in) {
     return count;
 }
 
+/* What could not be read is told again at the end, where nobody misses it. */
+static size_t show_bad(const struct init *in, struct buf *out) {
+    size_t count = 0;
+    for (size_t i = 0; i < in->file_count; i++) {
+        if (!in->files[i].file->bad)
+            continue;
+        buf_printf(out, "`%s` could not be read; correct it and run init again.\n", in->files[i].file->path);
+        count++;
+    }
+    return count;
+}
+
 static void show_next(const struct init *in, struct buf *out) {
     if (in->opt->mode == CLI_MODE_SERVE)
         buf_printf(out, "Start the gate with `sallyport serve%s%s`, then restart the clients.\n",
@@ -156,7 +168,10 @@ static int run_text(struct init *in, struct buf *out, struct err *err) {
     cli_init_show_found(in, out);
     if (!in->file_count)
         buf_put_str(out, "No client's configuration was found.\n");
-    else if (!count_chosen(in))
+    else if (!count_chosen(in) && show_bad(in, out)) {
+        show(out);
+        return CLI_CONFIG;
+    } else if (!count_chosen(in))
         buf_put_str(out, "Nothing to do.\n");
     if (!count_chosen(in))
         return show(out);
@@ -175,6 +190,7 @@ static int run_text(struct init *in, struct buf *out, struct err *err) {
     if (cli_init_write(in, err) < 0)
         return cli_fail(CLI_FAILED, err);
     buf_put_str(out, "Written.\n");
+    show_bad(in, out);
     show_next(in, out);
     return show(out);
 }

@@ -456,8 +456,9 @@ static int read_one(struct settings_owned *o, const char *path, bool client, str
     cleanup_buf struct buf text;
     if (front_read_file(path, SETTINGS_FILE_MAX, &text, err) < 0)
         return -1;
-    if (client && text.len)
-        jsonc_blank(text.ptr, text.len);
+    size_t at = 0;
+    if (client && text.len && !jsonc_blank(text.ptr, text.len, &at))
+        return err_set(err, "read `%s`: byte %zu: %s", path, at, JSONC_OPEN_COMMENT);
     return read_text_of(o, path, buf_slice(&text), client, err);
 }
 

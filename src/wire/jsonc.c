@@ -17,19 +17,22 @@ void jsonc_free(struct jsonc *j) {
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* The first byte at or behind `at` that belongs neither to white space nor to a comment. A comment that does
- * not end runs to the end. */
+/* The first byte at or behind `at` that belongs neither to white space nor to a comment. A comment ends where
+ * editors end it: at a line feed or a carriage return, even a lone one. One that is opened with a star and
+ * not closed is no comment. */
 static size_t skip_blank(struct slice text, size_t at) {
     while (at < text.len) {
+        struct slice rest = slice_from(text, at);
         if (is_space(text.ptr[at])) {
             at++;
-        } else if (text.ptr[at] == '/' && at + 1 < text.len && text.ptr[at + 1] == '/') {
-            const char *end = memchr(text.ptr + at, '\n', text.len - at);
-            at = end ? (size_t)(end - text.ptr) : text.len;
-        } else if (text.ptr[at] == '/' && at + 1 < text.len && text.ptr[at + 1] == '*') {
-            const char *end =
-                text.len - at > 2 ? memmem(text.ptr + at + 2, text.len - at - 2, "*/", 2) : NULL;
-            at = end ? (size_t)(end - text.ptr) + 2 : text.len;
+        } else if (slice_starts(rest, SLICE("//"))) {
+            while (at < text.len && text.ptr[at] != '\n' && text.ptr[at] != '\r')
+                at++;
+        } else if (slice_starts(rest, SLICE("/*"))) {
+            const char *end = memmem(rest.ptr + 2, rest.len - 2, "*/", 2);
+            if (!end)
+                break;
+            at = (size_t)(end - text.ptr) + 2;
         } else {
             break;
         }
@@ -45,7 +48,7 @@ static size_t skip_string(struct slice text, size_t at) {
     return at < text.len ? at + 1 : text.len;
 }
 
-void jsonc_blank(char *text, size_t len) {
+bool jsonc_blank(char *text, size_t len, size_t *ret_at) {
     struct slice all = slice_of(text, len);
     size_t at = 0;
     if (slice_starts(all, SLICE("\xef\xbb\xbf"))) {
@@ -58,6 +61,10 @@ void jsonc_blank(char *text, size_t len) {
             continue;
         }
         size_t next = skip_blank(all, at);
+        if (slice_starts(slice_from(all, next), SLICE("/*"))) {
+            *ret_at = next;
+            return false;
+        }
         if (text[at] == ',') {
             size_t behind = skip_blank(all, at + 1);
             if (behind < len && (text[behind] == ']' || text[behind] == '}'))
@@ -68,6 +75,14 @@ void jsonc_blank(char *text, size_t len) {
                 text[i] = ' ';
         at = next > at ? next : at + 1;
     }
+    return true;
+}
+
+static int fault(const struct jsonc *j, size_t at, const char *what, struct err *err) {
+    size_t line = 1;
+    for (size_t i = 0; i < at && i < j->src.len; i++)
+        line += j->src.ptr[i] == '\n';
+    return err_set(err, "line %zu: %s", line, what);
 }
 
 int jsonc_parse(struct jsonc *j, struct slice src, struct err *err) {
@@ -76,15 +91,10 @@ int jsonc_parse(struct jsonc *j, struct slice src, struct err *err) {
     buf_reset(&j->plain);
     if (!buf_put_slice(&j->plain, src))
         return err_set(err, "too large");
-    if (src.len)
-        jsonc_blank(j->plain.ptr, j->plain.len);
-    enum tape_fault fault = tape_parse(&j->tape, buf_slice(&j->plain), &at);
-    if (fault == TAPE_OK)
-        return 0;
-    size_t line = 1;
-    for (size_t i = 0; i < at && i < src.len; i++)
-        line += src.ptr[i] == '\n';
-    return err_set(err, "line %zu: %s", line, tape_fault_text(fault));
+    if (src.len && !jsonc_blank(j->plain.ptr, j->plain.len, &at))
+        return fault(j, at, JSONC_OPEN_COMMENT, err);
+    enum tape_fault wrong = tape_parse(&j->tape, buf_slice(&j->plain), &at);
+    return wrong == TAPE_OK ? 0 : fault(j, at, tape_fault_text(wrong), err);
 }
 
 /* ---- places ---- */

@@ -21,8 +21,10 @@ static inline void jsonc_cleanup(struct jsonc *j) { jsonc_free(j); }
 
 /* Errors read "line L: what". */
 int jsonc_parse(struct jsonc *j, struct slice src, struct err *err);
-/* Comments, trailing commas and a byte-order mark become spaces, in place; line ends stay. */
-void jsonc_blank(char *text, size_t len);
+/* Comments, trailing commas and a byte-order mark become spaces, in place; line ends stay. False when a
+ * comment is not closed; *ret_at is where it begins. */
+bool jsonc_blank(char *text, size_t len, size_t *ret_at);
+#define JSONC_OPEN_COMMENT "a comment that begins with `/*` does not end; close it with `*/`"
 
 /* The edits below are made on a splice of j->src. */
 

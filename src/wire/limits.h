@@ -27,5 +27,5 @@
 #define TREE_BYTES_MAX (16u << 20)
 #define TREE_COPIES_MAX 100000 /* values that aliases stand for, together */
 
-#define TOML_PATH_MAX 16 /* parts of a key, tables included */
+#define TOML_PATH_MAX 32 /* parts of a key, tables included */
 #define TOML_NEST_MAX 32 /* lists and inline tables inside each other */

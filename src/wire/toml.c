@@ -1,8 +1,33 @@
+/* A table is known by a number, and a name by the number of its table and its own bytes: what TOML says about
+ * defining things once is said of names.
+ *
+ *   [a.b]       a: IMPLIED by the header   a.b: TABLE
+ *   c.d = 1     a.b.c: DOTTED              a.b.c.d: VALUE
+ *   [[e]]       e: LIST, and its number is that of the element that is open */
 #include "wire/toml.h"
 
 #include "base/map.h"
 #include "wire/emit.h"
 #include "wire/tape.h"
+#include "wire/toml_scalar.h"
+
+enum name_kind { NAME_VALUE, NAME_IMPLIED, NAME_TABLE, NAME_DOTTED, NAME_LIST };
+
+struct name {
+    enum name_kind kind;
+    uint32_t table;
+};
+
+/* A list or an inline table that is open. */
+struct frame {
+    bool list;
+    bool any, comma; /* a value is there; a comma stands behind it */
+    uint32_t table;  /* that is open again when this one closes, with the path's depth there */
+    uint32_t table_depth;
+    size_t item; /* whose value it is; NO_ITEM inside a list */
+};
+
+#define NO_ITEM SIZE_MAX
 
 struct reader {
     struct slice src;
@@ -10,9 +35,15 @@ struct reader {
     struct arena *arena;
     struct toml *to;
     size_t cap;
-    struct map seen;                  /* paths of pairs and of headers that may stand once */
+    struct map names;
+    uint32_t tables; /* numbers given so far; the whole file is table 0 */
+    uint32_t table;  /* that is open, and the length of its path */
+    uint32_t table_depth;
+    bool listed;                      /* it is, or is inside, an element of an array of tables */
     struct slice path[TOML_PATH_MAX]; /* of the table that is open, then of the pair */
-    uint32_t table_depth;             /* as far as a header or an inline table gives it */
+    struct frame open[TOML_NEST_MAX];
+    uint32_t open_count;
+    uint32_t lists; /* among them */
     struct err *err;
 };
 
@@ -33,146 +64,37 @@ static void skip_spaces(struct reader *r) {
         r->at++;
 }
 
-static void skip_comment(struct reader *r) {
-    if (peek(r) != '#')
-        return;
-    const char *end = memchr(r->src.ptr + r->at, '\n', r->src.len - r->at);
-    r->at = end ? (size_t)(end - r->src.ptr) : r->src.len;
+static bool at_line_end(const struct reader *r) {
+    return peek(r) == '\n' || (peek(r) == '\r' && r->at + 1 < r->src.len && r->src.ptr[r->at + 1] == '\n');
 }
 
-/* White space, line ends and comments, as they may stand inside a list. */
-static void skip_lines(struct reader *r) {
+static int skip_comment(struct reader *r) {
+    if (peek(r) != '#')
+        return 0;
+    for (; !at_end(r) && !at_line_end(r); r->at++)
+        if (((unsigned char)peek(r) < 0x20 && peek(r) != '\t') || peek(r) == 0x7f)
+            return fault(r, "a comment has a control character; remove it");
+    return 0;
+}
+
+/* White space, line ends and comments, as they may stand inside a list and between lines. */
+static int skip_lines(struct reader *r) {
     for (;;) {
         skip_spaces(r);
-        skip_comment(r);
-        if (peek(r) != '\n' && peek(r) != '\r')
-            return;
-        r->at++;
+        if (skip_comment(r) < 0)
+            return -1;
+        if (!at_line_end(r))
+            return 0;
+        r->at += peek(r) == '\r' ? 2 : 1;
     }
 }
 
 /* Nothing but a comment may follow on a line. */
 static int end_line(struct reader *r) {
     skip_spaces(r);
-    skip_comment(r);
-    if (peek(r) == '\r' && r->at + 1 < r->src.len && r->src.ptr[r->at + 1] == '\n')
-        r->at++;
-    if (at_end(r))
-        return 0;
-    if (peek(r) != '\n')
-        return fault(r, "more than one value on a line");
-    r->at++;
-    return 0;
-}
-
-/* ---- strings ---- */
-
-/* Is there a quote three times? */
-static bool triple(const struct slice *s, size_t at, char quote) {
-    return s->len - at >= 3 && s->ptr[at] == quote && s->ptr[at + 1] == quote && s->ptr[at + 2] == quote;
-}
-
-/* Moves behind a string that begins here. */
-static int skip_string(struct reader *r) {
-    const char quote = peek(r);
-    if (triple(&r->src, r->at, quote)) {
-        for (r->at += 3; !at_end(r); r->at++) {
-            if (quote == '"' && peek(r) == '\\') {
-                r->at++;
-            } else if (triple(&r->src, r->at, quote)) {
-                r->at += 3;
-                /* One or two quotes may stand right before the closing ones. */
-                for (int more = 0; more < 2 && peek(r) == quote; more++)
-                    r->at++;
-                return 0;
-            }
-        }
-        return fault(r, "a string does not end");
-    }
-    for (r->at++; !at_end(r) && peek(r) != '\n'; r->at++) {
-        if (quote == '"' && peek(r) == '\\')
-            r->at++;
-        else if (peek(r) == quote) {
-            r->at++;
-            return 0;
-        }
-    }
-    return fault(r, "a string does not end");
-}
-
-static void put_code_point(struct buf *out, uint32_t c) {
-    char bytes[4];
-    size_t len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    if (len == 1) {
-        bytes[0] = (char)c;
-    } else {
-        for (size_t i = len; i-- > 1; c >>= 6)
-            bytes[i] = (char)(0x80 | (c & 0x3f));
-        bytes[0] = (char)((0xf0u << (4 - len) & 0xff) | c);
-    }
-    buf_put(out, bytes, len);
-}
-
-static bool put_hex(struct slice body, size_t *at, size_t digits, struct buf *out) {
-    uint32_t c = 0;
-    for (size_t i = 0; i < digits; i++) {
-        char d = *at < body.len ? body.ptr[(*at)++] : ' ';
-        int v = d >= '0' && d <= '9'   ? d - '0'
-                : d >= 'a' && d <= 'f' ? d - 'a' + 10
-                : d >= 'A' && d <= 'F' ? d - 'A' + 10
-                                       : -1;
-        if (v < 0)
-            return false;
-        c = c << 4 | (uint32_t)v;
-    }
-    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return false;
-    put_code_point(out, c);
-    return true;
-}
-
-/* What stands behind a backslash; *at is there. */
-static bool put_escape(struct slice body, size_t *at, struct buf *out) {
-    static const char from[] = "btnfr\"\\", to[] = "\b\t\n\f\r\"\\";
-    char c = *at < body.len ? body.ptr[*at] : ' ';
-    const char *found = c ? strchr(from, c) : NULL;
-    if (found) {
-        ++*at;
-        return buf_put_char(out, to[found - from]);
-    }
-    if (c == 'u' || c == 'U') {
-        ++*at;
-        return put_hex(body, at, c == 'u' ? 4 : 8, out);
-    }
-    /* In a string of several lines: a line end and the white space behind it are not there. */
-    size_t end = *at;
-    bool newline = false;
-    while (end < body.len && strchr(" \t\r\n", body.ptr[end]) && body.ptr[end])
-        newline |= body.ptr[end++] == '\n';
-    *at = end;
-    return newline;
-}
-
-/* A whole string with its quotes, decoded. */
-static bool decode_string(struct slice raw, struct arena *a, struct slice *ret_text) {
-    const bool literal = raw.ptr[0] == '\'', lines = raw.len >= 6 && triple(&raw, 0, raw.ptr[0]);
-    const size_t quotes = lines ? 3 : 1;
-    struct slice body = slice_of(raw.ptr + quotes, raw.len - 2 * quotes);
-    if (lines && body.len && body.ptr[0] == '\n')
-        body = slice_from(body, 1);
-    else if (lines && slice_starts(body, SLICE("\r\n")))
-        body = slice_from(body, 2);
-    cleanup_buf struct buf out;
-    buf_init(&out, raw.len * 2 + 8);
-    for (size_t at = 0; at < body.len;) {
-        char c = body.ptr[at++];
-        if (c != '\\' || literal)
-            buf_put_char(&out, c);
-        else if (!put_escape(body, &at, &out))
-            return false;
-    }
-    *ret_text = arena_dup(a, buf_slice(&out));
-    return tape_utf8_valid(*ret_text) && !memchr(ret_text->ptr, '\0', ret_text->len);
+    if (skip_comment(r) < 0)
+        return -1;
+    return at_end(r) || at_line_end(r) ? 0 : fault(r, "more than one value on a line");
 }
 
 /* ---- keys ---- */
@@ -181,15 +103,21 @@ static bool bare_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
+static int skip_string(struct reader *r) {
+    const char *wrong = toml_skip_string(r->src, &r->at);
+    return wrong ? fault(r, wrong) : 0;
+}
+
 static int read_key_part(struct reader *r, struct slice *ret_part) {
     size_t start = r->at;
-    if (peek(r) == '"' || peek(r) == '\'') {
-        if (triple(&r->src, r->at, peek(r)))
+    const char quote = peek(r);
+    if (quote == '"' || quote == '\'') {
+        if (slice_starts(slice_from(r->src, start), quote == '"' ? SLICE("\"\"\"") : SLICE("'''")))
             return fault(r, "a key cannot have several lines");
         if (skip_string(r) < 0)
             return -1;
         struct slice raw = slice_of(r->src.ptr + start, r->at - start);
-        return decode_string(raw, r->arena, ret_part) ? 0 : fault(r, "a key is not valid text");
+        return toml_decode_string(raw, r->arena, ret_part) ? 0 : fault(r, "a key holds U+0000; rename it");
     }
     while (bare_char(peek(r)))
         r->at++;
@@ -214,9 +142,82 @@ static int read_key(struct reader *r, uint32_t depth, uint32_t *ret_depth) {
     return 0;
 }
 
+/* ---- names ---- */
+
+static uint32_t new_table(struct reader *r) { return ++r->tables; }
+
+/* The name of this key in this table; one that was not there is of kind `fresh`, with a table of its own. */
+static struct name *name_in(struct reader *r, uint32_t table, struct slice key, enum name_kind fresh,
+                            bool *ret_fresh) {
+    struct slice full = arena_join(r->arena, slice_of((const char *)&table, sizeof(table)), key);
+    struct name *name = map_get(&r->names, full);
+    *ret_fresh = !name;
+    if (name)
+        return name;
+    name = arena_new(r->arena, struct name);
+    *name = (struct name){fresh, new_table(r)};
+    map_put(&r->names, full, name);
+    return name;
+}
+
+/* The table that all parts but the last of a header name. */
+static int walk_header(struct reader *r, uint32_t depth, uint32_t *ret_table) {
+    *ret_table = 0;
+    r->listed = false;
+    for (uint32_t i = 0; i + 1 < depth; i++) {
+        bool fresh;
+        const struct name *name = name_in(r, *ret_table, r->path[i], NAME_IMPLIED, &fresh);
+        if (name->kind == NAME_VALUE)
+            return fault(r, "a table's name goes through a key that has a value");
+        r->listed |= name->kind == NAME_LIST;
+        *ret_table = name->table;
+    }
+    return 0;
+}
+
+static int open_table(struct reader *r, uint32_t depth) {
+    uint32_t table;
+    bool fresh;
+    if (walk_header(r, depth, &table) < 0)
+        return -1;
+    struct name *name = name_in(r, table, r->path[depth - 1], NAME_TABLE, &fresh);
+    if (!fresh && name->kind != NAME_IMPLIED)
+        return fault(r, "a table is there twice");
+    name->kind = NAME_TABLE;
+    r->table = name->table;
+    return 0;
+}
+
+static int open_element(struct reader *r, uint32_t depth) {
+    uint32_t table;
+    bool fresh;
+    if (walk_header(r, depth, &table) < 0)
+        return -1;
+    struct name *name = name_in(r, table, r->path[depth - 1], NAME_LIST, &fresh);
+    if (name->kind != NAME_LIST)
+        return fault(r, "an array of tables has the name of something else");
+    name->table = r->table = new_table(r);
+    r->listed = true;
+    return 0;
+}
+
+/* Takes the name of a pair in the open table, through its dotted parts. */
+static int name_pair(struct reader *r, uint32_t depth) {
+    uint32_t table = r->table;
+    bool fresh;
+    for (uint32_t i = r->table_depth; i + 1 < depth; i++) {
+        const struct name *name = name_in(r, table, r->path[i], NAME_DOTTED, &fresh);
+        if (name->kind != NAME_DOTTED)
+            return fault(r, "a dotted key adds to something that is defined elsewhere");
+        table = name->table;
+    }
+    name_in(r, table, r->path[depth - 1], NAME_VALUE, &fresh);
+    return fresh ? 0 : fault(r, "a key is there twice");
+}
+
 /* ---- items ---- */
 
-static struct toml_item *add_item(struct reader *r, enum toml_kind kind, uint32_t depth) {
+static struct toml_item *add_item(struct reader *r, enum toml_kind kind, uint32_t depth, size_t start) {
     struct toml *t = r->to;
     if (t->count == r->cap) {
         r->cap = r->cap ? r->cap * 2 : 64;
@@ -228,155 +229,153 @@ static struct toml_item *add_item(struct reader *r, enum toml_kind kind, uint32_
     struct slice *path = arena_array(r->arena, struct slice, depth + 1);
     memcpy(path, r->path, depth * sizeof(*path));
     struct toml_item *item = &t->items[t->count++];
-    *item = (struct toml_item){.kind = kind, .path = path, .depth = depth};
+    *item = (struct toml_item){
+        .kind = kind, .path = path, .depth = depth, .start = (uint32_t)start, .listed = r->listed};
     return item;
 }
 
-/* True when this path was there. Each part goes with its length: no two paths look the same. */
-static bool seen_before(struct reader *r, char kind, uint32_t depth) {
-    cleanup_buf struct buf key;
-    buf_init(&key, TREE_BYTES_MAX);
-    buf_put_char(&key, kind);
-    for (uint32_t i = 0; i < depth; i++)
-        buf_printf(&key, "%zu:%.*s", r->path[i].len, SLICE_FMT(r->path[i]));
-    return map_put(&r->seen, arena_dup(r->arena, buf_slice(&key)), r) != NULL;
-}
-
 static int read_header(struct reader *r) {
-    uint32_t depth;
+    uint32_t depth = 0;
     size_t start = r->at++;
     const bool array = peek(r) == '[';
     r->at += array;
     skip_spaces(r);
     if (read_key(r, 0, &depth) < 0)
         return -1;
-    if (peek(r) != ']' || (array && (r->at + 1 >= r->src.len || r->src.ptr[r->at + 1] != ']')))
+    if (!slice_starts(slice_from(r->src, r->at), array ? SLICE("]]") : SLICE("]")))
         return fault(r, "a table's name does not end");
     r->at += array ? 2 : 1;
-    if (!array && seen_before(r, 't', depth))
-        return fault(r, "a table is there twice");
-    struct toml_item *item = add_item(r, array ? TOML_HEADER_ARRAY : TOML_HEADER, depth);
-    item->start = (uint32_t)start;
-    item->end = (uint32_t)r->at;
+    if (array ? open_element(r, depth) < 0 : open_table(r, depth) < 0)
+        return -1;
+    add_item(r, array ? TOML_HEADER_ARRAY : TOML_HEADER, depth, start)->end = (uint32_t)r->at;
     r->table_depth = depth;
     return end_line(r);
 }
 
-/* Moves behind a list, whatever is in it. */
-static int skip_array(struct reader *r) {
-    char open[TOML_NEST_MAX];
-    uint32_t depth = 0;
-    do {
-        skip_lines(r);
-        char c = peek(r);
-        if (at_end(r))
-            return fault(r, "a list does not end");
-        if (c == '"' || c == '\'') {
-            if (skip_string(r) < 0)
-                return -1;
-            continue;
-        }
-        if (c == '[' || c == '{') {
-            if (depth == TOML_NEST_MAX)
-                return fault(r, "lists are nested too deep");
-            open[depth++] = c == '[' ? ']' : '}';
-        } else if (c == ']' || c == '}') {
-            if (open[--depth] != c)
-                return fault(r, "brackets do not match");
-        } else if (!bare_char(c) && !strchr(",=.:+", c)) {
-            return fault(r, "not a value");
-        }
-        r->at++;
-    } while (depth);
+/* ---- values ---- */
+
+static void end_item(struct reader *r, size_t item) {
+    if (item != NO_ITEM)
+        r->to->items[item].end = (uint32_t)r->at;
+}
+
+static int open_frame(struct reader *r, size_t item, uint32_t depth) {
+    if (r->open_count == TOML_NEST_MAX)
+        return fault(r, "lists and tables are nested too deep");
+    const bool list = peek(r) == '[';
+    r->open[r->open_count++] =
+        (struct frame){.list = list, .table = r->table, .table_depth = r->table_depth, .item = item};
+    r->lists += list;
+    r->at++;
+    if (list)
+        return 0;
+    r->table = new_table(r);
+    r->table_depth = depth;
     return 0;
 }
 
-static int skip_plain(struct reader *r) {
-    size_t start = r->at;
-    while (bare_char(peek(r)) || (peek(r) && strchr(".:+", peek(r))) ||
-           (peek(r) == ' ' && r->at > start && r->at + 1 < r->src.len && r->src.ptr[r->at + 1] >= '0' &&
-            r->src.ptr[r->at + 1] <= '9'))
-        r->at++;
-    return r->at > start ? 0 : fault(r, "not a value");
+static void close_frame(struct reader *r) {
+    const struct frame *f = &r->open[--r->open_count];
+    r->at++;
+    r->lists -= f->list;
+    r->table = f->table;
+    r->table_depth = f->table_depth;
+    end_item(r, f->item);
 }
 
-/* The value of a pair, but for what an inline table holds. */
-static int read_value(struct reader *r, struct toml_item *item) {
-    char c = peek(r);
-    item->value = (uint32_t)r->at;
-    item->type = c == '"' || c == '\'' ? TOML_STRING
-                 : c == '['            ? TOML_ARRAY
-                 : c == '{'            ? TOML_TABLE
-                                       : TOML_PLAIN;
-    if (item->type == TOML_TABLE)
-        return 0;
-    int rc = item->type == TOML_STRING  ? skip_string(r)
-             : item->type == TOML_ARRAY ? skip_array(r)
-                                        : skip_plain(r);
-    item->end = (uint32_t)r->at;
-    return rc;
+/* A value of a pair whose path has this depth, or of a list. What a list or an inline table holds is read
+ * later. */
+static int read_value(struct reader *r, size_t item, uint32_t depth) {
+    const char c = peek(r);
+    const enum toml_type type = c == '"' || c == '\'' ? TOML_STRING
+                                : c == '['            ? TOML_ARRAY
+                                : c == '{'            ? TOML_TABLE
+                                                      : TOML_PLAIN;
+    if (item != NO_ITEM) {
+        r->to->items[item].type = type;
+        r->to->items[item].value = (uint32_t)r->at;
+    }
+    if (type == TOML_ARRAY || type == TOML_TABLE)
+        return open_frame(r, item, depth);
+    if (type == TOML_STRING) {
+        if (skip_string(r) < 0)
+            return -1;
+    } else {
+        struct slice rest = slice_from(r->src, r->at);
+        size_t len = toml_plain_len(rest);
+        if (toml_plain_kind(slice_upto(rest, len)) == TOML_PLAIN_BAD)
+            return fault(r, len ? "not a value of TOML 1.0; a text needs quotes" : "a value was expected");
+        r->at += len;
+    }
+    end_item(r, item);
+    return 0;
 }
 
-/* Inline tables that are open: what the path was before each, and which item it is. */
-struct open_table {
-    uint32_t depth;
-    size_t item;
-};
-
-/* A pair's key, `=` and value; opens an inline table when that is the value. */
-static int read_one_pair(struct reader *r, bool inner, struct open_table *open, uint32_t *open_count) {
-    uint32_t depth;
-    size_t start = r->at;
+/* A key, `=` and the value's beginning. Pairs inside lists have no item: no path leads there. */
+static int read_one_pair(struct reader *r) {
+    uint32_t depth = 0;
+    size_t start = r->at, item = NO_ITEM;
     if (read_key(r, r->table_depth, &depth) < 0)
         return -1;
     if (peek(r) != '=')
         return fault(r, "`=` was expected");
     r->at++;
     skip_spaces(r);
-    if (seen_before(r, 'p', depth))
-        return fault(r, "a key is there twice");
-    struct toml_item *item = add_item(r, TOML_PAIR, depth);
-    item->start = (uint32_t)start;
-    item->inner = inner;
-    if (read_value(r, item) < 0)
+    if (name_pair(r, depth) < 0)
         return -1;
-    if (item->type != TOML_TABLE)
-        return 0;
-    if (*open_count == TOML_NEST_MAX)
-        return fault(r, "tables are nested too deep");
-    open[(*open_count)++] = (struct open_table){r->table_depth, r->to->count - 1};
-    r->table_depth = depth;
-    r->at++;
-    return 0;
+    if (!r->lists) {
+        item = r->to->count;
+        add_item(r, TOML_PAIR, depth, start)->inner = r->open_count > 0;
+    }
+    return read_value(r, item, depth);
 }
 
-/* One line's pair, with everything that inline tables in it hold. */
-static int read_pair(struct reader *r) {
-    struct open_table open[TOML_NEST_MAX];
-    uint32_t count = 0;
-    if (read_one_pair(r, false, open, &count) < 0)
+/* The next step inside the list or inline table that was opened last. */
+static int read_inside(struct reader *r) {
+    struct frame *f = &r->open[r->open_count - 1];
+    if (!f->list)
+        skip_spaces(r);
+    else if (skip_lines(r) < 0)
         return -1;
-    bool first = true; /* in the table that was opened last */
-    while (count) {
-        skip_spaces(r);
-        if (peek(r) == '}') {
-            r->at++;
-            struct open_table *t = &open[--count];
-            r->to->items[t->item].end = (uint32_t)r->at;
-            r->table_depth = t->depth;
-            first = false;
-            continue;
-        }
-        if (!first && peek(r) != ',')
-            return fault(r, "an inline table does not end");
-        r->at += !first;
-        skip_spaces(r);
-        uint32_t before = count;
-        if (read_one_pair(r, true, open, &count) < 0)
-            return -1;
-        first = count > before;
+    if (peek(r) == (f->list ? ']' : '}')) {
+        if (!f->list && f->comma)
+            return fault(r, "an inline table ends with a comma; remove it");
+        close_frame(r);
+        return 0;
     }
+    if (f->any && !f->comma) {
+        if (peek(r) != ',')
+            return fault(r, f->list ? "a list does not end" : "an inline table does not end on its line");
+        f->comma = true;
+        r->at++;
+        return 0;
+    }
+    f->any = true;
+    f->comma = false;
+    return f->list ? read_value(r, NO_ITEM, r->table_depth) : read_one_pair(r);
+}
+
+/* One pair with everything that it holds. */
+static int read_pair(struct reader *r) {
+    if (read_one_pair(r) < 0)
+        return -1;
+    while (r->open_count)
+        if (read_inside(r) < 0)
+            return -1;
     return end_line(r);
+}
+
+static int read_all(struct reader *r) {
+    if (slice_starts(r->src, SLICE("\xef\xbb\xbf")))
+        r->at = 3;
+    for (;;) {
+        if (skip_lines(r) < 0)
+            return -1;
+        if (at_end(r))
+            return 0;
+        if (peek(r) == '[' ? read_header(r) < 0 : read_pair(r) < 0)
+            return -1;
+    }
 }
 
 int toml_parse(struct slice src, struct arena *a, struct toml *ret_toml, struct err *err) {
@@ -386,13 +385,9 @@ int toml_parse(struct slice src, struct arena *a, struct toml *ret_toml, struct 
         return err_set(err, "larger than %u bytes", TREE_BYTES_MAX);
     if (!tape_utf8_valid(src) || (src.len && memchr(src.ptr, '\0', src.len)))
         return err_set(err, "not valid UTF-8");
-    map_init(&r.seen);
-    if (slice_starts(src, SLICE("\xef\xbb\xbf")))
-        r.at = 3;
-    int rc = 0;
-    for (skip_lines(&r); rc == 0 && !at_end(&r); skip_lines(&r))
-        rc = peek(&r) == '[' ? read_header(&r) : read_pair(&r);
-    map_free(&r.seen);
+    map_init(&r.names);
+    int rc = read_all(&r);
+    map_free(&r.names);
     return rc;
 }
 
@@ -409,7 +404,7 @@ bool toml_below(const struct toml_item *item, const struct slice *path, size_t d
 
 const struct toml_item *toml_find(const struct toml *t, const struct slice *path, size_t depth) {
     for (size_t i = 0; i < t->count; i++)
-        if (t->items[i].kind == TOML_PAIR && t->items[i].depth == depth &&
+        if (t->items[i].kind == TOML_PAIR && !t->items[i].listed && t->items[i].depth == depth &&
             toml_below(&t->items[i], path, depth))
             return &t->items[i];
     return NULL;
@@ -417,76 +412,62 @@ const struct toml_item *toml_find(const struct toml *t, const struct slice *path
 
 bool toml_text(const struct toml *t, const struct toml_item *item, struct arena *a, struct slice *ret_text) {
     return item->type == TOML_STRING &&
-           decode_string(slice_of(t->src.ptr + item->value, item->end - item->value), a, ret_text);
+           toml_decode_string(slice_of(t->src.ptr + item->value, item->end - item->value), a, ret_text);
 }
 
-/* A number as JSON has them, true or false; dates and other ways to write numbers are not. */
-static bool put_plain(struct slice raw, struct buf *out) {
-    cleanup_tape struct tape tape;
-    tape_init(&tape);
-    return tape_parse(&tape, raw, NULL) == TAPE_OK && buf_put_slice(out, raw);
-}
-
-/* A list of scalars; lists and tables in it are not taken. */
-static bool put_list(struct slice raw, struct arena *a, struct buf *out) {
-    struct err ignored;
-    struct reader r = {.src = raw, .at = 1, .arena = a, .err = &ignored};
-    buf_put_char(out, '[');
-    for (bool first = true;; first = false) {
-        skip_lines(&r);
-        if (!first && peek(&r) == ',') {
-            r.at++;
-            skip_lines(&r);
-        } else if (!first && peek(&r) != ']') {
+/* One part of a value that was checked when it was read, written as JSON. False for what JSON cannot say, and
+ * for dotted keys, which would need their table gathered first. */
+static bool put_part(struct reader *r, struct buf *out) {
+    struct slice rest = slice_from(r->src, r->at), text;
+    const bool list = r->open[r->open_count - 1].list;
+    size_t start = r->at;
+    if (!list) {
+        if (read_key_part(r, &text) < 0 || !emit_quote(out, text))
             return false;
-        }
-        if (peek(&r) == ']')
-            return buf_put_char(out, ']') && r.at + 1 == raw.len;
-        struct toml_item item = {0};
-        struct toml list = {.src = raw};
-        struct slice text;
-        if (read_value(&r, &item) < 0 || item.type == TOML_ARRAY || item.type == TOML_TABLE)
+        skip_spaces(r);
+        if (peek(r) != '=')
             return false;
-        if (!first)
-            buf_put_char(out, ',');
-        if (item.type == TOML_STRING ? !toml_text(&list, &item, a, &text) || !emit_quote(out, text)
-                                     : !put_plain(slice_of(raw.ptr + item.value, item.end - item.value), out))
-            return false;
+        r->at++;
+        skip_spaces(r);
+        buf_put_char(out, ':');
+        start = r->at;
+        rest = slice_from(r->src, start);
     }
-}
-
-static bool put_scalar(const struct toml *t, const struct toml_item *item, struct arena *a, struct buf *out) {
-    struct slice text, raw = slice_of(t->src.ptr + item->value, item->end - item->value);
-    switch (item->type) {
-    case TOML_STRING:
-        return toml_text(t, item, a, &text) && emit_quote(out, text);
-    case TOML_PLAIN:
-        return put_plain(raw, out);
-    case TOML_ARRAY:
-        return put_list(raw, a, out);
-    default:
-        return false;
-    }
+    if (peek(r) == '[' || peek(r) == '{')
+        return buf_put_char(out, peek(r)) && open_frame(r, NO_ITEM, 0) == 0;
+    if (peek(r) == '"' || peek(r) == '\'')
+        return skip_string(r) == 0 &&
+               toml_decode_string(slice_of(r->src.ptr + start, r->at - start), r->arena, &text) &&
+               emit_quote(out, text);
+    size_t len = toml_plain_len(rest);
+    r->at += len;
+    return toml_plain_json(slice_upto(rest, len), out);
 }
 
 bool toml_json(const struct toml *t, const struct toml_item *item, struct arena *a, struct buf *out) {
-    if (item->type != TOML_TABLE)
-        return put_scalar(t, item, a, out);
-    bool any = false;
-    buf_put_char(out, '{');
-    for (const struct toml_item *i = item + 1; i < t->items + t->count && i->inner && i->start < item->end;
-         i++) {
-        if (i->depth != item->depth + 1)
-            return false;
-        if (any)
-            buf_put_char(out, ',');
-        any = true;
-        emit_quote(out, i->path[item->depth]);
-        buf_put_char(out, ':');
-        if (!put_scalar(t, i, a, out))
-            return false;
+    struct err ignored;
+    struct slice raw = slice_of(t->src.ptr + item->value, item->end - item->value);
+    struct reader r = {.src = raw, .arena = a, .err = &ignored, .open = {{.list = true}}, .open_count = 1};
+    if (!put_part(&r, out))
+        return false;
+    while (r.open_count > 1) {
+        struct frame *f = &r.open[r.open_count - 1];
+        const char close = f->list ? ']' : '}';
+        skip_lines(&r);
+        if (peek(&r) == ',') {
+            r.at++;
+        } else if (peek(&r) == close) {
+            buf_put_char(out, close);
+            close_frame(&r);
+        } else {
+            if (f->any)
+                buf_put_char(out, ',');
+            f->any = true;
+            if (!put_part(&r, out))
+                return false;
+        }
     }
-    return buf_put_char(out, '}');
+    return !out->full;
 }
 
 uint32_t toml_line_start(const struct toml *t, uint32_t at) {

@@ -1,6 +1,6 @@
-/* TOML, as far as an editor needs it that changes some values and leaves every other byte as it was: where
- * tables and values stand, under which keys, and what strings, numbers and lists of them say. Strict in what
- * it takes: a key given twice, a string that does not end or anything else that it does not know is an error.
+/* TOML 1.0, as far as an editor needs it that changes some values and leaves every other byte as it was:
+ * where tables and values stand, under which keys, and what they say. Everything is checked, what no caller
+ * asks for too: a file that another reader of TOML refuses must not look right here.
  *
  *   [mcp_servers.files]          a header   path mcp_servers, files
  *   command = "npx"              a pair     path mcp_servers, files, command
@@ -23,6 +23,7 @@ struct toml_item {
     uint32_t start;      /* of the bracket or the key */
     uint32_t value, end; /* the value's bytes; of a header `end` alone: behind its bracket */
     bool inner;          /* inside an inline table */
+    bool listed;         /* inside an array of tables: others may have the same path */
 };
 
 struct toml {
@@ -35,12 +36,11 @@ struct toml {
 int toml_parse(struct slice src, struct arena *a, struct toml *ret_toml, struct err *err);
 /* Does its path begin with these? */
 bool toml_below(const struct toml_item *item, const struct slice *path, size_t depth);
-/* The pair at exactly this path, or NULL. */
+/* The pair at exactly this path, or NULL. Those inside arrays of tables are not looked at. */
 const struct toml_item *toml_find(const struct toml *t, const struct slice *path, size_t depth);
-/* A string's text, decoded, in the arena. False for other types. */
+/* A string's text, decoded, in the arena. False for other types, and when it holds U+0000. */
 bool toml_text(const struct toml *t, const struct toml_item *item, struct arena *a, struct slice *ret_text);
-/* A string, a number, a truth value, a list of them, or an inline table of them, as JSON. False for anything
- * else. */
+/* As JSON. False for what JSON cannot say (times, infinities) and for an inline table with dotted keys. */
 bool toml_json(const struct toml *t, const struct toml_item *item, struct arena *a, struct buf *out);
 /* Where the line begins that holds this byte, and where the next one does. */
 uint32_t toml_line_start(const struct toml *t, uint32_t at);

@@ -94,6 +94,13 @@ KEY = "env-of-codex"
 # about the rest
 [profiles.x]
 a = 1
+
+[[hooks.PreToolUse]]
+matcher = "shell"
+hooks = [{ type = "command", command = "true" }]
+
+[[hooks.PreToolUse]]
+matcher = "edit"
 `,
   '.gemini/settings.json': '{"theme":"x","mcpServers":{"g":{"httpUrl":"https://g.example/mcp"}}}',
 };
@@ -182,7 +189,7 @@ describe('nine clients', { concurrency: 1 }, () => {
     assert.deepEqual(Object.keys(mcpServers), ['sallyport']);
     assert.equal(mcpServers.sallyport.serverUrl, 'http://127.0.0.1:9999/mcp');
     assert.match(mcpServers.sallyport.headers.Authorization, /^Bearer sp_/);
-    assert.match(read(home, '.codex/config.toml'), /^model = "o9" {2}# best\n\n\[mcp_servers\.sallyport\]\nurl = .*\nhttp_headers = .*\n\n# about the rest\n\[profiles\.x\]\na = 1\n$/);
+    assert.match(read(home, '.codex/config.toml'), /^model = "o9" {2}# best\n\n\[mcp_servers\.sallyport\]\nurl = .*\nhttp_headers = .*\n\n# about the rest\n\[profiles\.x\]\na = 1\n\n\[\[hooks\.PreToolUse\]\]\n/);
     assert.match(read(home, '.cursor/mcp.json'), /^\{ \/\/ my servers\n.*\n {4}\/\* files \*\/\n/);
     assert.match(read(home, '.config/Code/User/settings.json'), /"gh": \{/); // needs what only VS Code has
     const grants = async (...args) => JSON.parse((await run(sallyport, ['grants', 'list', '--json', ...args], { env: envOf(home) })).stdout);
@@ -250,6 +257,23 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
     assert.deepEqual(tree(home), FILES);
   });
 
+  test('a file that cannot be read is an error, not nothing to do', async () => {
+    const rows = [
+      ['x = yes\n', /left alone: line 1: not a value of TOML 1\.0; a text needs quotes/],
+      ['[[mcp_servers]]\nname = "a"\n', /left alone: .*write `\[\.\.\.\]` for `\[\[\.\.\.\]\]`/],
+    ];
+    for (const [text, why] of rows) {
+      const broken = tempDir('home');
+      mkdirSync(join(broken, '.codex'));
+      writeFileSync(join(broken, '.codex/config.toml'), text);
+      const { code, stdout } = await init(broken, '--yes', '--no-start');
+      assert.equal(code, 3, stdout);
+      assert.match(stdout, why);
+      assert.match(stdout, /config\.toml` could not be read; correct it and run init again/);
+      assert.doesNotMatch(stdout, /Nothing to do/);
+    }
+  });
+
   test('links, modes and broken files', async () => {
     const real = join(home, 'dotfiles.json');
     renameSync(join(home, '.cursor/mcp.json'), real);
@@ -258,6 +282,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
     writeFileSync(join(home, '.gemini/settings.json'), '{"mcpServers": {"a": 1, "a": 2}}');
     const out = await ok(init(home, '--yes', '--no-start'));
     assert.match(out, /Gemini CLI.*\n {2}left alone: line 1: /);
+    assert.match(out, /Written\.\n`.*settings\.json` could not be read; correct it and run init again\.\n/);
     assert.equal(read(home, '.gemini/settings.json'), '{"mcpServers": {"a": 1, "a": 2}}');
     assert.ok(lstatSync(join(home, '.cursor/mcp.json')).isSymbolicLink());
     assert.equal(statSync(real).mode & 0o777, 0o640);

@@ -65,14 +65,20 @@ static void test_reads_comments(void **state) {
     assert_true(text && tape_eq(&json.tape, text, SLICE("/* no */ \" , ]")));
     assert_int_equal(tape_node(&json.tape, member("l"))->count, 2);
     assert_int_equal(json.src.ptr[jsonc_start(&json, member("l"))], '[');
+    /* What an editor shows behind a lone carriage return is not a comment. */
+    start("{\"a\": 1 // one\r, \"b\": 2 /* x\r */ }");
+    assert_true(member("b"));
 }
 
 static void test_refuses(void **state) {
     (void)state;
     static const struct {
         const char *text, *why;
-    } rows[] = {{"{\"a\": 1,\n \"a\": 2}", "line 2"}, {"{", "line 1"},        {"", "line 1"},
-                {"{\"a\": 1} // x\n 2", "line 2"},    {"{'a': 1}", "line 1"}, {"/* no end {}", "line 1"}};
+    } rows[] = {
+        {"{\"a\": 1,\n \"a\": 2}", "line 2"}, {"{", "line 1"},        {"", "line 1"},
+        {"{\"a\": 1} // x\n 2", "line 2"},    {"{'a': 1}", "line 1"}, {"/* no end {}", "does not end"},
+        {"{} /* no end", "does not end"},     {"{}\n/*/", "line 2"},  {"{} // x\r{}", "line 1"},
+        {"{\"a\": 1, /* }", "does not end"}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct err err = {0};
         assert_int_equal(jsonc_parse(&json, slice_str(rows[i].text), &err), -1);

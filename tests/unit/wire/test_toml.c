@@ -70,7 +70,10 @@ static const char config[] = "# my settings\n"
                              "when = 2026-01-02 03:04:05Z\n"
                              "[[profiles]]\n"
                              "name = '''it's'''\n"
-                             "[[profiles]]\n";
+                             "[[profiles]]\n"
+                             "name = 'twice'\n"
+                             "[profiles.more]\n"
+                             "hosts = [ { n = 0xff }, ]\n";
 
 static void test_reads(void **state) {
     (void)state;
@@ -83,7 +86,10 @@ static void test_reads(void **state) {
     assert_json("mcp_servers/files/env/KEY", "\"x y\"");
     assert_json("mcp_servers/my server/url", "\"https://example.com/mcp\"");
     assert_json("mcp_servers/my server/http_headers", "{\"X-A\":\"b\",\"C\":\"d\"}");
-    assert_json("profiles/name", "\"it's\"");
+    /* Of two elements with the same path none is meant. */
+    assert_null(toml_find(&toml, (struct slice[]){SLICE("profiles"), SLICE("name")}, 2));
+    const struct toml_item *last = &toml.items[toml.count - 1];
+    assert_true(last->listed && last->depth == 3 && slice_is(last->path[2], "hosts"));
     cleanup_buf struct buf out;
     buf_init(&out, 1 << 16);
     assert_false(toml_json(&toml, find("mcp_servers/my server/when"), &arena, &out));
@@ -112,6 +118,31 @@ static void test_refuses(void **state) {
         "\"\"\"k\"\"\" = 1\n",
         "a = \"\xff\"\n",
         "a = {,}\n",
+        "a = {b = 1,}\n",
+        "a = {b = 1,\n c = 2}\n",
+        "a = 01\n",
+        "a = 1__0\n",
+        "a = 0x_f\n",
+        "a = 9223372036854775808\n",
+        "a = .5\n",
+        "a = yes\n",
+        "a = [yes]\n",
+        "a = 2023-02-29\n",
+        "a = 12:60:00\n",
+        "a = \"\\e\"\n",
+        "a = \"\\ud800\"\n",
+        "a = \"\x01\"\n",
+        "a = 1 # \x7f\n",
+        "a = 1\rb = 2\n",
+        "\"a\\u0000\" = 1\n",
+        "[[t]]\n[t]\n",
+        "[t]\n[[t]]\n",
+        "t = []\n[[t]]\n",
+        "t = {}\n[t.u]\n",
+        "[t]\nu.v = 1\n[t.u]\n",
+        "[t.u]\n[t]\nu.v = 1\n",
+        "[[t]]\n[[t.u]]\n[t.u]\n",
+        "a = [{b = 1, b = 2}]\n",
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct err err = {0};
@@ -136,6 +167,22 @@ static void test_ceilings(void **state) {
         buf_put_char(&text, '[');
     assert_int_equal(toml_parse(buf_slice(&text), &arena, &toml, &err), -1);
     assert_non_null(strstr(err.text, "too deep"));
+}
+
+static void test_definitions(void **state) {
+    (void)state;
+    static const char *const rows[] = {
+        "[a.b]\n[a]\n",
+        "[[a]]\nx = 1\n[[a]]\nx = 1\n",
+        "[[a]]\n[a.b]\n[[a]]\n[a.b]\n",
+        "a.b = 1\na.c = 2\n[a.d]\n",
+        "[[a.b]]\n[[a.b.c]]\n[[a.b.c]]\n",
+        "a = [{x = 1}, {x = 1}]\n",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        start(rows[i]);
+    start("n = [0xff, +1_0, 1e3, -0.5, true, [], {a = 'b', c = [1,]}]\n");
+    assert_json("n", "[255,10,1e3,-0.5,true,[],{\"a\":\"b\",\"c\":[1]}]");
 }
 
 /* What a changed value leaves of the rest. */
@@ -184,6 +231,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_reads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refuses, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_definitions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ceilings, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rest_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quotes, setup, teardown),
