@@ -1,6 +1,6 @@
 /* Any bytes as a lock: refused, or every tool in it is what it says. */
 #include "fuzz.h"
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 
 static void seen(void *ctx, const struct risk_pinned *pinned) {
     uint8_t hash[RISK_HASH_BYTES];

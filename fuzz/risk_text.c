@@ -1,7 +1,7 @@
 /* Any bytes as a text under the detectors; what is stripped has nothing left to strip. */
 #include "base/buf.h"
 #include "fuzz.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 #include "risk/poison.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

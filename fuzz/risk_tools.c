@@ -14,7 +14,7 @@ static void check_json(const struct risk_survey *s, struct arena *a) {
     CHECK(tape_parse(&back, slice_trim(buf_slice(&out)), NULL) == TAPE_OK);
     CHECK(tape_node(&back, 0)->count == s->count);
     buf_reset(&out);
-    risk_survey_sarif(&s, 1, "0", SLICE("x"), a, &out);
+    risk_sarif_write(&s, 1, "0", SLICE("x"), a, &out);
     CHECK(tape_parse(&back, slice_trim(buf_slice(&out)), NULL) == TAPE_OK);
 }
 

@@ -5,7 +5,7 @@
 #include "front/probe.h"
 #include "io/file.h"
 #include "risk/catalogue.h"
-#include "risk/program.h"
+#include "risk/executable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,8 +156,8 @@ static int ask_programs(struct cli_asking *asking, const struct cli_ask_options 
     for (size_t i = 0; i < asking->count; i++) {
         struct cli_asked *a = &asking->asked[i];
         const struct settings_server *from = a->server->from;
-        a->executable = risk_program_hash(words_of(&from->argv, &a->list.arena), from->argv.count, from->cwd,
-                                          getenv("PATH"), &a->list.arena);
+        a->executable = risk_executable_hash(words_of(&from->argv, &a->list.arena), from->argv.count,
+                                             from->cwd, getenv("PATH"), &a->list.arena);
     }
     return 0;
 }

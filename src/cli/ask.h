@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/mcpconfig.h"
 #include "cli/toollist.h"
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 
 struct cli_ask_options {
     const char *tools_json;

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "cli/ask.h"
 #include "cli/doctor.h"
-#include "risk/program.h"
+#include "risk/executable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static bool note_before(struct doctor_findings *all, const struct cli_mcpserver 
         f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name,
                             "not started: its package has nearly the name of %.*s", SLICE_FMT(s->impostor));
         f->fix = arena_printf(&all->arena, "write %.*s if that is meant", SLICE_FMT(s->impostor));
-    } else if (command && !risk_program_found(slice_str(command), s->from->cwd, path_of(s->from))) {
+    } else if (command && !risk_executable_found(slice_str(command), s->from->cwd, path_of(s->from))) {
         f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name, "there is no program `%s`", command);
         f->fix = slice_str(how_to_get(command));
     }

@@ -149,9 +149,9 @@ static enum policy_class class_by_name(const struct explain_options *opt, struct
     buf_put_str(&list, "}]");
     if (tape_parse(&t, buf_slice(&list), NULL) != TAPE_OK)
         return POLICY_CLASS_UNKNOWN;
-    struct risk_context ctx;
+    struct risk_toolset ctx;
     struct risk_report report;
-    risk_context_read(&t, 0, (struct slice){0}, a, &ctx);
+    risk_toolset_read(&t, 0, (struct slice){0}, a, &ctx);
     risk_classify(&ctx, &t, 1, a, &report);
     log_info("`%s` counts as %s, by its name alone; --class says otherwise", opt->tool,
              risk_class_name(report.cls));

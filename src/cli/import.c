@@ -4,7 +4,7 @@
 #include "cli/yaml.h"
 #include "front/settings.h"
 #include "io/file.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 
 #include <errno.h>
 #include <linux/limits.h>

@@ -3,7 +3,7 @@
 #include "cli/init.h"
 #include "io/file.h"
 #include "risk/catalogue.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 #include "wire/emit.h"
 
 #include <string.h>

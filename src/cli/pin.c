@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/file.h"
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 #include "wire/emit.h"
 
 #include <unistd.h>

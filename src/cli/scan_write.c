@@ -97,7 +97,7 @@ static void put_sarif(const struct scan_options *opt, struct cli_asking *asking,
     const char *uri = opt->ask.tools_json   ? opt->ask.tools_json
                       : opt->ask.mcp_config ? opt->ask.mcp_config
                                             : "tools/list";
-    risk_survey_sarif(list, count, SALLYPORT_VERSION, slice_str(uri), a, out);
+    risk_sarif_write(list, count, SALLYPORT_VERSION, slice_str(uri), a, out);
 }
 
 /* ---- policies ---- */

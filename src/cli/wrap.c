@@ -7,7 +7,7 @@
 #include "front/file.h"
 #include "front/gate.h"
 #include "front/settings.h"
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 #include "session/approve.h"
 #include "session/guard.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/nearest.h"
 #include "risk/catalogue_table.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 #include "risk/limits.h"
 
 #define EDITS_MAX 2

@@ -12,11 +12,6 @@ static const struct {
     [RISK_FINANCIAL] = {"Financial", RISK_CRITICAL},
 };
 
-static const char *const tags[RISK_TAGS] = {
-    "src_untrusted", "src_private",   "sink",      "exec",     "money",
-    "meta_tool",     "freeform_code", "path_args", "url_args", "sql_args",
-};
-
 const char *risk_class_name(enum risk_class cls) { return classes[cls].name; }
 
 enum risk_class risk_class_from(struct slice name) {
@@ -32,5 +27,3 @@ const char *risk_severity_name(enum risk_severity severity) {
     static const char *const names[] = {"low", "medium", "high", "critical"};
     return names[severity];
 }
-
-const char *risk_tag_name(unsigned index) { return tags[index]; }

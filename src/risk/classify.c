@@ -469,7 +469,7 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
     r->review = d.confidence < 60;
 }
 
-void risk_classify(const struct risk_context *ctx, const struct tape *t, uint32_t tool, struct arena *a,
+void risk_classify(const struct risk_toolset *ctx, const struct tape *t, uint32_t tool, struct arena *a,
                    struct risk_report *ret_report) {
     struct risk_facts *f = arena_new(a, struct risk_facts);
     *ret_report = (struct risk_report){0};

@@ -13,20 +13,7 @@
 #pragma once
 
 #include "risk/class.h"
-#include "risk/limits.h"
-#include "wire/tape.h"
-
-/* What is known about all tools of one server. */
-struct risk_context {
-    struct slice prefix[RISK_PREFIX_TOKENS_MAX]; /* words that (nearly) all names begin with */
-    size_t prefix_count;
-    struct slice server_words[RISK_SERVER_WORDS_MAX]; /* words of the server's own name */
-    size_t server_word_count;
-    uint32_t tool_count;
-    uint32_t description_median; /* bytes */
-    bool browser;
-    bool till; /* at least two tools name money that moves */
-};
+#include "risk/toolset.h"
 
 struct risk_evidence {
     const char *kind;  /* "name", "description", "enum", ... */
@@ -45,9 +32,7 @@ struct risk_report {
     size_t evidence_count;
 };
 
-/* `tools` is the array of a tools/list result; `server` the server's or package's name, or empty. */
-void risk_context_read(const struct tape *t, uint32_t tools, struct slice server, struct arena *a,
-                       struct risk_context *ret_ctx);
-/* `tool` is one element of that array; anything that is no object counts as a tool without a name. */
-void risk_classify(const struct risk_context *ctx, const struct tape *t, uint32_t tool, struct arena *a,
+/* `tool` is one element of the array of a tools/list result; anything that is no object counts as a tool
+ * without a name. */
+void risk_classify(const struct risk_toolset *ctx, const struct tape *t, uint32_t tool, struct arena *a,
                    struct risk_report *ret_report);

@@ -16,7 +16,7 @@ static bool in_words(struct slice text, const char *const *words) {
 }
 
 /* Drops the words that all names of the server share, as long as something is left. */
-static size_t shared_words(const struct risk_context *ctx, const struct slice *tokens, size_t count) {
+static size_t shared_words(const struct risk_toolset *ctx, const struct slice *tokens, size_t count) {
     size_t n = 0;
     while (n < ctx->prefix_count && n + 1 < count && slice_eq(tokens[n], ctx->prefix[n]))
         n++;
@@ -254,7 +254,7 @@ static bool names_money(const struct risk_facts *f) {
     return false;
 }
 
-void risk_facts_gather(struct risk_facts *f, const struct risk_context *ctx, const struct tape *t,
+void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, const struct tape *t,
                        uint32_t tool, struct arena *a) {
     *f = (struct risk_facts){.ctx = ctx};
     if (!tape_is(t, tool, TAPE_OBJECT))

@@ -1,9 +1,10 @@
 /* Inside the room: everything the classifier knows about one tool, gathered once. */
 #pragma once
 
-#include "risk/classify.h"
+#include "risk/class.h"
 #include "risk/text.h"
-#include "risk/words.h"
+#include "risk/toolset.h"
+#include "risk/vocabulary.h"
 
 enum risk_param {
     RISK_PARAM_CODE = 1 << 0,
@@ -18,7 +19,7 @@ enum risk_param {
 };
 
 struct risk_facts {
-    const struct risk_context *ctx;
+    const struct risk_toolset *ctx;
     struct slice name;
     struct slice tokens[RISK_NAME_TOKENS_MAX];
     const struct risk_word *words[RISK_NAME_TOKENS_MAX]; /* NULL when unknown */
@@ -45,7 +46,7 @@ struct risk_facts {
     bool hint_open_world;
 };
 
-void risk_facts_gather(struct risk_facts *f, const struct risk_context *ctx, const struct tape *t,
+void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, const struct tape *t,
                        uint32_t tool, struct arena *a);
 /* The class of a verb, given what it is done to: `object` are the noun bits of the words around it. */
 enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object);

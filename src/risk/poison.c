@@ -1,52 +1,13 @@
-/* The walk over a definition, and the detectors that need more than one string. The others stand in detect.c.
+/* The walk over a definition, and the detectors that need more than one string. The others are in
+ * poison_text.c.
  */
 #include "risk/poison.h"
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "risk/detect.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
+#include "risk/poison_text.h"
 #include "risk/text.h"
-
-static const struct {
-    const char *id, *name;
-} names[RISK_DETECTORS] = {
-    [RISK_INVISIBLE] = {"d1", "invisible"},
-    [RISK_CONTROL] = {"d2", "control"},
-    [RISK_PSEUDO_TAG] = {"d3", "pseudo-tag"},
-    [RISK_IMPERATIVE] = {"d4", "imperative"},
-    [RISK_SENSITIVE] = {"d5", "sensitive-path"},
-    [RISK_OTHER_TOOL] = {"d6", "other-tool"},
-    [RISK_FOREIGN_HOST] = {"d7", "foreign-host"},
-    [RISK_BLOB] = {"d8", "blob"},
-    [RISK_LONG] = {"d9", "long"},
-    [RISK_EXFIL_PARAM] = {"d10", "exfil-parameter"},
-    [RISK_LOOKALIKE] = {"d11", "look-alike"},
-    [RISK_BAD_NAME] = {"d12", "bad-name"},
-};
-
-const char *risk_detector_id(enum risk_detector d) { return names[d].id; }
-const char *risk_detector_name(enum risk_detector d) { return names[d].name; }
-
-void risk_finding_add(struct risk_findings *f, enum risk_detector d, struct slice where, struct slice text,
-                      struct arena *a) {
-    f->seen |= 1u << d;
-    for (size_t i = 0; i < f->count; i++)
-        if (f->items[i].detector == d && slice_eq(f->items[i].where, where))
-            return;
-    if (f->count == RISK_FINDINGS_MAX)
-        return;
-    f->items[f->count++] = (struct risk_finding){d, arena_dup(a, slice_upto(where, RISK_WHERE_BYTES_MAX)),
-                                                 glyph_printable(text, RISK_EXCERPT_BYTES_MAX, a)};
-}
-
-bool risk_findings_deny(const struct risk_findings *f) {
-    uint32_t alone = 1u << RISK_INVISIBLE | 1u << RISK_CONTROL | 1u << RISK_BAD_NAME;
-    uint32_t tag = 1u << RISK_PSEUDO_TAG, order = 1u << RISK_IMPERATIVE, path = 1u << RISK_SENSITIVE;
-    if (f->seen & alone)
-        return true;
-    return (f->seen & tag && f->seen & (order | path)) || (f->seen & path && f->seen & order);
-}
 
 bool risk_name_plain(struct slice name) {
     if (!name.len || name.len > RISK_TOOL_NAME_MAX)
@@ -143,7 +104,7 @@ void risk_strings_each(
 }
 
 struct examination {
-    const struct risk_context *ctx;
+    const struct risk_toolset *ctx;
     const struct risk_neighbours *near;
     struct arena *a;
     struct risk_findings *f;
@@ -155,7 +116,7 @@ static void examine(void *ctx, uint32_t node, bool key, struct slice text, struc
     risk_poison_text(x->ctx, x->near, text, where, x->a, x->f);
 }
 
-void risk_poison_value(const struct risk_context *ctx, const struct risk_neighbours *near,
+void risk_poison_value(const struct risk_toolset *ctx, const struct risk_neighbours *near,
                        const struct tape *t, uint32_t node, const char *where, struct arena *a,
                        struct risk_findings *f) {
     struct examination x = {ctx, near, a, f};
@@ -174,20 +135,6 @@ void risk_poison_result(const struct tape *t, uint32_t node, struct arena *a, st
     struct examination x = {.a = a, .f = f};
     if (risk_suspects_result(tape_raw(t, node)))
         risk_strings_each(t, node, "", encoded, a, examine_result, &x);
-}
-
-struct slice risk_findings_text(const struct risk_findings *f, struct arena *a) {
-    const struct risk_finding *shown = f->count ? &f->items[0] : NULL;
-    for (size_t i = f->count; i-- > 0;) {
-        struct risk_findings one = {.seen = 1u << f->items[i].detector};
-        bool pair = f->items[i].detector == RISK_PSEUDO_TAG || f->items[i].detector == RISK_SENSITIVE;
-        if (risk_findings_deny(&one) || (pair && risk_findings_deny(f)))
-            shown = &f->items[i];
-    }
-    if (!shown)
-        return (struct slice){0};
-    return arena_printf(a, "%s %s in %.*s: %.*s", risk_detector_id(shown->detector),
-                        risk_detector_name(shown->detector), SLICE_FMT(shown->where), SLICE_FMT(shown->text));
 }
 
 static bool asks_for_conversation(struct slice name, struct arena *a) {
@@ -225,7 +172,7 @@ static void check_name(const struct risk_neighbours *near, struct slice name, st
         risk_finding_add(f, RISK_LOOKALIKE, SLICE("name"), name, a);
 }
 
-void risk_poison_tool(const struct risk_context *ctx, const struct risk_neighbours *near,
+void risk_poison_tool(const struct risk_toolset *ctx, const struct risk_neighbours *near,
                       const struct tape *t, uint32_t tool, struct arena *a, struct risk_findings *f) {
     if (!tape_is(t, tool, TAPE_OBJECT))
         return;

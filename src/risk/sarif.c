@@ -132,8 +132,8 @@ static void put_driver(struct emit *e, const char *version, struct arena *a) {
     emit_object_end(e);
 }
 
-void risk_survey_sarif(const struct risk_survey *const *surveys, size_t count, const char *version,
-                       struct slice uri, struct arena *a, struct buf *out) {
+void risk_sarif_write(const struct risk_survey *const *surveys, size_t count, const char *version,
+                      struct slice uri, struct arena *a, struct buf *out) {
     struct writer w = {.uri = uri, .a = a};
     struct emit *e = &w.e;
     emit_init(e, out);

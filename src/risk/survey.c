@@ -1,7 +1,7 @@
 #include "risk/survey.h"
 
 #include "base/mem.h"
-#include "risk/detect.h"
+#include "risk/poison_text.h"
 #include "risk/tokens.h"
 #include "wire/emit.h"
 
@@ -58,7 +58,7 @@ void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct
     struct risk_survey *s = ret_survey;
     *s = (struct risk_survey){.in = *in};
     struct slice name = in->package.len ? in->package : in->server;
-    risk_context_read(in->t, in->tools, name, a, &s->context);
+    risk_toolset_read(in->t, in->tools, name, a, &s->context);
     s->pinned = in->lock && risk_lock_knows(in->lock, in->server);
     s->impostor = in->package.len ? risk_impostor_of(in->package, a) : (struct slice){0};
     struct neighbourhood n = {.near = {&n.skeletons, in->others}};

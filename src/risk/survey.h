@@ -3,7 +3,7 @@
 #pragma once
 
 #include "risk/catalogue.h"
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 #include "risk/poison.h"
 #include "risk/starter.h"
 
@@ -28,7 +28,7 @@ struct risk_surveyed {
 
 struct risk_survey {
     struct risk_survey_input in;
-    struct risk_context context;
+    struct risk_toolset context;
     struct risk_surveyed *tools;
     size_t count;
     size_t by_class[RISK_CLASSES];
@@ -46,8 +46,8 @@ void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct
  * shape. */
 void risk_survey_json(const struct risk_survey *s, struct arena *a, struct buf *out);
 /* SARIF 2.1.0, one run for all of them. `uri` names the file that was read. */
-void risk_survey_sarif(const struct risk_survey *const *surveys, size_t count, const char *version,
-                       struct slice uri, struct arena *a, struct buf *out);
+void risk_sarif_write(const struct risk_survey *const *surveys, size_t count, const char *version,
+                      struct slice uri, struct arena *a, struct buf *out);
 bool risk_survey_policy(const struct risk_survey *s, enum risk_dialect dialect, struct arena *a,
                         struct buf *out);
 /* "name:delete". */

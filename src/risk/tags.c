@@ -1,6 +1,13 @@
 /* What flows through a tool. */
 #include "risk/facts.h"
 
+static const char *const names[RISK_TAGS] = {
+    "src_untrusted", "src_private",   "sink",      "exec",     "money",
+    "meta_tool",     "freeform_code", "path_args", "url_args", "sql_args",
+};
+
+const char *risk_tag_name(unsigned index) { return names[index]; }
+
 /* "call_tool", or code with access to other servers. */
 static bool calls_tools(const struct risk_facts *f) {
     static const char *const phrases[] = {"mcp server", "mcp tool", "other tools", "other servers", NULL};

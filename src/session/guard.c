@@ -3,7 +3,7 @@
 #include "audit/audit.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 #include "risk/poison.h"
 #include "session/call.h"
 #include "session/pins.h"
@@ -122,7 +122,7 @@ void guard_page_init(struct guard_page *p, struct session_link *sl, const struct
     arena_init(&p->scratch);
     map_init(&p->skeletons);
     map_init(&p->others);
-    risk_context_read(t, tools, slice_str(p->server->up.name), &p->scratch, &p->ctx);
+    risk_toolset_read(t, tools, slice_str(p->server->up.name), &p->scratch, &p->ctx);
     if (!p->core->guard || p->core->guard->definitions == SESSION_POISON_OFF)
         return;
     gather_others(p);

@@ -56,7 +56,7 @@ struct guard_page {
     struct session_core *core;
     struct session_server *server;
     const struct tape *t;
-    struct risk_context ctx;
+    struct risk_toolset ctx;
     struct map skeletons; /* of its names */
     struct map others;    /* names of other servers' tools, as far as they are known */
     struct arena scratch;

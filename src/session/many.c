@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 #include "session/gather.h"
 #include "session/health.h"
 #include "session/names.h"

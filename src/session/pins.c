@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "io/file.h"
 #include "risk/catalogue.h"
-#include "risk/program.h"
+#include "risk/executable.h"
 #include "risk/supply.h"
 #include "session/guard.h"
 #include "session/many.h"
@@ -134,7 +134,7 @@ static void read_facts(const struct session_server *server, struct arena *a, str
         .command_count = count,
         .package = supply.package,
         .version = supply.version,
-        .executable = risk_program_hash(words, count, server->up.cwd, getenv("PATH"), a),
+        .executable = risk_executable_hash(words, count, server->up.cwd, getenv("PATH"), a),
     };
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/watch.h"
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 #include "session/server.h"
 
 struct pins {

@@ -1,7 +1,7 @@
 #include "session/poison.h"
 
 #include "base/mem.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 #include "risk/poison.h"
 #include "session/answer.h"
 #include "session/tools.h"

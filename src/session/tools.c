@@ -4,7 +4,7 @@
 #include "base/sha.h"
 #include "policy/schema.h"
 #include "risk/fingerprint.h"
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 #include "session/bridge.h"
 #include "session/call.h"
 #include "session/guard.h"

@@ -9,8 +9,8 @@ static struct risk_report classify(const char *tool) {
     buf_printf(&list, "[%s]", tool);
     struct slice text = arena_dup(&arena, buf_slice(&list));
     assert_int_equal(tape_parse(&tape, text, NULL), TAPE_OK);
-    struct risk_context ctx;
-    risk_context_read(&tape, 0, (struct slice){0}, &arena, &ctx);
+    struct risk_toolset ctx;
+    risk_toolset_read(&tape, 0, (struct slice){0}, &arena, &ctx);
     struct risk_report report;
     risk_classify(&ctx, &tape, 1, &arena, &report);
     return report;
@@ -154,8 +154,8 @@ static void server_context(void **state) {
     read_json("[{\"name\":\"acme_click\",\"description\":\"Click\"},{\"name\":\"acme_hover\",\"description\":"
               "\"Hover\"},"
               "{\"name\":\"acme_close\",\"description\":\"Close the page\"},{\"name\":\"acme_delete_all\"}]");
-    struct risk_context ctx;
-    risk_context_read(&tape, 0, (struct slice){0}, &arena, &ctx);
+    struct risk_toolset ctx;
+    risk_toolset_read(&tape, 0, (struct slice){0}, &arena, &ctx);
     assert_true(ctx.browser);
     assert_false(ctx.till);
     assert_int_equal(ctx.prefix_count, 1);
@@ -189,8 +189,8 @@ static void speed(void **state) {
               "{\"owner\":{\"type\":\"string\"},\"repo\":{\"type\":\"string\"},\"title\":{\"type\":"
               "\"string\"},\"body\":"
               "{\"type\":\"string\"},\"head\":{\"type\":\"string\"}},\"required\":[\"owner\",\"repo\"]}}]");
-    struct risk_context ctx;
-    risk_context_read(&tape, 0, (struct slice){0}, &arena, &ctx);
+    struct risk_toolset ctx;
+    risk_toolset_read(&tape, 0, (struct slice){0}, &arena, &ctx);
     struct arena each;
     arena_init(&each);
     enum { ROUNDS = 2000 };

@@ -1,11 +1,11 @@
-#include "risk/detect.h"
 #include "risk/poison.h"
+#include "risk/poison_text.h"
 
 #include "risk_test.h"
 
 static struct risk_findings look(const char *tool, const struct risk_neighbours *near) {
     read_json(tool);
-    struct risk_context ctx = {0};
+    struct risk_toolset ctx = {0};
     struct risk_findings f = {0};
     risk_poison_tool(&ctx, near, &tape, 0, &arena, &f);
     return f;

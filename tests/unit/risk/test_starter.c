@@ -79,7 +79,7 @@ static void json_reads_back(void **state) {
     assert_int_equal(tape_node(&back, 0)->count, 8);
     buf_reset(&out);
     const struct risk_survey *list[] = {&survey};
-    risk_survey_sarif(list, 1, "1", SLICE("x.json"), &arena, &out);
+    risk_sarif_write(list, 1, "1", SLICE("x.json"), &arena, &out);
     assert_int_equal(tape_parse(&back, slice_trim(buf_slice(&out)), NULL), TAPE_OK);
     tape_free(&back);
 }

@@ -1,4 +1,4 @@
-#include "risk/program.h"
+#include "risk/executable.h"
 #include "risk/supply.h"
 
 #include "risk_test.h"
@@ -108,13 +108,13 @@ static void program_hash(void **state) {
     /* SHA-256 of "abc" */
     static const char want[] = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     struct slice script[] = {SLICE("node"), SLICE("--flag"), slice_str(path)};
-    assert_true(slice_is(risk_program_hash(script, 3, NULL, "/usr/bin", &arena), want));
+    assert_true(slice_is(risk_executable_hash(script, 3, NULL, "/usr/bin", &arena), want));
     struct slice relative[] = {slice_str(path + 5)};
-    assert_true(slice_is(risk_program_hash(relative, 1, "/", "/nowhere::/tmp", &arena), want));
+    assert_true(slice_is(risk_executable_hash(relative, 1, "/", "/nowhere::/tmp", &arena), want));
     struct slice runner[] = {SLICE("npx"), SLICE("-y"), SLICE("pkg")};
-    assert_int_equal(risk_program_hash(runner, 3, NULL, "/usr/bin", &arena).len, 0);
+    assert_int_equal(risk_executable_hash(runner, 3, NULL, "/usr/bin", &arena).len, 0);
     struct slice missing[] = {SLICE("/nonexistent/program")};
-    assert_int_equal(risk_program_hash(missing, 1, NULL, NULL, &arena).len, 0);
+    assert_int_equal(risk_executable_hash(missing, 1, NULL, NULL, &arena).len, 0);
     unlink(path);
 }
 

@@ -1,8 +1,8 @@
 /* The detectors that look at one string: d1 to d8. */
-#include "risk/detect.h"
+#include "risk/poison_text.h"
 
 #include "base/mem.h"
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 #include "risk/text.h"
 
 #ifdef __SSE2__
@@ -13,7 +13,7 @@
 
 /* One text under examination. */
 struct text {
-    const struct risk_context *ctx;
+    const struct risk_toolset *ctx;
     const struct risk_neighbours *near;
     struct slice raw;
     struct slice fold; /* as risk_fold_prose gives it */
@@ -306,7 +306,7 @@ static void detect_blob(struct text *x) {
     }
 }
 
-void risk_poison_text(const struct risk_context *ctx, const struct risk_neighbours *near, struct slice text,
+void risk_poison_text(const struct risk_toolset *ctx, const struct risk_neighbours *near, struct slice text,
                       struct slice where, struct arena *a, struct risk_findings *f) {
     if (!text.len)
         return;

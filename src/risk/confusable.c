@@ -1,4 +1,4 @@
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 
 #include "base/mem.h"
 

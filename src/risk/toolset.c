@@ -1,7 +1,8 @@
-/* What a server's tools have in common. */
-#include "risk/facts.h"
+#include "risk/toolset.h"
 
 #include "base/mem.h"
+#include "risk/text.h"
+#include "risk/vocabulary.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ static struct slice common_word(const struct heads *names, size_t n, size_t at, 
 
 /* A first word shared by at least 60 % of the names, and by three of them, is the server's and says nothing
  * about the tool; unless it is a verb. */
-static void find_prefix(struct risk_context *ctx, const struct heads *names, size_t n) {
+static void find_prefix(struct risk_toolset *ctx, const struct heads *names, size_t n) {
     for (size_t at = 0; at < RISK_PREFIX_TOKENS_MAX; at++) {
         size_t same;
         struct slice word = common_word(names, n, at, &same);
@@ -56,9 +57,9 @@ static void count_kinds(const struct slice *names, size_t count, uint32_t *gestu
     *money += coin;
 }
 
-void risk_context_read(const struct tape *t, uint32_t tools, struct slice server, struct arena *a,
-                       struct risk_context *ret_ctx) {
-    *ret_ctx = (struct risk_context){0};
+void risk_toolset_read(const struct tape *t, uint32_t tools, struct slice server, struct arena *a,
+                       struct risk_toolset *ret_ctx) {
+    *ret_ctx = (struct risk_toolset){0};
     ret_ctx->server_word_count = risk_split_name(server, ret_ctx->server_words, RISK_SERVER_WORDS_MAX, a);
     if (!tape_is(t, tools, TAPE_ARRAY))
         return;

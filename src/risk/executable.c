@@ -1,4 +1,4 @@
-#include "risk/program.h"
+#include "risk/executable.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -64,8 +64,8 @@ static bool hash_file(int fd, uint8_t ret_hash[RISK_HASH_BYTES]) {
     return ok;
 }
 
-struct slice risk_program_hash(const struct slice *argv, size_t count, const char *cwd, const char *path,
-                               struct arena *a) {
+struct slice risk_executable_hash(const struct slice *argv, size_t count, const char *cwd, const char *path,
+                                  struct arena *a) {
     struct risk_supply supply;
     risk_supply_read(argv, count, &supply);
     if (!count || supply.runner)
@@ -81,7 +81,7 @@ struct slice risk_program_hash(const struct slice *argv, size_t count, const cha
     return arena_dup(a, buf_slice(&text));
 }
 
-bool risk_program_found(struct slice command, const char *cwd, const char *path) {
+bool risk_executable_found(struct slice command, const char *cwd, const char *path) {
     cleanup_fd int fd = open_program(command, true, cwd, path);
     return fd >= 0;
 }

@@ -1,4 +1,4 @@
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 
 #include "risk_test.h"
 

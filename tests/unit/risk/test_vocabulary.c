@@ -1,4 +1,4 @@
-#include "risk/words.h"
+#include "risk/vocabulary.h"
 
 #include "risk_test.h"
 

@@ -9,7 +9,7 @@
 
 /* "sha256:..." in the arena; empty when there is no file to hash or it cannot be read. `cwd` is where the
  * server is started, NULL for here; `path` the PATH it is looked for in. */
-struct slice risk_program_hash(const struct slice *argv, size_t count, const char *cwd, const char *path,
-                               struct arena *a);
+struct slice risk_executable_hash(const struct slice *argv, size_t count, const char *cwd, const char *path,
+                                  struct arena *a);
 /* Is there a file of that name where a command is looked for? */
-bool risk_program_found(struct slice command, const char *cwd, const char *path);
+bool risk_executable_found(struct slice command, const char *cwd, const char *path);

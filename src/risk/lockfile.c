@@ -1,4 +1,4 @@
-#include "risk/lock.h"
+#include "risk/lockfile.h"
 
 #include "base/glyph.h"
 #include "base/map.h"
@@ -254,7 +254,7 @@ static int by_name(const void *a, const void *b) {
     return slice_cmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-static void write_fresh(struct emit *e, const struct risk_context *ctx, const struct entry *tool,
+static void write_fresh(struct emit *e, const struct risk_toolset *ctx, const struct entry *tool,
                         struct arena *a) {
     struct risk_report report;
     risk_classify(ctx, tool->t, tool->node, a, &report);
@@ -345,8 +345,8 @@ static int write_server(struct emit *e, const struct risk_lock *lock, const stru
     size_t count = 0;
     if (gather_tools(lock, who, t, tools, only, a, &entries, &count, err))
         return -1;
-    struct risk_context ctx;
-    risk_context_read(t, tools, who->package.len ? who->package : who->name, a, &ctx);
+    struct risk_toolset ctx;
+    risk_toolset_read(t, tools, who->package.len ? who->package : who->name, a, &ctx);
     emit_object(e);
     write_facts(e, who);
     emit_key(e, "tools");

@@ -1,4 +1,4 @@
-#include "risk/glyph.h"
+#include "risk/confusable.h"
 
 #include "risk/tokens.h"
 #include "risk_test.h"
