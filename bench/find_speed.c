@@ -8,8 +8,8 @@
  * one JSON object. Times are CPU time of the thread: other programs on the machine do not count. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "code/index.h"
-#include "code/typed.h"
+#include "discovery/index.h"
+#include "discovery/typed.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -50,18 +50,18 @@ static double write_files(const struct tape *t, uint32_t tools) {
     double start = cpu_ms();
     TAPE_FOR_ELEM(t, tools, i) {
         uint32_t name = tape_get_str(t, i, "name");
-        struct slice id = code_typed_identifier(tape_text(t, name, &a), CODE_PYTHON, &a);
-        for (int dialect = CODE_TYPESCRIPT; dialect <= CODE_PYTHON; dialect++) {
+        struct slice id = typed_identifier(tape_text(t, name, &a), TYPED_PYTHON, &a);
+        for (int dialect = TYPED_TYPESCRIPT; dialect <= TYPED_PYTHON; dialect++) {
             cleanup_buf struct buf out;
             buf_init(&out, 16u << 20);
-            if (!code_typed_file(t, i, id, (struct slice){0}, (enum code_dialect)dialect, &out))
+            if (!typed_file(t, i, id, (struct slice){0}, (enum typed_dialect)dialect, &out))
                 fprintf(stderr, "no file for %.*s\n", SLICE_FMT(id));
         }
     }
     return cpu_ms() - start;
 }
 
-static void take_list(struct code_index *ix, const char *dir, const char *file, const char *mark,
+static void take_list(struct index *ix, const char *dir, const char *file, const char *mark,
                       struct figures *f) {
     char path[1024];
     snprintf(path, sizeof(path), "%s/%s", dir, file);
@@ -76,7 +76,7 @@ static void take_list(struct code_index *ix, const char *dir, const char *file, 
     struct err err;
     snprintf(path, sizeof(path), "%.*s%s", (int)(strlen(file) - strlen(".json")), file, mark);
     struct slice server = slice_str(path);
-    TAPE_FOR_ELEM(&t, tools, i) { code_index_put(ix, server, &t, i, "", &err); }
+    TAPE_FOR_ELEM(&t, tools, i) { index_put(ix, server, &t, i, "", &err); }
     size_t count = tape_node(&t, tools)->count;
     if (count > f->largest) {
         f->largest = count;
@@ -94,16 +94,16 @@ static bool is_among(struct slice names, struct slice name) {
     return false;
 }
 
-static size_t ask_all(struct code_index *ix, struct slice rows, size_t *ret_found, double *ret_worst_ms) {
+static size_t ask_all(struct index *ix, struct slice rows, size_t *ret_found, double *ret_worst_ms) {
     size_t asked = 0;
     struct slice row, query;
     while (rows.len) {
         slice_cut(&rows, '\n', &row);
         if (!slice_cut(&row, '\t', &query))
             continue;
-        struct code_hit hits[5];
+        struct index_hit hits[5];
         double start = cpu_ms();
-        size_t n = code_index_search(ix, query, NULL, 5, hits);
+        size_t n = index_search(ix, query, NULL, 5, hits);
         double took = cpu_ms() - start;
         *ret_worst_ms = took > *ret_worst_ms ? took : *ret_worst_ms;
         bool found = false;
@@ -123,7 +123,7 @@ int main(int argc, char **argv) {
         fputs("find_speed LISTS QUERIES\n", stderr);
         return 2;
     }
-    struct code_index *ix = code_index_new();
+    struct index *ix = index_new();
     struct figures f = {0};
     const struct dirent *e;
     double start = cpu_ms();
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
     double worst = 0;
     size_t asked = ask_all(ix, buf_slice(&rows), &found, &worst);
     rewinddir(d);
-    while (code_index_count(ix) < TOOLS_MIN && (e = readdir(d)))
+    while (index_count(ix) < TOOLS_MIN && (e = readdir(d)))
         if (slice_ends(slice_str(e->d_name), SLICE(".json")))
             take_list(ix, argv[1], e->d_name, "-again", &f);
     closedir(d);
@@ -146,8 +146,8 @@ int main(int argc, char **argv) {
     printf("{\"tools\":%zu,\"index_ms\":%.1f,\"search_ms\":%.3f,\"search_worst_ms\":%.3f,\"asked\":%zu,"
            "\"found\":%zu,"
            "\"typed_tools\":%zu,\"typed_ms\":%.2f}\n",
-           code_index_count(ix), index_ms, (cpu_ms() - start) / ROUNDS / (double)(asked ? asked : 1), worst,
-           asked, found, f.largest, f.typed_ms);
-    code_index_free(ix);
+           index_count(ix), index_ms, (cpu_ms() - start) / ROUNDS / (double)(asked ? asked : 1), worst, asked,
+           found, f.largest, f.typed_ms);
+    index_free(ix);
     return 0;
 }

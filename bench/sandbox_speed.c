@@ -7,7 +7,7 @@
  * children waiting until stdin ends. Prints one JSON object. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "code/sandbox.h"
+#include "runner/sandbox.h"
 
 #include <stdio.h>
 #include <stdlib.h>

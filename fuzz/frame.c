@@ -1,6 +1,6 @@
 /* What a guest writes on the bridge: every frame of the input, read as the gate does. */
-#include "code/sandbox_frame.h"
 #include "fuzz.h"
+#include "runner/sandbox_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct slice rest = slice_of((const char *)data, size);

@@ -1,6 +1,7 @@
 /* sallyport code: the built-in code server alone, on stdio, behind the same gate as any other server. */
 #include "cli/command.h"
 #include "front/gate.h"
+#include "profiles/profile.h"
 
 struct code_options {
     const char *policy;
@@ -13,7 +14,7 @@ struct code_options {
 static const struct cli_option code_rows[] = {
     {CLI_TEXT(struct code_options, policy), .name = "config", .letter = 'c', .argument = "POLICY",
      .help = "the policy file (YAML or JSON); without one every tool may be called"},
-    {CLI_CHOICE(struct code_options, profile), .name = "profile", .choices = code_profile_names,
+    {CLI_CHOICE(struct code_options, profile), .name = "profile", .choices = profile_names,
      .fallback = "native", .help = "which tools are shown, with whose schemas and result texts"},
     {CLI_NUMBER(struct code_options, min_tier), .name = "min-tier", .argument = "TIER", .fallback = "2",
      .min = 1, .max = 3, .help = "the weakest sandbox to run code in; see `sallyport doctor`"},
@@ -33,7 +34,8 @@ static int code_run_server(const void *options, const struct cli_rest *rest) {
         return cli_fail(CLI_CONFIG, &err);
     struct code_config code = {
         .home = home,
-        .profile = (enum code_profile)opt->profile,
+        .face = profile_find(slice_str(profile_names[opt->profile])),
+        .common = &profile_native,
         .min_tier = (int)opt->min_tier,
         .wait_ms = opt->wait_ms,
         .packages = opt->packages,

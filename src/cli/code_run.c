@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "code/limits.h"
-#include "code/sandbox.h"
+#include "runner/limits.h"
+#include "runner/sandbox.h"
 #include "wire/emit.h"
 
 #include <errno.h>

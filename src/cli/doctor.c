@@ -4,7 +4,7 @@
 
 #include "base/glyph.h"
 #include "base/mem.h"
-#include "code/sandbox.h"
+#include "runner/sandbox.h"
 #include "wire/emit.h"
 
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "cli/scan.h"
 #include "cli/status.h"
-#include "code/code.h"
+#include "profiles/profile.h"
 
 #define TOKENS_OUT_MAX (64u << 20)
 #define TOKENIZER "estimate of sallyport scan"
@@ -24,7 +24,7 @@ static int count_lazy(struct report *r, struct err *err) {
     cli_toollist_init(&r->lazy_list);
     emit_init(&e, &r->lazy_list.text);
     emit_array(&e);
-    code_leads_write(&e);
+    profile_write_discovery(&e);
     emit_array_end(&e);
     if (cli_toollist_parse(&r->lazy_list, "code", err) < 0)
         return -1;

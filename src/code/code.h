@@ -11,36 +11,26 @@
 
 #include "base/err.h"
 #include "base/slice.h"
-#include "code/sandbox.h"
 #include "io/loop.h"
 #include "io/spawn.h"
+#include "runner/sandbox.h"
 #include "wire/emit.h"
 
 struct code_server;
 struct code_conn;
+struct code_face;
 struct filter_scope;
-
-/* Which tools are shown, with what schemas and result texts; the engine is the same. */
-enum code_profile {
-    CODE_NATIVE,
-    CODE_EXECUTION_MCP, /* marc-shade/code-execution-mcp */
-    CODE_INTERPRETER,   /* yzfly/mcp-python-interpreter */
-    CODE_MODE,          /* jx-codes/codemode-mcp */
-    CODE_DATAGEN,       /* the parts of DataGen that run code */
-    CODE_PROFILES,
-};
-
-extern const char *const code_profile_names[]; /* NULL-terminated, for command lines and configurations */
 
 struct code_config {
     struct io_loop *loop;
     struct spawn *spawn;
-    const char *home; /* everything kept lies below HOME/code */
-    const char *name; /* what the server is called here: tools.NAME.TOOL in code */
-    enum code_profile profile;
-    int min_tier;         /* of the sandbox; 0: its default */
-    uint32_t calls_max;   /* tool calls of one run; 0: default */
-    const char *packages; /* that may be installed, "name, name==1.2"; NULL: none */
+    const char *home;               /* everything kept lies below HOME/code */
+    const char *name;               /* what the server is called here: tools.NAME.TOOL in code */
+    const struct code_face *face;   /* the profile: which tools are shown, with what schemas and texts */
+    const struct code_face *common; /* the profile whose tools code can call as well */
+    int min_tier;                   /* of the sandbox; 0: its default */
+    uint32_t calls_max;             /* tool calls of one run; 0: default */
+    const char *packages;           /* that may be installed, "name, name==1.2"; NULL: none */
     uint64_t wait_ms; /* how long a background run is waited for before its job id is answered; 0: default */
 };
 
@@ -56,10 +46,6 @@ void code_server_close(struct code_server *s); /* NULL is fine */
 
 /* Is that one of the tools by which all others are found and called? Of a profile without any, each is. */
 bool code_server_leads(const struct code_server *s, struct slice tool);
-
-/* The definitions of these tools as the native profile has them: elements of an array that the caller has
- * opened. */
-void code_leads_write(struct emit *e);
 
 /* An answer from elsewhere that something here waits for; lives in the one who waits. */
 struct code_inner {

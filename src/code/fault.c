@@ -2,8 +2,9 @@
 
 #include "base/mem.h"
 #include "code/limits.h"
-#include "code/server.h"
+#include "code/unwrap.h"
 #include "wire/emit.h"
+#include "wire/rpc.h"
 #include "wire/tape.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static void read_result(const struct tape *t, struct slice answer, struct arena 
     uint32_t denial = tape_path(t, 0, "_meta", DENIAL, NULL);
     bool denied = denial && tape_is(t, denial, TAPE_OBJECT);
     uint32_t reason = denied ? tape_get_str(t, denial, "reason") : 0;
-    code_unwrap(answer, a, &f->message);
+    unwrap_result(answer, a, &f->message);
     f->kind = !denied                                                    ? "tool_error"
               : is_text(t, reason) && tape_eq(t, reason, SLICE("limit")) ? "rate_limited"
                                                                          : "denied";

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "code/job.h"
+#include "code/limits.h"
 #include "code/skill.h"
 
 struct entry { /* one call */
@@ -13,9 +13,8 @@ struct entry { /* one call */
 };
 
 struct journal {
-    struct code_owner *owner;
-    struct list node; /* in owner->journals while nobody runs it */
-    struct slice key; /* hash of the code and what it is given */
+    struct list node; /* in the principal's list while no run uses it */
+    struct slice key;
     struct arena arena;
     struct list entries;
     size_t bytes;
@@ -32,25 +31,18 @@ static void journal_free(struct journal *j) {
     free(j);
 }
 
-void journal_free_all(struct code_owner *o) {
-    while (!list_empty(&o->journals))
-        journal_free(container_of(o->journals.next, struct journal, node));
+void journal_free_all(struct list *kept) {
+    while (!list_empty(kept))
+        journal_free(container_of(kept->next, struct journal, node));
 }
 
-static struct slice run_key(const struct code_run *run, struct arena *a) {
-    struct slice text = arena_printf(a, "%d\n%.*s\n%.*s\n%.*s", (int)run->language, SLICE_FMT(run->session),
-                                     SLICE_FMT(run->context), SLICE_FMT(run->code));
-    return skill_hash("SHA256", text, a);
-}
-
-struct journal *journal_open(struct code_owner *o, const struct code_run *run) {
+struct journal *journal_open(struct list *kept, struct slice key) {
     struct journal *j = mem_zalloc(sizeof(*j));
-    j->owner = o;
     arena_init(&j->arena);
     list_init(&j->entries);
-    j->key = run_key(run, &j->arena);
+    j->key = arena_dup(&j->arena, key);
     uint64_t now = clock_mono_ms();
-    LIST_FOR_SAFE (n, next, &o->journals) {
+    LIST_FOR_SAFE (n, next, kept) {
         struct journal *before = container_of(n, struct journal, node);
         if (slice_eq(before->key, j->key)) {
             struct list *e;
@@ -111,19 +103,18 @@ void journal_note(struct journal *j, struct slice server, struct slice tool, str
     list_push(&j->entries, &e->node);
 }
 
-bool journal_close(struct journal *j, bool unfinished) {
-    struct code_owner *o = j->owner;
+bool journal_close(struct journal *j, struct list *kept, bool unfinished) {
     if (!unfinished || j->full || list_empty(&j->entries)) {
         bool lost = unfinished && j->full;
         journal_free(j);
         return !lost;
     }
     size_t count = 0;
-    LIST_FOR (n, &o->journals)
+    LIST_FOR (n, kept)
         count++;
     if (count >= CODE_JOURNALS_MAX)
-        journal_free(container_of(o->journals.next, struct journal, node));
+        journal_free(container_of(kept->next, struct journal, node));
     j->kept_ms = clock_mono_ms();
-    list_push(&o->journals, &j->node);
+    list_push(kept, &j->node);
     return true;
 }

@@ -11,12 +11,11 @@
 #include "base/list.h"
 #include "base/slice.h"
 
-struct code_owner;
 struct journal;
-struct code_run;
 
-/* For a new run: with the answers that an earlier one of the same code left. */
-struct journal *journal_open(struct code_owner *o, const struct code_run *run);
+/* For a new run, with the answers that an earlier run of the same key left in `kept`, the list of one
+ * principal. The key is a hash of the code and what it is given. */
+struct journal *journal_open(struct list *kept, struct slice key);
 /* The answer of that call, if it was made before: then it is not made again. */
 bool journal_replay(struct journal *j, struct slice server, struct slice tool, struct slice args,
                     struct slice *ret_answer);
@@ -24,5 +23,5 @@ bool journal_replay(struct journal *j, struct slice server, struct slice tool, s
 void journal_note(struct journal *j, struct slice server, struct slice tool, struct slice args,
                   struct slice answer);
 /* The run is over; `unfinished`: its answers are wanted once more. False when they could not be kept. */
-bool journal_close(struct journal *j, bool unfinished);
-void journal_free_all(struct code_owner *o);
+bool journal_close(struct journal *j, struct list *kept, bool unfinished);
+void journal_free_all(struct list *kept);

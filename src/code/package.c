@@ -1,6 +1,8 @@
 #include "code/package.h"
 
 #include "base/mem.h"
+#include "code/code_arg.h"
+#include "code/code_reply.h"
 #include "io/conn.h"
 
 #include <ctype.h>

@@ -3,7 +3,7 @@
  * operator's. */
 #pragma once
 
-#include "code/server.h"
+#include "code/model.h"
 
 /* For the configuration: makes the directory when packages are allowed. "" when none are. */
 const char *package_dir(struct code_server *s);

@@ -2,7 +2,7 @@
  * JavaScript finds what it needs in its runtime. */
 #pragma once
 
-#include "code/sandbox.h"
+#include "runner/sandbox.h"
 
 enum {
     CODE_PRELUDE_PYTHON = 1, /* the functions of the native profile */

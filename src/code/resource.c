@@ -1,16 +1,16 @@
 #include "code/resource.h"
 
 #include "base/mem.h"
+#include "code/code_reply.h"
+#include "code/contents.h"
 #include "code/sdk.h"
 #include "code/skill.h"
 #include "code/workspace.h"
-#include "wire/base64.h"
 
 #include <stdio.h>
 
 #define FILE_SCHEME "workspace:///"
 #define SKILL_SCHEME "skill://"
-#define NOT_FOUND_LEGACY (-32002)
 
 /* ---- URIs ---- */
 
@@ -26,30 +26,6 @@ struct slice resource_file_uri(struct slice path, struct arena *a) {
             len += (size_t)snprintf(text + len, 4, "%%%02X", (unsigned char)path.ptr[i]);
     }
     return slice_of(text, len);
-}
-
-static int hex_value(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* Percent signs decoded; what is no encoding stays as it is. Paths are checked where they are used. */
-struct slice resource_decode(struct slice text, struct arena *a) {
-    char *out = arena_alloc(a, text.len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        int high = i + 2 < text.len && text.ptr[i] == '%' ? hex_value(text.ptr[i + 1]) : -1;
-        int low = high >= 0 ? hex_value(text.ptr[i + 2]) : -1;
-        if (low >= 0) {
-            out[len++] = (char)(high * 16 + low);
-            i += 2;
-        } else {
-            out[len++] = text.ptr[i];
-        }
-    }
-    return slice_of(out, len);
 }
 
 /* ---- lists ---- */
@@ -174,47 +150,17 @@ void resource_templates(struct code_req *r) {
 
 /* ---- reading ---- */
 
-void resource_not_found(struct code_req *r) {
-    code_reply_error(r, r->modern ? RPC_INVALID_PARAMS : NOT_FOUND_LEGACY, "Resource not found");
-}
-
-static void reply_contents(struct code_req *r, struct slice uri, const char *mime, struct slice bytes,
-                           bool as_text) {
-    cleanup_buf struct buf out;
-    buf_init(&out, CODE_ANSWER_MAX);
-    buf_put_str(&out, "\"contents\":[{\"uri\":");
-    emit_quote(&out, uri);
-    buf_printf(&out, ",\"mimeType\":\"%s\",", mime);
-    if (as_text) {
-        buf_put_str(&out, "\"text\":");
-        emit_quote(&out, bytes);
-    } else {
-        buf_put_str(&out, "\"blob\":\"");
-        base64_put(&out, bytes, BASE64_PADDED);
-        buf_put_char(&out, '"');
-    }
-    buf_put_str(&out, "}]");
-    if (out.full)
-        code_reply_error(r, RPC_INTERNAL, "the resource is too large");
-    else
-        code_reply_cached(r, buf_slice(&out));
-}
-
-void resource_reply_text(struct code_req *r, struct slice uri, const char *mime, struct slice text) {
-    reply_contents(r, uri, mime, text, true);
-}
-
 static void read_workspace(struct code_req *r, struct slice uri) {
-    struct slice path = resource_decode(slice_from(uri, sizeof(FILE_SCHEME) - 1), &r->arena);
+    struct slice path = contents_decode(slice_from(uri, sizeof(FILE_SCHEME) - 1), &r->arena);
     cleanup_buf struct buf bytes;
     buf_init(&bytes, CODE_FILE_BYTES_MAX + BUFSIZ);
     enum workspace_result result = workspace_read(r->owner->workspace_fd, path, CODE_FILE_BYTES_MAX, &bytes);
     if (result == WORKSPACE_TOO_LARGE)
         code_reply_error(r, RPC_INTERNAL, "the resource is too large");
     else if (result != WORKSPACE_OK)
-        resource_not_found(r);
+        contents_not_found(r);
     else
-        reply_contents(r, uri, workspace_mime(path), buf_slice(&bytes), tape_utf8_valid(buf_slice(&bytes)));
+        contents_reply(r, uri, workspace_mime(path), buf_slice(&bytes), tape_utf8_valid(buf_slice(&bytes)));
 }
 
 /* The skill that a URI names, and which of its files. */
@@ -247,24 +193,18 @@ static void read_skill(struct code_req *r, struct slice uri) {
     struct skill s;
     struct slice file;
     if (!find_skill(r, uri, &s, &file))
-        resource_not_found(r);
+        contents_not_found(r);
     else if (slice_is(file, "SKILL.md"))
-        reply_contents(r, uri, "text/markdown", skill_to_md(&s, &r->arena), true);
+        contents_reply(r, uri, "text/markdown", skill_to_md(&s, &r->arena), true);
     else if (slice_eq(file, code_file(r, &s)))
-        reply_contents(r, uri, workspace_mime(file), s.code, true);
+        contents_reply(r, uri, workspace_mime(file), s.code, true);
     else
-        resource_not_found(r);
-}
-
-struct slice resource_uri_of(struct code_req *r) {
-    uint32_t node = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "uri") : 0;
-    return node && tape_is(&r->tape, node, TAPE_STRING) ? tape_text(&r->tape, node, &r->arena)
-                                                        : (struct slice){0};
+        contents_not_found(r);
 }
 
 void resource_read(struct code_req *r) {
     const struct code_face *face = r->conn->server->face;
-    struct slice uri = resource_uri_of(r);
+    struct slice uri = contents_uri(r);
     if (face->read_resource && face->read_resource(r, uri))
         return;
     if (face->files && sdk_read(r, uri))
@@ -274,7 +214,7 @@ void resource_read(struct code_req *r) {
     else if (face->files && slice_starts(uri, SLICE(SKILL_SCHEME)))
         read_skill(r, uri);
     else
-        resource_not_found(r);
+        contents_not_found(r);
 }
 
 /* ---- skills ---- */
@@ -353,7 +293,7 @@ void resource_skill(struct code_req *r) {
     struct slice file;
     if (!has_skills(r))
         return;
-    if (!find_skill(r, resource_uri_of(r), &s, &file) || !slice_is(file, "SKILL.md")) {
+    if (!find_skill(r, contents_uri(r), &s, &file) || !slice_is(file, "SKILL.md")) {
         code_reply_error(r, RPC_INVALID_PARAMS, "Unknown skill");
         return;
     }
@@ -368,11 +308,11 @@ void resource_skill(struct code_req *r) {
 
 void resource_directory(struct code_req *r) {
     struct skill s;
-    struct slice file, uri = resource_uri_of(r);
+    struct slice file, uri = contents_uri(r);
     if (!has_skills(r))
         return;
     if (!find_skill(r, uri, &s, &file) || file.len) {
-        resource_not_found(r);
+        contents_not_found(r);
         return;
     }
     struct slice base = slice_ends(uri, SLICE("/")) ? uri : arena_printf(&r->arena, "%.*s/", SLICE_FMT(uri));

@@ -2,7 +2,7 @@
  * too, as they are read alike. */
 #pragma once
 
-#include "code/server.h"
+#include "code/model.h"
 
 void resource_list(struct code_req *r);
 void resource_templates(struct code_req *r);
@@ -14,8 +14,3 @@ void resource_skill(struct code_req *r);
 
 /* workspace:///a/b%20c.txt */
 struct slice resource_file_uri(struct slice path, struct arena *a);
-/* The content of a resource as the answer. */
-struct slice resource_uri_of(struct code_req *r); /* that is to be read; empty when there is none */
-struct slice resource_decode(struct slice text, struct arena *a);
-void resource_not_found(struct code_req *r);
-void resource_reply_text(struct code_req *r, struct slice uri, const char *mime, struct slice text);

@@ -1,40 +1,41 @@
 #include "code/sdk.h"
 
 #include "base/mem.h"
-#include "code/resource.h"
-#include "code/typed.h"
+#include "code/contents.h"
+#include "code/listing.h"
+#include "discovery/typed.h"
 
 #define PATH SDK_ROOT "/"
 
 /* The tools of one server with the names of their files. */
 struct branch {
-    const struct code_indexed **tools;
+    const struct index_tool **tools;
     struct slice *names;
     size_t count;
 };
 
 static bool same_server(struct slice server, struct slice name, struct arena *a) {
-    return slice_eq(server, name) || slice_eq(code_typed_identifier(server, CODE_TYPESCRIPT, a), name);
+    return slice_eq(server, name) || slice_eq(typed_identifier(server, TYPED_TYPESCRIPT, a), name);
 }
 
-static struct branch branch_of(struct catalogue *c, struct slice server, struct arena *a) {
-    size_t all = code_index_count(c->index), at = 0;
-    struct branch b = {arena_array(a, const struct code_indexed *, all + 1),
+static struct branch branch_of(struct registry *c, struct slice server, struct arena *a) {
+    size_t all = index_count(c->index), at = 0;
+    struct branch b = {arena_array(a, const struct index_tool *, all + 1),
                        arena_array(a, struct slice, all + 1), 0};
-    const struct code_indexed *tool;
+    const struct index_tool *tool;
     struct slice *raw = arena_array(a, struct slice, all + 1);
-    while ((tool = code_index_next(c->index, NULL, &at))) {
+    while ((tool = index_next(c->index, NULL, &at))) {
         if (!same_server(tool->server, server, a))
             continue;
         raw[b.count] = tool->name;
         b.tools[b.count++] = tool;
     }
-    code_typed_names(raw, b.count, CODE_PYTHON, a, b.names);
+    typed_names(raw, b.count, TYPED_PYTHON, a, b.names);
     return b;
 }
 
-const struct code_indexed *sdk_find(struct catalogue *c, struct slice server, struct slice name) {
-    const struct code_indexed *tool = code_index_find(c->index, server, name, NULL);
+const struct index_tool *sdk_find(struct registry *c, struct slice server, struct slice name) {
+    const struct index_tool *tool = index_find(c->index, server, name, NULL);
     if (tool)
         return tool;
     cleanup_arena struct arena a;
@@ -72,7 +73,7 @@ void sdk_learn(struct code_owner *o, struct slice server, struct slice tool, str
     tape_init(&t);
     cleanup_buf struct buf out;
     buf_init(&out, CODE_SHAPE_MAX);
-    if (tape_parse(&t, value, NULL) != TAPE_OK || !code_typed_learn(&t, 0, &out))
+    if (tape_parse(&t, value, NULL) != TAPE_OK || !typed_learn(&t, 0, &out))
         buf_reset(&out); /* too large to be told: not tried again */
     map_put(&o->shapes, arena_dup(&o->shape_arena, key),
             (void *)(uintptr_t)arena_dup(&o->shape_arena, buf_slice(&out)).ptr);
@@ -85,7 +86,7 @@ static void put_link(struct emit *e, const char *key, struct slice uri) {
     emit_str(e, uri);
 }
 
-static void read_root(struct code_req *r, struct catalogue *c, struct slice uri) {
+static void read_root(struct code_req *r, struct registry *c, struct slice uri) {
     cleanup_buf struct buf out;
     buf_init(&out, CODE_ANSWER_MAX);
     struct emit e;
@@ -95,9 +96,9 @@ static void read_root(struct code_req *r, struct catalogue *c, struct slice uri)
     emit_array(&e);
     struct map seen;
     map_init(&seen);
-    const struct code_indexed *tool;
+    const struct index_tool *tool;
     size_t at = 0;
-    while ((tool = code_index_next(c->index, NULL, &at))) {
+    while ((tool = index_next(c->index, NULL, &at))) {
         if (map_put(&seen, tool->server, r))
             continue;
         emit_object(&e);
@@ -111,7 +112,7 @@ static void read_root(struct code_req *r, struct catalogue *c, struct slice uri)
     emit_key(&e, "unavailable");
     emit_raw(&e, c->missing);
     emit_object_end(&e);
-    resource_reply_text(r, uri, "application/json", buf_slice(&out));
+    contents_reply(r, uri, "application/json", buf_slice(&out), true);
 }
 
 static void read_branch(struct code_req *r, const struct branch *b, struct slice uri) {
@@ -137,10 +138,10 @@ static void read_branch(struct code_req *r, const struct branch *b, struct slice
     }
     emit_array_end(&e);
     emit_object_end(&e);
-    resource_reply_text(r, uri, "application/json", buf_slice(&out));
+    contents_reply(r, uri, "application/json", buf_slice(&out), true);
 }
 
-static bool read_file(struct code_req *r, const struct branch *b, size_t i, enum code_dialect dialect,
+static bool read_file(struct code_req *r, const struct branch *b, size_t i, enum typed_dialect dialect,
                       struct slice uri) {
     cleanup_tape struct tape t;
     tape_init(&t);
@@ -148,18 +149,18 @@ static bool read_file(struct code_req *r, const struct branch *b, size_t i, enum
     buf_init(&out, CODE_ANSWER_MAX);
     struct slice shape = sdk_shape(r->owner, b->tools[i]->server, b->tools[i]->name);
     if (tape_parse(&t, b->tools[i]->definition, NULL) != TAPE_OK ||
-        !code_typed_file(&t, 0, b->names[i], shape, dialect, &out))
+        !typed_file(&t, 0, b->names[i], shape, dialect, &out))
         return false;
-    resource_reply_text(r, uri, dialect == CODE_PYTHON ? "text/x-python" : "text/typescript",
-                        buf_slice(&out));
+    contents_reply(r, uri, dialect == TYPED_PYTHON ? "text/x-python" : "text/typescript", buf_slice(&out),
+                   true);
     return true;
 }
 
 static bool read_tool(struct code_req *r, const struct branch *b, struct slice file, struct slice uri) {
     static const struct {
         struct slice ending;
-        enum code_dialect dialect;
-    } kinds[] = {{SLICE(".ts"), CODE_TYPESCRIPT}, {SLICE(".pyi"), CODE_PYTHON}};
+        enum typed_dialect dialect;
+    } kinds[] = {{SLICE(".ts"), TYPED_TYPESCRIPT}, {SLICE(".pyi"), TYPED_PYTHON}};
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
         if (!slice_ends(file, kinds[k].ending))
             continue;
@@ -171,12 +172,12 @@ static bool read_tool(struct code_req *r, const struct branch *b, struct slice f
     return false;
 }
 
-static void on_tools(struct catalogue_wait *w, struct catalogue *c) {
+static void on_tools(struct listing_wait *w, struct registry *c) {
     struct code_req *r = container_of(w, struct code_req, tools);
-    struct slice uri = resource_uri_of(r), rest = slice_from(uri, sizeof(SDK_ROOT) - 1), server = {0};
+    struct slice uri = contents_uri(r), rest = slice_from(uri, sizeof(SDK_ROOT) - 1), server = {0};
     if (slice_starts(rest, SLICE("/")))
         rest = slice_from(rest, 1);
-    rest = resource_decode(rest, &r->arena);
+    rest = contents_decode(rest, &r->arena);
     if (!rest.len) {
         read_root(r, c, uri);
         return;
@@ -186,13 +187,13 @@ static void on_tools(struct catalogue_wait *w, struct catalogue *c) {
     if (b.count && !file)
         read_branch(r, &b, uri);
     else if (!b.count || !read_tool(r, &b, rest, uri))
-        resource_not_found(r);
+        contents_not_found(r);
 }
 
 bool sdk_read(struct code_req *r, struct slice uri) {
     if (!slice_is(uri, SDK_ROOT) && !slice_starts(uri, SLICE(PATH)))
         return false;
-    catalogue_ask(&r->tools, r->conn, r->owner, on_tools);
+    listing_ask(&r->tools, r->conn, r->owner, on_tools);
     return true;
 }
 

@@ -9,7 +9,7 @@
  * use is not there. */
 #pragma once
 
-#include "code/server.h"
+#include "code/model.h"
 
 #define SDK_ROOT "sallyport://servers"
 
@@ -24,4 +24,4 @@ struct slice sdk_shape(struct code_owner *o, struct slice server, struct slice t
 
 /* The tool that a name means on that server: its own, or the one that its file has. NULL when there is none.
  */
-const struct code_indexed *sdk_find(struct catalogue *c, struct slice server, struct slice name);
+const struct index_tool *sdk_find(struct registry *c, struct slice server, struct slice name);

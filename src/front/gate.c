@@ -15,7 +15,9 @@
 #include "front/settings.h"
 #include "io/tls.h"
 #include "io/watch.h"
+#include "profiles/profile.h"
 #include "risk/supply.h"
+#include "runner/limits.h"
 #include "session/approve.h"
 #include "session/builtin.h"
 #include "session/guard.h"
@@ -388,10 +390,9 @@ static int code_set_up(struct gate *g, struct err *err) {
     if (s->code.max_calls < 0 || s->code.max_calls > SANDBOX_CALLS_MAX)
         return err_set(err, "code.max_calls: a number from 1 to %d", SANDBOX_CALLS_MAX);
     config.calls_max = (uint32_t)s->code.max_calls;
-    while (code_profile_names[config.profile] &&
-           strcmp(code_profile_names[config.profile], s->code.profile) != 0)
-        config.profile++;
-    if (config.profile == CODE_PROFILES)
+    config.face = profile_find(slice_str(s->code.profile));
+    config.common = &profile_native;
+    if (!config.face)
         return err_set(
             err,
             "code.profile `%s`: there are native, code-execution-mcp, python-interpreter, codemode, datagen",

@@ -4,8 +4,8 @@
  * is no /proc in a sandbox, from which the C library would learn where the first thread's stack lies and
  * without which Bun gives up; so that question is answered here. */
 #undef _FILE_OFFSET_BITS /* else the function below that is called fopen would be fopen64 */
+#include "sandbox/confine.h"
 #include "sandbox/exec.h"
-#include "sandbox/lock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,7 +53,7 @@ __attribute__((visibility("default"))) FILE *fopen(const char *path, const char 
 
 /* Node loads this module too, but not in front of itself; and Bun's trial run is nobody's sandbox. */
 __attribute__((constructor)) static void loaded(void) {
-    static struct lock_setup setup;
+    static struct confine_setup setup;
     if (getenv("LD_PRELOAD") && !getenv(EXEC_TRIAL))
-        lock_after_exec(&setup);
+        confine_after_exec(&setup);
 }

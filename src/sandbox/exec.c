@@ -61,7 +61,7 @@ static int prepare(const struct exec_plan *plan, struct exec *ret_exec) {
 
 static noreturn void execute(const struct exec *e) {
     execve(e->argv[0], (char *const *)(uintptr_t)e->argv, (char *const *)(uintptr_t)e->envp);
-    _exit(LOCK_FAILED);
+    _exit(CONFINE_FAILED);
 }
 
 /* It tells the helper itself what it is; only that it could not even do that is told here. */
@@ -78,20 +78,20 @@ static bool trial(struct exec *e) {
     return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-noreturn void exec_serve(const struct lock_setup *setup, const struct exec_plan *plan) {
+noreturn void exec_serve(const struct confine_setup *setup, const struct exec_plan *plan) {
     static struct exec e;
     struct frame_order order;
     int stdio[3];
     if (prepare(plan, &e) != 0 || !trial(&e)) {
-        zygote_tell(LOCK_NOTE_DOWN, "Bun cannot be started here");
-        _exit(LOCK_FAILED);
+        zygote_tell(CONFINE_NOTE_DOWN, "Bun cannot be started here");
+        _exit(CONFINE_FAILED);
     }
     prctl(PR_SET_DUMPABLE, 1, 0, 0,
           0); /* the change of uid took it away, and the id maps have to be written */
     while (zygote_next(&order, stdio)) {
         if (zygote_clone(setup, &order, stdio) != 0)
             continue;
-        lock_before_exec(setup, &order, stdio);
+        confine_before_exec(setup, &order, stdio);
         execute(&e);
     }
     _exit(0);

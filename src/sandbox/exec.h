@@ -1,7 +1,7 @@
 /* The zygote of an interpreter that cannot be copied: a fork server of our own whose children execute it. */
 #pragma once
 
-#include "sandbox/lock.h"
+#include "sandbox/confine.h"
 
 #include <stdnoreturn.h>
 
@@ -17,4 +17,4 @@ struct exec_plan {
 };
 
 /* Takes orders for ever, after one trial. */
-noreturn void exec_serve(const struct lock_setup *setup, const struct exec_plan *plan);
+noreturn void exec_serve(const struct confine_setup *setup, const struct exec_plan *plan);

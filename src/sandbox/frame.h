@@ -38,7 +38,7 @@ enum frame_kind {
     FRAME_PROGRESS = 17, /* {"fraction","text"} */
     FRAME_IMAGE = 18,    /* one byte length, MIME type, then the bytes */
     FRAME_DONE = 19,     /* {"ok","result","error","kind","traceback"}; the last frame of a run */
-    FRAME_AWAKE = 20,    /* empty, of JavaScript only and before its first run: see LOCK_AWAKE */
+    FRAME_AWAKE = 20,    /* empty, of JavaScript only and before its first run: see CONFINE_AWAKE */
 };
 
 /* ---- control ---- */

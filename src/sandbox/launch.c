@@ -125,13 +125,14 @@ void launch_find(const struct launch_config *config, enum launch_engine engine, 
 
 /* Beneath /proc, which may not be mounted any more. */
 static int write_file(const char *path, const char *text, struct err *err) {
-    cleanup_fd int fd = openat(LOCK_FD_PROC, path, O_WRONLY | O_CLOEXEC);
+    cleanup_fd int fd = openat(CONFINE_FD_PROC, path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, text, strlen(text)) < 0)
         return err_set(err, "write /proc/%s: %s", path, strerror(errno));
     return 0;
 }
 
-/* The caller becomes LOCK_GUEST_ID there: the id 0 could not be handed on to a sandbox without privileges. */
+/* The caller becomes CONFINE_GUEST_ID there: the id 0 could not be handed on to a sandbox without privileges.
+ */
 static int own_user_namespace(uint64_t others, struct err *err) {
     char line[64];
     const unsigned uid = geteuid(), gid = getegid();
@@ -139,10 +140,10 @@ static int own_user_namespace(uint64_t others, struct err *err) {
         return err_set(err, "make a user namespace: %s", strerror(errno));
     if (write_file("self/setgroups", "deny", err) != 0)
         return -1;
-    snprintf(line, sizeof(line), "%d %u 1", LOCK_GUEST_ID, uid);
+    snprintf(line, sizeof(line), "%d %u 1", CONFINE_GUEST_ID, uid);
     if (write_file("self/uid_map", line, err) != 0)
         return -1;
-    snprintf(line, sizeof(line), "%d %u 1", LOCK_GUEST_ID, gid);
+    snprintf(line, sizeof(line), "%d %u 1", CONFINE_GUEST_ID, gid);
     return write_file("self/gid_map", line, err);
 }
 
@@ -223,7 +224,7 @@ static int place(const int from[], const int to[], size_t n) {
     for (size_t i = 0; i < n; i++)
         if (dup2(high[i], to[i]) < 0)
             return -1;
-    return (int)syscall(SYS_close_range, LOCK_FD_FREE, ~0U, 0);
+    return (int)syscall(SYS_close_range, CONFINE_FD_FREE, ~0U, 0);
 }
 
 /* bridge: only the probe has one already. */
@@ -235,15 +236,15 @@ static int place_descriptors(const struct launch_config *config, int sock, int s
         *config->scratch_dir ? open(config->scratch_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : dup(null);
     const int prelude = config->prelude_fd >= 0 ? config->prelude_fd : null;
     const int from[] = {null, bridge >= 0 ? bridge : null, sock, setup, prelude, null, proc, scratch};
-    const int to[] = {STDIN_FILENO,    LOCK_FD_BRIDGE, LOCK_FD_REPORT, LOCK_FD_SETUP,
-                      LOCK_FD_PRELUDE, LOCK_FD_NULL,   LOCK_FD_PROC,   LOCK_FD_SCRATCH};
+    const int to[] = {STDIN_FILENO,       CONFINE_FD_BRIDGE, CONFINE_FD_REPORT, CONFINE_FD_SETUP,
+                      CONFINE_FD_PRELUDE, CONFINE_FD_NULL,   CONFINE_FD_PROC,   CONFINE_FD_SCRATCH};
     if (null < 0 || proc < 0 || place(from, to, ARRAY_LEN(from)) != 0)
         return err_set(err, "place descriptors: %s", strerror(errno));
     null = proc = scratch = -1; /* closed with the rest */
     return 0;
 }
 
-static int write_setup(struct lock_setup *setup, int fd, struct err *err) {
+static int write_setup(struct confine_setup *setup, int fd, struct err *err) {
     setup->uid = geteuid();
     setup->gid = getegid();
     if (pwrite(fd, setup, sizeof(*setup), 0) != (ssize_t)sizeof(*setup))
@@ -254,13 +255,13 @@ static int write_setup(struct lock_setup *setup, int fd, struct err *err) {
 /* ---- the probe ---- */
 
 /* In the sandbox of the probe: it must be one. A denied call is answered by the kernel, as nobody listens. */
-static _Noreturn void probe_guest(const struct lock_setup *setup, const struct frame_order *order,
+static _Noreturn void probe_guest(const struct confine_setup *setup, const struct frame_order *order,
                                   const int stdio[3]) {
-    lock_down(setup, order, stdio);
+    confine_down(setup, order, stdio);
     const bool open_file = open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0;
     const bool open_net = socket(AF_INET, SOCK_STREAM, 0) >= 0;
     const char verdict = open_file ? 'f' : open_net ? 'n' : 'k';
-    _exit(write(LOCK_FD_BRIDGE, &verdict, 1) == 1 ? 0 : 1);
+    _exit(write(CONFINE_FD_BRIDGE, &verdict, 1) == 1 ? 0 : 1);
 }
 
 /* Does the limit on processes bind this uid? The kernel lets the host's root pass, whatever it is called in
@@ -280,14 +281,14 @@ static bool processes_bounded(void) {
 
 static _Noreturn void probe_zygote(const struct launch_config *config, uint32_t tier, int sock, int bridge) {
     struct err err = {""};
-    struct lock_setup *setup = mem_alloc(sizeof(*setup));
+    struct confine_setup *setup = mem_alloc(sizeof(*setup));
     *setup = config->setup;
     setup->tier = tier;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else /proc/self is root's, and the id maps cannot be written */
     if (place_descriptors(config, sock, sock, bridge, &err) != 0 || enter(config, tier, NULL, &err) != 0) {
-        zygote_tell(LOCK_NOTE_DOWN, err.text);
-        _exit(LOCK_FAILED);
+        zygote_tell(CONFINE_NOTE_DOWN, err.text);
+        _exit(CONFINE_FAILED);
     }
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the change of uid took it away, and an exec does not follow here */
     setup->uid = geteuid();
@@ -299,7 +300,7 @@ static _Noreturn void probe_zygote(const struct launch_config *config, uint32_t 
                                       .workspace_mb = 1,
                                       .inodes = 64,
                                       .processes = 16};
-    const int stdio[3] = {dup(LOCK_FD_BRIDGE), dup(LOCK_FD_NULL), dup(LOCK_FD_NULL)};
+    const int stdio[3] = {dup(CONFINE_FD_BRIDGE), dup(CONFINE_FD_NULL), dup(CONFINE_FD_NULL)};
     const bool bounded = processes_bounded();
     if (zygote_clone(setup, &order, stdio) == 0)
         probe_guest(setup, &order, stdio);
@@ -316,7 +317,7 @@ static char probe_watch(int sock, int bridge, pid_t *ret_guest, struct err *err)
             return verdict;
         if (fds[1].revents)
             break;
-        struct lock_note note;
+        struct confine_note note;
         int got[3];
         if (packet_receive(sock, &note, sizeof(note), got) != (ssize_t)sizeof(note)) {
             fds[0].fd = -1; /* everything was said; the guest's verdict is still to come */
@@ -325,14 +326,14 @@ static char probe_watch(int sock, int bridge, pid_t *ret_guest, struct err *err)
         for (int i = 0; i < 3; i++)
             if (got[i] >= 0)
                 close(got[i]);
-        if (note.kind == LOCK_NOTE_CLONED && note.pid > 0)
+        if (note.kind == CONFINE_NOTE_CLONED && note.pid > 0)
             *ret_guest = note.pid;
-        else if (note.kind == LOCK_NOTE_CLONED)
+        else if (note.kind == CONFINE_NOTE_CLONED)
             return err_set(err, "make a sandbox's namespaces: %s", strerror(note.error)), 0;
-        else if (note.kind == LOCK_NOTE_DOWN)
+        else if (note.kind == CONFINE_NOTE_DOWN)
             return err_set(err, "%s", note.text), 0;
-        else if (note.kind == LOCK_NOTE_FAILED)
-            return err_set(err, "%s: %s", lock_step_name(note.step), strerror(note.error)), 0;
+        else if (note.kind == CONFINE_NOTE_FAILED)
+            return err_set(err, "%s: %s", confine_step_name(note.step), strerror(note.error)), 0;
     }
     return err_set(err, "the sandbox of the probe ended without a word"), 0;
 }
@@ -402,7 +403,7 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     struct err err = {""};
     const struct launch_kind *kind = &kinds[r->engine];
     char binary[PATH_MAX], dir[FRAME_PATH_MAX], module[PATH_MAX], script[PATH_MAX];
-    struct lock_setup *setup = mem_alloc(sizeof(*setup));
+    struct confine_setup *setup = mem_alloc(sizeof(*setup));
     *setup = config->setup;
     setup->data_limit = r->engine >= LAUNCH_NODE;
     setup->hold = r->engine == LAUNCH_NODE;
@@ -410,7 +411,7 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the helper is not; the id maps have to be written */
     int memory = memfd_create("setup", MFD_CLOEXEC);
     if (memory < 0 || place_descriptors(config, sock, memory, -1, &err) != 0 ||
-        enter(config, setup->tier, r, &err) != 0 || write_setup(setup, LOCK_FD_SETUP, &err) != 0)
+        enter(config, setup->tier, r, &err) != 0 || write_setup(setup, CONFINE_FD_SETUP, &err) != 0)
         goto fail;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* the change of uid took it away */
     inside_paths(config, r, binary, dir);
@@ -433,8 +434,8 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     execve(binary, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp);
     err_set(&err, "execute %s: %s", r->binary, strerror(errno));
 fail:
-    zygote_tell(LOCK_NOTE_DOWN, err.text);
-    _exit(LOCK_FAILED);
+    zygote_tell(CONFINE_NOTE_DOWN, err.text);
+    _exit(CONFINE_FAILED);
 }
 
 int launch_zygote(const struct launch_config *config, const struct launch_runtime *runtime, pid_t *ret_pid,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "sandbox/lock.h"
+#include "sandbox/confine.h"
 
 #define LAUNCH_PACKAGES "/opt/packages" /* where they are seen, inside */
 #define LAUNCH_ROOT_ID 700000           /* what root becomes: a uid that owns nothing */
@@ -22,7 +22,7 @@ struct launch_config {
     char packages[FRAME_PATH_MAX];    /* further Python packages, or "" */
     const char *path;                 /* where programs are looked for */
     int prelude_fd;                   /* -1 for none */
-    struct lock_setup setup;          /* tier, filters, fault to inject */
+    struct confine_setup setup;       /* tier, filters, fault to inject */
 };
 
 /* Finds the interpreter: `given`, else the name in the path. Scripts that stand in front of one are passed

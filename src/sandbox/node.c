@@ -3,7 +3,7 @@
  * renewed in the child, and the child drives that loop itself, since Node's own way of waiting counts threads
  * that are no more. A self-test at start does all of it once; where it fails the runtime is not offered. The
  * few functions of Node-API and libuv are declared by hand: both promise them to stay. */
-#include "sandbox/lock.h"
+#include "sandbox/confine.h"
 #include "sandbox/zygote.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports);
 #define RUN_NOWAIT 2
 #define SELF_TEST_S 10
 
-static struct lock_setup setup;
+static struct confine_setup setup;
 
 static napi_value number(napi_env env, int32_t value) {
     napi_value v = NULL;
@@ -63,15 +63,15 @@ static size_t arguments(napi_env env, napi_callback_info info, napi_value *value
 static napi_value renewed(napi_env env, int32_t value) {
     struct uv_loop *loop = NULL;
     if (napi_get_uv_event_loop(env, &loop) != 0 || uv_loop_fork(loop) != 0)
-        _exit(LOCK_FAILED);
+        _exit(CONFINE_FAILED);
     return number(env, value);
 }
 
 /* selftest(): -1 in a child that is to try everything and exit with 0; here 1 when it did. */
 static napi_value selftest(napi_env env, napi_callback_info info) {
     (void)info;
-    if (lock_read_setup(LOCK_FD_SETUP, &setup) != 0)
-        _exit(LOCK_FAILED);
+    if (confine_read_setup(CONFINE_FD_SETUP, &setup) != 0)
+        _exit(CONFINE_FAILED);
     zygote_fold_memory();
     pid_t pid = fork();
     if (pid == 0) {
@@ -95,14 +95,14 @@ static napi_value serve(napi_env env, napi_callback_info info) {
     if (arguments(env, info, v, 1) == 1)
         napi_get_value_int32(env, v[0], &ms);
     zygote_fold_memory();
-    struct pollfd orders = {.fd = LOCK_FD_REPORT, .events = POLLIN};
+    struct pollfd orders = {.fd = CONFINE_FD_REPORT, .events = POLLIN};
     for (; poll(&orders, 1, ms) != 0; first = false) {
         if (!zygote_next(&order, stdio))
             _exit(0);
         if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
-        lock_down(&setup, &order, stdio);
-        while (first && setup.fail_step == LOCK_AWAKE) /* for tests */
+        confine_down(&setup, &order, stdio);
+        while (first && setup.fail_step == CONFINE_AWAKE) /* for tests */
             poll(NULL, 0, -1);
         return renewed(env, (int32_t)order.urgent);
     }
@@ -127,7 +127,7 @@ static napi_value tell(napi_env env, napi_callback_info info) {
     if (arguments(env, info, v, 2) == 2) {
         napi_get_value_int32(env, v[0], &up);
         char *text = text_of(env, v[1], &len);
-        zygote_tell(up ? LOCK_NOTE_UP : LOCK_NOTE_DOWN, text ? text : "");
+        zygote_tell(up ? CONFINE_NOTE_UP : CONFINE_NOTE_DOWN, text ? text : "");
         free(text);
     }
     return number(env, 0);
@@ -141,7 +141,7 @@ static napi_value limit(napi_env env, napi_callback_info info) {
         napi_get_value_int32(env, v[0], &memory_mb);
         napi_get_value_int32(env, v[1], &cpu_s);
     }
-    return number(env, lock_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
+    return number(env, confine_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
 }
 
 /* send(kind, id, text): kind 0 goes nowhere, for those who warm up */
@@ -239,7 +239,7 @@ static int turn(napi_env env, struct uv_loop *loop, napi_value self, const napi_
         return take_frame(env, self, v[2]) ? 0 : -1;
     uv_run(loop, RUN_NOWAIT);
     struct pollfd fds[2] = {{.fd = uv_backend_fd(loop), .events = POLLIN},
-                            {.fd = LOCK_FD_BRIDGE, .events = POLLIN}};
+                            {.fd = CONFINE_FD_BRIDGE, .events = POLLIN}};
     const int wait = uv_loop_alive(loop) ? uv_backend_timeout(loop) : 0; /* what just ran may have ended it */
     const bool frame = zygote_has_bytes() || (poll(fds, 2, wait) > 0 && fds[1].revents);
     if (frame && !take_frame(env, self, v[2]))
@@ -269,7 +269,7 @@ static napi_value run_loop(napi_env env, napi_callback_info info) {
 /* shut(): in a Bun that stands, the rest of the lock-down */
 static napi_value shut(napi_env env, napi_callback_info info) {
     (void)info;
-    lock_last(&setup);
+    confine_last(&setup);
     return number(env, 0);
 }
 

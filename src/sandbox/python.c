@@ -1,7 +1,7 @@
 /* The module that makes a stock CPython a zygote. Built without Python's headers: only symbols of the stable
  * ABI, so one file serves every version from 3.9 on. Who runs here: the zygote in serve(); after it has
  * returned, a sandbox. */
-#include "sandbox/lock.h"
+#include "sandbox/confine.h"
 #include "sandbox/zygote.h"
 
 #include <malloc.h>
@@ -61,7 +61,7 @@ struct definition {
     void *slots, *traverse, *clear, *release;
 };
 
-static struct lock_setup setup;
+static struct confine_setup setup;
 
 /* ---- memory ----
  * Everything that is loaded comes to lie in one piece, which can be folded: see zygote_fold_memory(). What is
@@ -179,13 +179,13 @@ static PyObject *serve(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     struct frame_order order;
     int stdio[3];
-    if (lock_read_setup(LOCK_FD_SETUP, &setup) != 0)
-        _exit(LOCK_FAILED);
+    if (confine_read_setup(CONFINE_FD_SETUP, &setup) != 0)
+        _exit(CONFINE_FAILED);
     zygote_fold_memory();
     while (zygote_next(&order, stdio)) {
         if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
-        lock_down(&setup, &order, stdio);
+        confine_down(&setup, &order, stdio);
         return Py_BuildValue("i", (int)order.profile);
     }
     _exit(0);
@@ -212,7 +212,7 @@ static PyObject *tell(PyObject *self, PyObject *args) {
     const char *text;
     if (!PyArg_ParseTuple(args, "is", &up, &text))
         return NULL;
-    zygote_tell(up ? LOCK_NOTE_UP : LOCK_NOTE_DOWN, text);
+    zygote_tell(up ? CONFINE_NOTE_UP : CONFINE_NOTE_DOWN, text);
     return Py_BuildValue("");
 }
 
@@ -231,7 +231,7 @@ static PyObject *limit(PyObject *self, PyObject *args) {
     int memory_mb, cpu_s;
     if (!PyArg_ParseTuple(args, "ii", &memory_mb, &cpu_s))
         return NULL;
-    return Py_BuildValue("i", lock_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
+    return Py_BuildValue("i", confine_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
 }
 
 /* send(kind, id, bytes): false when that is more than a frame may have */

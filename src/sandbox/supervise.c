@@ -358,7 +358,7 @@ static void box_cloned(struct supervisor *s, struct box *b, pid_t pid, int take_
 }
 
 static void zygote_note(struct supervisor *s, struct zygote *z) {
-    struct lock_note note;
+    struct confine_note note;
     int fds[3];
     if (packet_receive(z->sock, &note, sizeof(note), fds) != (ssize_t)sizeof(note)) {
         zygote_lost(s, z, "the interpreter ended while it started");
@@ -366,18 +366,18 @@ static void zygote_note(struct supervisor *s, struct zygote *z) {
     }
     note.text[sizeof(note.text) - 1] = '\0';
     struct box *b = box_find(s, note.token);
-    if (note.kind == LOCK_NOTE_UP) {
+    if (note.kind == CONFINE_NOTE_UP) {
         zygote_is_up(s, z, note.text);
-    } else if (note.kind == LOCK_NOTE_DOWN) {
+    } else if (note.kind == CONFINE_NOTE_DOWN) {
         zygote_lost(s, z, note.text);
-    } else if (b && note.kind == LOCK_NOTE_CLONED && note.pid > 0 && fds[0] >= 0) {
+    } else if (b && note.kind == CONFINE_NOTE_CLONED && note.pid > 0 && fds[0] >= 0) {
         const int pidfd = fds[0];
         fds[0] = -1;
         box_cloned(s, b, note.pid, pidfd);
-    } else if (b && note.kind == LOCK_NOTE_CLONED) {
+    } else if (b && note.kind == CONFINE_NOTE_CLONED) {
         tell_not_started(b->token, b->runtime, note.error, "the sandbox's process could not be made");
         box_free(s, b);
-    } else if (b && note.kind == LOCK_NOTE_READY) {
+    } else if (b && note.kind == CONFINE_NOTE_READY) {
         b->ready = true;
         b->workspace = fds[0], fds[0] = -1;
         b->listener = fds[1], fds[1] = -1;
@@ -385,9 +385,9 @@ static void zygote_note(struct supervisor *s, struct zygote *z) {
         if (b->listener >= 0)
             watch(s, b->listener, &b->notify_source);
         box_maybe_started(b);
-    } else if (b && note.kind == LOCK_NOTE_FAILED) {
-        snprintf(b->failure, sizeof(b->failure), "lock-down step `%s` failed: %s", lock_step_name(note.step),
-                 strerror(note.error));
+    } else if (b && note.kind == CONFINE_NOTE_FAILED) {
+        snprintf(b->failure, sizeof(b->failure), "lock-down step `%s` failed: %s",
+                 confine_step_name(note.step), strerror(note.error));
     }
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0)
@@ -493,8 +493,8 @@ static void find_self(const struct supervise_options *o, char ret_dir[FRAME_PATH
     }
 }
 
-static void add_dir(struct lock_setup *setup, const char *dir) {
-    if (setup->dir_count < LOCK_DIRS_MAX && *dir)
+static void add_dir(struct confine_setup *setup, const char *dir) {
+    if (setup->dir_count < CONFINE_DIRS_MAX && *dir)
         snprintf(setup->dirs[setup->dir_count++], FRAME_PATH_MAX, "%s", dir);
 }
 
@@ -503,7 +503,7 @@ static void add_dirs(struct supervisor *s) {
     static const char *const usual[] = {
         "/usr",           "/bin",       "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives",
         "/etc/localtime", "/etc/fonts", NULL};
-    struct lock_setup *setup = &s->config.setup;
+    struct confine_setup *setup = &s->config.setup;
     for (const char *const *dir = usual; *dir; dir++)
         add_dir(setup, *dir);
     if (*s->config.packages)
@@ -515,8 +515,8 @@ static void add_dirs(struct supervisor *s) {
 }
 
 static uint32_t step_of(const char *name) {
-    for (uint32_t i = 1; name && i <= LOCK_AWAKE; i++)
-        if (strcmp(lock_step_name((enum lock_step)i), name) == 0)
+    for (uint32_t i = 1; name && i <= CONFINE_AWAKE; i++)
+        if (strcmp(confine_step_name((enum confine_step)i), name) == 0)
             return i;
     return 0;
 }
@@ -579,7 +579,7 @@ static void find_runtimes(struct supervisor *s, const struct supervise_options *
 
 static int prepare(struct supervisor *s, const struct supervise_options *o, struct err *ret_why,
                    struct err *err) {
-    struct lock_setup *setup = &s->config.setup;
+    struct confine_setup *setup = &s->config.setup;
     struct seccomp_notif_sizes sizes;
     s->config.prelude_fd = -1;
     s->config.path = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";

@@ -322,7 +322,7 @@ static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
     const struct scmp_arg_cmp pair[2] = {SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
                                          SCMP_A1_64(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)};
     const struct scmp_arg_cmp no_address = SCMP_A4_64(SCMP_CMP_EQ, 0);
-    const struct scmp_arg_cmp report = SCMP_A0_64(SCMP_CMP_EQ, LOCK_FD_REPORT);
+    const struct scmp_arg_cmp report = SCMP_A0_64(SCMP_CMP_EQ, CONFINE_FD_REPORT);
     if (rule(c, SCMP_ACT_ALLOW, "prlimit64", 1, &self) != 0 ||
         rule(c, SCMP_ACT_ALLOW, "socketpair", 2, pair) != 0 ||
         rule(c, SCMP_ACT_ALLOW, "sendto", 1, &no_address) != 0 ||
@@ -355,7 +355,7 @@ static int deny_some(scmp_filter_ctx c, bool notify) {
 }
 
 /* Replaces the marks by what was meant and checks that the whole fits. */
-static int take_program(int fd, struct lock_setup *setup, enum frame_profile profile, struct err *err) {
+static int take_program(int fd, struct confine_setup *setup, enum frame_profile profile, struct err *err) {
     struct sock_filter *code = setup->programs[profile];
     ssize_t got = pread(fd, code, sizeof(setup->programs[profile]), 0);
     if (got <= 0 || (size_t)got >= sizeof(setup->programs[profile]))
@@ -372,7 +372,7 @@ static int take_program(int fd, struct lock_setup *setup, enum frame_profile pro
     return 0;
 }
 
-static int compile_one(struct lock_setup *setup, enum frame_profile profile, struct err *err) {
+static int compile_one(struct confine_setup *setup, enum frame_profile profile, struct err *err) {
     scmp_filter_ctx c = seccomp_init(SCMP_ACT_ERRNO(MARK_DENIED));
     if (!c)
         return err_set(err, "libseccomp could not be started");
@@ -396,7 +396,7 @@ static int compile_one(struct lock_setup *setup, enum frame_profile profile, str
     return done == 0 ? take_program(fd, setup, profile, err) : -1;
 }
 
-int syscalls_compile(struct lock_setup *setup, struct err *err) {
+int syscalls_compile(struct confine_setup *setup, struct err *err) {
     for (int i = 0; i < FRAME_PROFILES; i++)
         if (compile_one(setup, (enum frame_profile)i, err) != 0)
             return -1;

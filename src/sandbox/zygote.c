@@ -121,8 +121,8 @@ static void fold_all(int pagemap, char *maps) {
 }
 
 void zygote_fold_memory(void) {
-    int fd = openat(LOCK_FD_PROC, "self/maps", O_RDONLY | O_CLOEXEC);
-    int pagemap = openat(LOCK_FD_PROC, "self/pagemap", O_RDONLY | O_CLOEXEC);
+    int fd = openat(CONFINE_FD_PROC, "self/maps", O_RDONLY | O_CLOEXEC);
+    int pagemap = openat(CONFINE_FD_PROC, "self/pagemap", O_RDONLY | O_CLOEXEC);
     char *text = malloc(MAPS_MAX + 1);
     size_t len = 0;
     for (ssize_t n; text && fd >= 0 && len < MAPS_MAX && (n = read(fd, text + len, MAPS_MAX - len)) > 0;)
@@ -149,7 +149,7 @@ static struct {
 
 bool zygote_next(struct frame_order *ret_order, int ret_stdio[3]) {
     for (;;) {
-        ssize_t got = packet_receive(LOCK_FD_REPORT, ret_order, sizeof(*ret_order), ret_stdio);
+        ssize_t got = packet_receive(CONFINE_FD_REPORT, ret_order, sizeof(*ret_order), ret_stdio);
         if (got <= 0)
             return false;
         if (got == (ssize_t)sizeof(*ret_order) && ret_stdio[2] >= 0 && ret_order->profile < FRAME_PROFILES)
@@ -178,7 +178,7 @@ static long clone_into(uint64_t flags, int *ret_pidfd) {
     return pid;
 }
 
-long zygote_clone(const struct lock_setup *setup, const struct frame_order *order, const int stdio[3]) {
+long zygote_clone(const struct confine_setup *setup, const struct frame_order *order, const int stdio[3]) {
     uint64_t flags = 0;
     if (setup->tier == 1)
         flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
@@ -188,9 +188,11 @@ long zygote_clone(const struct lock_setup *setup, const struct frame_order *orde
     long pid = clone_into(flags, &fds[0]);
     if (pid == 0)
         return 0;
-    struct lock_note note = {
-        .kind = LOCK_NOTE_CLONED, .token = order->token, .pid = (int32_t)pid, .error = pid < 0 ? errno : 0};
-    packet_send(LOCK_FD_REPORT, &note, sizeof(note), fds, 2, 0);
+    struct confine_note note = {.kind = CONFINE_NOTE_CLONED,
+                                .token = order->token,
+                                .pid = (int32_t)pid,
+                                .error = pid < 0 ? errno : 0};
+    packet_send(CONFINE_FD_REPORT, &note, sizeof(note), fds, 2, 0);
     if (fds[0] >= 0)
         close(fds[0]);
     for (int i = 0; i < 3; i++)
@@ -198,10 +200,10 @@ long zygote_clone(const struct lock_setup *setup, const struct frame_order *orde
     return pid;
 }
 
-void zygote_tell(enum lock_note_kind kind, const char *text) {
-    struct lock_note note = {.kind = kind};
+void zygote_tell(enum confine_note_kind kind, const char *text) {
+    struct confine_note note = {.kind = kind};
     snprintf(note.text, sizeof(note.text), "%s", text);
-    packet_send(LOCK_FD_REPORT, &note, sizeof(note), NULL, 0, 0);
+    packet_send(CONFINE_FD_REPORT, &note, sizeof(note), NULL, 0, 0);
 }
 
 /* ---- the bridge ---- */
@@ -211,7 +213,7 @@ void zygote_send(enum frame_kind kind, uint32_t id, const void *body, size_t len
     held.asked_us = kind == FRAME_CALL ? clock_mono_us() : 0;
     struct iovec parts[2] = {{&head, FRAME_HEAD_BYTES}, {(void *)(uintptr_t)body, len}};
     for (size_t i = 0; i < 2;) {
-        const ssize_t n = writev(LOCK_FD_BRIDGE, parts + i, (int)(2 - i));
+        const ssize_t n = writev(CONFINE_FD_BRIDGE, parts + i, (int)(2 - i));
         if (n < 0 && errno != EINTR)
             _exit(0);
         size_t sent = n > 0 ? (size_t)n : 0;
@@ -225,7 +227,7 @@ void zygote_send(enum frame_kind kind, uint32_t id, const void *body, size_t len
 /* Most answers are there before a processor has fallen asleep and been woken, which can take longer than the
  * call itself. */
 static bool look_for_answer(uint64_t asked_us) {
-    struct pollfd bridge = {.fd = LOCK_FD_BRIDGE, .events = POLLIN};
+    struct pollfd bridge = {.fd = CONFINE_FD_BRIDGE, .events = POLLIN};
     while (poll(&bridge, 1, 0) == 0)
         if (clock_mono_us() - asked_us >= LOOK_US)
             return false;
@@ -245,7 +247,7 @@ static ssize_t read_bridge(void *ret_bytes, size_t len) {
             held.in_vain = 2 * held.in_vain + 1;
         held.sleeps = held.in_vain;
     }
-    return read(LOCK_FD_BRIDGE, ret_bytes, len);
+    return read(CONFINE_FD_BRIDGE, ret_bytes, len);
 }
 
 void zygote_receive(void *ret_bytes, size_t len) {
@@ -278,6 +280,6 @@ void zygote_receive_head(struct frame_head *ret_head) {
 bool zygote_has_bytes(void) { return held.at < held.end; }
 
 bool zygote_wait_for_code(int ms) {
-    struct pollfd bridge = {.fd = LOCK_FD_BRIDGE, .events = POLLIN};
+    struct pollfd bridge = {.fd = CONFINE_FD_BRIDGE, .events = POLLIN};
     return zygote_has_bytes() || poll(&bridge, 1, ms) > 0;
 }

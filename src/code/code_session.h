@@ -1,0 +1,33 @@
+/* Sessions: variables that stay from run to run. The sandbox parks their processes; here is whose they are.
+ */
+#pragma once
+
+#include "code/model.h"
+
+struct code_session {
+    struct list node;
+    struct slice name; /* owned */
+    uint64_t runs;
+    uint64_t variables; /* as its last run said; only where the profile asks for it */
+    struct list history;
+    uint32_t history_count;
+};
+
+struct code_history { /* one run, oldest first */
+    struct list node;
+    struct slice code; /* owned */
+};
+
+/* [A-Za-z0-9._:-]{1,64} */
+bool code_session_name_ok(struct slice name);
+/* The name under which the sandbox knows it; empty for an empty one. */
+struct slice code_session_key(const struct code_owner *o, struct slice name, struct arena *a);
+/* Is there room for another one? A session that is there has its place already. */
+bool code_session_allowed(struct code_owner *o, struct slice name);
+void code_session_note(struct code_owner *o, struct slice name, struct slice code);
+struct code_session *code_session_find(struct code_owner *o, struct slice name);
+/* False when there was none. */
+bool code_session_clear(struct code_owner *o, struct slice name);
+/* [{"session_id","language","runs","idle_ms","busy"},...] */
+void code_session_write(const struct code_owner *o, struct emit *e);
+void code_sessions_free(struct code_owner *o);

@@ -1,0 +1,180 @@
+/* The structs of the built-in server: the server, its principals, connections and requests, and the tables
+ * that a profile hands it. Other rooms but `profiles` see code.h. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "code/code.h"
+#include "code/limits.h"
+#include "discovery/registry.h"
+#include "runner/sandbox.h"
+#include "wire/emit.h"
+#include "wire/rpc.h"
+
+struct code_job;
+struct code_req;
+struct code_tool;
+struct package_work;
+struct filter_memory;
+struct filter_scope;
+struct pii_engine;
+struct policy_schema;
+
+struct code_server {
+    struct code_config config;
+    struct sandbox *sandbox;
+    char sandbox_fault[ERR_TEXT_MAX]; /* why there is none */
+    bool ready;                       /* what the sandbox can do is known */
+    int root_fd;                      /* HOME/code */
+    int shared_skills_fd;             /* skills for everybody, kept by the operator; -1 when there are none */
+    const struct code_face *face;     /* the profile's */
+    struct policy_schema **schemas;   /* of face->tools, compiled at first use */
+    struct map owners;                /* by principal */
+    char packages_dir[CODE_OWNER_PATH_MAX]; /* see package.h */
+    struct package_work *package_work;      /* being installed, or NULL */
+    struct list conns;
+    struct list parked;   /* requests that need to know what the sandbox can do */
+    struct list listings; /* the one that was used last at the end */
+    struct pii_engine *pii;
+};
+
+/* The tools that one principal may call: see listing.h. */
+struct listing {
+    struct code_owner *owner;
+    struct list node; /* in server->listings */
+    struct registry *registry;
+    uint64_t stamp;
+    uint64_t made_ms; /* on the loop's clock */
+};
+
+struct listing_wait {
+    struct code_conn *conn;
+    struct code_owner *owner;
+    struct list node; /* in owner->listing_waits */
+    struct code_inner inner;
+    void (*done)(struct listing_wait *w, struct registry *registry);
+};
+
+/* One principal: everything here is useless to others. */
+struct code_owner {
+    struct code_server *server;
+    struct slice id; /* owned */
+    char dir[CODE_OWNER_DIR_MAX];
+    char path[CODE_OWNER_PATH_MAX]; /* of the workspace, for the sandbox */
+    int workspace_fd;
+    int skills_fd;
+    struct list jobs;
+    uint32_t job_count;
+    uint32_t active_count;
+    struct list sessions;
+    uint32_t session_count;
+    struct listing *listing;   /* the tools that it may call; NULL before they are asked for */
+    struct list listing_waits; /* whoever needs them */
+    uint64_t listing_stamp;    /* of the list that is being asked for */
+    struct map shapes;         /* what tools were seen to answer: JSON Schemas by server and tool */
+    struct arena shape_arena;
+    struct list journals;        /* of runs that could not go on */
+    struct filter_memory *vault; /* of sanitize_pii */
+    struct filter_scope *scope;
+    uint64_t runs, failures; /* since the start */
+};
+
+struct code_conn {
+    uint32_t magic;
+    struct code_server *server;
+    const struct code_conn_ops *ops;
+    void *owner;            /* of the conn */
+    struct slice principal; /* owned */
+    struct list node;
+    struct list reqs;
+    struct list jobs; /* whose tool calls are made over it */
+    uint32_t req_count;
+    char version[16]; /* negotiated by initialize; empty before */
+    uint32_t listens; /* subscriptions/listen under way */
+};
+
+/* A request under way. */
+struct code_req {
+    uint32_t magic;
+    struct code_conn *conn;
+    struct code_owner *owner;
+    struct list node;
+    struct list wait; /* in server->parked */
+    struct arena arena;
+    struct tape tape;
+    struct rpc rpc;
+    struct slice bytes; /* owned copy */
+    struct slice method;
+    struct slice id;    /* raw */
+    uint64_t about;     /* the id as a number */
+    uint64_t record;    /* in the audit log */
+    struct slice token; /* raw progress token, empty for none */
+    bool modern;
+    bool inner;
+    bool takes_tasks; /* the client can take a task for an answer */
+    bool wants_task;  /* and asked for one (2025-11-25) */
+    const struct code_tool *tool;
+    uint32_t args;                      /* node of the arguments, or 0 */
+    struct code_job *job;               /* that it waits for */
+    struct list on_job;                 /* in job->waiters */
+    bool starts_job;                    /* and which it has started: leaving it ends the job */
+    void (*resume)(struct code_req *r); /* the job is over, or has taken too long */
+    struct io_timer timer;
+    struct code_inner inner_call;
+    struct listing_wait tools; /* the list that it waits for */
+};
+
+#define CODE_CONN_MAGIC 0xc0dec044
+#define CODE_REQ_MAGIC 0xc0de4e90
+
+/* What a tool answers: members of a CallToolResult in the making. */
+struct code_answer {
+    struct buf content;    /* elements of the array, each behind a comma but the first */
+    struct buf structured; /* an object, or empty */
+    bool is_error;
+};
+
+/* ---- tools ---- */
+
+struct code_tool {
+    const char *name;
+    const char *title;
+    const char *description;
+    const char *input;    /* JSON Schema */
+    const char *output;   /* JSON Schema, or NULL */
+    const char *hints;    /* annotations, a JSON object */
+    const char *category; /* for list_tool_categories */
+    void (*run)(struct code_req *r);
+    bool executes; /* runs code: may become a task, and is not called from code */
+    bool hidden;   /* called from code or by its old name only */
+    bool leads;    /* stands in a list that shows only how to find and call others */
+};
+
+struct code_prompt {
+    const char *name, *description, *arguments; /* arguments: JSON array */
+    const char *text;                           /* ${name} stands for an argument */
+};
+
+/* A profile. */
+struct code_face {
+    const char *server_name;
+    const char *server_version; /* NULL: ours */
+    const char *instructions;
+    const struct code_tool *tools;
+    size_t tool_count;
+    const struct code_prompt *prompts;
+    size_t prompt_count;
+    uint32_t languages; /* a bit for each that its tools run; 0: any will do */
+    bool structured;    /* results also as structuredContent, with outputSchema; failures as isError */
+    bool files;         /* workspace files and skills as resources */
+    bool exact;         /* results have the fields of the model and no others */
+    /* Resources of its own; NULL when there are none. */
+    void (*list_resources)(struct code_req *r, struct emit *e);
+    void (*list_templates)(struct code_req *r, struct emit *e);
+    bool (*read_resource)(struct code_req *r, struct slice uri); /* false: not one of them */
+    /* Tools beyond the table; NULL when there are none. */
+    void (*list_more)(struct code_req *r, struct emit *e);
+    bool (*call_more)(struct code_req *r, struct slice name); /* false: not one of them */
+};

@@ -1,0 +1,213 @@
+/* DataGen, as far as it runs code: executeCode, asyncExecuteCode, checkCodeExecStatus, and what goes with
+ * them. Tools are functions mcp_Server_tool there. Its result shapes are not published; these are the
+ * plainest that fit. */
+#include "base/mem.h"
+#include "code/code_answer.h"
+#include "code/code_arg.h"
+#include "code/code_job.h"
+#include "code/code_reply.h"
+#include "code/code_session.h"
+#include "code/code_start.h"
+#include "code/prelude.h"
+#include "profiles/discover.h"
+#include "profiles/execute.h"
+#include "profiles/promote.h"
+#include "runner/shape.h"
+
+#define TIMEOUT_S 300
+#define STATUS_WAIT_MS 10000 /* how long a question about a run waits for its end */
+
+static void format_run(struct code_job *j, const struct sandbox_outcome *o, struct code_answer *answer) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    cleanup_buf struct buf out;
+    buf_init(&out, CODE_ANSWER_MAX);
+    bool ok = o->exit == SANDBOX_OK, cut;
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "success");
+    emit_bool(&e, ok);
+    emit_key(&e, "execution_uuid");
+    emit_cstr(&e, j->id);
+    emit_key(&e, "status");
+    emit_cstr(&e, ok ? "completed" : "failed");
+    emit_key(&e, "result");
+    if (ok)
+        execute_result(o, &e, &cut);
+    else
+        emit_null(&e);
+    if (!ok) {
+        emit_key(&e, "error");
+        emit_str(&e, execute_error(j, o, &a));
+        emit_key(&e, "traceback");
+        emit_str(&e, shape_text(o->traceback, CODE_RESULT_MAX));
+    }
+    emit_key(&e, "stdout");
+    emit_str(&e, shape_text(o->out, CODE_RESULT_MAX));
+    emit_key(&e, "stderr");
+    emit_str(&e, shape_text(o->err, CODE_RESULT_MAX));
+    emit_key(&e, "execution_time");
+    emit_double(&e, (double)o->wall_us / 1e6);
+    emit_object_end(&e);
+    code_answer_json(answer, buf_slice(&out));
+    answer->is_error = !ok;
+}
+
+static void tell_job(struct code_job *j, struct code_answer *answer) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    /* Its states are four: there is no way to cancel a run there. */
+    bool pending = code_job_state(j) == CODE_JOB_PENDING;
+    code_answer_json(answer, arena_printf(&a, "{\"execution_uuid\":\"%s\",\"status\":\"%s\"}", j->id,
+                                          pending ? "pending" : "running"));
+}
+
+/* The variables that code finds. The names in output_vars become the result. */
+static struct slice read_variables(struct code_req *r) {
+    const uint32_t inputs = code_arg_node(r, "input_vars"), outputs = code_arg_node(r, "output_vars");
+    cleanup_buf struct buf out;
+    buf_init(&out, SANDBOX_CODE_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    if (inputs && tape_is(&r->tape, inputs, TAPE_OBJECT))
+        TAPE_FOR_MEMBER(&r->tape, inputs, key) {
+            emit_key_slice(&e, tape_text(&r->tape, key, &r->arena));
+            emit_raw(&e, tape_raw(&r->tape, key + 1));
+        }
+    if (outputs && tape_is(&r->tape, outputs, TAPE_OBJECT) && tape_node(&r->tape, outputs)->count) {
+        emit_key(&e, "__outputs__");
+        emit_array(&e);
+        TAPE_FOR_MEMBER(&r->tape, outputs, key)
+        emit_str(&e, tape_text(&r->tape, key, &r->arena));
+        emit_array_end(&e);
+    }
+    emit_object_end(&e);
+    return out.full ? (struct slice){0} : arena_dup(&r->arena, buf_slice(&out));
+}
+
+/* False: answered. Better now than where the code looks for them. */
+static bool needs_no_secrets(struct code_req *r) {
+    const uint32_t secrets = code_arg_node(r, "required_secrets");
+    if (!secrets || !tape_node(&r->tape, secrets)->count)
+        return true;
+    code_reply_json(r,
+                    SLICE("{\"success\":false,\"status\":\"failed\",\"error\":\"required_secrets: code is "
+                          "handed no secrets "
+                          "here; the tools that it calls have their own\"}"),
+                    true);
+    return false;
+}
+
+static void start(struct code_req *r, bool detached) {
+    int64_t timeout = code_arg_int(r, "timeout", TIMEOUT_S);
+    struct slice session = code_arg_text(r, "session_id", (struct slice){0});
+    if (!needs_no_secrets(r))
+        return;
+    if (session.len && (!code_session_name_ok(session) || !code_session_allowed(r->owner, session))) {
+        code_reply_text(r, SLICE("this session_id cannot be used"), true);
+        return;
+    }
+    struct code_run run = {
+        .language = SANDBOX_PYTHON,
+        .prelude = CODE_PRELUDE_DATAGEN,
+        .code = code_arg_text(r, "script", (struct slice){0}),
+        .context = read_variables(r),
+        .timeout_ms = (uint64_t)(timeout < 1           ? 1
+                                 : timeout > TIMEOUT_S ? TIMEOUT_S
+                                                       : timeout) *
+                      1000,
+        .memory_mb = SANDBOX_MEMORY_MB,
+        .session = session,
+        .detached = detached,
+        .format = format_run,
+        .handle = tell_job,
+    };
+    code_start_run(r, &run);
+}
+
+static void execute(struct code_req *r) { start(r, false); }
+static void execute_async(struct code_req *r) { start(r, true); }
+
+static void tell_status(struct code_req *r) {
+    struct code_answer answer;
+    if (code_job_over(r->job)) {
+        code_reply_answer(r, &r->job->answer);
+        return;
+    }
+    code_answer_init(&answer);
+    tell_job(r->job, &answer);
+    code_reply_answer(r, &answer);
+    code_answer_free(&answer);
+}
+
+static void check_status(struct code_req *r) {
+    struct code_job *j = code_job_find(r->owner, code_arg_text(r, "execution_uuid", (struct slice){0}));
+    if (j)
+        code_job_wait(r, j, STATUS_WAIT_MS, tell_status);
+    else
+        code_reply_text(r, SLICE("Unknown execution_uuid"), true);
+}
+
+#define TEXT(about) "{\"type\":\"string\",\"description\":\"" about "\"}"
+#define TEXTS(about) "{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"" about "\"}"
+#define THING(about) "{\"type\":\"object\",\"description\":\"" about "\"}"
+
+/* clang-format off */
+static const char run_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"script\":" TEXT("Python code") ","
+    "\"name\":" TEXT("A name for this run") ","
+    "\"description\":" TEXT("What it is for") ","
+    "\"session_id\":" TEXT("Groups runs that share variables") ","
+    "\"input_vars\":" THING("Variables that the code finds") ","
+    "\"output_vars\":" THING("Variables that become the result, with their types") ","
+    "\"required_tools\":" TEXTS("Tools that it calls, as mcp_Server_tool") ","
+    "\"additional_imports\":" TEXTS("Packages that it imports") ","
+    "\"local\":{\"type\":\"boolean\",\"description\":\"Where to run it; there is one place here\"},"
+    "\"mcp_server_names\":" TEXTS("The servers that it needs") ","
+    "\"timeout\":{\"type\":\"number\",\"default\":300,\"description\":\"Seconds, at most 300\"},"
+    "\"required_secrets\":" TEXTS("Secrets that it needs; code gets none here")
+    "},\"required\":[\"script\"]}";
+
+static const struct code_tool datagen_tools[] = {
+    {.name = "executeCode",
+     .description = "Run Python code and wait for its result. Tools are functions mcp_Server_tool(...).",
+     .input = run_input,
+     .run = execute,
+     .executes = true},
+    {.name = "asyncExecuteCode",
+     .description = "Start Python code in the background; answers at once with an execution_uuid for checkCodeExecStatus.",
+     .input = run_input,
+     .run = execute_async,
+     .executes = true},
+    {.name = "checkCodeExecStatus",
+     .description = "The state of a background run: pending, running, completed or failed, with its result once it is over.",
+     .input = "{\"type\":\"object\",\"properties\":{\"execution_uuid\":" TEXT("As asyncExecuteCode gave it") "},\"required\":[\"execution_uuid\"]}",
+     .run = check_status},
+    {.name = "searchTools",
+     .description = "Find tools by words.",
+     .input = "{\"type\":\"object\",\"properties\":{\"query\":" TEXT("What to look for") "},\"required\":[\"query\"]}",
+     .run = discover_search},
+    {.name = "getToolDetails",
+     .description = "The whole definition of one tool.",
+     .input = "{\"type\":\"object\",\"properties\":{\"tool_name\":" TEXT("Its name") "},\"required\":[\"tool_name\"]}",
+     .run = discover_definition},
+    {.name = "executeTool",
+     .description = "Call a tool by its alias.",
+     .input = "{\"type\":\"object\",\"properties\":{\"alias\":" TEXT("mcp_Server_tool") ",\"params\":" THING("Its arguments") "},\"required\":[\"alias\"]}",
+     .run = discover_alias},
+};
+/* clang-format on */
+
+const struct code_face profile_datagen = {
+    .server_name = "datagen",
+    .instructions = "Run Python code that calls tools as functions mcp_Server_tool(...).",
+    .tools = datagen_tools,
+    .tool_count = ARRAY_LEN(datagen_tools),
+    .languages = 1u << SANDBOX_PYTHON,
+    .structured = true,
+    .list_more = promote_list,
+    .call_more = promote_call,
+};

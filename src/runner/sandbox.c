@@ -1,0 +1,482 @@
+/* The face of the engine: requests in a line, a pool of warm children, sessions. */
+#include "runner/sandbox.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "runner/sandbox_core.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void on_tick(struct io_timer *timer);
+
+/* ---- opening ---- */
+
+static bool holds_helper(const char *dir) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/sallyport-sandbox", dir);
+    return access(path, X_OK) == 0;
+}
+
+/* Beside the program (a build directory), or where `make install` puts it. */
+static int find_helper(const struct sandbox_config *config, char ret_dir[FRAME_PATH_MAX], struct err *err) {
+    static const char *const places[] = {".", "../libexec/sallyport", "../lib/sallyport", NULL};
+    char self[PATH_MAX];
+    if (config->helper_dir) {
+        snprintf(ret_dir, FRAME_PATH_MAX, "%.1000s", config->helper_dir);
+        return holds_helper(ret_dir) ? 0 : err_set(err, "no sallyport-sandbox in %s", ret_dir);
+    }
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    for (const char *const *place = places; slash && *place; place++) {
+        char path[PATH_MAX + 64], real[PATH_MAX];
+        snprintf(path, sizeof(path), "%s/%s", self, *place);
+        if (realpath(path, real) && strlen(real) < FRAME_PATH_MAX && holds_helper(real)) {
+            snprintf(ret_dir, FRAME_PATH_MAX, "%s", real);
+            return 0;
+        }
+    }
+    return err_set(err, "the helper sallyport-sandbox is not beside this program");
+}
+
+/* As the interpreters read it: language (0 is Python, 1 JavaScript), length, bytes. */
+static int write_preludes(const struct sandbox_config *config, int *ret_fd, struct err *err) {
+    cleanup_buf struct buf all;
+    buf_init(&all, SANDBOX_PRELUDES_MAX * (SANDBOX_PRELUDE_MAX + 8));
+    if (config->prelude_count == 0)
+        return 0;
+    for (size_t i = 0; i < config->prelude_count; i++) {
+        const struct sandbox_prelude *p = &config->preludes[i];
+        const uint32_t head[2] = {htole32(p->language != SANDBOX_PYTHON), htole32((uint32_t)p->source.len)};
+        if (p->source.len > SANDBOX_PRELUDE_MAX || i >= SANDBOX_PRELUDES_MAX)
+            return err_set(err, "a prelude is too large");
+        buf_put(&all, head, sizeof(head));
+        buf_put_slice(&all, p->source);
+    }
+    const int fd = memfd_create("preludes", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, all.ptr, all.len) != (ssize_t)all.len)
+        return err_set(err, "write the preludes: %s", strerror(errno));
+    *ret_fd = fd;
+    return 0;
+}
+
+static char *given_or_env(const char *given, const char *name) {
+    const char *text = given ? given : getenv(name);
+    return text && *text ? mem_dup(text, strlen(text)) : NULL;
+}
+
+static uint32_t or_default(uint32_t value, uint32_t fallback) { return value ? value : fallback; }
+
+int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox_config *config,
+                 void (*ready)(void *owner), void *owner, struct sandbox **ret_sandbox, struct err *err) {
+    struct sandbox *s = mem_zalloc(sizeof(*s));
+    *s = (struct sandbox){.magic = SANDBOX_MAGIC,
+                          .loop = loop,
+                          .spawn = spawn,
+                          .ready = ready,
+                          .owner = owner,
+                          .min_tier = config->min_tier ? config->min_tier : SANDBOX_MIN_TIER,
+                          .wake_ms = or_default(config->wake_ms, SANDBOX_WAKE_MS),
+                          .warm =
+                              config->warm == SANDBOX_NONE_WARM ? 0 : or_default(config->warm, SANDBOX_WARM),
+                          .runs_max = or_default(config->concurrent_max, SANDBOX_RUNS_MAX),
+                          .memory_mb_max = or_default(config->memory_mb_max, SANDBOX_MEMORY_MB_MAX),
+                          .workspace_mb = or_default(config->workspace_mb, SANDBOX_WORKSPACE_MB),
+                          .languages = config->languages,
+                          .profile = config->profile,
+                          .preludes = -1,
+                          .control = -1};
+    list_init(&s->boxes);
+    list_init(&s->waiting);
+    list_init(&s->running);
+    list_init(&s->finishing);
+    tape_init(&s->tape);
+    if (config->packages && *config->packages)
+        s->packages = mem_dup(config->packages, strlen(config->packages));
+    s->given[SANDBOX_GIVEN_PYTHON] = given_or_env(config->python, "SALLYPORT_PYTHON");
+    s->given[SANDBOX_GIVEN_NODE] = given_or_env(config->node, "SALLYPORT_NODE");
+    s->given[SANDBOX_GIVEN_BUN] = given_or_env(config->bun, "SALLYPORT_BUN");
+    if (find_helper(config, s->helper_dir, err) != 0 || write_preludes(config, &s->preludes, err) != 0 ||
+        sandbox_box_helper_start(s, err) != 0) {
+        sandbox_close(s);
+        return -1;
+    }
+    io_timer_arm(loop, &s->tick, SANDBOX_TICK_MS, on_tick);
+    *ret_sandbox = s;
+    return 0;
+}
+
+void sandbox_close(struct sandbox *s) {
+    if (!s)
+        return;
+    CHECK_MAGIC(s, SANDBOX_MAGIC);
+    s->closing = true;
+    io_timer_stop(s->loop, &s->tick);
+    io_timer_stop(s->loop, &s->refill);
+    struct list *const lists[] = {&s->waiting, &s->running, &s->finishing};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        while (!list_empty(lists[i]))
+            sandbox_run_abandon(container_of(lists[i]->next, struct sandbox_run, node),
+                                "the gate is closing");
+    sandbox_box_helper_stop(s);
+    if (s->preludes >= 0)
+        close(s->preludes);
+    for (int i = 0; i < SANDBOX_GIVEN; i++)
+        free(s->given[i]);
+    free(s->packages);
+    tape_free(&s->tape);
+    s->magic = 0;
+    free(s);
+}
+
+/* ---- what the machine can do ---- */
+
+int sandbox_tier(const struct sandbox *s) { return s->tier; }
+const char *sandbox_tier_why(const struct sandbox *s) { return s->tier_why; }
+int sandbox_group(const struct sandbox *s, const char **ret_why) {
+    *ret_why = s->group_why;
+    return s->group;
+}
+
+static enum frame_runtime runtime_of(enum sandbox_language language) {
+    return language == SANDBOX_PYTHON ? FRAME_PYTHON : FRAME_NODE;
+}
+
+const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language language) {
+    const struct sandbox_runtime *r = &s->runtimes[runtime_of(language)];
+    if (!s->said_hello && !s->told_ready)
+        return "still starting";
+    if (s->tier > s->min_tier)
+        return "this machine cannot confine code well enough (see `sallyport doctor`)";
+    if (!r->known && !s->told_ready)
+        return "still starting";
+    return r->usable ? NULL : r->name;
+}
+
+const char *sandbox_runtime_name(const struct sandbox *s, enum sandbox_language language) {
+    const struct sandbox_runtime *r = &s->runtimes[runtime_of(language)];
+    return r->usable ? r->name : "";
+}
+
+void sandbox_helper_known(struct sandbox *s) {
+    if (!s->said_hello || s->told_ready)
+        return;
+    if (s->tier <= s->min_tier && (!s->runtimes[FRAME_PYTHON].known || !s->runtimes[FRAME_NODE].known))
+        return;
+    s->told_ready = true;
+    if (s->ready)
+        s->ready(s->owner);
+}
+
+void sandbox_stats(const struct sandbox *s, struct sandbox_stats *ret_stats) {
+    *ret_stats = s->stats;
+    ret_stats->running = s->running_count;
+    ret_stats->waiting = s->waiting_count;
+    LIST_FOR (n, &s->boxes) {
+        const struct box *b = container_of(n, struct box, node);
+        ret_stats->idle += b->state == BOX_IDLE;
+        ret_stats->sessions += b->session != NULL && b->state != BOX_DYING;
+    }
+}
+
+/* ---- the waiting line ---- */
+
+static struct box *find_session(struct sandbox *s, enum frame_runtime runtime, struct slice name) {
+    LIST_FOR (n, &s->boxes) {
+        struct box *b = container_of(n, struct box, node);
+        if (b->session && b->state != BOX_DYING && (b->runtime < FRAME_NODE) == (runtime < FRAME_NODE) &&
+            slice_is(name, b->session))
+            return b;
+    }
+    return NULL;
+}
+
+static uint32_t count_boxes(const struct sandbox *s, size_t kind, enum box_state state) {
+    uint32_t count = 0;
+    LIST_FOR (n, &s->boxes) {
+        const struct box *b = container_of(n, struct box, node);
+        count += b->state == state && sandbox_kind_of(b->runtime, b->profile) == kind;
+    }
+    return count;
+}
+
+static struct box *find_idle(struct sandbox *s, size_t kind) {
+    LIST_FOR (n, &s->boxes) {
+        struct box *b = container_of(n, struct box, node);
+        if (b->state == BOX_IDLE && sandbox_kind_of(b->runtime, b->profile) == kind)
+            return b;
+    }
+    return NULL;
+}
+
+/* The one that was parked longest makes room for a new session. */
+static void make_room_for_session(struct sandbox *s) {
+    uint32_t count = 0;
+    struct box *oldest = NULL;
+    LIST_FOR (n, &s->boxes) {
+        struct box *b = container_of(n, struct box, node);
+        count += b->session != NULL && b->state != BOX_DYING;
+        if (b->state == BOX_PARKED && (!oldest || b->since_ms < oldest->since_ms))
+            oldest = b;
+    }
+    if (count >= SANDBOX_SESSIONS_MAX && oldest)
+        sandbox_box_kill(oldest);
+}
+
+static bool mentions(struct slice code, const char *words) {
+    struct slice rest = slice_str(words), word;
+    for (bool more = rest.len > 0; more;) {
+        more = slice_cut(&rest, ' ', &word);
+        if (word.len && code.len && memmem(code.ptr, code.len, word.ptr, word.len))
+            return true;
+    }
+    return false;
+}
+
+/* The heavy interpreter, with numpy and its like loaded, only for code that asks for them. */
+static enum frame_runtime pick_runtime(const struct sandbox *s, const struct sandbox_request *r) {
+    if (r->language != SANDBOX_PYTHON)
+        return FRAME_NODE;
+    const char *heavy = s->runtimes[FRAME_PYTHON].modules;
+    return mentions(r->code, heavy) || mentions(r->context, heavy) ? FRAME_PYTHON_DATA : FRAME_PYTHON;
+}
+
+/* True when the run has left the line. */
+static bool try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t needed[SANDBOX_KINDS]) {
+    const struct sandbox_request *r = &run->request;
+    if (run->cancelled) {
+        s->waiting_count--;
+        sandbox_run_deliver_now(run);
+        return true;
+    }
+    const struct sandbox_runtime *rt = &s->runtimes[runtime_of(r->language)];
+    if (s->control >= 0 && (!s->said_hello || (s->tier <= s->min_tier && !rt->known)))
+        return false; /* not known yet */
+    const char *why = s->control < 0 ? s->trouble : sandbox_why_not(s, r->language);
+    if (why) {
+        s->waiting_count--;
+        sandbox_run_refuse(run, *why ? why : "the sandbox helper does not start");
+        return true;
+    }
+    run->runtime = pick_runtime(s, r);
+    const size_t kind = sandbox_kind_of(run->runtime, r->profile);
+    struct box *b = r->session.len ? find_session(s, run->runtime, r->session) : NULL;
+    if (b && b->state != BOX_PARKED)
+        return false; /* its turn comes */
+    if (!b && s->running_count >= s->runs_max)
+        return false;
+    const bool parked = b != NULL;
+    if (!b)
+        b = find_idle(s, kind);
+    s->kinds[kind].used_ms = io_now_ms(s->loop);
+    if (!b && s->kinds[kind].failures >= SANDBOX_FAILURES_MAX) {
+        s->kinds[kind].failures = 0; /* the next run may try again */
+        s->waiting_count--;
+        sandbox_run_refuse(run, s->kinds[kind].why);
+        return true;
+    }
+    if (!b) {
+        run->cold = true;
+        needed[kind]++;
+        return false;
+    }
+    if (r->session.len && !parked) {
+        make_room_for_session(s);
+        b->session = mem_dup(r->session.ptr, r->session.len);
+    }
+    *(run->cold ? &s->stats.cold_starts : &s->stats.warm_hits) += 1;
+    sandbox_run_begin(run, b);
+    return true;
+}
+
+static bool start_boxes(struct sandbox *s, size_t kind, uint32_t count, bool urgent) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!sandbox_box_start(s, (enum frame_runtime)(kind / FRAME_PROFILES),
+                               (enum sandbox_profile)(kind % FRAME_PROFILES), urgent, NULL))
+            return false;
+    return true;
+}
+
+static void on_refill(struct io_timer *timer) { sandbox_pump(container_of(timer, struct sandbox, refill)); }
+
+/* Children for those who wait, and a few for those who will come. As long as one of these is left they are
+ * made when it has become quiet: runs would share their processor with them. */
+static void start_missing(struct sandbox *s, const uint32_t needed[SANDBOX_KINDS]) {
+    const uint64_t now = io_now_ms(s->loop);
+    const bool quiet = now - s->begun_ms >= SANDBOX_REFILL_MS;
+    for (size_t k = 0; k < SANDBOX_KINDS; k++) {
+        const bool hot = s->kinds[k].used_ms && now - s->kinds[k].used_ms < SANDBOX_HOT_MS;
+        const uint32_t spare = hot && s->kinds[k].failures == 0 ? s->warm : 0;
+        const uint32_t idle = count_boxes(s, k, BOX_IDLE);
+        const uint32_t there = idle + count_boxes(s, k, BOX_STARTING) + count_boxes(s, k, BOX_WAKING);
+        const uint32_t urgent = needed[k] > there ? needed[k] - there : 0;
+        const uint32_t missing = needed[k] + spare > there + urgent ? needed[k] + spare - there - urgent : 0;
+        if (!start_boxes(s, k, urgent, true))
+            return;
+        if (missing && idle && !quiet)
+            io_timer_arm(s->loop, &s->refill, SANDBOX_REFILL_MS, on_refill);
+        else if (!start_boxes(s, k, missing, !quiet))
+            return;
+    }
+}
+
+void sandbox_pump(struct sandbox *s) {
+    uint32_t needed[SANDBOX_KINDS] = {0};
+    struct err err = {""};
+    if (s->closing || s->pumping)
+        return;
+    s->pumping = true; /* done() may come back here with its next request */
+    do {
+        s->pump_again = false;
+        memset(needed, 0, sizeof(needed));
+        if (s->control < 0 && !list_empty(&s->waiting) && sandbox_box_helper_start(s, &err) != 0)
+            snprintf(s->trouble, sizeof(s->trouble), "%.200s", err.text);
+        LIST_FOR_SAFE (n, next, &s->waiting) {
+            if (try_assign(s, container_of(n, struct sandbox_run, node), needed) && s->pump_again)
+                break; /* the line may have changed under us */
+        }
+    } while (s->pump_again);
+    s->pumping = false;
+    if (s->control >= 0 && s->said_hello && s->tier <= s->min_tier)
+        start_missing(s, needed);
+}
+
+void sandbox_refuse_waiting(struct sandbox *s) {
+    for (uint32_t left = s->waiting_count; left && !list_empty(&s->waiting); left--) {
+        s->waiting_count--;
+        sandbox_run_refuse(container_of(s->waiting.next, struct sandbox_run, node),
+                           *s->trouble ? s->trouble : "the sandbox helper does not start");
+    }
+}
+
+/* Sessions that nobody came back to, and warm children of kinds that went out of use. */
+static void on_tick(struct io_timer *timer) {
+    struct sandbox *s = container_of(timer, struct sandbox, tick);
+    const uint64_t now = io_now_ms(s->loop);
+    LIST_FOR_SAFE (n, next, &s->boxes) {
+        struct box *b = container_of(n, struct box, node);
+        const uint64_t used = s->kinds[sandbox_kind_of(b->runtime, b->profile)].used_ms;
+        if ((b->state == BOX_PARKED && now - b->since_ms > SANDBOX_SESSION_IDLE_MS) ||
+            (b->state == BOX_IDLE && now - used > SANDBOX_HOT_MS && now - b->since_ms > SANDBOX_HOT_MS))
+            sandbox_box_kill(b);
+    }
+    sandbox_pump(s);
+    io_timer_arm(s->loop, &s->tick, SANDBOX_TICK_MS, on_tick);
+}
+
+/* ---- requests ---- */
+
+static int check_request(const struct sandbox *s, const struct sandbox_request *r, struct err *err) {
+    if (r->code.len > SANDBOX_CODE_MAX || r->context.len > SANDBOX_CODE_MAX)
+        return err_set(err, "code and context may have %u MB each", SANDBOX_CODE_MAX >> 20);
+    if (r->session.len > SANDBOX_SESSION_NAME_MAX ||
+        memchr(r->session.ptr ? r->session.ptr : "", 0, r->session.len))
+        return err_set(err, "a session's name has at most %d bytes", SANDBOX_SESSION_NAME_MAX);
+    if (r->timeout_ms > SANDBOX_TIMEOUT_MS_MAX)
+        return err_set(err, "code may run for %d seconds at most", SANDBOX_TIMEOUT_MS_MAX / 1000);
+    if (r->memory_mb > s->memory_mb_max)
+        return err_set(err, "code may have %u MB of memory at most", s->memory_mb_max);
+    if (s->waiting_count >= SANDBOX_WAITING_MAX)
+        return err_set(err, "too many runs are waiting");
+    return 0;
+}
+
+/* What waits outside the line until the loop's next turn: nothing is called back from inside sandbox_start().
+ */
+static void on_first_turn(struct io_timer *timer) {
+    struct sandbox_run *run = container_of(timer, struct sandbox_run, timer);
+    sandbox_pump(run->engine);
+}
+
+static void copy_request(struct sandbox_run *run, const struct sandbox_request *r) {
+    struct sandbox_request *to = &run->request;
+    *to = *r;
+    to->code = arena_dup(&run->arena, r->code);
+    to->context = arena_dup(&run->arena, r->context);
+    to->session = arena_dup(&run->arena, r->session);
+    if (r->workspace)
+        to->workspace = arena_dup(&run->arena, slice_str(r->workspace)).ptr;
+    to->memory_mb = or_default(r->memory_mb, SANDBOX_MEMORY_MB);
+    to->timeout_ms = or_default(r->timeout_ms, SANDBOX_TIMEOUT_MS);
+    to->cpu_s = or_default(r->cpu_s, to->timeout_ms / 1000 + 2);
+    to->output_max = or_default(r->output_max, SANDBOX_OUTPUT_MAX);
+    to->result_max = or_default(r->result_max, SANDBOX_RESULT_MAX);
+    to->calls_max = or_default(r->calls_max, SANDBOX_CALLS_MAX);
+}
+
+struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_request *request,
+                                  const struct sandbox_handlers *handlers, void *owner, struct err *err) {
+    CHECK_MAGIC(s, SANDBOX_MAGIC);
+    if (check_request(s, request, err) != 0)
+        return NULL;
+    struct sandbox_run *run = mem_zalloc(sizeof(*run));
+    run->magic = SANDBOX_RUN_MAGIC;
+    run->engine = s;
+    run->handlers = handlers;
+    run->owner = owner;
+    arena_init(&run->arena);
+    copy_request(run, request);
+    buf_init(&run->out, run->request.output_max);
+    buf_init(&run->err, run->request.output_max);
+    list_push(&s->waiting, &run->node);
+    s->waiting_count++;
+    s->pump_again = true;
+    /* A run that can begin does so at once; one that must be refused is, on the loop's next turn. */
+    if (s->pumping || (s->said_hello && s->control >= 0 && sandbox_why_not(s, request->language) == NULL &&
+                       s->kinds[sandbox_kind_of(pick_runtime(s, request), request->profile)].failures == 0))
+        sandbox_pump(s);
+    else
+        io_timer_soon(s->loop, &run->timer, on_first_turn);
+    return run;
+}
+
+/* ---- names ---- */
+
+const char *sandbox_exit_name(enum sandbox_exit e) {
+    static const char *const names[] = {
+        [SANDBOX_OK] = "ok",         [SANDBOX_ERROR] = "error",   [SANDBOX_TIMEOUT] = "timeout",
+        [SANDBOX_MEMORY] = "memory", [SANDBOX_CPU] = "cpu",       [SANDBOX_KILLED] = "killed",
+        [SANDBOX_OUTPUT] = "output", [SANDBOX_REFUSED] = "killed"};
+    return names[e];
+}
+
+/* ---- sessions ---- */
+
+bool sandbox_session_next(const struct sandbox *s, size_t *at, struct sandbox_session *ret_session) {
+    size_t i = 0;
+    LIST_FOR (n, &s->boxes) {
+        const struct box *b = container_of(n, struct box, node);
+        if (!b->session || b->state == BOX_DYING || i++ < *at)
+            continue;
+        *at = i;
+        *ret_session = (struct sandbox_session){
+            .name = slice_str(b->session),
+            .language = b->runtime < FRAME_NODE ? SANDBOX_PYTHON : SANDBOX_JAVASCRIPT,
+            .idle_ms = b->state == BOX_PARKED ? io_now_ms(s->loop) - b->since_ms : 0,
+            .runs = b->session_runs,
+            .busy = b->state == BOX_BUSY};
+        return true;
+    }
+    return false;
+}
+
+bool sandbox_session_clear(struct sandbox *s, struct slice name) {
+    bool found = false;
+    LIST_FOR_SAFE (n, next, &s->boxes) {
+        struct box *b = container_of(n, struct box, node);
+        if (!b->session || b->state == BOX_DYING || !slice_is(name, b->session))
+            continue;
+        found = true;
+        if (b->run)
+            b->run->cancelled = true;
+        sandbox_box_kill(b);
+    }
+    return found;
+}
