@@ -186,8 +186,10 @@ void front_mcp(struct front_conn *c, struct http_head *head, struct block *b, st
 void front_sse_open(struct front_conn *c, struct http_head *head);
 void front_sse_post(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
 
-/* Reads a client's message; answers the fault over HTTP and returns NULL. */
-struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body);
+/* Reads a client's message. A refusal is answered here, on the stream of the older transport where `sse` is
+ * given, and returns NULL. */
+struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body,
+                               struct call_sink *sse);
 bool front_is_modern_version(struct slice version);
 bool front_is_known_version(struct slice version);
 

@@ -332,7 +332,7 @@ static void post(struct front_conn *c, const struct http_head *head, struct bloc
         post_batch(c, head, b, body);
         return;
     }
-    struct msg *m = front_read_message(c, b, body);
+    struct msg *m = front_read_message(c, b, body, NULL);
     if (!m)
         return;
     if (header_is_modern(head, m))

@@ -67,22 +67,28 @@ void front_refuse_message(struct front_conn *c, const struct session *session, i
     front_answer_error(c, 400, code, id_raw, why);
 }
 
-struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body) {
+/* On the older transport the answer to a POST is never read: it comes on the stream. */
+static void refuse_on_stream(struct front_conn *c, struct call_sink *sink, const struct msg_refusal *r) {
     struct arena *a = &c->front->scratch;
-    int code;
-    const char *why;
-    struct slice id;
-    struct msg *m = msg_read(&c->front->core->up.msgs, b, body, a, &code, &why, &id);
-    if (m && m->tape.has_nul) {
-        msg_unref(m);
-        m = NULL;
-        code = RPC_PARSE;
-        why = "U+0000 in a string";
-        id = (struct slice){0};
-    }
-    if (!m)
-        front_refuse_message(c, NULL, code, id, why);
-    return m;
+    struct splice text;
+    splice_init(&text, call_error_text(a, r->id, r->code, r->why), a);
+    front_answer(c, 202, "text/plain", (struct slice){0}, SLICE("Accepted"));
+    sink->ops->reply(sink, &(struct session_out){.text = &text});
+}
+
+struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body,
+                               struct call_sink *sse) {
+    struct arena *a = &c->front->scratch;
+    struct msg_refusal r;
+    struct msg *m = msg_admit(&c->front->core->up.msgs, b, body, a, &r);
+    if (m)
+        return m;
+    front_record_refusal(c, NULL, r.why);
+    if (sse && r.id.len)
+        refuse_on_stream(c, sse, &r);
+    else /* many a client ends its session at any other status than 200 */
+        front_answer_error(c, r.is_readable ? 200 : 400, r.code, r.id, r.why);
+    return NULL;
 }
 
 static bool is_json(const struct http_head *head) {

@@ -68,7 +68,7 @@ void front_sse_post(struct front_conn *c, struct http_head *head, struct block *
         front_refuse_message(c, fs->session, code, (struct slice){0}, why);
         return;
     }
-    struct msg *m = batch ? NULL : front_read_message(c, b, body);
+    struct msg *m = batch ? NULL : front_read_message(c, b, body, &fs->sse_sink);
     if (!m && !batch)
         return;
     front_answer(c, 202, "text/plain", (struct slice){0}, SLICE("Accepted"));

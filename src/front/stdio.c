@@ -91,10 +91,10 @@ static void record_line(struct front_stdio *s, const char *why) {
                                                               .why = slice_str(why)});
 }
 
-static void refuse_line(struct front_stdio *s, struct arena *a, int code, const char *why, struct slice id) {
-    record_line(s, why);
+static void refuse_line(struct front_stdio *s, struct arena *a, const struct msg_refusal *r) {
+    record_line(s, r->why);
     struct splice text;
-    splice_init(&text, call_error_text(a, id, code, why), a);
+    splice_init(&text, call_error_text(a, r->id, r->code, r->why), a);
     struct session_out out = {.text = &text};
     put_line(s, &out);
 }
@@ -102,26 +102,18 @@ static void refuse_line(struct front_stdio *s, struct arena *a, int code, const 
 static void on_line(struct front_stdio *s, struct block *b, struct slice line) {
     cleanup_arena struct arena a;
     arena_init(&a);
-    int code;
-    const char *why;
-    struct slice id;
+    struct msg_refusal refusal = {0};
     if (batch_is(line)) {
-        struct session_batch *batch = batch_read(s->session, b, line, &code, &why);
+        struct session_batch *batch = batch_read(s->session, b, line, &refusal.code, &refusal.why);
         if (batch)
             batch_run(batch, &s->sink);
         else
-            refuse_line(s, &a, code, why, (struct slice){0});
+            refuse_line(s, &a, &refusal);
         return;
     }
-    struct msg *m = msg_read(&s->core->up.msgs, b, line, &a, &code, &why, &id);
-    if (m && m->tape.has_nul) {
-        msg_unref(m);
-        m = NULL;
-        code = RPC_PARSE;
-        why = "U+0000 in a string";
-    }
+    struct msg *m = msg_admit(&s->core->up.msgs, b, line, &a, &refusal);
     if (!m) {
-        refuse_line(s, &a, code, why, id);
+        refuse_line(s, &a, &refusal);
         return;
     }
     s->sink.modern = m->rpc.params && tape_path(&m->tape, m->rpc.params, "_meta",

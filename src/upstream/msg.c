@@ -54,27 +54,60 @@ void msg_unref(struct msg *m) {
     m->pool->free_count++;
 }
 
-struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
-                     int *ret_code, const char **ret_why, struct slice *ret_id) {
+/* *ret_fault is what the tape says of the text. */
+static struct msg *read_bytes(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
+                              struct msg_refusal *ret_refusal, enum tape_fault *ret_fault) {
     struct msg *m = msg_take(p);
+    struct msg_refusal r = {0};
     m->bytes = bytes;
-    *ret_id = (struct slice){0};
-    enum tape_fault fault = tape_parse(&m->tape, bytes, NULL);
+    enum tape_fault fault = *ret_fault = tape_parse(&m->tape, bytes, NULL);
     if (fault != TAPE_OK) {
-        *ret_code = fault == TAPE_DUPLICATE || fault == TAPE_DEPTH ? RPC_INVALID_REQUEST : RPC_PARSE;
-        *ret_why = tape_fault_text(fault);
-        msg_unref(m);
-        return NULL;
+        r.code = fault == TAPE_DUPLICATE || fault == TAPE_DEPTH ? RPC_INVALID_REQUEST : RPC_PARSE;
+        r.why = tape_fault_text(fault);
+    } else {
+        r.code = rpc_read(&m->tape, &m->rpc, &r.why);
+        if (r.code && m->rpc.id)
+            r.id = arena_dup(a, tape_raw(&m->tape, m->rpc.id));
     }
-    *ret_code = rpc_read(&m->tape, &m->rpc, ret_why);
-    if (*ret_code) {
-        if (m->rpc.id)
-            *ret_id = arena_dup(a, tape_raw(&m->tape, m->rpc.id));
+    *ret_refusal = r;
+    if (r.code) {
         msg_unref(m);
         return NULL;
     }
     m->block = block ? block_ref(block) : NULL;
     return m;
+}
+
+struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
+                     int *ret_code, const char **ret_why, struct slice *ret_id) {
+    enum tape_fault fault;
+    struct msg_refusal r;
+    struct msg *m = read_bytes(p, block, bytes, a, &r, &fault);
+    *ret_code = r.code;
+    *ret_why = r.why;
+    *ret_id = r.id;
+    return m;
+}
+
+struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
+                      struct msg_refusal *ret_refusal) {
+    enum tape_fault fault;
+    struct msg_refusal *r = ret_refusal;
+    struct msg *m = read_bytes(p, block, bytes, a, r, &fault);
+    /* What is no JSON at all has no envelope either. */
+    if (fault != TAPE_OK && fault != TAPE_SYNTAX && fault != TAPE_TRUNCATED &&
+        rpc_find_id(bytes, a, &r->id)) {
+        r->code = RPC_INVALID_REQUEST;
+        r->is_readable = true;
+    }
+    if (!m || !m->tape.has_nul)
+        return m;
+    *r = (struct msg_refusal){
+        .code = RPC_INVALID_PARAMS, .why = "U+0000 in a string", .is_readable = m->rpc.kind == RPC_REQUEST};
+    if (r->is_readable)
+        r->id = arena_dup(a, tape_raw(&m->tape, m->rpc.id));
+    msg_unref(m);
+    return NULL;
 }
 
 void msg_release_bytes(struct msg *m) {

@@ -29,6 +29,19 @@ void msg_pool_free(struct msg_pool *p);
  * a copy of the usable raw id in the arena, or empty. `block` may be NULL when the bytes live long enough. */
 struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                      int *ret_code, const char **ret_why, struct slice *ret_id);
+
+/* Why a client's message is not admitted. */
+struct msg_refusal {
+    int code;
+    const char *why;
+    struct slice id;  /* as above: whom the answer is for */
+    bool is_readable; /* a request that only something inside its members is wrong with */
+};
+
+/* Reads one message of a client: the same, but U+0000 is refused, and a refusal names the request's id
+ * wherever the envelope can be read. */
+struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
+                      struct msg_refusal *ret_refusal);
 struct msg *msg_ref(struct msg *m);
 void msg_unref(struct msg *m); /* NULL is fine */
 /* Gives the bytes back before the message itself: only its kind, nodes and length may be asked for

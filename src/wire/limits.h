@@ -8,6 +8,7 @@
 
 #define RPC_ID_TEXT_MAX 256 /* raw bytes of an id, quotes included */
 #define RPC_METHOD_MAX 256
+#define RPC_OUTLINE_MAX 4096 /* bytes of a refused message's envelope that are searched for its id */
 #define RPC_ID_INT_MAX 9007199254740991 /* 2^53 - 1: the largest integer every peer reads alike */
 
 #define HTTP_LINE_MAX 8192  /* request line or status line */

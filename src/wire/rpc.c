@@ -1,5 +1,6 @@
 #include "wire/rpc.h"
 
+#include "base/buf.h"
 #include "base/check.h"
 
 static const struct slice rpc_keys[] = {SLICE("jsonrpc"), SLICE("id"),     SLICE("method"),
@@ -134,4 +135,44 @@ int rpc_read(const struct tape *t, struct rpc *out, const char **ret_why) {
     if (null_id && !at[KEY_ERROR])
         return invalid(ret_why, "id must not be null");
     return at[KEY_METHOD] ? read_request(t, at, out, ret_why) : read_response(t, at, out, ret_why);
+}
+
+/* ---- refused texts ---- */
+
+/* Behind the string that begins at `at`. */
+static size_t skip_string(struct slice text, size_t at) {
+    for (at++; at < text.len && text.ptr[at] != '"'; at++)
+        at += text.ptr[at] == '\\';
+    return at < text.len ? at + 1 : text.len;
+}
+
+/* The message with every object and array of its members empty:
+ *   {"id":1,"method":"x","params":{"a":{"b":[2]}}}   becomes   {"id":1,"method":"x","params":{}} */
+static bool put_outline(struct slice text, struct buf *out) {
+    size_t depth = 0;
+    for (size_t at = 0, next; at < text.len; at = next) {
+        const char c = text.ptr[at];
+        const bool closes = c == '}' || c == ']';
+        if (closes && depth-- == 0)
+            return false;
+        next = c == '"' ? skip_string(text, at) : at + 1;
+        if (depth <= 1 && !buf_put(out, text.ptr + at, next - at))
+            return false;
+        depth += c == '{' || c == '[';
+    }
+    return depth == 0;
+}
+
+bool rpc_find_id(struct slice text, struct arena *a, struct slice *ret_id) {
+    cleanup_buf struct buf outline;
+    cleanup_tape struct tape t;
+    struct rpc rpc;
+    const char *why;
+    tape_init(&t);
+    buf_init(&outline, RPC_OUTLINE_MAX);
+    if (!put_outline(text, &outline) || tape_parse(&t, buf_slice(&outline), NULL) != TAPE_OK ||
+        rpc_read(&t, &rpc, &why) != 0 || rpc.kind != RPC_REQUEST)
+        return false;
+    *ret_id = arena_dup(a, tape_raw(&t, rpc.id));
+    return true;
 }

@@ -75,14 +75,14 @@ const payloads = (meta) => {
     ['28 jsonrpc 1.0', `{"jsonrpc":"1.0","id":1,"method":"tools/call","params":${params(danger)}}`, -32600],
     ['28 jsonrpc 2', `{"jsonrpc":2.0,"id":1,"method":"tools/call","params":${params(danger)}}`, -32600],
     ['28 no jsonrpc', `{"id":1,"method":"tools/call","params":${params(danger)}}`, -32600],
-    ...['\\ud800', '\\udc00', '\\ud800\\ud800', '\\ud83d\\u0041', '\\ud83d'].map((odd) => [`28 a lone surrogate ${odd}`, call(`"name":"echo","arguments":{"a":"${odd}"}`), -32700]),
+    ...['\\ud800', '\\udc00', '\\ud800\\ud800', '\\ud83d\\u0041', '\\ud83d'].map((odd) => [`28 a lone surrogate ${odd}`, call(`"name":"echo","arguments":{"a":"${odd}"}`), -32600]),
     ...[[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82], [0x80], [0xf8, 0x88, 0x80, 0x80, 0x80]].map((odd) => [
-      `28 bytes that are no UTF-8 ${Buffer.from(odd).toString('hex')}`, bytes('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"danger', odd, '"}}'), -32700]),
+      `28 bytes that are no UTF-8 ${Buffer.from(odd).toString('hex')}`, bytes('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"danger', odd, '"}}'), -32600]),
     ['28 a byte order mark', bytes('', [0xef, 0xbb, 0xbf], call(danger)), -32700],
     ['28 UTF-16', Buffer.from(`\ufeff${call(danger)}`, 'utf16le'), -32700],
     ['28 a NUL byte', bytes('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dan', [0], 'ger"}}'), -32700],
-    ['28 a NUL, escaped', call('"name":"echo\\u0000danger"'), -32700],
-    ['28 a NUL in a key', call('"name":"echo","arguments":{"a\\u0000":1}'), -32700],
+    ['28 a NUL, escaped', call('"name":"echo\\u0000danger"'), -32602],
+    ['28 a NUL in a key', call('"name":"echo","arguments":{"a\\u0000":1}'), -32602],
     ['28 a raw tab in a text', call('"name":"dan\tger"'), -32700],
     ['28 depth 65', call(`"name":"danger","arguments":{"a":${deep(62)}}`), -32600],
     ['28 depth 100,000', call(`"name":"danger","arguments":{"a":${deep(100_000)}}`), -32600],
@@ -113,6 +113,20 @@ for (const front of FRONTS) {
       await world.peer.request('vendor/barrier');
       // server/discover is the gate's own: it asks once which eras the server speaks.
       assert.deepEqual(asked(await seen()).filter((method) => method !== 'server/discover'), ['vendor/barrier'], 'nothing else reached the server');
+    });
+
+    test('what is wrong inside a request is refused by its id, with a status that no client ends its session for', async () => {
+      for (const [inner, code] of [['"a":1,"a":2', -32600], ['"a":"\\ud800"', -32600], ['"a":"\\u0000"', -32602], [`"a":${deep(70)}`, -32600], ['"a":"\xff"', -32600], ['"id":1,"id":2', -32600]]) {
+        const message = Buffer.from(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{${inner}}${meta && `,${meta}`}},"id":"mine"}`, 'latin1');
+        const outcome = await attempt(front, world, message, headers());
+        assert.deepEqual([outcome.id, outcome.code], ['mine', code], inner);
+        if (!front.endsWith('stdio')) assert.equal(outcome.status, 200, inner);
+      }
+      // Neither an answer nor a message with two ids is anybody's request.
+      for (const message of ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', '{"jsonrpc":"2.0","id":7,"result":{"a":1,"a":2}}']) {
+        const outcome = await attempt(front, world, message, headers());
+        assert.deepEqual([outcome.id, outcome.code], [null, -32600], message);
+      }
     });
 
     test('depth 64 and distinct keys of 64 KB pass whole', async () => {

@@ -175,12 +175,47 @@ static void test_escaped_look_alike(void **state) {
     assert_int_equal(rpc_read(&t, &r, &why), RPC_INVALID_REQUEST);
 }
 
+/* What a refusal can name of a text that the tape refuses. */
+static void test_find_id(void **state) {
+    (void)state;
+#define CALL(inner) "{\"jsonrpc\":\"2.0\",\"id\":\"a7\",\"method\":\"x\",\"params\":{" inner "}}"
+    static const struct {
+        const char *text, *id;
+    } rows[] = {
+        {CALL("\"a\":1,\"a\":2"), "\"a7\""},
+        {CALL("\"a\":\"\\ud800\""), "\"a7\""},
+        {CALL("\"a\":\"\xff\""), "\"a7\""},
+        {CALL("\"a\":\"}]\\\"{\""), "\"a7\""},
+        {CALL("\"id\":9,\"a\":[[[{\"id\":8}]]]"), "\"a7\""},
+        {"{\"method\":\"x\",\"params\":{\"a\":\"\xff\"},\"id\":7,\"jsonrpc\":\"2.0\"}", "7"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"x\"}", NULL},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"ID\":2,\"method\":\"x\"}", NULL},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"x\"}", NULL},
+        {"{\"jsonrpc\":\"2.0\",\"id\":\"\\ud800\",\"method\":\"x\"}", NULL},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1,\"a\":2}}", NULL},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"id\":1,\"id\":2}}", NULL},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{]", NULL},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}}", NULL},
+        {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}]", NULL},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        cleanup_arena struct arena a;
+        struct slice id = {0};
+        arena_init(&a);
+        const bool found = rpc_find_id(slice_str(rows[i].text), &a, &id);
+        if (found != (rows[i].id != NULL) || (found && !slice_is(id, rows[i].id)))
+            fail_msg("%s: id `%.*s`", rows[i].text, SLICE_FMT(id));
+    }
+#undef CALL
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_ceilings),
-        cmocka_unit_test(test_escaped_look_alike),
+        cmocka_unit_test(test_good),     cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_ceilings), cmocka_unit_test(test_escaped_look_alike),
+        cmocka_unit_test(test_find_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
