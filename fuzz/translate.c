@@ -1,6 +1,6 @@
 /* Whatever a message says, its translation is JSON again, keeps its id and method, and says nothing that only
  * the other era may say. Input: one byte for the direction, then the message. */
-#include "session/translate.h"
+#include "mcp/translate.h"
 #include "base/buf.h"
 #include "fuzz.h"
 #include "wire/rpc.h"
@@ -77,8 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             check_request(&t, &rpc, &s, up);
         else if (rpc.kind == RPC_RESULT)
             check_result(&t, &rpc, &s, up);
-        check_json(translate_hello_up(&t, 0, &a));
-        check_json(translate_hello_down(&t, 0, SLICE("2025-11-25"), &a));
+        check_json(translate_description_up(&t, 0, &a));
+        check_json(translate_description_down(&t, 0, SLICE("2025-11-25"), &a));
         check_task(&t, rpc.body ? rpc.body : rpc.params, &a);
     }
     arena_free(&a);

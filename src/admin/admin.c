@@ -144,7 +144,7 @@ static void serve_api(struct admin *a, const struct web_request *r) {
 static void serve_metrics(struct admin *a, const struct web_request *r) {
     cleanup_buf struct buf out;
     buf_init(&out, ADMIN_OUT_MAX);
-    metrics_write(a, &out);
+    api_write_metrics(a, &out);
     r->reply->ops->answer(r->reply, 200, "text/plain; version=0.0.4; charset=utf-8",
                           SLICE("Cache-Control: no-store\r\n"), buf_slice(&out));
 }

@@ -8,7 +8,7 @@
 struct admin;
 
 struct admin_config {
-    struct session_core *core;
+    struct core *core;
     const char *home;            /* outlives it */
     const char *callback_secret; /* who knows it may decide approvals by callback; NULL: nobody */
 };

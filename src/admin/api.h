@@ -9,7 +9,7 @@
 struct state_grants;
 
 struct admin {
-    struct session_core *core;
+    struct core *core;
     const char *home;
     char *callback_secret; /* owned */
     struct web_site site;
@@ -97,4 +97,4 @@ void api_document(struct api_call *c);
 bool page_has(struct slice path);
 void page_serve(const struct web_request *r);
 /* metrics.c */
-void metrics_write(struct admin *a, struct buf *out);
+void api_write_metrics(struct admin *a, struct buf *out);

@@ -1,15 +1,15 @@
 /* Approvals at the API, and the signed callback for those who were told of one by webhook. */
 #include "admin/api.h"
+#include "approval/approve.h"
 #include "base/clock.h"
 #include "base/openssl.h"
-#include "session/approve.h"
 
 /* Answers when there is none. */
 static struct state_approvals *store_of(struct api_call *c) {
     struct err err = {0};
     struct state_approvals *store = NULL;
     if (c->admin->core->approvals)
-        store = session_approvals_store(c->admin->core, &err);
+        store = approve_store(c->admin->core, &err);
     if (!store)
         api_error(c, 503, "approvals cannot be reached: %s", err.text);
     return store;
@@ -98,14 +98,14 @@ static void decide(struct api_call *c, enum verb verb, struct slice id, struct s
                                    ? state_approvals_expire(store, &d, &c->arena, &after, &err)
                                    : state_approvals_decide(store, &d, &c->arena, &after, &err);
     if (answer != STATE_DECIDED) {
-        session_approval_refusal(answer, id, &after, &err);
+        approval_refusal(answer, id, &after, &err);
         api_error(c, status_of(answer), "%s", err.text);
         return;
     }
-    session_approval_record(c->admin->core->audit, events[verb], &after, decider);
+    approval_record(c->admin->core->audit, events[verb], &after, decider);
     state_approval_json(&c->e, &after);
     api_answer(c, 200);
-    session_approvals_wake(c->admin->core);
+    approve_wake(c->admin->core);
 }
 
 static void decide_as_principal(struct api_call *c, enum verb verb) {
@@ -122,14 +122,14 @@ void api_expire(struct api_call *c) { decide_as_principal(c, VERB_EXPIRE); }
 static bool signature_ok(struct api_call *c) {
     const struct http_head *head = c->request->head;
     const char *secret = c->admin->callback_secret;
-    struct slice stamp = http_value_of(head, SLICE(SESSION_STAMP_HEADER));
-    struct slice shown = http_value_of(head, SLICE(SESSION_SIGNATURE_HEADER));
+    struct slice stamp = http_value_of(head, SLICE(APPROVAL_STAMP_HEADER));
+    struct slice shown = http_value_of(head, SLICE(APPROVAL_SIGNATURE_HEADER));
     uint64_t at_s, now = clock_wall_ms();
     if (!secret || !slice_to_u64(stamp, &at_s) || at_s > UINT64_MAX / 1000)
         return false;
     uint64_t at = at_s * 1000, apart = at > now ? at - now : now - at;
-    char want[SESSION_SIGNATURE_TEXT];
-    session_approval_sign(slice_str(secret), stamp, c->request->body, want);
+    char want[APPROVAL_SIGNATURE_TEXT];
+    approval_sign(slice_str(secret), stamp, c->request->body, want);
     return apart <= ADMIN_CALLBACK_SKEW_MS && shown.len == sizeof(want) - 1 &&
            CRYPTO_memcmp(shown.ptr, want, sizeof(want) - 1) == 0;
 }

@@ -1,14 +1,14 @@
 /* What the gate is made of: status, servers, tools, sessions. */
 #include "admin/api.h"
+#include "approval/approve.h"
 #include "audit/audit.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "channel/tools.h"
 #include "code/code.h"
+#include "guard/guard.h"
 #include "risk/poison.h"
-#include "session/approve.h"
-#include "session/guard.h"
-#include "session/server.h"
-#include "session/tools.h"
+#include "server/server.h"
 
 static void put_number(struct emit *e, const char *key, uint64_t value) {
     emit_key(e, key);
@@ -21,7 +21,7 @@ static void put_text(struct emit *e, const char *key, struct slice value) {
 }
 
 void api_status(struct api_call *c) {
-    struct session_core *core = c->admin->core;
+    struct core *core = c->admin->core;
     struct emit *e = &c->e;
     char since[CLOCK_TEXT_MAX];
     clock_text(c->admin->started_ms, since);
@@ -53,15 +53,15 @@ void api_status(struct api_call *c) {
     api_answer(c, 200);
 }
 
-static void put_server(struct api_call *c, const struct session_server *s) {
+static void put_server(struct api_call *c, const struct server *s) {
     struct emit *e = &c->e;
     size_t ready, missing;
-    session_server_links(c->admin->core, s, &ready, &missing);
+    server_links(c->admin->core, s, &ready, &missing);
     emit_object(e);
     put_text(e, "name", slice_str(s->up.name));
     /* Command lines and URLs may hold secrets: only their kind is told. */
     put_text(e, "transport", s->up.url ? SLICE("http") : s->up.argv ? SLICE("stdio") : SLICE("builtin"));
-    put_text(e, "state", slice_str(session_server_state(ready, missing)));
+    put_text(e, "state", slice_str(server_state(ready, missing)));
     if (s->fault[0])
         put_text(e, "fault", slice_str(s->fault));
     put_number(e, "links", ready);
@@ -75,7 +75,7 @@ static void put_server(struct api_call *c, const struct session_server *s) {
 }
 
 void api_servers(struct api_call *c) {
-    const struct session_core *core = c->admin->core;
+    const struct core *core = c->admin->core;
     emit_array(&c->e);
     for (size_t i = 0; i < core->server_count; i++)
         if (core->servers[i])
@@ -110,7 +110,7 @@ static void put_risk(struct emit *e, const struct tool *tool) {
 }
 
 void api_tools(struct api_call *c) {
-    const struct session_server *s = session_server_find(c->admin->core, c->arg);
+    const struct server *s = server_find(c->admin->core, c->arg);
     if (!s) {
         api_error(c, 404, "no server `%.*s`", SLICE_FMT(c->arg));
         return;
@@ -126,9 +126,9 @@ void api_tools(struct api_call *c) {
         put_risk(e, tool);
         put_text(e, "fingerprint", slice_str(tool->fingerprint));
         put_text(e, "pin",
-                 slice_str(tool->held                              ? "held"
-                           : session_guard_pins(c->admin->core, s) ? "accepted"
-                                                                   : "none"));
+                 slice_str(tool->held                      ? "held"
+                           : guard_pins(c->admin->core, s) ? "accepted"
+                                                           : "none"));
         if (tool->held)
             put_text(e, "held", slice_str(tool->held));
         if (tool->poison)

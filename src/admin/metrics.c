@@ -1,13 +1,14 @@
 /* /metrics, in the text format of Prometheus. */
 #include "admin/api.h"
+#include "approval/approve.h"
 #include "audit/audit.h"
 #include "base/clock.h"
 #include "code/code.h"
+#include "privacy/privacy.h"
+#include "record/limits.h"
+#include "record/span.h"
 #include "risk/class.h"
-#include "session/approve.h"
-#include "session/pii.h"
-#include "session/server.h"
-#include "session/trace.h"
+#include "server/server.h"
 #include "state/state.h"
 
 #include <inttypes.h>
@@ -43,7 +44,7 @@ static void plain(struct buf *out, const char *name, const char *type, const cha
 }
 
 /* Every cell that something was counted in, the rest of them last. */
-static const struct metrics_cell *next_cell(const struct session_metrics *m, const struct metrics_cell *at) {
+static const struct metrics_cell *next_cell(const struct metrics *m, const struct metrics_cell *at) {
     const struct metrics_cell *next = at ? at->next : m->first;
     if (at == &m->rest)
         return NULL;
@@ -53,7 +54,7 @@ static const struct metrics_cell *next_cell(const struct session_metrics *m, con
 #define FOR_CELLS(m, cell)                                                                                   \
     for (const struct metrics_cell *cell = next_cell(m, NULL); cell; cell = next_cell(m, cell))
 
-static void put_classes(struct buf *out, const struct session_metrics *m) {
+static void put_classes(struct buf *out, const struct metrics *m) {
     head(out, "tool_decisions_total", "counter", "Calls of tools, by their risk class and the verdict.");
     for (int cls = 0; cls < METRICS_CLASSES; cls++)
         for (int v = 0; v < METRICS_VERDICTS; v++)
@@ -63,7 +64,7 @@ static void put_classes(struct buf *out, const struct session_metrics *m) {
                            policy_outcome_name((enum policy_outcome)v), m->classes[cls][v]);
 }
 
-static void put_counts(struct buf *out, const struct session_metrics *m) {
+static void put_counts(struct buf *out, const struct metrics *m) {
     head(out, "decisions_total", "counter", "Messages of clients, by the policy's verdict.");
     FOR_CELLS(m, cell) {
         for (int v = 0; v < METRICS_VERDICTS; v++) {
@@ -82,7 +83,7 @@ static void put_counts(struct buf *out, const struct session_metrics *m) {
                 continue;
             buf_put_str(out, "sallyport_outcomes_total{");
             put_cell_labels(out, cell);
-            buf_printf(out, ",outcome=\"%s\"} %" PRIu64 "\n", session_outcome_names[o], cell->outcomes[o]);
+            buf_printf(out, ",outcome=\"%s\"} %" PRIu64 "\n", metrics_outcome_names[o], cell->outcomes[o]);
         }
     }
 }
@@ -94,7 +95,7 @@ static void put_histogram(struct buf *out, const struct metrics_cell *cell) {
         buf_put_str(out, "sallyport_call_duration_seconds_bucket{");
         put_cell_labels(out, cell);
         if (i < METRICS_BUCKETS)
-            buf_printf(out, ",le=\"%g\"} %" PRIu64 "\n", session_bucket_us[i] / 1e6, sum);
+            buf_printf(out, ",le=\"%g\"} %" PRIu64 "\n", metrics_bucket_us[i] / 1e6, sum);
         else
             buf_printf(out, ",le=\"+Inf\"} %" PRIu64 "\n", sum);
     }
@@ -105,7 +106,7 @@ static void put_histogram(struct buf *out, const struct metrics_cell *cell) {
     buf_printf(out, "} %" PRIu64 "\n", sum);
 }
 
-static void put_bytes(struct buf *out, const struct session_metrics *m, const char *name, const char *help,
+static void put_bytes(struct buf *out, const struct metrics *m, const char *name, const char *help,
                       size_t at) {
     head(out, name, "counter", help);
     FOR_CELLS(m, cell) {
@@ -115,52 +116,52 @@ static void put_bytes(struct buf *out, const struct session_metrics *m, const ch
     }
 }
 
-static uint64_t links_ready(const struct session_core *core, const struct session_server *s) {
+static uint64_t links_ready(const struct core *core, const struct server *s) {
     size_t ready, missing;
-    session_server_links(core, s, &ready, &missing);
+    server_links(core, s, &ready, &missing);
     return ready;
 }
 
-static uint64_t links_missing(const struct session_core *core, const struct session_server *s) {
+static uint64_t links_missing(const struct core *core, const struct server *s) {
     size_t ready, missing;
-    session_server_links(core, s, &ready, &missing);
+    server_links(core, s, &ready, &missing);
     return missing;
 }
 
-static uint64_t connections(const struct session_core *core, const struct session_server *s) {
+static uint64_t connections(const struct core *core, const struct server *s) {
     (void)core;
     return s->up.conn_count;
 }
 
-static uint64_t waiting(const struct session_core *core, const struct session_server *s) {
+static uint64_t waiting(const struct core *core, const struct server *s) {
     (void)core;
     return s->up.conn_waiting;
 }
 
-static uint64_t tools(const struct session_core *core, const struct session_server *s) {
+static uint64_t tools(const struct core *core, const struct server *s) {
     (void)core;
     return s->tools.by_name.count;
 }
 
-static uint64_t ended(const struct session_core *core, const struct session_server *s) {
+static uint64_t ended(const struct core *core, const struct server *s) {
     (void)core;
     return s->up.ended_count;
 }
 
-static uint64_t life_asks(const struct session_core *core, const struct session_server *s) {
+static uint64_t health_checks(const struct core *core, const struct server *s) {
     (void)core;
-    return s->life_asks;
+    return s->health_checks;
 }
 
-static uint64_t life_misses(const struct session_core *core, const struct session_server *s) {
+static uint64_t health_misses(const struct core *core, const struct server *s) {
     (void)core;
-    return s->life_misses;
+    return s->health_misses;
 }
 
-static void put_servers(struct buf *out, const struct session_core *core) {
+static void put_servers(struct buf *out, const struct core *core) {
     static const struct {
         const char *name, *type, *help;
-        uint64_t (*value)(const struct session_core *core, const struct session_server *s);
+        uint64_t (*value)(const struct core *core, const struct server *s);
     } rows[] = {
         {"server_links", "gauge", "Sessions that have a server ready.", links_ready},
         {"server_links_missing", "gauge", "Sessions that miss a server, which is down for them.",
@@ -171,8 +172,8 @@ static void put_servers(struct buf *out, const struct session_core *core) {
         {"server_restarts_total", "counter", "Processes of a server that ended by themselves or hung.",
          ended},
         {"server_health_checks_total", "counter", "How often a silent server was asked for a sign of life.",
-         life_asks},
-        {"server_health_failures_total", "counter", "How often there was none.", life_misses},
+         health_checks},
+        {"server_health_failures_total", "counter", "How often there was none.", health_misses},
     };
     for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         head(out, rows[k].name, rows[k].type, rows[k].help);
@@ -186,7 +187,7 @@ static void put_servers(struct buf *out, const struct session_core *core) {
     }
 }
 
-static void put_stores(struct buf *out, struct session_core *core) {
+static void put_stores(struct buf *out, struct core *core) {
     if (core->audit) {
         struct audit_health h;
         audit_health(core->audit, &h);
@@ -211,7 +212,7 @@ static void put_stores(struct buf *out, struct session_core *core) {
               state_approvals_pending(core->approvals->store, clock_wall_ms()));
 }
 
-static void put_code(struct buf *out, const struct session_core *core) {
+static void put_code(struct buf *out, const struct core *core) {
     struct sandbox_stats s;
     uint64_t sum = 0;
     if (!core->code || !code_server_stats(core->code, &s))
@@ -238,22 +239,22 @@ static void put_code(struct buf *out, const struct session_core *core) {
     plain(out, "code_sessions", "gauge", "Sandboxes that keep variables.", s.sessions);
 }
 
-static void put_traces(struct buf *out, const struct session_core *core) {
-    struct session_trace_health h;
-    if (!session_trace_health(core, &h))
+static void put_traces(struct buf *out, const struct core *core) {
+    struct span_exporter_health h;
+    if (!span_exporter_health(core, &h))
         return;
     plain(out, "trace_spans_sent_total", "counter", "Spans that the collector took.", h.sent);
     plain(out, "trace_spans_dropped_total", "counter", "Spans that were let go.", h.dropped);
 }
 
 /* Counts of personal data and secrets, never values. */
-static void put_pii(struct buf *out, const struct session_core *core) {
+static void put_pii(struct buf *out, const struct core *core) {
     const char *name;
-    if (!core->pii)
+    if (!core->privacy)
         return;
-    const struct session_pii_counts *c = session_pii_counts(core->pii);
+    const struct privacy_counts *c = privacy_counts(core->privacy);
     head(out, "pii_found_total", "counter", "Personal data and secrets in what servers said.");
-    for (unsigned i = 0; (name = session_pii_kind_name(core->pii, i)); i++)
+    for (unsigned i = 0; (name = privacy_kind_name(core->privacy, i)); i++)
         if (c->found[i])
             buf_printf(out, "sallyport_pii_found_total{kind=\"%s\"} %" PRIu64 "\n", name, c->found[i]);
     plain(out, "pii_restored_total", "counter", "Tokens that became values again.", c->restored);
@@ -263,9 +264,9 @@ static void put_pii(struct buf *out, const struct session_core *core) {
     plain(out, "pii_blocked_total", "counter", "Results and messages kept back whole.", c->blocked);
 }
 
-void metrics_write(struct admin *a, struct buf *out) {
-    struct session_core *core = a->core;
-    const struct session_metrics *m = &core->metrics;
+void api_write_metrics(struct admin *a, struct buf *out) {
+    struct core *core = a->core;
+    const struct metrics *m = &core->metrics;
     head(out, "info", "gauge", "The version that runs.");
     buf_put_str(out, "sallyport_info{version=\"" SALLYPORT_VERSION "\"} 1\n");
     head(out, "start_time_seconds", "gauge", "When it started.");

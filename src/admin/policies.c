@@ -2,7 +2,7 @@
 #include "admin/api.h"
 #include "policy/policy.h"
 #include "policy/simulate.h"
-#include "session/server.h"
+#include "server/server.h"
 
 static void put_policy(struct emit *e, const struct policy *p, const char *server) {
     if (!p)
@@ -28,7 +28,7 @@ static void put_policy(struct emit *e, const struct policy *p, const char *serve
 }
 
 void api_policies(struct api_call *c) {
-    const struct session_core *core = c->admin->core;
+    const struct core *core = c->admin->core;
     emit_array(&c->e);
     put_policy(&c->e, core->policy, NULL);
     for (size_t i = 0; i < core->server_count; i++)

@@ -2,11 +2,11 @@
  * gate of this home as soon as the command returns. */
 #include "state/approvals.h"
 
+#include "approval/approval.h"
 #include "base/clock.h"
 #include "base/glyph.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "session/approval.h"
 #include "wire/emit.h"
 
 #include <pwd.h>
@@ -212,8 +212,7 @@ static void record(enum verb verb, const struct state_approval *r) {
     struct err err = {0};
     struct audit *audit = NULL;
     if (cli_home(home, &err) < 0 || audit_open(&(struct audit_config){.home = home}, &audit, &err) < 0 ||
-        session_approval_record(audit, events[verb], r, r->decider) != AUDIT_OK ||
-        audit_flush(audit, &err) < 0) {
+        approval_record(audit, events[verb], r, r->decider) != AUDIT_OK || audit_flush(audit, &err) < 0) {
         err_wrap(&err, "not in the audit log");
         cli_fail(CLI_FAILED, &err);
     }
@@ -240,7 +239,7 @@ static int decide(enum verb verb, const struct approvals_options *opt, const str
         return print_one(&after, opt->json);
     }
     if (answer != STATE_DECIDE_FAULT)
-        session_approval_refusal(answer, d.id, &after, &err);
+        approval_refusal(answer, d.id, &after, &err);
     return cli_fail(answer == STATE_DECIDE_FAULT ? CLI_FAILED : CLI_NO, &err);
 }
 

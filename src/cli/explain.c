@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "decision/files.h"
 #include "policy/memory.h"
 #include "policy/trace.h"
 #include "risk/classify.h"
-#include "session/files.h"
 #include "wire/emit.h"
 
 #include <string.h>
@@ -176,7 +176,7 @@ static int explain_call(const struct explain_options *opt, const struct policy *
         .args = 1, /* the array around them is ours */
         .now_ms = memory.now_ms,
         .counters = &counters,
-        .files = &session_files,
+        .files = &files_system,
         .traits = {.class = opt->class                    ? policy_class_from(slice_str(opt->class))
                             : policy_wants_traits(policy) ? class_by_name(opt, &arena)
                                                           : POLICY_CLASS_UNKNOWN},

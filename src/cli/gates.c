@@ -2,9 +2,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "channel/channel.h"
 #include "cli/command.h"
 #include "io/file.h"
-#include "session/server.h"
+#include "server/server.h"
 #include "wire/emit.h"
 
 #include <dirent.h>
@@ -86,40 +87,40 @@ static void sweep_pages(const char *home) {
 
 /* ---- writing ---- */
 
-static void put_pid(struct emit *e, const struct session_link *sl, size_t *left) {
-    if (!sl->link || !sl->link->pid || !*left)
+static void put_pid(struct emit *e, const struct channel *ch, size_t *left) {
+    if (!ch->link || !ch->link->pid || !*left)
         return;
-    emit_int(e, sl->link->pid);
+    emit_int(e, ch->link->pid);
     --*left;
 }
 
 /* The processes of one server: of each session, and of each of its lanes. */
-static void put_pids(struct emit *e, const struct session_core *core, size_t slot) {
+static void put_pids(struct emit *e, const struct core *core, size_t slot) {
     size_t left = PAGE_PIDS_MAX;
     emit_key(e, "pids");
     emit_array(e);
     LIST_FOR (n, &core->sessions) {
         const struct session *s = container_of(n, struct session, node);
-        const struct session_link *sl = slot < s->link_count ? s->links[slot] : NULL;
-        if (!sl)
+        const struct channel *ch = slot < s->link_count ? s->links[slot] : NULL;
+        if (!ch)
             continue;
-        put_pid(e, sl, &left);
-        LIST_FOR (l, &sl->lanes)
-            put_pid(e, container_of(l, struct session_link, lane_node), &left);
+        put_pid(e, ch, &left);
+        LIST_FOR (l, &ch->others)
+            put_pid(e, container_of(l, struct channel, other_node), &left);
     }
     emit_array_end(e);
 }
 
-static void put_server(struct emit *e, const struct session_core *core, const struct session_server *server) {
+static void put_server(struct emit *e, const struct core *core, const struct server *server) {
     size_t ready, missing;
-    session_server_links(core, server, &ready, &missing);
+    server_links(core, server, &ready, &missing);
     emit_object(e);
     emit_key(e, "name");
     emit_cstr(e, server->up.name);
     emit_key(e, "transport");
     emit_cstr(e, server->up.url ? "http" : server->up.argv ? "stdio" : "builtin");
     emit_key(e, "state");
-    emit_cstr(e, session_server_state(ready, missing));
+    emit_cstr(e, server_state(ready, missing));
     if (server->fault[0]) {
         emit_key(e, "fault");
         emit_cstr(e, server->fault);
@@ -181,8 +182,8 @@ static void look(struct io_timer *timer) {
     io_timer_arm(p->core->up.loop, &p->timer, PAGE_MS, look);
 }
 
-void cli_gate_page_open(struct cli_gate_page *p, struct session_core *core, const char *home,
-                        const char *bind, uint16_t port) {
+void cli_gate_page_open(struct cli_gate_page *p, struct core *core, const char *home, const char *bind,
+                        uint16_t port) {
     char text[CLI_PATH_MAX + 64];
     const bool six = bind && strchr(bind, ':');
     *p = (struct cli_gate_page){.core = core, .started_ms = clock_wall_ms()};

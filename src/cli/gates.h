@@ -12,7 +12,7 @@
 #include "wire/tape.h"
 
 struct cli_gate_page {
-    struct session_core *core;
+    struct core *core;
     struct io_timer timer;
     struct buf text;
     char *path; /* owned */
@@ -22,8 +22,8 @@ struct cli_gate_page {
 
 /* Begins to keep the page, and ends with removing it. Never fails: a page that cannot be written is not
  * there. */
-void cli_gate_page_open(struct cli_gate_page *p, struct session_core *core, const char *home,
-                        const char *bind, uint16_t port);
+void cli_gate_page_open(struct cli_gate_page *p, struct core *core, const char *home, const char *bind,
+                        uint16_t port);
 void cli_gate_page_close(struct cli_gate_page *p);
 
 /* Calls `each` with the page, an object, of every gate that runs, oldest first. */

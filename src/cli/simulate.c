@@ -1,8 +1,8 @@
 #include "cli/command.h"
 
 #include "base/mem.h"
+#include "decision/files.h"
 #include "policy/simulate.h"
-#include "session/files.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int simulate_file(FILE *file) {
             return cli_fail(CLI_USAGE, &err);
         }
         buf_reset(&out);
-        policy_simulate_line(text, &session_files, &out);
+        policy_simulate_line(text, &files_system, &out);
         if (cli_print(&out) != CLI_OK)
             return CLI_FAILED;
     }

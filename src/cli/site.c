@@ -2,8 +2,8 @@
 
 #include "admin/admin.h"
 
-static const struct web_site *site_open(void *ctx, struct session_core *core,
-                                        const struct gate_config *config, uint16_t port) {
+static const struct web_site *site_open(void *ctx, struct core *core, const struct gate_config *config,
+                                        uint16_t port) {
     struct cli_site *site = ctx;
     struct admin_config admin = {
         .core = core, .home = config->home, .callback_secret = config->approvals_secret};

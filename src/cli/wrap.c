@@ -1,5 +1,6 @@
 /* The wrap form: `sallyport -c POLICY [flags] -- CMD ARG…`. Puts the gate in front of one server; the flags
  * are those of Intercept, so that its users change one word. */
+#include "approval/approve.h"
 #include "base/arena.h"
 #include "base/log.h"
 #include "cli/command.h"
@@ -7,9 +8,8 @@
 #include "front/file.h"
 #include "front/gate.h"
 #include "front/settings.h"
+#include "guard/guard.h"
 #include "risk/lockfile.h"
-#include "session/approve.h"
-#include "session/guard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,8 @@ enum first_use { FIRST_TRUST, FIRST_ASK };
 static const char *const first_use_names[] = {[FIRST_TRUST] = "trust", [FIRST_ASK] = "ask", NULL};
 
 static const char *const poison_names[] = {
-    [SESSION_POISON_OFF] = "off",   [SESSION_POISON_FLAG] = "flag", [SESSION_POISON_STRIP] = "strip",
-    [SESSION_POISON_HIDE] = "hide", [SESSION_POISON_DENY] = "deny", NULL};
+    [GUARD_OFF] = "off",   [GUARD_FLAG] = "flag", [GUARD_STRIP] = "strip",
+    [GUARD_HIDE] = "hide", [GUARD_DENY] = "deny", NULL};
 
 static const char *const audit_args_names[] = {
     [AUDIT_ARGS_KEYS] = "keys", [AUDIT_ARGS_TOKENIZED] = "tokenized", [AUDIT_ARGS_FULL] = "full", NULL};
@@ -67,10 +67,8 @@ static const char *const audit_args_names[] = {
 static const char *const pii_names[] = {
     [FILTER_OFF] = "off",     [FILTER_TOKENIZE] = "tokenize", [FILTER_REDACT] = "redact",
     [FILTER_BLOCK] = "block", [FILTER_REPORT] = "report",     NULL};
-static const char *const pii_scope_names[] = {[SESSION_PII_SESSION] = "session",
-                                              [SESSION_PII_GRANT] = "grant",
-                                              [SESSION_PII_ORGANISATION] = "organisation",
-                                              NULL};
+static const char *const pii_scope_names[] = {
+    [PRIVACY_SESSION] = "session", [PRIVACY_GRANT] = "grant", [PRIVACY_ORGANISATION] = "organisation", NULL};
 
 enum on_full { FULL_REFUSE, FULL_PASS };
 static const char *const on_full_names[] = {[FULL_REFUSE] = "refuse", [FULL_PASS] = "pass", NULL};
@@ -236,7 +234,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .header_count = headers.count,
         .env = opt->env.items,
         .env_count = opt->env.count,
-        .lock_path = session_guard_lock(opt->lock, RISK_LOCK_NAME),
+        .lock_path = guard_lock_path(opt->lock, RISK_LOCK_NAME),
         .pins_ask = opt->first_use == FIRST_ASK,
         .pins_max_age_ms = opt->pin_max_age_ms,
         .poison = opt->poison,
@@ -254,7 +252,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .approvals_mode = opt->approvals,
         .approvals_timeout_ms = opt->approval_timeout_ms,
         .pii = {.mode = (enum filter_mode)opt->pii,
-                .scope = (enum session_pii_scope)opt->pii_scope,
+                .scope = (enum privacy_scope)opt->pii_scope,
                 .keep_ms = opt->pii_keep_ms,
                 .rules = opt->pii_rules},
         .approvals_webhook = opt->approval_webhook,

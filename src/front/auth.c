@@ -561,7 +561,7 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
     if (auth->grants)
         auth->generation = state_grants_seen(auth->grants);
     /* A run of code may go on calling long after its request was let in. */
-    f->core->look_at_principals = look_at_grants;
+    f->core->refresh_principals = look_at_grants;
     f->core->principals_owner = auth;
     issuers_start(auth);
     auth->used_written_ms = io_now_ms(f->loop);
@@ -573,7 +573,7 @@ void front_auth_free(struct front *f) {
     struct front_auth *auth = f->auth;
     if (!auth)
         return;
-    f->core->look_at_principals = NULL;
+    f->core->refresh_principals = NULL;
     io_timer_stop(f->loop, &auth->look);
     io_timer_stop(f->loop, &auth->again);
     issuers_stop(auth);

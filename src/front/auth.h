@@ -19,7 +19,7 @@ struct front_auth;
 struct front_conn;
 struct http_head;
 struct principal;
-struct session_server;
+struct server;
 struct settings;
 
 struct front_auth_config {
@@ -34,7 +34,7 @@ struct front_memo {
     char *shown; /* the Authorization header */
     size_t len;
     uint64_t epoch;
-    const struct session_server *only; /* the endpoint it was shown at */
+    const struct server *only; /* the endpoint it was shown at */
     struct principal *principal;
 };
 void front_memo_clear(struct front_memo *memo);

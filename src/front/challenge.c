@@ -67,7 +67,7 @@ void front_challenge(struct front_conn *c, const struct front_verdict *v) {
     struct arena *a = &c->front->scratch;
     bool challenge = v->status == 401 || v->error;
     front_answer(c, v->status, "application/json", challenge ? challenge_line(c, v, a) : (struct slice){0},
-                 call_error_text(a, (struct slice){0}, -32000, v->message));
+                 answer_error_text(a, (struct slice){0}, -32000, v->message));
 }
 
 void front_resource_metadata(struct front_conn *c, const struct http_head *head) {

@@ -5,16 +5,16 @@
 #include "front/credentials.h"
 #include "front/env.h"
 #include "front/policies.h"
-#include "session/guard.h"
-#include "session/many.h"
+#include "guard/guard.h"
+#include "many/many.h"
 
 #include <stdio.h>
 
-struct ship {
+struct fleet_entry {
     const char *name; /* the settings' */
     const struct settings_server *settings;
     const struct settings *made_from; /* texts of these are in use as long as it is */
-    struct session_server *server;
+    struct server *server;
     struct front_policy_place policy;
 };
 
@@ -25,7 +25,7 @@ struct fleet {
     struct settings *
         *kept; /* all that somebody may still look at: the first, the present, those of servers */
     size_t kept_count;
-    struct ship **ships; /* one a server that is not disabled */
+    struct fleet_entry **entries; /* one a server that is not disabled */
     size_t count;
 };
 
@@ -50,31 +50,31 @@ static const char *dup_text(struct arena *a, const char *text) {
 }
 
 /* What can change without a new start. */
-static void set_manners(struct session_server *server, const struct settings_server *from) {
+static void apply_settings(struct server *server, const struct settings_server *from) {
     server->prefix = dup_text(&server->arena, from->prefix);
     server->idle_ms = from->idle_ms;
     server->timeout_ms = from->timeout_ms;
-    server->life_ms = from->health_ms;
-    server->life_timeout_ms = from->health_timeout_ms;
+    server->health_ms = from->health_ms;
+    server->health_timeout_ms = from->health_timeout_ms;
     server->shared = from->share == SETTINGS_SHARED;
     server->pii_set = true;
     server->pii = (enum filter_mode)from->pii;
 }
 
-static int set_up(struct fleet *fleet, struct session_server *server, const struct settings_server *from,
+static int set_up(struct fleet *fleet, struct server *server, const struct settings_server *from,
                   struct err *err) {
     struct up_server *up = &server->up;
     struct arena *a = &server->arena; /* links may outlive the settings */
     up->name = dup_text(a, from->name);
     up->headers = dup_list(a, from->headers.items, from->headers.count);
     up->header_count = from->headers.count;
-    set_manners(server, from);
+    apply_settings(server, from);
     if (from->url) {
         if (up_server_set_url(up, dup_text(a, from->url), err) < 0)
             return -1;
         up->use_sse |= from->type == SETTINGS_SSE;
         front_credentials(up, from, fleet->home);
-        session_server_set_origin(server, NULL, up->url);
+        server_set_origin(server, NULL, up->url);
         return up_server_check_headers(up, err);
     }
     struct env_list env;
@@ -83,44 +83,45 @@ static int set_up(struct fleet *fleet, struct session_server *server, const stru
     up->envp = dup_list(a, (const char *const *)env.items, env.count);
     up->cwd = dup_text(a, from->cwd);
     env_free(&env);
-    session_server_set_origin(server, (char *const *)(uintptr_t)up->argv, NULL);
-    session_guard_supply(server);
+    server_set_origin(server, (char *const *)(uintptr_t)up->argv, NULL);
+    pins_warn_supply(server);
     return 0;
 }
 
-static void ship_sink(struct fleet *fleet, struct ship *ship) {
-    front_forget_server(fleet->front, ship->server);
-    front_policies_unbind(&ship->policy);
-    session_server_free(fleet->front->core, ship->server);
-    free(ship);
+static void entry_stop(struct fleet *fleet, struct fleet_entry *entry) {
+    front_forget_server(fleet->front, entry->server);
+    front_policies_unbind(&entry->policy);
+    server_free(fleet->front->core, entry->server);
+    free(entry);
 }
 
-static struct ship *ship_launch(struct fleet *fleet, const struct settings_server *from, struct err *err) {
-    struct ship *ship = mem_zalloc(sizeof(*ship));
-    ship->server = session_server_new(fleet->front->core);
-    if (set_up(fleet, ship->server, from, err) == 0 &&
-        (!from->policy || front_policies_bind(fleet->front->policies, from->policy, &ship->server->policy,
-                                              &ship->policy, err) == 0))
-        return ship;
-    ship_sink(fleet, ship);
+static struct fleet_entry *entry_start(struct fleet *fleet, const struct settings_server *from,
+                                       struct err *err) {
+    struct fleet_entry *entry = mem_zalloc(sizeof(*entry));
+    entry->server = server_new(fleet->front->core);
+    if (set_up(fleet, entry->server, from, err) == 0 &&
+        (!from->policy || front_policies_bind(fleet->front->policies, from->policy, &entry->server->policy,
+                                              &entry->policy, err) == 0))
+        return entry;
+    entry_stop(fleet, entry);
     return NULL;
 }
 
 /* ---- all of them ---- */
 
-static struct ship *find(const struct fleet *fleet, const char *name) {
+static struct fleet_entry *find(const struct fleet *fleet, const char *name) {
     for (size_t i = 0; i < fleet->count; i++)
-        if (fleet->ships[i] && strcmp(fleet->ships[i]->name, name) == 0)
-            return fleet->ships[i];
+        if (fleet->entries[i] && strcmp(fleet->entries[i]->name, name) == 0)
+            return fleet->entries[i];
     return NULL;
 }
 
 static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
 /* The running server of these settings, if it can stay. */
-static struct ship *stays(const struct fleet *fleet, const struct settings_server *to) {
-    struct ship *ship = find(fleet, to->name);
-    return ship && settings_same_program(ship->settings, to) ? ship : NULL;
+static struct fleet_entry *stays(const struct fleet *fleet, const struct settings_server *to) {
+    struct fleet_entry *entry = find(fleet, to->name);
+    return entry && settings_same_program(entry->settings, to) ? entry : NULL;
 }
 
 /* Everything that could be wrong is found before anything is touched. */
@@ -140,23 +141,23 @@ int fleet_check(const struct settings *to, struct err *err) {
     return 0;
 }
 
-static int rebind_policy(struct fleet *fleet, struct ship *ship, const struct settings_server *to,
+static int rebind_policy(struct fleet *fleet, struct fleet_entry *entry, const struct settings_server *to,
                          struct err *err) {
-    if (same_text(ship->settings->policy, to->policy))
+    if (same_text(entry->settings->policy, to->policy))
         return 0;
-    front_policies_unbind(&ship->policy);
-    policy_unref(ship->server->policy);
-    ship->server->policy = NULL;
-    return to->policy ? front_policies_bind(fleet->front->policies, to->policy, &ship->server->policy,
-                                            &ship->policy, err)
+    front_policies_unbind(&entry->policy);
+    policy_unref(entry->server->policy);
+    entry->server->policy = NULL;
+    return to->policy ? front_policies_bind(fleet->front->policies, to->policy, &entry->server->policy,
+                                            &entry->policy, err)
                       : 0;
 }
 
-static void tell_everyone(struct session_core *core) {
+static void announce_changes(struct core *core) {
     LIST_FOR (n, &core->sessions) {
         struct session *s = container_of(n, struct session, node);
-        if (many_session(s))
-            many_tell_lists(s);
+        if (session_has_many(s))
+            presence_lists_changed(s);
     }
 }
 
@@ -164,34 +165,35 @@ static void tell_everyone(struct session_core *core) {
 static size_t sink_others(struct fleet *fleet, const struct settings *to) {
     size_t ended = 0;
     for (size_t i = 0; i < fleet->count; i++) {
-        struct ship *ship = fleet->ships[i];
+        struct fleet_entry *entry = fleet->entries[i];
         bool keep = false;
         for (size_t k = 0; k < to->server_count; k++)
-            keep |= !to->servers[k].disabled && stays(fleet, &to->servers[k]) == ship;
+            keep |= !to->servers[k].disabled && stays(fleet, &to->servers[k]) == entry;
         if (keep)
             continue;
-        log_info("server `%s` is ended", ship->name);
-        fleet->ships[i] = NULL;
-        ship_sink(fleet, ship);
+        log_info("server `%s` is ended", entry->name);
+        fleet->entries[i] = NULL;
+        entry_stop(fleet, entry);
         ended++;
     }
     return ended;
 }
 
-static struct ship *ship_for(struct fleet *fleet, const struct settings_server *from, struct err *err) {
-    struct ship *ship = stays(fleet, from);
-    if (!ship)
-        return ship_launch(fleet, from, err);
-    set_manners(ship->server, from);
+static struct fleet_entry *entry_for(struct fleet *fleet, const struct settings_server *from,
+                                     struct err *err) {
+    struct fleet_entry *entry = stays(fleet, from);
+    if (!entry)
+        return entry_start(fleet, from, err);
+    apply_settings(entry->server, from);
     /* It was looked at a moment ago: only a race with an editor ends here, and then nothing passes. */
-    if (rebind_policy(fleet, ship, from, err) < 0)
+    if (rebind_policy(fleet, entry, from, err) < 0)
         log_error("server `%s`: %s", from->name, err->text);
-    return ship;
+    return entry;
 }
 
 static bool in_use(const struct fleet *fleet, const struct settings *s) {
     for (size_t i = 0; i < fleet->count; i++)
-        if (fleet->ships[i]->made_from == s)
+        if (fleet->entries[i]->made_from == s)
             return true;
     return s == fleet->settings || s == front_auth_settings(fleet->front) ||
            s == fleet->kept[0]; /* the first: paths of certificates */
@@ -213,10 +215,10 @@ static void keep(struct fleet *fleet, struct settings *fresh) {
 
 static void say_unguarded(const struct fleet *fleet) {
     for (size_t i = 0; i < fleet->count && !fleet->front->core->policy; i++)
-        if (!fleet->ships[i]->server->policy)
+        if (!fleet->entries[i]->server->policy)
             log_info(
                 "server `%s` has no policy: nothing passes there, except for grants that bring their own",
-                fleet->ships[i]->name);
+                fleet->entries[i]->name);
 }
 
 int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err *err) {
@@ -225,23 +227,23 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
         settings_free(take_settings);
         return -1;
     }
-    struct ship **ships = mem_zalloc((to->server_count + 1) * sizeof(*ships));
+    struct fleet_entry **entries = mem_zalloc((to->server_count + 1) * sizeof(*entries));
     size_t before = fleet->count, ended = sink_others(fleet, to), count = 0;
     int rc = 0;
     for (size_t i = 0; i < to->server_count; i++) {
-        struct ship *ship = to->servers[i].disabled ? NULL : ship_for(fleet, &to->servers[i], err);
-        if (!ship) {
+        struct fleet_entry *entry = to->servers[i].disabled ? NULL : entry_for(fleet, &to->servers[i], err);
+        if (!entry) {
             rc = to->servers[i].disabled ? rc : -1;
             continue;
         }
-        if (!ship->made_from)
-            ship->made_from = to;
-        ship->name = to->servers[i].name;
-        ship->settings = &to->servers[i];
-        ships[count++] = ship;
+        if (!entry->made_from)
+            entry->made_from = to;
+        entry->name = to->servers[i].name;
+        entry->settings = &to->servers[i];
+        entries[count++] = entry;
     }
-    free(fleet->ships);
-    fleet->ships = ships;
+    free(fleet->entries);
+    fleet->entries = entries;
     fleet->count = count;
     keep(fleet, take_settings);
     fleet->front->core->prefix = (enum session_prefix)to->prefix;
@@ -249,7 +251,7 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
     fleet->front->core->discovery_keep = (uint32_t)to->discovery.keep;
     say_unguarded(fleet);
     log_info("%zu server(s): %zu new, %zu ended", count, count + ended - before, ended);
-    tell_everyone(fleet->front->core);
+    announce_changes(fleet->front->core);
     return rc;
 }
 
@@ -259,8 +261,8 @@ void fleet_free(struct fleet *fleet) {
     if (!fleet)
         return;
     for (size_t i = 0; i < fleet->count; i++)
-        ship_sink(fleet, fleet->ships[i]);
-    free(fleet->ships);
+        entry_stop(fleet, fleet->entries[i]);
+    free(fleet->entries);
     for (size_t i = 0; i < fleet->kept_count; i++)
         settings_free(fleet->kept[i]);
     free(fleet->kept);
@@ -270,11 +272,11 @@ void fleet_free(struct fleet *fleet) {
 /* ---- how they are ---- */
 
 void fleet_write_status(const struct fleet *fleet, struct buf *out) {
-    const struct session_core *core = fleet->front->core;
+    const struct core *core = fleet->front->core;
     for (size_t i = 0; i < fleet->count; i++) {
         size_t ready, missing;
-        session_server_links(core, fleet->ships[i]->server, &ready, &missing);
-        buf_printf(out, "%s: %s, %zu link(s)\n", fleet->ships[i]->name, session_server_state(ready, missing),
+        server_links(core, fleet->entries[i]->server, &ready, &missing);
+        buf_printf(out, "%s: %s, %zu link(s)\n", fleet->entries[i]->name, server_state(ready, missing),
                    ready);
     }
 }

@@ -1,4 +1,4 @@
-/* The servers of the settings, running: each becomes a session_server. New settings change only what differs.
+/* The servers of the settings, running: each becomes a server. New settings change only what differs.
  */
 #pragma once
 

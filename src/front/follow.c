@@ -1,10 +1,10 @@
 #include "front/follow.h"
 
+#include "approval/approve.h"
+#include "approval/webhook.h"
 #include "base/mem.h"
-#include "session/approve.h"
-#include "session/server.h"
-#include "session/trace.h"
-#include "session/webhook.h"
+#include "record/span.h"
+#include "server/server.h"
 #include "upstream/fetch.h"
 
 #include <string.h>
@@ -31,11 +31,11 @@ int follow_check(const struct follow *f, const struct settings *fresh, struct er
     if ((follows_policy(f) && check_policy(fresh->policy, err) < 0) ||
         check_policy(fresh->code.policy, err) < 0)
         return -1;
-    if (session_webhook_check(fresh->approvals.webhook, fresh->approvals.secret, err) < 0)
+    if (webhook_check(fresh->approvals.webhook, fresh->approvals.secret, err) < 0)
         return -1;
     if (fresh->traces.otlp && !up_url_is_safe(slice_str(fresh->traces.otlp)))
         return err_set(err, "trace collector `%s`: only https, or http on this machine", fresh->traces.otlp);
-    if (session_pii_check(fresh->pii.rules, err) < 0)
+    if (privacy_check(fresh->pii.rules, err) < 0)
         return -1;
     for (size_t i = 0; at_start(f)->code.enabled && i < fresh->server_count; i++)
         if (strcmp(fresh->servers[i].name, "code") == 0)
@@ -58,19 +58,18 @@ static void rebind(struct follow *f, const char *path, struct policy **at, struc
 static void follow_policies(struct follow *f, const struct settings *old, const struct settings *fresh) {
     if (follows_policy(f) && !same_text(old->policy, fresh->policy))
         rebind(f, fresh->policy, &f->core->policy, &f->policy);
-    struct session_server *code =
-        at_start(f)->code.enabled ? session_server_find(f->core, SLICE("code")) : NULL;
+    struct server *code = at_start(f)->code.enabled ? server_find(f->core, SLICE("code")) : NULL;
     if (code && !same_text(old->code.policy, fresh->code.policy))
         rebind(f, fresh->code.policy, &code->policy, &f->code_policy);
 }
 
 static void follow_approvals(struct follow *f, const struct settings *old, const struct settings *fresh) {
     struct err err = {0};
-    session_approvals_set(f->core, (enum approve_mode)fresh->approvals.mode, fresh->approvals.timeout_ms);
+    approve_set(f->core, (enum approve_mode)fresh->approvals.mode, fresh->approvals.timeout_ms);
     if (same_text(old->approvals.webhook, fresh->approvals.webhook) &&
         same_text(old->approvals.secret, fresh->approvals.secret))
         return;
-    if (session_webhook_start(f->core, fresh->approvals.webhook, fresh->approvals.secret, &err) < 0)
+    if (webhook_start(f->core, fresh->approvals.webhook, fresh->approvals.secret, &err) < 0)
         log_error("webhook: %s", err.text);
     if (f->config->site.set_secret)
         f->config->site.set_secret(f->config->site.ctx, fresh->approvals.secret);
@@ -80,8 +79,8 @@ static void follow_traces(struct follow *f, const struct settings *old, const st
     struct err err = {0};
     if (same_text(old->traces.otlp, fresh->traces.otlp))
         return;
-    session_trace_stop(f->core);
-    if (fresh->traces.otlp && session_trace_start(f->core, fresh->traces.otlp, &err) < 0)
+    span_exporter_stop(f->core);
+    if (fresh->traces.otlp && span_exporter_start(f->core, fresh->traces.otlp, &err) < 0)
         log_error("%s", err.text);
 }
 
@@ -92,8 +91,8 @@ void follow_log_level(const struct follow *f, const struct settings *s) {
 
 static void follow_pii(struct follow *f, const struct settings *fresh) {
     struct err err = {0};
-    session_pii_set(f->core->pii, (enum filter_mode)fresh->pii.mode, fresh->pii.keep_ms);
-    if (session_pii_follow(f->core, fresh->pii.rules, &err) < 0)
+    privacy_set(f->core->privacy, (enum filter_mode)fresh->pii.mode, fresh->pii.keep_ms);
+    if (privacy_follow(f->core, fresh->pii.rules, &err) < 0)
         log_error("%s; the rules before stay in force", err.text);
 }
 

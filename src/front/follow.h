@@ -8,7 +8,7 @@
 #include "front/settings.h"
 
 struct follow {
-    struct session_core *core;
+    struct core *core;
     const struct gate_config *config;
     struct front_policies *policies;
     struct front_policy_place policy;      /* of core->policy */

@@ -1,13 +1,13 @@
 /* What the fronts of one gate share. Not for other rooms: they see gate.h. */
 #pragma once
 
+#include "call/call.h"
+#include "call/principal.h"
 #include "front/auth.h"
 #include "front/limits.h"
 #include "front/policies.h"
 #include "io/net.h"
-#include "session/call.h"
-#include "session/principal.h"
-#include "session/server.h"
+#include "server/server.h"
 #include "session/web.h"
 
 struct front_conn;
@@ -15,7 +15,7 @@ struct front_secure;
 struct io_tls_ctx;
 
 struct front {
-    struct session_core *core;
+    struct core *core;
     struct io_loop *loop;
     struct io_listener *listener;
     uint16_t port;
@@ -32,10 +32,9 @@ struct front {
     uint32_t conn_count;
     size_t body_bytes; /* of large requests that are arriving */
     struct list conns;
-    struct map sessions;  /* front_session by id */
-    struct map stateless; /* sessions of the modern era: one a principal and endpoint */
-    struct session_server
-        *only;             /* that the endpoint leads to; NULL: many, each with an endpoint of its own */
+    struct map sessions;   /* front_session by id */
+    struct map stateless;  /* sessions of the modern era: one a principal and endpoint */
+    struct server *only;   /* that the endpoint leads to; NULL: many, each with an endpoint of its own */
     struct fleet *fleet;   /* those many, or NULL */
     struct http_head head; /* scratch: a head is read and answered in one turn */
     struct arena scratch;  /* of one turn */
@@ -78,7 +77,7 @@ struct front_conn {
     void *owner;
     /* of the request being answered */
     struct principal *principal;
-    struct session_server *only; /* the server of its endpoint, NULL for all that the principal may use */
+    struct server *only; /* the server of its endpoint, NULL for all that the principal may use */
     struct front_memo memo;
     /* while it waits for the keys of an issuer */
     struct list waiting;
@@ -167,7 +166,7 @@ struct front_session *front_session_find(struct front_conn *c, struct slice id);
 /* The session of the stateless era; NULL when there are too many. */
 struct session *front_stateless(struct front_conn *c);
 /* The server is going away: sessions that led to it alone end. */
-void front_forget_server(struct front *f, const struct session_server *server);
+void front_forget_server(struct front *f, const struct server *server);
 /* Ends what principals have open that may do nothing any more, and stateless sessions that nobody uses. */
 void front_sweep(struct front *f);
 void front_stateless_close(struct front *f);
@@ -204,9 +203,8 @@ void front_plain_call(struct front_conn *c, struct slice body);
 
 /* ---- stdio.c ---- */
 struct front_stdio;
-struct front_stdio *front_stdio_start(struct session_core *core, struct principal *principal,
-                                      struct session_server *only, void (*ended)(void *owner, int status),
-                                      void *owner);
+struct front_stdio *front_stdio_start(struct core *core, struct principal *principal, struct server *only,
+                                      void (*ended)(void *owner, int status), void *owner);
 /* End of input or a signal: lets calls and the child finish, then `ended`. */
 void front_stdio_finish(struct front_stdio *s, int signal);
 void front_stdio_free(struct front_stdio *s);

@@ -1,8 +1,10 @@
 /* Puts the pieces together for one run: policy, server, front, signals; and takes them apart again. */
 #include "front/gate.h"
 
-#include "session/keep.h"
+#include "era/request_state.h"
 
+#include "approval/approve.h"
+#include "approval/webhook.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/openssl.h"
@@ -13,17 +15,16 @@
 #include "front/follow.h"
 #include "front/front.h"
 #include "front/settings.h"
+#include "guard/guard.h"
 #include "io/tls.h"
 #include "io/watch.h"
+#include "many/builtin.h"
+#include "many/many.h"
 #include "profiles/profile.h"
+#include "record/span.h"
 #include "risk/supply.h"
 #include "runner/limits.h"
-#include "session/approve.h"
-#include "session/builtin.h"
-#include "session/guard.h"
-#include "session/many.h"
-#include "session/trace.h"
-#include "session/webhook.h"
+#include "session/session.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -37,9 +38,9 @@
 struct gate {
     const struct gate_config *config;
     struct io_loop loop;
-    struct session_core core;
-    struct session_server *server;
-    struct session_builtin *builtin;
+    struct core core;
+    struct server *server;
+    struct builtin *builtin;
     struct buf code_packages; /* names, separated by commas */
     struct principal *local;
     struct front http;
@@ -82,12 +83,12 @@ static int reload_guard(struct gate *g, const struct settings *old, const struct
         old->pins.max_age_ms == fresh->pins.max_age_ms &&
         old->poison.definitions == fresh->poison.definitions && old->poison.results == fresh->poison.results)
         return 0;
-    struct session_guard_config guard = {.lock = fresh->pins.lock,
-                                         .ask = fresh->pins.first_use == SETTINGS_FIRST_ASK,
-                                         .max_age_ms = fresh->pins.max_age_ms,
-                                         .definitions = (enum session_poison)fresh->poison.definitions,
-                                         .results = (enum session_poison)fresh->poison.results};
-    return session_guard_open(&g->core, &guard, err);
+    struct guard_config guard = {.lock = fresh->pins.lock,
+                                 .ask = fresh->pins.first_use == SETTINGS_FIRST_ASK,
+                                 .max_age_ms = fresh->pins.max_age_ms,
+                                 .definitions = (enum guard_mode)fresh->poison.definitions,
+                                 .results = (enum guard_mode)fresh->poison.results};
+    return guard_open(&g->core, &guard, err);
 }
 
 static void reload(struct gate *g) {
@@ -149,7 +150,7 @@ static void on_stdio_ended(void *owner, int wait_status) {
 
 static void on_drained(struct io_timer *timer) { gate_stop(container_of(timer, struct gate, drain)); }
 
-static void on_idle(struct session_core *core) {
+static void on_idle(struct core *core) {
     struct gate *g = container_of(core, struct gate, core);
     io_timer_arm(&g->loop, &g->drain, 0, on_drained);
 }
@@ -212,21 +213,21 @@ static const char *server_name(const char *given, const char *source, struct are
 
 static int guard_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
-    struct session_guard_config guard = {.lock = config->lock_path,
-                                         .ask = config->pins_ask,
-                                         .max_age_ms = config->pins_max_age_ms,
-                                         .definitions = (enum session_poison)config->poison,
-                                         .results = (enum session_poison)config->poison_results};
-    return session_guard_open(&g->core, &guard, err);
+    struct guard_config guard = {.lock = config->lock_path,
+                                 .ask = config->pins_ask,
+                                 .max_age_ms = config->pins_max_age_ms,
+                                 .definitions = (enum guard_mode)config->poison,
+                                 .results = (enum guard_mode)config->poison_results};
+    return guard_open(&g->core, &guard, err);
 }
 
 static int server_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
-    g->server = session_server_new(&g->core);
+    g->server = server_new(&g->core);
     struct up_server *s = &g->server->up;
     if (config->code) {
         s->name = "code";
-        return session_builtin_open(&g->core, g->server, config->code, &g->builtin, err);
+        return builtin_open(&g->core, g->server, config->code, &g->builtin, err);
     }
     s->headers = config->headers;
     s->header_count = config->header_count;
@@ -245,7 +246,7 @@ static int server_set_up(struct gate *g, struct err *err) {
     s->argv = (const char *const *)config->command;
     g->server->pin_name = pin_name_of(config->command, a);
     s->name = server_name(config->name, g->server->pin_name, a);
-    session_guard_supply(g->server);
+    pins_warn_supply(g->server);
     env_select(&g->env, config->env, config->env_count, true);
     s->envp = (const char *const *)g->env.items;
     return 0;
@@ -253,19 +254,19 @@ static int server_set_up(struct gate *g, struct err *err) {
 
 _Static_assert((int)SETTINGS_PII_REPORT == (int)FILTER_REPORT &&
                    (int)SETTINGS_PII_BLOCK == (int)FILTER_BLOCK &&
-                   (int)SETTINGS_PII_ORGANISATION == (int)SESSION_PII_ORGANISATION &&
+                   (int)SETTINGS_PII_ORGANISATION == (int)PRIVACY_ORGANISATION &&
                    (int)SETTINGS_AUDIT_FULL == (int)AUDIT_ARGS_FULL,
                "settings keep the order of what they set");
 
 static int pii_open(struct gate *g, struct err *err) {
-    struct session_pii_config config = g->config->pii;
+    struct privacy_config config = g->config->pii;
     config.home = g->config->home;
     if (g->server)
-        session_server_set_origin(g->server, g->config->command, g->config->upstream_url);
+        server_set_origin(g->server, g->config->command, g->config->upstream_url);
     if (!g->fleet && config.mode == FILTER_OFF && !config.rules &&
         g->config->audit_args != AUDIT_ARGS_TOKENIZED)
         return 0;
-    return session_pii_new(&config, &g->core.pii, err);
+    return privacy_new(&config, &g->core.privacy, err);
 }
 
 static int stores_open(struct gate *g, struct err *err) {
@@ -283,8 +284,8 @@ static int stores_open(struct gate *g, struct err *err) {
         .on_full = config->audit_pass ? AUDIT_PASS : AUDIT_REFUSE,
         .loop = &g->loop,
     };
-    session_approvals_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
-                           config->approvals_timeout_ms);
+    approve_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
+                 config->approvals_timeout_ms);
     g->core.audit_args = config->audit_args;
     struct state_dsn dsn;
     if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
@@ -293,12 +294,12 @@ static int stores_open(struct gate *g, struct err *err) {
         g->exit_status = GATE_STORE_FAILED;
         return -1;
     }
-    if (config->trace_url && session_trace_start(&g->core, config->trace_url, err) < 0)
+    if (config->trace_url && span_exporter_start(&g->core, config->trace_url, err) < 0)
         return -1;
-    struct session_keep_config keep = {config->home, config->state_key, config->park_ms};
-    if (session_keep_init(&g->core, &keep, err) < 0)
+    struct request_state_config keep = {config->home, config->state_key, config->park_ms};
+    if (request_state_init(&g->core, &keep, err) < 0)
         return -1;
-    return session_webhook_start(&g->core, config->approvals_webhook, config->approvals_secret, err);
+    return webhook_start(&g->core, config->approvals_webhook, config->approvals_secret, err);
 }
 
 static int auth_set_up(struct gate *g, struct err *err) {
@@ -397,15 +398,15 @@ static int code_set_up(struct gate *g, struct err *err) {
             err,
             "code.profile `%s`: there are native, code-execution-mcp, python-interpreter, codemode, datagen",
             s->code.profile);
-    if (session_server_find(&g->core, SLICE("code")))
+    if (server_find(&g->core, SLICE("code")))
         return err_set(err, "a server is called `code`, which is the name of the built-in one: rename it, or "
                             "say `code: {enabled: false}`");
-    struct session_server *server = session_server_new(&g->core);
+    struct server *server = server_new(&g->core);
     server->up.name = "code";
     if (s->code.policy &&
         front_policies_bind(g->policies, s->code.policy, &server->policy, &g->follow.code_policy, err) < 0)
         return -1;
-    return session_builtin_open(&g->core, server, &config, &g->builtin, err);
+    return builtin_open(&g->core, server, &config, &g->builtin, err);
 }
 
 static int fleet_set_up(struct gate *g, struct err *err) {
@@ -414,7 +415,7 @@ static int fleet_set_up(struct gate *g, struct err *err) {
     if (fleet_apply(g->fleet, steal(g->settings), err) < 0 || code_set_up(g, err) < 0)
         return -1;
     watch_settings(g);
-    many_watch(&g->core);
+    sweep_start(&g->core);
     return 0;
 }
 
@@ -476,10 +477,10 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     front_policies_free(g->policies);
     struct state_store *state = g->core.state;
     struct audit *audit = g->core.audit;
-    struct session_pii *pii = g->core.pii;
+    struct privacy *pii = g->core.privacy;
     session_core_free(&g->core);
-    session_pii_free(pii);
-    session_builtin_close(g->builtin);
+    privacy_free(pii);
+    builtin_close(g->builtin);
     buf_free(&g->code_packages);
     audit_close(audit);
     state_close(state);
@@ -507,10 +508,10 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->state_prefix = s->state.prefix;
     config->state_fail_open = s->state.fail_mode == SETTINGS_FAIL_OPEN;
     config->audit_args = (enum audit_args_mode)s->audit.arguments;
-    config->pii = (struct session_pii_config){.mode = (enum filter_mode)s->pii.mode,
-                                              .scope = (enum session_pii_scope)s->pii.scope,
-                                              .keep_ms = s->pii.keep_ms,
-                                              .rules = s->pii.rules};
+    config->pii = (struct privacy_config){.mode = (enum filter_mode)s->pii.mode,
+                                          .scope = (enum privacy_scope)s->pii.scope,
+                                          .keep_ms = s->pii.keep_ms,
+                                          .rules = s->pii.rules};
     config->audit_durable = s->audit.durable;
     config->audit_keep_ms = s->audit.keep_ms;
     config->audit_pass = s->audit.on_full == SETTINGS_FULL_PASS;

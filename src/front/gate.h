@@ -4,19 +4,19 @@
 #include "audit/audit.h"
 #include "base/err.h"
 #include "code/code.h"
-#include "session/pii.h"
+#include "privacy/privacy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct session_core;
+struct core;
 struct web_site;
 struct gate_config;
 
 /* What is served beside MCP: made when the gate has its stores, taken apart before they are closed. */
 struct gate_site {
-    const struct web_site *(*open)(void *ctx, struct session_core *core, const struct gate_config *config,
+    const struct web_site *(*open)(void *ctx, struct core *core, const struct gate_config *config,
                                    uint16_t port);
     void (*set_secret)(void *ctx, const char *callback_secret); /* another one, or NULL for none */
     void (*close)(void *ctx);
@@ -47,7 +47,7 @@ struct gate_config {
     bool pins_ask;         /* a server that the lock does not know waits until it is accepted */
     uint64_t
         pins_max_age_ms;    /* of what is known of a tool when it is called; 0: it is asked for every time */
-    int poison;             /* enum session_poison, of definitions and instructions */
+    int poison;             /* enum guard_mode, of definitions and instructions */
     int poison_results;     /* the same of results */
     const char *token_file; /* clients must show this bearer token; required off the loop-back */
     const char *home;       /* where the audit log lives, and counters unless state_dir says otherwise */
@@ -61,7 +61,7 @@ struct gate_config {
     int approvals_mode;            /* enum approve_mode: how a person is reached */
     uint64_t approvals_timeout_ms; /* how long a call may wait for one, where the policy says nothing */
     enum audit_args_mode audit_args;
-    struct session_pii_config pii; /* its home is filled in */
+    struct privacy_config pii;     /* its home is filled in */
     const char *approvals_webhook; /* URL that is told of each call that waits, or NULL; needs a secret */
     const char *approvals_secret;  /* signs webhooks and callbacks; NULL: neither */
     const char *trace_url;         /* collector of traces, or NULL */

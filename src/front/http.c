@@ -390,7 +390,7 @@ void front_answer_error(struct front_conn *c, int status, int code, struct slice
     struct arena a;
     arena_init(&a);
     front_answer(c, status, "application/json", (struct slice){0},
-                 call_error_text(&a, id_raw, code, message));
+                 answer_error_text(&a, id_raw, code, message));
     arena_free(&a);
 }
 

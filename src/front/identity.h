@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "call/principal.h"
 #include "front/jwt.h"
-#include "session/principal.h"
 
 struct settings_rule;
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "front/header.h"
 #include "session/batch.h"
+#include "session/session.h"
 
 #include <stdio.h>
 
@@ -219,7 +220,7 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
     struct header_fault fault;
     if (!header_check_modern(head, m, a, &fault)) {
         front_record_refusal(c, NULL, fault.why);
-        struct slice text = call_error_text(a, id, fault.code, fault.why);
+        struct slice text = answer_error_text(a, id, fault.code, fault.why);
         if (fault.data.len) /* before the two closing braces */
             text =
                 arena_printf(a, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(fault.data));

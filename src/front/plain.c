@@ -10,7 +10,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "session/many.h"
+#include "many/many.h"
+#include "session/session.h"
 #include "wire/emit.h"
 
 #define PLAIN_META                                                                                           \
@@ -118,7 +119,7 @@ static void ask(struct front_conn *c, struct slice message) {
 }
 
 void front_plain_servers(struct front_conn *c) {
-    const struct session_core *core = c->front->core;
+    const struct core *core = c->front->core;
     cleanup_buf struct buf body;
     buf_init(&body, MSG_BYTES_MAX);
     struct emit e;
@@ -166,7 +167,7 @@ void front_plain_call(struct front_conn *c, struct slice body) {
     uint32_t server = tape_get_str(&t, 0, "server");
     struct slice name = server && tape_is(&t, server, TAPE_STRING) ? tape_text(&t, server, &c->front->scratch)
                                                                    : (struct slice){0};
-    c->only = session_server_find(c->front->core, name);
+    c->only = server_find(c->front->core, name);
     if (!c->only)
         not_found(c);
     else if (front_may_enter(c) && read_call(c, &t, &message))

@@ -1,13 +1,14 @@
 #include "front/probe.h"
 
 #include "base/mem.h"
+#include "call/call.h"
+#include "call/principal.h"
 #include "front/credentials.h"
 #include "front/env.h"
 #include "front/limits.h"
 #include "io/tls.h"
-#include "session/call.h"
-#include "session/principal.h"
-#include "session/server.h"
+#include "server/server.h"
+#include "session/session.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -27,8 +28,8 @@ enum probe_stage { PROBE_INITIALIZE, PROBE_LIST, PROBE_DISCOVER };
 struct prober {
     struct probe *probe;
     struct probe_all *all;
-    struct session_core core;
-    struct session_server *server;
+    struct core core;
+    struct server *server;
     struct env_list env;
     struct session *session;
     struct call_sink sink;
@@ -236,7 +237,7 @@ static bool deliver(struct session *s, const struct session_out *out) {
     arena_init(&a);
     say(p,
         roots ? arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"roots\":[]}}", SLICE_FMT(id))
-              : call_error_text(&a, id, RPC_METHOD_NOT_FOUND, "Method not found"));
+              : answer_error_text(&a, id, RPC_METHOD_NOT_FOUND, "Method not found"));
     return true;
 }
 
@@ -255,7 +256,7 @@ static const struct session_front probe_front = {.deliver = deliver, .server_end
 
 static int set_up_server(struct prober *p, struct err *err) {
     struct probe *probe = p->probe;
-    p->server = session_server_new(&p->core);
+    p->server = server_new(&p->core);
     struct up_server *s = &p->server->up;
     s->name = probe->name;
     s->headers = probe->headers;

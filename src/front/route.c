@@ -1,6 +1,7 @@
 /* What is common to every request: who may ask, and where it goes. */
 #include "front/fleet.h"
 #include "front/front.h"
+#include "record/record.h"
 
 #include <arpa/inet.h>
 
@@ -54,11 +55,11 @@ static bool host_and_origin_ok(struct front *f, const struct http_head *head) {
 }
 
 void front_record_refusal(struct front_conn *c, const struct session *session, const char *why) {
-    session_record_refusal(c->front->core, &(struct session_refusal){.kind = SESSION_MALFORMED,
-                                                                     .who = c->principal,
-                                                                     .session = session,
-                                                                     .server = c->only,
-                                                                     .why = slice_str(why)});
+    record_refusal(c->front->core, &(struct refusal){.kind = REFUSAL_MALFORMED,
+                                                     .who = c->principal,
+                                                     .session = session,
+                                                     .server = c->only,
+                                                     .why = slice_str(why)});
 }
 
 void front_refuse_message(struct front_conn *c, const struct session *session, int code, struct slice id_raw,
@@ -71,7 +72,7 @@ void front_refuse_message(struct front_conn *c, const struct session *session, i
 static void refuse_on_stream(struct front_conn *c, struct call_sink *sink, const struct msg_refusal *r) {
     struct arena *a = &c->front->scratch;
     struct splice text;
-    splice_init(&text, call_error_text(a, r->id, r->code, r->why), a);
+    splice_init(&text, answer_error_text(a, r->id, r->code, r->why), a);
     front_answer(c, 202, "text/plain", (struct slice){0}, SLICE("Accepted"));
     sink->ops->reply(sink, &(struct session_out){.text = &text});
 }
@@ -115,7 +116,7 @@ static enum place find_endpoint(struct front_conn *c, struct slice rest, enum pl
     bool more = slice_cut(&rest, '/', &name);
     if (!name.len)
         return more ? PLACE_NONE : place;
-    c->only = session_server_find(c->front->core, name);
+    c->only = server_find(c->front->core, name);
     if (!c->only || (more && rest.len && !(place == PLACE_MCP && slice_is(rest, "tools"))))
         return PLACE_NONE;
     return more && rest.len ? PLACE_TOOLS : place;

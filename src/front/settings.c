@@ -7,10 +7,10 @@
 #include "front/jwt.h"
 #include "front/limits.h"
 #include "front/settings_keys.h"
+#include "guard/guard.h"
 #include "policy/window.h"
 #include "risk/confusable.h"
 #include "risk/lockfile.h"
-#include "session/guard.h"
 #include "state/grants.h"
 #include "upstream/fetch.h"
 #include "wire/jsonc.h"
@@ -565,7 +565,7 @@ static void find_lock(struct settings_owned *o) {
     struct slice dir = slash ? slice_of(s->path, (size_t)(slash - s->path) + 1) : (struct slice){0};
     struct slice usual = arena_printf(&o->arena, "%.*s" RISK_LOCK_NAME, SLICE_FMT(dir));
     bool off = s->pins.lock && slice_eq(slice_from(slice_str(s->pins.lock), dir.len), SLICE("off"));
-    s->pins.lock = session_guard_lock(off ? "off" : s->pins.lock, usual.ptr);
+    s->pins.lock = guard_lock_path(off ? "off" : s->pins.lock, usual.ptr);
 }
 
 static int check_discovery(const struct settings *s, struct err *err) {
@@ -611,8 +611,8 @@ static struct settings_owned *new_settings(const char *path) {
     s->code.profile = "native";
     s->discovery.keep = SETTINGS_DISCOVERY_KEEP;
     s->approvals.timeout_ms = SETTINGS_APPROVAL_MS;
-    s->poison.definitions = SESSION_POISON_DENY;
-    s->poison.results = SESSION_POISON_FLAG;
+    s->poison.definitions = GUARD_DENY;
+    s->poison.results = GUARD_FLAG;
     s->path = path ? arena_dup(&o->arena, slice_str(path)).ptr : NULL;
     return o;
 }

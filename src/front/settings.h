@@ -19,7 +19,7 @@
 enum settings_type { SETTINGS_AUTO, SETTINGS_STDIO, SETTINGS_HTTP, SETTINGS_SSE };
 enum settings_share { SETTINGS_PER_SESSION, SETTINGS_SHARED };
 enum settings_prefix { SETTINGS_PREFIX_ALWAYS, SETTINGS_PREFIX_CONDITIONAL, SETTINGS_PREFIX_NEVER };
-/* In the order of enum filter_mode and of enum session_pii_scope. */
+/* In the order of enum filter_mode and of enum privacy_scope. */
 enum settings_pii {
     SETTINGS_PII_OFF,
     SETTINGS_PII_TOKENIZE,
@@ -158,7 +158,7 @@ struct settings {
         uint64_t max_age_ms;
     } pins;
     struct {
-        int definitions; /* enum session_poison */
+        int definitions; /* enum guard_mode */
         int results;
     } poison;
     struct {

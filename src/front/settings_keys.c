@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "session/guard.h"
+#include "guard/guard.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -42,8 +42,8 @@ static const char *const approval_names[] = {[SETTINGS_APPROVALS_AUTO] = "auto",
 static const char *const first_use_names[] = {
     [SETTINGS_FIRST_TRUST] = "trust", [SETTINGS_FIRST_ASK] = "ask", NULL};
 static const char *const poison_names[] = {
-    [SESSION_POISON_OFF] = "off",   [SESSION_POISON_FLAG] = "flag", [SESSION_POISON_STRIP] = "strip",
-    [SESSION_POISON_HIDE] = "hide", [SESSION_POISON_DENY] = "deny", NULL};
+    [GUARD_OFF] = "off",   [GUARD_FLAG] = "flag", [GUARD_STRIP] = "strip",
+    [GUARD_HIDE] = "hide", [GUARD_DENY] = "deny", NULL};
 static const char *const full_names[] = {
     [SETTINGS_FULL_REFUSE] = "refuse", [SETTINGS_FULL_PASS] = "pass", NULL};
 static const char *const log_names[] = {

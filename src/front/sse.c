@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "session/batch.h"
+#include "session/session.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "front/front.h"
+#include "session/session.h"
 
 /* The session of the stateless era that a principal has at one endpoint. */
 struct stateless {
@@ -68,7 +69,7 @@ void front_sweep(struct front *f) {
     }
 }
 
-void front_forget_server(struct front *f, const struct session_server *server) {
+void front_forget_server(struct front *f, const struct server *server) {
     size_t at = 0;
     struct map_entry *e;
     while ((e = map_next(&f->sessions, &at))) {

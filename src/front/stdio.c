@@ -3,13 +3,16 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "channel/channel.h"
+#include "record/record.h"
 #include "session/batch.h"
+#include "session/session.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 struct front_stdio {
-    struct session_core *core;
+    struct core *core;
     struct session *session;
     struct io_conn *in;
     struct io_conn *out;
@@ -84,17 +87,17 @@ static const struct session_front stdio_front = {
 /* ---- from the client ---- */
 
 static void record_line(struct front_stdio *s, const char *why) {
-    session_record_refusal(s->core, &(struct session_refusal){.kind = SESSION_MALFORMED,
-                                                              .who = s->session->principal,
-                                                              .session = s->session,
-                                                              .server = s->session->only,
-                                                              .why = slice_str(why)});
+    record_refusal(s->core, &(struct refusal){.kind = REFUSAL_MALFORMED,
+                                              .who = s->session->principal,
+                                              .session = s->session,
+                                              .server = s->session->only,
+                                              .why = slice_str(why)});
 }
 
 static void refuse_line(struct front_stdio *s, struct arena *a, const struct msg_refusal *r) {
     record_line(s, r->why);
     struct splice text;
-    splice_init(&text, call_error_text(a, r->id, r->code, r->why), a);
+    splice_init(&text, answer_error_text(a, r->id, r->code, r->why), a);
     struct session_out out = {.text = &text};
     put_line(s, &out);
 }
@@ -150,7 +153,7 @@ static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr
 
 static void end_now(struct front_stdio *s) {
     io_timer_stop(s->core->up.loop, &s->timer);
-    struct link *link = session_link_of(s->session, s->session->only)->link;
+    struct link *link = channel_of(s->session, s->session->only)->link;
     if (!link_finish(link))
         s->ended(s->owner, 0);
     /* otherwise the child's exit ends us */
@@ -211,15 +214,14 @@ static const struct io_handlers out_handlers = {.data = out_data, .end = out_end
 void front_stdio_finish(struct front_stdio *s, int signal) {
     s->ending = true;
     io_conn_read(s->in, false);
-    struct link *link = session_link_of(s->session, s->session->only)->link;
+    struct link *link = channel_of(s->session, s->session->only)->link;
     if (signal)
         link_signal(link, signal);
     end_now(s);
 }
 
-struct front_stdio *front_stdio_start(struct session_core *core, struct principal *principal,
-                                      struct session_server *only, void (*ended)(void *owner, int status),
-                                      void *owner) {
+struct front_stdio *front_stdio_start(struct core *core, struct principal *principal, struct server *only,
+                                      void (*ended)(void *owner, int status), void *owner) {
     struct front_stdio *s = mem_zalloc(sizeof(*s));
     *s = (struct front_stdio){.core = core, .ended = ended, .owner = owner, .sink = {.ops = &sink_ops}};
     s->session = session_new(core, &stdio_front, s, principal, only, false);
@@ -227,7 +229,7 @@ struct front_stdio *front_stdio_start(struct session_core *core, struct principa
     s->out = io_conn_fd(core->up.loop, STDOUT_FILENO, false, &out_handlers, s);
     io_conn_read(s->in, true);
     session_listen(s->session);
-    session_start(s->session);
+    channel_start(s->session);
     return s;
 }
 

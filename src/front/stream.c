@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "session/batch.h"
+#include "session/session.h"
 #include "wire/sse.h"
 
 #include <stdio.h>

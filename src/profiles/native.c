@@ -11,7 +11,7 @@
 #include "filter/filter.h"
 #include "profiles/discover.h"
 #include "profiles/execute.h"
-#include "profiles/privacy.h"
+#include "profiles/sanitize.h"
 
 #include <stdio.h>
 
@@ -300,7 +300,7 @@ void native_sanitize(struct code_req *r) {
     struct slice text = code_arg_text(r, "text", (struct slice){0});
     cleanup_buf struct buf out;
     buf_init(&out, CODE_ANSWER_MAX);
-    if (!privacy_sanitize(tokens_of(r), slice_str(r->owner->server->config.name), text, &out)) {
+    if (!sanitize_text(tokens_of(r), slice_str(r->owner->server->config.name), text, &out)) {
         reply_error(r, SLICE("The text is too large to be sanitized"));
         return;
     }

@@ -1,6 +1,9 @@
 #include "session/batch.h"
 
 #include "base/mem.h"
+#include "record/record.h"
+#include "session/limits.h"
+#include "session/session.h"
 #include "upstream/era.h"
 
 #include <string.h>
@@ -51,11 +54,11 @@ static bool claims_newer_era(const struct msg *m) {
 
 /* Two requests under one id could not be told apart by their answers. */
 static bool id_is_taken(const struct session_batch *b, const struct msg *m, struct arena *a) {
-    struct slice key = session_id_key(&m->tape, m->rpc.id, a);
+    struct slice key = call_id_key(&m->tape, m->rpc.id, a);
     for (size_t i = 0; i < b->count; i++) {
         const struct msg *other = b->parts[i].msg;
         if (other && other->rpc.kind == RPC_REQUEST &&
-            slice_eq(key, session_id_key(&other->tape, other->rpc.id, a)))
+            slice_eq(key, call_id_key(&other->tape, other->rpc.id, a)))
             return true;
     }
     return false;
@@ -70,12 +73,12 @@ static const char *read_part(struct session_batch *b, struct block *block, struc
     struct part *part = &b->parts[b->count];
     *part = (struct part){.sink = {.ops = &part_ops}, .batch = b};
     if (!m) {
-        session_record_refusal(b->session->core, &(struct session_refusal){.kind = SESSION_MALFORMED,
-                                                                           .who = b->session->principal,
-                                                                           .session = b->session,
-                                                                           .server = b->session->only,
-                                                                           .why = slice_str(why)});
-        put_answer(b, call_error_text(a, id, code, why));
+        record_refusal(b->session->core, &(struct refusal){.kind = REFUSAL_MALFORMED,
+                                                           .who = b->session->principal,
+                                                           .session = b->session,
+                                                           .server = b->session->only,
+                                                           .why = slice_str(why)});
+        put_answer(b, answer_error_text(a, id, code, why));
         return NULL;
     }
     why = NULL;
@@ -121,14 +124,14 @@ struct session_batch *batch_read(struct session *s, struct block *block, struct 
         *ret_why = tape_fault_text(fault);
     } else if (t.has_nul) {
         *ret_why = "U+0000 in a string";
-    } else if (!tape_node(&t, 0)->count || tape_node(&t, 0)->count > SESSION_BATCH_MAX) {
+    } else if (!tape_node(&t, 0)->count || tape_node(&t, 0)->count > BATCH_MAX) {
         *ret_why = tape_node(&t, 0)->count ? "too many messages in a batch" : "a batch must not be empty";
     } else {
         size_t count = tape_node(&t, 0)->count;
         b = mem_zalloc(sizeof(*b) + count * sizeof(struct part));
         b->session = s;
         arena_init(&b->arena);
-        buf_init(&b->answers, SESSION_BATCH_BYTES_MAX + SESSION_BATCH_MAX * SESSION_BATCH_ERROR_MAX);
+        buf_init(&b->answers, BATCH_BYTES_MAX + BATCH_MAX * BATCH_ERROR_MAX);
         *ret_why = read_all(b, block, &t);
     }
     if (b && *ret_why) {
@@ -181,14 +184,14 @@ static void part_reply(struct call_sink *sink, const struct session_out *out) {
     struct session_batch *b = container_of(sink, struct part, sink)->batch;
     if (out->msg)
         msg_flatten(out->msg); /* the array may have to fit a line */
-    if (b->answers.len + splice_len(out->text) <= SESSION_BATCH_BYTES_MAX) {
+    if (b->answers.len + splice_len(out->text) <= BATCH_BYTES_MAX) {
         buf_put_char(&b->answers, b->answers.len ? ',' : '[');
         splice_write(out->text, &b->answers);
     } else {
         cleanup_arena struct arena a;
         arena_init(&a);
-        put_answer(b, call_error_text(&a, container_of(sink, struct part, sink)->id, RPC_INTERNAL,
-                                      "the answers of this batch are too large together"));
+        put_answer(b, answer_error_text(&a, container_of(sink, struct part, sink)->id, RPC_INTERNAL,
+                                        "the answers of this batch are too large together"));
     }
     part_over(b);
 }

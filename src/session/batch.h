@@ -2,7 +2,7 @@
  * apart: each message is a call of its own with all its steps, and the answers leave together. */
 #pragma once
 
-#include "session/call.h"
+#include "call/call.h"
 
 struct session_batch;
 

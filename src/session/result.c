@@ -1,20 +1,21 @@
 /* FILTER: what of the server's answer the client may see. */
 #include "session/steps.h"
 
-#include "session/answer.h"
-#include "session/bridge.h"
-#include "session/guard.h"
-#include "session/lane.h"
-#include "session/many.h"
-#include "session/poison.h"
-#include "session/principal.h"
-#include "session/redact.h"
-#include "session/rounds.h"
-#include "session/route.h"
-#include "session/server.h"
-#include "session/task.h"
-#include "session/tools.h"
-#include "session/translate.h"
+#include "call/answer.h"
+#include "call/principal.h"
+#include "channel/channel.h"
+#include "channel/tools.h"
+#include "era/adapt.h"
+#include "era/input.h"
+#include "era/task.h"
+#include "guard/clean.h"
+#include "guard/guard.h"
+#include "many/many.h"
+#include "many/route.h"
+#include "mcp/translate.h"
+#include "privacy/redact.h"
+#include "server/server.h"
+#include "session/session.h"
 
 #include <stdio.h>
 
@@ -25,11 +26,11 @@ static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
     if (!name || !tape_is(t, name, TAPE_STRING))
         return true;
     struct slice text = tape_text(t, name, &c->arena);
-    if (!principal_may_call(c->session->principal, slice_str(c->link->server->up.name), text))
+    if (!principal_may_call(c->session->principal, slice_str(c->channel->server->up.name), text))
         return true;
-    const struct tool *tool = tools_find(c->link, text);
+    const struct tool *tool = tools_find(c->channel, text);
     /* Where the gate itself is the client over HTTP, such tools are not for use. */
-    if (tool && tool->bad_marks && !c->mirrored && lane_speaks_modern(c->link) && c->link->link->relates)
+    if (tool && tool->bad_marks && !c->mirrored && channel_is_modern(c->channel) && c->channel->link->is_http)
         return true;
     return policy_hides(c->policy, text, tool ? &tool->traits : &(struct policy_traits){0}) ||
            guard_hides(c, tool, elem, c->list_serial);
@@ -37,10 +38,10 @@ static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
 
 static bool translate_tools(struct call *c, uint32_t tools, struct splice *text) {
     const struct tape *t = &c->response->tape;
-    if (!c->bridged || c->modern)
+    if (!c->cross_era || c->modern)
         return true;
-    bool tasks =
-        c->link->server_bits & TRANSLATE_MAKES_TASKS && translate_knows_tasks(slice_str(c->session->version));
+    bool tasks = c->channel->server_bits & TRANSLATE_MAKES_TASKS &&
+                 translate_knows_tasks(slice_str(c->session->version));
     TAPE_FOR_ELEM(t, tools, i) {
         if (!hides_tool(c, t, i) && !translate_tool_down(text, t, i, tasks))
             return false;
@@ -53,7 +54,7 @@ static enum call_next filter_tools(struct call *c, struct splice *text) {
     uint32_t tools = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) ||
         !splice_drop_elems(text, &m->tape, tools, hides_tool, c) || !translate_tools(c, tools, text) ||
-        !poison_strip_list(c, tools, c->list_serial, text))
+        !clean_list(c, tools, c->list_serial, text))
         return call_refuse(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
     return CALL_NEXT;
 }
@@ -80,9 +81,9 @@ static bool brings_content(const struct call *c) {
 static enum call_next withhold_result(struct call *c, const char *outcome) {
     struct slice why = policy_verdict_text(c->policy, &c->verdict, &c->arena);
     if (c->kind == CALL_TOOLS_CALL)
-        c->answer = call_text(c, call_denial_text(c, why));
+        c->answer = answer_text(c, answer_denial_text(c, why));
     else
-        call_set_error(c, RPC_INVALID_REQUEST, 0, why.ptr);
+        answer_error(c, RPC_INVALID_REQUEST, 0, why.ptr);
     c->answer_msg = NULL;
     c->http_status = 0;
     c->outcome = outcome;
@@ -111,8 +112,8 @@ static void note_large(struct call *c) {
 }
 
 /* initialize was refused: by a server of the stateless era? Then it is not sent again but answered here. */
-static bool speaks_another(struct call *c) {
-    if (!lane_speaks_modern(c->link) && !lane_reconsider(c->link, c))
+static bool is_modern_server(struct call *c) {
+    if (!channel_is_modern(c->channel) && !channel_reconsider(c->channel, c))
         return false;
     if (list_linked(&c->wait))
         return true;
@@ -133,19 +134,19 @@ static bool keep_private(struct call *c, struct splice *text) {
 /* What the answer says about the server and its link. */
 static void note_answer(struct call *c) {
     if (c->kind == CALL_DISCOVER || c->kind == CALL_INITIALIZE)
-        many_learn_hello(c->server, &c->response->tape, c->response->rpc.body);
-    else if (c->kind == CALL_SET_LEVEL && !c->part)
-        many_keep_level(c);
+        server_learn_description(c->server, &c->response->tape, c->response->rpc.body);
+    else if (c->kind == CALL_SET_LEVEL && !c->subcall)
+        channel_keep_level(c);
     else if (slice_is(c->method, "resources/subscribe"))
-        many_keep_subscription(c, true);
+        channel_keep_subscription(c, true);
     else if (slice_is(c->method, "resources/unsubscribe"))
-        many_keep_subscription(c, false);
+        channel_keep_subscription(c, false);
 }
 
-enum call_next call_step_filter(struct call *c) {
-    if (c->response && bridge_tries_again(c))
+enum call_next result_step_filter(struct call *c) {
+    if (c->response && adapt_retry(c))
         return CALL_NEXT;
-    if (c->response && c->bridged) {
+    if (c->response && c->cross_era) {
         enum call_next next = task_answer(c);
         if (next != CALL_NEXT)
             return next;
@@ -153,48 +154,48 @@ enum call_next call_step_filter(struct call *c) {
     struct msg *m = c->response;
     if (!m) /* none, or it is sent once more */
         return CALL_NEXT;
-    c->link->failures = 0;
+    c->channel->failures = 0;
     c->http_status = m->http_status;
-    struct splice *text = call_text(c, m->bytes);
+    struct splice *text = answer_text(c, m->bytes);
     c->answer_msg = m;
     c->answer = text;
     if (m->rpc.id ? !splice_value(text, &m->tape, m->rpc.id, c->id_raw)
                   : !splice_add_member(text, &m->tape, 0, SLICE("id"), c->id_raw))
         return call_refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
-    if (c->kind == CALL_INITIALIZE && !c->modern && m->rpc.kind == RPC_ERROR && speaks_another(c))
+    if (c->kind == CALL_INITIALIZE && !c->modern && m->rpc.kind == RPC_ERROR && is_modern_server(c))
         return list_linked(&c->wait) ? CALL_WAIT : CALL_NEXT;
-    if (c->bridged) {
-        enum call_next next = bridge_answer(c, text);
+    if (c->cross_era) {
+        enum call_next next = adapt_answer(c, text);
         if (next != CALL_NEXT || !c->response) /* or it is sent once more */
             return next;
     }
-    if (c->modern && !c->bridged && !rounds_allowed(c))
+    if (c->modern && !c->cross_era && !input_allowed(c))
         return withhold_result(c, "denied");
     if (!route_back(c, text, m))
         return call_refuse(c, RPC_INTERNAL, 502, "the names in the server's answer could not be rewritten");
     if (m->rpc.kind != RPC_RESULT) {
-        call_redact(c, text);
+        redact_answer(c, text);
         return CALL_NEXT;
     }
     note_answer(c);
     if (!keep_private(c, text))
         return call_refuse(c, RPC_INTERNAL, 502, "the server's answer could not be rewritten");
-    many_task_limit(c, &c->verdict);
+    task_owner_limit(c, &c->verdict);
     if (c->verdict.result_bytes_max && m->bytes.len > c->verdict.result_bytes_max)
         return withhold_large(c);
     if (c->kind == CALL_INITIALIZE)
         note_initialized(c);
     if (c->kind == CALL_INITIALIZE || slice_is(c->method, "server/discover"))
-        poison_filter_hello(c, text);
-    if (brings_content(c) && !poison_filter_result(c, text))
+        clean_description(c, text);
+    if (brings_content(c) && !clean_result(c, text))
         return withhold_result(c, "poisoned");
     if (c->verdict.result_bytes_shadow && m->bytes.len > c->verdict.result_bytes_shadow)
         note_large(c);
-    call_redact(c, text); /* last: it must see what the others have made of it */
+    redact_answer(c, text); /* last: it must see what the others have made of it */
     if (c->kind == CALL_TOOLS_LIST) {
         uint32_t params = c->request->rpc.params;
         c->list_serial =
-            tools_learn(c->link, m, !params || !tape_get_str(&c->request->tape, params, "cursor"));
+            tools_learn(c->channel, m, !params || !tape_get_str(&c->request->tape, params, "cursor"));
         return filter_tools(c, text);
     }
     if (c->kind == CALL_LISTEN) {

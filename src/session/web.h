@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "session/principal.h"
+#include "call/principal.h"
 #include "wire/http.h"
 
 enum web_need {

@@ -3,7 +3,7 @@
  *
  *   http    POST server/discover ── modern ──▶ (a client of the older era waits) GET: is there a session to
  * miss? └─ anything else that is an answer ──▶ legacy child   asked on the link itself by whoever opens it;
- * see session/lane.c
+ * see channel/channel.c
  *
  * A refusal of our credentials, trouble of the server, or silence over HTTP say nothing about eras. */
 #pragma once

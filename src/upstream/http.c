@@ -75,7 +75,7 @@ static struct io_loop *http_loop(const struct http_link *h) { return h->base.ser
 struct link *link_http_new(void) {
     struct http_link *h = mem_zalloc(sizeof(*h));
     h->base.ops = &link_http_ops;
-    h->base.relates = true;
+    h->base.is_http = true;
     list_init(&h->posts);
     list_init(&h->parked);
     return &h->base;

@@ -142,7 +142,7 @@ struct link {
     uint32_t heard; /* messages, to see whether there were any */
     int pid;        /* of a child that has started, else 0 */
     /* Whose streams say which request a message belongs to (HTTP); pipes cannot tell. */
-    bool relates;
+    bool is_http;
     char version[16]; /* negotiated protocol version, for the header; empty before */
 };
 

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "front/file.h"
 #include "front/settings.h"
-#include "session/guard.h"
+#include "guard/guard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,8 +69,8 @@ static void everything(void **state) {
                   "audit: {arguments: full, keep: 90d}\n");
     assert_true(strstr(s->pins.lock, dir) == s->pins.lock);
     assert_int_equal(s->pins.first_use, SETTINGS_FIRST_ASK);
-    assert_int_equal(s->poison.definitions, SESSION_POISON_STRIP);
-    assert_int_equal(s->poison.results, SESSION_POISON_OFF);
+    assert_int_equal(s->poison.definitions, GUARD_STRIP);
+    assert_int_equal(s->poison.results, GUARD_OFF);
     assert_string_equal(s->bind, "127.0.0.1");
     assert_int_equal(s->port, 9000);
     assert_int_equal(s->prefix, SETTINGS_PREFIX_CONDITIONAL);

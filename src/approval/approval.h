@@ -1,0 +1,22 @@
+/* What everybody who has to do with approvals shares: the gate that asks, and those who decide from the
+ * command line, the admin API or a callback. */
+#pragma once
+
+#include "audit/audit.h"
+#include "state/approvals.h"
+
+/* Every turn of an approval goes on record: `event` is approval_requested, _approved, _denied, _expired or
+ * _used, `who` the one who caused it. */
+enum audit_result approval_record(struct audit *audit, const char *event, const struct state_approval *r,
+                                  struct slice who);
+/* Why a decision was not taken, in words. */
+void approval_refusal(enum state_decide why, struct slice id, const struct state_approval *after,
+                      struct err *err);
+
+/* How webhooks and callbacks are signed: HMAC-SHA256 over the time, a full stop and the body, in hex behind
+ * "v1=". */
+#define APPROVAL_STAMP_HEADER "Sallyport-Timestamp"
+#define APPROVAL_SIGNATURE_HEADER "Sallyport-Signature"
+#define APPROVAL_SIGNATURE_TEXT (3 + 64 + 1)
+void approval_sign(struct slice secret, struct slice stamp, struct slice body,
+                   char ret_text[APPROVAL_SIGNATURE_TEXT]);

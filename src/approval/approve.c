@@ -1,0 +1,613 @@
+#include "approval/approve.h"
+
+#include "approval/limits.h"
+#include "approval/webhook.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/glyph.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/sha.h"
+#include "call/answer.h"
+#include "call/principal.h"
+#include "channel/channel.h"
+#include "channel/tools.h"
+#include "policy/policy.h"
+#include "session/session.h"
+#include "session/steps.h"
+#include "wire/emit.h"
+
+#define STATE_MARK "spa1."             /* in front of a requestState that is ours */
+#define INPUT_KEY "sallyport_approval" /* our question among those of the server */
+
+struct call_approval {
+    struct state_approval found; /* texts in the call's arena */
+    struct slice digest;         /* of the call; what was found may be bound to a continuation of it */
+    bool waiting;                /* in the list */
+    bool late;                   /* its time is over */
+    bool unanswered;             /* the client was asked and did not say */
+    bool must_ask;               /* the client, at the next turn */
+    uint64_t ask;                /* our question at the client; 0: none */
+    struct slice question;       /* its params */
+    uint64_t told;               /* progress notifications so far */
+    uint64_t tell_ms;            /* when the next one is due */
+};
+
+/* ---- how a person is reached ---- */
+
+enum way { WAY_RETRY, WAY_HOLD, WAY_ASK, WAY_INPUT, WAY_NONE };
+
+/* `elicitation` of the client's capabilities: {} and {"form":…} can show a form. */
+static bool can_show_form(const struct tape *t, uint32_t capabilities) {
+    uint32_t e = capabilities ? tape_get_str(t, capabilities, "elicitation") : 0;
+    if (!e || !tape_is(t, e, TAPE_OBJECT))
+        return false;
+    return tape_node(t, e)->count == 0 || tape_get_str(t, e, "form");
+}
+
+static bool legacy_client_asks(const struct session *s) {
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    return s->init_params.len && tape_parse(&t, s->init_params, NULL) == TAPE_OK &&
+           can_show_form(&t, tape_get_str(&t, 0, "capabilities"));
+}
+
+static bool takes_input(const struct call *c) {
+    return c->kind == CALL_TOOLS_CALL || slice_is(c->method, "prompts/get") ||
+           slice_is(c->method, "resources/read");
+}
+
+static enum way choose_way(const struct call *c) {
+    const struct approvals *ap = c->session->core->approvals;
+    const struct msg *m = c->request;
+    if (ap->mode == APPROVE_HOLD)
+        return WAY_HOLD;
+    /* Where the policy names approvers, whoever sits at the client is not known to be one. */
+    if (ap->mode == APPROVE_RETRY || c->verdict.approver_count > 0)
+        return WAY_RETRY;
+    bool may = !(c->approval && c->approval->unanswered);
+    if (may && c->modern && takes_input(c) &&
+        can_show_form(&m->tape, tape_path(&m->tape, m->rpc.params, "_meta",
+                                          "io.modelcontextprotocol/clientCapabilities", NULL)))
+        return WAY_INPUT;
+    if (may && !c->modern && c->sink && legacy_client_asks(c->session))
+        return WAY_ASK;
+    return ap->mode == APPROVE_ELICIT ? WAY_NONE : WAY_RETRY;
+}
+
+/* ---- the call as the store knows it ---- */
+
+static struct slice approvers_json(struct call *c) {
+    struct buf out;
+    buf_init(&out, STATE_APPROVAL_TEXT_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_array(&e);
+    for (size_t i = 0; i < c->verdict.approver_count; i++)
+        emit_str(&e, c->verdict.approvers[i]);
+    emit_array_end(&e);
+    /* A list that does not fit names nobody rather than everybody. */
+    struct slice json = out.full ? SLICE("[\"\"]") : arena_dup(&c->arena, buf_slice(&out));
+    buf_free(&out);
+    return json;
+}
+
+static struct state_approval describe(struct call *c) {
+    const struct approvals *ap = c->session->core->approvals;
+    uint64_t now = clock_wall_ms();
+    uint64_t lasts = c->verdict.approval_timeout_ms ? c->verdict.approval_timeout_ms : ap->timeout_ms;
+    struct state_approval want = {
+        .call = {.identity = slice_str(c->session->principal->id),
+                 .server = c->server ? slice_str(c->server->up.name) : (struct slice){0},
+                 .tool = c->kind == CALL_TOOLS_CALL ? c->name : c->method,
+                 .args_hash = c->args_hash,
+                 .fingerprint = c->fingerprint,
+                 .policy_hash = slice_str(policy_hash(c->policy))},
+        .session = slice_str(c->session->name),
+        .args = c->args ? tape_raw(&c->request->tape, c->args) : SLICE("{}"),
+        .rule = c->verdict.rule,
+        .policy = policy_name(c->policy),
+        .text = c->verdict.text,
+        .approvers = approvers_json(c),
+        .created_ms = now,
+        .expires_ms = now + (lasts < STATE_APPROVAL_TIMEOUT_MAX_MS ? lasts : STATE_APPROVAL_TIMEOUT_MAX_MS),
+    };
+    char *hex = arena_alloc(&c->arena, STATE_DIGEST_LEN);
+    state_approval_digest(&want.call, hex);
+    want.digest = slice_of(hex, STATE_DIGEST_LEN);
+    return want;
+}
+
+/* The definition is part of what is approved: it has to be known. False: the call waits for it. */
+static bool know_definition(struct call *c) {
+    if (c->kind != CALL_TOOLS_CALL || c->fingerprint.len || !c->server)
+        return true;
+    struct channel *ch = channel_for(c->session, c->server, c);
+    if (!ch || !tools_ready(ch, c))
+        return false;
+    const struct tool *tool = tools_find(ch, c->name);
+    if (tool)
+        c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
+    return true;
+}
+
+/* ---- what the agent is told ---- */
+
+static struct slice instructions(struct call *c) {
+    const struct state_approval *r = &c->approval->found;
+    return arena_printf(
+        &c->arena,
+        "A person has to approve this call: sallyport approvals approve %.*s (or deny). Then make "
+        "the same call again, with the same arguments.",
+        SLICE_FMT(r->id));
+}
+
+/* -32003 with everything that is needed to go on. */
+static enum call_next tell_pending(struct call *c) {
+    const struct state_approval *r = &c->approval->found;
+    char until[CLOCK_TEXT_MAX];
+    clock_text(r->expires_ms, until);
+    struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "approval_id");
+    emit_str(&e, r->id);
+    emit_key(&e, "expires_at");
+    emit_cstr(&e, until);
+    emit_key(&e, "human_instructions");
+    emit_str(&e, instructions(c));
+    emit_object_end(&e);
+    struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
+    answer_error_data(c, RPC_APPROVAL_REQUIRED, text.ptr, buf_slice(&out));
+    buf_free(&out);
+    c->denied = true;
+    return CALL_FAIL;
+}
+
+static enum call_next refuse(struct call *c, struct slice text) {
+    c->verdict.outcome = POLICY_DENY;
+    c->verdict.reason = POLICY_BY_APPROVAL;
+    c->verdict.text = text;
+    answer_denied(c);
+    return CALL_FAIL;
+}
+
+/* What the person at the client reads. The arguments as they are seen, not as they might be spelled. */
+static struct slice question(struct call *c) {
+    const struct state_approval *r = &c->approval->found;
+    return arena_printf(&c->arena, "%.*s\n\n%.*s wants to call %.*s of server %.*s with %.*s",
+                        SLICE_FMT(glyph_printable(r->text, APPROVE_TEXT_MAX, &c->arena)),
+                        SLICE_FMT(glyph_printable(r->call.identity, APPROVE_TEXT_MAX, &c->arena)),
+                        SLICE_FMT(glyph_printable(r->call.tool, APPROVE_TEXT_MAX, &c->arena)),
+                        SLICE_FMT(glyph_printable(r->call.server, APPROVE_TEXT_MAX, &c->arena)),
+                        SLICE_FMT(glyph_printable(r->args, APPROVE_TEXT_MAX, &c->arena)));
+}
+
+/* The params of elicitation/create. Nothing is chosen beforehand: accepting without a choice approves
+ * nothing.
+ */
+static struct slice question_params(struct call *c) {
+    struct buf out;
+    buf_init(&out, APPROVE_QUESTION_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    if (c->modern) {
+        emit_key(&e, "mode");
+        emit_cstr(&e, "form");
+    }
+    emit_key(&e, "message");
+    emit_str(&e, question(c));
+    emit_key(&e, "requestedSchema");
+    emit_raw(&e, SLICE("{\"type\":\"object\",\"properties\":{\"decision\":{\"type\":\"string\",\"title\":"
+                       "\"Decision\",\"enum\":[\"approve\",\"deny\"]}},\"required\":[\"decision\"]}"));
+    emit_object_end(&e);
+    struct slice json = out.full ? (struct slice){0} : arena_dup(&c->arena, buf_slice(&out));
+    buf_free(&out);
+    return json;
+}
+
+/* ---- seals of the stateless era ---- */
+
+static struct slice sealed_text(struct call *c, struct slice id, struct slice digest) {
+    return arena_printf(&c->arena, "%.*s|%.*s", SLICE_FMT(id), SLICE_FMT(digest));
+}
+
+static enum call_next ask_by_input(struct call *c) {
+    const struct state_approval *r = &c->approval->found;
+    char seal[STATE_DIGEST_LEN];
+    state_approvals_seal(c->session->core->approvals->store, "requestState", sealed_text(c, r->id, r->digest),
+                         seal);
+    struct slice params = question_params(c);
+    if (!params.len)
+        return tell_pending(c);
+    struct slice text = arena_printf(
+        &c->arena,
+        "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{"
+        "\"" INPUT_KEY
+        "\":{\"method\":\"elicitation/create\",\"params\":%.*s}},\"requestState\":\"" STATE_MARK
+        "%.*s.%.*s\"}}",
+        SLICE_FMT(c->id_raw), SLICE_FMT(params), SLICE_FMT(r->id), STATE_DIGEST_LEN, seal);
+    c->answer = answer_text(c, text);
+    c->denied = true;
+    return CALL_FAIL;
+}
+
+/* Our state in this request, or empty. */
+static struct slice own_state(struct call *c) {
+    const struct msg *m = c->request;
+    if (!c->modern || !takes_input(c) || !m->rpc.params)
+        return (struct slice){0};
+    uint32_t node = tape_get_str(&m->tape, m->rpc.params, "requestState");
+    if (!node || !tape_is(&m->tape, node, TAPE_STRING))
+        return (struct slice){0};
+    struct slice state = tape_text(&m->tape, node, &c->arena);
+    return slice_starts(state, SLICE(STATE_MARK)) ? state : (struct slice){0};
+}
+
+/* ---- a call that goes on after a question of its server ---- */
+
+/* The same call with that state of the server's: one digest, and none of any other call. */
+static struct slice continued_digest(struct call *c, struct slice digest, struct slice state) {
+    struct slice text =
+        arena_printf(&c->arena, "%.*s continues with %.*s", SLICE_FMT(digest), SLICE_FMT(state));
+    char *hex = arena_alloc(&c->arena, SHA_HEX);
+    sha_256_hex(text, hex);
+    return slice_of(hex, SHA_HEX);
+}
+
+void approve_extend(struct call *c, struct slice state) {
+    const struct call_approval *ca = c->approval;
+    struct err err = {0};
+    if (!ca || ca->found.status != STATE_APPROVAL_USED)
+        return;
+    struct slice digest = continued_digest(c, ca->digest, state);
+    if (state_approvals_extend(c->session->core->approvals->store, ca->found.id, digest, &err) < 0)
+        log_error("approvals: %s", err.text);
+}
+
+/* Does it bring answers to questions of its server, under an approval that covers them? 1, 0 or -1. */
+static int continues(struct call *c, struct slice digest, struct err *err) {
+    const struct msg *m = c->request;
+    uint32_t params = c->modern && takes_input(c) ? m->rpc.params : 0;
+    uint32_t state = params ? tape_get_str(&m->tape, params, "requestState") : 0;
+    if (!params || own_state(c).len || (!state && !tape_get_str(&m->tape, params, "inputResponses")))
+        return 0;
+    struct slice text = state && tape_is(&m->tape, state, TAPE_STRING) ? tape_text(&m->tape, state, &c->arena)
+                                                                       : (struct slice){0};
+    return state_approvals_continue(c->session->core->approvals->store, continued_digest(c, digest, text),
+                                    clock_wall_ms(), &c->arena, &c->approval->found, err);
+}
+
+/* ---- answers ---- */
+
+enum said { SAID_NOTHING, SAID_APPROVE, SAID_DENY };
+
+/* An ElicitResult. Only an explicit choice approves; declining denies; dismissing leaves it open. */
+static enum said read_elicited(const struct tape *t, uint32_t result) {
+    uint32_t action = result ? tape_get_str(t, result, "action") : 0;
+    if (!action || tape_eq(t, action, SLICE("cancel")))
+        return SAID_NOTHING;
+    if (tape_eq(t, action, SLICE("decline")))
+        return SAID_DENY;
+    uint32_t decision = tape_path(t, result, "content", "decision", NULL);
+    if (!tape_eq(t, action, SLICE("accept")) || !decision)
+        return SAID_NOTHING;
+    return tape_eq(t, decision, SLICE("approve")) ? SAID_APPROVE : SAID_DENY;
+}
+
+static void decide_for_client(struct call *c, struct slice id, bool approve) {
+    struct core *core = c->session->core;
+    struct state_approval after;
+    struct err err = {0};
+    struct state_decision d = {
+        .id = id,
+        .approve = approve,
+        .decider = arena_printf(&c->arena, "elicitation:%s", c->session->principal->id),
+        .now_ms = clock_wall_ms(),
+    };
+    enum state_decide answer = state_approvals_decide(core->approvals->store, &d, &c->arena, &after, &err);
+    if (answer == STATE_DECIDED)
+        approval_record(core->audit, approve ? "approval_approved" : "approval_denied", &after, d.decider);
+    else if (answer == STATE_DECIDE_FAULT)
+        log_error("approvals: %s", err.text);
+}
+
+/* A client of the stateless era came back with its user's answer. False: the state is not one of ours for
+ * this call. */
+static bool take_input(struct call *c, struct slice digest) {
+    struct approvals *ap = c->session->core->approvals;
+    const struct msg *m = c->request;
+    struct slice state = own_state(c), id;
+    if (!state.len)
+        return true;
+    state = slice_from(state, strlen(STATE_MARK));
+    slice_cut(&state, '.', &id);
+    if (!state_approvals_sealed(ap->store, "requestState", sealed_text(c, id, digest), state))
+        return false;
+    enum said said =
+        read_elicited(&m->tape, tape_path(&m->tape, m->rpc.params, "inputResponses", INPUT_KEY, NULL));
+    if (said == SAID_NOTHING) {
+        c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
+        c->approval->unanswered = true;
+    } else if (ap->mode == APPROVE_AUTO || ap->mode == APPROVE_ELICIT) {
+        decide_for_client(c, id, said == SAID_APPROVE);
+    }
+    return true;
+}
+
+void approve_answered(struct call *c, struct msg *m) {
+    c->approval->ask = 0;
+    enum said said = m && m->rpc.kind == RPC_RESULT ? read_elicited(&m->tape, m->rpc.body) : SAID_NOTHING;
+    if (said == SAID_NOTHING)
+        c->approval->unanswered = true;
+    else
+        decide_for_client(c, c->approval->found.id, said == SAID_APPROVE);
+    list_remove(&c->wait);
+    call_resume(c);
+}
+
+bool approve_has_state(struct call *c) { return own_state(c).len > 0; }
+
+bool approve_strip(struct call *c, struct splice *text) {
+    const struct msg *m = c->request;
+    if (!own_state(c).len)
+        return true;
+    return splice_drop_members(text, &m->tape, m->rpc.params,
+                               (const char *const[]){"inputResponses", "requestState", NULL});
+}
+
+/* ---- waiting ---- */
+
+static void on_tick(struct io_timer *timer);
+
+static void give_back(struct call *c) {
+    if (!c->reserving)
+        return;
+    c->reserving = false;
+    state_settle(&c->ticket, STATE_ROLLBACK);
+}
+
+static enum call_next wait_here(struct call *c) {
+    struct approvals *ap = c->session->core->approvals;
+    give_back(c);
+    c->approval->waiting = true;
+    list_push(&ap->waiting, &c->wait);
+    /* What is told to the client is told from there: its front may take the call apart when it is. */
+    io_timer_arm(ap->core->up.loop, &ap->timer, 0, on_tick);
+    return CALL_WAIT;
+}
+
+static void tell_progress(struct call *c, uint64_t now) {
+    struct call_approval *a = c->approval;
+    if (!c->token_raw.len || !c->sink || a->ask || now < a->tell_ms)
+        return;
+    a->tell_ms = now + APPROVE_PROGRESS_MS;
+    struct slice text = arena_printf(
+        &c->arena,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%.*s,"
+        "\"progress\":%llu,\"message\":\"waiting for approval %.*s\"}}",
+        SLICE_FMT(c->token_raw), (unsigned long long)++a->told, SLICE_FMT(a->found.id));
+    struct session_out out = {.text = answer_text(c, text)};
+    c->sink->ops->event(c->sink, &out);
+}
+
+/* Is there anything new for this call? */
+static bool look(struct call *c, bool changed, uint64_t now) {
+    struct call_approval *a = c->approval;
+    a->late = a->found.expires_ms <= now;
+    if (a->late || !changed)
+        return a->late;
+    cleanup_arena struct arena scratch;
+    arena_init(&scratch);
+    struct state_approval found;
+    struct state_approvals *store = c->session->core->approvals->store;
+    int rc = state_approvals_get(store, a->found.id, now, &scratch, &found, NULL);
+    return rc == 0 || (rc > 0 && found.status != STATE_APPROVAL_PENDING);
+}
+
+static void put_question(struct call *c) {
+    struct call_approval *a = c->approval;
+    a->must_ask = false;
+    if (session_ask(c, SLICE("elicitation/create"), a->question, &a->ask))
+        return;
+    a->unanswered = true;
+    list_remove(&c->wait);
+    call_resume(c);
+}
+
+/* Any of them may end, and take others with it, while it is told something: only one is looked at at a time.
+ */
+static void look_at_all(struct approvals *ap, bool changed) {
+    uint64_t now = clock_wall_ms();
+    struct list round, *n;
+    list_init(&round);
+    while ((n = list_pop(&ap->waiting)))
+        list_push(&round, n);
+    while ((n = list_pop(&round))) {
+        struct call *c = container_of(n, struct call, wait);
+        if (look(c, changed, now)) {
+            call_resume(c);
+            continue;
+        }
+        list_push(&ap->waiting, n);
+        if (c->approval->must_ask)
+            put_question(c);
+        else
+            tell_progress(c, io_now_ms(ap->core->up.loop));
+    }
+}
+
+static void on_tick(struct io_timer *timer) {
+    struct approvals *ap = container_of(timer, struct approvals, timer);
+    look_at_all(ap, state_approvals_changed(ap->store));
+    if (!list_empty(&ap->waiting))
+        io_timer_arm(ap->core->up.loop, &ap->timer, APPROVE_LOOK_MS, on_tick);
+}
+
+void approve_wake(struct core *core) {
+    if (core->approvals)
+        look_at_all(core->approvals, true);
+}
+
+void approve_end(struct call *c) {
+    if (!c->approval || !c->approval->ask)
+        return;
+    session_ask_forget(c->session, c->approval->ask);
+    c->approval->ask = 0;
+}
+
+/* ---- the step ---- */
+
+static enum call_next ask_client(struct call *c) {
+    c->approval->question = question_params(c);
+    c->approval->must_ask = true;
+    return c->approval->question.len ? wait_here(c) : tell_pending(c);
+}
+
+static enum call_next reach(struct call *c) {
+    switch (choose_way(c)) {
+    case WAY_INPUT:
+        return ask_by_input(c);
+    case WAY_ASK:
+        return ask_client(c);
+    case WAY_HOLD:
+        return wait_here(c);
+    case WAY_NONE:
+        return refuse(c, SLICE("This call needs approval, and nobody at its client gave it"));
+    case WAY_RETRY:
+        break;
+    }
+    return tell_pending(c);
+}
+
+static struct slice denial(struct call *c) {
+    const struct state_approval *r = &c->approval->found;
+    return arena_printf(&c->arena, "A person denied this call%s%.*s", r->note.len ? ": " : "",
+                        SLICE_FMT(r->note));
+}
+
+static enum call_next granted(struct call *c) {
+    const struct state_approval *r = &c->approval->found;
+    approval_record(c->session->core->audit, "approval_used", r, r->call.identity);
+    c->verdict.text =
+        arena_printf(&c->arena, "approved by %.*s as %.*s", SLICE_FMT(r->decider), SLICE_FMT(r->id));
+    c->session->flow |= c->tags;
+    return CALL_NEXT;
+}
+
+static enum call_next fault(struct call *c, const struct err *err) {
+    log_error("%s", err->text);
+    policy_refuse_fault(&c->verdict);
+    answer_denied(c);
+    return CALL_FAIL;
+}
+
+/* The call was woken: is it over, or is it worth judging again? */
+static enum call_next woken(struct call *c) {
+    c->approval->waiting = false;
+    bool asked_only = c->approval->unanswered && !c->approval->late;
+    approve_end(c);
+    if (c->approval->late)
+        return refuse(c, SLICE("Nobody approved this call in time"));
+    if (session_fault(c->session))
+        return refuse(c, SLICE("The identity behind this call is no longer valid"));
+    return asked_only ? reach(c) : CALL_AGAIN;
+}
+
+enum call_next approve_step(struct call *c) {
+    if (c->verdict.outcome != POLICY_APPROVE)
+        return CALL_NEXT;
+    if (c->approval && c->approval->waiting)
+        return woken(c);
+    struct err err = {0};
+    struct approvals *ap = c->session->core->approvals;
+    if (!ap || !c->id_raw.len)
+        return refuse(c, SLICE("This call needs approval, and nobody can be asked here"));
+    if (!approve_store(c->session->core, &err))
+        return fault(c, &err);
+    if (!know_definition(c))
+        return CALL_WAIT;
+    if (choose_way(c) == WAY_NONE)
+        return reach(c);
+    struct state_approval want = describe(c);
+    if (!take_input(c, want.digest)) {
+        answer_error(c, RPC_INVALID_PARAMS, 400, "requestState does not belong to this call");
+        return CALL_FAIL;
+    }
+    c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
+    c->approval->digest = want.digest;
+    int goes_on = continues(c, want.digest, &err);
+    if (goes_on != 0)
+        return goes_on > 0 ? granted(c) : fault(c, &err);
+    enum state_ask answer = state_approvals_ask(ap->store, &want, &c->arena, &c->approval->found, &err);
+    switch (answer) {
+    case STATE_ASK_GRANTED:
+        return granted(c);
+    case STATE_ASK_DENIED:
+        return refuse(c, denial(c));
+    case STATE_ASK_NEW:
+        approval_record(c->session->core->audit, "approval_requested", &c->approval->found,
+                        want.call.identity);
+        if (ap->requested)
+            ap->requested(ap->ctx, &c->approval->found);
+        return reach(c);
+    case STATE_ASK_JOINED:
+        return reach(c);
+    case STATE_ASK_FULL:
+        return refuse(c, SLICE("Too many calls wait for approval already"));
+    case STATE_ASK_FAULT:
+        break;
+    }
+    return fault(c, &err);
+}
+
+/* ---- opening and closing ---- */
+
+static void on_over(void *ctx, const struct state_approval *r) {
+    struct approvals *ap = ctx;
+    approval_record(ap->core->audit, "approval_expired", r, SLICE("gate"));
+}
+
+static void on_sweep(struct io_timer *timer) {
+    struct approvals *ap = container_of(timer, struct approvals, sweeps);
+    struct err err = {0};
+    if (state_approvals_sweep(ap->store, clock_wall_ms(), on_over, ap, &err) < 0)
+        log_error("approvals: %s", err.text);
+    io_timer_arm(ap->core->up.loop, timer, APPROVE_SWEEP_MS, on_sweep);
+}
+
+void approve_init(struct core *core, const char *home, enum approve_mode mode, uint64_t timeout_ms) {
+    struct approvals *ap = mem_zalloc(sizeof(*ap));
+    *ap = (struct approvals){.core = core, .home = home};
+    list_init(&ap->waiting);
+    core->approvals = ap;
+    approve_set(core, mode, timeout_ms);
+}
+
+void approve_set(struct core *core, enum approve_mode mode, uint64_t timeout_ms) {
+    core->approvals->mode = mode;
+    core->approvals->timeout_ms = timeout_ms ? timeout_ms : STATE_APPROVAL_TIMEOUT_MS;
+}
+
+struct state_approvals *approve_store(struct core *core, struct err *err) {
+    struct approvals *ap = core->approvals;
+    if (ap->store || state_approvals_open(ap->home, &ap->store, err) < 0)
+        return ap->store;
+    io_timer_arm(core->up.loop, &ap->sweeps, 0, on_sweep);
+    return ap->store;
+}
+
+void approve_free(struct core *core) {
+    struct approvals *ap = core->approvals;
+    if (!ap)
+        return;
+    webhook_stop(core);
+    io_timer_stop(core->up.loop, &ap->timer);
+    io_timer_stop(core->up.loop, &ap->sweeps);
+    state_approvals_close(ap->store);
+    free(ap);
+    core->approvals = NULL;
+}

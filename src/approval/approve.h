@@ -1,0 +1,61 @@
+/* The APPROVE step. A call whose verdict is `approve` stops here until a person has said yes to exactly this
+ * call. How the person is reached depends on the client and on the gate's setting:
+ *
+ *   elicit   the client said that it can ask its user: it is asked
+ *              older era: a request of ours on the call's own stream; the call waits
+ *              stateless era: an `input_required` result with a sealed state; the client calls again
+ *   retry    error -32003 with the id of the approval; the same call, made again, passes once approved
+ *   hold     the call waits, with progress for a client that wants some
+ *
+ * Nothing is held while a call waits here: what its limits had reserved is given back before, and reserved
+ * anew after. And then the call is judged anew: an approval opens this door and no other. */
+#pragma once
+
+#include "approval/approval.h"
+#include "call/call.h"
+
+enum approve_mode {
+    APPROVE_AUTO,   /* elicit where the client can, else retry */
+    APPROVE_ELICIT, /* elicit where the client can, else the call is refused */
+    APPROVE_RETRY,  /* the client is never asked */
+    APPROVE_HOLD,
+};
+
+/* What the calls of one loop share. */
+struct approvals {
+    struct core *core;
+    const char *home;
+    struct state_approvals *store; /* NULL before the first use */
+    enum approve_mode mode;
+    uint64_t timeout_ms;    /* where the policy says nothing */
+    struct list waiting;    /* calls */
+    struct io_timer timer;  /* while there are some */
+    struct io_timer sweeps; /* ends what is past its time */
+    /* Told of each new request, to spread the word. May be NULL. */
+    void (*requested)(void *ctx, const struct state_approval *r);
+    void *ctx;
+    struct webhook *webhook; /* see webhook.h; or NULL */
+};
+
+/* Nothing is opened before the first call needs it. `home` outlives the core. */
+void approve_init(struct core *core, const char *home, enum approve_mode mode, uint64_t timeout_ms);
+/* For calls that come to wait from now on. */
+void approve_set(struct core *core, enum approve_mode mode, uint64_t timeout_ms);
+void approve_free(struct core *core); /* after the last session */
+/* NULL when it cannot be opened. */
+struct state_approvals *approve_store(struct core *core, struct err *err);
+/* Something was decided in this process: calls that wait look again. */
+void approve_wake(struct core *core);
+
+enum call_next approve_step(struct call *c);
+/* The client's answer to the question (NULL: there will be none). */
+void approve_answered(struct call *c, struct msg *m);
+/* The call is over, or goes on without its question. */
+void approve_end(struct call *c);
+/* The answer is a question of the server's, and the client will call again with `state` (empty when there is
+ * none): what was approved covers that, once. */
+void approve_extend(struct call *c, struct slice state);
+/* Is the request's state one that this step made? Then it is nobody else's business. */
+bool approve_has_state(struct call *c);
+/* Members of params that were meant for the gate, not for the server. */
+bool approve_strip(struct call *c, struct splice *text);

@@ -1,0 +1,189 @@
+#include "approval/webhook.h"
+
+#include "approval/approve.h"
+#include "approval/limits.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "upstream/fetch.h"
+#include "wire/emit.h"
+
+#include <stdio.h>
+
+struct webhook {
+    struct core *core;
+    char *url;
+    char *secret;
+    struct list queue;
+    uint32_t count;
+    uint32_t under_way;
+};
+
+struct delivery {
+    struct webhook *hook;
+    struct list node;
+    struct io_timer timer;
+    struct up_fetch *fetch;
+    uint32_t tries;
+    uint64_t expires_ms;
+    char *id;
+    char *body;
+    size_t body_len;
+};
+
+static void on_due(struct io_timer *timer);
+
+static void delivery_free(struct delivery *d) {
+    io_timer_stop(d->hook->core->up.loop, &d->timer);
+    if (d->fetch) {
+        up_fetch_cancel(d->fetch);
+        d->hook->under_way--;
+    }
+    list_remove(&d->node);
+    d->hook->count--;
+    free(d->id);
+    free(d->body);
+    free(d);
+}
+
+static void arm(struct delivery *d, uint64_t after_ms) {
+    io_timer_arm(d->hook->core->up.loop, &d->timer, after_ms, on_due);
+}
+
+static void again(struct delivery *d, const char *why) {
+    uint64_t pause = (uint64_t)WEBHOOK_RETRY_MS << (d->tries < 16 ? d->tries : 16);
+    d->tries++;
+    log_warn("webhook for %s: %s", d->id, why);
+    arm(d, pause < WEBHOOK_RETRY_MAX_MS ? pause : WEBHOOK_RETRY_MAX_MS);
+}
+
+static void on_answer(void *owner, const struct up_fetch_answer *answer) {
+    struct delivery *d = owner;
+    d->fetch = NULL;
+    d->hook->under_way--;
+    if (answer->status >= 200 && answer->status < 300) {
+        struct state_approvals *store = approve_store(d->hook->core, NULL);
+        if (store)
+            state_approvals_told(store, slice_str(d->id), clock_wall_ms());
+        delivery_free(d);
+        return;
+    }
+    char why[64];
+    snprintf(why, sizeof(why), "the receiver answered %d", answer->status);
+    again(d, answer->status ? why : answer->why);
+}
+
+/* Signed anew at each try: a receiver may refuse what is old. */
+static void send_now(struct delivery *d) {
+    struct webhook *w = d->hook;
+    char stamp[24], sign[APPROVAL_SIGNATURE_TEXT], headers[256];
+    struct slice body = slice_of(d->body, d->body_len);
+    int n = snprintf(stamp, sizeof(stamp), "%llu", (unsigned long long)(clock_wall_ms() / 1000));
+    approval_sign(slice_str(w->secret), slice_of(stamp, (size_t)n), body, sign);
+    n = snprintf(headers, sizeof(headers),
+                 APPROVAL_STAMP_HEADER ": %s\r\n" APPROVAL_SIGNATURE_HEADER ": %s\r\n", stamp, sign);
+    struct up_fetch_request request = {.method = HTTP_POST,
+                                       .url = w->url,
+                                       .content_type = "application/json",
+                                       .headers = slice_of(headers, (size_t)n),
+                                       .body = body,
+                                       .limit_ms = WEBHOOK_MS};
+    struct err err = {0};
+    d->fetch = up_fetch(&w->core->up, &request, on_answer, d, &err);
+    if (d->fetch)
+        w->under_way++;
+    else
+        again(d, err.text);
+}
+
+static void on_due(struct io_timer *timer) {
+    struct delivery *d = container_of(timer, struct delivery, timer);
+    if (d->expires_ms <= clock_wall_ms()) {
+        log_warn("webhook for %s: never delivered", d->id);
+        delivery_free(d);
+    } else if (d->hook->under_way >= WEBHOOK_AT_ONCE_MAX) {
+        arm(d, WEBHOOK_RETRY_MS);
+    } else {
+        send_now(d);
+    }
+}
+
+static void enqueue(void *ctx, const struct state_approval *r) {
+    struct webhook *w = ctx;
+    if (w->count >= STATE_APPROVALS_PENDING_MAX) {
+        log_warn("webhook: too many wait; %.*s is not told", SLICE_FMT(r->id));
+        return;
+    }
+    struct delivery *d = mem_zalloc(sizeof(*d));
+    struct buf out;
+    buf_init(&out, STATE_APPROVAL_ARGS_MAX * 8);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "type");
+    emit_cstr(&e, "approval.requested");
+    emit_key(&e, "approval");
+    state_approval_json(&e, r);
+    emit_object_end(&e);
+    *d = (struct delivery){.hook = w,
+                           .expires_ms = r->expires_ms,
+                           .id = mem_dup(r->id.ptr, r->id.len),
+                           .body = mem_dup(out.ptr, out.len),
+                           .body_len = out.len};
+    buf_free(&out);
+    list_push(&w->queue, &d->node);
+    w->count++;
+    arm(d, 0);
+}
+
+static bool enqueue_untold(void *ctx, const struct state_approval *r) {
+    if (!r->told_ms)
+        enqueue(ctx, r);
+    return true;
+}
+
+int webhook_check(const char *url, const char *secret, struct err *err) {
+    if (secret && strlen(secret) < WEBHOOK_SECRET_MIN)
+        return err_set(err, "the secret of approvals must have at least %d characters", WEBHOOK_SECRET_MIN);
+    if (!url)
+        return 0;
+    if (!secret)
+        return err_set(err, "a webhook for approvals needs a secret: nobody could tell who sent it");
+    if (!up_url_is_safe(slice_str(url)))
+        return err_set(err, "webhook `%s`: only https, or http on this machine", url);
+    return 0;
+}
+
+int webhook_start(struct core *core, const char *url, const char *secret, struct err *err) {
+    if (webhook_check(url, secret, err) < 0)
+        return -1;
+    webhook_stop(core);
+    if (!url)
+        return 0;
+    struct state_approvals *store = approve_store(core, err);
+    if (!store)
+        return -1;
+    struct webhook *w = mem_zalloc(sizeof(*w));
+    *w = (struct webhook){
+        .core = core, .url = mem_dup(url, strlen(url)), .secret = mem_dup(secret, strlen(secret))};
+    list_init(&w->queue);
+    core->approvals->webhook = w;
+    core->approvals->requested = enqueue;
+    core->approvals->ctx = w;
+    struct state_approval_filter waiting = {.statuses = 1u << STATE_APPROVAL_PENDING};
+    return state_approvals_list(store, &waiting, clock_wall_ms(), enqueue_untold, w, err);
+}
+
+void webhook_stop(struct core *core) {
+    struct webhook *w = core->approvals->webhook;
+    if (!w)
+        return;
+    core->approvals->webhook = NULL;
+    core->approvals->requested = NULL;
+    LIST_FOR_SAFE (n, next, &w->queue) {
+        delivery_free(container_of(n, struct delivery, node));
+    }
+    free(w->url);
+    free(w->secret);
+    free(w);
+}

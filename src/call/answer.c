@@ -1,0 +1,124 @@
+#include "call/answer.h"
+
+struct splice *answer_text(struct call *c, struct slice text) {
+    struct splice *s = arena_alloc(&c->arena, sizeof(*s));
+    splice_init(s, text, &c->arena);
+    return s;
+}
+
+struct slice answer_error_text(struct arena *a, struct slice id_raw, int code, const char *message) {
+    struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "jsonrpc");
+    emit_cstr(&e, "2.0");
+    emit_key(&e, "id");
+    emit_raw(&e, id_raw.len ? id_raw : SLICE("null"));
+    emit_key(&e, "error");
+    emit_object(&e);
+    emit_key(&e, "code");
+    emit_int(&e, code);
+    emit_key(&e, "message");
+    emit_cstr(&e, message);
+    emit_object_end(&e);
+    emit_object_end(&e);
+    struct slice text = arena_dup(a, buf_slice(&out));
+    buf_free(&out);
+    return text;
+}
+
+void answer_error_data(struct call *c, int code, const char *message, struct slice data) {
+    struct slice text = answer_error_text(&c->arena, c->id_raw, code, message);
+    /* before the two closing braces */
+    c->answer = answer_text(
+        c, arena_printf(&c->arena, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(data)));
+    c->answer_msg = NULL;
+    c->http_status = 0;
+}
+
+void answer_error(struct call *c, int code, int http_status, const char *message) {
+    c->answer = answer_text(c, answer_error_text(&c->arena, c->id_raw, code, message));
+    c->fault = arena_dup(&c->arena, slice_str(message));
+    c->answer_msg = NULL;
+    c->http_status = http_status;
+}
+
+void answer_emit(const struct call *c, struct emit *e, struct buf *out) {
+    emit_init(e, out);
+    emit_object(e);
+    emit_key(e, "jsonrpc");
+    emit_cstr(e, "2.0");
+    emit_key(e, "id");
+    emit_raw(e, c->id_raw);
+    emit_key(e, "result");
+    emit_object(e);
+}
+
+/* What programs read about a denial. */
+static void put_denial(struct buf *out, const struct call *c) {
+    const struct policy_verdict *v = &c->verdict;
+    buf_put_slice(out, SLICE("{\"sallyport/denial\":{\"rule\":"));
+    emit_quote(out, v->rule);
+    buf_put_slice(out, SLICE(",\"policy\":"));
+    emit_quote(out, policy_name(c->policy));
+    buf_put_slice(out, SLICE(",\"reason\":"));
+    emit_quote(out, slice_str(policy_reason_name(v->reason)));
+    if (v->retry_after_ms) {
+        buf_put_slice(out, SLICE(",\"retry_after_ms\":"));
+        buf_put_u64(out, v->retry_after_ms);
+    }
+    if (v->detail.len) {
+        buf_put_slice(out, SLICE(",\"detail\":"));
+        emit_quote(out, v->detail);
+    }
+    buf_put_slice(out, SLICE("}}"));
+}
+
+/* A denied tool call is answered with a result, so that the agent reads the reason. There may be many, so
+ * what is the same in all of them stands here as it is sent. */
+struct slice answer_denial_text(struct call *c, struct slice text) {
+    struct buf *out = &c->session->core->scratch;
+    buf_reset(out);
+    buf_put_slice(out, SLICE("{\"jsonrpc\":\"2.0\",\"id\":"));
+    buf_put_slice(out, c->id_raw);
+    buf_put_slice(out, SLICE(",\"result\":{"));
+    if (c->modern)
+        buf_put_slice(out, SLICE("\"resultType\":\"complete\","));
+    buf_put_slice(out, SLICE("\"content\":[{\"type\":\"text\",\"text\":"));
+    emit_quote(out, text);
+    buf_put_slice(out, SLICE("}],\"isError\":true,\"_meta\":"));
+    put_denial(out, c);
+    buf_put_slice(out, SLICE("}}"));
+    return arena_dup(&c->arena, buf_slice(out));
+}
+
+void answer_denied(struct call *c) {
+    c->denied = true;
+    if (!c->id_raw.len)
+        return;
+    struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
+    bool is_call = c->kind == CALL_TOOLS_CALL;
+    bool hidden = is_call && c->verdict.reason == POLICY_BY_HIDE;
+    /* What is hidden must look as if it were not there; Intercept's dialect says so in its own words. */
+    if (hidden && policy_dialect(c->policy) != POLICY_INTERCEPT)
+        answer_error(c, RPC_INVALID_PARAMS, 0,
+                     arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name)).ptr);
+    else if (!is_call) {
+        struct buf *data = &c->session->core->scratch;
+        buf_reset(data);
+        put_denial(data, c);
+        answer_error_data(c, RPC_INVALID_REQUEST, text.ptr, buf_slice(data));
+    } else
+        c->answer = answer_text(c, answer_denial_text(c, text));
+}
+
+struct slice answer_quoted(struct arena *a, struct slice text) {
+    struct buf out;
+    buf_init(&out, text.len * 6 + 2);
+    emit_quote(&out, text);
+    struct slice kept = arena_dup(a, buf_slice(&out));
+    buf_free(&out);
+    return kept;
+}

@@ -1,0 +1,762 @@
+/* Which link a call travels on. The client's era and the server's are two things:
+ *
+ *   client     server      link
+ *   legacy     legacy      the session's own; the client's initialize passes as it is
+ *   modern     modern      the session's own (of all requests of a principal); nothing to set up
+ *   legacy     modern      the session's own; the gate has asked server/discover and answers initialize
+ * itself modern     legacy      a lane: initialised by the gate in the client's words
+ *
+ * Lanes. A server of the older era is told once what its client can do, so requests with other capabilities
+ * have another lane. Over HTTP every message comes on the stream of its request, so requests share a lane.
+ * Pipes and HTTP+SSE do not say to which request a question belongs: there a request that may be asked
+ * something has a lane for itself until it is over. When all are taken, it waits. */
+#include "channel/channel.h"
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "call/call.h"
+#include "channel/health.h"
+#include "channel/limits.h"
+#include "channel/tools.h"
+#include "era/adapt.h"
+#include "era/listen.h"
+#include "era/park.h"
+#include "era/task.h"
+#include "guard/guard.h"
+#include "many/many.h"
+#include "mcp/translate.h"
+#include "server/server.h"
+#include "session/session.h"
+#include "wire/emit.h"
+
+#include <stdio.h>
+
+static void on_init_answer(struct own_request *own, struct msg *m);
+static void on_init_failed(struct own_request *own, const char *why);
+static void on_probe_answer(struct own_request *own, struct msg *m);
+static void on_probe_failed(struct own_request *own, const char *why);
+
+static struct io_loop *channel_loop(const struct channel *ch) { return ch->session->core->up.loop; }
+
+/* ---- life ---- */
+
+static struct channel *channel_new(struct session *s, struct server *server) {
+    struct channel *ch = mem_zalloc(sizeof(*ch));
+    *ch = (struct channel){.magic = CHANNEL_MAGIC, .session = s, .server = server, .log_rank = -1};
+    list_init(&ch->waiting);
+    list_init(&ch->others);
+    list_init(&ch->waiting_exclusive);
+    list_init(&ch->notes);
+    map_init(&ch->subscribed);
+    arena_init(&ch->tools_page);
+    return ch;
+}
+
+static void take_text(struct slice *at, struct slice text) {
+    free((char *)(uintptr_t)at->ptr);
+    *at = text.len ? slice_of(mem_dup(text.ptr, text.len), text.len) : (struct slice){0};
+}
+
+static void channel_stop(struct channel *ch) {
+    io_timer_stop(channel_loop(ch), &ch->backoff);
+    io_timer_stop(channel_loop(ch), &ch->probe_timer);
+    io_timer_stop(channel_loop(ch), &ch->idle);
+    io_timer_stop(channel_loop(ch), &ch->tools_timer);
+    up_era_stop_waiting(&ch->era_wait);
+}
+
+static void link_drop(struct channel *ch) {
+    struct link *gone = ch->link;
+    channel_stop(ch);
+    ch->link = NULL;
+    ch->state = CHANNEL_DOWN;
+    ch->era = ch->own_init.len ? ERA_LEGACY : ERA_UNKNOWN;
+    ch->log_rank = -1;
+    take_text(&ch->description, (struct slice){0});
+    ch->server_info = (struct slice){0};
+    ch->server_bits = 0;
+    session_drop_asks(ch->session, ch);
+    park_drop(ch);
+    task_drop(ch);
+    listen_link_over(ch);
+    health_forget(ch);
+    link_close(gone);
+}
+
+static void channel_free(struct channel *ch) {
+    link_drop(ch);
+    channel_stop(ch); /* what was parked there has left, and leaving arms the timer */
+    list_remove(&ch->other_node);
+    take_text(&ch->own_init, (struct slice){0});
+    take_text(&ch->client_caps, (struct slice){0});
+    size_t at = 0;
+    struct map_entry *entry;
+    while ((entry = map_next(&ch->subscribed, &at)))
+        free(entry->value);
+    map_free(&ch->subscribed);
+    tools_abandon(ch);
+    free(ch);
+}
+
+static void channels_free(struct channel *first) {
+    first->session->links[first->server->slot] = NULL;
+    LIST_FOR_SAFE (n, next, &first->others) {
+        channel_free(container_of(n, struct channel, other_node));
+    }
+    channel_free(first);
+}
+
+void channel_close_all(struct session *s) {
+    for (size_t i = 0; i < s->link_count; i++)
+        if (s->links[i])
+            channels_free(s->links[i]);
+}
+
+struct channel *channel_of(struct session *s, struct server *server) {
+    s = pool_home(s, server);
+    if (server->slot >= s->link_count) {
+        size_t count = s->core->server_count;
+        s->links = mem_realloc(s->links, count * sizeof(*s->links));
+        memset(s->links + s->link_count, 0, (count - s->link_count) * sizeof(*s->links));
+        s->link_count = count;
+    }
+    struct channel *ch = s->links[server->slot];
+    if (!ch) {
+        ch = s->links[server->slot] = channel_new(s, server);
+        ch->first = ch;
+    }
+    return ch;
+}
+
+/* ---- waiting ---- */
+
+void channel_wait(struct channel *ch, struct call *call) { list_push(&ch->waiting, &call->wait); }
+
+static void resume_all(struct list *waiting) {
+    struct list due, *n; /* only those that wait now: a call may have to wait for something else next */
+    list_init(&due);
+    while ((n = list_pop(waiting)))
+        list_push(&due, n);
+    while ((n = list_pop(&due)))
+        call_resume(container_of(n, struct call, wait));
+}
+
+void channel_wake(struct channel *ch) {
+    if (ch->state == CHANNEL_READY)
+        resume_all(&ch->waiting);
+}
+
+static void fail_waiting(struct channel *ch, const char *why) {
+    struct list *n;
+    while ((n = list_pop(&ch->waiting)))
+        call_fail(container_of(n, struct call, wait), why);
+}
+
+static struct call *call_to(struct session *s, const struct server *server) {
+    LIST_FOR (n, &s->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->server == server)
+            return c;
+    }
+    return NULL;
+}
+
+void channel_fail_calls(struct session *s, const struct server *server) {
+    char why[128];
+    snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
+    struct call *c;
+    while ((c = call_to(s, server))) /* ending one may end others, when it was part of them */
+        call_fail(c, why);
+}
+
+void channel_drop(struct session *s, struct server *server) {
+    struct channel *first = server->slot < s->link_count ? s->links[server->slot] : NULL;
+    char why[128];
+    snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
+    if (!first)
+        return;
+    fail_waiting(first, why);
+    channels_free(first);
+}
+
+static bool asked_over_http(const struct channel *ch) {
+    return ch->server->up.url && !ch->server->up.use_sse;
+}
+
+/* ---- opening ---- */
+
+static void on_refused(struct io_timer *timer) {
+    struct channel *ch = container_of(timer, struct channel, backoff);
+    ch->state = CHANNEL_DOWN;
+    fail_waiting(ch, ch->server->refused);
+}
+
+/* Some servers may not be spoken to at all. */
+static bool may_open(struct channel *ch) {
+    ch->state = CHANNEL_OPENING;
+    if (guard_may_open(ch->session->core, ch->server))
+        return true;
+    /* Not from here: the call that wants it is in the middle of a step. */
+    io_timer_soon(channel_loop(ch), &ch->backoff, on_refused);
+    return false;
+}
+
+static void on_era_checked(struct up_era_wait *w);
+
+static void open_link(struct channel *ch) {
+    ch->opened_ms = io_now_ms(channel_loop(ch));
+    ch->link = link_open(&ch->server->up, &session_channel_events, ch);
+}
+
+/* Requests of the stateless era need no greeting, by which a server over HTTP would be found to be back. */
+static bool must_check_era(const struct channel *ch) {
+    return ch->missing && ch->session->stateless && !ch->own_init.len && asked_over_http(ch);
+}
+
+static void open_now(struct channel *ch) {
+    if (!may_open(ch))
+        return;
+    if (must_check_era(ch)) {
+        ch->era_wait.legacy = false;
+        ch->era_wait.done = on_era_checked;
+        up_era_ask(&ch->server->up, &ch->era_wait);
+        return;
+    }
+    open_link(ch);
+}
+
+static void on_backoff(struct io_timer *timer) { open_now(container_of(timer, struct channel, backoff)); }
+
+static void link_start(struct channel *ch) {
+    if (!ch->failures) {
+        open_now(ch);
+        return;
+    }
+    ch->state = CHANNEL_OPENING;
+    uint64_t delay = (uint64_t)CHANNEL_BACKOFF_MS << (ch->failures < 8 ? ch->failures - 1 : 7);
+    io_timer_arm(channel_loop(ch), &ch->backoff,
+                 delay < CHANNEL_BACKOFF_MAX_MS ? delay : CHANNEL_BACKOFF_MAX_MS, on_backoff);
+}
+
+void channel_listen(struct channel *ch) {
+    /* Before initialize there is nothing to listen to. */
+    if (ch->era == ERA_MODERN)
+        listen_refresh(ch);
+    else if (ch->session->listening && ch->session->version[0])
+        link_listen(ch->link);
+}
+
+static void link_ready(struct channel *ch) {
+    ch->state = CHANNEL_READY;
+    channel_listen(ch);
+    if (ch->own_init.len)
+        link_listen(ch->link); /* for what the server says outside requests */
+    channel_wake(ch);
+    if (ch->state == CHANNEL_READY)
+        presence_ready(ch);
+}
+
+void channel_revive(struct channel *ch) {
+    if (ch->state == CHANNEL_DOWN)
+        link_start(ch);
+}
+
+void channel_rest(struct channel *ch) {
+    ch->failures = 0;
+    link_drop(ch);
+}
+
+void channel_send(struct channel *ch, struct slice text, struct slice method, struct link_req *req) {
+    struct arena a;
+    arena_init(&a);
+    struct splice whole;
+    splice_init(&whole, text, &a);
+    bool opens = slice_is(method, "initialize");
+    struct link_out out = {
+        .text = &whole,
+        .method = method,
+        .modern = !opens && (ch->era == ERA_MODERN || ch->state == CHANNEL_PROBE),
+        .opens = opens,
+    };
+    if (!link_send(ch->link, &out, req) && req)
+        link_end(req);
+    arena_free(&a);
+}
+
+void channel_cancel(struct channel *ch, uint64_t id, struct slice reason) {
+    cleanup_buf struct buf note;
+    buf_init(&note, CALL_REASON_MAX * 6 + 256); /* every byte may need an escape */
+    buf_printf(&note,
+               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%llu,"
+               "\"reason\":",
+               (unsigned long long)id);
+    emit_quote(&note, slice_upto(reason, CALL_REASON_MAX));
+    buf_put_str(&note, "}}");
+    channel_send(ch, buf_slice(&note), SLICE("notifications/cancelled"), NULL);
+}
+
+static bool first_waiting_is_modern(const struct channel *ch) {
+    return !list_empty(&ch->waiting) && container_of(ch->waiting.next, struct call, wait)->modern;
+}
+
+/* ---- which era ---- */
+
+/* By what is known of the server now. */
+static enum era known_era(const struct channel *ch, bool modern_client) {
+    const struct up_server *up = &ch->server->up;
+    if (up->use_sse)
+        return ERA_LEGACY; /* that transport belongs to it */
+    if (!modern_client)    /* it can always be tried; who refuses initialize is met otherwise */
+        return up->era.modern == UP_YES && (up->era.legacy == UP_NO || (up->url && up->era.legacy != UP_YES))
+                   ? ERA_MODERN
+                   : ERA_LEGACY;
+    if (!up_era_fresh(up, false))
+        return ERA_UNKNOWN;
+    return up->era.modern == UP_YES ? ERA_MODERN : ERA_LEGACY;
+}
+
+static void on_era(struct up_era_wait *w) {
+    struct channel *ch = container_of(w, struct channel, era_wait);
+    ch->state = CHANNEL_DOWN;
+    if (!w->why) {
+        resume_all(&ch->waiting);
+    } else if (first_waiting_is_modern(ch)) {
+        fail_waiting(ch, w->why);
+    } else {
+        /* Nothing was learned; initialize will tell. */
+        ch->era = ERA_LEGACY;
+        link_start(ch);
+    }
+}
+
+static void on_era_checked(struct up_era_wait *w) {
+    struct channel *ch = container_of(w, struct channel, era_wait);
+    ch->state = CHANNEL_DOWN;
+    if (w->why) {
+        ch->failures++;
+        fail_waiting(ch, w->why);
+        presence_down(ch);
+        return;
+    }
+    ch->era = known_era(ch, true);
+    if (ch->era == ERA_MODERN) {
+        ch->state = CHANNEL_OPENING;
+        open_link(ch);
+        return;
+    }
+    presence_back(ch); /* its lanes are greeted when they are needed */
+    resume_all(&ch->waiting);
+}
+
+/* On a child it is asked on the link itself; one that takes it badly is started anew. */
+static void on_probe_timer(struct io_timer *timer) {
+    struct channel *ch = container_of(timer, struct channel, probe_timer);
+    link_end(&ch->init);
+    on_probe_failed(&ch->init_own, "silence");
+}
+
+static void probe_start(struct channel *ch) {
+    struct arena a;
+    ch->state = CHANNEL_PROBE;
+    ch->init_own = (struct own_request){OWN_REQUEST_MAGIC, on_probe_answer, on_probe_failed, NULL};
+    if (!link_begin(ch->link, &ch->init, &ch->init_own))
+        return;
+    arena_init(&a);
+    struct slice text = arena_printf(&a,
+                                     "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"server/discover\","
+                                     "\"params\":{\"_meta\":" UP_META_OWN "}}",
+                                     (unsigned long long)ch->init.id);
+    io_timer_arm(channel_loop(ch), &ch->probe_timer, UP_ERA_ASK_MS, on_probe_timer);
+    channel_send(ch, text, SLICE("server/discover"), &ch->init);
+    arena_free(&a);
+}
+
+static void learn_description(struct channel *ch, const struct tape *t, uint32_t result) {
+    struct slice raw = tape_raw(t, result);
+    uint32_t info = tape_path(t, result, "_meta", UP_META_SERVER, NULL);
+    if (!info)
+        info = tape_get_str(t, result, "serverInfo");
+    if (raw.len > UP_DISCOVER_MAX)
+        return;
+    take_text(&ch->description, raw);
+    ch->server_info = (struct slice){0};
+    if (info && tape_is(t, info, TAPE_OBJECT)) {
+        struct slice text = tape_raw(t, info);
+        ch->server_info = slice_of(ch->description.ptr + (text.ptr - raw.ptr), text.len);
+    }
+    ch->server_bits = translate_server_bits(t, tape_get_str(t, result, "capabilities"));
+    server_learn_description(ch->server, t, result);
+}
+
+static void probe_over(struct channel *ch, bool modern) {
+    bool legacy_waits = !list_empty(&ch->waiting) && !first_waiting_is_modern(ch);
+    io_timer_stop(channel_loop(ch), &ch->probe_timer);
+    up_era_note(&ch->server->up, modern ? UP_YES : UP_NO, legacy_waits && modern ? UP_NO : UP_UNKNOWN);
+    ch->era = modern ? ERA_MODERN : ERA_LEGACY;
+    if (ch->link->is_up && (modern || legacy_waits)) {
+        link_ready(ch);
+        return;
+    }
+    /* A server of the older era starts anew: who knows what it made of the question. */
+    link_drop(ch);
+    resume_all(&ch->waiting);
+}
+
+static void on_probe_answer(struct own_request *own, struct msg *m) {
+    struct channel *ch = container_of(own, struct channel, init_own);
+    bool again;
+    enum up_answer modern = up_era_judge(m->http_status, &m->tape, &m->rpc, &again);
+    if (modern == UP_YES && m->rpc.kind == RPC_RESULT) {
+        up_era_note_discover(&ch->server->up, tape_raw(&m->tape, m->rpc.body));
+        learn_description(ch, &m->tape, m->rpc.body);
+    }
+    probe_over(ch, modern == UP_YES);
+}
+
+static void on_probe_failed(struct own_request *own, const char *why) {
+    (void)why;
+    struct channel *ch = container_of(own, struct channel, init_own);
+    if (ch->link && ch->link->is_up)
+        probe_over(ch, false);
+    /* else `down` follows */
+}
+
+/* ---- hello ---- */
+
+static void ask_description(struct channel *ch, struct slice method, struct slice params) {
+    struct buf text;
+    ch->state = CHANNEL_INIT;
+    ch->init_own = (struct own_request){OWN_REQUEST_MAGIC, on_init_answer, on_init_failed, NULL};
+    if (!link_begin(ch->link, &ch->init, &ch->init_own))
+        return;
+    buf_init(&text, SESSION_INIT_MAX + 256);
+    buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%.*s\",\"params\":",
+               (unsigned long long)ch->init.id, SLICE_FMT(method));
+    buf_put_slice(&text, params);
+    buf_put_char(&text, '}');
+    channel_send(ch, buf_slice(&text), method, &ch->init);
+    buf_free(&text);
+}
+
+bool channel_describe(struct channel *ch, struct call *c) {
+    const char *known = ch->server->up.era.discover;
+    if (!ch->description.len && known) {
+        struct tape t;
+        tape_init(&t);
+        if (tape_parse(&t, slice_str(known), NULL) == TAPE_OK)
+            learn_description(ch, &t, 0);
+        tape_free(&t);
+    }
+    if (ch->description.len)
+        return true;
+    channel_wait(ch, c);
+    ask_description(ch, SLICE("server/discover"), SLICE("{\"_meta\":" UP_META_OWN "}"));
+    return false;
+}
+
+void channel_up(void *owner) {
+    struct channel *ch = owner;
+    CHECK_MAGIC(ch, CHANNEL_MAGIC);
+    struct session *s = ch->session;
+    if (ch->own_init.len)
+        ask_description(ch, SLICE("initialize"), ch->own_init);
+    else if (ch->era != ERA_MODERN && s->init_done && !s->stateless)
+        ask_description(ch, SLICE("initialize"), s->init_params);
+    else if (ch->era == ERA_UNKNOWN && first_waiting_is_modern(ch))
+        probe_start(ch);
+    else
+        link_ready(ch);
+}
+
+/* A session of the older era, and a server that turns out not to know it. */
+static bool try_modern(struct channel *ch) {
+    struct up_server *up = &ch->server->up;
+    if (up->era.pinned || up->use_sse || ch->own_init.len)
+        return false;
+    if (up->url && up->era.modern == UP_YES) {
+        up_era_note(up, UP_YES, UP_NO);
+        ch->era = ERA_MODERN;
+        return true;
+    }
+    if (up->url || (up->era.modern == UP_NO && up_era_fresh(up, false)))
+        return false;
+    probe_start(ch);
+    return true;
+}
+
+bool channel_reconsider(struct channel *ch, struct call *c) {
+    if (ch->state != CHANNEL_READY || ch->era != ERA_LEGACY)
+        return false;
+    channel_wait(ch, c);
+    if (!try_modern(ch)) {
+        list_remove(&c->wait);
+        return false;
+    }
+    if (ch->state == CHANNEL_READY)
+        list_remove(&c->wait);
+    return true;
+}
+
+static void on_init_answer(struct own_request *own, struct msg *m) {
+    struct channel *ch = container_of(own, struct channel, init_own);
+    bool legacy = ch->era != ERA_MODERN;
+    if (m->rpc.kind != RPC_RESULT && legacy && try_modern(ch)) {
+        if (ch->era == ERA_MODERN)
+            link_ready(ch);
+        return;
+    }
+    if (m->rpc.kind != RPC_RESULT) {
+        char why[160];
+        snprintf(why, sizeof(why), "server `%s` refused %s", ch->server->up.name,
+                 legacy ? "to be initialised" : "to say what it is");
+        link_drop(ch);
+        ch->failures++;
+        fail_waiting(ch, why);
+        presence_down(ch);
+        return;
+    }
+    learn_description(ch, &m->tape, m->rpc.body);
+    ch->era = legacy ? ERA_LEGACY : ERA_MODERN;
+    if (legacy && (ch->own_init.len || ch->session->initialized))
+        channel_send(ch, SLICE("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"),
+                     SLICE("notifications/initialized"), NULL);
+    link_ready(ch);
+}
+
+static void on_init_failed(struct own_request *own, const char *why) {
+    struct channel *ch = container_of(own, struct channel, init_own);
+    link_drop(ch);
+    ch->failures++;
+    fail_waiting(ch, why);
+    presence_down(ch);
+}
+
+void channel_init_late(struct channel *ch, const char *why) {
+    log_warn("%s", why);
+    link_end(&ch->init);
+    on_init_failed(&ch->init_own, why);
+}
+
+void channel_down(void *owner, const char *why, int exit_status) {
+    struct channel *ch = owner;
+    CHECK_MAGIC(ch, CHANNEL_MAGIC);
+    struct session *s = ch->session;
+    bool lost_session = exit_status == LINK_LOST; /* the server is there, what we had with it is not */
+    if (ch->state == CHANNEL_PROBE) {
+        /* It did not survive the question, so it does not know it. */
+        probe_over(ch, false);
+        return;
+    }
+    if (!lost_session) {
+        bool steady = io_now_ms(channel_loop(ch)) - ch->opened_ms >= CHANNEL_STEADY_MS;
+        ch->failures = steady ? 1 : ch->failures + 1;
+        log_warn("%s", why);
+    }
+    link_drop(ch);
+    if (lost_session) {
+        resume_all(&ch->waiting);
+        if (ch->subscribed.count && ch == ch->first)
+            channel_revive(ch);
+        return;
+    }
+    fail_waiting(ch, why);
+    presence_down(ch);
+    if (s->front->server_ended && ch == ch->first)
+        s->front->server_ended(s, why, exit_status);
+}
+
+/* ---- lanes ---- */
+
+void channel_read_client(struct call *c) {
+    const struct msg *m = c->request;
+    if (c->client_read)
+        return;
+    c->client_read = true;
+    uint32_t meta = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "_meta") : 0;
+    uint32_t caps = meta ? tape_get_str(&m->tape, meta, UP_META_CAPABILITIES) : 0;
+    uint32_t info = meta ? tape_get_str(&m->tape, meta, UP_META_CLIENT) : 0;
+    c->client_caps = caps && tape_is(&m->tape, caps, TAPE_OBJECT) ? tape_raw(&m->tape, caps) : SLICE("{}");
+    c->client_bits = translate_client_bits(&m->tape, caps);
+    if (info && tape_is(&m->tape, info, TAPE_OBJECT))
+        c->client_info = tape_raw(&m->tape, info);
+}
+
+/* From now on this lane is for clients like this one. */
+static void channel_adopt(struct channel *ch, struct call *c) {
+    struct arena a;
+    arena_init(&a);
+    uint32_t caps = c->request->rpc.params ? tape_path(&c->request->tape, c->request->rpc.params, "_meta",
+                                                       UP_META_CAPABILITIES, NULL)
+                                           : 0;
+    struct slice told = caps ? translate_client(&c->request->tape, caps, false, &a) : SLICE("{}");
+    struct slice info = c->client_info.len
+                            ? c->client_info
+                            : SLICE("{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"}");
+    take_text(&ch->client_caps, c->client_caps);
+    take_text(&ch->own_init, arena_printf(&a,
+                                          "{\"protocolVersion\":\"" UP_LEGACY_VERSION
+                                          "\",\"capabilities\":%.*s,\"clientInfo\":%.*s}",
+                                          SLICE_FMT(told), SLICE_FMT(info)));
+    ch->era = ERA_LEGACY;
+    arena_free(&a);
+}
+
+static bool wants_alone(const struct channel *first, const struct call *c) {
+    return c->forwarding && c->client_bits & TRANSLATE_ASKS && translate_may_ask(c->method) &&
+           !asked_over_http(first);
+}
+
+static bool channel_fits(const struct channel *ch, const struct call *c, bool alone) {
+    return ch->own_init.len && slice_eq(ch->client_caps, c->client_caps) &&
+           (!alone || (!ch->parked && (!ch->holder || ch->holder == c)));
+}
+
+static bool channel_is_free(const struct channel *ch) {
+    /* The first one may be about to serve a client of the older era. */
+    return !ch->users && list_empty(&ch->waiting) && !(ch == ch->first && ch->session->init_done);
+}
+
+static struct channel *find_channel(struct channel *first, struct call *c, bool alone) {
+    struct channel *free_one = channel_is_free(first) ? first : NULL;
+    if (channel_fits(first, c, alone))
+        return first;
+    LIST_FOR (n, &first->others) {
+        struct channel *ch = container_of(n, struct channel, other_node);
+        if (channel_fits(ch, c, alone))
+            return ch;
+        if (!free_one && channel_is_free(ch))
+            free_one = ch;
+    }
+    bool unused = free_one && (free_one->state == CHANNEL_DOWN || !free_one->own_init.len);
+    if (!unused && first->other_count < CHANNEL_OTHERS_MAX) {
+        free_one = channel_new(first->session, first->server);
+        free_one->first = first;
+        list_push(&first->others, &free_one->other_node);
+        first->other_count++;
+    }
+    if (!free_one)
+        return NULL;
+    /* A child that nobody has spoken to yet is as good as a new one. */
+    bool untouched = free_one->state == CHANNEL_READY && free_one->era == ERA_UNKNOWN;
+    if (free_one->link && !untouched)
+        link_drop(free_one);
+    channel_adopt(free_one, c);
+    if (untouched)
+        channel_up(free_one);
+    return free_one;
+}
+
+static void on_channel_idle(struct io_timer *timer) {
+    struct channel *ch = container_of(timer, struct channel, idle);
+    if (!ch->users && ch->state == CHANNEL_READY)
+        link_drop(ch);
+}
+
+void channel_release(struct call *c) {
+    struct channel *ch = c->chosen;
+    if (!ch)
+        return;
+    c->chosen = NULL;
+    if (ch->holder == c)
+        ch->holder = NULL;
+    channel_leave(ch);
+}
+
+void channel_leave(struct channel *ch) {
+    ch->users--;
+    if (!ch->users && ch != ch->first)
+        io_timer_arm(channel_loop(ch), &ch->idle, CHANNEL_IDLE_MS, on_channel_idle);
+    struct list *n = ch->holder || ch->parked ? NULL : list_pop(&ch->first->waiting_exclusive);
+    if (n)
+        call_resume(container_of(n, struct call, wait));
+}
+
+/* NULL: it waits for one. */
+static struct channel *legacy_channel_for(struct channel *first, struct call *c) {
+    channel_read_client(c);
+    bool alone = wants_alone(first, c);
+    if (c->chosen && !channel_fits(c->chosen, c, alone))
+        channel_release(c);
+    if (!c->chosen) {
+        struct channel *ch = find_channel(first, c, alone);
+        if (!ch) {
+            list_push(&first->waiting_exclusive, &c->wait);
+            return NULL;
+        }
+        c->chosen = ch;
+        ch->users++;
+        io_timer_stop(channel_loop(ch), &ch->idle);
+    }
+    if (alone)
+        c->chosen->holder = c;
+    return c->chosen;
+}
+
+/* A client that first spoke the newer era and now starts the older one has the server to itself, anew. */
+static void forget_client(struct channel *first) {
+    take_text(&first->own_init, (struct slice){0});
+    take_text(&first->client_caps, (struct slice){0});
+    if (!first->link)
+        first->era = ERA_UNKNOWN;
+    else
+        link_drop(first);
+}
+
+static struct channel *choose(struct channel *first, struct call *c) {
+    if (!c->modern) {
+        if (first->own_init.len)
+            forget_client(first);
+        return first;
+    }
+    struct channel *of_task = task_channel(first, c);
+    if (of_task)
+        return of_task;
+    bool settled = first->state == CHANNEL_READY && first->era != ERA_UNKNOWN;
+    enum era era = settled || first->own_init.len ? first->era : known_era(first, true);
+    return era == ERA_LEGACY ? legacy_channel_for(first, c) : first;
+}
+
+/* The link is not ready for the call, which waits. Nothing here may wake it at once. */
+static void prepare(struct channel *ch, const struct call *c) {
+    bool legacy = !c->modern;
+    if (ch->state == CHANNEL_READY)
+        probe_start(ch);
+    if (ch->state != CHANNEL_DOWN)
+        return;
+    if (ch->era == ERA_UNKNOWN && asked_over_http(ch) && !up_era_fresh(&ch->server->up, legacy)) {
+        if (!may_open(ch))
+            return;
+        ch->era_wait.legacy = legacy;
+        ch->era_wait.done = on_era;
+        up_era_ask(&ch->server->up, &ch->era_wait);
+        return;
+    }
+    if (ch->era == ERA_UNKNOWN)
+        ch->era = known_era(ch, c->modern);
+    link_start(ch);
+}
+
+struct channel *channel_for(struct session *s, struct server *server, struct call *call) {
+    struct channel *ch = channel_of(s, server);
+    enum era own = call->modern ? ERA_MODERN : ERA_LEGACY;
+    bool same_era = ch->state == CHANNEL_READY && ch->era == own && !ch->own_init.len;
+    if (same_era)
+        return ch;
+    ch = choose(ch, call);
+    if (!ch)
+        return NULL;
+    if (ch->state == CHANNEL_READY && ch->era == ERA_UNKNOWN)
+        ch->era = known_era(ch, call->modern); /* a child that was started before anybody spoke */
+    if (ch->state == CHANNEL_READY && ch->era != ERA_UNKNOWN)
+        return ch;
+    list_push(&ch->waiting, &call->wait);
+    prepare(ch, call);
+    return NULL;
+}
+
+void channel_start(struct session *s) {
+    struct channel *ch = s->only ? channel_of(s, s->only) : NULL;
+    if (ch && ch->state == CHANNEL_DOWN)
+        link_start(ch);
+}

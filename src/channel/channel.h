@@ -1,0 +1,141 @@
+/* The channels of a session: its connections to servers, opened at first use, in an era that the server
+ * speaks, one or several to a server. */
+#pragma once
+
+#include "call/core.h"
+
+struct listen_stream;
+struct park;
+struct tool_table;
+
+/* A request of the gate's own: it stands where otherwise a call does. */
+struct own_request {
+    uint32_t magic;
+    void (*answer)(struct own_request *own, struct msg *m);
+    void (*failed)(struct own_request *own, const char *why);
+    /* A message of the server about it, or NULL when none is expected. */
+    void (*message)(struct own_request *own, struct msg *m);
+};
+#define OWN_REQUEST_MAGIC 0x0e4e0e4e
+
+enum channel_state {
+    CHANNEL_DOWN,
+    CHANNEL_OPENING,
+    CHANNEL_PROBE, /* being asked which era it speaks */
+    CHANNEL_INIT,
+    CHANNEL_READY,
+};
+
+/* The era that is spoken on a link; the client's own may be the other one. */
+enum era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
+
+/* What is known of a link's signs of life; see health.h. */
+struct channel_health {
+    struct health_check *check; /* it has been asked for one, or NULL */
+    uint64_t since_ms;          /* when its state or what it said last changed */
+    uint64_t tell_ms;           /* before which clients are not told again that it is back */
+    uint32_t heard;             /* messages then */
+    int state;                  /* and the state; enum channel_state */
+    uint8_t tells;
+    bool doubt; /* to be asked at the next sweep */
+    bool again; /* because the question before broke off */
+};
+
+struct channel {
+    uint32_t magic;
+    struct session *session;
+    struct server *server;
+    struct link *link;
+    enum channel_state state;
+    enum era era;
+    struct slice
+        description; /* owned: the result of initialize or server/discover, where the gate knows it */
+    struct slice server_info; /* in description, raw */
+    uint32_t server_bits;     /* translate_server_bits */
+    struct list waiting;      /* calls, until it is ready */
+    struct up_era_wait era_wait;
+    struct io_timer probe_timer;
+    /* Several links to one server, see lane.c. The first one: */
+    struct list others; /* the others */
+    uint32_t other_count;
+    struct list waiting_exclusive; /* calls that wait for a lane of their own */
+    /* every one: */
+    struct channel *first;
+    struct list other_node;
+    struct slice own_init;    /* owned: the params of our own initialize for clients of the stateless era */
+    struct slice client_caps; /* owned: the capabilities that it was made from, as the client wrote them */
+    uint32_t users;           /* calls that have chosen it */
+    struct call *holder;      /* the only one that a question can belong to, or NULL */
+    struct park *parked;      /* the same for one whose client is being asked */
+    int log_rank;             /* what the server was told of logging/setLevel; -1 before */
+    struct io_timer idle;
+    struct list notes;     /* small requests of our own: levels and subscriptions */
+    bool level_pending;    /* one of them that calls wait for */
+    struct map subscribed; /* URIs that a client of the older era wants to hear of, owned */
+    /* For such a client and a server of the newer era; see listen.c: */
+    struct listen_stream *listen;
+    struct io_timer listen_timer;
+    struct own_request init_own; /* our own initialize or server/discover */
+    struct link_req init;
+    struct own_request tools_own; /* our own tools/list */
+    struct link_req tools_req;
+    struct arena tools_page;
+    uint32_t tools_pages;
+    struct tool_table *tools_fresh; /* what the answers add up to; shown to nobody before the last one */
+    uint32_t tools_changes;         /* of the server, when it was asked */
+    uint32_t tools_again;
+    uint32_t tools_loads; /* answers that were had here */
+    struct io_timer tools_timer;
+    uint32_t failures;
+    uint64_t opened_ms;
+    struct io_timer backoff;
+    uint64_t used_ms; /* when a call last ended here */
+    bool missing;     /* the client has had a list without this server's part, or from a process
+                         that is no more */
+    struct channel_health watch;
+};
+#define CHANNEL_MAGIC 0x5e5511c4
+
+static inline bool channel_is_modern(const struct channel *ch) { return ch->era == ERA_MODERN; }
+
+/* Events of links. */
+void channel_up(void *owner);
+void channel_down(void *owner, const char *why, int exit_status);
+/* The server has not answered its greeting in time. */
+void channel_init_late(struct channel *ch, const char *why);
+/* The call is over, or wants another lane. */
+void channel_release(struct call *c);
+/* The server behind the link has said that it does not speak the older era (initialize was refused). True:
+ * the call waits while the other is tried. */
+bool channel_reconsider(struct channel *ch, struct call *c);
+/* Is it known what the server says about itself? Otherwise it is asked and the call waits. */
+bool channel_describe(struct channel *ch, struct call *c);
+/* Reads what the client of the stateless era says about itself, once. */
+void channel_read_client(struct call *c);
+/* One user less. */
+void channel_leave(struct channel *ch);
+void channel_close_all(struct session *s);
+
+struct channel *channel_of(struct session *s, struct server *server);
+/* The link, ready, or NULL when the call must wait: it is then in the waiting list and call_resume() follows.
+ */
+struct channel *channel_for(struct session *s, struct server *server, struct call *call);
+/* Starts it (again) now, or after its back-off, without a call that waits for it. */
+void channel_revive(struct channel *ch);
+/* Nobody needs it at present: ended, to be started again by the next call. */
+void channel_rest(struct channel *ch);
+/* The server is going away: first all calls that wait for it or are under way there fail, whosever link they
+ * are on; then its links close. */
+void channel_fail_calls(struct session *s, const struct server *server);
+void channel_drop(struct session *s, struct server *server);
+/* Starts the session's one server now instead of at the first message. */
+void channel_start(struct session *s);
+/* Waits for what the channel is doing; call_resume() follows. */
+void channel_wait(struct channel *ch, struct call *call);
+void channel_wake(struct channel *ch);
+/* The server's standing stream, if the client listens and it has been initialised. */
+void channel_listen(struct channel *ch);
+/* A message of the gate's own. */
+void channel_send(struct channel *ch, struct slice text, struct slice method, struct link_req *req);
+/* The server need not work on this request of ours any more. */
+void channel_cancel(struct channel *ch, uint64_t id, struct slice reason);

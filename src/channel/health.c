@@ -1,0 +1,281 @@
+#include "channel/health.h"
+
+#include "base/mem.h"
+#include "call/call.h"
+#include "channel/channel.h"
+#include "channel/limits.h"
+#include "many/many.h"
+#include "server/server.h"
+
+#include <stdio.h>
+
+/* A question that is under way. */
+struct health_check {
+    struct own_request own;
+    struct link_req req;
+    struct channel *channel;
+    uint64_t asked_ms;
+};
+
+static bool over_http(const struct channel *ch) { return ch->server->up.url != NULL; }
+
+/* ---- is it at work? ---- */
+
+/* Many servers do one thing at a time and hear nothing meanwhile. Whether a call takes too long is for the
+ * call to say. Lists and greetings are no work. */
+static bool is_work(const void *call) {
+    const struct own_request *own = call;
+    const struct call *c = call;
+    return own->magic != OWN_REQUEST_MAGIC && (c->kind == CALL_TOOLS_CALL || c->kind == CALL_OTHER);
+}
+
+static bool link_works(const struct channel *ch) {
+    uint32_t at = 0;
+    const struct link_req *req;
+    if (!ch->link)
+        return false;
+    if (ch->link->paused && !ch->link->is_http) /* what it says is not read at present */
+        return true;
+    while ((req = slots_next(&ch->link->reqs, &at)))
+        if (is_work(req->call))
+            return true;
+    return false;
+}
+
+static bool channels_work(const struct channel *first) {
+    if (link_works(first))
+        return true;
+    LIST_FOR (n, &first->others) {
+        if (link_works(container_of(n, struct channel, other_node)))
+            return true;
+    }
+    return false;
+}
+
+static bool works(const struct channel *ch) {
+    if (!over_http(ch))
+        return link_works(ch);
+    size_t slot = ch->server->slot;
+    LIST_FOR (n, &ch->session->core->sessions) {
+        const struct session *s = container_of(n, struct session, node);
+        if (slot < s->link_count && s->links[slot] && channels_work(s->links[slot]))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the end ---- */
+
+/* Not from the sweep itself: whoever is told may close the session. */
+static void on_give_up(struct io_timer *timer) {
+    struct channel *ch = container_of(timer, struct channel, backoff);
+    char why[SERVER_FAULT_MAX];
+    snprintf(why, sizeof(why), "%s", ch->server->fault);
+    if (ch->state == CHANNEL_READY)
+        link_give_up(ch->link, why);
+    else if (ch->state == CHANNEL_INIT)
+        channel_init_late(ch, why);
+}
+
+/* While a link is up or being greeted its back-off does not run. */
+static void give_up(struct channel *ch) {
+    io_timer_arm(ch->session->core->up.loop, &ch->backoff, 0, on_give_up);
+}
+
+static void missed(struct channel *ch, const char *why, uint64_t now) {
+    struct server *server = ch->server;
+    server->health_misses++;
+    snprintf(server->fault, sizeof(server->fault), "%s", why);
+    if (over_http(ch))
+        server->gone_ms = now; /* for all its links: check_ready() */
+    else
+        give_up(ch);
+}
+
+static void silence_text(const struct channel *ch, uint64_t ms, char why[SERVER_FAULT_MAX]) {
+    snprintf(why, SERVER_FAULT_MAX, "server `%s` gave no sign of life within %llu s", ch->server->up.name,
+             (unsigned long long)(ms + 999) / 1000);
+}
+
+/* ---- asking ---- */
+
+static void check_free(struct health_check *check) {
+    check->channel->watch.check = NULL;
+    link_end(&check->req);
+    free(check);
+}
+
+void health_forget(struct channel *ch) {
+    if (ch->watch.check)
+        check_free(ch->watch.check);
+}
+
+/* A list went without it, and nobody saw it go: said again at ever longer intervals, for a server that is
+ * there may go on failing. */
+static void back_again(struct channel *ch) {
+    struct channel_health *w = &ch->watch;
+    uint64_t now = io_now_ms(ch->session->core->up.loop);
+    if (!ch->missing || ch->state != CHANNEL_READY || now < w->tell_ms)
+        return;
+    w->tell_ms = now + (ch->server->health_ms << (w->tells < HEALTH_TELLS_MAX ? w->tells++ : w->tells));
+    presence_back(ch);
+}
+
+static void on_check_answer(struct own_request *own, struct msg *m) {
+    (void)m;
+    struct health_check *check = container_of(own, struct health_check, own);
+    struct channel *ch = check->channel;
+    check_free(check);
+    back_again(ch->first);
+}
+
+static void on_check_failed(struct own_request *own, const char *why) {
+    struct health_check *check = container_of(own, struct health_check, own);
+    struct channel *ch = check->channel;
+    int status = check->req.status;
+    check_free(check);
+    if (!ch->link->is_up)
+        return; /* `down` follows */
+    /* Whoever refuses by a status of its own is there; these are said by others on its behalf. */
+    if (status && (status < 502 || status > 504))
+        return;
+    /* It may just have closed a connection that it had not been using. */
+    bool once_more = !ch->watch.again;
+    ch->watch.again = true;
+    if (once_more) {
+        ch->watch.doubt = true;
+        ch->server->asked_ms = 0;
+    } else {
+        missed(ch, why, ch->session->core->health_clock_ms + 1);
+    }
+}
+
+static void ask(struct channel *ch, uint64_t now) {
+    bool modern = channel_is_modern(ch);
+    struct health_check *check = mem_zalloc(sizeof(*check));
+    *check = (struct health_check){
+        .own = {OWN_REQUEST_MAGIC, on_check_answer, on_check_failed, NULL}, .channel = ch, .asked_ms = now};
+    ch->watch.doubt = false;
+    if (!link_begin(ch->link, &check->req, &check->own)) {
+        free(check);
+        return;
+    }
+    struct arena a;
+    arena_init(&a);
+    struct slice method = modern ? SLICE("server/discover") : SLICE("ping");
+    struct slice text = arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%.*s\"%s}",
+                                     (unsigned long long)check->req.id, SLICE_FMT(method),
+                                     modern ? ",\"params\":{\"_meta\":" UP_META_OWN "}" : "");
+    ch->watch.check = check;
+    ch->server->health_checks++;
+    channel_send(ch, text, method, &check->req);
+    if (ch->watch.check == check && !check->req.id)
+        check_free(check); /* it could not be sent: next time */
+    arena_free(&a);
+}
+
+void health_doubt(struct channel *ch) {
+    ch->first->watch.doubt = true;
+    ch->server->asked_ms = 0;
+}
+
+/* ---- looking ---- */
+
+/* Asked in vain for long enough? Not while it works, nor when another link has heard of it since. */
+static void check_overdue(struct channel *ch, uint64_t now) {
+    const struct server *server = ch->server;
+    char why[SERVER_FAULT_MAX];
+    uint64_t asked_ms = ch->watch.check->asked_ms;
+    if (now - asked_ms < server->health_timeout_ms)
+        return;
+    health_forget(ch);
+    if (works(ch) || (over_http(ch) && server->heard_ms > asked_ms)) {
+        ch->watch.since_ms = now;
+        return;
+    }
+    silence_text(ch, server->health_timeout_ms, why);
+    missed(ch, why, now);
+}
+
+static void check_ready(struct channel *ch, uint64_t now) {
+    struct channel_health *w = &ch->watch;
+    struct server *server = ch->server;
+    bool http = over_http(ch);
+    if (http && w->since_ms < server->gone_ms) {
+        give_up(ch);
+        return;
+    }
+    if (w->check) {
+        check_overdue(ch, now);
+        return;
+    }
+    uint64_t silent_ms = now - (http ? server->heard_ms : w->since_ms);
+    if ((!w->doubt && silent_ms < server->health_ms) || ch->era == ERA_UNKNOWN)
+        return;
+    if (http && now - server->asked_ms < server->health_timeout_ms)
+        return; /* on another link */
+    server->asked_ms = now;
+    if (!works(ch))
+        ask(ch, now);
+}
+
+/* A program may first have to be fetched; somebody who answers requests need not. */
+static void check_init(struct channel *ch, uint64_t now) {
+    char why[SERVER_FAULT_MAX];
+    uint64_t limit_ms = !over_http(ch) ? HEALTH_START_MS
+                        : ch->missing || ch->server->health_timeout_ms > HEALTH_INIT_MS
+                            ? ch->server->health_timeout_ms
+                            : HEALTH_INIT_MS;
+    if (now - ch->watch.since_ms < limit_ms)
+        return;
+    silence_text(ch, limit_ms, why);
+    ch->server->health_misses++;
+    snprintf(ch->server->fault, sizeof(ch->server->fault), "%s", why);
+    give_up(ch);
+}
+
+static void look(struct channel *ch, uint64_t now) {
+    struct channel_health *w = &ch->watch;
+    uint32_t heard = ch->link ? ch->link->heard : 0;
+    if (w->state != (int)ch->state || w->heard != heard) {
+        w->state = (int)ch->state;
+        w->heard = heard;
+        w->since_ms = now;
+        w->again = false;
+        if (ch->state == CHANNEL_READY)
+            ch->server->heard_ms = now;
+    }
+    if (ch->state == CHANNEL_READY)
+        check_ready(ch, now);
+    else if (ch->state == CHANNEL_INIT)
+        check_init(ch, now);
+    else if (ch->state == CHANNEL_DOWN && ch->missing && ch == ch->first &&
+             now - w->since_ms >= (over_http(ch) ? ch->server->health_ms : HEALTH_RETRY_MS))
+        channel_revive(ch); /* it was given up; once more */
+}
+
+/* Time in which the gate itself stood still does not count: answers may lie there unread. */
+static uint64_t awake_ms(struct core *core) {
+    uint64_t now = io_now_ms(core->up.loop), passed = now - core->health_seen_ms;
+    core->health_clock_ms += passed < 2 * SWEEP_MS ? passed : 2 * SWEEP_MS;
+    core->health_seen_ms = now;
+    return core->health_clock_ms;
+}
+
+void health_sweep(struct core *core) {
+    uint64_t now = awake_ms(core);
+    if (core->draining)
+        return;
+    LIST_FOR (n, &core->sessions) {
+        const struct session *s = container_of(n, struct session, node);
+        for (size_t i = 0; i < s->link_count; i++) {
+            struct channel *first = s->links[i];
+            if (!first || !first->server->health_ms)
+                continue;
+            look(first, now);
+            LIST_FOR (k, &first->others) {
+                look(container_of(k, struct channel, other_node), now);
+            }
+        }
+    }
+}

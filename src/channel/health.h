@@ -1,0 +1,20 @@
+/* Servers that are there and say nothing. One that was silent for its interval and has nothing to do is asked
+ * for a sign of life: ping in the older era, server/discover in the newer one. Any answer is one, a refusal
+ * too.
+ *
+ *   silent ──ask──▶ asked ──answer──▶ silent
+ *                     └── timeout ──▶ given up: a child is killed and started anew, an HTTP server is tried
+ *                                     again, both after the usual delays
+ *
+ * A child is asked on each of its links; a server over HTTP once for all of them. Looked at once a second by
+ * the sweep of many.c; calls pay nothing for it but one count a message. */
+#pragma once
+
+#include "session/session.h"
+
+/* Every SWEEP_MS. */
+void health_sweep(struct core *core);
+/* Something failed that a server in good health would have done: ask at the next sweep. */
+void health_doubt(struct channel *ch);
+/* The link is over: nobody waits for its sign of life. */
+void health_forget(struct channel *ch);

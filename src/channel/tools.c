@@ -1,0 +1,334 @@
+#include "channel/tools.h"
+
+#include "base/mem.h"
+#include "base/sha.h"
+#include "call/call.h"
+#include "channel/channel.h"
+#include "era/adapt.h"
+#include "guard/guard.h"
+#include "policy/schema.h"
+#include "risk/fingerprint.h"
+#include "risk/lockfile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TOOLS_FRESH_MS 300000
+#define TOOLS_RETRY_MS 1000 /* after a list that could not be had */
+#define TOOLS_PAGE_MS 30000 /* for one page of it */
+#define TOOLS_MAX 20000
+#define TOOLS_PAGES_MAX 200
+#define TOOLS_AGAIN_MAX 4 /* a list that changes while it is read */
+
+void tools_init(struct tool_table *t) {
+    *t = (struct tool_table){0};
+    arena_init(&t->arena);
+    map_init(&t->by_name);
+    buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
+}
+
+void tools_free(struct tool_table *t) {
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&t->by_name, &at)))
+        policy_schema_free(((struct tool *)e->value)->schema);
+    map_free(&t->by_name);
+    arena_free(&t->arena);
+    buf_free(&t->definitions);
+    buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
+    t->loaded = t->has_apps = t->partial = t->printed = false;
+}
+
+void tools_forget(struct server *server) {
+    tools_free(&server->tools);
+    server->tools_changes++;
+}
+
+/* ---- asking ---- */
+
+static void fetch(struct channel *ch, struct slice cursor_raw);
+
+/* Does the schema of results name a format that tokens can keep? */
+static bool names_format(const struct tape *t, uint32_t schema) {
+    static const char *const formats[] = {"email",         "idn-email", "uri",  "iri",
+                                          "uri-reference", "ipv4",      "ipv6", "date"};
+    for (uint32_t i = schema; i && i + 1 < tape_node(t, schema)->next; i++) {
+        if (!tape_is(t, i, TAPE_STRING) || !tape_eq(t, i, SLICE("format")) || !tape_is(t, i + 1, TAPE_STRING))
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(formats); k++)
+            if (tape_eq(t, i + 1, slice_str(formats[k])))
+                return true;
+    }
+    return false;
+}
+
+static void learn_tool(struct guard_page *p, struct tool_table *table, uint32_t def) {
+    const struct tape *t = p->t;
+    if (!tape_is(t, def, TAPE_OBJECT))
+        return;
+    uint32_t name = tape_get_str(t, def, "name");
+    uint32_t schema = tape_get_str(t, def, "inputSchema");
+    if (!name || !tape_is(t, name, TAPE_STRING) || table->by_name.count >= TOOLS_MAX)
+        return;
+    struct slice key = arena_dup(&table->arena, tape_text(t, name, &p->scratch));
+    struct tool *known = map_get(&table->by_name, key);
+    if (known && known->serial == table->serial)
+        return; /* the first of two with one name is the one that counts */
+    if (known)
+        policy_schema_free(known->schema);
+    struct tool *tool = arena_new(&table->arena, struct tool);
+    table->has_apps |=
+        tape_path(t, def, "_meta", "ui", NULL) || tape_path(t, def, "_meta", "ui/resourceUri", NULL);
+    /* A tool whose marks break the rules has no headers that could be right. */
+    tool->bad_marks = !mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count);
+    if (tool->bad_marks)
+        tool->param_count = 0;
+    uint32_t tasks = tape_path(t, def, "execution", "taskSupport", NULL);
+    tool->task_required = tasks && tape_eq(t, tasks, SLICE("required"));
+    tool->task_optional = tasks && tape_eq(t, tasks, SLICE("optional"));
+    tool->formats = names_format(t, tape_get_str(t, def, "outputSchema"));
+    struct risk_report report;
+    risk_classify(&p->ctx, t, def, &p->scratch, &report);
+    tool->traits =
+        (struct policy_traits){.class = (enum policy_class)report.cls, .tags = report.tags & POLICY_FLOW_ALL};
+    tool->tags = report.tags;
+    tool->confidence = report.confidence;
+    if (schema)
+        policy_schema_compile(tape_raw(t, schema), &tool->schema, NULL);
+    struct risk_fingerprint print;
+    if (risk_fingerprint_of(t, def, &p->scratch, &print)) {
+        struct buf text;
+        buf_init(&text, sizeof(tool->fingerprint));
+        risk_fingerprint_text(print.full, &text);
+        memcpy(tool->fingerprint, text.ptr, text.len < sizeof(tool->fingerprint) ? text.len : 0);
+        buf_free(&text);
+    }
+    tool->serial = table->serial;
+    tool->elem = def;
+    guard_judge(p, def, tool);
+    map_put(&table->by_name, key, tool);
+}
+
+static void keep_definition(struct buf *all, struct slice raw) {
+    if (all->len)
+        buf_put_char(all, ',');
+    buf_put_slice(all, raw);
+}
+
+static void learn_page(struct channel *ch, struct tool_table *table, bool keep, const struct msg *m) {
+    uint32_t list = tape_get_str(&m->tape, m->rpc.body, "tools");
+    if (!list || !tape_is(&m->tape, list, TAPE_ARRAY))
+        return;
+    struct guard_page p;
+    guard_page_init(&p, ch, &m->tape, list, &table->arena);
+    TAPE_FOR_ELEM(&m->tape, list, i) {
+        learn_tool(&p, table, i);
+        if (keep)
+            keep_definition(&table->definitions, tape_raw(&m->tape, i));
+    }
+    guard_page_free(&p);
+}
+
+static bool is_last_page(const struct msg *m) {
+    uint32_t next = tape_get_str(&m->tape, m->rpc.body, "nextCursor");
+    return !next || !tape_is(&m->tape, next, TAPE_STRING);
+}
+
+/* Of a list that is all on one page. False when it is not. */
+static bool print_list(const struct msg *m, char print[SHA_HEX]) {
+    uint32_t list = tape_get_str(&m->tape, m->rpc.body, "tools");
+    if (!list || !is_last_page(m))
+        return false;
+    sha_256_hex(tape_raw(&m->tape, list), print);
+    return true;
+}
+
+uint64_t tools_learn(struct channel *ch, const struct msg *m, bool first_page) {
+    struct tool_table *table = &ch->server->tools;
+    if (first_page)
+        tools_free(table);
+    table->serial = ++ch->session->core->list_serial;
+    learn_page(ch, table, false, m);
+    table->loaded = is_last_page(m);
+    table->partial = false;
+    table->printed = first_page && print_list(m, table->print);
+    table->loaded_ms = io_now_ms(ch->session->core->up.loop);
+    return table->serial;
+}
+
+void tools_abandon(struct channel *ch) {
+    io_timer_stop(ch->session->core->up.loop, &ch->tools_timer);
+    arena_free(&ch->tools_page);
+    if (ch->tools_fresh)
+        tools_free(ch->tools_fresh);
+    free(steal(ch->tools_fresh));
+}
+
+static void fetched(struct channel *ch, bool complete) {
+    struct server *server = ch->server;
+    struct core *core = ch->session->core;
+    /* The list changed while it was being asked for: once more, a few times. */
+    if (ch->tools_changes != server->tools_changes && ++ch->tools_again < TOOLS_AGAIN_MAX) {
+        tools_abandon(ch);
+        channel_wake(ch);
+        return;
+    }
+    ch->tools_again = 0;
+    tools_free(&server->tools);
+    server->tools = *ch->tools_fresh;
+    free(steal(ch->tools_fresh));
+    tools_abandon(ch);
+    if (complete && guard_wants_list(core, server))
+        guard_first_use(core, server, &server->tools);
+    server->tools.loaded = true;
+    server->tools.partial = !complete;
+    server->tools.loaded_ms = io_now_ms(core->up.loop);
+    ch->tools_loads++;
+    channel_wake(ch);
+}
+
+/* Byte for byte what is known: nothing has to be judged again. */
+static bool fetched_same(struct channel *ch, const struct msg *m) {
+    struct tool_table *known = &ch->server->tools;
+    struct tool_table *fresh = ch->tools_fresh;
+    if (ch->tools_pages || !(fresh->printed = print_list(m, fresh->print)) || !known->loaded ||
+        !known->printed || memcmp(known->print, fresh->print, sizeof(known->print)) != 0)
+        return false;
+    tools_abandon(ch);
+    known->loaded_ms = io_now_ms(ch->session->core->up.loop);
+    ch->tools_loads++;
+    channel_wake(ch);
+    return true;
+}
+
+static void on_page(struct own_request *own, struct msg *m) {
+    struct channel *ch = container_of(own, struct channel, tools_own);
+    bool listed = m->rpc.kind == RPC_RESULT;
+    uint32_t next = listed ? tape_get_str(&m->tape, m->rpc.body, "nextCursor") : 0;
+    if (listed && fetched_same(ch, m))
+        return;
+    if (listed)
+        learn_page(ch, ch->tools_fresh, guard_wants_list(ch->session->core, ch->server), m);
+    struct slice cursor =
+        next && tape_is(&m->tape, next, TAPE_STRING) ? tape_raw(&m->tape, next) : (struct slice){0};
+    if (cursor.len && ++ch->tools_pages < TOOLS_PAGES_MAX)
+        fetch(ch, cursor);
+    else
+        fetched(ch, listed && !cursor.len);
+}
+
+/* A server that cannot list its tools has no marks we could know of. */
+static void on_page_failed(struct own_request *own, const char *why) {
+    (void)why;
+    fetched(container_of(own, struct channel, tools_own), false);
+}
+
+static void on_page_late(struct io_timer *timer) {
+    struct channel *ch = container_of(timer, struct channel, tools_timer);
+    link_end(&ch->tools_req);
+    fetched(ch, false);
+}
+
+static void fetch(struct channel *ch, struct slice cursor_raw) {
+    io_timer_arm(ch->session->core->up.loop, &ch->tools_timer, TOOLS_PAGE_MS, on_page_late);
+    ch->tools_own = (struct own_request){OWN_REQUEST_MAGIC, on_page, on_page_failed, NULL};
+    if (!link_begin(ch->link, &ch->tools_req, &ch->tools_own)) {
+        fetched(ch, false);
+        return;
+    }
+    struct slice members =
+        cursor_raw.len ? arena_printf(&ch->tools_page, "\"cursor\":%.*s", SLICE_FMT(cursor_raw)) : cursor_raw;
+    struct slice text = channel_own_text(ch, ch->tools_req.id, "tools/list", members, &ch->tools_page);
+    channel_send(ch, text, SLICE("tools/list"), &ch->tools_req);
+}
+
+static void ask(struct channel *ch, struct call *call) {
+    channel_wait(ch, call);
+    if (ch->tools_req.id)
+        return; /* one answer for all that wait */
+    tools_abandon(ch);
+    ch->tools_fresh = mem_zalloc(sizeof(*ch->tools_fresh));
+    tools_init(ch->tools_fresh);
+    ch->tools_fresh->serial = ++ch->session->core->list_serial;
+    ch->tools_pages = 0;
+    ch->tools_changes = ch->server->tools_changes;
+    fetch(ch, (struct slice){0});
+}
+
+static bool is_known(const struct channel *ch, uint64_t max_age_ms) {
+    const struct tool_table *table = &ch->server->tools;
+    uint64_t age = io_now_ms(ch->session->core->up.loop) - table->loaded_ms;
+    return table->loaded && age < (table->partial ? TOOLS_RETRY_MS : max_age_ms);
+}
+
+bool tools_ready(struct channel *ch, struct call *call) {
+    if (is_known(ch, TOOLS_FRESH_MS))
+        return true;
+    ask(ch, call);
+    return false;
+}
+
+bool tools_checked(struct channel *ch, struct call *call) {
+    uint64_t max_age_ms = guard_max_age_ms(ch->session->core, ch->server);
+    if (call->kind != CALL_TOOLS_CALL || max_age_ms >= TOOLS_FRESH_MS)
+        return tools_ready(ch, call);
+    if (call->checked_on != ch) {
+        call->checked_on = ch;
+        call->checked_loads = ch->tools_loads;
+    }
+    if (ch->server->tools.loaded && ch->tools_loads != call->checked_loads)
+        return true; /* asked on this call's account */
+    if (is_known(ch, max_age_ms))
+        return true;
+    ask(ch, call);
+    return false;
+}
+
+/* ---- using ---- */
+
+const struct tool *tools_find(struct channel *ch, struct slice name) {
+    return map_get(&ch->server->tools.by_name, name);
+}
+
+struct slice tools_header_lines(struct channel *ch, struct call *call) {
+    const struct tool *tool = tools_find(ch, call->name);
+    struct buf lines;
+    buf_init(&lines, HTTP_HEAD_MAX / 2);
+    for (size_t i = 0; tool && i < tool->param_count; i++) {
+        size_t before = lines.len;
+        buf_put_str(&lines, "Mcp-Param-");
+        buf_put_slice(&lines, tool->params[i].header);
+        buf_put_str(&lines, ": ");
+        if (mirror_value(&call->request->tape, call->args, &tool->params[i], &call->arena, &lines))
+            buf_put_str(&lines, "\r\n");
+        else
+            lines.len = before;
+    }
+    struct slice kept = arena_dup(&call->arena, buf_slice(&lines));
+    buf_free(&lines);
+    return kept;
+}
+
+/* The value of that Mcp-Param header among complete lines; ptr NULL when it is not there. */
+static struct slice find_line(struct slice lines, struct slice name) {
+    const struct slice prefix = SLICE("Mcp-Param-");
+    struct slice line;
+    while (lines.len && slice_cut(&lines, '\n', &line)) {
+        struct slice key;
+        slice_cut(&line, ':', &key);
+        if (key.len == prefix.len + name.len && slice_eq_nocase(slice_from(key, prefix.len), name))
+            return slice_trim(line);
+    }
+    return (struct slice){0};
+}
+
+bool tools_headers_agree(struct channel *ch, struct call *call) {
+    const struct tool *tool = tools_find(ch, call->name);
+    for (size_t i = 0; tool && i < tool->param_count; i++) {
+        const struct mirror_param *p = &tool->params[i];
+        struct slice value = find_line(call->extra_headers, p->header);
+        if (!mirror_agrees(&call->request->tape, call->args, p, value, &call->arena))
+            return false;
+    }
+    return true;
+}

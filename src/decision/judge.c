@@ -1,0 +1,275 @@
+/* DECIDE, RESERVE and SETTLE: the policy's verdict and what its limits hold. */
+#include "session/steps.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/sha.h"
+#include "call/principal.h"
+#include "channel/channel.h"
+#include "channel/tools.h"
+#include "decision/files.h"
+#include "decision/judge.h"
+#include "guard/guard.h"
+#include "privacy/privacy.h"
+#include "record/span.h"
+#include "server/server.h"
+#include "session/session.h"
+#include "wire/canon.h"
+
+/* ---- of calls, and of what servers say of their own accord ---- */
+
+/* Intercept's counters belong to a tool of the one server it guards: with many they need the server's name.
+ */
+static struct state_limit limit_of(const struct judge *j, const struct policy_limit *p) {
+    bool ours = !j->core->many || policy_dialect(j->policy) != POLICY_INTERCEPT;
+    return (struct state_limit){
+        .kind = (enum state_kind)p->kind,
+        .shadow = p->shadow,
+        .key = ours ? p->key : arena_printf(j->arena, "%s/%.*s", j->server->up.name, SLICE_FMT(p->key)),
+        .window_ms = p->window_ms,
+        .max = p->max,
+        .refill = p->refill,
+        .amount = p->amount};
+}
+
+bool judge_read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro) {
+    const struct judge *j = ctx;
+    struct state_limit want = limit_of(j, limit);
+    return state_read(j->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
+}
+
+enum state_step judge_reserve(const struct judge *j, const struct policy_verdict *v, uint64_t now_ms,
+                              struct state_ticket *ticket, state_done_fn *done, void *ctx) {
+    struct state_limit *limits = arena_array(j->arena, struct state_limit, v->limit_count);
+    for (size_t i = 0; i < v->limit_count; i++)
+        limits[i] = limit_of(j, &v->limits[i]);
+    return state_reserve(j->core->state, limits, v->limit_count, now_ms, ticket, done, ctx);
+}
+
+/* The agent reads only that it failed; why is for the operator. */
+static void tell_fault(const struct judge *j, const char *what) {
+    struct state_health health;
+    state_health(j->core->state, &health);
+    log_often(LOG_ERROR, arena_printf(j->arena, "%s: the store of counters failed%s%s", what,
+                                      health.fault[0] ? ": " : "", health.fault));
+}
+
+void judge_reserved(const struct judge *j, const struct state_answer *answer, struct policy_verdict *v) {
+    if (answer->degraded)
+        tell_fault(j, "a limit is counted in memory only");
+    if (answer->result == STATE_FAULT) {
+        tell_fault(j, "refused what has a limit");
+        policy_refuse_fault(v);
+    } else if (answer->result == STATE_REFUSED) {
+        policy_refuse(&v->limits[answer->refused_index], answer->retry_after_ms, j->arena, v);
+    } else {
+        for (size_t i = 0; answer->shadow_refused && i < v->limit_count && i < 64; i++)
+            if (answer->shadow_refused >> i & 1)
+                policy_shadow(&v->limits[i], j->arena, v);
+    }
+}
+
+static struct slice hash_text(const unsigned char sum[SHA_BYTES], struct arena *a) {
+    char *hex = arena_alloc(a, SHA_HEX);
+    sha_hex(sum, hex);
+    return slice_of(hex, SHA_HEX);
+}
+
+struct slice judge_hash(struct core *core, const struct tape *t, uint32_t args, bool of_tool,
+                        struct arena *a) {
+    static const char *const said_about[] = {"_meta", "inputResponses", "requestState", NULL};
+    unsigned char sum[SHA_BYTES];
+    if (args)
+        canon_hash(t, args, of_tool ? NULL : said_about, a, &core->scratch, sum);
+    else
+        sha_256(&SLICE("{}"), 1, sum);
+    return hash_text(sum, a);
+}
+
+/* ---- the hash of the arguments ---- */
+
+static void hash_one(struct call *c) {
+    unsigned char sum[SHA_BYTES];
+    sha_256(c->args_text.parts, c->args_text.count, sum);
+    c->args_hash = hash_text(sum, &c->arena);
+}
+
+static void hash_two(struct call *a, struct call *b) {
+    unsigned char sums[2][SHA_BYTES];
+    sha_256_two((struct sha_text[]){a->args_text, b->args_text}, sums);
+    a->args_hash = hash_text(sums[0], &a->arena);
+    b->args_hash = hash_text(sums[1], &b->arena);
+}
+
+/* What has been summed leaves before the next is read: its bytes are in the cache still. */
+static void on_turn_over(struct io_timer *timer) {
+    struct core *core = container_of(timer, struct core, hash_timer);
+    struct list ready, *n, *other;
+    list_init(&ready);
+    while ((n = list_pop(&core->hash_waiting))) {
+        list_push(&ready, n);
+        if ((other = list_pop(&core->hash_waiting))) {
+            list_push(&ready, other);
+            hash_two(container_of(n, struct call, wait), container_of(other, struct call, wait));
+        } else {
+            hash_one(container_of(n, struct call, wait));
+        }
+        while ((n = list_pop(&ready)))
+            call_resume(container_of(n, struct call, wait));
+        io_loop_pace(core->up.loop, IO_LARGE_BYTES);
+    }
+}
+
+/* Long arguments wait until the loop's turn is over and are summed two by two. Not where all messages come
+ * one behind the other, so that their client can be held: the next would overtake. */
+static bool hash_arguments(struct call *c) {
+    struct core *core = c->session->core;
+    if (c->args_hash.len)
+        return true;
+    bool of_tool = c->kind == CALL_TOOLS_CALL;
+    if (!of_tool || !sha_pairs() || !c->args || c->session->front->hold ||
+        !canon_parts(&c->request->tape, c->args, &c->arena, &core->scratch, &c->args_text)) {
+        c->args_hash = judge_hash(core, &c->request->tape, c->args, of_tool, &c->arena);
+        return true;
+    }
+    if (list_empty(&core->hash_waiting))
+        io_timer_soon(core->up.loop, &core->hash_timer, on_turn_over);
+    list_push(&core->hash_waiting, &c->wait);
+    return false;
+}
+
+/* ---- the verdict ---- */
+
+static struct judge judge_of(struct call *c) {
+    return (struct judge){c->session->core, c->policy, c->server, &c->arena};
+}
+
+/* In the words for a hidden tool: whether it exists is not the caller's to know. */
+static enum call_next deny_ungranted(struct call *c) {
+    c->verdict = (struct policy_verdict){
+        .outcome = POLICY_DENY,
+        .reason = POLICY_BY_HIDE,
+        .rule = SLICE("(grant)"),
+        .text = arena_printf(&c->arena, "Tool \"%.*s\" is hidden by policy", SLICE_FMT(c->name)),
+    };
+    return call_deny(c);
+}
+
+/* Rules about classes, flows and schemas, and pins, need the server's own definition: it is asked for first.
+ * A list of pinned tools is compared with what is known before it passes. */
+static bool wants_definition(const struct call *c) {
+    bool pinned = guard_pins(c->session->core, c->server);
+    if (c->kind != CALL_TOOLS_CALL)
+        return c->kind == CALL_TOOLS_LIST && pinned;
+    return pinned || policy_wants_traits(c->policy) ||
+           policy_wants_schema(c->policy, c->name, &(struct policy_traits){0});
+}
+
+enum call_next judge_step_decide(struct call *c) {
+    struct session *s = c->session;
+    bool is_call = c->kind == CALL_TOOLS_CALL;
+    if (!hash_arguments(c))
+        return CALL_WAIT;
+    if (!c->policy) {
+        span_begin(c);
+        c->policy = policy_ref(session_policy(s, c->server));
+    }
+    if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
+        return deny_ungranted(c);
+    if (wants_definition(c)) {
+        struct channel *ch = channel_for(s, c->server, c);
+        if (!ch || !tools_checked(ch, c))
+            return CALL_WAIT;
+    }
+    const struct tool *tool = is_call ? map_get(&c->server->tools.by_name, c->name) : NULL;
+    /* The list may be learned anew while this call waits: only a copy stays. */
+    if (tool) {
+        c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
+        c->class = tool->traits.class;
+    }
+    struct judge j = judge_of(c);
+    const struct policy_counters counters = {judge_read_counter, &j};
+    c->judged_ms = clock_wall_ms();
+    struct policy_facts facts = {
+        .method = c->method,
+        .direction = POLICY_TO_SERVER,
+        .server = slice_str(c->server->up.name),
+        .tool = is_call ? c->name : (struct slice){0},
+        .tape = &c->request->tape,
+        .args = c->args,
+        .grant = slice_str(s->principal->grant),
+        .limits = slice_str(s->principal->limits),
+        .identity = slice_str(s->principal->id),
+        .more = s->principal->facts,
+        .more_count = s->principal->fact_count,
+        .session = slice_str(s->name),
+        .flow = s->flow,
+        .pii_closed = true,
+        .args_hash = c->args_hash,
+        .now_ms = c->judged_ms,
+        .counters = &counters,
+        .files = &files_system,
+    };
+    if (policy_pii_kind(c->policy, 0).ptr)
+        facts.pii = privacy_seen(s, &c->arena, &facts.pii_count);
+    if (tool) {
+        facts.traits = tool->traits;
+        facts.schema = tool->schema;
+    }
+    policy_decide(c->policy, &facts, &c->arena, NULL, &c->verdict);
+    /* Neither classes nor flows can be judged for a tool that the server keeps to itself. */
+    if (is_call && !tool && policy_wants_traits(c->policy) && c->verdict.outcome != POLICY_DENY) {
+        policy_refuse_fault(&c->verdict);
+        c->verdict.text = SLICE("The server does not list this tool, and the policy needs to know its class");
+    }
+    if (is_call && guard_refuses(c, tool))
+        return call_deny(c);
+    if (c->verdict.outcome == POLICY_DENY)
+        return call_deny(c);
+    /* A tool that nobody has seen listed may be anything: so it counts for rules about flows that come with
+     * another policy, of this server or of the next. */
+    c->tags = !is_call ? 0 : tool ? facts.traits.tags : POLICY_FLOW_ALL;
+    if (c->verdict.outcome == POLICY_ALLOW)
+        s->flow |= c->tags;
+    return CALL_NEXT;
+}
+
+/* ---- limits ---- */
+
+static enum call_next reserved(struct call *c) {
+    struct judge j = judge_of(c);
+    judge_reserved(&j, &c->ticket.answer, &c->verdict);
+    return c->verdict.outcome == POLICY_DENY ? call_deny(c) : CALL_NEXT;
+}
+
+static void on_reserved(void *ctx, enum state_result result, size_t refused_index, uint64_t retry_after_ms) {
+    struct call *c = ctx;
+    c->ticket.answer.result = result;
+    c->ticket.answer.refused_index = refused_index;
+    c->ticket.answer.retry_after_ms = retry_after_ms;
+    call_resume(c);
+}
+
+enum call_next judge_step_reserve(struct call *c) {
+    if (!c->verdict.limit_count)
+        return CALL_NEXT;
+    if (c->reserving)
+        return reserved(c);
+    struct judge j = judge_of(c);
+    c->reserving = true;
+    enum state_step step = judge_reserve(&j, &c->verdict, c->judged_ms, &c->ticket, on_reserved, c);
+    return step == STATE_WAIT ? CALL_WAIT : reserved(c);
+}
+
+/* Kept when the server may have done it: a JSON-RPC error says that it has not, and what was never sent
+ * cannot have happened. A call that timed out or was cancelled counts. */
+enum call_next judge_step_settle(struct call *c) {
+    if (!c->reserving)
+        return CALL_NEXT;
+    c->reserving = false;
+    bool refused = c->response && c->response->rpc.kind == RPC_ERROR;
+    state_settle(&c->ticket, c->sent && !refused ? STATE_KEEP : STATE_ROLLBACK);
+    return CALL_NEXT;
+}

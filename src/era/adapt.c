@@ -1,0 +1,346 @@
+#include "era/adapt.h"
+
+#include "approval/approve.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "call/answer.h"
+#include "channel/channel.h"
+#include "channel/tools.h"
+#include "era/input.h"
+#include "era/listen.h"
+#include "era/park.h"
+#include "era/task.h"
+#include "guard/clean.h"
+#include "mcp/translate.h"
+#include "record/span.h"
+#include "server/server.h"
+#include "session/session.h"
+#include "wire/emit.h"
+
+#include <stdio.h>
+
+static const char *const legacy_versions[] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18",
+                                              UP_LEGACY_VERSION};
+
+/* ---- answers of the gate's own ---- */
+
+enum call_next adapt_reply(struct call *c, struct slice result) {
+    c->answer = answer_text(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%.*s}",
+                                            SLICE_FMT(c->id_raw), SLICE_FMT(result)));
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = "ok";
+    return CALL_FAIL;
+}
+
+static enum call_next refuse(struct call *c, int code, int http_status, const char *message) {
+    answer_error(c, code, http_status, message);
+    return CALL_FAIL;
+}
+
+enum call_next adapt_unknown_method(struct call *c) {
+    return refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
+}
+
+struct slice channel_own_text(const struct channel *ch, uint64_t id, const char *method, struct slice members,
+                              struct arena *a) {
+    bool modern = ch->era == ERA_MODERN;
+    return arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\",\"params\":{%.*s%s%s}}",
+                        (unsigned long long)id, method, SLICE_FMT(members), members.len && modern ? "," : "",
+                        modern ? "\"_meta\":" UP_META_OWN : "");
+}
+
+/* ---- a client of the older era, a server of the newer ---- */
+
+/* What the client said of itself in initialize, as every request repeats it. */
+static void read_client(struct session *s) {
+    if (s->client_meta.len)
+        return;
+    cleanup_tape struct tape t;
+    cleanup_arena struct arena a;
+    tape_init(&t);
+    arena_init(&a);
+    /* Servers of the older era speak up without being asked to. */
+    struct translate_client client = {.capabilities = SLICE("{}"),
+                                      .log_level = slice_str(s->log_level[0] ? s->log_level : "info")};
+    struct translate_client with_tasks = client;
+    if (s->init_params.len && tape_parse(&t, s->init_params, NULL) == TAPE_OK) {
+        uint32_t caps = tape_get_str(&t, 0, "capabilities"), info = tape_get_str(&t, 0, "clientInfo");
+        client.capabilities = translate_client(&t, caps, false, &a);
+        with_tasks.capabilities = translate_client(&t, caps, true, &a);
+        s->client_bits = translate_client_bits(&t, caps);
+        if (info && tape_is(&t, info, TAPE_OBJECT))
+            client.info = with_tasks.info = tape_raw(&t, info);
+    }
+    struct slice meta = translate_client_meta(&client, &a);
+    struct slice task_meta = translate_client_meta(&with_tasks, &a);
+    s->client_meta = slice_of(mem_dup(meta.ptr, meta.len), meta.len);
+    s->client_task_meta = slice_of(mem_dup(task_meta.ptr, task_meta.len), task_meta.len);
+}
+
+static struct slice settle_version(const struct call *c) {
+    const struct msg *m = c->request;
+    uint32_t asked = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "protocolVersion") : 0;
+    for (size_t i = 0; asked && i < ARRAY_LEN(legacy_versions); i++)
+        if (tape_eq(&m->tape, asked, slice_str(legacy_versions[i])))
+            return slice_str(legacy_versions[i]);
+    return SLICE(UP_LEGACY_VERSION);
+}
+
+static enum call_next answer_initialize(struct call *c) {
+    struct session *s = c->session;
+    struct channel *ch = c->channel;
+    if (!channel_describe(ch, c))
+        return CALL_WAIT;
+    struct slice version = settle_version(c), description;
+    struct slice params =
+        c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params) : SLICE("{}");
+    struct tape t;
+    tape_init(&t);
+    description = tape_parse(&t, ch->description, NULL) == TAPE_OK
+                      ? translate_description_down(&t, 0, version, &c->arena)
+                      : (struct slice){0};
+    tape_free(&t);
+    if (!description.len || params.len > SESSION_INIT_MAX)
+        return refuse(c, RPC_INVALID_REQUEST, 0, "initialize is too large");
+    snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(version));
+    session_keep_initialize(s, params);
+    return adapt_reply(c, clean_description_text(c, description));
+}
+
+static enum call_next set_log_level(struct call *c) {
+    const struct msg *m = c->request;
+    uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+    struct slice text = level && tape_is(&m->tape, level, TAPE_STRING) ? tape_text(&m->tape, level, &c->arena)
+                                                                       : (struct slice){0};
+    if (translate_log_rank(text) < 0)
+        return refuse(c, RPC_INVALID_PARAMS, 0, "params.level must be a log level");
+    if (!(c->channel->server_bits & TRANSLATE_LOGGING) && c->channel->description.len)
+        return adapt_unknown_method(c);
+    session_set_level(c->session, text);
+    return adapt_reply(c, SLICE("{}"));
+}
+
+static enum call_next forward_up(struct call *c) {
+    if (c->kind == CALL_INITIALIZE)
+        return answer_initialize(c);
+    if (c->kind == CALL_INITIALIZED) {
+        listen_refresh(c->channel);
+        return CALL_FAIL;
+    }
+    /* What it would say with a notification the stateless era says otherwise, or not at all. */
+    if (!c->request->rpc.id)
+        return CALL_FAIL;
+    if (slice_is(c->method, "logging/setLevel"))
+        return set_log_level(c);
+    bool on = slice_is(c->method, "resources/subscribe");
+    if (on || slice_is(c->method, "resources/unsubscribe")) {
+        if (!(c->channel->server_bits & TRANSLATE_SUBSCRIBE))
+            return adapt_unknown_method(c);
+        enum call_next next = listen_subscribe(c, on);
+        return next == CALL_NEXT ? adapt_reply(c, SLICE("{}")) : next;
+    }
+    if (translate_is_gone(c->method))
+        return adapt_unknown_method(c);
+    return task_forward(c);
+}
+
+static bool request_up(struct call *c, struct splice *text, struct slice token) {
+    struct session *s = c->session;
+    read_client(s);
+    return translate_request_up(text, &c->request->tape, &c->request->rpc,
+                                c->task_turn == TASK_PLAIN ? s->client_meta : s->client_task_meta, token,
+                                span_context(c),
+                                c->task_turn == TASK_GET ? (struct slice){0} : input_members(c));
+}
+
+/* ---- a client of the newer era, a server of the older ---- */
+
+static enum call_next answer_discover(struct call *c) {
+    struct tape t;
+    tape_init(&t);
+    struct slice description = tape_parse(&t, c->channel->description, NULL) == TAPE_OK
+                                   ? translate_description_up(&t, 0, &c->arena)
+                                   : (struct slice){0};
+    tape_free(&t);
+    if (!description.len)
+        return refuse(c, RPC_INTERNAL, 502, "the server has not said what it is");
+    return adapt_reply(c, clean_description_text(c, description));
+}
+
+static enum call_next forward_down(struct call *c) {
+    if (!c->request->rpc.id)
+        return CALL_FAIL;
+    if (slice_is(c->method, "server/discover"))
+        return answer_discover(c);
+    if (translate_is_gone(c->method))
+        return adapt_unknown_method(c);
+    channel_read_client(c);
+    if (c->kind == CALL_LISTEN)
+        return listen_start(c);
+    enum call_next next = task_forward(c);
+    if (next != CALL_NEXT)
+        return next;
+    uint32_t state = translate_may_ask(c->method) && c->request->rpc.params
+                         ? tape_get_str(&c->request->tape, c->request->rpc.params, "requestState")
+                         : 0;
+    if (state && !c->answers && !approve_has_state(c))
+        return refuse(c, RPC_INVALID_PARAMS, 0, "this requestState was not made here");
+    return listen_log_level(c);
+}
+
+/* ---- both ---- */
+
+enum call_next adapt_forward(struct call *c) { return c->modern ? forward_down(c) : forward_up(c); }
+
+bool adapt_request_text(struct call *c, struct splice *text) {
+    struct slice token = c->token_raw.len ? arena_u64(&c->arena, c->req.id) : (struct slice){0};
+    struct slice method = task_method(c);
+    if (!slice_eq(method, c->method) && !splice_value(text, &c->request->tape, c->request->rpc.method,
+                                                      arena_printf(&c->arena, "\"%.*s\"", SLICE_FMT(method))))
+        return false;
+    if (!c->modern)
+        return request_up(c, text, token);
+    return translate_request_down(text, &c->request->tape, &c->request->rpc, token, span_context(c),
+                                  task_members(c));
+}
+
+static enum call_next bad_answer(struct call *c) {
+    return refuse(c, RPC_INTERNAL, 502, "the server's answer could not be translated");
+}
+
+static enum call_next translate_error(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    uint32_t node = tape_get_str(&m->tape, m->rpc.body, "code");
+    int64_t code;
+    if (!node || !tape_int(&m->tape, node, &code))
+        return CALL_NEXT;
+    int64_t other = c->modern ? translate_error_up(code, c->method)
+                              : translate_error_down(code, c->method, &m->tape, m->rpc.body);
+    if (other != code &&
+        !splice_value(text, &m->tape, node, arena_printf(&c->arena, "%lld", (long long)other)))
+        return bad_answer(c);
+    return CALL_NEXT;
+}
+
+/* Many servers look at what the client has declared before they ask. It then says so in a text of its own. */
+static uint32_t refused_bit(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t content = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "content") : 0;
+    bool one = content && tape_is(&m->tape, content, TAPE_ARRAY) && tape_node(&m->tape, content)->count == 1;
+    uint32_t object = m->rpc.kind == RPC_ERROR ? m->rpc.body : one ? content + 1 : 0;
+    uint32_t text = object && tape_is(&m->tape, object, TAPE_OBJECT)
+                        ? tape_get_str(&m->tape, object, m->rpc.kind == RPC_ERROR ? "message" : "text")
+                        : 0;
+    if (!text || !tape_is(&m->tape, text, TAPE_STRING))
+        return 0;
+    return translate_lacking_bit(tape_text(&m->tape, text, &c->arena)) & ~c->client_bits;
+}
+
+/* The call failed because the client could not be asked: the newer era has a word for that. */
+static uint32_t lacks_capability(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t flag = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "isError") : 0;
+    if (m->rpc.kind != RPC_ERROR && !(flag && tape_is(&m->tape, flag, TAPE_TRUE)))
+        return 0;
+    return c->missing ? c->missing : translate_may_ask(c->method) ? refused_bit(c) : 0;
+}
+
+enum call_next adapt_lacks(struct call *c, uint32_t bit) {
+    c->answer = answer_text(
+        c,
+        arena_printf(&c->arena,
+                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":%d,\"message\":\"Missing required "
+                     "client capability\",\"data\":{\"requiredCapabilities\":%s}}}",
+                     SLICE_FMT(c->id_raw), RPC_CAPABILITY_MISSING, translate_ask_capability(bit)));
+    c->answer_msg = NULL;
+    c->http_status = 400;
+    return CALL_FAIL;
+}
+
+static int64_t error_code(const struct msg *m) {
+    int64_t code = 0;
+    uint32_t node = m->rpc.kind == RPC_ERROR ? tape_get_str(&m->tape, m->rpc.body, "code") : 0;
+    return node && tape_int(&m->tape, node, &code) ? code : 0;
+}
+
+/* What a client of the newer era does about a refusal that has nothing to do with the call itself: the
+ * headers were made from a list of tools that has changed, or a version was not taken that is. Once. */
+bool adapt_retry(struct call *c) {
+    const struct msg *m = c->response;
+    int64_t code = error_code(m);
+    bool headers = code == RPC_HEADER_MISMATCH && c->kind == CALL_TOOLS_CALL;
+    if (c->again || c->mirrored || !channel_is_modern(c->channel) || !c->request->bytes.ptr ||
+        !(headers || (code == RPC_VERSION_UNSUPPORTED && up_era_offers(&m->tape, m->rpc.body))))
+        return false;
+    c->again = true;
+    if (headers)
+        tools_forget(c->channel->server);
+    call_rewind(c);
+    c->step--; /* FORWARD is the next one */
+    return true;
+}
+
+enum call_next adapt_answer(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    c->http_status = 0; /* the server's own status belongs to its own era */
+    if (c->translated)
+        return CALL_NEXT;
+    uint32_t lacking = c->modern ? lacks_capability(c) : 0;
+    if (lacking)
+        return adapt_lacks(c, lacking);
+    if (m->rpc.kind == RPC_ERROR && c->modern && error_code(m) == RPC_URL_ELICITATION &&
+        translate_may_ask(c->method)) {
+        if (!(c->client_bits & TRANSLATE_URL))
+            return adapt_lacks(c, TRANSLATE_URL);
+        if (park_urls(c))
+            return CALL_FAIL;
+    }
+    if (m->rpc.kind == RPC_ERROR)
+        return translate_error(c, text);
+    if (c->modern)
+        return translate_result_up(text, &m->tape, m->rpc.body, c->method, c->channel->server_info)
+                   ? CALL_NEXT
+                   : bad_answer(c);
+    enum call_next next = input_start(c);
+    if (next != CALL_NEXT || !c->response)
+        return next;
+    return translate_result_down(text, &m->tape, m->rpc.body, c->method) ? CALL_NEXT : bad_answer(c);
+}
+
+/* ---- what servers of the older era say on their own account ---- */
+
+/* Log lines go to the call on whose stream they came; on pipes, to the only one under way. */
+static struct call *log_reader(struct channel *ch, struct call *call) {
+    if (call || ch->link->is_http)
+        return call;
+    struct call *only = NULL;
+    LIST_FOR (n, &ch->session->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->channel != ch || !c->req.id)
+            continue;
+        if (only)
+            return NULL;
+        only = c;
+    }
+    return only;
+}
+
+bool adapt_notification(struct channel *ch, struct call *call, struct msg *m, struct slice method,
+                        struct arena *a) {
+    if (slice_is(method, "notifications/message")) {
+        struct call *to = log_reader(ch, call);
+        uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+        int rank = level && tape_is(&m->tape, level, TAPE_STRING)
+                       ? translate_log_rank(tape_text(&m->tape, level, a))
+                       : -1;
+        struct splice text;
+        splice_init(&text, m->bytes, a);
+        struct session_out out = {.text = &text, .msg = m};
+        if (to && to->sink && to->wants_log && rank >= to->log_rank)
+            channel_deliver(ch, to, &out);
+    } else {
+        listen_deliver(ch, m, method, a);
+    }
+    return true;
+}

@@ -1,0 +1,487 @@
+#include "era/listen.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "call/answer.h"
+#include "channel/channel.h"
+#include "channel/limits.h"
+#include "channel/tools.h"
+#include "decision/reverse.h"
+#include "era/adapt.h"
+#include "era/limits.h"
+#include "mcp/translate.h"
+#include "server/server.h"
+#include "session/session.h"
+#include "wire/emit.h"
+
+/* ---- requests of the gate's own whose answers matter little ---- */
+
+struct note {
+    struct own_request own;
+    struct link_req req;
+    struct list node;
+    struct channel *ch;
+    bool level;                 /* it sets the log level */
+    struct call_listen *listen; /* that waits for it, or NULL */
+    struct slice uri;           /* which it is about */
+};
+
+struct call_listen {
+    uint32_t bits;
+    size_t uri_count;
+    struct slice *uris;
+    size_t pending; /* subscriptions that the server has not answered yet */
+    bool failed;    /* it cannot any more */
+    bool open;      /* the client knows what it will hear */
+};
+
+static void note_over(struct note *n) {
+    struct channel *ch = n->ch;
+    list_remove(&n->node);
+    link_end(&n->req);
+    ch->level_pending &= !n->level;
+    if (n->listen)
+        n->listen->pending--;
+    free(n);
+    channel_wake(ch);
+}
+
+static void forget_uri(struct call_listen *l, struct slice uri) {
+    size_t kept = 0;
+    for (size_t i = 0; i < l->uri_count; i++)
+        if (!slice_eq(l->uris[i], uri))
+            l->uris[kept++] = l->uris[i];
+    l->uri_count = kept;
+}
+
+static void note_answer(struct own_request *own, struct msg *m) {
+    struct note *n = container_of(own, struct note, own);
+    if (n->listen && m->rpc.kind == RPC_ERROR)
+        forget_uri(n->listen, n->uri);
+    note_over(n);
+}
+
+static void note_failed(struct own_request *own, const char *why) {
+    (void)why;
+    struct note *n = container_of(own, struct note, own);
+    if (n->listen)
+        n->listen->failed = true;
+    note_over(n);
+}
+
+static struct note *send_note(struct channel *ch, const char *method, struct slice members) {
+    struct arena a;
+    struct note *n = mem_zalloc(sizeof(*n));
+    n->own = (struct own_request){OWN_REQUEST_MAGIC, note_answer, note_failed, NULL};
+    n->ch = ch;
+    if (ch->state != CHANNEL_READY || !link_begin(ch->link, &n->req, &n->own)) {
+        free(n);
+        return NULL;
+    }
+    list_push(&ch->notes, &n->node);
+    arena_init(&a);
+    channel_send(ch, channel_own_text(ch, n->req.id, method, members, &a), slice_str(method), &n->req);
+    arena_free(&a);
+    return n;
+}
+
+enum call_next listen_log_level(struct call *c) {
+    const struct msg *m = c->request;
+    struct channel *ch = c->channel;
+    uint32_t node = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", UP_META_LOG, NULL) : 0;
+    struct slice level = node && tape_is(&m->tape, node, TAPE_STRING) ? tape_text(&m->tape, node, &c->arena)
+                                                                      : (struct slice){0};
+    c->log_rank = translate_log_rank(level);
+    if (c->log_rank < 0 || !(ch->server_bits & TRANSLATE_LOGGING))
+        return CALL_NEXT;
+    /* The server speaks as much as the most curious wants to hear; the others get less of it. */
+    if (ch->log_rank < 0 || c->log_rank < ch->log_rank) {
+        struct slice members = arena_printf(&c->arena, "\"level\":\"%.*s\"", SLICE_FMT(level));
+        ch->log_rank = c->log_rank;
+        struct note *n = send_note(ch, "logging/setLevel", members);
+        ch->level_pending = n != NULL;
+        if (n)
+            n->level = true;
+    }
+    if (!ch->level_pending)
+        return CALL_NEXT;
+    channel_wait(ch, c);
+    return CALL_WAIT;
+}
+
+/* ---- a client of the newer era listens ---- */
+
+static const struct {
+    const char *member, *method;
+    uint32_t bit;
+} lists[] = {
+    {"toolsListChanged", "notifications/tools/list_changed", TRANSLATE_TOOLS_CHANGED},
+    {"promptsListChanged", "notifications/prompts/list_changed", TRANSLATE_PROMPTS_CHANGED},
+    {"resourcesListChanged", "notifications/resources/list_changed", TRANSLATE_RESOURCES_CHANGED},
+};
+
+static bool read_filter(struct call *c, struct call_listen *l) {
+    const struct tape *t = &c->request->tape;
+    uint32_t params = c->request->rpc.params, filter = params ? tape_get_str(t, params, "notifications") : 0;
+    if (!filter || !tape_is(t, filter, TAPE_OBJECT))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        uint32_t node = tape_get_str(t, filter, lists[i].member);
+        if (node && tape_is(t, node, TAPE_TRUE))
+            l->bits |= lists[i].bit & c->channel->server_bits;
+    }
+    uint32_t uris = tape_get_str(t, filter, "resourceSubscriptions");
+    if (!uris || !tape_is(t, uris, TAPE_ARRAY) || !(c->channel->server_bits & TRANSLATE_SUBSCRIBE))
+        return !uris || tape_is(t, uris, TAPE_ARRAY);
+    if (tape_node(t, uris)->count > CHANNEL_URIS_MAX)
+        return false;
+    l->uris = arena_array(&c->arena, struct slice, tape_node(t, uris)->count);
+    TAPE_FOR_ELEM(t, uris, i) {
+        if (!tape_is(t, i, TAPE_STRING))
+            return false;
+        l->uris[l->uri_count++] = arena_dup(&c->arena, tape_text(t, i, &c->arena));
+    }
+    return true;
+}
+
+static struct slice uri_member(struct slice uri, struct arena *a) {
+    struct buf out;
+    buf_init(&out, uri.len * 6 + 16);
+    buf_put_str(&out, "\"uri\":");
+    emit_quote(&out, uri);
+    struct slice text = arena_dup(a, buf_slice(&out));
+    buf_free(&out);
+    return text;
+}
+
+static bool heard_elsewhere(const struct call *c, struct slice uri) {
+    LIST_FOR (n, &c->session->calls) {
+        const struct call *other = container_of(n, struct call, node);
+        if (other == c || !other->listen || other->channel != c->channel)
+            continue;
+        for (size_t i = 0; i < other->listen->uri_count; i++)
+            if (slice_eq(other->listen->uris[i], uri))
+                return true;
+    }
+    return false;
+}
+
+static void put_filter(struct emit *e, uint32_t bits, const struct slice *uris, size_t uri_count) {
+    emit_object(e);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        if (!(bits & lists[i].bit))
+            continue;
+        emit_key(e, lists[i].member);
+        emit_bool(e, true);
+    }
+    if (uri_count) {
+        emit_key(e, "resourceSubscriptions");
+        emit_array(e);
+        for (size_t i = 0; i < uri_count; i++)
+            emit_str(e, uris[i]);
+        emit_array_end(e);
+    }
+    emit_object_end(e);
+}
+
+static void acknowledge(struct call *c) {
+    struct buf out;
+    struct emit e;
+    buf_init(&out, MSG_BYTES_MAX);
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "jsonrpc");
+    emit_cstr(&e, "2.0");
+    emit_key(&e, "method");
+    emit_cstr(&e, "notifications/subscriptions/acknowledged");
+    emit_key(&e, "params");
+    emit_object(&e);
+    emit_key(&e, "notifications");
+    put_filter(&e, c->listen->bits, c->listen->uris, c->listen->uri_count);
+    emit_key(&e, "_meta");
+    emit_object(&e);
+    emit_key(&e, UP_META_SUBSCRIPTION);
+    emit_raw(&e, c->id_raw);
+    emit_object_end(&e);
+    emit_object_end(&e);
+    emit_object_end(&e);
+    struct session_out message = {.text = answer_text(c, arena_dup(&c->arena, buf_slice(&out)))};
+    buf_free(&out);
+    c->sink->ops->event(c->sink, &message);
+}
+
+static void subscribe_all(struct call *c) {
+    struct call_listen *l = c->listen;
+    for (size_t i = 0; i < l->uri_count; i++) {
+        struct note *n = heard_elsewhere(c, l->uris[i]) ? NULL
+                                                        : send_note(c->channel, "resources/subscribe",
+                                                                    uri_member(l->uris[i], &c->arena));
+        if (!n)
+            continue;
+        n->listen = l;
+        n->uri = l->uris[i];
+        l->pending++;
+    }
+}
+
+enum call_next listen_start(struct call *c) {
+    struct call_listen *l = c->listen;
+    if (l && l->open)
+        return CALL_WAIT;
+    if (!l) {
+        l = arena_new(&c->arena, struct call_listen);
+        if (!read_filter(c, l)) {
+            answer_error(c, RPC_INVALID_PARAMS, 400, "params.notifications must be a filter");
+            return CALL_FAIL;
+        }
+        c->listen = l;
+        subscribe_all(c);
+    }
+    if (l->failed) {
+        answer_error(c, RPC_INTERNAL, 502, "the server cannot be asked to tell of changes");
+        return CALL_FAIL;
+    }
+    /* Nothing is promised before the server has agreed. Its stream was asked for when the link began; whether
+     * that is there cannot be told, because some servers say nothing on it before they have something to say.
+     */
+    if (l->pending) {
+        channel_wait(c->channel, c);
+        return CALL_WAIT;
+    }
+    l->open = true;
+    c->sent = true;
+    acknowledge(c);
+    return CALL_WAIT; /* until it is cancelled, or the link is over */
+}
+
+static void notes_forget(const struct channel *ch, const struct call_listen *l) {
+    LIST_FOR (n, &ch->notes) {
+        struct note *note = container_of(n, struct note, node);
+        if (note->listen == l)
+            note->listen = NULL;
+    }
+}
+
+void listen_leave(struct call *c) {
+    struct call_listen *l = c->listen;
+    if (!l)
+        return;
+    c->listen = NULL;
+    struct channel *ch = c->channel;
+    if (ch)
+        notes_forget(ch, l);
+    for (size_t i = 0; ch && ch->link && !c->session->closed && i < l->uri_count; i++)
+        if (!heard_elsewhere(c, l->uris[i]))
+            send_note(ch, "resources/unsubscribe", uri_member(l->uris[i], &c->arena));
+}
+
+static bool wants(const struct call_listen *l, struct slice method, struct slice uri) {
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if (slice_is(method, lists[i].method))
+            return l->bits & lists[i].bit;
+    /* What changed may be a part of what was subscribed to. */
+    for (size_t i = 0; i < l->uri_count; i++)
+        if (slice_starts(uri, l->uris[i]))
+            return true;
+    return false;
+}
+
+void listen_deliver(struct channel *ch, struct msg *m, struct slice method, struct arena *a) {
+    static const char *const drop[] = {"_meta", NULL};
+    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "uri") : 0;
+    struct slice uri =
+        node && tape_is(&m->tape, node, TAPE_STRING) ? tape_text(&m->tape, node, a) : (struct slice){0};
+    LIST_FOR_SAFE (n, next, &ch->session->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (!c->listen || !c->listen->open || c->channel != ch || !c->sink || !wants(c->listen, method, uri))
+            continue;
+        struct slice meta =
+            arena_printf(a, "\"_meta\":{\"" UP_META_SUBSCRIPTION "\":%.*s}", SLICE_FMT(c->id_raw));
+        struct splice text;
+        splice_init(&text, m->bytes, a);
+        bool good = m->rpc.params ? splice_edit_members(&text, &m->tape, m->rpc.params, drop, meta)
+                                  : splice_add_member(&text, &m->tape, 0, SLICE("params"),
+                                                      arena_printf(a, "{%.*s}", SLICE_FMT(meta)));
+        struct session_out out = {.text = &text, .msg = m};
+        if (good)
+            channel_deliver(ch, c, &out);
+    }
+}
+
+/* ---- a client of the older era listens to a server of the newer one ---- */
+
+struct listen_stream {
+    struct own_request own;
+    struct link_req req;
+    struct channel *ch;
+    struct listen_stream *previous; /* ends when this one has begun */
+    bool acknowledged;
+};
+
+static void listen_end(struct listen_stream *l, bool tell) {
+    if (!l)
+        return;
+    struct channel *ch = l->ch;
+    listen_end(l->previous, tell); /* never more than one */
+    if (tell && ch->link && l->req.id && !ch->link->is_http)
+        channel_cancel(ch, l->req.id, SLICE("nobody listens any more"));
+    link_end(&l->req);
+    free(l);
+}
+
+static void on_again(struct io_timer *timer) {
+    listen_refresh(container_of(timer, struct channel, listen_timer));
+}
+
+static void listen_over(struct listen_stream *l, bool again) {
+    struct channel *ch = l->ch;
+    if (ch->listen == l)
+        ch->listen = NULL;
+    listen_end(l, false);
+    if (again)
+        io_timer_arm(ch->session->core->up.loop, &ch->listen_timer, LISTEN_MS, on_again);
+    channel_wake(ch);
+}
+
+static void on_listen_answer(struct own_request *own, struct msg *m) {
+    listen_over(container_of(own, struct listen_stream, own), m->rpc.kind == RPC_RESULT);
+}
+
+static void on_listen_failed(struct own_request *own, const char *why) {
+    (void)why;
+    struct listen_stream *l = container_of(own, struct listen_stream, own);
+    listen_over(l, l->ch->link && l->ch->link->is_up);
+}
+
+static void on_listen_message(struct own_request *own, struct msg *m) {
+    static const char *const drop[] = {"_meta", NULL};
+    struct listen_stream *l = container_of(own, struct listen_stream, own);
+    struct channel *ch = l->ch;
+    if (m->rpc.kind != RPC_NOTIFICATION)
+        return;
+    if (tape_eq(&m->tape, m->rpc.method, SLICE("notifications/subscriptions/acknowledged"))) {
+        l->acknowledged = true;
+        listen_end(steal(l->previous), true);
+        channel_wake(ch);
+        return;
+    }
+    if (tape_eq(&m->tape, m->rpc.method, SLICE("notifications/cancelled"))) {
+        listen_over(l, true);
+        return;
+    }
+    if (tape_eq(&m->tape, m->rpc.method, SLICE("notifications/tools/list_changed")))
+        tools_forget(ch->server);
+    struct arena a;
+    struct splice text;
+    arena_init(&a);
+    splice_init(&text, m->bytes, &a);
+    struct session_out out = {.text = &text, .msg = m};
+    if (reverse_may_deliver(ch, tape_text(&m->tape, m->rpc.method, &a), m, &a) &&
+        (!m->rpc.params || splice_edit_members(&text, &m->tape, m->rpc.params, drop, (struct slice){0})))
+        channel_deliver(ch, NULL, &out);
+    arena_free(&a);
+}
+
+static struct slice wanted_text(struct channel *ch, struct arena *a) {
+    struct slice uris[CHANNEL_URIS_MAX];
+    size_t count = 0, at = 0;
+    struct map_entry *entry;
+    while ((entry = map_next(&ch->subscribed, &at)) && count < CHANNEL_URIS_MAX)
+        uris[count++] = entry->key;
+    uint32_t bits = ch->session->listening ? ch->server_bits & ~(uint32_t)TRANSLATE_SUBSCRIBE : 0;
+    struct buf out;
+    struct emit e;
+    buf_init(&out, MSG_BYTES_MAX);
+    emit_init(&e, &out);
+    put_filter(&e, bits, uris, count);
+    struct slice text = arena_dup(a, buf_slice(&out));
+    buf_free(&out);
+    return text;
+}
+
+void listen_refresh(struct channel *ch) {
+    struct session *s = ch->session;
+    if (ch->state != CHANNEL_READY || ch->era != ERA_MODERN || !s->init_done || s->stateless)
+        return;
+    struct arena a;
+    arena_init(&a);
+    struct slice filter = wanted_text(ch, &a);
+    struct listen_stream *old = ch->listen;
+    if (slice_is(filter, "{}")) {
+        ch->listen = NULL;
+        listen_end(old, true);
+        arena_free(&a);
+        return;
+    }
+    struct listen_stream *l = mem_zalloc(sizeof(*l));
+    l->own = (struct own_request){OWN_REQUEST_MAGIC, on_listen_answer, on_listen_failed, on_listen_message};
+    l->ch = ch;
+    if (!link_begin(ch->link, &l->req, &l->own)) {
+        free(l);
+        arena_free(&a);
+        return;
+    }
+    if (old && !old->acknowledged) {
+        l->previous = steal(old->previous);
+        listen_end(old, true);
+    } else {
+        l->previous = old;
+    }
+    ch->listen = l;
+    struct slice members = arena_printf(&a, "\"notifications\":%.*s", SLICE_FMT(filter));
+    channel_send(ch, channel_own_text(ch, l->req.id, "subscriptions/listen", members, &a),
+                 SLICE("subscriptions/listen"), &l->req);
+    arena_free(&a);
+}
+
+void listen_link_over(struct channel *ch) {
+    io_timer_stop(ch->session->core->up.loop, &ch->listen_timer);
+    listen_end(steal(ch->listen), false);
+    while (!list_empty(&ch->notes)) {
+        struct note *n = container_of(list_pop(&ch->notes), struct note, node);
+        link_end(&n->req);
+        free(n);
+    }
+    ch->level_pending = false;
+    LIST_FOR_SAFE (n, next, &ch->session->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->listen && c->channel == ch && c->sink)
+            call_end_listen(c);
+    }
+}
+
+enum call_next listen_subscribe(struct call *c, bool on) {
+    const struct msg *m = c->request;
+    struct channel *ch = c->channel;
+    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "uri") : 0;
+    if (!node || !tape_is(&m->tape, node, TAPE_STRING)) {
+        answer_error(c, RPC_INVALID_PARAMS, 0, "params.uri must be a string");
+        return CALL_FAIL;
+    }
+    struct slice uri = tape_text(&m->tape, node, &c->arena);
+    if (!on) {
+        char *key = map_remove(&ch->subscribed, uri);
+        if (key)
+            listen_refresh(ch);
+        free(key);
+        return CALL_NEXT;
+    }
+    if (!map_get(&ch->subscribed, uri)) {
+        if (c->subscribing || ch->subscribed.count >= CHANNEL_URIS_MAX) {
+            answer_error(c, RPC_INTERNAL, 0, "the subscription could not be made");
+            return CALL_FAIL;
+        }
+        c->subscribing = true;
+        char *key = mem_dup(uri.ptr, uri.len);
+        map_put(&ch->subscribed, slice_of(key, uri.len), key);
+        listen_refresh(ch);
+    }
+    if (ch->listen && !ch->listen->acknowledged) {
+        channel_wait(ch, c);
+        return CALL_WAIT;
+    }
+    if (ch->listen)
+        return CALL_NEXT;
+    answer_error(c, RPC_INTERNAL, 0, "the server does not tell of changes");
+    return CALL_FAIL;
+}

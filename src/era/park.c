@@ -1,0 +1,596 @@
+#include "era/park.h"
+
+#include "approval/approve.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/sha.h"
+#include "call/answer.h"
+#include "call/principal.h"
+#include "channel/channel.h"
+#include "decision/reverse.h"
+#include "era/limits.h"
+#include "era/question.h"
+#include "era/request_state.h"
+#include "mcp/translate.h"
+#include "privacy/privacy.h"
+#include "server/server.h"
+#include "session/session.h"
+#include "wire/emit.h"
+
+#include <stdio.h>
+
+struct park_question {
+    struct server_question asked;
+    bool told;              /* the client knows it */
+    char hash[SHA_HEX + 1]; /* of method and params */
+};
+
+/* What was answered before; a node that makes the call anew can say it again. */
+struct park_answer {
+    struct list node;
+    char hash[SHA_HEX + 1];
+    bool used;
+    size_t len;
+    char json[];
+};
+
+struct park_answers {
+    struct list list;
+};
+
+struct park {
+    struct own_request own;
+    struct link_req req;
+    uint64_t number;
+    struct session *session;
+    struct channel *ch; /* a user of it, unless a call is */
+    struct call *call;  /* that it belongs to now, or NULL */
+    struct io_timer timer;
+    char subject[SHA_HEX + 1];
+    uint32_t last;
+    struct list questions;
+    struct list answers;
+    size_t answers_size;
+    struct msg *response; /* that came while nobody was there */
+    char *failure;
+};
+
+static struct io_loop *park_loop(const struct park *p) { return p->session->core->up.loop; }
+
+/* ---- life ---- */
+
+static struct park_question *question_at(const struct list *n) {
+    return container_of(n, struct park_question, asked.node);
+}
+
+static void question_free(struct park_question *q) {
+    question_clear(&q->asked);
+    free(q);
+}
+
+static void leave_channel(struct park *p) {
+    struct channel *ch = p->ch;
+    if (!ch)
+        return;
+    p->ch = NULL;
+    if (ch->parked == p)
+        ch->parked = NULL;
+    channel_leave(ch);
+}
+
+static void park_free(struct park *p) {
+    io_timer_stop(park_loop(p), &p->timer);
+    slots_remove(&p->session->core->parks, p->number);
+    link_end(&p->req);
+    while (!list_empty(&p->questions))
+        question_free(question_at(p->questions.next));
+    while (!list_empty(&p->answers)) {
+        struct list *n = list_pop(&p->answers);
+        free(container_of(n, struct park_answer, node));
+    }
+    msg_unref(p->response);
+    free(p->failure);
+    if (p->call)
+        p->call->park = NULL;
+    leave_channel(p);
+    free(p);
+}
+
+void park_leave(struct call *c) {
+    if (c->park)
+        park_free(c->park);
+}
+
+void park_drop(const struct channel *ch) {
+    struct slots *parks = &ch->session->core->parks;
+    uint32_t at = 0;
+    struct park *p;
+    while ((p = slots_next(parks, &at))) {
+        if (p->ch == ch)
+            park_free(p);
+        else if (p->call && p->call->channel == ch)
+            park_free(p);
+    }
+}
+
+static void on_answer(struct own_request *own, struct msg *m) {
+    struct park *p = container_of(own, struct park, own);
+    p->response = msg_ref(m);
+}
+
+static void on_failed(struct own_request *own, const char *why) {
+    struct park *p = container_of(own, struct park, own);
+    p->failure = mem_dup(why, strlen(why));
+}
+
+static bool add_question(struct park *p, struct channel *ch, const struct msg *m, struct slice method);
+
+/* What the server says while the client is being asked: another question, or nothing that can be delivered.
+ */
+static void on_message(struct own_request *own, struct msg *m) {
+    struct park *p = container_of(own, struct park, own);
+    struct arena a;
+    arena_init(&a);
+    struct slice method = tape_text(&m->tape, m->rpc.method, &a);
+    if (m->rpc.kind == RPC_REQUEST) {
+        const char *why = reverse_judge_request(p->ch, method, &m->tape, m->rpc.params, &a);
+        if (why || !translate_ask_bit(method, &m->tape, m->rpc.params))
+            channel_refuse(p->ch, tape_raw(&m->tape, m->rpc.id), RPC_INVALID_REQUEST, why ? why : "unknown");
+        else
+            add_question(p, p->ch, m, method);
+    }
+    arena_free(&a);
+}
+
+static struct park *park_new(struct call *c) {
+    struct core *core = c->session->core;
+    if (core->parks.used >= PARK_MAX)
+        return NULL;
+    struct park *p = mem_zalloc(sizeof(*p));
+    p->own = (struct own_request){OWN_REQUEST_MAGIC, on_answer, on_failed, on_message};
+    p->session = c->session;
+    p->call = c;
+    list_init(&p->questions);
+    list_init(&p->answers);
+    p->number = slots_add(&core->parks, p);
+    c->park = p;
+    return p;
+}
+
+/* ---- which call it is ---- */
+
+static void hash_text(struct slice text, char hex[SHA_HEX + 1]) {
+    sha_256_hex(text, hex);
+    hex[SHA_HEX] = '\0';
+}
+
+/* Method, server, name and arguments: a state is good for the call that it was made for. */
+static void hash_subject(struct call *c, char hex[SHA_HEX + 1]) {
+    const struct msg *m = c->request;
+    uint32_t args = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0;
+    struct slice raw = args ? tape_raw(&m->tape, args) : (struct slice){0};
+    struct slice text =
+        arena_printf(&c->arena, "%.*s\n%s\n%.*s\n%.*s", SLICE_FMT(c->method), c->server->up.name,
+                     SLICE_FMT(c->name), SLICE_FMT(c->args_hash.len ? c->args_hash : raw));
+    hash_text(text, hex);
+}
+
+/* ---- asking ---- */
+
+static struct slice state_text(struct park *p, struct arena *a) {
+    struct core *core = p->session->core;
+    struct buf out;
+    struct emit e;
+    char node[17];
+    buf_init(&out, REQUEST_STATE_MAX);
+    for (size_t i = 0; i < sizeof(core->node); i++)
+        snprintf(node + 2 * i, 3, "%02x", core->node[i]);
+    emit_init(&e, &out);
+    emit_object(&e);
+    emit_key(&e, "node");
+    emit_cstr(&e, node);
+    emit_key(&e, "park");
+    emit_int(&e, (int64_t)p->number);
+    emit_key(&e, "until");
+    emit_int(&e, (int64_t)(clock_wall_ms() + request_state_ms(core)));
+    emit_key(&e, "for");
+    emit_cstr(&e, p->subject);
+    emit_key(&e, "asked");
+    emit_object(&e);
+    LIST_FOR (n, &p->questions) {
+        struct park_question *q = question_at(n);
+        char key[QUESTION_KEY_MAX];
+        emit_key(&e, question_key(&q->asked, key).ptr);
+        emit_cstr(&e, q->hash);
+    }
+    emit_object_end(&e);
+    emit_key(&e, "answered");
+    emit_array(&e);
+    LIST_FOR (n, &p->answers) {
+        struct park_answer *said = container_of(n, struct park_answer, node);
+        emit_array(&e);
+        emit_cstr(&e, said->hash);
+        emit_raw(&e, slice_of(said->json, said->len));
+        emit_array_end(&e);
+    }
+    emit_array_end(&e);
+    emit_object_end(&e);
+    struct slice sealed =
+        out.full ? (struct slice){0}
+                 : request_state_encrypt(core, slice_str(p->session->principal->id), buf_slice(&out), a);
+    buf_free(&out);
+    return sealed;
+}
+
+/* The answer to the call: the questions that are open now. */
+static struct slice questions_text(struct park *p, struct call *c, struct slice state) {
+    struct buf out;
+    struct emit e;
+    buf_init(&out, MSG_BYTES_MAX);
+    answer_emit(c, &e, &out);
+    emit_key(&e, "resultType");
+    emit_cstr(&e, "input_required");
+    emit_key(&e, "inputRequests");
+    emit_object(&e);
+    LIST_FOR (n, &p->questions) {
+        struct park_question *q = question_at(n);
+        question_emit(&q->asked, &e);
+        q->told = true;
+    }
+    emit_object_end(&e);
+    emit_key(&e, "requestState");
+    emit_str(&e, state);
+    if (c->channel->server_info.len) {
+        emit_key(&e, "_meta");
+        emit_object(&e);
+        emit_key(&e, UP_META_SERVER);
+        emit_raw(&e, c->channel->server_info);
+        emit_object_end(&e);
+    }
+    emit_object_end(&e);
+    emit_object_end(&e);
+    struct slice text = out.full ? (struct slice){0} : arena_dup(&c->arena, buf_slice(&out));
+    buf_free(&out);
+    return text;
+}
+
+/* Nobody came back: the server need not wait. */
+static void on_expired(struct io_timer *timer) {
+    struct park *p = container_of(timer, struct park, timer);
+    struct channel *ch = p->ch;
+    if (ch && ch->link && p->req.id)
+        channel_cancel(ch, p->req.id, SLICE("nobody answered"));
+    park_free(p);
+}
+
+/* Everything that the server asks at once has come: the client is told, the request waits. */
+static void on_gathered(struct io_timer *timer) {
+    struct park *p = container_of(timer, struct park, timer);
+    struct call *c = p->call;
+    struct slice state = state_text(p, &c->arena);
+    struct slice text = state.len ? questions_text(p, c, state) : state;
+    if (!text.len || !c->sink) {
+        call_fail(c, "the server's questions are too large to be asked");
+        return;
+    }
+    approve_extend(c, state);
+    link_move(&c->req, &p->req, &p->own);
+    p->ch = c->channel;
+    p->ch->users++;
+    if (p->ch->holder == c)
+        p->ch->parked = p;
+    p->call = NULL;
+    c->park = NULL;
+    io_timer_arm(park_loop(p), &p->timer, request_state_ms(p->session->core), on_expired);
+    c->answer = answer_text(c, text);
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = "input_required";
+    call_conclude(c);
+}
+
+static void keep_answer(struct park *p, const char *hash, struct slice json) {
+    if (p->answers_size + json.len > REQUEST_STATE_MAX / 2)
+        return; /* another node will have to ask again */
+    struct park_answer *said = mem_zalloc(sizeof(*said) + json.len);
+    snprintf(said->hash, sizeof(said->hash), "%s", hash);
+    said->len = json.len;
+    memcpy(said->json, json.ptr, json.len);
+    p->answers_size += json.len;
+    list_push(&p->answers, &said->node);
+}
+
+/* False: it holds what the client must not see, and the server was told that nobody is asked. */
+static bool add_question(struct park *p, struct channel *ch, const struct msg *m, struct slice method) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct slice id = tape_raw(&m->tape, m->rpc.id);
+    struct slice said, shown;
+    if (!question_words(ch, &m->tape, m->rpc.params, &a, &said, &shown)) {
+        channel_refuse(ch, id, RPC_INVALID_REQUEST, "the question holds what the client must not see");
+        return false;
+    }
+    struct park_question *q = mem_zalloc(sizeof(*q));
+    question_init(&q->asked, ++p->last, id, method, shown);
+    /* of what the server said: tokens may be others on another node */
+    hash_text(arena_printf(&a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(said)), q->hash);
+    list_push(&p->questions, &q->asked.node);
+    return true;
+}
+
+static size_t question_count(const struct park *p) {
+    size_t n = 0;
+    LIST_FOR (k, &p->questions)
+        n++;
+    return n;
+}
+
+/* The call that a question belongs to which came on no call's stream: the only one that can be asked. */
+static struct call *only_asker(const struct channel *ch) {
+    struct call *only = NULL;
+    uint32_t at = 0;
+    struct park *p;
+    while ((p = slots_next(&ch->session->core->parks, &at)))
+        if (p->ch == ch)
+            return NULL;
+    LIST_FOR (n, &ch->session->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->channel != ch || !c->req.id || !translate_may_ask(c->method))
+            continue;
+        if (only)
+            return NULL;
+        only = c;
+    }
+    return only;
+}
+
+void park_ask(struct channel *ch, struct call *call, struct msg *m, struct slice method) {
+    struct slice id = tape_raw(&m->tape, m->rpc.id);
+    uint32_t bit = translate_ask_bit(method, &m->tape, m->rpc.params);
+    if (!call && ch->parked) {
+        if (bit && question_count(ch->parked) < INPUT_QUESTIONS_MAX)
+            add_question(ch->parked, ch, m, method);
+        else
+            channel_refuse(ch, id, RPC_INVALID_REQUEST, "too many questions");
+        return;
+    }
+    if (!call)
+        call = only_asker(ch);
+    if (!call || !call->sink || !call->req.id || !bit || !translate_may_ask(call->method)) {
+        channel_refuse(ch, id, bit ? RPC_INVALID_REQUEST : RPC_METHOD_NOT_FOUND,
+                       "no client can be asked here");
+        return;
+    }
+    if (!(call->client_bits & bit)) {
+        call->missing = bit;
+        channel_refuse(ch, id, RPC_METHOD_NOT_FOUND, "the client has not declared that it can do this");
+        return;
+    }
+    struct park *p = call->park ? call->park : park_new(call);
+    if (!p || question_count(p) >= INPUT_QUESTIONS_MAX) {
+        channel_refuse(ch, id, RPC_INTERNAL, "too many questions are open");
+        return;
+    }
+    hash_subject(call, p->subject);
+    if (!add_question(p, ch, m, method))
+        return;
+    struct park_question *q = question_at(p->questions.prev);
+    if (call->answers) {
+        LIST_FOR (n, &call->answers->list) {
+            struct park_answer *said = container_of(n, struct park_answer, node);
+            if (said->used || strcmp(said->hash, q->hash) != 0)
+                continue;
+            said->used = true;
+            keep_answer(p, q->hash, slice_of(said->json, said->len)); /* for the node after this one */
+            question_answer(&q->asked, ch, slice_of(said->json, said->len));
+            question_free(q);
+            return;
+        }
+    }
+    io_timer_arm(park_loop(p), &p->timer, PARK_GATHER_MS, on_gathered);
+}
+
+/* The elicitation of an error -32042, as a question; NULL when it is none that may be asked. */
+static struct park_question *url_question(struct call *c, uint32_t node, uint32_t number, struct arena *a) {
+    const struct tape *t = &c->response->tape;
+    const struct slice method = SLICE("elicitation/create");
+    if (!tape_is(t, node, TAPE_OBJECT) || translate_ask_bit(method, t, node) != TRANSLATE_URL ||
+        reverse_judge_request(c->channel, method, t, node, a))
+        return NULL;
+    struct slice said, shown;
+    if (!question_words(c->channel, t, node, a, &said, &shown))
+        return NULL;
+    struct park_question *q = mem_zalloc(sizeof(*q));
+    question_init(&q->asked, number, SLICE("null"), method, shown);
+    hash_text(arena_printf(a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(said)), q->hash);
+    return q;
+}
+
+bool park_urls(struct call *c) {
+    const struct msg *m = c->response;
+    uint32_t data = tape_get_str(&m->tape, m->rpc.body, "data");
+    uint32_t list =
+        data && tape_is(&m->tape, data, TAPE_OBJECT) ? tape_get_str(&m->tape, data, "elicitations") : 0;
+    if (!list || !tape_is(&m->tape, list, TAPE_ARRAY) || !tape_node(&m->tape, list)->count ||
+        tape_node(&m->tape, list)->count > INPUT_QUESTIONS_MAX)
+        return false;
+    /* Nothing is parked: the server is done with it, and the client's next request is a new call. */
+    struct park p = {.session = c->session};
+    bool good = true;
+    list_init(&p.questions);
+    list_init(&p.answers);
+    TAPE_FOR_ELEM(&m->tape, list, i) {
+        struct park_question *q = good ? url_question(c, i, ++p.last, &c->arena) : NULL;
+        good = q != NULL;
+        if (q)
+            list_push(&p.questions, &q->asked.node);
+    }
+    hash_subject(c, p.subject);
+    struct slice state = good ? state_text(&p, &c->arena) : (struct slice){0};
+    struct slice text = state.len ? questions_text(&p, c, state) : state;
+    while (!list_empty(&p.questions))
+        question_free(question_at(p.questions.next));
+    if (!text.len)
+        return false;
+    c->answer = answer_text(c, text);
+    c->answer_msg = NULL;
+    c->http_status = 0;
+    c->outcome = "input_required";
+    return true;
+}
+
+void park_take_back(struct channel *ch, struct slice server_id) {
+    uint32_t at = 0;
+    struct park *p;
+    while ((p = slots_next(&ch->session->core->parks, &at))) {
+        if (p->ch != ch && !(p->call && p->call->channel == ch))
+            continue;
+        LIST_FOR_SAFE (n, next, &p->questions) {
+            struct park_question *q = question_at(n);
+            if (slice_is(server_id, q->asked.server_id))
+                question_free(q);
+        }
+        if (p->call && list_empty(&p->questions))
+            io_timer_stop(park_loop(p), &p->timer);
+    }
+}
+
+/* ---- coming back ---- */
+
+static enum call_next refuse(struct call *c, const char *why) {
+    answer_error(c, RPC_INVALID_PARAMS, 0, why);
+    return CALL_FAIL;
+}
+
+static uint32_t find_response(const struct msg *m, struct slice key) {
+    uint32_t responses = tape_get_str(&m->tape, m->rpc.params, "inputResponses");
+    uint32_t node =
+        responses && tape_is(&m->tape, responses, TAPE_OBJECT) ? tape_get(&m->tape, responses, key) : 0;
+    return node && tape_is(&m->tape, node, TAPE_OBJECT) ? node : 0;
+}
+
+/* The answers go to the server, the request is this call's; what was not answered is asked again. */
+static enum call_next take_over(struct call *c, struct park *p) {
+    struct channel *ch = p->ch;
+    io_timer_stop(park_loop(p), &p->timer);
+    c->channel = c->chosen = ch; /* with the park's place among its users */
+    c->cross_era = true;
+    c->sent = true;
+    p->ch = NULL;
+    if (ch->parked == p) {
+        ch->parked = NULL;
+        ch->holder = c;
+    }
+    p->call = c;
+    c->park = p;
+    if (p->failure) {
+        answer_error(c, RPC_INTERNAL, 502, arena_dup(&c->arena, slice_str(p->failure)).ptr);
+        return CALL_FAIL;
+    }
+    if (p->response) {
+        c->response = steal(p->response);
+        return CALL_NEXT;
+    }
+    if (!p->req.id)
+        return refuse(c, "the call that this requestState belongs to is over");
+    link_move(&p->req, &c->req, c);
+    bool open = false;
+    LIST_FOR_SAFE (n, next, &p->questions) {
+        struct park_question *q = question_at(n);
+        char key[QUESTION_KEY_MAX];
+        uint32_t node = q->told ? find_response(c->request, question_key(&q->asked, key)) : 0;
+        if (!node) {
+            open = true;
+            continue;
+        }
+        struct slice json = tape_raw(&c->request->tape, node);
+        keep_answer(p, q->hash, json);
+        question_answer(&q->asked, ch, json);
+        question_free(q);
+    }
+    if (open)
+        io_timer_arm(park_loop(p), &p->timer, 0, on_gathered);
+    return CALL_NEXT;
+}
+
+static void keep_for_replay(struct call *c, struct slice hash, struct slice json) {
+    struct park_answer *said = arena_zalloc(&c->arena, sizeof(*said) + json.len);
+    snprintf(said->hash, sizeof(said->hash), "%.*s", SLICE_FMT(hash));
+    said->len = json.len;
+    memcpy(said->json, json.ptr, json.len);
+    list_push(&c->answers->list, &said->node);
+}
+
+/* Parked elsewhere, or before a restart: the call is made anew, and what was answered is answered again. */
+static void replay(struct call *c, const struct tape *t) {
+    uint32_t asked = tape_get_str(t, 0, "asked"), answered = tape_get_str(t, 0, "answered");
+    c->answers = arena_new(&c->arena, struct park_answers);
+    list_init(&c->answers->list);
+    TAPE_FOR_ELEM(t, answered, i) {
+        if (tape_is(t, i, TAPE_ARRAY) && tape_node(t, i)->count == 2)
+            keep_for_replay(c, tape_text(t, i + 1, &c->arena), tape_raw(t, tape_node(t, i + 1)->next));
+    }
+    TAPE_FOR_MEMBER(t, asked, key) {
+        uint32_t node = find_response(c->request, tape_text(t, key, &c->arena));
+        if (node)
+            keep_for_replay(c, tape_text(t, key + 1, &c->arena), tape_raw(&c->request->tape, node));
+    }
+}
+
+static bool is_this_node(const struct core *core, const struct tape *t, uint32_t node) {
+    char text[17];
+    for (size_t i = 0; i < sizeof(core->node); i++)
+        snprintf(text + 2 * i, 3, "%02x", core->node[i]);
+    return tape_eq(t, node, slice_str(text));
+}
+
+static bool resume(struct call *c, const struct tape *t, enum call_next *ret_next) {
+    struct core *core = c->session->core;
+    int64_t number, until;
+    char subject[SHA_HEX + 1];
+    hash_subject(c, subject);
+    bool read =
+        tape_int(t, tape_get_str(t, 0, "park"), &number) && tape_int(t, tape_get_str(t, 0, "until"), &until);
+    if (!read || !tape_eq(t, tape_get_str(t, 0, "for"), slice_str(subject))) {
+        *ret_next = refuse(c, "this requestState belongs to another call");
+        return true;
+    }
+    if ((uint64_t)until < clock_wall_ms()) {
+        *ret_next = refuse(c, "this requestState has expired");
+        return true;
+    }
+    if (!is_this_node(core, t, tape_get_str(t, 0, "node")) || !number) {
+        replay(c, t);
+        return false;
+    }
+    struct park *p = slots_get(&core->parks, (uint64_t)number);
+    if (!p || p->session != c->session || p->call || !p->ch)
+        *ret_next = refuse(c, "the call that this requestState belongs to is over");
+    else
+        *ret_next = take_over(c, p);
+    return true;
+}
+
+bool park_resume(struct call *c, enum call_next *ret_next) {
+    const struct msg *m = c->request;
+    if (c->answers || !m->rpc.params || !translate_may_ask(c->method))
+        return false;
+    uint32_t node = tape_get_str(&m->tape, m->rpc.params, "requestState");
+    struct slice sealed = node && tape_is(&m->tape, node, TAPE_STRING) ? tape_text(&m->tape, node, &c->arena)
+                                                                       : (struct slice){0};
+    if (!slice_starts(sealed, SLICE(REQUEST_STATE_MARK)))
+        return false;
+    channel_read_client(c);
+    struct slice text =
+        request_state_decrypt(c->session->core, slice_str(c->session->principal->id), sealed, &c->arena);
+    struct tape t;
+    tape_init(&t);
+    bool done = true;
+    if (!text.len || tape_parse(&t, text, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
+        *ret_next = refuse(c, "this requestState was not made here");
+    else
+        done = resume(c, &t, ret_next);
+    tape_free(&t);
+    return done;
+}

@@ -1,0 +1,25 @@
+/* Questions of servers of the older era for clients of the newer one, which are not sent requests. The call
+ * is answered with the questions (`input_required`) while the server still works on it; the client comes back
+ * with a new request that has the answers, and takes the waiting call over.
+ *
+ *   call ── server asks ──▶ gather ──▶ answered with questions; the request is parked
+ *   next call, with requestState ──▶ answers go to the server; the request is this call's now
+ *
+ * The state that the client brings back is sealed for its principal and says which call it belongs to. On a
+ * node that has the key but not the parked request, the call is made anew and the same questions are answered
+ * from it.
+ */
+#pragma once
+
+#include "call/call.h"
+
+/* A question that may be asked; `call` is whose stream it came on, or NULL. */
+void park_ask(struct channel *ch, struct call *call, struct msg *m, struct slice method);
+/* FORWARD: does the call bring answers? True: *ret_next is what comes next. */
+bool park_resume(struct call *c, enum call_next *ret_next);
+/* The server wants addresses to be visited first (-32042): answered with questions, if they may be asked. */
+bool park_urls(struct call *c);
+/* The server takes a question back. */
+void park_take_back(struct channel *ch, struct slice server_id);
+void park_leave(struct call *c);          /* the call is over */
+void park_drop(const struct channel *ch); /* the link is */

@@ -1,0 +1,29 @@
+/* What a server of the older era asks in the middle of a call or a task, kept until a client of the newer one
+ * answers it. */
+#pragma once
+
+#include "session/session.h"
+#include "wire/emit.h"
+
+#define QUESTION_KEY_MAX 16
+
+struct server_question {
+    struct list node;
+    uint32_t number; /* its key is "q" and this */
+    char *server_id; /* raw */
+    char *method;
+    char *params; /* JSON in the words of the newer era */
+};
+
+/* A server's words as the client gets them: in its own era, and without what it must not see. False: there is
+ * something that keeps the whole back. *ret_said is what the server said, for comparing. */
+bool question_words(struct channel *ch, const struct tape *t, uint32_t params, struct arena *a,
+                    struct slice *ret_said, struct slice *ret_shown);
+void question_init(struct server_question *q, uint32_t number, struct slice server_id, struct slice method,
+                   struct slice params);
+void question_clear(struct server_question *q); /* and out of its list */
+struct slice question_key(const struct server_question *q, char text[QUESTION_KEY_MAX]);
+/* "q1":{"method":…,"params":…}, a member of the object that is open. */
+void question_emit(const struct server_question *q, struct emit *e);
+/* The client's answer, to the server. */
+void question_answer(const struct server_question *q, struct channel *ch, struct slice json);

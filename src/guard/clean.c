@@ -1,0 +1,197 @@
+#include "guard/clean.h"
+
+#include "base/mem.h"
+#include "call/answer.h"
+#include "channel/channel.h"
+#include "channel/tools.h"
+#include "risk/confusable.h"
+#include "risk/poison.h"
+
+/* What makes a string one that is replaced, in a definition that deserves a denial. */
+#define REPLACED (1u << RISK_PSEUDO_TAG | 1u << RISK_IMPERATIVE | 1u << RISK_SENSITIVE)
+#define STRIPPED (1u << RISK_INVISIBLE | 1u << RISK_CONTROL)
+
+struct cleaning {
+    struct arena *a;
+    const struct tape *t;
+    struct splice *text; /* NULL: only asks whether it would do */
+    bool stuck;          /* something cannot be cleaned */
+};
+
+static bool carries(struct slice text, uint32_t what, struct arena *a, struct risk_findings *f) {
+    *f = (struct risk_findings){0};
+    risk_poison_text(NULL, NULL, text, SLICE("text"), a, f);
+    return f->seen & what;
+}
+
+static void put_removed(struct buf *out, const struct risk_findings *f) {
+    size_t i = 0;
+    while (i + 1 < f->count && !(REPLACED >> f->items[i].detector & 1))
+        i++;
+    buf_printf(out, "[removed by the gate: %s]", risk_detector_name(f->items[i].detector));
+}
+
+/* Without what cannot be seen, and with a word in place of every line that carries instructions; where they
+ * do not keep to lines, in place of the whole. */
+static void clean_text(struct slice text, struct arena *a, struct buf *out) {
+    struct risk_findings f;
+    struct buf seen;
+    buf_init(&seen, MSG_BYTES_MAX);
+    risk_strip(text, &seen);
+    struct slice rest = arena_dup(a, buf_slice(&seen)), line;
+    buf_free(&seen);
+    bool more = rest.len > 0;
+    while (more) {
+        more = slice_cut(&rest, '\n', &line);
+        if (carries(line, REPLACED, a, &f))
+            put_removed(out, &f);
+        else
+            buf_put_slice(out, line);
+        if (more)
+            buf_put_char(out, '\n');
+    }
+    if (!carries(buf_slice(out), REPLACED, a, &f))
+        return;
+    buf_reset(out);
+    put_removed(out, &f);
+}
+
+static struct slice cleaned(struct slice text, struct arena *a) {
+    cleanup_buf struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    clean_text(text, a, &out);
+    return answer_quoted(a, buf_slice(&out));
+}
+
+static void clean_string(void *ctx, uint32_t node, bool key, struct slice text, struct slice where) {
+    struct cleaning *w = ctx;
+    struct risk_findings f;
+    if (!carries(text, REPLACED | STRIPPED, w->a, &f))
+        return;
+    if (key || slice_is(where, "name"))
+        w->stuck = true;
+    else if (w->text && !splice_value(w->text, w->t, node, cleaned(text, w->a)))
+        w->stuck = true;
+}
+
+bool clean_is_possible(struct call *c, uint32_t elem) {
+    const struct tape *t = &c->response->tape;
+    struct slice name = tape_text(t, tape_get_str(t, elem, "name"), &c->arena);
+    struct cleaning w = {.a = &c->arena, .t = t, .stuck = !risk_name_plain(name)};
+    risk_strings_each(t, elem, "", NULL, &c->arena, clean_string, &w);
+    return !w.stuck;
+}
+
+bool clean_list(struct call *c, uint32_t tools, uint64_t serial, struct splice *text) {
+    const struct tape *t = &c->response->tape;
+    if (guard_of_definitions(c->session->core) != GUARD_STRIP)
+        return true;
+    struct cleaning w = {.a = &c->arena, .t = t, .text = text};
+    TAPE_FOR_ELEM(t, tools, elem) {
+        uint32_t name = tape_is(t, elem, TAPE_OBJECT) ? tape_get_str(t, elem, "name") : 0;
+        if (!name || !tape_is(t, name, TAPE_STRING))
+            continue;
+        const struct tool *tool = tools_find(c->channel, tape_text(t, name, &c->arena));
+        if (tool && tool->poison && !guard_hides(c, tool, elem, serial))
+            risk_strings_each(t, elem, "", NULL, &c->arena, clean_string, &w);
+    }
+    return !w.stuck;
+}
+
+/* ---- instructions ---- */
+
+struct slice clean_instructions(struct core *core, const struct server *server, struct slice text,
+                                struct arena *a) {
+    enum guard_mode mode = guard_of_definitions(core);
+    struct risk_findings f;
+    if (mode == GUARD_OFF || !carries(text, ~0u, a, &f))
+        return text;
+    for (size_t i = 0; i < f.count; i++)
+        f.items[i].where = SLICE("instructions");
+    bool deny = risk_findings_deny(&f);
+    guard_record(core, deny,
+                 arena_printf(a, "server `%s`: %.*s", server->up.name, SLICE_FMT(risk_findings_text(&f, a))));
+    if (!deny || mode == GUARD_FLAG)
+        return text;
+    cleanup_buf struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    if (mode == GUARD_STRIP)
+        clean_text(text, a, &out);
+    return arena_dup(a, buf_slice(&out));
+}
+
+/* Where tools are pinned the gate has something to say about the list, whatever its server does. */
+static void offer_changes(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    uint32_t tools = tape_path(&m->tape, m->rpc.body, "capabilities", "tools", NULL);
+    if (!guard_pins(c->session->core, c->server) || !tools || !tape_is(&m->tape, tools, TAPE_OBJECT))
+        return;
+    uint32_t says = tape_get_str(&m->tape, tools, "listChanged");
+    if (!says)
+        splice_add_member(text, &m->tape, tools, SLICE("listChanged"), SLICE("true"));
+    else if (!tape_is(&m->tape, says, TAPE_TRUE))
+        splice_value(text, &m->tape, says, SLICE("true"));
+}
+
+void clean_description(struct call *c, struct splice *text) {
+    const struct msg *m = c->response;
+    offer_changes(c, text);
+    uint32_t node = tape_get_str(&m->tape, m->rpc.body, "instructions");
+    if (!node || !tape_is(&m->tape, node, TAPE_STRING))
+        return;
+    struct slice said = tape_text(&m->tape, node, &c->arena);
+    struct slice shown = clean_instructions(c->session->core, c->server, said, &c->arena);
+    if (!slice_eq(said, shown))
+        splice_value(text, &m->tape, node, answer_quoted(&c->arena, shown));
+}
+
+struct slice clean_description_text(struct call *c, struct slice json) {
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (guard_of_definitions(c->session->core) < GUARD_FLAG || tape_parse(&t, json, NULL) != TAPE_OK)
+        return json;
+    uint32_t node = tape_get_str(&t, 0, "instructions");
+    if (!node || !tape_is(&t, node, TAPE_STRING))
+        return json;
+    struct slice said = tape_text(&t, node, &c->arena);
+    struct slice shown = clean_instructions(c->session->core, c->channel->server, said, &c->arena);
+    if (slice_eq(said, shown))
+        return json;
+    struct splice edited;
+    splice_init(&edited, json, &c->arena);
+    splice_value(&edited, &t, node, answer_quoted(&c->arena, shown));
+    cleanup_buf struct buf out;
+    buf_init(&out, MSG_BYTES_MAX);
+    splice_write(&edited, &out);
+    return arena_dup(&c->arena, buf_slice(&out));
+}
+
+/* ---- results ---- */
+
+bool clean_result(struct call *c, struct splice *text) {
+    enum guard_mode mode = guard_of_results(c->session->core);
+    const struct msg *m = c->response;
+    if (mode == GUARD_OFF)
+        return true;
+    struct risk_findings f = {0};
+    risk_poison_result(&m->tape, m->rpc.body, &c->arena, &f);
+    if (!risk_findings_deny(&f))
+        return true;
+    c->findings = risk_findings_text(&f, &c->arena);
+    /* What follows in this session may be the stranger's idea. */
+    c->session->flow |= POLICY_SRC_UNTRUSTED;
+    if (mode == GUARD_FLAG)
+        return true;
+    if (mode == GUARD_STRIP) {
+        static const char *const encoded[] = {"data", "blob", NULL};
+        struct cleaning w = {.a = &c->arena, .t = &m->tape, .text = text};
+        risk_strings_each(&m->tape, m->rpc.body, "", encoded, &c->arena, clean_string, &w);
+        if (!w.stuck)
+            return true;
+    }
+    guard_deny(c, POLICY_BY_POISON, SLICE("(poison)"),
+               mode == GUARD_HIDE
+                   ? SLICE("The result is not available")
+                   : arena_printf(&c->arena, "The result is withheld: %.*s", SLICE_FMT(c->findings)));
+    return false;
+}

@@ -1,0 +1,239 @@
+#include "guard/guard.h"
+
+#include "audit/audit.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "call/call.h"
+#include "channel/channel.h"
+#include "channel/tools.h"
+#include "guard/clean.h"
+#include "guard/pins.h"
+#include "risk/confusable.h"
+#include "risk/poison.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TOLD_MAX 100000 /* definitions whose findings are remembered as recorded */
+
+struct guard {
+    struct pins *pins; /* NULL: nothing is pinned */
+    uint64_t max_age_ms;
+    enum guard_mode definitions;
+    enum guard_mode results;
+    struct map told; /* findings that are on record, by their text */
+    struct arena arena;
+};
+
+const char *guard_lock_path(const char *named, const char *usual) {
+    if (named)
+        return strcmp(named, "off") == 0 ? NULL : named;
+    return access(usual, F_OK) == 0 ? usual : NULL;
+}
+
+int guard_open(struct core *core, const struct guard_config *config, struct err *err) {
+    struct pins *pins = NULL;
+    if (config->lock && !(pins = pins_open(core, config->lock, config->ask, err)))
+        return -1;
+    guard_close(core);
+    struct guard *g = core->guard = mem_zalloc(sizeof(*g));
+    g->pins = pins;
+    g->max_age_ms = config->max_age_ms;
+    g->definitions = config->definitions;
+    g->results = config->results;
+    map_init(&g->told);
+    arena_init(&g->arena);
+    for (size_t i = 0; i < core->server_count; i++)
+        if (core->servers[i])
+            tools_forget(core->servers[i]);
+    return 0;
+}
+
+void guard_close(struct core *core) {
+    struct guard *g = steal(core->guard);
+    if (!g)
+        return;
+    pins_close(g->pins);
+    map_free(&g->told);
+    arena_free(&g->arena);
+    free(g);
+}
+
+bool guard_pins(const struct core *core, const struct server *server) {
+    return core->guard && core->guard->pins && (server->up.argv || server->up.url);
+}
+
+uint64_t guard_max_age_ms(const struct core *core, const struct server *server) {
+    return guard_pins(core, server) ? core->guard->max_age_ms : UINT64_MAX;
+}
+
+bool guard_may_open(struct core *core, struct server *server) {
+    if (!guard_pins(core, server))
+        return true;
+    tools_forget(server);
+    return pins_may_start(core->guard->pins, server);
+}
+
+/* ---- judging ---- */
+
+enum guard_mode guard_of_definitions(const struct core *core) {
+    return core->guard ? core->guard->definitions : GUARD_OFF;
+}
+
+enum guard_mode guard_of_results(const struct core *core) {
+    return core->guard ? core->guard->results : GUARD_OFF;
+}
+
+/* Once for each text: lists come again and again. */
+void guard_record(struct core *core, bool deny, struct slice text) {
+    struct guard *g = core->guard;
+    if (g->told.count >= TOLD_MAX || map_get(&g->told, text))
+        return;
+    map_put(&g->told, arena_dup(&g->arena, text), g);
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct slice said = deny ? text : arena_printf(&a, "%.*s (flagged only)", SLICE_FMT(text));
+    if (deny)
+        log_warn("%.*s", SLICE_FMT(said));
+    else /* honest servers look odd now and then */
+        log_debug("%.*s", SLICE_FMT(said));
+    if (core->audit)
+        audit_put_event(core->audit, SLICE("poison"), (struct slice){0}, (struct slice){0}, said);
+}
+
+/* Before the page's own names: one that looks like another server's is the imitation. */
+static void gather_others(struct guard_page *p) {
+    for (size_t i = 0; i < p->core->server_count; i++) {
+        const struct server *other = p->core->servers[i];
+        if (!other || other == p->server)
+            continue;
+        size_t at = 0;
+        struct map_entry *e;
+        while ((e = map_next(&other->tools.by_name, &at))) {
+            map_put(&p->others, e->key, e->value);
+            map_put(&p->skeletons, risk_skeleton(e->key, &p->scratch), &e->key);
+        }
+    }
+}
+
+void guard_page_init(struct guard_page *p, struct channel *ch, const struct tape *t, uint32_t tools,
+                     struct arena *keep) {
+    *p = (struct guard_page){.core = ch->session->core, .server = ch->server, .t = t, .keep = keep};
+    arena_init(&p->scratch);
+    map_init(&p->skeletons);
+    map_init(&p->others);
+    risk_toolset_read(t, tools, slice_str(p->server->up.name), &p->scratch, &p->ctx);
+    if (!p->core->guard || p->core->guard->definitions == GUARD_OFF)
+        return;
+    gather_others(p);
+    risk_skeletons_add(&p->skeletons, t, tools, &p->scratch);
+}
+
+void guard_page_free(struct guard_page *p) {
+    map_free(&p->skeletons);
+    map_free(&p->others);
+    arena_free(&p->scratch);
+}
+
+static void judge_poison(struct guard_page *p, uint32_t def, struct tool *tool) {
+    struct risk_neighbours near = {&p->skeletons, p->others.count ? &p->others : NULL};
+    struct risk_findings f = {0};
+    struct arena *a = &p->scratch;
+    risk_poison_tool(&p->ctx, &near, p->t, def, a, &f);
+    tool->findings = f.seen;
+    if (!f.seen)
+        return;
+    bool deny = risk_findings_deny(&f);
+    struct slice what = risk_findings_text(&f, a);
+    struct slice name =
+        glyph_printable(tape_text(p->t, tape_get_str(p->t, def, "name"), a), RISK_TOOL_NAME_MAX, a);
+    if (deny)
+        tool->poison = arena_dup(p->keep, what).ptr;
+    guard_record(p->core, deny,
+                 arena_printf(a, "server `%s`, tool `%.*s`: %.*s", p->server->up.name, SLICE_FMT(name),
+                              SLICE_FMT(what)));
+}
+
+void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool) {
+    const struct guard *g = p->core->guard;
+    if (!g)
+        return;
+    if (guard_pins(p->core, p->server)) {
+        const char *why = pins_judge(g->pins, p->server, p->t, def, &p->scratch);
+        tool->held = why ? arena_dup(p->keep, slice_str(why)).ptr : NULL;
+        tool->first_use = why && pins_trusts(g->pins, p->server);
+    }
+    if (g->definitions != GUARD_OFF)
+        judge_poison(p, def, tool);
+}
+
+bool guard_wants_list(const struct core *core, const struct server *server) {
+    return guard_pins(core, server) && pins_trusts(core->guard->pins, server);
+}
+
+void guard_first_use(struct core *core, struct server *server, struct tool_table *table) {
+    struct err err = {0};
+    if (table->definitions.full)
+        err_set(&err, "its definitions are larger than %zu bytes", table->definitions.max);
+    else
+        pins_first_use(core->guard->pins, server, buf_slice(&table->definitions), &err);
+    buf_free(&table->definitions);
+    buf_init(&table->definitions, RISK_LOCK_BYTES_MAX);
+    if (guard_wants_list(core, server)) {
+        log_error("server `%s` stays out of reach: %s", server->up.name, err.text);
+        return;
+    }
+    size_t at = 0;
+    struct map_entry *e;
+    while ((e = map_next(&table->by_name, &at))) {
+        struct tool *tool = e->value;
+        tool->held = tool->first_use ? NULL : tool->held;
+        tool->first_use = false;
+    }
+}
+
+/* ---- enforcing ---- */
+
+void guard_deny(struct call *c, enum policy_reason reason, struct slice rule, struct slice text) {
+    c->verdict = (struct policy_verdict){
+        .outcome = POLICY_DENY, .reason = reason, .rule = rule, .pointer = SLICE(""), .text = text};
+}
+
+static bool is_poisoned(const struct guard *g, const struct tool *tool) {
+    return tool->poison && g->definitions >= GUARD_HIDE;
+}
+
+bool guard_refuses(struct call *c, const struct tool *tool) {
+    const struct guard *g = c->session->core->guard;
+    if (!g || c->verdict.outcome == POLICY_DENY)
+        return false;
+    if (!tool && guard_pins(c->session->core, c->server)) {
+        guard_deny(c, POLICY_BY_PIN, SLICE("(pin)"),
+                   SLICE("The server does not list this tool, and it is pinned"));
+        return true;
+    }
+    if (tool && tool->held) {
+        guard_deny(c, POLICY_BY_PIN, SLICE("(pin)"), arena_dup(&c->arena, slice_str(tool->held)));
+        return true;
+    }
+    if (!tool || !is_poisoned(g, tool))
+        return false;
+    if (g->definitions == GUARD_HIDE)
+        guard_deny(c, POLICY_BY_HIDE, SLICE("(poison)"), SLICE("This tool is not available"));
+    else
+        guard_deny(c, POLICY_BY_POISON, SLICE("(poison)"),
+                   arena_printf(&c->arena, "The definition of tool `%.*s` carries instructions: %s",
+                                SLICE_FMT(c->name), tool->poison));
+    return true;
+}
+
+bool guard_hides(struct call *c, const struct tool *tool, uint32_t elem, uint64_t serial) {
+    const struct guard *g = c->session->core->guard;
+    bool pinned = guard_pins(c->session->core, c->server);
+    if (!g || (!pinned && g->definitions < GUARD_STRIP))
+        return false;
+    /* What was not judged as it stands here (a second one of that name) is not shown. */
+    if (!tool || tool->serial != serial || tool->elem != elem)
+        return true;
+    return tool->held || is_poisoned(g, tool) || (tool->poison && !clean_is_possible(c, elem));
+}

@@ -1,0 +1,252 @@
+#include "guard/pins.h"
+
+#include "audit/audit.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "channel/tools.h"
+#include "guard/guard.h"
+#include "io/file.h"
+#include "many/many.h"
+#include "risk/catalogue.h"
+#include "risk/executable.h"
+#include "risk/supply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HELD_MAX 100000 /* tools that are remembered as held back; from then on the lock alone decides */
+
+static struct slice name_of(const struct server *server) {
+    return slice_str(server->pin_name ? server->pin_name : server->up.name);
+}
+
+static void event(struct pins *p, struct slice name, struct slice text) {
+    if (p->core->audit) /* the first server is started before the log is open */
+        audit_put_event(p->core->audit, name, slice_str(p->path), (struct slice){0}, text);
+}
+
+/* ---- the file ---- */
+
+static int read_lock(const char *path, struct risk_lock **ret_lock, struct err *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, RISK_LOCK_BYTES_MAX);
+    bool missing;
+    if (io_file_read(path, &text, &missing, err) < 0 && !missing)
+        return -1;
+    if (risk_lock_load(missing ? (struct slice){0} : buf_slice(&text), ret_lock, err) < 0)
+        return err_wrap(err, "read `%s`", path);
+    return 0;
+}
+
+static void take_lock(struct pins *p, struct risk_lock *take_lock) {
+    risk_lock_free(p->lock);
+    p->lock = take_lock;
+}
+
+/* Somebody has accepted something: everything is judged anew. A file that cannot be read changes nothing. */
+static void on_lock_changed(struct io_watch *w) {
+    struct pins *p = container_of(w, struct pins, watch);
+    struct risk_lock *fresh = NULL;
+    struct err err;
+    if (read_lock(p->path, &fresh, &err) < 0) {
+        log_error("%s; the old lock stays in force", err.text);
+        event(p, SLICE("lock_failed"), slice_str(err.text));
+        return;
+    }
+    take_lock(p, fresh);
+    map_free(&p->held);
+    arena_free(&p->arena);
+    for (size_t i = 0; i < p->core->server_count; i++)
+        if (p->core->servers[i])
+            tools_forget(p->core->servers[i]);
+    log_info("lock `%s` reloaded", p->path);
+    event(p, SLICE("lock"), (struct slice){0});
+    presence_tools_changed(p->core);
+}
+
+struct pins *pins_open(struct core *core, const char *path, bool ask, struct err *err) {
+    struct risk_lock *lock = NULL;
+    if (read_lock(path, &lock, err) < 0)
+        return NULL;
+    struct pins *p = mem_zalloc(sizeof(*p));
+    p->core = core;
+    p->path = mem_dup(path, strlen(path));
+    p->ask = ask;
+    p->lock = lock;
+    map_init(&p->held);
+    arena_init(&p->arena);
+    io_watch_start(&p->watch, core->up.loop, p->path, on_lock_changed);
+    return p;
+}
+
+void pins_close(struct pins *p) {
+    if (!p)
+        return;
+    io_watch_stop(&p->watch);
+    io_timer_stop(p->core->up.loop, &p->tell);
+    risk_lock_free(p->lock);
+    map_free(&p->held);
+    arena_free(&p->arena);
+    free(p->path);
+    free(p);
+}
+
+/* ---- how a server is started ---- */
+
+static struct slice *words_of(const struct server *server, struct arena *a, size_t *ret_count) {
+    size_t count = 0;
+    while (server->up.argv && server->up.argv[count])
+        count++;
+    struct slice *words = arena_array(a, struct slice, count + 1);
+    for (size_t i = 0; i < count; i++)
+        words[i] = slice_str(server->up.argv[i]);
+    *ret_count = count;
+    return words;
+}
+
+void pins_warn_supply(const struct server *server) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    size_t count;
+    struct slice *words = words_of(server, &a, &count);
+    struct risk_supply supply;
+    risk_supply_read(words, count, &supply);
+    if (!supply.runner)
+        return;
+    if (supply.unpinned)
+        log_warn("server `%s`: `%s %.*s` has no version: whatever was published last will run",
+                 server->up.name, supply.runner, SLICE_FMT(supply.package));
+    struct slice real = risk_impostor_of(supply.package, &a);
+    if (real.len)
+        log_warn("server `%s`: the package name `%.*s` is close to the known package `%.*s`: an impostor?",
+                 server->up.name, SLICE_FMT(supply.package), SLICE_FMT(real));
+}
+
+static void read_facts(const struct server *server, struct arena *a, struct risk_server_facts *ret) {
+    size_t count;
+    struct slice *words = words_of(server, a, &count);
+    struct risk_supply supply;
+    risk_supply_read(words, count, &supply);
+    *ret = (struct risk_server_facts){
+        .name = name_of(server),
+        .command = risk_supply_mask(words, count, a),
+        .command_count = count,
+        .package = supply.package,
+        .version = supply.version,
+        .executable = risk_executable_hash(words, count, server->up.cwd, getenv("PATH"), a),
+    };
+}
+
+bool pins_may_start(struct pins *p, struct server *server) {
+    if (!server->up.argv)
+        return true;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct risk_server_facts now;
+    read_facts(server, &a, &now);
+    struct slice reason;
+    if (risk_lock_same_start(p->lock, &now, &a, &reason))
+        return true;
+    snprintf(server->refused, sizeof(server->refused),
+             "server `%s` is not started: %.*s; see `sallyport pin diff`", server->up.name,
+             SLICE_FMT(reason));
+    log_error("%s", server->refused);
+    event(p, SLICE("pin"), slice_str(server->refused));
+    return false;
+}
+
+/* ---- tools ---- */
+
+bool pins_trusts(const struct pins *p, const struct server *server) {
+    return !p->ask && !risk_lock_knows(p->lock, name_of(server));
+}
+
+static struct slice held_key(const struct server *server, struct slice tool, struct arena *a) {
+    struct slice name = name_of(server);
+    char *key = arena_alloc(a, name.len + 1 + tool.len);
+    memcpy(key, name.ptr, name.len);
+    key[name.len] = '\0';
+    memcpy(key + name.len + 1, tool.ptr ? tool.ptr : "", tool.len);
+    return slice_of(key, name.len + 1 + tool.len);
+}
+
+/* Once for all tools of a list, and not from the middle of it. */
+static void on_tell(struct io_timer *timer) {
+    presence_tools_changed(container_of(timer, struct pins, tell)->core);
+}
+
+static void hold(struct pins *p, const struct server *server, struct slice key, struct slice why) {
+    if (p->held.count >= HELD_MAX)
+        return;
+    map_put(&p->held, arena_dup(&p->arena, key), (void *)(uintptr_t)arena_dup(&p->arena, why).ptr);
+    log_warn("server `%s`: %.*s", server->up.name, SLICE_FMT(why));
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    event(p, SLICE("pin"), arena_printf(&a, "server `%s`: %.*s", server->up.name, SLICE_FMT(why)));
+    if (!p->tell.due_ms)
+        io_timer_arm(p->core->up.loop, &p->tell, 0, on_tell);
+}
+
+const char *pins_judge(struct pins *p, const struct server *server, const struct tape *t, uint32_t def,
+                       struct arena *a) {
+    if (pins_trusts(p, server))
+        return "tool is used for the first time and not yet in the lock";
+    struct risk_pin_verdict v;
+    risk_lock_check(p->lock, name_of(server), t, def, a, &v);
+    uint32_t node = tape_get_str(t, def, "name");
+    struct slice key = held_key(server, tape_text(t, node, a), a);
+    const char *before = map_get(&p->held, key);
+    if (v.pin == RISK_PIN_OK)
+        return before;
+    if (!before)
+        hold(p, server, key, v.reason);
+    return arena_dup(a, v.reason).ptr;
+}
+
+/* ---- first use ---- */
+
+/* Others may be writing the same file: theirs is read anew and ours added to it. */
+static int add_server(struct pins *p, const struct risk_server_facts *who, const struct tape *t,
+                      struct arena *a, struct err *err) {
+    cleanup_fd int guard = io_file_guard(p->path);
+    cleanup_lock struct risk_lock *now = NULL;
+    if (guard < 0)
+        return err_set(err, "the directory of `%s` cannot be locked", p->path);
+    if (read_lock(p->path, &now, err) < 0)
+        return -1;
+    /* Somebody was faster, and what he accepted counts. */
+    if (!risk_lock_knows(now, who->name)) {
+        cleanup_buf struct buf text;
+        buf_init(&text, RISK_LOCK_BYTES_MAX);
+        if (risk_lock_accept(now, who, t, 0, NULL, a, &text, err) < 0 ||
+            io_file_write(p->path, buf_slice(&text), err) < 0)
+            return -1;
+        struct risk_lock *fresh = NULL;
+        if (risk_lock_load(buf_slice(&text), &fresh, err) < 0)
+            return -1;
+        risk_lock_free(now);
+        now = fresh;
+    }
+    take_lock(p, steal(now));
+    io_watch_seen(&p->watch);
+    return 0;
+}
+
+int pins_first_use(struct pins *p, const struct server *server, struct slice elements, struct err *err) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    struct slice list = arena_printf(&a, "[%.*s]", SLICE_FMT(elements));
+    if (tape_parse(&t, list, NULL) != TAPE_OK)
+        return err_set(err, "the list cannot be read");
+    struct risk_server_facts who;
+    read_facts(server, &a, &who);
+    if (add_server(p, &who, &t, &a, err) < 0)
+        return -1;
+    log_info("server `%s` is used for the first time: %u tool(s) are in `%s` now", server->up.name,
+             tape_node(&t, 0)->count, p->path);
+    event(p, SLICE("pin_first_use"), slice_str(server->up.name));
+    return 0;
+}

@@ -1,0 +1,17 @@
+/* What of all servers' tools a client of many servers is shown in its list. Whatever is not shown can be
+ * found (search_tools) and called all the same; what may be called is decided elsewhere. */
+#pragma once
+
+#include "call/call.h"
+
+/* Lists everything unless the settings say otherwise and the session sees the built-in code server. */
+enum session_discovery shortlist_mode(const struct session *s);
+/* Is that server's list needed to answer a client's tools/list? */
+bool shortlist_asks(const struct session *s, const struct server *server);
+/* The tools that were used most, for shortlist_shows(); in the arena. NULL where that does not matter. */
+struct shortlist_kept *shortlist_keep(const struct session *s, struct arena *a);
+/* Does that tool stand in the list? */
+bool shortlist_shows(const struct session *s, const struct shortlist_kept *kept, const struct server *server,
+                     struct slice tool);
+/* For the model: what is listed, how to find the rest, and when to use which. Nothing when all is listed. */
+void shortlist_instructions(const struct session *s, struct buf *out);

@@ -1,0 +1,10 @@
+/* Ceilings of the privacy room; docs/limits.md lists them. */
+#pragma once
+
+#define PRIVACY_RULES_MAX 256         /* rules of each list in a PII rules file */
+#define PRIVACY_FILE_MAX (1u << 20)   /* bytes of that file */
+#define PRIVACY_KEEP_MS 2592000000ull /* how long a value behind a token is kept: 30 days */
+#define PRIVACY_SWEEP_MS 3600000      /* between two looks for values whose time is over */
+#define PRIVACY_SUMMARY_MAX 2048      /* bytes of the sentence that counts the finds of a call */
+#define VAULTS_MAX 10000              /* scopes alive at once */
+#define VAULT_PENDING_MAX (4u << 20)  /* bytes of token names that wait for the store */

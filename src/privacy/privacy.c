@@ -1,0 +1,277 @@
+#include "privacy/inner.h"
+
+#include "base/mem.h"
+#include "base/openssl.h"
+#include "call/principal.h"
+#include "policy/match.h"
+#include "privacy/limits.h"
+#include "server/server.h"
+#include "state/keyfile.h"
+
+#include <stdio.h>
+
+static int open_store(struct privacy *pii, const char *home, struct err *err) {
+    cleanup_free char *path = NULL;
+    if (pii->scope == PRIVACY_SESSION)
+        return 0;
+    if (asprintf(&path, "%s/pii/key", home) < 0)
+        return err_set(err, "out of memory");
+    if (state_key_file(path, pii->key, sizeof(pii->key), NULL, err) < 0)
+        return -1;
+    return state_vault_open(home, &pii->store, err);
+}
+
+void privacy_set(struct privacy *pii, enum filter_mode mode, uint64_t keep_ms) {
+    if (!pii)
+        return;
+    pii->mode = mode;
+    pii->keep_ms = keep_ms ? keep_ms : PRIVACY_KEEP_MS;
+}
+
+static void rules_free(struct pii_rules *rules, struct pii_engine *engine) {
+    pii_engine_free(engine);
+    if (rules)
+        arena_free(&rules->arena);
+    free(rules);
+}
+
+static int load_rules(const char *path, struct pii_rules **ret_rules, struct pii_engine **ret_engine,
+                      struct err *err) {
+    struct pii_rules *rules = mem_zalloc(sizeof(*rules));
+    arena_init(&rules->arena);
+    if ((path && privacy_rules_load(path, rules, err) < 0) ||
+        pii_engine_new(rules->custom, rules->custom_count, ret_engine, err) < 0) {
+        rules_free(rules, NULL);
+        return -1;
+    }
+    *ret_rules = rules;
+    return 0;
+}
+
+int privacy_check(const char *path, struct err *err) {
+    struct pii_rules *rules;
+    struct pii_engine *engine;
+    if (load_rules(path, &rules, &engine, err) < 0)
+        return -1;
+    rules_free(rules, engine);
+    return 0;
+}
+
+/* Kinds of one's own are numbered as they stand in the file: what was counted goes with the name. */
+static void renumber(const struct core *core, const struct pii_rules *to, const struct pii_engine *engine) {
+    struct privacy *pii = core->privacy;
+    const struct privacy_counts counts = pii->counts;
+    int from[PII_KINDS_MAX];
+    for (unsigned i = 0; i < PII_KINDS_MAX; i++) {
+        bool custom = i >= PII_BUILTIN && i < PII_BUILTIN + to->custom_count;
+        from[i] = i < PII_BUILTIN ? (int)i
+                  : custom ? pii_engine_kind_from(pii->engine, slice_str(pii_engine_kind_name(engine, i)))
+                           : -1;
+        pii->counts.found[i] = from[i] < 0 ? 0 : counts.found[from[i]];
+    }
+    LIST_FOR (n, &core->sessions) {
+        uint32_t *most = container_of(n, struct session, node)->pii_most, old[PII_KINDS_MAX];
+        if (!most)
+            continue;
+        memcpy(old, most, sizeof(old));
+        for (size_t i = 0; i < PII_KINDS_MAX; i++)
+            most[i] = from[i] < 0 ? 0 : old[from[i]];
+    }
+}
+
+int privacy_follow(struct core *core, const char *path, struct err *err) {
+    struct privacy *pii = core->privacy;
+    struct pii_rules *rules;
+    struct pii_engine *engine;
+    if (!pii)
+        return 0;
+    if (load_rules(path, &rules, &engine, err) < 0)
+        return -1;
+    renumber(core, rules, engine);
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&pii->shared, &at));)
+        filter_scope_set_engine(vault_scope(((struct shared_vault *)e->value)->vault), engine);
+    LIST_FOR (n, &core->sessions) {
+        struct vault *v = container_of(n, struct session, node)->vault;
+        if (v)
+            filter_scope_set_engine(vault_scope(v), engine);
+    }
+    rules_free(pii->rules, pii->engine);
+    pii->rules = rules;
+    pii->engine = engine;
+    return 0;
+}
+
+int privacy_new(const struct privacy_config *config, struct privacy **ret_pii, struct err *err) {
+    struct privacy *pii = mem_zalloc(sizeof(*pii));
+    privacy_set(pii, config->mode, config->keep_ms);
+    pii->scope = config->scope;
+    map_init(&pii->shared);
+    if (load_rules(config->rules, &pii->rules, &pii->engine, err) < 0 ||
+        open_store(pii, config->home, err) < 0) {
+        privacy_free(pii);
+        return -1;
+    }
+    *ret_pii = pii;
+    return 0;
+}
+
+void privacy_free(struct privacy *pii) {
+    if (!pii)
+        return;
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&pii->shared, &at));) {
+        struct shared_vault *v = e->value;
+        vault_free(v->vault);
+        free(v->who);
+        free(v);
+    }
+    map_free(&pii->shared);
+    state_vault_close(pii->store);
+    rules_free(pii->rules, pii->engine);
+    OPENSSL_cleanse(pii->key, sizeof(pii->key));
+    free(pii);
+}
+
+const struct privacy_counts *privacy_counts(const struct privacy *pii) { return &pii->counts; }
+
+const char *privacy_kind_name(const struct privacy *pii, unsigned kind) {
+    return kind < PII_BUILTIN + pii->rules->custom_count ? pii_engine_kind_name(pii->engine, kind) : NULL;
+}
+
+void privacy_count(struct privacy *pii, const struct filter_report *report) {
+    for (size_t i = 0; report->found && i < PII_KINDS_MAX; i++)
+        pii->counts.found[i] += report->counts[i];
+    pii->counts.literals += report->literals;
+    pii->counts.restored += report->restored;
+    pii->counts.refused += report->refused_total;
+    pii->counts.unknown += report->unknown;
+}
+
+/* Is this kind looked for anywhere behind this gate? */
+static bool looked_for(const struct core *core, unsigned kind) {
+    const struct privacy *pii = core->privacy;
+    const unsigned slot = kind < PII_BUILTIN ? kind : FILTER_MODE_CUSTOM;
+    bool looks = pii->mode != FILTER_OFF;
+    for (size_t i = 0; i < core->server_count && !looks; i++)
+        looks = core->servers[i] && core->servers[i]->pii_set && core->servers[i]->pii != FILTER_OFF;
+    if (looks && kind != PII_URL)
+        return true;
+    for (size_t i = 0; i < pii->rules->mode_count; i++)
+        if (pii->rules->modes[i].kinds >> slot & 1 && pii->rules->modes[i].mode != FILTER_OFF)
+            return true;
+    return false;
+}
+
+const struct policy_pii *privacy_seen(const struct session *s, struct arena *a, size_t *ret_count) {
+    const struct core *core = s->core;
+    const char *name;
+    size_t n = 0;
+    if (!core->privacy)
+        return NULL;
+    struct policy_pii *seen = arena_array(a, struct policy_pii, PII_KINDS_MAX + 1);
+    for (unsigned i = 0; (name = privacy_kind_name(core->privacy, i)); i++)
+        if (looked_for(core, i))
+            seen[n++] = (struct policy_pii){slice_str(name), s->pii_most ? s->pii_most[i] : 0};
+    if (n) /* all kinds together */
+        seen[n++].most = s->pii_most ? s->pii_most[PII_KINDS_MAX] : 0;
+    *ret_count = n;
+    return seen;
+}
+
+static void keep_most(uint32_t *most, uint32_t count) { *most = *most < count ? count : *most; }
+
+void privacy_note(struct session *s, const struct filter_report *report) {
+    privacy_count(s->core->privacy, report);
+    if (!report->found)
+        return;
+    if (!s->pii_most)
+        s->pii_most = mem_zalloc((PII_KINDS_MAX + 1) * sizeof(*s->pii_most));
+    for (size_t i = 0; i < PII_KINDS_MAX; i++)
+        keep_most(&s->pii_most[i], report->counts[i]);
+    keep_most(&s->pii_most[PII_KINDS_MAX], report->found);
+}
+
+struct slice privacy_origin(const struct server *server) {
+    return slice_str(server->origin ? server->origin : server->up.name);
+}
+
+static bool glob_fits(const char *glob, struct slice text) {
+    return !glob || policy_glob_match(slice_str(glob), text, '\0');
+}
+
+static bool place_fits(const struct pii_place *p, const struct session *s, const struct server *server,
+                       struct slice tool) {
+    return glob_fits(p->server, slice_str(server->up.name)) && glob_fits(p->tool, tool) &&
+           glob_fits(p->grant, slice_str(s->principal->grant));
+}
+
+static enum filter_mode mode_of(const struct privacy *pii, const struct server *server) {
+    return server->pii_set ? server->pii : pii->mode;
+}
+
+bool privacy_off(const struct session *s, const struct server *server) {
+    const struct privacy *pii = s->core->privacy;
+    return mode_of(pii, server) == FILTER_OFF && !pii->rules->mode_count;
+}
+
+void privacy_modes(const struct session *s, const struct server *server, struct slice tool,
+                   struct filter_options *ret_options) {
+    const struct privacy *pii = s->core->privacy;
+    *ret_options = (struct filter_options){
+        .depth = PII_DEPTH_MAX, .preserve = pii->rules->preserve, .origin = privacy_origin(server)};
+    ret_options->known = server->up.builtin != NULL; /* what code has seen was looked through before */
+    filter_options_set(ret_options, mode_of(pii, server));
+    for (size_t i = 0; i < pii->rules->mode_count; i++) {
+        const struct pii_mode_rule *r = &pii->rules->modes[i];
+        if (!place_fits(&r->place, s, server, tool))
+            continue;
+        for (size_t k = 0; k <= FILTER_MODE_CUSTOM; k++)
+            if (r->kinds >> k & 1)
+                ret_options->modes[k] = r->mode;
+    }
+}
+
+bool privacy_is_restore(const struct server *server, struct slice tool) {
+    return server->up.builtin && slice_is(tool, "restore_pii");
+}
+
+uint64_t privacy_shown(const struct session *s, const struct server *server, struct slice tool) {
+    const struct pii_rules *rules = s->core->privacy->rules;
+    uint64_t shown = 0;
+    for (size_t i = 0; i < rules->mode_count; i++) {
+        const struct pii_mode_rule *r = &rules->modes[i];
+        if (!place_fits(&r->place, s, server, tool))
+            continue;
+        if (r->mode == FILTER_OFF || r->mode == FILTER_REPORT)
+            shown |= r->kinds;
+        else
+            shown &= ~r->kinds;
+    }
+    return shown;
+}
+
+struct filter_rules privacy_restore_rules(const struct session *s, const struct server *server,
+                                          struct slice tool, struct arena *a) {
+    const struct pii_rules *rules = s->core->privacy->rules;
+    struct filter_rules out = {.server = privacy_origin(server),
+                               .kinds = rules->restore_count ? PII_BIT(PII_SECRET) : PII_ALL};
+    size_t most = 0;
+    for (size_t i = 0; i < rules->restore_count; i++)
+        most += rules->restores[i].from_count;
+    struct slice *from = arena_array(a, struct slice, most);
+    for (size_t i = 0; i < rules->restore_count; i++) {
+        const struct pii_restore_rule *r = &rules->restores[i];
+        if (!place_fits(&r->place, s, server, tool))
+            continue;
+        out.kinds |= r->kinds;
+        for (size_t k = 0; k < r->from_count; k++)
+            from[out.secrets_from_count++] = r->from[k];
+    }
+    out.secrets_from = from;
+    if (privacy_is_restore(server, tool)) {
+        out.kinds &= privacy_shown(s, server, tool);
+        out.keep_literals = true;
+    }
+    return out;
+}

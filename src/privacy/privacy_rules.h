@@ -1,0 +1,38 @@
+/* The rules behind privacy/privacy.h. Not for other rooms. */
+#pragma once
+
+#include "privacy/limits.h"
+#include "privacy/privacy.h"
+
+struct pii_place { /* globs; NULL: anywhere */
+    const char *server;
+    const char *tool;
+    const char *grant;
+};
+
+struct pii_mode_rule {
+    struct pii_place place;
+    uint64_t kinds;
+    enum filter_mode mode;
+};
+
+struct pii_restore_rule {
+    struct pii_place place;
+    uint64_t kinds;
+    const struct slice *from; /* servers whose secrets the place may have */
+    size_t from_count;
+};
+
+struct pii_rules {
+    struct arena arena;
+    struct pii_mode_rule modes[PRIVACY_RULES_MAX];
+    size_t mode_count;
+    struct pii_restore_rule restores[PRIVACY_RULES_MAX];
+    size_t restore_count;
+    struct pii_rule custom[PII_RULES_MAX];
+    size_t custom_count;
+    bool preserve; /* tokens that keep the format of addresses */
+};
+
+/* One file, YAML or JSON. */
+int privacy_rules_load(const char *path, struct pii_rules *rules, struct err *err);

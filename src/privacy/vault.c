@@ -1,0 +1,215 @@
+/* Scopes of tokens. Each has a key of its own, so that its tokens mean nothing elsewhere, and a vault in
+ * memory. The scopes of grants and of the organisation are kept in the store too, each value sealed by
+ * itself; what another process put there is taken in when somebody asks for it.
+ *
+ *   put ─▶ memory ─▶ names of what is new ─▶ flush: seal ─▶ state/vault
+ *   get ─▶ memory, else state/vault ─▶ open ─▶ memory
+ */
+#include "privacy/inner.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/openssl.h"
+#include "base/rand.h"
+#include "call/principal.h"
+#include "filter/box.h"
+#include "privacy/limits.h"
+
+struct vault {
+    struct privacy *pii;
+    bool kept; /* in the store too */
+    uint8_t name[32];
+    struct filter_memory *memory;
+    struct filter_scope *scope;
+    struct buf pending; /* names of entries for the store, each behind its length */
+    uint64_t sweep_ms;  /* when to look for what is over */
+};
+
+/* A key for one purpose and one scope, made from the home's own. */
+static void derive(const struct privacy *pii, const char *purpose, struct slice scope, uint8_t out[32]) {
+    struct buf text;
+    unsigned len = 0;
+    buf_init(&text, scope.len + 64);
+    buf_put_str(&text, purpose);
+    buf_put_char(&text, '\n');
+    buf_put_slice(&text, scope);
+    CHECK(!text.full && HMAC(EVP_sha256(), pii->key, 32, (const uint8_t *)text.ptr, text.len, out, &len) &&
+          len == 32);
+    buf_free(&text);
+}
+
+static struct slice bound_to(const struct vault *v) {
+    return slice_of((const char *)v->name, sizeof(v->name));
+}
+
+/* What the store has under this name goes to memory. */
+static bool take_in(struct vault *v, struct slice id, struct arena *a, struct filter_entry *ret_entry) {
+    struct slice sealed, inner;
+    const struct filter_vault memory = filter_memory_vault(v->memory);
+    if (!v->kept || !state_vault_get(v->pii->store, bound_to(v), id, clock_wall_ms(), a, &sealed) ||
+        !filter_box_open_entry(sealed, bound_to(v), v->pii->key + 32, a, &inner, ret_entry) ||
+        !slice_eq(inner, id))
+        return false;
+    memory.ops->put(memory.ctx, id, ret_entry);
+    return true;
+}
+
+static bool is_over(const struct vault *v, const struct filter_entry *e) {
+    return e->created_ms + v->pii->keep_ms <= clock_wall_ms();
+}
+
+static enum filter_put vault_put(void *ctx, struct slice id, const struct filter_entry *e) {
+    struct vault *v = ctx;
+    const struct filter_vault memory = filter_memory_vault(v->memory);
+    if (v->kept && !filter_memory_has(v->memory, id)) {
+        cleanup_arena struct arena a;
+        struct filter_entry old;
+        arena_init(&a);
+        take_in(v, id, &a, &old);
+    }
+    const enum filter_put put = memory.ops->put(memory.ctx, id, e);
+    if (put == FILTER_PUT_OK && v->kept) {
+        buf_put_char(&v->pending, (char)id.len);
+        buf_put_slice(&v->pending, id);
+    }
+    return put;
+}
+
+static bool vault_get(void *ctx, struct slice id, struct arena *a, struct filter_entry *ret_entry) {
+    struct vault *v = ctx;
+    const struct filter_vault memory = filter_memory_vault(v->memory);
+    if (!memory.ops->get(memory.ctx, id, a, ret_entry) && !take_in(v, id, a, ret_entry))
+        return false;
+    return !is_over(v, ret_entry);
+}
+
+static unsigned vault_prefix(void *ctx, struct slice prefix, struct arena *a,
+                             struct filter_entry *ret_entry) {
+    struct vault *v = ctx;
+    const struct filter_vault memory = filter_memory_vault(v->memory);
+    const unsigned here = memory.ops->prefix(memory.ctx, prefix, a, ret_entry);
+    struct slice id, sealed, inner;
+    if (here > 1 || !v->kept)
+        return here == 1 && is_over(v, ret_entry) ? 0 : here;
+    const unsigned there =
+        state_vault_prefix(v->pii->store, bound_to(v), prefix, clock_wall_ms(), a, &id, &sealed);
+    if (there != 1)
+        return there > 1 ? 2 : here;
+    struct filter_entry e;
+    if (!filter_box_open_entry(sealed, bound_to(v), v->pii->key + 32, a, &inner, &e) || !slice_eq(inner, id))
+        return here;
+    if (here && !(slice_eq(e.value, ret_entry->value) && slice_eq(e.raw, ret_entry->raw)))
+        return 2;
+    *ret_entry = e;
+    return 1;
+}
+
+static void sweep(struct vault *v) {
+    const uint64_t now = clock_wall_ms();
+    if (now < v->sweep_ms)
+        return;
+    v->sweep_ms = now + PRIVACY_SWEEP_MS;
+    filter_memory_expire(v->memory, now > v->pii->keep_ms ? now - v->pii->keep_ms : 0);
+    if (v->kept)
+        state_vault_expire(v->pii->store, now);
+}
+
+static struct vault *vault_new(struct privacy *pii, const char *purpose, struct slice scope) {
+    static const struct filter_vault_ops ops = {vault_put, vault_get, vault_prefix};
+    struct vault *v = mem_zalloc(sizeof(*v));
+    uint8_t key[32];
+    v->pii = pii;
+    v->kept = purpose != NULL;
+    v->memory = filter_memory_new();
+    v->sweep_ms = clock_wall_ms() + PRIVACY_SWEEP_MS;
+    buf_init(&v->pending, VAULT_PENDING_MAX);
+    if (purpose) {
+        derive(pii, purpose, scope, key);
+        derive(pii, "scope", slice_of((const char *)key, sizeof(key)), v->name);
+    } else {
+        rand_bytes(key, sizeof(key));
+    }
+    v->scope = filter_scope_new(pii->engine, key, (struct filter_vault){&ops, v});
+    OPENSSL_cleanse(key, sizeof(key));
+    return v;
+}
+
+void vault_free(struct vault *v) {
+    if (!v)
+        return;
+    vault_flush(v);
+    filter_scope_free(v->scope);
+    filter_memory_free(v->memory);
+    buf_free(&v->pending);
+    free(v);
+}
+
+static struct vault *shared_vault(struct privacy *pii, const char *purpose, struct slice who) {
+    struct shared_vault *found = map_get(&pii->shared, who);
+    if (found)
+        return found->vault;
+    if (pii->shared.count >= VAULTS_MAX)
+        return NULL;
+    found = mem_zalloc(sizeof(*found));
+    found->who = mem_dup(who.ptr, who.len);
+    found->vault = vault_new(pii, purpose, who);
+    map_put(&pii->shared, slice_of(found->who, who.len), found);
+    return found->vault;
+}
+
+struct vault *vault_of(struct session *s) {
+    struct privacy *pii = s->core->privacy;
+    struct vault *v = s->vault;
+    if (pii->scope == PRIVACY_GRANT)
+        v = shared_vault(pii, "grant", slice_str(s->principal->id));
+    else if (pii->scope == PRIVACY_ORGANISATION)
+        v = shared_vault(pii, "organisation", SLICE("-"));
+    else if (!v)
+        v = s->vault = vault_new(pii, NULL, (struct slice){0});
+    if (!v)
+        return NULL;
+    sweep(v);
+    filter_scope_set_now(v->scope, clock_wall_ms());
+    return v;
+}
+
+struct filter_scope *vault_scope(struct vault *v) {
+    return v->scope;
+}
+
+static int flush_one(struct vault *v, struct slice id, struct arena *a, struct err *err) {
+    const struct filter_vault memory = filter_memory_vault(v->memory);
+    struct filter_entry e;
+    cleanup_buf struct buf sealed;
+    buf_init(&sealed, FILTER_VALUE_MAX * 9u);
+    if (!memory.ops->get(memory.ctx, id, a, &e))
+        return 0;
+    if (!filter_box_seal_entry(id, &e, bound_to(v), v->pii->key + 32, &sealed))
+        return err_set(err, "a value could not be sealed");
+    return state_vault_put(v->pii->store, bound_to(v), id, buf_slice(&sealed), e.created_ms + v->pii->keep_ms,
+                           err);
+}
+
+void vault_flush(struct vault *v) {
+    struct slice left = buf_slice(&v->pending);
+    struct err err = {0};
+    if (!left.len)
+        return;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    int rc = state_vault_begin(v->pii->store, &err);
+    const bool began = rc == 0;
+    while (rc == 0 && left.len) {
+        const struct slice id = slice_of(left.ptr + 1, (uint8_t)left.ptr[0]);
+        left = slice_from(left, 1 + id.len);
+        rc = flush_one(v, id, &a, &err);
+    }
+    if (began && (state_vault_commit(v->pii->store, rc == 0 ? &err : NULL) < 0 || rc < 0))
+        rc = -1;
+    /* the tokens work as long as the gate runs; after that they are unknown ones */
+    if (rc < 0)
+        log_warn("values behind tokens could not be kept: %s", err.text);
+    buf_reset(&v->pending);
+}

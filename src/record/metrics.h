@@ -1,0 +1,43 @@
+/* Numbers about calls: counted once, where a call's end is recorded, into plain cells; reading them is the
+ * reader's expense. Names come from agents, so there are only so many cells: what finds none is counted
+ * together. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "session/limits.h"
+
+struct call;
+
+#define METRICS_VERDICTS 3  /* of enum policy_outcome */
+#define METRICS_CLASSES 6   /* of enum policy_class */
+#define METRICS_OUTCOMES 11 /* of metrics_outcomes[] */
+#define METRICS_BUCKETS 14  /* and one for everything slower */
+
+extern const char *const metrics_outcome_names[METRICS_OUTCOMES];
+extern const uint32_t metrics_bucket_us[METRICS_BUCKETS];
+
+struct metrics_cell {
+    struct slice server, method, tool; /* in the arena; tool empty for other methods */
+    uint64_t verdicts[METRICS_VERDICTS];
+    uint64_t outcomes[METRICS_OUTCOMES];
+    uint64_t latency[METRICS_BUCKETS + 1]; /* of calls that reached a server */
+    uint64_t latency_us;                   /* their sum */
+    uint64_t bytes_in, bytes_out;
+    struct metrics_cell *next;
+};
+
+struct metrics {
+    struct arena arena;
+    struct map cells; /* by server, method and tool */
+    struct metrics_cell *first, *last;
+    size_t count;
+    struct metrics_cell rest; /* of those without a cell */
+    uint64_t classes[METRICS_CLASSES]
+                    [METRICS_VERDICTS]; /* calls of tools by their risk class; 0: not known */
+};
+
+void metrics_init(struct metrics *m);
+void metrics_free(struct metrics *m);
+/* The call is over; `outcome` as the log calls it. */
+void metrics_count(struct metrics *m, const struct call *c, const char *outcome, uint64_t latency_us);

@@ -1,0 +1,27 @@
+/* What the audit log gets to know, of calls of clients and of what servers want of clients. */
+#pragma once
+
+#include "policy/policy.h"
+#include "session/session.h"
+
+/* Names of the arguments, or all of them, as the settings say. May lie in the core's scratch buffer. */
+struct slice record_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,
+                              struct arena *a);
+/* The verdicts that were not enforced, as a JSON array; empty when there are none. */
+struct slice record_shadows(const struct policy_verdict *v, struct arena *a);
+
+/* A message that is refused before a policy can judge it. It is on record as a denial. */
+struct refusal {
+    enum {
+        REFUSAL_MALFORMED,        /* by the client: it is no message, or not one for this place */
+        REFUSAL_SERVER_MALFORMED, /* by the server */
+        REFUSAL_REFUSED,          /* a request that leads nowhere */
+    } kind;
+    const struct principal *who;
+    const struct session *session; /* NULL: it came to none */
+    const struct server *server;   /* NULL: not known, or none */
+    struct slice method, tool;     /* as far as they are known */
+    uint64_t parent;               /* as in struct call */
+    struct slice why;
+};
+void record_refusal(struct core *core, const struct refusal *r);

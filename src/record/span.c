@@ -1,0 +1,324 @@
+#include "record/span.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "call/call.h"
+#include "call/principal.h"
+#include "record/limits.h"
+#include "server/server.h"
+#include "upstream/fetch.h"
+#include "wire/emit.h"
+
+#include <stdio.h>
+
+#define TRACE_ID 32 /* hex digits */
+#define SPAN_ID 16
+#define PARENT_TEXT 55 /* 00-TRACE-SPAN-FLAGS */
+
+struct call_span {
+    char trace[TRACE_ID];
+    char span[SPAN_ID];
+    char parent[SPAN_ID]; /* all NUL: none */
+    char flags[2];
+    uint64_t start_us; /* wall clock */
+};
+
+struct span {
+    struct call_span at;
+    uint64_t end_us;
+    char method[SPAN_TEXT_MAX];
+    char name[SPAN_TEXT_MAX];
+    char server[SPAN_TEXT_MAX];
+    char identity[SPAN_TEXT_MAX];
+    const char *verdict;
+    const char *outcome;
+};
+
+struct span_exporter {
+    struct core *core;
+    char *url;
+    struct span *spans; /* SPAN_WAITING_MAX */
+    size_t count;
+    size_t sending; /* of them, from the first on */
+    struct up_fetch *fetch;
+    struct io_timer timer;
+    struct span_exporter_health health;
+};
+
+/* ---- one call ---- */
+
+static void random_hex(char *to, size_t len) {
+    static const char digits[] = "0123456789abcdef";
+    unsigned char bytes[TRACE_ID / 2];
+    rand_bytes(bytes, len / 2);
+    for (size_t i = 0; i < len / 2; i++) {
+        to[2 * i] = digits[bytes[i] >> 4];
+        to[2 * i + 1] = digits[bytes[i] & 15];
+    }
+}
+
+static bool is_hex(struct slice text) {
+    bool some = false;
+    for (size_t i = 0; i < text.len; i++) {
+        char ch = text.ptr[i];
+        if (!((ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'f')))
+            return false;
+        some = some || ch != '0';
+    }
+    return some;
+}
+
+/* "00-TRACE-PARENT-FLAGS"; anything else starts a trace of its own. */
+static bool read_parent(struct slice text, struct call_span *t) {
+    if (text.len != PARENT_TEXT || !slice_starts(text, SLICE("00-")) || text.ptr[35] != '-' ||
+        text.ptr[52] != '-')
+        return false;
+    struct slice trace = slice_of(text.ptr + 3, TRACE_ID), span = slice_of(text.ptr + 36, SPAN_ID);
+    struct slice flags = slice_of(text.ptr + 53, 2);
+    if (!is_hex(trace) || !is_hex(span) || !(is_hex(flags) || slice_is(flags, "00")))
+        return false;
+    memcpy(t->trace, trace.ptr, TRACE_ID);
+    memcpy(t->parent, span.ptr, SPAN_ID);
+    memcpy(t->flags, flags.ptr, 2);
+    return true;
+}
+
+static uint32_t parent_node(const struct call *c) {
+    const struct msg *m = c->request;
+    uint32_t node = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", "traceparent", NULL) : 0;
+    return node && tape_is(&m->tape, node, TAPE_STRING) ? node : 0;
+}
+
+void span_begin(struct call *c) {
+    if (!c->session->core->spans || c->span || !c->request->rpc.id)
+        return;
+    struct call_span *t = arena_new(&c->arena, struct call_span);
+    uint32_t node = parent_node(c);
+    if (!node || !read_parent(tape_text(&c->request->tape, node, &c->arena), t)) {
+        random_hex(t->trace, TRACE_ID);
+        memcpy(t->flags, "01", 2);
+    }
+    random_hex(t->span, SPAN_ID);
+    t->start_us = clock_wall_ms() * 1000;
+    c->span = t;
+}
+
+struct slice span_context(struct call *c) {
+    const struct call_span *t = c->span;
+    if (!t)
+        return (struct slice){0};
+    return arena_printf(&c->arena, "\"00-%.*s-%.*s-%.*s\"", TRACE_ID, t->trace, SPAN_ID, t->span, 2,
+                        t->flags);
+}
+
+void span_forward(struct call *c, struct splice *text) {
+    const struct msg *m = c->request;
+    struct slice parent = span_context(c);
+    if (!parent.len)
+        return;
+    uint32_t node = parent_node(c);
+    uint32_t meta = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "_meta") : 0;
+    /* A message that cannot take it goes without. */
+    if (node)
+        splice_value(text, &m->tape, node, parent);
+    else if (meta && tape_is(&m->tape, meta, TAPE_OBJECT))
+        splice_add_member(text, &m->tape, meta, SLICE("traceparent"), parent);
+    else if (!meta && m->rpc.params && tape_node(&m->tape, m->rpc.params)->count)
+        splice_add_member(text, &m->tape, m->rpc.params, SLICE("_meta"),
+                          arena_printf(&c->arena, "{\"traceparent\":%.*s}", SLICE_FMT(parent)));
+}
+
+static void copy_text(char to[SPAN_TEXT_MAX], struct slice text) {
+    snprintf(to, SPAN_TEXT_MAX, "%.*s", (int)slice_upto(text, SPAN_TEXT_MAX - 1).len,
+             text.ptr ? text.ptr : "");
+}
+
+/* The lowest bit of a hex digit. */
+static bool is_sampled(const struct call_span *t) {
+    char ch = t->flags[1];
+    return (ch <= '9' ? ch - '0' : ch - 'a' + 10) & 1;
+}
+
+static void on_send(struct io_timer *timer);
+
+void span_end(struct call *c, const char *outcome) {
+    struct span_exporter *st = c->session->core->spans;
+    const struct call_span *t = c->span;
+    if (!st || !t || !is_sampled(t))
+        return;
+    if (st->count >= SPAN_WAITING_MAX) {
+        st->health.dropped++;
+        return;
+    }
+    struct span *s = &st->spans[st->count++];
+    s->at = *t;
+    s->end_us = t->start_us + (clock_mono_us() - c->received_us);
+    s->verdict = policy_outcome_name(c->verdict.outcome);
+    s->outcome = outcome;
+    copy_text(s->method, c->method);
+    copy_text(s->name, c->name);
+    copy_text(s->server, c->server ? slice_str(c->server->up.name) : (struct slice){0});
+    copy_text(s->identity, slice_str(c->session->principal->id));
+    if (st->count >= SPAN_GROUP && !st->fetch)
+        io_timer_arm(st->core->up.loop, &st->timer, 0, on_send);
+    else if (!st->timer.due_ms)
+        io_timer_arm(st->core->up.loop, &st->timer, SPAN_SEND_MS, on_send);
+}
+
+/* ---- the collector ---- */
+
+static void put_attribute(struct emit *e, const char *key, const char *value) {
+    if (!value[0])
+        return;
+    emit_object(e);
+    emit_key(e, "key");
+    emit_cstr(e, key);
+    emit_key(e, "value");
+    emit_object(e);
+    emit_key(e, "stringValue");
+    emit_cstr(e, value);
+    emit_object_end(e);
+    emit_object_end(e);
+}
+
+static void put_nanos(struct emit *e, const char *key, uint64_t us) {
+    char text[32];
+    snprintf(text, sizeof(text), "%llu000", (unsigned long long)us);
+    emit_key(e, key);
+    emit_cstr(e, text);
+}
+
+static void put_span(struct emit *e, const struct span *s) {
+    char name[SPAN_TEXT_MAX * 2];
+    bool failed = strcmp(s->outcome, "ok") != 0;
+    snprintf(name, sizeof(name), "%s%s%s", s->method, s->name[0] ? " " : "", s->name);
+    emit_object(e);
+    emit_key(e, "traceId");
+    emit_str(e, slice_of(s->at.trace, TRACE_ID));
+    emit_key(e, "spanId");
+    emit_str(e, slice_of(s->at.span, SPAN_ID));
+    if (s->at.parent[0]) {
+        emit_key(e, "parentSpanId");
+        emit_str(e, slice_of(s->at.parent, SPAN_ID));
+    }
+    emit_key(e, "name");
+    emit_cstr(e, name);
+    emit_key(e, "kind");
+    emit_int(e, 2); /* a server's: it answers somebody */
+    put_nanos(e, "startTimeUnixNano", s->at.start_us);
+    put_nanos(e, "endTimeUnixNano", s->end_us);
+    emit_key(e, "attributes");
+    emit_array(e);
+    put_attribute(e, "mcp.method.name", s->method);
+    put_attribute(e, strcmp(s->method, "tools/call") == 0 ? "gen_ai.tool.name" : "mcp.subject", s->name);
+    put_attribute(e, "sallyport.server", s->server);
+    put_attribute(e, "sallyport.identity", s->identity);
+    put_attribute(e, "sallyport.verdict", s->verdict);
+    put_attribute(e, "sallyport.outcome", s->outcome);
+    emit_array_end(e);
+    emit_key(e, "status");
+    emit_object(e);
+    emit_key(e, "code");
+    emit_int(e, failed ? 2 : 1);
+    emit_object_end(e);
+    emit_object_end(e);
+}
+
+static void put_group(struct span_exporter *st, struct buf *out) {
+    struct emit e;
+    emit_init(&e, out);
+    buf_put_str(
+        out, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{"
+             "\"stringValue\":\"sallyport\"}},{\"key\":\"service.version\",\"value\":{\"stringValue\":"
+             "\"" SALLYPORT_VERSION "\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"sallyport\"},\"spans\":");
+    emit_array(&e);
+    for (size_t i = 0; i < st->sending; i++)
+        put_span(&e, &st->spans[i]);
+    emit_array_end(&e);
+    buf_put_str(out, "}]}]}");
+}
+
+static void drop_first(struct span_exporter *st, size_t n) {
+    st->count -= n;
+    memmove(st->spans, st->spans + n, st->count * sizeof(*st->spans));
+}
+
+/* One try: spans that a collector does not take are worth less than the memory they would need. */
+static void on_sent(void *owner, const struct up_fetch_answer *answer) {
+    struct span_exporter *st = owner;
+    st->fetch = NULL;
+    if (answer->status >= 200 && answer->status < 300) {
+        st->health.sent += st->sending;
+    } else {
+        st->health.dropped += st->sending;
+        log_warn("traces: %zu spans were not taken: %s", st->sending,
+                 answer->status ? "the collector refused them" : answer->why);
+    }
+    drop_first(st, st->sending);
+    st->sending = 0;
+    if (st->count)
+        io_timer_arm(st->core->up.loop, &st->timer, st->count >= SPAN_GROUP ? 0 : SPAN_SEND_MS, on_send);
+}
+
+static void on_send(struct io_timer *timer) {
+    struct span_exporter *st = container_of(timer, struct span_exporter, timer);
+    if (st->fetch || !st->count)
+        return;
+    st->sending = st->count < SPAN_GROUP ? st->count : SPAN_GROUP;
+    cleanup_buf struct buf body;
+    buf_init(&body, SPAN_BODY_MAX);
+    put_group(st, &body);
+    struct up_fetch_request request = {.method = HTTP_POST,
+                                       .url = st->url,
+                                       .content_type = "application/json",
+                                       .body = buf_slice(&body),
+                                       .limit_ms = SPAN_ANSWER_MS};
+    struct err err = {0};
+    st->fetch = up_fetch(&st->core->up, &request, on_sent, st, &err);
+    if (st->fetch)
+        return;
+    st->health.dropped += st->sending;
+    log_warn("traces: %s", err.text);
+    drop_first(st, st->sending);
+    st->sending = 0;
+}
+
+/* ---- start and stop ---- */
+
+int span_exporter_start(struct core *core, const char *url, struct err *err) {
+    if (!up_url_is_safe(slice_str(url)))
+        return err_set(err, "trace collector `%s`: only https, or http on this machine", url);
+    struct span_exporter *st = mem_zalloc(sizeof(*st));
+    struct slice base = slice_str(url);
+    bool whole = slice_ends(base, SLICE("/v1/traces"));
+    while (!whole && slice_ends(base, SLICE("/")))
+        base.len--;
+    if (asprintf(&st->url, "%.*s%s", SLICE_FMT(base), whole ? "" : "/v1/traces") < 0) {
+        free(st);
+        return err_set(err, "out of memory");
+    }
+    st->core = core;
+    st->spans = mem_alloc(SPAN_WAITING_MAX * sizeof(*st->spans));
+    core->spans = st;
+    return 0;
+}
+
+void span_exporter_stop(struct core *core) {
+    struct span_exporter *st = core->spans;
+    if (!st)
+        return;
+    io_timer_stop(core->up.loop, &st->timer);
+    up_fetch_cancel(st->fetch);
+    free(st->spans);
+    free(st->url);
+    free(st);
+    core->spans = NULL;
+}
+
+bool span_exporter_health(const struct core *core, struct span_exporter_health *ret_health) {
+    if (core->spans)
+        *ret_health = core->spans->health;
+    return core->spans != NULL;
+}

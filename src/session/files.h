@@ -1,6 +1,0 @@
-/* The file system as rules about paths see it. */
-#pragma once
-
-#include "policy/policy.h"
-
-extern const struct policy_files session_files;

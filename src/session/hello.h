@@ -1,8 +1,0 @@
-/* The gate's own answer to initialize and server/discover in a session of many servers. */
-#pragma once
-
-#include "session/call.h"
-
-/* The whole response. Servers that have not been heard of yet count as able to do everything: what they offer
- * may still come. */
-struct slice hello_text(struct call *c);
