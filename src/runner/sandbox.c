@@ -3,7 +3,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "runner/sandbox_core.h"
+#include "runner/sandbox_box.h"
+#include "runner/sandbox_run.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 static void on_tick(struct io_timer *timer);
+static const struct sandbox_events events;
 
 /* ---- opening ---- */
 
@@ -78,6 +80,7 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
                  void (*ready)(void *owner), void *owner, struct sandbox **ret_sandbox, struct err *err) {
     struct sandbox *s = mem_zalloc(sizeof(*s));
     *s = (struct sandbox){.magic = SANDBOX_MAGIC,
+                          .events = &events,
                           .loop = loop,
                           .spawn = spawn,
                           .ready = ready,
@@ -165,7 +168,7 @@ const char *sandbox_runtime_name(const struct sandbox *s, enum sandbox_language 
     return r->usable ? r->name : "";
 }
 
-void sandbox_helper_known(struct sandbox *s) {
+static void helper_known(struct sandbox *s) {
     if (!s->said_hello || s->told_ready)
         return;
     if (s->tier <= s->min_tier && (!s->runtimes[FRAME_PYTHON].known || !s->runtimes[FRAME_NODE].known))
@@ -304,7 +307,9 @@ static bool start_boxes(struct sandbox *s, size_t kind, uint32_t count, bool urg
     return true;
 }
 
-static void on_refill(struct io_timer *timer) { sandbox_pump(container_of(timer, struct sandbox, refill)); }
+static void pump(struct sandbox *s);
+
+static void on_refill(struct io_timer *timer) { pump(container_of(timer, struct sandbox, refill)); }
 
 /* Children for those who wait, and a few for those who will come. As long as one of these is left they are
  * made when it has become quiet: runs would share their processor with them. */
@@ -327,7 +332,7 @@ static void start_missing(struct sandbox *s, const uint32_t needed[SANDBOX_KINDS
     }
 }
 
-void sandbox_pump(struct sandbox *s) {
+static void pump(struct sandbox *s) {
     uint32_t needed[SANDBOX_KINDS] = {0};
     struct err err = {""};
     if (s->closing || s->pumping)
@@ -348,13 +353,24 @@ void sandbox_pump(struct sandbox *s) {
         start_missing(s, needed);
 }
 
-void sandbox_refuse_waiting(struct sandbox *s) {
+static void refuse_waiting(struct sandbox *s) {
     for (uint32_t left = s->waiting_count; left && !list_empty(&s->waiting); left--) {
         s->waiting_count--;
         sandbox_run_refuse(container_of(s->waiting.next, struct sandbox_run, node),
                            *s->trouble ? s->trouble : "the sandbox helper does not start");
     }
 }
+
+static const struct sandbox_events events = {
+    .output = sandbox_run_output,
+    .violation = sandbox_run_violation,
+    .exited = sandbox_run_box_exited,
+    .frames = sandbox_run_frames,
+    .abandoned = sandbox_run_abandon,
+    .helper_known = helper_known,
+    .helper_refused = refuse_waiting,
+    .changed = pump,
+};
 
 /* Sessions that nobody came back to, and warm children of kinds that went out of use. */
 static void on_tick(struct io_timer *timer) {
@@ -367,7 +383,7 @@ static void on_tick(struct io_timer *timer) {
             (b->state == BOX_IDLE && now - used > SANDBOX_HOT_MS && now - b->since_ms > SANDBOX_HOT_MS))
             sandbox_box_kill(b);
     }
-    sandbox_pump(s);
+    pump(s);
     io_timer_arm(s->loop, &s->tick, SANDBOX_TICK_MS, on_tick);
 }
 
@@ -392,7 +408,7 @@ static int check_request(const struct sandbox *s, const struct sandbox_request *
  */
 static void on_first_turn(struct io_timer *timer) {
     struct sandbox_run *run = container_of(timer, struct sandbox_run, timer);
-    sandbox_pump(run->engine);
+    pump(run->engine);
 }
 
 static void copy_request(struct sandbox_run *run, const struct sandbox_request *r) {
@@ -431,7 +447,7 @@ struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_reques
     /* A run that can begin does so at once; one that must be refused is, on the loop's next turn. */
     if (s->pumping || (s->said_hello && s->control >= 0 && sandbox_why_not(s, request->language) == NULL &&
                        s->kinds[sandbox_kind_of(pick_runtime(s, request), request->profile)].failures == 0))
-        sandbox_pump(s);
+        pump(s);
     else
         io_timer_soon(s->loop, &run->timer, on_first_turn);
     return run;

@@ -1,8 +1,8 @@
-/* The helper process and the children it makes for us. */
+#include "runner/sandbox_box.h"
+
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/packet.h"
-#include "runner/sandbox_core.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static bool stream_read(struct box_stream *st, int reads) {
         if (n == 0)
             return false;
         if (st->box->run)
-            sandbox_run_output(st->box->run, st->which, slice_of(bytes, (size_t)n));
+            st->box->engine->events->output(st->box->run, st->which, slice_of(bytes, (size_t)n));
         if ((size_t)n < sizeof(bytes))
             return true;
     }
@@ -115,7 +115,7 @@ static void on_no_sign(struct io_timer *timer) {
     }
     b->engine->stats.failed++;
     sandbox_box_kill(b);
-    sandbox_pump(b->engine);
+    b->engine->events->changed(b->engine);
 }
 
 static void box_wait_for_sign(struct box *b) {
@@ -134,7 +134,7 @@ static size_t box_take_sign(struct box *b, struct slice bytes) {
     if (bytes.len < FRAME_HEAD_BYTES)
         return 0;
     box_idle(b);
-    sandbox_pump(b->engine);
+    b->engine->events->changed(b->engine);
     return FRAME_HEAD_BYTES;
 }
 
@@ -148,7 +148,7 @@ static size_t on_bridge(struct io_conn *c, void *owner, struct block *block, cha
         return len;
     }
     size_t want = 0;
-    const size_t used = sandbox_run_frames(b->run, slice_of(ptr, len), &want);
+    const size_t used = b->engine->events->frames(b->run, slice_of(ptr, len), &want);
     if (b->bridge == c && want)
         io_conn_want(c, want);
     return used;
@@ -159,9 +159,7 @@ static void on_bridge_end(struct io_conn *c, void *owner, int status) {
     struct box *b = owner;
     io_conn_close(b->bridge);
     b->bridge = NULL;
-    if (b->run)
-        sandbox_run_bridge_ended(b->run);
-    sandbox_box_kill(b); /* without a bridge it is of no use */
+    sandbox_box_kill(b); /* useless without a bridge; its run ends when the helper reports the exit */
 }
 
 static const struct io_handlers bridge_handlers = {.data = on_bridge, .end = on_bridge_end};
@@ -319,7 +317,7 @@ static void on_started(struct sandbox *s, struct box *b, const struct frame_repo
 static void on_exited(struct box *b, const struct frame_report *r) {
     b->state = BOX_DYING;
     if (b->run)
-        sandbox_run_box_exited(b->run, r);
+        b->engine->events->exited(b->run, r);
     sandbox_box_free(b);
 }
 
@@ -355,7 +353,7 @@ static void on_report(struct sandbox *s, struct frame_report *r, int fds[2]) {
     } else if (b && r->kind == FRAME_VIOLATION) {
         s->stats.violations++;
         if (b->run)
-            sandbox_run_violation(b->run, r->text, r->value != 0);
+            s->events->violation(b->run, r->text, r->value != 0);
     } else if (b && r->kind == FRAME_EXITED) {
         on_exited(b, r);
     }
@@ -381,8 +379,8 @@ static void on_control(uv_poll_t *handle, int status, int events) {
         for (size_t i = 0; i < PACKET_FDS; i++)
             close_fd(&fds[i]);
     }
-    sandbox_helper_known(s);
-    sandbox_pump(s);
+    s->events->helper_known(s);
+    s->events->changed(s);
 }
 
 /* ---- the helper itself ---- */
@@ -458,12 +456,12 @@ static void helper_lost(struct sandbox *s) {
     LIST_FOR_SAFE (n, next, &s->boxes) {
         struct box *b = container_of(n, struct box, node);
         if (b->run)
-            sandbox_run_abandon(b->run, "the sandbox helper ended");
+            s->events->abandoned(b->run, "the sandbox helper ended");
         sandbox_box_free(b);
     }
     if (!came_up)
-        sandbox_refuse_waiting(s);
-    sandbox_pump(s);
+        s->events->helper_refused(s);
+    s->events->changed(s);
 }
 
 static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 16], const char *argv[]) {

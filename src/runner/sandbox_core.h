@@ -1,16 +1,19 @@
-/* Inside the sandbox client: the engine, its children ("boxes") and its runs.
+/* The structs of this room: the engine, its sandboxes ("boxes") and its runs.
  *
- *   sandbox.c        the face: requests, waiting line, pool, sessions
- *   sandbox_box.c    the helper and the children: start, exit, violations, streams
- *   sandbox_run.c    one run: frames, quotas, clock, outcome */
+ *   sandbox.c        the face: requests, queue, pool, sessions
+ *   sandbox_run.c    one run: frames, limits, clock, outcome
+ *   sandbox_box.c    the helper and its children: start, exit, violations, streams
+ *
+ * Each uses those below it. What a box has to tell upwards goes through struct sandbox_events. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/list.h"
 #include "io/conn.h"
-#include "runner/limits.h"
-#include "runner/sandbox.h"
+#include "io/spawn.h"
+#include "runner/sandbox_types.h"
 #include "sandbox/frame.h"
 #include "wire/tape.h"
 
@@ -68,8 +71,24 @@ struct sandbox_kind {
     char why[FRAME_REASON_MAX];
 };
 
+/* Filled in by sandbox.c. */
+struct sandbox_events {
+    /* of a run's box */
+    void (*output)(struct sandbox_run *run, enum sandbox_stream which, struct slice bytes);
+    void (*violation)(struct sandbox_run *run, const char *name, bool ended);
+    void (*exited)(struct sandbox_run *run, const struct frame_report *report);
+    size_t (*frames)(struct sandbox_run *run, struct slice bytes, size_t *ret_want); /* bytes taken */
+    void (*abandoned)(struct sandbox_run *run, const char *why);
+    /* of the engine */
+    void (*helper_known)(struct sandbox *s); /* more is known of what the machine can do */
+    void (*helper_refused)(
+        struct sandbox *s);             /* the helper does not start: no run that waits will be served */
+    void (*changed)(struct sandbox *s); /* a box is idle, or there is room for another run */
+};
+
 struct sandbox {
     uint32_t magic;
+    const struct sandbox_events *events;
     struct io_loop *loop;
     struct spawn *spawn;
     void (*ready)(void *owner);
@@ -145,35 +164,3 @@ struct sandbox_run {
 static inline size_t sandbox_kind_of(enum frame_runtime runtime, enum sandbox_profile profile) {
     return (size_t)runtime * FRAME_PROFILES + (size_t)profile;
 }
-
-/* sandbox.c */
-void sandbox_pump(struct sandbox *s); /* gives waiting runs a box, and starts what is missing */
-void sandbox_helper_known(struct sandbox *s);
-void sandbox_refuse_waiting(struct sandbox *s); /* the helper does not start */
-
-/* sandbox_box.c */
-int sandbox_box_helper_start(struct sandbox *s, struct err *err);
-void sandbox_box_helper_stop(struct sandbox *s);
-/* urgent: a run waits for it, or will in a moment. */
-struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enum sandbox_profile profile,
-                              bool urgent, struct err *err);
-void sandbox_box_kill(struct box *b);
-/* Lowers what its processes may have together, where the machine can count it. */
-void sandbox_box_limit(struct box *b, uint32_t memory_mb);
-/* Takes what its streams still hold; for the moment a run ends. */
-void sandbox_box_drain(struct box *b); /* what it has written, and what was told of its calls, up to now */
-void sandbox_box_listen(struct box *b, bool on); /* to its streams */
-void sandbox_box_free(struct box *b);
-
-/* sandbox_run.c */
-void sandbox_run_begin(struct sandbox_run *run, struct box *b);
-void sandbox_run_output(struct sandbox_run *run, enum sandbox_stream which, struct slice bytes);
-void sandbox_run_violation(struct sandbox_run *run, const char *name, bool ended);
-/* The box has ended; status as from wait. */
-void sandbox_run_box_exited(struct sandbox_run *run, const struct frame_report *report);
-void sandbox_run_bridge_ended(struct sandbox_run *run);
-size_t sandbox_run_frames(struct sandbox_run *run, struct slice bytes, size_t *ret_want);
-/* Without ever having had a box. */
-void sandbox_run_refuse(struct sandbox_run *run, const char *why);
-void sandbox_run_abandon(struct sandbox_run *run, const char *why);
-void sandbox_run_deliver_now(struct sandbox_run *run); /* its outcome is set */

@@ -1,11 +1,9 @@
-/* One run, from the code being handed over to its outcome.
- *
- *   copy in ─▶ RUN frame ─▶ calls, progress, images ─▶ DONE ─▶ streams drained ─▶ copy out ─▶ done()
- *                └ clock, quotas, violations, exit ─────┘ */
+#include "runner/sandbox_run.h"
+
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "runner/sandbox_core.h"
+#include "runner/sandbox_box.h"
 #include "runner/sandbox_files.h"
 #include "runner/sandbox_frame.h"
 #include "runner/shape.h"
@@ -229,7 +227,7 @@ static void run_finish(struct sandbox_run *run) {
     else
         run_deliver(run);
     if (!s->closing)
-        sandbox_pump(s);
+        s->events->changed(s);
 }
 
 void sandbox_run_refuse(struct sandbox_run *run, const char *why) {
@@ -472,10 +470,6 @@ size_t sandbox_run_frames(struct sandbox_run *run, struct slice bytes, size_t *r
 
 /* ---- the other ends ---- */
 
-void sandbox_run_bridge_ended(struct sandbox_run *run) {
-    (void)run; /* how it ended is known when the helper reports the exit */
-}
-
 static bool says_no_memory(const struct sandbox_run *run) {
     const struct slice err = buf_slice(&run->err);
     return memmem(err.ptr ? err.ptr : "", err.len, "out of memory", 13) ||
@@ -601,7 +595,8 @@ void sandbox_run_begin(struct sandbox_run *run, struct box *b) {
 }
 
 static void on_cancelled(struct io_timer *timer) {
-    sandbox_pump(container_of(timer, struct sandbox_run, timer)->engine);
+    struct sandbox *s = container_of(timer, struct sandbox_run, timer)->engine;
+    s->events->changed(s);
 }
 
 void sandbox_cancel(struct sandbox_run *run) {

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "runner/sandbox.h"
 #include "runner/sandbox_core.h"
 
 #include <signal.h>
