@@ -83,15 +83,10 @@ struct slice code_arg_text(struct code_req *r, const char *key, struct slice fal
     return node && tape_is(&r->tape, node, TAPE_STRING) ? tape_text(&r->tape, node, &r->arena) : fallback;
 }
 
-double code_arg_double(struct code_req *r, const char *key, double fallback) {
+int64_t code_arg_int(struct code_req *r, const char *key, int64_t fallback) {
     uint32_t node = code_arg_node(r, key);
     double value;
-    return node && tape_double(&r->tape, node, &value) && isfinite(value) ? value : fallback;
-}
-
-int64_t code_arg_int(struct code_req *r, const char *key, int64_t fallback) {
-    double value = code_arg_double(r, key, (double)fallback);
-    return value > -1e15 && value < 1e15 ? (int64_t)value : fallback;
+    return node && tape_double(&r->tape, node, &value) && fabs(value) < 1e15 ? (int64_t)value : fallback;
 }
 
 bool code_arg_bool(struct code_req *r, const char *key, bool fallback) {

@@ -9,6 +9,5 @@ bool code_arg_check(struct code_req *r);
 /* ---- one argument, after that check ---- */
 struct slice code_arg_text(struct code_req *r, const char *key, struct slice fallback);
 int64_t code_arg_int(struct code_req *r, const char *key, int64_t fallback);
-double code_arg_double(struct code_req *r, const char *key, double fallback);
 bool code_arg_bool(struct code_req *r, const char *key, bool fallback);
 uint32_t code_arg_node(struct code_req *r, const char *key); /* 0 when absent or null */

@@ -18,7 +18,6 @@
 #define CODE_JOB_KEEP_MS 3600000          /* how long the result of a job is kept */
 #define CODE_JOB_OUTPUT_MAX (256u << 10)  /* bytes of stdout, and of stderr, kept of a run */
 #define CODE_JOB_MESSAGE_MAX 1024         /* bytes of a progress text */
-#define CODE_PROGRESS_MS 100              /* between two progress notifications of one run */
 #define CODE_RESULT_MAX (64u << 10)       /* bytes of a result; larger ones are cut by structure */
 #define CODE_TEXT_RESULT_MAX (256u << 10) /* bytes of a text that stands for a result */
 #define CODE_ANSWER_MAX (48u << 20)       /* bytes of one answer */

@@ -33,7 +33,8 @@ static const char *ending_of(struct slice language) {
     return NULL;
 }
 
-bool skill_name_ok(struct slice name) {
+/* ^[a-zA-Z_][a-zA-Z0-9_]*$ and not too long */
+static bool skill_name_ok(struct slice name) {
     if (!name.len || name.len > CODE_SKILL_NAME_MAX)
         return false;
     for (size_t i = 0; i < name.len; i++) {

@@ -26,8 +26,6 @@ struct skill_list {
 
 enum skill_result { SKILL_OK, SKILL_BAD_NAME, SKILL_NOT_FOUND, SKILL_TOO_LARGE, SKILL_FULL, SKILL_FAILED };
 
-/* ^[a-zA-Z_][a-zA-Z0-9_]*$ and not too long */
-bool skill_name_ok(struct slice name);
 /* Name, description, language and code of `s` are stored; the rest is filled in. */
 enum skill_result skill_save(int fd, struct skill *s, struct arena *a);
 /* version 0: the latest */

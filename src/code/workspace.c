@@ -332,12 +332,6 @@ struct slice workspace_why(enum workspace_result result, struct slice path, stru
     }
 }
 
-const char *workspace_exception(enum workspace_result result) {
-    return result == WORKSPACE_OUTSIDE     ? "PermissionError"
-           : result == WORKSPACE_NOT_FOUND ? "FileNotFoundError"
-                                           : "OSError";
-}
-
 const char *workspace_mime(struct slice path) {
     static const struct {
         struct slice end;

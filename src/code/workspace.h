@@ -41,7 +41,5 @@ enum workspace_result workspace_list(int fd, struct slice below, struct arena *a
                                      struct workspace_list *ret_list);
 /* For people and models: "File not found: x". */
 struct slice workspace_why(enum workspace_result result, struct slice path, struct arena *a);
-/* The Python exception that says the same. */
-const char *workspace_exception(enum workspace_result result);
 /* By the end of its name. */
 const char *workspace_mime(struct slice path);

@@ -238,17 +238,6 @@ int index_put(struct index *ix, struct slice server, const struct tape *t, uint3
     return 0;
 }
 
-void index_drop(struct index *ix, struct slice server) {
-    struct shelf *shelf = map_remove(&ix->shelves, server);
-    if (!shelf)
-        return;
-    for (size_t i = 0; i < ix->count; i++)
-        if (ix->entries[i].shelf == shelf)
-            forget(ix, &ix->entries[i]);
-    shelf_free(shelf);
-    pack(ix);
-}
-
 /* ---- asking ---- */
 
 /* The stem that was probably meant; the word's own when it is known or nothing is near. */

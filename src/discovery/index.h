@@ -34,7 +34,6 @@ void index_free(struct index *ix); /* NULL is fine */
 /* Adds one definition (an object in the tape) of a server. A second one of that name replaces the first. */
 int index_put(struct index *ix, struct slice server, const struct tape *t, uint32_t definition,
               const char *category, struct err *err);
-void index_drop(struct index *ix, struct slice server);
 size_t index_count(const struct index *ix);
 /* Best first; at most `max` (INDEX_HITS_MAX) of what the view lets see. */
 size_t index_search(struct index *ix, struct slice query, const struct index_view *view, size_t max,

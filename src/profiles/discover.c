@@ -289,7 +289,7 @@ static bool of_group(void *ctx, const struct index_tool *tool) {
     return slice_eq(tool->server, ((const struct group *)ctx)->name);
 }
 
-void discover_put_tool(struct emit *e, const struct index_tool *tool) {
+static void put_tool(struct emit *e, const struct index_tool *tool) {
     cleanup_tape struct tape t;
     tape_init(&t);
     if (tape_parse(&t, tool->definition, NULL) != TAPE_OK)
@@ -318,7 +318,7 @@ static void put_server(struct emit *e, struct registry *c, struct group *g) {
     emit_key(e, "tools");
     emit_array(e);
     while ((tool = index_next(c->index, &view, &at)))
-        discover_put_tool(e, tool);
+        put_tool(e, tool);
     emit_array_end(e);
     emit_object_end(e);
 }

@@ -11,7 +11,5 @@ void discover_call(struct code_req *r);
 /* codemode: every server with its tools, and DataGen's names of the same questions */
 void discover_servers(struct code_req *r);
 void discover_alias(struct code_req *r);
-/* {"name","description","inputSchema","outputSchema"} */
-void discover_put_tool(struct emit *e, const struct index_tool *tool);
 /* {"categories":[...],"total_tools":N} of the built-in tools */
 void discover_write_registry(struct code_req *r, struct emit *e);

@@ -44,6 +44,7 @@ static void on_stream(uv_poll_t *handle, int status, int events) {
 }
 
 static void on_report(struct sandbox *s, struct frame_report *r, int fds[2]);
+static void box_free(struct box *b);
 
 /* The helper tells of a call before the call returns, so before the code can be done; but that comes by
  * another way and may be read here first. Whatever else was told stays for its turn. */
@@ -226,7 +227,7 @@ struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enu
         close_fd(&theirs[i]);
     if (!failed)
         return b;
-    sandbox_box_free(b);
+    box_free(b);
     return NULL;
 }
 
@@ -256,7 +257,7 @@ static void on_stream_closed(uv_handle_t *handle) {
 }
 
 /* Out of every list at once; the memory follows when the loop has let go of its handles. */
-void sandbox_box_free(struct box *b) {
+static void box_free(struct box *b) {
     if (b->gone)
         return;
     b->gone = true;
@@ -298,7 +299,7 @@ static void on_started(struct sandbox *s, struct box *b, const struct frame_repo
         kind->failures++;
         snprintf(kind->why, sizeof(kind->why), "%s", r->text);
         s->stats.failed++;
-        sandbox_box_free(b);
+        box_free(b);
         return;
     }
     b->pidfd = steal_fd(fds[0]);
@@ -318,7 +319,7 @@ static void on_exited(struct box *b, const struct frame_report *r) {
     b->state = BOX_DYING;
     if (b->run)
         b->engine->events->exited(b->run, r);
-    sandbox_box_free(b);
+    box_free(b);
 }
 
 static void on_runtime(struct sandbox *s, const struct frame_report *r) {
@@ -457,7 +458,7 @@ static void helper_lost(struct sandbox *s) {
         struct box *b = container_of(n, struct box, node);
         if (b->run)
             s->events->abandoned(b->run, "the sandbox helper ended");
-        sandbox_box_free(b);
+        box_free(b);
     }
     if (!came_up)
         s->events->helper_refused(s);
@@ -533,6 +534,6 @@ void sandbox_box_helper_stop(struct sandbox *s) {
     s->spawn_token = 0;
     drop_control(s);
     LIST_FOR_SAFE (n, next, &s->boxes) {
-        sandbox_box_free(container_of(n, struct box, node));
+        box_free(container_of(n, struct box, node));
     }
 }
