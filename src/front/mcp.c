@@ -121,14 +121,17 @@ static void exchange_streaming(struct call_sink *sink, int64_t retry_ms, bool le
         front_stream_leave(ex->stream, retry_ms);
 }
 
-/* Statuses of answers that came from a server which has none of its own. */
+/* An error is the answer's, not HTTP's: many a client ends its session, with every server behind it, at any
+ * status but 200. The modern era names two exceptions, and a child process has no status to pass on. */
 static int status_of(const struct exchange *ex, const struct session_out *out) {
+    if (ex->fs)
+        return 200;
     if (out->http_status)
-        return out->http_status;
+        return out->http_status == 400 || out->http_status == 404 ? out->http_status : 200;
     const struct msg *m = out->msg;
     int64_t code;
     uint32_t node = m && m->rpc.kind == RPC_ERROR ? tape_get_str(&m->tape, m->rpc.body, "code") : 0;
-    if (ex->fs || !node || !tape_int(&m->tape, node, &code))
+    if (!node || !tape_int(&m->tape, node, &code))
         return 200;
     if (code == RPC_METHOD_NOT_FOUND)
         return 404;

@@ -67,7 +67,7 @@ describe('U2 a server that has forgotten its sessions', () => {
     await first.stop();
     const { json } = await peer.exchange('tools/call', { name: 'mark', arguments: {} });
     assert.equal(json.error.code, -32603);
-    assert.match(json.error.message, /server `upstream`: .*refused/);
+    assert.match(json.error.message, /server `[^`]+`: .*refused/);
     use(t, await startProbe({ port, mark: 'second' }));
     assert.equal((await peer.ask('mark')).mark, 'second');
   });
@@ -96,7 +96,7 @@ describe('U2 a server that has forgotten its sessions', () => {
     const gate = use(t, await startGate({ upstream: server.url }));
     const client = await LegacyHttp.open(gate.url);
     const { answer, response } = await client.exchange('tools/call', { name: 'pay', arguments: {} });
-    assert.deepEqual([answer.error.code, response.status, calls], [-32603, 502, 1]);
+    assert.deepEqual([answer.error.code, response.status, calls], [-32603, 200, 1]);
     assert.deepEqual(await client.request('resources/list'), { resources: [] }, 'the session goes on');
   });
 });
@@ -161,7 +161,7 @@ describe('servers of several kinds', () => {
       let answer;
       if (transport === 'http') {
         const response = await post(gate.url, message);
-        assert.equal(response.status, 502);
+        assert.equal(response.status, 200);
         answer = await response.json();
       } else {
         gate.rpc.send(message);
