@@ -1,6 +1,6 @@
 /* Tokens and key sets as anybody may send them: nothing is good that no key has signed. The input is a token,
  * then a line feed, then a key set. */
-#include "front/jwt.h"
+#include "crypto/jwt.h"
 
 #include "fuzz.h"
 

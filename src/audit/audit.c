@@ -4,8 +4,10 @@
 #include "audit/writer.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -76,25 +78,11 @@ static void audit_free(struct audit *a);
 
 /* ---- opening and closing ---- */
 
-static int audit_make_dir(const char *path, struct err *err) {
-    cleanup_free char *copy = mem_dup(path, strlen(path));
-    for (char *at = copy + 1;; at++) {
-        if (*at != '/' && *at != '\0')
-            continue;
-        char end = *at;
-        *at = '\0';
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-            return err_set(err, "make `%s`: %s", copy, strerror(errno));
-        *at = end;
-        if (end == '\0')
-            return 0;
-    }
-}
-
 static int audit_start(struct audit *a, const struct audit_config *config, struct err *err) {
     if (asprintf(&a->dir, "%s/audit", config->home) < 0 || asprintf(&a->home, "%s", config->home) < 0)
         return err_set(err, "out of memory");
-    if (audit_make_dir(a->dir, err) < 0 || audit_ring_create(&a->ring, a->dir, a->instance, err) < 0)
+    if (io_make_dir(a->dir, err) < 0 || audit_chain_key_check(a->home, err) < 0 ||
+        audit_ring_create(&a->ring, a->dir, a->instance, err) < 0)
         return -1;
     struct writer *w = &a->writer;
     memcpy(w->instance, a->instance, sizeof(w->instance));
@@ -137,7 +125,7 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     list_init(&a->waits);
     io_task_init(&a->sync);
     rand_bytes(id, sizeof(id));
-    audit_chain_hex(id, sizeof(id), a->instance);
+    hex_str(id, sizeof(id), a->instance);
     rand_bytes(&tag, sizeof(tag));
     a->next_call = ((uint64_t)(tag & 0x1fffff) << 32) + 1; /* below 2^53: every JSON reader takes it */
     pthread_mutex_init(&a->mutex, NULL);

@@ -4,9 +4,10 @@
 
 #include "base/err.h"
 #include "base/slice.h"
+#include "crypto/signature.h"
 
 #define CHAIN_HASH 32
-#define CHAIN_SIGNATURE 64
+#define CHAIN_SIGNATURE CRYPTO_SIGNATURE
 #define CHAIN_ID 16 /* bytes of a log's id */
 
 /* hash := SHA-256(tag, hash, seq, record). `hash` holds the previous one and receives the new one. */
@@ -21,20 +22,18 @@ struct chain_point {
     unsigned char signature[CHAIN_SIGNATURE];
 };
 
-struct chain_key;
-/* HOME/audit.key (0600) and HOME/audit.pub; made when absent. */
-int audit_chain_key_load(const char *home, struct chain_key **ret_key, struct err *err);
-/* Only the public half, from a PEM file. */
-int audit_chain_key_read_public(const char *path, struct chain_key **ret_key, struct err *err);
-void audit_chain_key_free(struct chain_key *key);
-void audit_chain_sign(const struct chain_key *key, struct chain_point *point);
-bool audit_chain_check(const struct chain_key *key, const struct chain_point *point);
+/* HOME/audit.key and HOME/audit.pub; made when absent. */
+int audit_chain_key_load(const char *home, struct crypto_signer **ret_key, struct err *err);
+/* Would they load? Cheap enough for every start. */
+int audit_chain_key_check(const char *home, struct err *err);
+void audit_chain_sign(const struct crypto_signer *key, struct chain_point *point);
+bool audit_chain_check(const struct crypto_signer *key, const struct chain_point *point);
 /* First bytes of the SHA-256 of the public key, in hex. */
 #define CHAIN_KEY_NAME 17
-void audit_chain_key_name(const struct chain_key *key, char name[CHAIN_KEY_NAME]);
+void audit_chain_key_name(const struct crypto_signer *key, char name[CHAIN_KEY_NAME]);
 
 /* The newest point, beside the log: DIR/head, one line of JSON. */
-int audit_chain_head_write(const char *dir, const struct chain_key *key, const struct chain_point *point,
+int audit_chain_head_write(const char *dir, const struct crypto_signer *key, const struct chain_point *point,
                            struct err *err);
 enum chain_head {
     CHAIN_HEAD_UNREAD, /* it may be there, but cannot be read: err says why */
@@ -45,6 +44,3 @@ enum chain_head {
 enum chain_head audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err);
 /* The grammar of that file. */
 int audit_chain_head_parse(struct slice text, struct chain_point *ret_point, struct err *err);
-
-void audit_chain_hex(const unsigned char *bytes, size_t len, char *text); /* 2 * len + 1 */
-bool audit_chain_unhex(struct slice text, unsigned char *bytes, size_t len);

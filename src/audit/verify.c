@@ -3,6 +3,7 @@
 #include "audit/log.h"
 #include "audit/pack.h"
 #include "audit/segment.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "wire/tape.h"
 
@@ -19,7 +20,7 @@ struct points { /* the checkpoints of a segment, in order */
 struct verify {
     struct audit_report *report;
     char *dir;
-    struct chain_key *key;
+    struct crypto_signer *key;
     uint64_t *numbers;
     size_t count;
     struct chain_point head; /* as the head file says */
@@ -49,7 +50,7 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     /* The head first: what is written while we read can only be newer. */
     int head = rc < 0 ? CHAIN_HEAD_UNREAD : audit_chain_head_read(v.dir, &v.head, &err);
     if (head == CHAIN_HEAD_UNREAD ||
-        audit_chain_key_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
+        crypto_signer_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
         audit_segment_list(v.dir, &v.numbers, &v.count, &err) < 0) {
         ret_report->unreadable = true;
         snprintf(ret_report->text, sizeof(ret_report->text), "%.500s", err.text);
@@ -60,9 +61,9 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     }
     ret_report->last_seq = v.seq;
     ret_report->unrecorded = audit_log_unrecorded(home);
-    audit_chain_hex(v.hash, CHAIN_HASH, ret_report->last_hash);
+    hex_str(v.hash, CHAIN_HASH, ret_report->last_hash);
     tape_free(&v.tape);
-    audit_chain_key_free(v.key);
+    crypto_signer_free(v.key);
     free(v.numbers);
     free(v.room);
     free(v.dir);
@@ -165,7 +166,7 @@ static void verify_note_retired(struct verify *v, const struct audit_record *r) 
         !tape_int(&v->tape, seq, &last) || !tape_is(&v->tape, hash, TAPE_STRING))
         return;
     struct slice raw = tape_raw(&v->tape, hash);
-    if (!audit_chain_unhex(slice_of(raw.ptr + 1, raw.len - 2), last_hash, CHAIN_HASH))
+    if (!hex_get(slice_of(raw.ptr + 1, raw.len - 2), last_hash, CHAIN_HASH))
         return;
     uint64_t last_seq = (uint64_t)last;
     if (last_seq < v->first.base_seq && last_seq > v->retired_seq)

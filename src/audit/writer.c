@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/rand.h"
 
@@ -59,7 +60,7 @@ int audit_writer_open(struct writer *w, const char *home, const char *dir, struc
 
 void audit_writer_close(struct writer *w) {
     audit_segment_close(&w->segment);
-    audit_chain_key_free(w->key);
+    crypto_signer_free(w->key);
     free(w->room);
     free(w->dir);
     w->key = NULL;
@@ -400,7 +401,7 @@ static void writer_unlink(const struct writer *w, uint64_t number) {
 static int writer_note_retired(struct writer *w, uint64_t number, const struct chain_point *last,
                                struct err *err) {
     char hash[2 * CHAIN_HASH + 1], text[256];
-    audit_chain_hex(last->hash, CHAIN_HASH, hash);
+    hex_str(last->hash, CHAIN_HASH, hash);
     snprintf(text, sizeof(text), "{\"segment\":%llu,\"last_seq\":%llu,\"last_hash\":\"%s\"}",
              (unsigned long long)number, (unsigned long long)last->seq, hash);
     return audit_writer_note(w, "retired", text, err);

@@ -10,7 +10,7 @@
 
 struct writer {
     struct segment segment; /* the newest, as far as we know */
-    struct chain_key *key;
+    struct crypto_signer *key;
     char *dir;
     char instance[RING_INSTANCE_LEN + 1];
     bool durable;

@@ -2,6 +2,7 @@
 #include "base/sha.h"
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/openssl.h"
 
@@ -246,20 +247,10 @@ void sha_256_two(const struct sha_text texts[2], unsigned char ret_sums[2][SHA_B
     }
 }
 
-void sha_hex(const unsigned char sum[SHA_BYTES], char ret_hex[SHA_HEX]) {
-    unsigned char digits[SHA_HEX];
-    for (size_t i = 0; i < SHA_BYTES; i++) {
-        digits[2 * i] = sum[i] >> 4;
-        digits[2 * i + 1] = sum[i] & 15;
-    }
-    for (size_t i = 0; i < SHA_HEX; i++) /* without a table: compilers do many at once */
-        ret_hex[i] = (char)(digits[i] + (digits[i] < 10 ? '0' : 'a' - 10));
-}
-
 void sha_256_hex(struct slice text, char ret_hex[SHA_HEX]) {
     unsigned char sum[SHA_BYTES];
     sha_256(&text, 1, sum);
-    sha_hex(sum, ret_hex);
+    hex_put(sum, SHA_BYTES, ret_hex);
 }
 
 struct sha_hmac {
@@ -299,4 +290,11 @@ void sha_hmac_sum(const struct sha_hmac *h, const struct slice *parts, size_t co
     sha_end(&inner, ret_sum);
     sha_add(&outer, slice_of((char *)ret_sum, SHA_BYTES));
     sha_end(&outer, ret_sum);
+}
+
+void sha_hmac_once(struct slice key, const struct slice *parts, size_t count,
+                   unsigned char ret_sum[SHA_BYTES]) {
+    struct sha_hmac *h = sha_hmac_new(key);
+    sha_hmac_sum(h, parts, count, ret_sum);
+    sha_hmac_free(h);
 }

@@ -13,7 +13,6 @@
 /* Of all parts, one behind the other. */
 void sha_256(const struct slice *parts, size_t count, unsigned char ret_sum[SHA_BYTES]);
 void sha_256_hex(struct slice text, char ret_hex[SHA_HEX]);
-void sha_hex(const unsigned char sum[SHA_BYTES], char ret_hex[SHA_HEX]);
 
 /* The same of what comes bit by bit. */
 struct sha_state {
@@ -39,3 +38,6 @@ struct sha_hmac *sha_hmac_new(struct slice key); /* of SHA_BLOCK bytes at most *
 void sha_hmac_free(struct sha_hmac *h);          /* wipes it; NULL is fine */
 void sha_hmac_sum(const struct sha_hmac *h, const struct slice *parts, size_t count,
                   unsigned char ret_sum[SHA_BYTES]);
+/* The same under a key that is used once. */
+void sha_hmac_once(struct slice key, const struct slice *parts, size_t count,
+                   unsigned char ret_sum[SHA_BYTES]);

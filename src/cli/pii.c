@@ -5,11 +5,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/openssl.h"
 #include "cli/command.h"
+#include "crypto/keyfile.h"
 #include "filter/box.h"
 #include "filter/filter.h"
-#include "state/keyfile.h"
+#include "io/file.h"
 #include "wire/emit.h"
 
 #define PII_INPUT_MAX (256u << 20)
@@ -187,7 +187,7 @@ static int scan_run(const void *options, const struct cli_rest *rest) {
 struct vault_file {
     char path[PII_PATH_MAX];
     uint8_t key[PII_KEY_BYTES];
-    int lock; /* the open key file; its lock keeps two runs apart */
+    int lock; /* of the directory; keeps two runs apart */
     struct filter_memory *memory;
 };
 
@@ -200,36 +200,13 @@ static int home_path(char *path, const char *tail, struct err *err) {
                : err_set(err, "the home directory's path is too long");
 }
 
-static int read_file(int fd, struct buf *out, struct err *err) {
-    for (;;) {
-        char *room = buf_reserve(out, 65536);
-        if (!room)
-            return err_set(err, "too large");
-        const ssize_t n = read(fd, room, 65536);
-        if (n < 0)
-            return err_set(err, "%s", strerror(errno));
-        if (n == 0)
-            return 0;
-        out->len += (size_t)n;
-    }
-}
-
-static int write_all(int fd, struct slice bytes, struct err *err) {
-    while (bytes.len) {
-        const ssize_t n = write(fd, bytes.ptr, bytes.len);
-        if (n < 0)
-            return err_set(err, "%s", strerror(errno));
-        bytes = slice_from(bytes, (size_t)n);
-    }
-    return 0;
-}
-
-/* The key file is made once; its lock is held as long as the vault is open. */
+/* The directory stays locked as long as the vault is open. */
 static int open_key(struct vault_file *v, struct err *err) {
     char path[PII_PATH_MAX];
-    if (home_path(path, "/pii/key", err) < 0)
+    if (home_path(path, "/pii/key", err) < 0 || crypto_keyfile_load(path, v->key, sizeof(v->key), err) < 0)
         return -1;
-    return state_key_file(path, v->key, sizeof(v->key), &v->lock, err);
+    v->lock = io_file_guard(path);
+    return v->lock < 0 ? err_set(err, "cannot lock the directory of `%s`: %s", path, strerror(errno)) : 0;
 }
 
 static bool scope_name_ok(const char *name) {
@@ -250,33 +227,27 @@ static int vault_open(struct vault_file *v, const char *scope, struct err *err) 
     if (home_path(v->path, tail, err) < 0 || open_key(v, err) < 0)
         return -1;
     v->memory = filter_memory_new();
-    cleanup_fd int fd = open(v->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return errno == ENOENT ? 0 : err_set(err, "%s: %s", v->path, strerror(errno));
+    bool missing;
     cleanup_buf struct buf box;
     buf_init(&box, FILTER_VAULT_BYTES_MAX * 3u);
-    if (read_file(fd, &box, err) < 0 || filter_box_open(v->memory, v->key + 32, buf_slice(&box), err) < 0)
+    if (io_file_read(v->path, &box, &missing, err) < 0)
+        return missing ? 0 : -1;
+    if (filter_box_open(v->memory, v->key + 32, buf_slice(&box), err) < 0)
         return err_wrap(err, "%s", v->path);
     return 0;
 }
 
 static int vault_save(const struct vault_file *v, struct err *err) {
-    char temp[PII_PATH_MAX + 8];
     cleanup_buf struct buf box;
     buf_init(&box, FILTER_VAULT_BYTES_MAX * 3u);
     if (filter_box_seal(v->memory, v->key + 32, &box, err) < 0)
         return -1;
-    snprintf(temp, sizeof(temp), "%s.new", v->path);
-    unlink(temp);
-    cleanup_fd int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || write_all(fd, buf_slice(&box), err) < 0 || fsync(fd) < 0 || rename(temp, v->path) < 0)
-        return err_set(err, "%s: %s", v->path, strerror(errno));
-    return 0;
+    return io_file_replace(v->path, buf_slice(&box), 0600, err);
 }
 
 static void vault_close(struct vault_file *v) {
     filter_memory_free(v->memory);
-    OPENSSL_cleanse(v->key, sizeof(v->key));
+    explicit_bzero(v->key, sizeof(v->key));
     if (v->lock >= 0)
         close(v->lock);
 }

@@ -1,4 +1,5 @@
 /* DECIDE, RESERVE and SETTLE: the policy's verdict and what its limits hold. */
+#include "base/hex.h"
 #include "session/steps.h"
 
 #include "base/check.h"
@@ -73,7 +74,7 @@ void judge_reserved(const struct judge *j, const struct state_answer *answer, st
 
 static struct slice hash_text(const unsigned char sum[SHA_BYTES], struct arena *a) {
     char *hex = arena_alloc(a, SHA_HEX);
-    sha_hex(sum, hex);
+    hex_put(sum, SHA_BYTES, hex);
     return slice_of(hex, SHA_HEX);
 }
 

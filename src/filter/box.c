@@ -1,14 +1,13 @@
 #include "filter/box.h"
 
-#include "base/mem.h"
-#include "base/openssl.h"
-#include "base/rand.h"
+#include "crypto/aead.h"
+#include "crypto/keyfile.h"
 
-/* magic 8 | nonce 12 | tag 16 | ciphertext
+/* magic 8 | what crypto/aead.h makes of the plaintext
  * plaintext: per entry  id kind value raw origin* , each as length (4, little-endian) and bytes, with a head
  * of created_ms (8) level (1) number (1) origins (1) */
 #define BOX_MAGIC "SPVAULT1"
-#define BOX_HEAD (8 + 12 + 16)
+#define BOX_HEAD (8 + CRYPTO_SEAL_HEAD)
 
 static void put_u32(struct buf *b, uint32_t v) {
     const uint8_t bytes[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
@@ -36,48 +35,18 @@ static bool put_entry(void *ctx, struct slice id, const struct filter_entry *e) 
     return !b->full;
 }
 
-static bool box_crypt(const uint8_t *key, const uint8_t *nonce, uint8_t *tag, struct slice bound,
-                      struct slice in, char *out, bool seal) {
-    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
-    int len = 0, last = 0;
-    bool fine = c && in.len < (1u << 30) && bound.len < (1u << 20) &&
-                EVP_CipherInit_ex(c, EVP_aes_256_gcm(), NULL, key, nonce, seal) == 1 &&
-                EVP_CipherUpdate(c, NULL, &len, (const uint8_t *)bound.ptr, (int)bound.len) == 1 &&
-                (seal || EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, 16, tag) == 1) &&
-                EVP_CipherUpdate(c, (uint8_t *)out, &len, (const uint8_t *)in.ptr, (int)in.len) == 1 &&
-                EVP_CipherFinal_ex(c, (uint8_t *)out + len, &last) == 1 &&
-                (!seal || EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_GET_TAG, 16, tag) == 1);
-    EVP_CIPHER_CTX_free(c);
-    return fine;
-}
-
-static void wipe(struct buf *b) {
-    if (b->ptr)
-        OPENSSL_cleanse(b->ptr, b->cap);
-    buf_free(b);
-}
-
 int filter_box_seal(const struct filter_memory *m, const uint8_t key[FILTER_BOX_KEY], struct buf *out,
                     struct err *err) {
-    struct buf plain;
+    cleanup_wipe struct buf plain;
     buf_init(&plain, FILTER_VAULT_BYTES_MAX * 2u);
-    if (!filter_memory_each(m, put_entry, &plain)) {
-        wipe(&plain);
-        return err_set(err, "the vault is too large to be kept");
-    }
-    uint8_t nonce[12], tag[16];
-    rand_bytes(nonce, sizeof(nonce));
+    if (!filter_memory_each(m, put_entry, &plain))
+        return err_set(err, "the vault is too large to be stored");
     buf_put(out, BOX_MAGIC, 8);
-    buf_put(out, nonce, 12);
-    const size_t tag_at = out->len;
-    char *room = buf_reserve(out, 16 + plain.len + 16);
-    if (!room || !box_crypt(key, nonce, tag, SLICE(""), buf_slice(&plain), room + 16, true)) {
-        wipe(&plain);
-        return err_set(err, "the vault can not be sealed");
-    }
-    memcpy(out->ptr + tag_at, tag, 16);
-    out->len += 16 + plain.len;
-    wipe(&plain);
+    char *room = buf_reserve(out, CRYPTO_SEAL_HEAD + plain.len);
+    if (!room)
+        return err_set(err, "the vault is too large to be stored");
+    crypto_seal(key, SLICE(""), buf_slice(&plain), room);
+    out->len += CRYPTO_SEAL_HEAD + plain.len;
     return 0;
 }
 
@@ -142,50 +111,39 @@ static bool take_entry(struct reader *r, struct filter_memory *m) {
 
 bool filter_box_seal_entry(struct slice id, const struct filter_entry *e, struct slice bound,
                            const uint8_t key[FILTER_BOX_KEY], struct buf *out) {
-    struct buf plain;
-    uint8_t nonce[12], tag[16];
+    cleanup_wipe struct buf plain;
     buf_init(&plain, FILTER_VALUE_MAX * 8u);
-    rand_bytes(nonce, sizeof(nonce));
-    bool fine = put_entry(&plain, id, e);
-    buf_put(out, nonce, 12);
-    char *room = fine ? buf_reserve(out, 16 + plain.len) : NULL;
-    fine = room && box_crypt(key, nonce, tag, bound, buf_slice(&plain), room + 16, true);
-    if (fine) {
-        memcpy(room, tag, 16);
-        out->len += 16 + plain.len;
-    }
-    wipe(&plain);
-    return fine;
+    char *room = put_entry(&plain, id, e) ? buf_reserve(out, CRYPTO_SEAL_HEAD + plain.len) : NULL;
+    if (!room)
+        return false;
+    crypto_seal(key, bound, buf_slice(&plain), room);
+    out->len += CRYPTO_SEAL_HEAD + plain.len;
+    return true;
 }
 
 bool filter_box_open_entry(struct slice box, struct slice bound, const uint8_t key[FILTER_BOX_KEY],
                            struct arena *a, struct slice *ret_id, struct filter_entry *ret_entry) {
-    uint8_t tag[16];
-    if (box.len < 12 + 16)
+    if (box.len < CRYPTO_SEAL_HEAD)
         return false;
-    memcpy(tag, box.ptr + 12, 16);
-    const struct slice sealed = slice_from(box, 12 + 16);
-    char *plain = arena_alloc(a, sealed.len + 16);
-    if (!box_crypt(key, (const uint8_t *)box.ptr, tag, bound, sealed, plain, false))
+    const size_t len = box.len - CRYPTO_SEAL_HEAD;
+    char *plain = arena_alloc(a, len + 1);
+    if (!crypto_unseal(key, bound, box, plain))
         return false;
-    struct reader r = {(const uint8_t *)plain, sealed.len, false};
+    struct reader r = {(const uint8_t *)plain, len, false};
     return get_entry(&r, ret_id, ret_entry) && r.left == 0;
 }
 
 int filter_box_open(struct filter_memory *m, const uint8_t key[FILTER_BOX_KEY], struct slice box,
                     struct err *err) {
-    uint8_t tag[16];
     if (box.len < BOX_HEAD || memcmp(box.ptr, BOX_MAGIC, 8) != 0)
-        return err_set(err, "this is no vault");
+        return err_set(err, "this is not a vault");
     const size_t len = box.len - BOX_HEAD;
-    char *plain = mem_alloc(len + 16);
-    memcpy(tag, box.ptr + 20, 16);
-    bool fine =
-        box_crypt(key, (const uint8_t *)box.ptr + 8, tag, SLICE(""), slice_from(box, BOX_HEAD), plain, false);
-    struct reader r = {(const uint8_t *)plain, len, false};
+    cleanup_wipe struct buf plain;
+    buf_init(&plain, len + 1);
+    char *room = buf_reserve(&plain, len + 1);
+    bool fine = crypto_unseal(key, SLICE(""), slice_from(box, 8), room);
+    struct reader r = {(const uint8_t *)room, len, false};
     while (fine && r.left)
         fine = take_entry(&r, m);
-    OPENSSL_cleanse(plain, len + 16);
-    free(plain);
     return fine ? 0 : err_set(err, "the vault does not open: it was changed, or sealed with another key");
 }

@@ -25,8 +25,3 @@ static inline bool ch_hex(char c) { return ch_is(c, CH_HEX); }
 static inline bool ch_space(char c) { return ch_is(c, CH_SPACE); }
 static inline char ch_lower(char c) { return (uint8_t)(c - 'A') < 26 ? (char)(c | 32) : c; }
 static inline char ch_upper(char c) { return (uint8_t)(c - 'a') < 26 ? (char)(c & ~32) : c; }
-static inline int ch_hexval(char c) {
-    if (ch_digit(c))
-        return c - '0';
-    return ch_hex(c) ? (c | 32) - 'a' + 10 : -1;
-}

@@ -1,5 +1,6 @@
 /* Values in disguise: base64 and percent runs are opened to a fixed depth; invisible characters, look-alikes
  * and character escapes are folded away before a second look. */
+#include "base/hex.h"
 #include "filter/detect.h"
 
 #include "base/mem.h"
@@ -138,8 +139,8 @@ static size_t percent_decode(const char *in, const uint32_t *in_map, size_t len,
     size_t n = 0;
     for (size_t i = 0; i < len; n++) {
         map[n] = in_map[i];
-        if (in[i] == '%' && i + 2 < len && ch_hexval(in[i + 1]) >= 0 && ch_hexval(in[i + 2]) >= 0) {
-            out[n] = (char)(ch_hexval(in[i + 1]) * 16 + ch_hexval(in[i + 2]));
+        if (in[i] == '%' && i + 2 < len && hex_value(in[i + 1]) >= 0 && hex_value(in[i + 2]) >= 0) {
+            out[n] = (char)(hex_value(in[i + 1]) * 16 + hex_value(in[i + 2]));
             i += 3;
         } else {
             out[n] = in[i++];
@@ -150,8 +151,8 @@ static size_t percent_decode(const char *in, const uint32_t *in_map, size_t len,
 }
 
 void pii_decode_percent(struct detect *d, uint32_t at) {
-    if (d->depth == 0 || at < d->percent_done || ch_hexval(detect_at(d, at + 1)) < 0 ||
-        ch_hexval(detect_at(d, at + 2)) < 0)
+    if (d->depth == 0 || at < d->percent_done || hex_value(detect_at(d, at + 1)) < 0 ||
+        hex_value(detect_at(d, at + 2)) < 0)
         return;
     uint32_t start = at, end = at;
     while (start > d->percent_done && at - start < 512 && percent_run_char(d->p[start - 1]))
@@ -260,11 +261,11 @@ static char fold_escape(const char *p, size_t left, uint32_t *ret_len) {
     if (left >= 6 && p[0] == '\\' && p[1] == 'u' && p[2] == '0' && p[3] == '0' && ch_hex(p[4]) &&
         ch_hex(p[5])) {
         *ret_len = 6;
-        v = (uint32_t)(ch_hexval(p[4]) * 16 + ch_hexval(p[5]));
+        v = (uint32_t)(hex_value(p[4]) * 16 + hex_value(p[5]));
     } else if (left >= 4 && p[0] == '&' && p[1] == '#') {
         const bool hex = (p[2] | 32) == 'x';
         for (i = hex ? 3 : 2; i < left && i < 9 && (hex ? ch_hex(p[i]) : ch_digit(p[i])); i++)
-            v = v * (hex ? 16 : 10) + (uint32_t)ch_hexval(p[i]);
+            v = v * (hex ? 16 : 10) + (uint32_t)hex_value(p[i]);
         if (i >= left || p[i] != ';' || i < 4)
             return 0;
         *ret_len = i + 1;

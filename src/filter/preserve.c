@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+#include "base/hex.h"
 #include "filter/chars.h"
 
 #define IPV6_HEAD "2001:db8:7069:"
@@ -149,9 +150,9 @@ static bool read_ipv6(struct slice rest, uint32_t at, struct token_match *m) {
         return false;
     for (size_t i = head; i < whole; i++) {
         const bool colon = (i - head) % 5 == 4;
-        if (colon ? rest.ptr[i] != ':' : ch_hexval(rest.ptr[i]) < 0)
+        if (colon ? rest.ptr[i] != ':' : hex_value(rest.ptr[i]) < 0)
             return false;
-        bits = colon ? bits : bits << 4 | (unsigned)ch_hexval(rest.ptr[i]);
+        bits = colon ? bits : bits << 4 | (unsigned)hex_value(rest.ptr[i]);
     }
     const size_t count = FILTER_TOKEN_CHARS + (size_t)(bits >> 76);
     if (count > FILTER_TOKEN_CHARS_MAX || bits & (((unsigned __int128)1 << (76 - 5 * count)) - 1))

@@ -5,6 +5,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "filter/chars.h"
 #include "filter/limits.h"
@@ -12,7 +13,7 @@
 static unsigned hex4(const char *p) {
     unsigned v = 0;
     for (int i = 0; i < 4; i++)
-        v = v * 16 + (unsigned)ch_hexval(p[i]);
+        v = v * 16 + (unsigned)hex_value(p[i]);
     return v;
 }
 
@@ -215,7 +216,6 @@ struct source_layer filter_source_string(const struct source_layer *l, const str
 }
 
 struct slice filter_source_escape(struct slice text, unsigned levels, struct arena *a) {
-    static const char hex[] = "0123456789abcdef";
     for (; levels > 0; levels--) {
         char *out = arena_alloc(a, text.len * 6 + 1);
         size_t n = 0;
@@ -228,8 +228,7 @@ struct slice filter_source_escape(struct slice text, unsigned levels, struct are
                 out[n++] = to[at - from];
             } else if ((uint8_t)c < 0x20) {
                 memcpy(out + n, "\\u00", 4);
-                out[n + 4] = hex[(uint8_t)c >> 4];
-                out[n + 5] = hex[c & 15];
+                hex_put((const uint8_t *)&c, 1, out + n + 4);
                 n += 6;
             } else {
                 out[n++] = c;

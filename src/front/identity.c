@@ -1,5 +1,6 @@
 #include "front/identity.h"
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "front/settings.h"
 #include "state/grants.h"
@@ -19,8 +20,7 @@ const char *identity_id(struct arena *a, const char *kind, struct slice name) {
     unsigned char hash[STATE_HASH_BYTES];
     char hex[2 * STATE_HASH_BYTES + 1];
     state_token_hash(name, hash);
-    for (size_t i = 0; i < sizeof(hash); i++)
-        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    hex_str(hash, sizeof(hash), hex);
     return arena_printf(a, "%s:#%s", kind, hex).ptr;
 }
 

@@ -6,7 +6,8 @@
 #pragma once
 
 #include "call/principal.h"
-#include "front/jwt.h"
+#include "crypto/jwt.h"
+#include "front/limits.h"
 
 struct settings_rule;
 

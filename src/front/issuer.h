@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "front/jwt.h"
+#include "crypto/jwt.h"
+#include "front/limits.h"
 #include "upstream/fetch.h"
 
 struct front_issuer;

@@ -34,16 +34,13 @@
 #define SETTINGS_APPROVAL_MS 1800000
 #define SETTINGS_DISCOVERY_KEEP 10 /* of the most used tools, in a hybrid list */
 #define SETTINGS_DISCOVERY_KEEP_MAX 100
-#define FRONT_EOF_MS 30000           /* after end of input on stdio: time for answers under way */
-#define FRONT_JWT_BYTES_MAX 16384    /* one token */
-#define FRONT_JWT_KEYS_MAX 64        /* keys of one issuer */
-#define FRONT_JWT_SKEW_MS 60000      /* by which clocks may differ, unless told otherwise */
-#define FRONT_KEYS_FRESH_MS 600000   /* after which an issuer's keys are fetched again */
-#define FRONT_KEYS_STALE_MS 3600000  /* keys that could not be fetched again for so long are given up */
-#define FRONT_KEYS_RETRY_MS 15000    /* after a fetch that failed */
-#define FRONT_KEYS_ASKS 4            /* fetches that tokens of unknown keys can cause at once */
-#define FRONT_KEYS_ASK_MS 15000      /* and how long one of them takes to be possible again */
-#define FRONT_FACTS_MAX 128          /* facts made of one token's claims */
-#define FRONT_ID_MAX 240             /* bytes of an identity's name; longer ones go by their hash */
-#define FRONT_FACT_MAX 1024          /* bytes of one */
-#define FRONT_JWT_RSA_BYTES_MAX 1024 /* modulus of an RSA key */
+#define FRONT_EOF_MS 30000          /* after end of input on stdio: time for answers under way */
+#define FRONT_JWT_SKEW_MS 60000     /* by which clocks may differ, unless told otherwise */
+#define FRONT_KEYS_FRESH_MS 600000  /* after which an issuer's keys are fetched again */
+#define FRONT_KEYS_STALE_MS 3600000 /* keys that could not be fetched again for so long are given up */
+#define FRONT_KEYS_RETRY_MS 15000   /* after a fetch that failed */
+#define FRONT_KEYS_ASKS 4           /* fetches that tokens of unknown keys can cause at once */
+#define FRONT_KEYS_ASK_MS 15000     /* and how long one of them takes to be possible again */
+#define FRONT_FACTS_MAX 128         /* facts made of one token's claims */
+#define FRONT_ID_MAX 240            /* bytes of an identity's name; longer ones go by their hash */
+#define FRONT_FACT_MAX 1024         /* bytes of one */

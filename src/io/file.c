@@ -48,9 +48,33 @@ static int write_all(int fd, struct slice text) {
     return 0;
 }
 
+/* The name of a file outlasts a power cut only once its directory has been written too. */
+static int sync_dir_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    cleanup_free char *dir = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_dup(".", 1);
+    cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 || (fsync(fd) < 0 && errno != EINVAL) ? -1 : 0;
+}
+
+enum placing {
+    PLACE_POST,    /* replaces, without waiting for the disk */
+    PLACE_REPLACE, /* replaces */
+    PLACE_CREATE,  /* unless there is one */
+};
+
+static int put_in_place(const char *from, const char *path, enum placing how) {
+    if (how == PLACE_CREATE) {
+        int rc = link(from, path) == 0 || errno == EEXIST ? 0 : -1, why = errno;
+        unlink(from);
+        errno = why;
+        return rc < 0 ? -1 : sync_dir_of(path);
+    }
+    return rename(from, path) < 0 ? -1 : how == PLACE_POST ? 0 : sync_dir_of(path);
+}
+
 /* Beside the path, with this mode and, when somebody else owns the file there, that owner. */
-static int write_beside(const char *path, struct slice text, unsigned mode, const struct stat *old, bool sync,
-                        struct err *err) {
+static int write_beside(const char *path, struct slice text, unsigned mode, const struct stat *old,
+                        enum placing how, struct err *err) {
     char token[9];
     rand_token(token, sizeof token - 1);
     cleanup_buf struct buf beside;
@@ -59,12 +83,12 @@ static int write_beside(const char *path, struct slice text, unsigned mode, cons
     buf_put_char(&beside, 0);
     if (beside.full)
         return err_set(err, "the path is too long");
-    cleanup_fd int fd = open(beside.ptr, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    cleanup_fd int fd = open(beside.ptr, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0)
         return err_set(err, "cannot write beside `%s`: %s", path, strerror(errno));
     const bool foreign = old && (old->st_uid != geteuid() || old->st_gid != getegid());
     if ((foreign && fchown(fd, old->st_uid, old->st_gid)) || (old && fchmod(fd, old->st_mode & 07777)) ||
-        write_all(fd, text) || (sync && fsync(fd)) || rename(beside.ptr, path)) {
+        write_all(fd, text) || (how != PLACE_POST && fsync(fd)) || put_in_place(beside.ptr, path, how)) {
         int fault = errno;
         unlink(beside.ptr);
         return err_set(err, "cannot write `%s`: %s", path, strerror(fault));
@@ -84,16 +108,35 @@ int io_file_write(const char *path, struct slice text, struct err *err) {
     struct stat at;
     if (stat(path, &at) == 0 && !S_ISREG(at.st_mode))
         return write_into(path, text, err);
-    return write_beside(path, text, 0644, NULL, true, err);
+    return write_beside(path, text, 0644, NULL, PLACE_REPLACE, err);
 }
 
 int io_file_replace(const char *path, struct slice text, unsigned mode, struct err *err) {
     struct stat old;
-    return write_beside(path, text, mode, stat(path, &old) == 0 ? &old : NULL, true, err);
+    return write_beside(path, text, mode, stat(path, &old) == 0 ? &old : NULL, PLACE_REPLACE, err);
 }
 
 int io_file_post(const char *path, struct slice text, unsigned mode, struct err *err) {
-    return write_beside(path, text, mode, NULL, false, err);
+    return write_beside(path, text, mode, NULL, PLACE_POST, err);
+}
+
+int io_file_create(const char *path, struct slice text, unsigned mode, struct err *err) {
+    return write_beside(path, text, mode, NULL, PLACE_CREATE, err);
+}
+
+int io_make_dir(const char *dir, struct err *err) {
+    cleanup_free char *path = mem_dup(dir, strlen(dir));
+    for (char *at = path + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char end = *at;
+        *at = '\0';
+        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+            return err_set(err, "make `%s`: %s", path, strerror(errno));
+        *at = end;
+        if (end == '\0')
+            return 0;
+    }
 }
 
 int io_file_guard(const char *path) {

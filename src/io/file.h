@@ -15,6 +15,11 @@ int io_file_write(const char *path, struct slice text, struct err *err);
 int io_file_replace(const char *path, struct slice text, unsigned mode, struct err *err);
 /* The same without waiting for the disk: for pages that are written again all the time. */
 int io_file_post(const char *path, struct slice text, unsigned mode, struct err *err);
+/* Creates the file whole or not at all. One that is there already stays as it is, which is no error: of two
+ * processes that create it at once both then find the same. */
+int io_file_create(const char *path, struct slice text, unsigned mode, struct err *err);
+/* The directory and those above it, for this user only. */
+int io_make_dir(const char *dir, struct err *err);
 /* Keeps others who ask for the same out of the file's directory until the descriptor is closed; waits for
  * them. -1 when that cannot be had. */
 int io_file_guard(const char *path);

@@ -1,5 +1,6 @@
 #include "io/tls.h"
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/openssl.h"
 
@@ -310,8 +311,7 @@ bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *na
     unsigned len = 0;
     char hex[2 * EVP_MAX_MD_SIZE + 1] = "";
     X509_digest(cert, EVP_sha256(), hash, &len);
-    for (unsigned i = 0; i < len; i++)
-        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    hex_str(hash, len, hex);
     each(ctx, "fingerprint", slice_str(hex));
     struct tm tm;
     time_t end = ASN1_TIME_to_tm(X509_get0_notAfter(cert), &tm) == 1 ? timegm(&tm) : 0;

@@ -1,19 +1,13 @@
+#include "base/hex.h"
 #include "policy/limits.h"
 #include "policy/match.h"
-
-static int hex(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* %2e, %2f, %5c, %00 and a doubly encoded percent sign: a server that decodes would walk somewhere else. */
 static bool has_encoded_step(struct slice path) {
     for (size_t i = 0; i + 2 < path.len; i++) {
         if (path.ptr[i] != '%')
             continue;
-        int high = hex(path.ptr[i + 1]), low = hex(path.ptr[i + 2]);
+        int high = hex_value(path.ptr[i + 1]), low = hex_value(path.ptr[i + 2]);
         int byte = high < 0 || low < 0 ? -1 : high * 16 + low;
         if (byte == '.' || byte == '/' || byte == '\\' || byte == 0 || byte == '%')
             return true;

@@ -3,10 +3,10 @@
 #include "base/mem.h"
 #include "base/openssl.h"
 #include "call/principal.h"
+#include "crypto/keyfile.h"
 #include "policy/match.h"
 #include "privacy/limits.h"
 #include "server/server.h"
-#include "state/keyfile.h"
 
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static int open_store(struct privacy *pii, const char *home, struct err *err) {
         return 0;
     if (asprintf(&path, "%s/pii/key", home) < 0)
         return err_set(err, "out of memory");
-    if (state_key_file(path, pii->key, sizeof(pii->key), NULL, err) < 0)
+    if (crypto_keyfile_load(path, pii->key, sizeof(pii->key), err) < 0)
         return -1;
     return state_vault_open(home, &pii->store, err);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "risk/class.h"
-#include "risk/text.h"
+#include "risk/split.h"
 #include "risk/toolset.h"
 #include "risk/vocabulary.h"
 

@@ -1,5 +1,6 @@
 #include "risk/fingerprint.h"
 
+#include "base/hex.h"
 #include "base/openssl.h"
 #include "wire/canon.h"
 #include "wire/emit.h"
@@ -68,30 +69,16 @@ bool risk_fingerprint_of(const struct tape *t, uint32_t tool, struct arena *a,
 }
 
 void risk_fingerprint_text(const uint8_t hash[RISK_HASH_BYTES], struct buf *out) {
-    static const char digits[] = "0123456789abcdef";
+    char hex[2 * RISK_HASH_BYTES];
+    hex_put(hash, RISK_HASH_BYTES, hex);
     buf_put_str(out, "sha256:");
-    for (size_t i = 0; i < RISK_HASH_BYTES; i++) {
-        buf_put_char(out, digits[hash[i] >> 4]);
-        buf_put_char(out, digits[hash[i] & 15]);
-    }
-}
-
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    buf_put(out, hex, sizeof hex);
 }
 
 bool risk_fingerprint_parse(struct slice text, uint8_t ret_hash[RISK_HASH_BYTES]) {
-    if (!slice_starts(text, SLICE("sha256:")) || text.len != 7 + 2 * RISK_HASH_BYTES)
-        return false;
     uint8_t hash[RISK_HASH_BYTES];
-    for (size_t i = 0; i < RISK_HASH_BYTES; i++) {
-        int high = hex_value(text.ptr[7 + 2 * i]), low = hex_value(text.ptr[8 + 2 * i]);
-        if (high < 0 || low < 0)
-            return false;
-        hash[i] = (uint8_t)(high << 4 | low);
-    }
+    if (!slice_starts(text, SLICE("sha256:")) || !hex_get(slice_from(text, 7), hash, sizeof hash))
+        return false;
     memcpy(ret_hash, hash, sizeof hash);
     return true;
 }

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "risk/confusable.h"
 #include "risk/poison_text.h"
-#include "risk/text.h"
+#include "risk/split.h"
 
 bool risk_name_plain(struct slice name) {
     if (!name.len || name.len > RISK_TOOL_NAME_MAX)

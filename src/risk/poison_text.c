@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "risk/confusable.h"
-#include "risk/text.h"
+#include "risk/split.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>

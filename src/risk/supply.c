@@ -1,8 +1,9 @@
 #include "risk/supply.h"
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/openssl.h"
-#include "risk/text.h"
+#include "risk/split.h"
 
 static const struct {
     const char *program;
@@ -161,8 +162,7 @@ static struct slice mask(struct slice secret, struct arena *a) {
     unsigned char hash[SHA256_DIGEST_LENGTH];
     SHA256((const unsigned char *)secret.ptr, secret.len, hash);
     char hex[2 * MASK_BYTES];
-    for (size_t i = 0; i < sizeof hex; i++)
-        hex[i] = "0123456789abcdef"[(i % 2 ? hash[i / 2] : hash[i / 2] >> 4) & 15];
+    hex_put(hash, MASK_BYTES, hex);
     return arena_printf(a, "<%.*s>", (int)sizeof hex, hex);
 }
 

@@ -1,7 +1,7 @@
 #include "risk/toolset.h"
 
 #include "base/mem.h"
-#include "risk/text.h"
+#include "risk/split.h"
 #include "risk/vocabulary.h"
 
 #include <stdlib.h>

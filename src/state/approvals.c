@@ -1,9 +1,13 @@
 #include "state/approvals.h"
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/openssl.h"
 #include "base/rand.h"
+#include "base/sha.h"
+#include "crypto/keyfile.h"
+#include "io/file.h"
 #include "state/sqlite.h"
 #include "wire/tape.h"
 
@@ -88,19 +92,12 @@ int state_approval_status_from(struct slice name, enum state_approval_status *re
     return -1;
 }
 
-static void to_hex(const unsigned char *bytes, char hex[STATE_DIGEST_LEN]) {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < STATE_DIGEST_LEN / 2; i++) {
-        hex[2 * i] = digits[bytes[i] >> 4];
-        hex[2 * i + 1] = digits[bytes[i] & 15];
-    }
-}
-
 /* Each part behind its length: no two lists of parts give the same bytes. */
-static void digest_part(EVP_MD_CTX *ctx, struct slice part) {
+static void digest_part(struct sha_state *sum, struct slice part) {
     char len[32];
     int n = snprintf(len, sizeof(len), "%zu:", part.len);
-    CHECK(EVP_DigestUpdate(ctx, len, (size_t)n) == 1 && EVP_DigestUpdate(ctx, part.ptr, part.len) == 1);
+    sha_add(sum, slice_of(len, (size_t)n));
+    sha_add(sum, part);
 }
 
 void state_approval_digest(const struct state_approval_call *call, char ret_hex[STATE_DIGEST_LEN]) {
@@ -111,14 +108,13 @@ void state_approval_digest(const struct state_approval_call *call, char ret_hex[
                                   call->args_hash,
                                   call->fingerprint,
                                   call->policy_hash};
-    unsigned char sum[STATE_DIGEST_LEN / 2];
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    CHECK(ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1);
+    unsigned char sum[SHA_BYTES];
+    struct sha_state state;
+    sha_begin(&state);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        digest_part(ctx, parts[i]);
-    CHECK(EVP_DigestFinal_ex(ctx, sum, NULL) == 1);
-    EVP_MD_CTX_free(ctx);
-    to_hex(sum, ret_hex);
+        digest_part(&state, parts[i]);
+    sha_end(&state, sum);
+    hex_put(sum, sizeof(sum), ret_hex);
 }
 
 bool state_approvers_name(struct slice approvers, struct slice decider) {
@@ -139,46 +135,12 @@ bool state_approvers_name(struct slice approvers, struct slice decider) {
 
 /* ---- opening ---- */
 
-/* Made under another name first: nobody ever reads half a key. */
-static int key_make(const char *path, struct err *err) {
-    unsigned char key[APPROVALS_KEY_LEN];
-    char tail[9];
-    rand_bytes(key, sizeof(key));
-    rand_token(tail, sizeof(tail) - 1);
-    cleanup_free char *fresh = NULL;
-    if (asprintf(&fresh, "%s.%s", path, tail) < 0)
-        return err_set(err, "out of memory");
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return err_set(err, "make `%s`: %s", fresh, strerror(errno));
-    bool fine = write(fd, key, sizeof(key)) == (ssize_t)sizeof(key) && fsync(fd) == 0;
-    fine = close(fd) == 0 && fine && (link(fresh, path) == 0 || errno == EEXIST);
-    int failure = errno;
-    unlink(fresh);
-    OPENSSL_cleanse(key, sizeof(key));
-    return fine ? 0 : err_set(err, "make `%s`: %s", path, strerror(failure));
-}
-
-static int key_read(struct state_approvals *s, const char *path, struct err *err) {
-    if (access(path, F_OK) != 0 && key_make(path, err) < 0)
-        return -1;
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return err_set(err, "read `%s`: %s", path, strerror(errno));
-    unsigned char bytes[APPROVALS_KEY_LEN + 1];
-    if (read(fd, bytes, sizeof(bytes)) != APPROVALS_KEY_LEN)
-        return err_set(err, "`%s` is no key of %d bytes", path, APPROVALS_KEY_LEN);
-    memcpy(s->key, bytes, sizeof(s->key));
-    OPENSSL_cleanse(bytes, sizeof(bytes));
-    return 0;
-}
-
 static int approvals_setup(struct state_approvals *s, const char *home, struct err *err) {
     cleanup_free char *path = NULL, *key = NULL;
     if (asprintf(&path, "%s/%s", home, APPROVALS_FILE) < 0 ||
         asprintf(&key, "%s/%s", home, APPROVALS_KEY) < 0)
         return err_set(err, "out of memory");
-    if (state_make_dir(home, err) < 0 || key_read(s, key, err) < 0)
+    if (io_make_dir(home, err) < 0 || crypto_keyfile_load(key, s->key, sizeof(s->key), err) < 0)
         return -1;
     if (state_sqlite_open(path, false, approvals_schema, &s->db, err) < 0)
         return err_wrap(err, "open `%s`", path);
@@ -204,7 +166,7 @@ void state_approvals_close(struct state_approvals *s) {
         return;
     sqlite3_finalize(s->version);
     sqlite3_close(s->db);
-    OPENSSL_cleanse(s->key, sizeof(s->key));
+    explicit_bzero(s->key, sizeof(s->key));
     free(s);
 }
 
@@ -597,15 +559,13 @@ int state_approvals_list(struct state_approvals *s, const struct state_approval_
 
 void state_approvals_seal(const struct state_approvals *s, const char *purpose, struct slice what,
                           char ret_hex[STATE_DIGEST_LEN]) {
-    unsigned char sum[EVP_MAX_MD_SIZE], key[EVP_MAX_MD_SIZE];
-    unsigned len;
+    unsigned char sum[SHA_BYTES], key[SHA_BYTES];
+    struct slice name = slice_str(purpose);
     /* A key for each purpose: what was sealed for one means nothing to another. */
-    CHECK(HMAC(EVP_sha256(), s->key, sizeof(s->key), (const unsigned char *)purpose, strlen(purpose), key,
-               &len) &&
-          HMAC(EVP_sha256(), key, (int)len, (const unsigned char *)what.ptr, what.len, sum, &len) &&
-          len == STATE_DIGEST_LEN / 2);
-    OPENSSL_cleanse(key, sizeof(key));
-    to_hex(sum, ret_hex);
+    sha_hmac_once(slice_of((const char *)s->key, sizeof(s->key)), &name, 1, key);
+    sha_hmac_once(slice_of((const char *)key, sizeof(key)), &what, 1, sum);
+    explicit_bzero(key, sizeof(key));
+    hex_put(sum, sizeof(sum), ret_hex);
 }
 
 bool state_approvals_sealed(const struct state_approvals *s, const char *purpose, struct slice what,

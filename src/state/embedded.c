@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/openssl.h"
+#include "base/sha.h"
 #include "state/live.h"
 #include "state/marks.h"
 
@@ -63,14 +63,9 @@ static bool embedded_key(const struct embedded *e, struct slice key, struct key_
     memcpy(buf->bytes + prefix, key.ptr, key.len);
     struct slice whole = slice_of(buf->bytes, prefix + key.len);
     if (whole.len > STATE_KEY_MAX) {
-        unsigned char digest[EVP_MAX_MD_SIZE];
-        CHECK(EVP_Digest(whole.ptr, whole.len, digest, NULL, EVP_sha256(), NULL) == 1);
         char *to = buf->bytes + STATE_KEY_MAX - DIGEST_TEXT;
         *to++ = '#';
-        for (size_t i = 0; i < 32; i++) {
-            *to++ = "0123456789abcdef"[digest[i] >> 4];
-            *to++ = "0123456789abcdef"[digest[i] & 15];
-        }
+        sha_256_hex(whole, to);
         whole.len = STATE_KEY_MAX;
     }
     *ret_key = whole;

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "base/openssl.h"
 #include "base/rand.h"
+#include "base/sha.h"
+#include "io/file.h"
 #include "state/sqlite.h"
 
 #include <errno.h>
@@ -64,7 +66,7 @@ uint32_t state_role_from(struct slice name) {
 const char *state_role_name(size_t i) { return i < ARRAY_LEN(role_names) ? role_names[i] : NULL; }
 
 void state_token_hash(struct slice token, unsigned char ret_hash[STATE_HASH_BYTES]) {
-    CHECK(EVP_Digest(token.ptr, token.len, ret_hash, NULL, EVP_sha256(), NULL) == 1);
+    sha_256(&token, 1, ret_hash);
 }
 
 /* ---- opening ---- */
@@ -89,7 +91,7 @@ static int grants_setup(struct state_grants *g, const char *home, struct err *er
         return err_set(err, "out of memory");
     if (g->look_only && access(path, F_OK) < 0 && errno == ENOENT)
         return 0;
-    if (!g->look_only && (state_make_dir(home, err) < 0 || live_open(g, home, err) < 0))
+    if (!g->look_only && (io_make_dir(home, err) < 0 || live_open(g, home, err) < 0))
         return -1;
     if (state_sqlite_open(path, g->look_only, grants_schema, &g->db, err) < 0)
         return err_wrap(err, "open `%s`", path);

@@ -59,18 +59,3 @@ int state_sqlite_open(const char *path, bool look_only, const char *schema, sqli
     *ret_db = db;
     return 0;
 }
-
-int state_make_dir(const char *dir, struct err *err) {
-    cleanup_free char *path = mem_dup(dir, strlen(dir));
-    for (char *at = path + 1;; at++) {
-        if (*at != '/' && *at != '\0')
-            continue;
-        char end = *at;
-        *at = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return err_set(err, "make `%s`: %s", path, strerror(errno));
-        *at = end;
-        if (end == '\0')
-            return 0;
-    }
-}

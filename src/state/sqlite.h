@@ -13,5 +13,3 @@ int state_sqlite_open(const char *path, bool look_only, const char *schema, sqli
                       struct err *err);
 /* -1 with what the database says. */
 int state_sqlite_fail(sqlite3 *db, struct err *err);
-/* Every missing directory on the way, for this user only. */
-int state_make_dir(const char *dir, struct err *err);

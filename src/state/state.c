@@ -1,6 +1,7 @@
 #include "state/state.h"
 
 #include "base/mem.h"
+#include "io/file.h"
 #include "state/embedded.h"
 #include "state/meter.h"
 #include "state/sqlite.h"
@@ -41,7 +42,7 @@ int state_open(const struct state_config *config, struct state_store **ret_store
     } else if (dsn.backend == STATE_SQLITE) {
         if (!config->dir || !*config->dir)
             return err_set(err, "no state directory");
-        if (!config->look_only && state_make_dir(config->dir, err) < 0)
+        if (!config->look_only && io_make_dir(config->dir, err) < 0)
             return -1;
         if (asprintf(&path, "%s/" STATE_FILE, config->dir) < 0)
             return err_set(err, "out of memory");

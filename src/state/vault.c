@@ -1,6 +1,7 @@
 #include "state/vault.h"
 
 #include "base/mem.h"
+#include "io/file.h"
 #include "state/limits.h"
 #include "state/sqlite.h"
 
@@ -37,7 +38,7 @@ int state_vault_open(const char *home, struct state_vault **ret_vault, struct er
     if (asprintf(&path, "%s/" VAULT_FILE, home) < 0)
         return err_set(err, "out of memory");
     struct state_vault *v = mem_zalloc(sizeof(*v));
-    int rc = state_make_dir(home, err);
+    int rc = io_make_dir(home, err);
     if (rc == 0)
         rc = state_sqlite_open(path, false, vault_schema, &v->db, err);
     for (size_t i = 0; rc == 0 && i < STATEMENTS; i++)

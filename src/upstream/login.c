@@ -2,8 +2,10 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/openssl.h"
+#include "base/sha.h"
 #include "io/loop.h"
 #include "state/sealed.h"
 #include "upstream/fetch.h"
@@ -22,9 +24,8 @@
 
 static void login_name(struct slice url, char name[LOGIN_NAME_TEXT]) {
     unsigned char hash[32];
-    CHECK(EVP_Digest(url.ptr, url.len, hash, NULL, EVP_sha256(), NULL) == 1);
-    for (size_t i = 0; i < 16; i++)
-        snprintf(name + 2 * i, 3, "%02x", hash[i]);
+    sha_256(&url, 1, hash);
+    hex_str(hash, (LOGIN_NAME_TEXT - 1) / 2, name);
 }
 
 static const struct {

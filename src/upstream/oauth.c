@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/openssl.h"
 #include "base/rand.h"
+#include "base/sha.h"
 #include "io/net.h"
 #include "upstream/fetch.h"
 #include "wire/base64.h"
@@ -383,7 +384,8 @@ static void ask_person(struct up_oauth *o) {
     cleanup_buf struct buf challenge;
     rand_token(o->state, OAUTH_STATE_CHARS);
     rand_token(o->verifier, OAUTH_VERIFIER_CHARS);
-    EVP_Digest(o->verifier, strlen(o->verifier), hash, NULL, EVP_sha256(), NULL);
+    struct slice verifier = slice_str(o->verifier);
+    sha_256(&verifier, 1, hash);
     buf_init(&challenge, 64);
     base64_put(&challenge, slice_of((char *)hash, sizeof(hash)), BASE64_URL);
     cleanup_buf struct buf query;

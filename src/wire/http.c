@@ -15,6 +15,7 @@
  * byte by byte meets the same fate as one that comes whole. */
 #include "wire/http.h"
 
+#include "base/hex.h"
 #include "base/mem.h"
 
 #include <arpa/inet.h>
@@ -589,13 +590,6 @@ const char *http_reason(int status) {
 
 /* ---- query ------------------------------------------------------------------------------------------ */
 
-static int http_hex(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Takes one decoded byte off the front, or -1 for a broken escape. NUL is no text and counts as broken. */
 static int http_query_byte(struct slice *in) {
     char c = in->ptr[0];
@@ -603,7 +597,7 @@ static int http_query_byte(struct slice *in) {
         *in = slice_from(*in, 1);
         return c == '+' ? ' ' : (unsigned char)c;
     }
-    int high = in->len > 2 ? http_hex(in->ptr[1]) : -1, low = in->len > 2 ? http_hex(in->ptr[2]) : -1;
+    int high = in->len > 2 ? hex_value(in->ptr[1]) : -1, low = in->len > 2 ? hex_value(in->ptr[2]) : -1;
     *in = slice_from(*in, 3);
     return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
 }
@@ -661,7 +655,7 @@ enum {
 void http_chunked_init(struct http_chunked *c) { *c = (struct http_chunked){.state = CHUNK_SIZE}; }
 
 static uint8_t http_chunked_size(struct http_chunked *c, char byte) {
-    int digit = http_hex(byte);
+    int digit = hex_value(byte);
     if (digit >= 0) {
         if (c->left > (uint64_t)INT64_MAX >> 4)
             return CHUNK_BAD;

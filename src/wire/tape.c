@@ -1,5 +1,6 @@
 #include "wire/tape.h"
 
+#include "base/hex.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -131,20 +132,13 @@ bool tape_utf8_valid(struct slice s) {
     return true;
 }
 
-static int hex_digit(unsigned char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The four digits of \uXXXX, or -1. */
 static int hex4(const unsigned char *p, const unsigned char *end) {
     if (end - p < 4)
         return -1;
     int value = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(p[i]);
+        int digit = hex_value((char)p[i]);
         if (digit < 0)
             return -1;
         value = value * 16 + digit;

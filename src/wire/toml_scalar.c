@@ -1,5 +1,6 @@
 #include "wire/toml_scalar.h"
 
+#include "base/hex.h"
 #include "wire/tape.h"
 
 #include <errno.h>
@@ -12,13 +13,6 @@ static char byte_at(struct slice s, size_t at) { return at < s.len ? s.ptr[at] :
 /* Is there a quote three times? */
 static bool is_triple(struct slice s, size_t at, char quote) {
     return byte_at(s, at) == quote && byte_at(s, at + 1) == quote && byte_at(s, at + 2) == quote;
-}
-
-static int hex_value(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
 }
 
 /* The code point of `digits` hexadecimal digits, or -1 when there is none. */

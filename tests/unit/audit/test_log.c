@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "wire/tape.h"
 
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -110,17 +113,26 @@ static void test_commits_have_a_ceiling(void **state) {
     assert_int_equal(s.last, RECORDS);
 }
 
-/* A key that somebody else's program wrote is read as well, and signs. */
-static void test_key_in_another_form(void **state) {
+static void expect_key_refused(const char *why) {
+    struct audit *a = NULL;
+    struct err err = {0};
+    assert_int_equal(audit_open(&(struct audit_config){.home = home}, &a, &err), -1);
+    if (!strstr(err.text, why))
+        fail_msg("expected \"%s\", got: %s", why, err.text);
+}
+
+/* Homes of version 0.1.0 have the key as PEM. A damaged key stops the start, before any call is recorded. */
+static void test_key_as_pem(void **state) {
     (void)state;
-    char path[128], text[256];
-    home_fill(3);
+    char path[128];
     snprintf(path, sizeof(path), "%s/audit.key", home);
-    FILE *file = fopen(path, "r+e");
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    FILE *file = fdopen(fd, "w");
     assert_non_null(file);
-    size_t len = fread(text, 1, sizeof(text), file);
-    rewind(file);
-    fprintf(file, "# kept by us\n%.*s", (int)len, text);
+    EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+    fprintf(file, "# kept by us\n");
+    assert_int_equal(PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL), 1);
+    EVP_PKEY_free(key);
     assert_int_equal(fclose(file), 0);
     home_fill(3);
     struct audit_report report;
@@ -128,17 +140,19 @@ static void test_key_in_another_form(void **state) {
     if (!report.sound)
         fail_msg("%s", report.text);
     assert_int_equal(report.signed_seq, report.records);
-    file = fopen(path, "we");
-    fprintf(file, "%.*s", (int)len, text);
-    fseek(file, 40, SEEK_SET); /* the first bytes say of which kind it is */
+    file = fopen(path, "r+e");
+    fseek(file, 50, SEEK_SET); /* the first bytes say of which kind it is */
     fprintf(file, "AAAA");
     assert_int_equal(fclose(file), 0);
-    struct audit *a = NULL;
-    struct err err = {0};
-    assert_int_equal(audit_open(&(struct audit_config){.home = home}, &a, &err), 0);
-    assert_int_equal(audit_flush(a, &err), -1);
-    assert_non_null(strstr(err.text, "no Ed25519 key"));
-    audit_close(a);
+    expect_key_refused("damaged");
+    assert_int_equal(chmod(path, 0640), 0);
+    expect_key_refused("chmod 600");
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, 12345, 0), 0);
+        expect_key_refused("12345");
+    }
+    assert_int_equal(unlink(path), 0);
+    expect_key_refused("is missing");
 }
 
 static void test_private_files(void **state) {
@@ -416,7 +430,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_walks_and_filters, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_commits_have_a_ceiling, home_make, home_remove),
-        cmocka_unit_test_setup_teardown(test_key_in_another_form, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_key_as_pem, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_private_files, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_two_writers, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_foreign_ring, home_make, home_remove),

@@ -1,7 +1,5 @@
 #include "state/vault.h"
 
-#include "state/keyfile.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,32 +104,11 @@ static void by_prefix(void **state) {
     state_vault_close(v);
 }
 
-static void key_file(void **state) {
-    (void)state;
-    char path[128];
-    unsigned char one[32], two[32];
-    struct err err = {0};
-    struct stat st;
-    snprintf(path, sizeof(path), "%s/keys/key", dir);
-    assert_int_equal(state_key_file(path, one, sizeof(one), NULL, &err), 0);
-    assert_int_equal(state_key_file(path, two, sizeof(two), NULL, &err), 0);
-    assert_memory_equal(one, two, sizeof(one));
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
-    assert_int_equal(chmod(path, 0640), 0);
-    assert_int_equal(state_key_file(path, two, sizeof(two), NULL, &err), -1);
-    assert_non_null(strstr(err.text, "0600"));
-    assert_int_equal(chmod(path, 0600), 0);
-    assert_int_equal(truncate(path, 5), 0);
-    assert_int_equal(state_key_file(path, two, sizeof(two), NULL, &err), -1);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keeps_by_scope, setup, teardown),
         cmocka_unit_test_setup_teardown(forgets_by_age, setup, teardown),
         cmocka_unit_test_setup_teardown(by_prefix, setup, teardown),
-        cmocka_unit_test_setup_teardown(key_file, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "front/jwt.h"
+#include "crypto/jwt.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -303,9 +303,9 @@ static void test_one_way_to_write_a_token(void **state) {
     assert_int_equal(verify(SLICE(""), keys, JWT_ALGORITHMS_ALL), JWT_MALFORMED);
     assert_int_equal(verify(SLICE("."), keys, JWT_ALGORITHMS_ALL), JWT_MALFORMED);
     assert_int_equal(verify(SLICE(".."), keys, JWT_ALGORITHMS_ALL), JWT_MALFORMED);
-    char *long_one = arena_alloc(&a, FRONT_JWT_BYTES_MAX + 1);
-    memset(long_one, 'A', FRONT_JWT_BYTES_MAX + 1);
-    assert_int_equal(verify(slice_of(long_one, FRONT_JWT_BYTES_MAX + 1), keys, JWT_ALGORITHMS_ALL),
+    char *long_one = arena_alloc(&a, CRYPTO_JWT_BYTES_MAX + 1);
+    memset(long_one, 'A', CRYPTO_JWT_BYTES_MAX + 1);
+    assert_int_equal(verify(slice_of(long_one, CRYPTO_JWT_BYTES_MAX + 1), keys, JWT_ALGORITHMS_ALL),
                      JWT_MALFORMED);
     jwt_keys_free(keys);
 }

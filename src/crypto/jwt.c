@@ -1,4 +1,4 @@
-#include "front/jwt.h"
+#include "crypto/jwt.h"
 
 #include "base/mem.h"
 #include "base/openssl.h"
@@ -35,7 +35,7 @@ struct key {
 };
 
 struct jwt_keys {
-    struct key items[FRONT_JWT_KEYS_MAX];
+    struct key items[CRYPTO_JWT_KEYS_MAX];
     size_t count;
 };
 
@@ -90,7 +90,7 @@ static EVP_PKEY *pkey_from(const char *type, OSSL_PARAM_BLD *build) {
 static EVP_PKEY *rsa_key(const struct tape *t, uint32_t obj, struct arena *a) {
     struct slice n, e;
     if (!base64_get(text_at(t, obj, "n", a), BASE64_URL, a, &n) ||
-        !base64_get(text_at(t, obj, "e", a), BASE64_URL, a, &e) || n.len > FRONT_JWT_RSA_BYTES_MAX ||
+        !base64_get(text_at(t, obj, "e", a), BASE64_URL, a, &e) || n.len > CRYPTO_JWT_RSA_BYTES_MAX ||
         e.len == 0 || e.len > 8)
         return NULL;
     BIGNUM *bn = BN_bin2bn((const unsigned char *)n.ptr, (int)n.len, NULL);
@@ -158,7 +158,7 @@ static void key_add(struct jwt_keys *keys, const struct tape *t, uint32_t obj, s
     struct slice use = text_at(t, obj, "use", a), alg = text_at(t, obj, "alg", a);
     size_t algorithm = algorithm_index(alg);
     if ((use.len && !slice_is(use, "sig")) || (alg.len && algorithm == ARRAY_LEN(algorithms)) ||
-        keys->count == FRONT_JWT_KEYS_MAX)
+        keys->count == CRYPTO_JWT_KEYS_MAX)
         return;
     enum key_kind kind;
     EVP_PKEY *pkey = key_make(t, obj, a, &kind);
@@ -239,7 +239,7 @@ enum jwt_fault jwt_read(struct slice token, struct arena *a, struct jwt *ret_jwt
     *ret_jwt = (struct jwt){0};
     tape_init(&ret_jwt->claims);
     struct slice rest = token, parts[3], json;
-    if (token.len > FRONT_JWT_BYTES_MAX || !slice_cut(&rest, '.', &parts[0]) ||
+    if (token.len > CRYPTO_JWT_BYTES_MAX || !slice_cut(&rest, '.', &parts[0]) ||
         !slice_cut(&rest, '.', &parts[1]))
         return JWT_MALFORMED;
     parts[2] = rest; /* another dot is no digit */

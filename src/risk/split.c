@@ -1,4 +1,4 @@
-#include "risk/text.h"
+#include "risk/split.h"
 
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "front/limits.h"
+#include "crypto/limits.h"
 #include "wire/tape.h"
 
 enum jwt_fault {

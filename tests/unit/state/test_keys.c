@@ -1,0 +1,91 @@
+/* The key files of this room are under the rule of crypto/keyfile.h. */
+#include "state/approvals.h"
+#include "state/sealed.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static char home[64];
+
+static int setup(void **state) {
+    (void)state;
+    snprintf(home, sizeof(home), "/tmp/sallyport-keys-XXXXXX");
+    return mkdtemp(home) ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("rm", "rm", "-rf", home, (char *)NULL);
+        _exit(1);
+    }
+    return waitpid(child, NULL, 0) == child ? 0 : -1;
+}
+
+static int open_approvals(struct err *err) {
+    struct state_approvals *s = NULL;
+    int rc = state_approvals_open(home, &s, err);
+    if (rc == 0)
+        state_approvals_close(s);
+    return rc;
+}
+
+static int open_sealed(struct err *err) {
+    return state_sealed_write(home, "logins", "a", SLICE("text"), err);
+}
+
+static void expect(int (*open)(struct err *err), const char *why) {
+    struct err err = {0};
+    assert_int_equal(open(&err), -1);
+    if (!strstr(err.text, why))
+        fail_msg("expected \"%s\", got: %s", why, err.text);
+}
+
+static void test_modes_owners_and_damage(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int (*open)(struct err *err);
+    } files[] = {
+        {"approvals.key", open_approvals},
+        {"secret.key", open_sealed},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct err err = {0};
+        struct stat st;
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%s", home, files[i].name);
+        if (files[i].open(&err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(lstat(path, &st), 0);
+        assert_int_equal(st.st_mode, S_IFREG | 0600);
+        assert_int_equal(chmod(path, 0604), 0);
+        expect(files[i].open, "chmod 600");
+        assert_int_equal(chmod(path, 0600), 0);
+        if (geteuid() == 0) {
+            assert_int_equal(chown(path, 12345, 0), 0);
+            expect(files[i].open, "12345");
+            assert_int_equal(chown(path, 0, 0), 0);
+        }
+        assert_int_equal(truncate(path, 0), 0);
+        expect(files[i].open, "damaged");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_modes_owners_and_damage, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
