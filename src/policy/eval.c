@@ -185,13 +185,19 @@ static bool eval_text_test(struct eval *e, const struct cond *c, const struct va
         return false;
     struct slice text = policy_value_text(v, e->arena);
     switch (c->op) {
-    case OP_SQL:
-        return policy_sql_read_only(text);
     case OP_NO_SHELL_META:
         return policy_shell_clean(text);
     default:
         return text.len == 0 || text.ptr[0] != '-';
     }
+}
+
+/* What cannot be judged never lets a call through, whichever way round the rule is written. */
+static bool eval_sql(struct eval *e, const struct cond *c, const struct value *v) {
+    enum policy_sql_answer answer = POLICY_SQL_UNCLEAR;
+    if (policy_value_is_text(v))
+        answer = policy_sql_judge(policy_value_text(v, e->arena), c->dialect);
+    return answer == POLICY_SQL_UNCLEAR ? !c->lenient : answer == POLICY_SQL_READS;
 }
 
 static enum truth eval_schema(struct eval *e, const struct cond *c, const struct value *v) {
@@ -264,6 +270,7 @@ static enum truth eval_op(struct eval *e, const struct cond *c, const struct val
     case OP_HOST:
         return truth_of(eval_host(e, c, v));
     case OP_SQL:
+        return truth_of(eval_sql(e, c, v));
     case OP_NO_SHELL_META:
     case OP_NO_LEADING_DASH:
         return truth_of(eval_text_test(e, c, v));

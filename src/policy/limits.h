@@ -23,6 +23,8 @@
     (POLICY_PATTERNS_MAX + 2)       /* entries one tool may fall under: exact, patterns, "*" */
 #define POLICY_SCOPE_ID_MAX 256     /* bytes of a grant, identity, session or server name in a key */
 #define POLICY_SQL_MAX (256u << 10) /* longer statements are not read-only */
+#define POLICY_SQL_DEPTH_MAX 128    /* parentheses inside each other */
+#define POLICY_SQL_TOKENS_MAX 16384 /* of a statement for PostgreSQL, whose grammar recurses */
 #define POLICY_URL_MAX 8192
 #define POLICY_FILE_PATH_MAX 4096
 #define POLICY_GLOB_STEPS_MAX 100000    /* work of one glob match; more counts as no match */

@@ -31,7 +31,7 @@ const struct op_row policy_ops[OP_COUNT] = {
     [OP_TYPE] = {"type", "a type name or list", false},
     [OP_UNDER] = {"under", "a directory or list", false},
     [OP_HOST] = {"host", "a host or list", false},
-    [OP_SQL] = {"sql", "\"read_only\" as", false},
+    [OP_SQL] = {"sql", "\"read_only\" or {\"read_only\": DIALECT} as", false},
     [OP_NO_SHELL_META] = {"no_shell_meta", "true as", false},
     [OP_NO_LEADING_DASH] = {"no_leading_dash", "true as", false},
     [OP_SCHEMA] = {"schema", "true or a schema as", false},
@@ -165,6 +165,21 @@ static bool read_types(const struct where *w, const struct tree *v, struct cond 
                            SLICE_FMT(c->list[i].text));
     }
     return true;
+}
+
+/* read_only, or {read_only: postgres}. */
+static bool read_sql(const struct where *w, const struct tree *v, struct cond *c) {
+    if (v->type == TREE_STRING && slice_is(v->text, "read_only"))
+        return true;
+    const struct tree *dialect = v->type == TREE_MAP && v->count == 1 ? tree_get(v, "read_only") : NULL;
+    if (!dialect || dialect->type != TREE_STRING)
+        return needs(w, v, c->op);
+    if (policy_sql_dialect_from(dialect->text, &c->dialect))
+        return true;
+    policy_problem(w->l, dialect, w->place.pointer, policy_hint(w->l, dialect->text, policy_sql_dialects),
+                   "%.*s: unknown SQL dialect \"%.*s\"; known are postgres, mysql, sqlite and mssql",
+                   SLICE_FMT(w->place.prefix), SLICE_FMT(dialect->text));
+    return false;
 }
 
 /* The document's depth (TREE_DEPTH_MAX) bounds the recursion. */
@@ -339,7 +354,7 @@ static bool read_value(const struct where *w, const struct tree *v, struct cond 
     case OP_UNDER:
         return read_dirs(w, v, c);
     case OP_SQL:
-        return slice_is(v->text, "read_only") || needs(w, v, c->op);
+        return read_sql(w, v, c);
     case OP_NO_SHELL_META:
     case OP_NO_LEADING_DASH:
         return (v->type == TREE_BOOL && v->truth) || needs(w, v, c->op);

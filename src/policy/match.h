@@ -33,9 +33,24 @@ bool policy_host_match(struct slice host, struct slice pattern);
 bool policy_host_is_pattern(struct slice pattern, struct arena *a);
 const char *policy_url_fault_text(enum policy_url_fault fault);
 
-/* One statement that only reads, in the common subset of PostgreSQL, MySQL, SQLite and SQL Server. Anything
- * the tokenizer is not sure about is not read-only. */
-bool policy_sql_read_only(struct slice sql);
+enum policy_sql_dialect {
+    POLICY_SQL_ANY, /* whatever database it reaches: what all of them read alike and none acts on */
+    POLICY_SQL_POSTGRES,
+    POLICY_SQL_MYSQL, /* and MariaDB, TiDB */
+    POLICY_SQL_SQLITE,
+    POLICY_SQL_MSSQL,
+    POLICY_SQL_DIALECTS,
+};
+extern const char *const policy_sql_dialects[]; /* names as a policy writes them, NULL at the end */
+bool policy_sql_dialect_from(struct slice name, enum policy_sql_dialect *ret_dialect);
+
+enum policy_sql_answer {
+    POLICY_SQL_READS,
+    POLICY_SQL_WRITES,
+    POLICY_SQL_UNCLEAR, /* something in it is not known, or read differently by different servers */
+};
+/* Is it one statement that only reads? */
+enum policy_sql_answer policy_sql_judge(struct slice sql, enum policy_sql_dialect dialect);
 
 /* A path with a component that agents, editors or shells take orders from: .cursor, mcp.json, .bashrc … */
 bool policy_names_agent_config(struct slice text);

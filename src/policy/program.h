@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "policy/limits.h"
+#include "policy/match.h"
 #include "policy/policy.h"
 #include "policy/tick.h"
 #include "wire/tree.h"
@@ -107,6 +108,7 @@ struct cond {
     const struct policy_schema *schema; /* an inline schema; NULL: the tool's own */
     struct within within;
     const struct limit_rule *counter; /* ROOT_STATE */
+    enum policy_sql_dialect dialect;
 };
 
 enum check_mode { CHECK_REQUIRE, CHECK_DENY, CHECK_APPROVE, CHECK_REQUIRED_ARGS, CHECK_SCHEMA };

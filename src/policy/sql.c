@@ -1,320 +1,427 @@
 /* Is this text one statement that only reads?
  *
- * Databases disagree about comments, quotes and escapes, and an attacker lives off the difference: text that
- * we take for a string must be a string to every one of them. So wherever the dialects differ (backslash
- * before a quote, nested or executable comments, `#`, dollar quotes, brackets holding quotes, a number grown
- * together with a word, bytes beyond ASCII outside quotes) the answer is no. What is left is a plain row of
- * tokens, in which the first word must be a reading one and no writing word may stand anywhere, because T-SQL
- * needs no semicolon between statements. Functions that act on the outside are listed; user-defined ones
- * cannot be known. */
+ * PostgreSQL's own grammar answers for PostgreSQL (sql_postgres.c). For the others, and for text that may
+ * reach any database, the statement is walked token by token:
+ *
+ *   - it begins with a word that reads, and has no writing word and no second statement, which SQL Server
+ * starts without a semicolon: a word that could start one stands only where an operand is due;
+ *   - every name with a parenthesis behind it is a function that is known (sql_names.c), a word of the
+ * grammar, or names columns: WITH t(a), FROM (...) t(a);
+ *   - nothing in FROM is a file: DuckDB reads FROM 'a.csv', Spark FROM csv.`/a`.
+ *
+ * Text that no database would accept may pass; nothing happens to it there. */
+#include "policy/sql.h"
+
 #include "policy/limits.h"
-#include "policy/match.h"
+#include "wire/tape.h"
 
-#define SQL_WORD_MAX 64
+/* clang-format off */
+static const char query_words[] = " select with values table ";
 
-enum token { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_STRING, TOKEN_PUNCT, TOKEN_BAD };
+static const char explain_words[] =
+    " analyze analyse verbose extended partitions format query plan formatted cost costs codegen logical settings"
+    " buffers timing json text tree traditional yaml xml summary wal on off true false ";
 
-struct lexer {
-    struct slice text;
-    size_t at;
+/* Refused wherever they stand, unless they are called as functions or follow a dot. */
+static const char writing_words[] =
+    " insert update delete merge upsert replace truncate drop alter create exec execute call grant revoke into outfile"
+    " dumpfile openrowset openquery opendatasource writetext updatetext ";
+
+/* What starts a statement of SQL Server. */
+static const char starting_words[] =
+    " add backup begin break bulk checkpoint close commit continue copy dbcc deallocate declare deny disable do enable end"
+    " get goto if kill lineno load move open print raiserror readtext receive reconfigure rename"
+    " restore return revert rollback save send set setuser shutdown throw unlock use waitfor while ";
+
+/* What ends a query of MySQL and does more than to read. */
+static const char locking_words[] = " lock procedure ";
+
+/* Behind these every database wants an operand or a name, and no statement can end before it. */
+static const char operand_words[] =
+    " select distinct all where and or not like in between is on by from join having as case when then else union except"
+    " intersect ";
+
+/* Words of the grammar that a parenthesis may follow. */
+static const char grammar_words[] =
+    " all and any apply array as between by case cube distinct div else escape except exclude exists fetch filter from"
+    " group having ignore ilike in index intersect is join key lateral like limit match materialized minus not offset on"
+    " only option or order over partition pivot qualify regexp repeatable rlike rollup select sets some table"
+    " tablesample then top union unpivot using values when where window with within xor against range rows to similar"
+    " ordinality columns ";
+
+/* What closes FROM. */
+static const char after_from[] =
+    " where group having order limit union except intersect minus window select qualify fetch offset ";
+
+/* Methods of SQL Server's XML type and functions of its schema sys. */
+static const char mssql_members[] =
+    " value query nodes exist dm_exec_sql_text dm_exec_query_plan dm_exec_text_query_plan dm_db_index_physical_stats"
+    " dm_db_index_operational_stats dm_io_virtual_file_stats dm_sql_referenced_entities dm_sql_referencing_entities"
+    " fn_my_permissions fn_listextendedproperty ";
+
+/* Statements of SQLite that only tell; the first group takes an argument that names a table. */
+static const char pragmas_of_table[] =
+    " table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list foreign_key_check"
+    " integrity_check quick_check ";
+static const char pragmas[] =
+    " database_list collation_list function_list module_list pragma_list compile_options user_version application_id"
+    " schema_version page_count page_size freelist_count encoding journal_mode foreign_keys ";
+
+/* Tables that SQLite makes up and that reach outside of the database. */
+static const char outside_tables[] = " fsdir zipfile sqlite_dbdata sqlite_dbptr csv lsdir ";
+/* clang-format on */
+
+enum cte { CTE_NONE, CTE_NAME, CTE_NAMED, CTE_BODY, CTE_DONE };
+
+struct frame { /* what one pair of parentheses holds */
+    bool is_query;
+    bool in_from;
+    enum cte cte;
+    unsigned cases;
+};
+
+struct token {
+    enum sql_token kind;
     struct slice word;
     char punct;
 };
 
-static const char *const first_words[] = {"select", "with",     "show", "explain", "values",
-                                          "table",  "describe", "desc", NULL};
+struct walk {
+    struct sql_lexer l;
+    struct token now, before;
+    struct slice qualifier; /* the name before this one: a of a.b */
+    bool is_table;          /* the name, or the one that it is a part of, stands where a table is due */
+    struct frame frames[POLICY_SQL_DEPTH_MAX];
+    size_t depth;
+};
 
-static const char *const writing_words[] = {
-    "insert",    "update",         "delete",  "merge",     "upsert",     "into",    "drop",     "alter",
-    "create",    "truncate",       "exec",    "execute",   "call",       "grant",   "revoke",   "set",
-    "do",        "declare",        "backup",  "restore",   "shutdown",   "kill",    "dbcc",     "bulk",
-    "waitfor",   "reconfigure",    "refresh", "writetext", "updatetext", "outfile", "dumpfile", "openrowset",
-    "openquery", "opendatasource", "attach",  "detach",    "pragma",     "copy",    "deny",     "replace",
-    NULL};
+const char *const policy_sql_dialects[] = {"postgres", "mysql", "sqlite", "mssql", NULL};
 
-static const char *const acting_functions[] = {"pg_sleep",
-                                               "pg_sleep_for",
-                                               "pg_sleep_until",
-                                               "pg_terminate_backend",
-                                               "pg_cancel_backend",
-                                               "pg_reload_conf",
-                                               "pg_rotate_logfile",
-                                               "pg_promote",
-                                               "pg_switch_wal",
-                                               "pg_notify",
-                                               "set_config",
-                                               "nextval",
-                                               "setval",
-                                               "query_to_xml",
-                                               "query_to_xmlschema",
-                                               "query_to_xml_and_xmlschema",
-                                               "cursor_to_xml",
-                                               "database_to_xml",
-                                               "table_to_xml",
-                                               "load_file",
-                                               "load_extension",
-                                               "writefile",
-                                               "readfile",
-                                               "edit",
-                                               "sys_exec",
-                                               "sys_eval",
-                                               "sleep",
-                                               "benchmark",
-                                               "get_lock",
-                                               "release_lock",
-                                               "xp_cmdshell",
-                                               "sp_executesql",
-                                               "release_all_locks",
-                                               "ts_stat",
-                                               "httpuritype",
-                                               "file",
-                                               "url",
-                                               "s3",
-                                               "remote",
-                                               "mysql",
-                                               "postgresql",
-                                               "jdbc",
-                                               "system",
-                                               NULL};
-
-static const char *const acting_prefixes[] = {"lo_",
-                                              "dblink",
-                                              "pg_read_",
-                                              "pg_ls_",
-                                              "pg_file_",
-                                              "pg_write_",
-                                              "pg_advisory_",
-                                              "pg_try_advisory_",
-                                              "pg_logical_",
-                                              "pg_create_",
-                                              "pg_drop_",
-                                              "pg_stat_reset",
-                                              "pg_stat_file",
-                                              "pg_replication_",
-                                              "pg_wal_replay_",
-                                              "pg_backup_",
-                                              "crosstab",
-                                              "read_",
-                                              "xp_",
-                                              "sp_oa",
-                                              NULL};
-
-/* Packages of Oracle, whose functions follow a dot. */
-static const char *const acting_packages[] = {"utl_", "dbms_", NULL};
-
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-static char peek(const struct lexer *l, size_t ahead) {
-    return l->at + ahead < l->text.len ? l->text.ptr[l->at + ahead] : '\0';
-}
-
-static bool word_in(struct slice word, const char *const *words) {
-    for (; *words; words++)
-        if (slice_eq_nocase(word, slice_str(*words)))
+bool policy_sql_dialect_from(struct slice name, enum policy_sql_dialect *ret_dialect) {
+    for (size_t i = 0; policy_sql_dialects[i]; i++) {
+        if (slice_is(name, policy_sql_dialects[i])) {
+            *ret_dialect = (enum policy_sql_dialect)(POLICY_SQL_POSTGRES + i);
             return true;
+        }
+    }
     return false;
 }
 
-/* `-- ` to the end of the line. MySQL wants the blank, PostgreSQL also ends the line at a carriage return. */
-static bool skip_line_comment(struct lexer *l) {
-    char after = peek(l, 2);
-    if (after != ' ' && after != '\n' && after != '\t' && after != '\0')
+static bool is_word(const struct token *t, const char *words) {
+    return t->kind == SQL_WORD && policy_sql_in(t->word, words);
+}
+
+static bool is_punct(const struct token *t, const char *chars) {
+    return t->kind == SQL_PUNCT && strchr(chars, t->punct);
+}
+
+static bool advance(struct walk *w) {
+    w->before = w->now;
+    w->now.kind = policy_sql_next(&w->l);
+    w->now.word = w->l.word;
+    w->now.punct = w->l.punct;
+    return w->now.kind != SQL_BAD;
+}
+
+/* Text for any database may reach this one. */
+static bool may_be(const struct walk *w, enum policy_sql_dialect dialect) {
+    return w->l.dialect == dialect || w->l.dialect == POLICY_SQL_ANY;
+}
+
+static bool wants_operand(const struct token *t) {
+    return is_punct(t, ",(.=<>+-/%|&^~![") || is_word(t, operand_words);
+}
+
+/* FOR reads on in substring(a FROM 1 FOR 2), FOR XML, FOR JSON and FOR SYSTEM_TIME. Elsewhere it locks, or
+ * takes the next value of a sequence. */
+static bool for_passes(struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    if (is_word(&w->before, " value "))
         return false;
-    for (; l->at < l->text.len && l->text.ptr[l->at] != '\n'; l->at++)
-        if (l->text.ptr[l->at] == '\r')
-            return false;
+    if (w->depth && !w->frames[w->depth].is_query)
+        return true;
+    return policy_sql_next(&ahead) == SQL_WORD &&
+           policy_sql_in(ahead.word, " xml json system_time system_version join order group ");
+}
+
+/* WITH begins a query, or goes on as WITH (NOLOCK), WITH TIES, WITH TIME ZONE. */
+static bool with_passes(struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    if (is_punct(&w->before, "(")) {
+        w->frames[w->depth].cte = CTE_NAME;
+        return true;
+    }
+    return policy_sql_is_call(&w->l) ||
+           (policy_sql_next(&ahead) == SQL_WORD &&
+            policy_sql_in(ahead.word, " ties rollup cube ordinality time offset totals "));
+}
+
+static void note_word(struct walk *w) {
+    struct frame *f = &w->frames[w->depth];
+    if (is_word(&w->now, " from ") && f->is_query && !is_word(&w->before, " distinct "))
+        f->in_from = true;
+    else if (is_word(&w->now, after_from))
+        f->in_from = false;
+    if (is_word(&w->now, " case "))
+        f->cases++;
+}
+
+/* WITH name (columns) AS MATERIALIZED (query), and nothing else: ClickHouse has WITH f() AS name. */
+static bool cte_passes(struct walk *w) {
+    struct frame *f = &w->frames[w->depth];
+    bool is_open = is_punct(&w->now, "(");
+    switch (f->cte) {
+    case CTE_NAME:
+        if (is_word(&w->now, " recursive "))
+            return true;
+        f->cte = CTE_NAMED;
+        return w->now.kind == SQL_WORD || w->now.kind == SQL_NAME;
+    case CTE_NAMED:
+        if (is_word(&w->now, " as "))
+            f->cte = CTE_BODY;
+        return is_open || f->cte == CTE_BODY;
+    case CTE_BODY:
+        return is_open || is_word(&w->now, " not materialized ");
+    case CTE_DONE:
+        f->cte = is_punct(&w->now, ",") ? CTE_NAME : CTE_NONE;
+        return true;
+    case CTE_NONE:
+        break;
+    }
     return true;
 }
 
-static bool skip_block_comment(struct lexer *l) {
-    char first = peek(l, 2);
-    if (first == '!' || first == '+' || first == 'M' || first == 'm')
-        return false; /* MySQL, MariaDB and hint comments are executed */
-    for (l->at += 2; l->at + 1 < l->text.len; l->at++) {
-        if (peek(l, 0) == '/' && peek(l, 1) == '*')
-            return false;
-        if (peek(l, 0) == '*' && peek(l, 1) == '/') {
-            l->at += 2;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool skip_blank(struct lexer *l) {
-    for (;;) {
-        char c = peek(l, 0);
-        if (l->at < l->text.len && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
-            l->at++;
-        } else if (c == '-' && peek(l, 1) == '-') {
-            if (!skip_line_comment(l))
-                return false;
-        } else if (c == '/' && peek(l, 1) == '*') {
-            if (!skip_block_comment(l))
-                return false;
-        } else {
-            return true;
-        }
-    }
-}
-
-/* A doubled quote is a quote; a backslash before a quote would be one to MySQL only. */
-static bool read_quoted(struct lexer *l, char quote) {
-    for (l->at++; l->at < l->text.len; l->at++) {
-        char c = l->text.ptr[l->at];
-        if (c == '\0')
-            return false;
-        if (c == '\\' && (peek(l, 1) == quote || peek(l, 1) == '\\' || peek(l, 1) == '\0'))
-            return false;
-        if (c != quote)
-            continue;
-        if (peek(l, 1) == quote) {
-            l->at++;
-            continue;
-        }
-        l->at++;
+static bool word_passes(struct walk *w, bool is_call) {
+    struct frame *f = &w->frames[w->depth];
+    const struct token *t = &w->now;
+    if (is_word(t, writing_words))
+        return is_call && policy_sql_knows(t->word, w->l.dialect);
+    if (is_word(t, " end ") && f->cases) {
+        f->cases--;
         return true;
     }
-    return false;
-}
-
-/* A name in backticks or brackets, where only some databases quote: nothing inside that would mean another
- * thing to the others. */
-static bool read_name(struct lexer *l, char close) {
-    size_t i = l->at + 1;
-    for (; i < l->text.len && l->text.ptr[i] != close; i++) {
-        char c = l->text.ptr[i];
-        if (!is_letter(c) && !is_digit(c) && c != ' ' && c != '.' && c != ',' && c != ':' && c != '-')
-            return false;
-        if (c == '-' && l->text.ptr[i + 1 < l->text.len ? i + 1 : i] == '-')
-            return false;
-    }
-    if (i == l->text.len)
-        return false;
-    l->at = close == '`' ? i + 1 : l->at + 1; /* the inside of brackets is read as tokens too */
+    bool may_start = may_be(w, POLICY_SQL_MSSQL) && is_word(t, starting_words);
+    bool may_lock = may_be(w, POLICY_SQL_MYSQL) && is_word(t, locking_words);
+    if ((may_start || may_lock) && !wants_operand(&w->before))
+        return is_word(t, " set ") && is_word(&w->before, " character ");
+    if (is_word(t, " for "))
+        return for_passes(w);
+    if (is_word(t, " with "))
+        return with_passes(w);
+    /* USING 'command' feeds rows to a program in Spark and Hive. */
+    if (is_word(&w->before, " using "))
+        return !f->is_query;
+    note_word(w);
     return true;
 }
 
-static enum token read_number(struct lexer *l) {
-    if (peek(l, 0) == '0' && (peek(l, 1) | 0x20) == 'x') {
-        for (l->at += 2; is_digit(peek(l, 0)) || ((peek(l, 0) | 0x20) >= 'a' && (peek(l, 0) | 0x20) <= 'f');)
-            l->at++;
-    } else {
-        while (is_digit(peek(l, 0)) || peek(l, 0) == '.')
-            l->at++;
-        if ((peek(l, 0) | 0x20) == 'e') {
-            size_t sign = peek(l, 1) == '+' || peek(l, 1) == '-';
-            if (!is_digit(peek(l, 1 + sign)))
-                return TOKEN_BAD;
-            for (l->at += 1 + sign; is_digit(peek(l, 0));)
-                l->at++;
-        }
-    }
-    return is_letter(peek(l, 0)) ? TOKEN_BAD : TOKEN_NUMBER;
+/* Names that reach out of the database without being called. */
+static bool name_stays_inside(const struct walk *w) {
+    struct slice name = w->now.word;
+    static const char *const packages[] = {"utl_", "dbms_", "owa_", "apex_", "httpuritype"};
+    for (size_t i = 0; w->l.dialect == POLICY_SQL_ANY && i < sizeof(packages) / sizeof(packages[0]); i++)
+        if (slice_eq_nocase(slice_upto(name, strlen(packages[i])), slice_str(packages[i])))
+            return false;
+    if (may_be(w, POLICY_SQL_SQLITE) && w->frames[w->depth].in_from &&
+        (policy_sql_in(name, outside_tables) || (slice_eq_nocase(slice_upto(name, 7), SLICE("pragma_")) &&
+                                                 !policy_sql_knows(name, POLICY_SQL_SQLITE))))
+        return false;
+    bool is_column = is_punct(&w->before, ".") && !w->is_table && !policy_sql_is_call(&w->l);
+    return !is_column || w->l.dialect != POLICY_SQL_ANY || !policy_sql_acts_as_column(name);
 }
 
-static enum token read_word(struct lexer *l) {
-    size_t start = l->at;
-    while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)))
-        l->at++;
-    l->word = slice_of(l->text.ptr + start, l->at - start);
-    return l->word.len > SQL_WORD_MAX ? TOKEN_BAD : TOKEN_WORD;
-}
-
-static enum token next_token(struct lexer *l) {
-    if (!skip_blank(l))
-        return TOKEN_BAD;
-    if (l->at == l->text.len)
-        return TOKEN_END;
-    char c = l->text.ptr[l->at];
-    if ((unsigned char)c >= 0x80 || (unsigned char)c < 0x20 || c == 0x7f || c == '#' || c == '\\')
-        return TOKEN_BAD;
-    if (is_letter(c))
-        return read_word(l);
-    if (is_digit(c) || (c == '.' && is_digit(peek(l, 1))))
-        return read_number(l);
-    if (c == '\'' || c == '"' || c == '`') {
-        size_t start = l->at + 1;
-        if (!(c == '`' ? read_name(l, c) : read_quoted(l, c)))
-            return TOKEN_BAD;
-        l->word = c == '\'' ? (struct slice){0} : slice_of(l->text.ptr + start, l->at - 1 - start);
-        return TOKEN_STRING;
-    }
-    if (c == '[' && !read_name(l, ']'))
-        return TOKEN_BAD;
-    if (c == '$' && !is_digit(peek(l, 1)))
-        return TOKEN_BAD;
-    if (c == ':' && peek(l, 1) == '=')
-        return TOKEN_BAD;
-    if (c != '[')
-        l->at++;
-    l->punct = c;
-    return TOKEN_PUNCT;
-}
-
-static bool starts_with_any(struct slice word, const char *const *prefixes) {
-    for (; *prefixes; prefixes++)
-        if (slice_eq_nocase(slice_upto(word, strlen(*prefixes)), slice_str(*prefixes)))
+/* "LOWER" need not be lower where quoted names keep their case. */
+static bool has_upper(struct slice name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] >= 'A' && name.ptr[i] <= 'Z')
             return true;
     return false;
 }
 
-static bool is_call(const struct lexer *l) {
-    struct lexer ahead = *l;
-    return skip_blank(&ahead) && peek(&ahead, 0) == '(';
-}
-
-static bool function_acts(struct slice name) {
-    return starts_with_any(name, acting_prefixes) || word_in(name, acting_functions);
-}
-
-static bool word_acts(const struct lexer *l) {
-    if (slice_eq_nocase(l->word, SLICE("replace")))
-        return !is_call(l); /* replace(text, from, to) is an ordinary function */
-    if (word_in(l->word, writing_words) || starts_with_any(l->word, acting_packages))
-        return true;
-    return is_call(l) && function_acts(l->word);
-}
-
-/* "pg_sleep"(1): a function may be named in double quotes or backticks. What is not plain in there could be
- * spelled in a way that only the database can read (U&"…"). */
-static bool quoted_acts(const struct lexer *l) {
-    if (starts_with_any(l->word, acting_packages))
-        return true;
-    if (!is_call(l))
+static bool call_passes(struct walk *w) {
+    struct frame *f = &w->frames[w->depth];
+    if (w->now.kind == SQL_NAME && has_upper(w->now.word))
         return false;
-    for (size_t i = 0; i < l->word.len; i++)
-        if (!is_letter(l->word.ptr[i]) && !is_digit(l->word.ptr[i]))
-            return true;
-    return function_acts(l->word);
+    if (is_punct(&w->before, ".") && slice_is(w->qualifier, "pg_catalog"))
+        return w->l.dialect == POLICY_SQL_ANY && policy_sql_knows(w->now.word, POLICY_SQL_POSTGRES);
+    if (is_punct(&w->before, "."))
+        return w->l.dialect == POLICY_SQL_MSSQL && policy_sql_in(w->now.word, mssql_members);
+    if (f->cte == CTE_NAMED || f->cte == CTE_BODY)
+        return true;
+    if (f->in_from && (is_word(&w->before, " as ") || is_punct(&w->before, ")")))
+        return true;
+    if (is_word(&w->before, " tablesample ") && is_word(&w->now, " bernoulli system "))
+        return true;
+    return is_word(&w->now, grammar_words) || policy_sql_knows(w->now.word, w->l.dialect);
 }
 
-bool policy_sql_read_only(struct slice sql) {
+/* A table is due: a file in its place is none. */
+static bool is_table_place(const struct walk *w) {
+    return w->frames[w->depth].in_from &&
+           (is_word(&w->before, " from join straight_join table ") || is_punct(&w->before, ",("));
+}
+
+static bool is_path(struct slice name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (strchr("/\\:*?.@{}|<>", name.ptr[i]))
+            return true;
+    return false;
+}
+
+static bool name_passes(struct walk *w) {
+    bool is_call = policy_sql_is_call(&w->l);
+    bool is_member = is_punct(&w->before, ".");
+    w->is_table = is_member ? w->is_table : is_table_place(w);
+    if (w->now.kind == SQL_WORD && !is_member && !w->frames[w->depth].cte && !word_passes(w, is_call))
+        return false;
+    if (w->now.kind == SQL_NAME && w->l.dialect == POLICY_SQL_ANY && (is_member || is_table_place(w)) &&
+        is_path(w->now.word))
+        return false;
+    bool passes = name_stays_inside(w) && (!is_call || call_passes(w));
+    w->qualifier = w->now.word;
+    return passes;
+}
+
+static bool open_passes(struct walk *w) {
+    if (is_punct(&w->before, "]") || w->depth + 1 == POLICY_SQL_DEPTH_MAX)
+        return false;
+    bool in_from = is_table_place(w);
+    w->frames[++w->depth] = (struct frame){.in_from = in_from};
+    struct sql_lexer ahead = w->l;
+    if (policy_sql_next(&ahead) == SQL_WORD && policy_sql_in(ahead.word, query_words))
+        w->frames[w->depth] = (struct frame){.is_query = true};
+    return true;
+}
+
+static bool punct_passes(struct walk *w) {
+    struct frame *f = &w->frames[w->depth];
+    switch (w->now.punct) {
+    case '(':
+        return open_passes(w);
+    case ')':
+        if (w->depth == 0 || f->cases)
+            return false;
+        f = &w->frames[--w->depth];
+        if (f->cte == CTE_BODY)
+            f->cte = CTE_DONE;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool token_passes(struct walk *w) {
+    if (!cte_passes(w))
+        return false;
+    switch (w->now.kind) {
+    case SQL_WORD:
+    case SQL_NAME:
+        return name_passes(w);
+    case SQL_STRING:
+        return !is_table_place(w) && !is_word(&w->before, " using ");
+    case SQL_VARIABLE:
+        return w->l.dialect != POLICY_SQL_ANY || !is_table_place(w);
+    case SQL_NUMBER:
+        return true;
+    case SQL_PUNCT:
+        return punct_passes(w);
+    default:
+        return false;
+    }
+}
+
+/* Nothing but a semicolon may be left. */
+static bool is_end(struct walk *w) {
+    if (is_punct(&w->now, ";") && !advance(w))
+        return false;
+    return w->now.kind == SQL_END;
+}
+
+/* From the first token of a query to its end. */
+static bool query_reads(struct walk *w) {
+    w->frames[w->depth].is_query = true;
+    if (is_word(&w->now, " with "))
+        w->frames[w->depth].cte = CTE_NAME;
+    w->frames[w->depth].in_from = is_word(&w->now, " table ");
+    while (advance(w) && w->now.kind != SQL_END && !is_punct(&w->now, ";"))
+        if (!token_passes(w))
+            return false;
+    return w->depth == 0 && w->frames[0].cases == 0 && is_end(w);
+}
+
+/* SHOW and DESCRIBE: names, texts and numbers. To SQL Server their first word is a procedure that does not
+ * exist, and the next one may start a statement. */
+static bool listing_reads(struct walk *w) {
+    bool is_any = w->l.dialect == POLICY_SQL_ANY;
+    while (advance(w) && w->now.kind != SQL_END && !is_punct(&w->now, ";")) {
+        struct sql_lexer ahead = w->l;
+        if (w->now.kind == SQL_PUNCT && !is_punct(&w->now, ".,=%*-"))
+            return false;
+        if (!is_any || !(is_word(&w->now, writing_words) || is_word(&w->now, starting_words)))
+            continue;
+        if (!is_word(&w->now, " create ") || !is_word(&w->before, " show ") ||
+            policy_sql_next(&ahead) != SQL_WORD || !policy_sql_in(ahead.word, " table view "))
+            return false;
+    }
+    return is_end(w);
+}
+
+static bool explain_reads(struct walk *w) {
+    bool is_describe = !is_word(&w->now, " explain ");
+    struct walk listing = *w;
+    while (advance(w)) {
+        if (is_word(&w->now, query_words))
+            return query_reads(w);
+        if (is_punct(&w->now, "(") ? !open_passes(w) : is_punct(&w->now, ")") ? !punct_passes(w) : false)
+            return false;
+        if (w->now.kind != SQL_NUMBER && !is_punct(&w->now, "=(),") && !is_word(&w->now, explain_words))
+            break;
+    }
+    return is_describe && listing_reads(&listing);
+}
+
+static bool pragma_reads(struct walk *w) {
+    if (!advance(w) || w->now.kind != SQL_WORD)
+        return false;
+    bool takes_table = is_word(&w->now, pragmas_of_table);
+    if (!takes_table && !is_word(&w->now, pragmas))
+        return false;
+    if (!advance(w))
+        return false;
+    if (takes_table && is_punct(&w->now, "(")) {
+        if (!advance(w) || (w->now.kind != SQL_WORD && w->now.kind != SQL_NAME && w->now.kind != SQL_STRING))
+            return false;
+        if (!advance(w) || !is_punct(&w->now, ")") || !advance(w))
+            return false;
+    }
+    return is_end(w);
+}
+
+static bool statement_reads(struct walk *w) {
+    while (is_punct(&w->now, "("))
+        if (!open_passes(w) || !advance(w))
+            return false;
+    if (is_word(&w->now, query_words))
+        return query_reads(w);
+    if (w->depth)
+        return false;
+    if (is_word(&w->now, " explain describe desc "))
+        return explain_reads(w);
+    if (is_word(&w->now, " show "))
+        return w->l.dialect != POLICY_SQL_MSSQL && listing_reads(w);
+    return is_word(&w->now, " pragma ") && w->l.dialect == POLICY_SQL_SQLITE && pragma_reads(w);
+}
+
+enum policy_sql_answer policy_sql_judge(struct slice sql, enum policy_sql_dialect dialect) {
     /* Some databases stop reading at a NUL. */
-    if (sql.len == 0 || sql.len > POLICY_SQL_MAX || slice_find(sql, '\0') >= 0)
-        return false;
-    struct lexer l = {.text = sql};
-    bool started = false, ended = false;
-    for (;;) {
-        enum token token = next_token(&l);
-        if (token == TOKEN_END)
-            return started;
-        if (token == TOKEN_BAD || ended)
-            return false;
-        if (token == TOKEN_PUNCT && l.punct == ';') {
-            ended = true;
-            continue;
-        }
-        if (!started) {
-            if (token == TOKEN_PUNCT && l.punct == '(')
-                continue;
-            if (token != TOKEN_WORD || !word_in(l.word, first_words))
-                return false;
-            started = true;
-            continue;
-        }
-        if ((token == TOKEN_WORD && word_acts(&l)) || (token == TOKEN_STRING && quoted_acts(&l)))
-            return false;
-    }
+    if (sql.len == 0 || sql.len > POLICY_SQL_MAX || slice_find(sql, '\0') >= 0 || !tape_utf8_valid(sql))
+        return POLICY_SQL_UNCLEAR;
+    if (dialect == POLICY_SQL_POSTGRES)
+        return policy_sql_postgres(sql);
+    struct walk w = {.l = {.text = sql, .dialect = dialect}};
+    if (!advance(&w))
+        return POLICY_SQL_UNCLEAR;
+    if (is_word(&w.now, writing_words))
+        return POLICY_SQL_WRITES;
+    return statement_reads(&w) ? POLICY_SQL_READS : POLICY_SQL_UNCLEAR;
 }

@@ -28,7 +28,7 @@ test('good documents fit', () => {
 test('mistakes do not', () => {
   const rule = (more) => ({ version: '1', tools: { t: { rules: [{ name: 'r', ...more }] } } });
   const bad = [{}, { version: '2' }, { version: '1', hiden: [] }, rule({ condtions: [] }), rule({ action: 'block' }), rule({ rate_limit: '5/week' }),
-    ...[['in', 1], ['lt', '1'], ['exists', 'yes'], ['regex', 1], ['under', []], ['type', 'strng'], ['sql', 'x'], ['no_shell_meta', false], ['schema', false], ['within', 'day']]
+    ...[['in', 1], ['lt', '1'], ['exists', 'yes'], ['regex', 1], ['under', []], ['type', 'strng'], ['sql', 'x'], ['sql', { read_only: 'dbase' }], ['no_shell_meta', false], ['schema', false], ['within', 'day']]
       .map(([op, value]) => rule({ conditions: [{ path: 'args.x', op, value }] })),
     rule({ rate_limit: '0/hour' }), rule({ conditions: [{ path: 'state.t.c', op: 'lt', value: 1 }], state: { counter: 'c', window: 'week' } }),
     rule({ conditions: [{ path: 'args.x', op: 'ge', value: 1 }] }), rule({ conditions: [{ path: 'foo.x', op: 'eq', value: 1 }] }), { version: '1', flows: [{ after: ['x'], deny: ['sink'] }] }];

@@ -1,0 +1,49 @@
+// A PostgreSQL server of the test's own: a fresh cluster in a temporary directory, reached by a unix socket only.
+import { spawn, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { userInfo } from 'node:os';
+import { tempDir } from './temp.mjs';
+
+/** The newest installed server's programs, or undefined. */
+export function postgresPrograms() {
+  const base = '/usr/lib/postgresql';
+  const versions = existsSync(base) ? readdirSync(base).sort((a, b) => b - a) : [];
+  return versions.map((version) => join(base, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb')));
+}
+
+// PostgreSQL refuses to run as root; Debian's package brings a user for it.
+function identity() {
+  if (process.getuid() !== 0) return {};
+  const id = (flag) => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout);
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** {socket, user, psql(sql, {database}), stop()}. */
+export async function startPostgres() {
+  const bin = postgresPrograms();
+  if (!bin) throw new Error('no PostgreSQL server here; scripts/setup test installs it');
+  const dir = tempDir('pg');
+  const as = identity();
+  if (as.uid) chownSync(dir, as.uid, as.gid);
+  const user = 'owner', data = join(dir, 'data'), options = { ...as, cwd: '/', encoding: 'utf8', env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };
+  const made = spawnSync(join(bin, 'initdb'), ['-D', data, '-U', user, '-A', 'trust', '-N', '--no-instructions', '-E', 'UTF8'], options);
+  if (made.status !== 0) throw new Error(`initdb as ${as.uid ?? userInfo().uid}: ${made.stderr}`);
+  const server = spawn(join(bin, 'postgres'), ['-D', data, '-k', dir, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_prepared_transactions=0'], { ...options, stdio: ['ignore', 'ignore', 'ignore'] });
+  const psql = (sql, { database = 'postgres', separate = false } = {}) => {
+    const input = separate ? sql : `\\set ON_ERROR_STOP 1\n${sql}`;
+    const { status, stdout, stderr } = spawnSync(join(bin, 'psql'), ['-h', dir, '-U', user, '-XqAt', '-d', database, '-f', '-'], { encoding: 'utf8', input, maxBuffer: 1 << 28 });
+    return { ok: status === 0, out: stdout.trim(), error: stderr.trim() };
+  };
+  const until = Date.now() + 30000;
+  for (;;) {
+    if (psql('SELECT 1').ok) break;
+    if (Date.now() > until || server.exitCode !== null) throw new Error('PostgreSQL does not come up');
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  const stop = () => new Promise((done) => {
+    server.once('exit', done);
+    server.kill('SIGQUIT');
+  });
+  return { socket: dir, user, psql, stop };
+}
