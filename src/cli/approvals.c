@@ -6,18 +6,26 @@
 #include "base/clock.h"
 #include "base/glyph.h"
 #include "base/mem.h"
+#include "base/rand.h"
 #include "cli/command.h"
+#include "front/file.h"
+#include "state/grants.h"
 #include "wire/emit.h"
 
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define APPROVALS_OUT_MAX (512u << 20) /* a full listing with the longest arguments, every byte escaped */
+#define CONFIRM_CHARS 4                /* that a person types at the terminal */
 #define LIST_TEXT_MAX 200              /* bytes of one text in a listing for people */
 
 struct approvals_options {
     int status;
     const char *note;
+    const char *code;
+    const char *token_file;
     uint64_t limit;
     bool json;
 };
@@ -44,9 +52,23 @@ static const struct cli_option list_rows[] = {
     {0},
 };
 static const struct cli_option show_rows[] = {ROW_JSON, {0}};
+#define ROW_NOTE                                                                                             \
+    {                                                                                                        \
+        CLI_TEXT(struct approvals_options, note), .name = "note", .argument = "TEXT", .fallback = "",        \
+                                                  .help = "why; the agent of a denied call reads it"         \
+    }
+
+static const struct cli_option approve_rows[] = {
+    {CLI_TEXT(struct approvals_options, code), .name = "code", .argument = "CODE",
+     .help = "the code that the console shows beside the request"},
+    {CLI_TEXT(struct approvals_options, token_file), .name = "token-file", .argument = "FILE",
+     .help = "holds the token of a grant with the role approver; the decision is made in its name"},
+    ROW_NOTE,
+    ROW_JSON,
+    {0},
+};
 static const struct cli_option decide_rows[] = {
-    {CLI_TEXT(struct approvals_options, note), .name = "note", .argument = "TEXT", .fallback = "",
-     .help = "why; the agent of a denied call reads it"},
+    ROW_NOTE,
     ROW_JSON,
     {0},
 };
@@ -201,6 +223,62 @@ static int show_run(const void *options, const struct cli_rest *rest) {
     return rc <= 0 ? cli_fail(rc < 0 ? CLI_FAILED : CLI_NO, &err) : print_one(&found, opt->json);
 }
 
+/* ---- the second factor of an approval ---- */
+
+/* The agent that asked may be able to run this program as this user. It has no terminal, does not see the
+ * console and cannot read an approver's token, so one of the three is asked for. */
+static int by_token(const char *path, struct arena *a, struct slice *ret_decider, struct err *err) {
+    char home[CLI_PATH_MAX];
+    cleanup_buf struct buf text;
+    struct state_grants *grants = NULL;
+    if (front_read_file(path, STATE_TOKEN_TEXT + 2, &text, err) < 0)
+        return err_wrap(err, "--token-file");
+    if (cli_home(home, err) < 0 || state_grants_open(home, true, &grants, err) < 0)
+        return -1;
+    const struct state_grant *g =
+        state_grants_by_token(grants, slice_trim(buf_slice(&text)), clock_wall_ms());
+    const bool may = g && g->roles & (STATE_ROLE_ADMIN | STATE_ROLE_APPROVER);
+    if (may)
+        *ret_decider = arena_printf(a, "grant:%s", g->name);
+    state_grants_close(grants);
+    return may ? 0 : err_set(err, "--token-file `%s`: not the token of a grant with the role approver", path);
+}
+
+/* The person reads the call and types what stands below it. */
+static int by_terminal(struct state_approvals *s, struct slice id, struct err *err) {
+    char word[CONFIRM_CHARS + 1], typed[CONFIRM_CHARS + 3] = "";
+    cleanup_arena struct arena a;
+    cleanup_buf struct buf out;
+    struct state_approval found;
+    arena_init(&a);
+    buf_init(&out, APPROVALS_OUT_MAX);
+    int rc = state_approvals_get(s, id, clock_wall_ms(), &a, &found, err);
+    if (rc <= 0)
+        return rc < 0 ? rc : err_set(err, "no approval `%.*s`", SLICE_FMT(id));
+    put_whole(&out, &found);
+    rand_token(word, CONFIRM_CHARS);
+    fprintf(stderr, "%.*s\nTo approve this call once, type %s: ", SLICE_FMT(buf_slice(&out)), word);
+    if (!fgets(typed, sizeof(typed), stdin))
+        typed[0] = '\0';
+    return slice_is(slice_trim(slice_str(typed)), word) ? 0 : err_set(err, "not approved");
+}
+
+static int confirm(struct state_approvals *s, const struct approvals_options *opt, struct slice id,
+                   struct arena *a, struct slice *ret_decider, struct err *err) {
+    if (opt->token_file)
+        return by_token(opt->token_file, a, ret_decider, err);
+    if (opt->code)
+        return state_approvals_code_fits(s, id, slice_str(opt->code))
+                   ? 0
+                   : err_set(err, "--code: this is not the code that the console shows for %.*s",
+                             SLICE_FMT(id));
+    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        return by_terminal(s, id, err);
+    return err_set(err, "approving needs a second factor: run it at a terminal, or give --code CODE as the "
+                        "console shows it, or --token-file FILE with the token of an approver "
+                        "(`sallyport grants create NAME --role approver`)");
+}
+
 /* ---- approve, deny, expire ---- */
 
 enum verb { VERB_APPROVE, VERB_DENY, VERB_EXPIRE };
@@ -231,6 +309,8 @@ static int decide(enum verb verb, const struct approvals_options *opt, const str
                                .decider = local_name(&a),
                                .note = slice_str(opt->note),
                                .now_ms = clock_wall_ms()};
+    if (verb == VERB_APPROVE && confirm(s, opt, d.id, &a, &d.decider, &err) < 0)
+        return cli_fail(CLI_NO, &err);
     struct state_approval after;
     enum state_decide answer = verb == VERB_EXPIRE ? state_approvals_expire(s, &d, &a, &after, &err)
                                                    : state_approvals_decide(s, &d, &a, &after, &err);
@@ -288,7 +368,8 @@ const struct cli_command cli_approvals_show = {
 };
 
 static const struct cli_example approve_examples[] = {
-    {"sallyport approvals approve ap_Zk3...", "the same call, made again, passes once"},
+    {"sallyport approvals approve ap_Zk3...", "at a terminal; the same call, made again, passes once"},
+    {"sallyport approvals approve ap_Zk3... --code 5f0c11ae", "with the code from the console"},
     {0},
 };
 
@@ -297,8 +378,10 @@ const struct cli_command cli_approvals_approve = {
     .summary = "let a call pass, once",
     .detail = "The approval is good for exactly this call: this identity, server, tool and arguments, under "
               "this policy and this definition of the tool. It must be used before the request expires. Exit "
-              "status 1 when it is not pending, or the policy names other approvers.",
-    .options = decide_rows,
+              "status 1 when it is not pending, or the policy names other approvers. An agent may run as the "
+              "same user, so a second factor is asked for: at a terminal you type a word, elsewhere give "
+              "--code or --token-file.",
+    .options = approve_rows,
     .options_size = sizeof(struct approvals_options),
     .operands = "ID",
     .operands_min = 1,

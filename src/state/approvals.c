@@ -568,6 +568,20 @@ void state_approvals_seal(const struct state_approvals *s, const char *purpose, 
     hex_put(sum, sizeof(sum), ret_hex);
 }
 
+void state_approvals_code(const struct state_approvals *s, struct slice id,
+                          char ret_code[STATE_APPROVAL_CODE_LEN + 1]) {
+    char hex[STATE_DIGEST_LEN];
+    state_approvals_seal(s, "approval code", id, hex);
+    memcpy(ret_code, hex, STATE_APPROVAL_CODE_LEN);
+    ret_code[STATE_APPROVAL_CODE_LEN] = '\0';
+}
+
+bool state_approvals_code_fits(const struct state_approvals *s, struct slice id, struct slice code) {
+    char want[STATE_APPROVAL_CODE_LEN + 1];
+    state_approvals_code(s, id, want);
+    return code.len == STATE_APPROVAL_CODE_LEN && CRYPTO_memcmp(code.ptr, want, code.len) == 0;
+}
+
 bool state_approvals_sealed(const struct state_approvals *s, const char *purpose, struct slice what,
                             struct slice seal) {
     char hex[STATE_DIGEST_LEN];

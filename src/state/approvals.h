@@ -143,6 +143,12 @@ void state_approval_json(struct emit *e, const struct state_approval *r);
 /* Has another process, or another connection, written since the last time this was asked? Cheap. */
 bool state_approvals_changed(struct state_approvals *s);
 
+/* The code that the console shows to approvers: whoever types it has seen the request there. */
+#define STATE_APPROVAL_CODE_LEN 8
+void state_approvals_code(const struct state_approvals *s, struct slice id,
+                          char ret_code[STATE_APPROVAL_CODE_LEN + 1]);
+bool state_approvals_code_fits(const struct state_approvals *s, struct slice id, struct slice code);
+
 /* ---- seals ---- */
 /* A text that only a gate of this home can have made, about `what`. 64 hex digits. */
 void state_approvals_seal(const struct state_approvals *s, const char *purpose, struct slice what,

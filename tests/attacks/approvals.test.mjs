@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { cli, legacyServer, ModernHttp, peerFor, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { approve, cli, legacyServer, ModernHttp, peerFor, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
 
 const POLICY = { version: '1', default: 'allow', tools: { pay: { approve_if: [{ conditions: [] }] } } };
 const CAPABLE = { elicitation: {} };
@@ -172,7 +172,7 @@ describe('approvals of the older era', { concurrency: 3 }, () => {
     await peer.end();
     const env = { SALLYPORT_HOME: home };
     const [{ id }] = JSON.parse((await cli(['approvals', 'list', '--json'], { env })).stdout);
-    await cli(['approvals', 'approve', id], { env });
+    await approve(id, { env });
     const again = await peerFor('http', gate, { capabilities: {} });
     assert.ok((await again.exchange('tools/call', { name: 'pay', arguments: {} })).json.result);
     assert.equal(calls.length, 1, 'the one that was made again');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { cli, connect, gateCommand, legacyServer, peerFor, policyFile, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { approve, asApprover, cli, connect, gateCommand, legacyServer, peerFor, policyFile, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
 
 const FRONTS = ['stdio', 'http', 'sse', 'modern-http'];
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
@@ -25,7 +25,8 @@ async function world(t, { front = 'http', policy = asking(), tools = [payTool()]
     return { gate, peer: await peerFor(front, gate, { capabilities }) };
   };
   const approvals = async (...line) => {
-    const done = await cli(['approvals', ...line, '--json'], { env: { SALLYPORT_HOME: home } });
+    const env = { SALLYPORT_HOME: home }, factor = line[0] === 'approve' ? await asApprover(env) : [];
+    const done = await cli(['approvals', ...line, ...factor, '--json'], { env });
     return { code: done.code, stderr: done.stderr, json: done.stdout && JSON.parse(done.stdout) };
   };
   // As things happened: of two processes, each writes when it comes to it.
@@ -56,7 +57,7 @@ for (const front of FRONTS) {
 
       const done = await approvals('approve', id, '--note', 'fine');
       assert.deepEqual([done.code, done.json.status], [0, 'approved']);
-      assert.match(done.json.decided_by, /^cli:/);
+      assert.equal(done.json.decided_by, 'grant:the-approver');
       const other = (await pay(peer, { amount: 6 })).error;
       assert.ok(other.data.approval_id !== id, 'other arguments are another call');
       assert.deepEqual(calls, []);
@@ -65,10 +66,10 @@ for (const front of FRONTS) {
       assert.equal(calls.length, 1);
 
       const events = (await audit()).filter(({ kind, event }) => kind === 'event' && event.startsWith('approval_')).map(({ event, text: about, identity }) => [event, about.split(':')[0] === id && identity.split(':')[0]]);
-      assert.deepEqual(events.filter(([, mine]) => mine), [['approval_requested', 'local'], ['approval_approved', 'cli'], ['approval_used', 'local']]);
+      assert.deepEqual(events.filter(([, mine]) => mine), [['approval_requested', 'local'], ['approval_approved', 'grant'], ['approval_used', 'local']]);
       const made = (await audit()).filter(({ kind, outcome }) => kind === 'decision' && outcome);
       assert.equal(made.at(-1).verdict, 'approve');
-      assert.ok(made.at(-1).text.startsWith('approved by cli:'), made.at(-1).text);
+      assert.ok(made.at(-1).text.startsWith('approved by grant:the-approver'), made.at(-1).text);
     });
 
     test('denied: the agent reads why, until the request is over', async (t) => {
@@ -151,7 +152,7 @@ describe('what an approval is bound to', { concurrency: 3 }, () => {
     const read = (uri, meta) => peer.exchange('resources/read', { uri, _meta: meta }).then(({ json }) => json);
     const { error } = await read('file:///secret', { progressToken: 1 });
     assert.equal(error.code, -32003);
-    assert.equal((await cli(['approvals', 'approve', error.data.approval_id], { env: { SALLYPORT_HOME: home } })).code, 0);
+    assert.equal((await approve(error.data.approval_id, { env: { SALLYPORT_HOME: home } })).code, 0);
     assert.ok((await read('file:///secret/2')).error.data.approval_id !== error.data.approval_id);
     assert.ok((await read('file:///secret', { progressToken: 2 })).result);
     assert.deepEqual(reads, ['file:///secret']);
@@ -306,7 +307,7 @@ describe('asked at the client', { concurrency: 2 }, () => {
       const error = await client.call('pay', { amount: 5 }).then(() => assert.fail('passed'), (e) => e);
       assert.equal(error.code, -32003);
       const { approval_id: id } = error.data;
-      assert.equal((await cli(['approvals', 'approve', id], { env: { SALLYPORT_HOME: home } })).code, 0);
+      assert.equal((await approve(id, { env: { SALLYPORT_HOME: home } })).code, 0);
       assert.equal((await client.call('pay', { amount: 5 })).content[0].text, 'paid 5');
       assert.equal(calls().length, 1);
     });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
+import { approve, ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
 
 const text = (value, more = {}) => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }], ...more });
 const tool = (name, more = {}) => ({ name, description: `About ${name}`, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } }, ...more });
@@ -156,7 +156,7 @@ describe('calls from code', { concurrency: 1 }, () => {
       const early = await run(language, code);
       assert.equal(early.approval.approval_id, stopped.approval.approval_id);
       assert.deepEqual([count('echo'), count('pay')], [echoes + 1, payments], 'nothing is done twice');
-      assert.equal((await cli(['approvals', 'approve', stopped.approval.approval_id], { env })).code, 0);
+      assert.equal((await approve(stopped.approval.approval_id, { env })).code, 0);
       const done = await run(language, code);
       assert.deepEqual(done.result, [n, n], JSON.stringify(done));
       assert.deepEqual([count('echo'), count('pay')], [echoes + 1, payments + 1]);

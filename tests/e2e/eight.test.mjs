@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import {
+import { approve,
   Inbox, cli, commandLine, connect, descendants, eightServers, load, node, packages, policyFile, request, run, startServe, startUpstream, tempDir, tempFile, within,
 } from '../lib/index.mjs';
 
@@ -54,7 +54,7 @@ describe('eight servers, three agents', { concurrency: 1 }, () => {
 
   test('approved from the command line', async () => {
     const id = await refused(ben, 3, 4);
-    assert.equal((await cli(['approvals', 'approve', id], { env })).code, 0);
+    assert.equal((await approve(id, { env })).code, 0);
     assert.match(await sum(ben, 3, 4), /7/);
   });
 

@@ -51,6 +51,18 @@ export class Gate {
 export const cli = (args, { env = {}, ...options } = {}) =>
   run(sallyport, args, { env: { SALLYPORT_HOME: join(tempDir(), 'home'), ...env }, ...options });
 
+// The words that make `approvals approve` act for a person: an approver's grant of that home, made once.
+const approvers = new Map();
+export async function asApprover(env) {
+  const home = env.SALLYPORT_HOME;
+  if (!approvers.has(home)) {
+    const made = cli(['grants', 'create', 'the-approver', '--role', 'approver', '--json'], { env });
+    approvers.set(home, made.then(({ stdout }) => tempFile('approver.token', JSON.parse(stdout).token)));
+  }
+  return ['--token-file', await approvers.get(home)];
+}
+export const approve = async (id, { env }) => cli(['approvals', 'approve', id, ...(await asApprover(env)), '--json'], { env });
+
 // transport 'http' (default) or 'sse': a Gate with .url (the endpoint), .origin and .port.
 // transport 'stdio': a Gate with .rpc (StdioRpc).
 export async function startGate({ transport = 'http', onRequest, timeout, cwd, ...options } = {}) {
