@@ -21,18 +21,27 @@
 
 /* ---- of calls, and of what servers say of their own accord ---- */
 
-/* Intercept's counters belong to a tool of the one server it guards: with many they need the server's name.
- */
+/* Counters belong to a server, because several gates and servers share a home. Two kinds do not: those of
+ * scope global, and those that `serve` counts for a grant, identity or session over all its servers. */
+static struct slice key_of(const struct judge *j, const struct policy_limit *p) {
+    const struct slice server = slice_str(j->server->up.name);
+    if (p->all_servers || (j->core->many && policy_dialect(j->policy) != POLICY_INTERCEPT))
+        return p->key;
+    char *key = arena_alloc(j->arena, server.len + 1 + p->key.len);
+    memcpy(key, server.ptr, server.len);
+    key[server.len] = '/';
+    memcpy(key + server.len + 1, p->key.ptr, p->key.len);
+    return slice_of(key, server.len + 1 + p->key.len);
+}
+
 static struct state_limit limit_of(const struct judge *j, const struct policy_limit *p) {
-    bool ours = !j->core->many || policy_dialect(j->policy) != POLICY_INTERCEPT;
-    return (struct state_limit){
-        .kind = (enum state_kind)p->kind,
-        .shadow = p->shadow,
-        .key = ours ? p->key : arena_printf(j->arena, "%s/%.*s", j->server->up.name, SLICE_FMT(p->key)),
-        .window_ms = p->window_ms,
-        .max = p->max,
-        .refill = p->refill,
-        .amount = p->amount};
+    return (struct state_limit){.kind = (enum state_kind)p->kind,
+                                .shadow = p->shadow,
+                                .key = key_of(j, p),
+                                .window_ms = p->window_ms,
+                                .max = p->max,
+                                .refill = p->refill,
+                                .amount = p->amount};
 }
 
 bool judge_read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro) {

@@ -591,6 +591,7 @@ bool policy_limit_build(struct eval *e, const struct limit_rule *rule, struct po
         .max = rule->max,
         .refill = rule->refill,
         .shadow = rule->shadow || e->policy->shadow,
+        .all_servers = rule->scope == SCOPE_GLOBAL,
         .rule = rule->name,
         .pointer = rule->pointer,
         .text = rule->text,

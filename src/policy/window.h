@@ -28,6 +28,7 @@ struct policy_limit {
     int64_t refill;     /* POLICY_BUCKET: micro-units per window_ms */
     int64_t amount;     /* micro-units; 0 checks without counting */
     bool shadow;        /* refusing is only noted */
+    bool all_servers;   /* scope global: one counter for every server; the others are kept per server */
     struct slice rule;
     struct slice pointer;
     struct slice text; /* when refused */

@@ -125,8 +125,8 @@ describe('at the gate', () => {
   });
 
   test('a grant for other servers: 403; for some tools: the others do not exist', async (t) => {
-    const { gate, grant } = await world(t);
-    const name = probeCommand()[0].split('/').at(-1);
+    const name = 'probe';
+    const { gate, grant } = await world(t, { args: ['--name', name, '--token-file', tempFile('token', 'another-token-of-the-gate')] });
     const elsewhere = await grant('elsewhere', '--server', 'other*');
     assert.equal((await post(gate.url, ping, { headers: bearer(elsewhere) })).status, 403);
     for (const [grantName, pattern] of [['bare', 'ech*'], ['whole', `${name}__ech*`]]) {

@@ -45,7 +45,7 @@ for (const front of FRONTS) {
     test('counters survive a restart of the gate, also by kill -9', async (t) => {
       const home = join(tempDir(), 'home');
       const policyPath = policyFile(blocks({ pay: { limits: [sliding(2)] } }));
-      const options = { front, policyPath, env: { SALLYPORT_HOME: home } };
+      const options = { front, policyPath, args: ['--name', 'shop'], env: { SALLYPORT_HOME: home } };
       const first = await world(t, undefined, options);
       assert.ok(!denied(await outcome(first.peer, 'pay')));
       await first.gate.stop();
