@@ -1,7 +1,9 @@
 #include "approval/approval.h"
 
 #include "base/check.h"
-#include "base/openssl.h"
+#include "base/hex.h"
+#include "base/mem.h"
+#include "base/sha.h"
 
 #include <stdio.h>
 
@@ -51,21 +53,9 @@ void approval_refusal(enum state_decide why, struct slice id, const struct state
 
 void approval_sign(struct slice secret, struct slice stamp, struct slice body,
                    char ret_text[APPROVAL_SIGNATURE_TEXT]) {
-    unsigned char sum[32];
-    size_t len = 0;
-    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac);
-    char digest[] = "SHA256";
-    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0),
-                                 OSSL_PARAM_construct_end()};
-    CHECK(ctx && EVP_MAC_init(ctx, (const unsigned char *)secret.ptr, secret.len, params) == 1 &&
-          EVP_MAC_update(ctx, (const unsigned char *)stamp.ptr, stamp.len) == 1 &&
-          EVP_MAC_update(ctx, (const unsigned char *)".", 1) == 1 &&
-          EVP_MAC_update(ctx, (const unsigned char *)body.ptr, body.len) == 1 &&
-          EVP_MAC_final(ctx, sum, &len, sizeof(sum)) == 1 && len == sizeof(sum));
-    EVP_MAC_CTX_free(ctx);
-    EVP_MAC_free(mac);
-    int n = snprintf(ret_text, APPROVAL_SIGNATURE_TEXT, "v1=");
-    for (size_t i = 0; i < sizeof(sum); i++)
-        n += snprintf(ret_text + n, APPROVAL_SIGNATURE_TEXT - (size_t)n, "%02x", sum[i]);
+    unsigned char sum[SHA_BYTES];
+    const struct slice parts[] = {stamp, SLICE("."), body};
+    sha_hmac_once(secret, parts, ARRAY_LEN(parts), sum);
+    memcpy(ret_text, "v1=", 3);
+    hex_str(sum, sizeof(sum), ret_text + 3);
 }

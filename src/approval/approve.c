@@ -48,7 +48,7 @@ static bool can_show_form(const struct tape *t, uint32_t capabilities) {
 static bool legacy_client_asks(const struct session *s) {
     cleanup_tape struct tape t;
     tape_init(&t);
-    return s->init_params.len && tape_parse(&t, s->init_params, NULL) == TAPE_OK &&
+    return s->init_params.len && tape_parse(&t, text_slice(s->init_params), NULL) == TAPE_OK &&
            can_show_form(&t, tape_get_str(&t, 0, "capabilities"));
 }
 

@@ -73,6 +73,13 @@ void *arena_zalloc(struct arena *a, size_t size) {
     return ptr;
 }
 
+const char *const *arena_dup_list(struct arena *a, const char *const *items, size_t count) {
+    const char **copy = arena_array(a, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_dup(a, slice_str(items[i])).ptr;
+    return copy;
+}
+
 struct slice arena_join(struct arena *a, struct slice one, struct slice two) {
     char *text = arena_alloc(a, one.len + two.len + 1);
     if (one.len)

@@ -23,6 +23,8 @@ void *arena_zalloc(struct arena *a, size_t size); /* zeroed */
 #define arena_new(a, type) ((type *)arena_zalloc((a), sizeof(type)))
 #define arena_array(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (n)))
 struct slice arena_dup(struct arena *a, struct slice s); /* NUL-terminated behind the slice */
+/* A copy of a list of C strings, with a NULL behind the last. */
+const char *const *arena_dup_list(struct arena *a, const char *const *items, size_t count);
 struct slice arena_join(struct arena *a, struct slice one, struct slice two); /* likewise */
 struct slice arena_u64(struct arena *a, uint64_t value);                      /* its decimal digits */
 struct slice arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

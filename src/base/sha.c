@@ -260,8 +260,10 @@ struct sha_hmac {
 struct sha_hmac *sha_hmac_new(struct slice key) {
     struct sha_hmac *h = mem_zalloc(sizeof(*h));
     unsigned char inner[SHA_BLOCK] = {0}, outer[SHA_BLOCK];
-    CHECK(key.len <= SHA_BLOCK);
-    memcpy(inner, key.ptr, key.len);
+    if (key.len > SHA_BLOCK)
+        sha_256(&key, 1, inner);
+    else if (key.len)
+        memcpy(inner, key.ptr, key.len);
     for (size_t i = 0; i < SHA_BLOCK; i++) {
         outer[i] = inner[i] ^ 0x5c;
         inner[i] ^= 0x36;

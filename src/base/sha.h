@@ -34,8 +34,8 @@ bool sha_pairs(void);
 
 /* HMAC-SHA-256 under one key, made ready once: tokens take one for every value. */
 struct sha_hmac;
-struct sha_hmac *sha_hmac_new(struct slice key); /* of SHA_BLOCK bytes at most */
-void sha_hmac_free(struct sha_hmac *h);          /* wipes it; NULL is fine */
+struct sha_hmac *sha_hmac_new(struct slice key);
+void sha_hmac_free(struct sha_hmac *h); /* wipes it; NULL is fine */
 void sha_hmac_sum(const struct sha_hmac *h, const struct slice *parts, size_t count,
                   unsigned char ret_sum[SHA_BYTES]);
 /* The same under a key that is used once. */

@@ -23,6 +23,11 @@ static inline bool slice_eq(struct slice a, struct slice b) {
     return a.len == b.len && (b.len == 0 || memcmp(a.ptr, b.ptr, b.len) == 0);
 }
 
+/* Two C strings, either of which may be missing. */
+static inline bool slice_same_str(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static inline bool slice_is(struct slice a, const char *str) { return slice_eq(a, slice_str(str)); }
 
 static inline bool slice_starts(struct slice a, struct slice prefix) {

@@ -5,6 +5,7 @@
 #include "audit/audit.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "call/limits.h"
 #include "record/metrics.h"
 #include "upstream/link.h"
@@ -116,13 +117,13 @@ struct session {
     uint32_t flow;                     /* labels gathered by allowed calls */
     uint32_t *pii_most;                /* of each kind in one result, last of all together; NULL: none */
     char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
-    struct slice init_params;          /* raw, owned: to repeat initialize with a restarted server */
+    struct text init_params;           /* raw: to repeat initialize with a restarted server */
     bool init_done;                    /* the client has been answered */
     bool initialized;                  /* and has said notifications/initialized */
     bool listening;                    /* standing streams are wanted */
     /* Of a client of the older era, for servers of the newer one; read from init_params. */
-    struct slice client_meta;          /* owned: what each of its requests says of it; made when needed */
-    struct slice client_task_meta;     /* the same for calls that may become tasks */
+    struct text client_meta;           /* what each of its requests says of it; made when needed */
+    struct text client_task_meta;      /* the same for calls that may become tasks */
     uint32_t client_bits;              /* translate_client_bits; with client_meta */
     char log_level[SESSION_LEVEL_MAX]; /* as it asked for by logging/setLevel; empty before */
     struct list calls;

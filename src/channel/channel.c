@@ -53,11 +53,6 @@ static struct channel *channel_new(struct session *s, struct server *server) {
     return ch;
 }
 
-static void take_text(struct slice *at, struct slice text) {
-    free((char *)(uintptr_t)at->ptr);
-    *at = text.len ? slice_of(mem_dup(text.ptr, text.len), text.len) : (struct slice){0};
-}
-
 static void channel_stop(struct channel *ch) {
     io_timer_stop(channel_loop(ch), &ch->backoff);
     io_timer_stop(channel_loop(ch), &ch->probe_timer);
@@ -73,7 +68,7 @@ static void link_drop(struct channel *ch) {
     ch->state = CHANNEL_DOWN;
     ch->era = ch->own_init.len ? ERA_LEGACY : ERA_UNKNOWN;
     ch->log_rank = -1;
-    take_text(&ch->description, (struct slice){0});
+    text_free(&ch->description);
     ch->server_info = (struct slice){0};
     ch->server_bits = 0;
     session_drop_asks(ch->session, ch);
@@ -88,8 +83,8 @@ static void channel_free(struct channel *ch) {
     link_drop(ch);
     channel_stop(ch); /* what was parked there has left, and leaving arms the timer */
     list_remove(&ch->other_node);
-    take_text(&ch->own_init, (struct slice){0});
-    take_text(&ch->client_caps, (struct slice){0});
+    text_free(&ch->own_init);
+    text_free(&ch->client_caps);
     size_t at = 0;
     struct map_entry *entry;
     while ((entry = map_next(&ch->subscribed, &at)))
@@ -379,7 +374,7 @@ static void learn_description(struct channel *ch, const struct tape *t, uint32_t
         info = tape_get_str(t, result, "serverInfo");
     if (raw.len > UP_DISCOVER_MAX)
         return;
-    take_text(&ch->description, raw);
+    text_set(&ch->description, raw);
     ch->server_info = (struct slice){0};
     if (info && tape_is(t, info, TAPE_OBJECT)) {
         struct slice text = tape_raw(t, info);
@@ -460,9 +455,9 @@ void channel_up(void *owner) {
     CHECK_MAGIC(ch, CHANNEL_MAGIC);
     struct session *s = ch->session;
     if (ch->own_init.len)
-        ask_description(ch, SLICE("initialize"), ch->own_init);
+        ask_description(ch, SLICE("initialize"), text_slice(ch->own_init));
     else if (ch->era != ERA_MODERN && s->init_done && !s->stateless)
-        ask_description(ch, SLICE("initialize"), s->init_params);
+        ask_description(ch, SLICE("initialize"), text_slice(s->init_params));
     else if (ch->era == ERA_UNKNOWN && first_waiting_is_modern(ch))
         probe_start(ch);
     else
@@ -593,11 +588,11 @@ static void channel_adopt(struct channel *ch, struct call *c) {
     struct slice info = c->client_info.len
                             ? c->client_info
                             : SLICE("{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"}");
-    take_text(&ch->client_caps, c->client_caps);
-    take_text(&ch->own_init, arena_printf(&a,
-                                          "{\"protocolVersion\":\"" UP_LEGACY_VERSION
-                                          "\",\"capabilities\":%.*s,\"clientInfo\":%.*s}",
-                                          SLICE_FMT(told), SLICE_FMT(info)));
+    text_set(&ch->client_caps, c->client_caps);
+    text_set(&ch->own_init, arena_printf(&a,
+                                         "{\"protocolVersion\":\"" UP_LEGACY_VERSION
+                                         "\",\"capabilities\":%.*s,\"clientInfo\":%.*s}",
+                                         SLICE_FMT(told), SLICE_FMT(info)));
     ch->era = ERA_LEGACY;
     arena_free(&a);
 }
@@ -608,7 +603,7 @@ static bool wants_alone(const struct channel *first, const struct call *c) {
 }
 
 static bool channel_fits(const struct channel *ch, const struct call *c, bool alone) {
-    return ch->own_init.len && slice_eq(ch->client_caps, c->client_caps) &&
+    return ch->own_init.len && slice_eq(text_slice(ch->client_caps), c->client_caps) &&
            (!alone || (!ch->parked && (!ch->holder || ch->holder == c)));
 }
 
@@ -695,8 +690,8 @@ static struct channel *legacy_channel_for(struct channel *first, struct call *c)
 
 /* A client that first spoke the newer era and now starts the older one has the server to itself, anew. */
 static void forget_client(struct channel *first) {
-    take_text(&first->own_init, (struct slice){0});
-    take_text(&first->client_caps, (struct slice){0});
+    text_free(&first->own_init);
+    text_free(&first->client_caps);
     if (!first->link)
         first->era = ERA_UNKNOWN;
     else

@@ -2,6 +2,7 @@
  * speaks, one or several to a server. */
 #pragma once
 
+#include "base/text.h"
 #include "call/core.h"
 
 struct listen_stream;
@@ -48,8 +49,7 @@ struct channel {
     struct link *link;
     enum channel_state state;
     enum era era;
-    struct slice
-        description; /* owned: the result of initialize or server/discover, where the gate knows it */
+    struct text description;  /* the result of initialize or server/discover, where the gate knows it */
     struct slice server_info; /* in description, raw */
     uint32_t server_bits;     /* translate_server_bits */
     struct list waiting;      /* calls, until it is ready */
@@ -62,12 +62,12 @@ struct channel {
     /* every one: */
     struct channel *first;
     struct list other_node;
-    struct slice own_init;    /* owned: the params of our own initialize for clients of the stateless era */
-    struct slice client_caps; /* owned: the capabilities that it was made from, as the client wrote them */
-    uint32_t users;           /* calls that have chosen it */
-    struct call *holder;      /* the only one that a question can belong to, or NULL */
-    struct park *parked;      /* the same for one whose client is being asked */
-    int log_rank;             /* what the server was told of logging/setLevel; -1 before */
+    struct text own_init;    /* the params of our own initialize for clients of the stateless era */
+    struct text client_caps; /* the capabilities that it was made from, as the client wrote them */
+    uint32_t users;          /* calls that have chosen it */
+    struct call *holder;     /* the only one that a question can belong to, or NULL */
+    struct park *parked;     /* the same for one whose client is being asked */
+    int log_rank;            /* what the server was told of logging/setLevel; -1 before */
     struct io_timer idle;
     struct list notes;     /* small requests of our own: levels and subscriptions */
     bool level_pending;    /* one of them that calls wait for */

@@ -362,7 +362,7 @@ void code_job_write(const struct code_job *j, struct emit *e) {
     emit_key(e, "id");
     emit_cstr(e, j->id);
     emit_key(e, "principal");
-    emit_str(e, j->owner->id);
+    emit_str(e, text_slice(j->owner->id));
     emit_key(e, "state");
     emit_cstr(e, code_job_state_name(code_job_state(j)));
     emit_key(e, "language");

@@ -29,10 +29,10 @@ static bool plain_name(struct slice id) {
 static void name_dir(struct code_owner *o) {
     struct arena a;
     arena_init(&a);
-    if (plain_name(o->id))
+    if (plain_name(text_slice(o->id)))
         snprintf(o->dir, sizeof(o->dir), "%.*s", SLICE_FMT(o->id));
     else
-        snprintf(o->dir, sizeof(o->dir), "h-%.*s", SLICE_FMT(skill_hash("SHA256", o->id, &a)));
+        snprintf(o->dir, sizeof(o->dir), "h-%.*s", SLICE_FMT(skill_hash("SHA256", text_slice(o->id), &a)));
     arena_free(&a);
 }
 
@@ -58,7 +58,7 @@ struct code_owner *code_owner_get(struct code_server *s, struct slice principal,
     o = mem_zalloc(sizeof(*o));
     o->server = s;
     o->workspace_fd = o->skills_fd = -1;
-    o->id = slice_of(mem_dup(principal.ptr, principal.len), principal.len);
+    o->id = text_dup(principal);
     list_init(&o->jobs);
     list_init(&o->sessions);
     list_init(&o->listing_waits);
@@ -74,7 +74,7 @@ struct code_owner *code_owner_get(struct code_server *s, struct slice principal,
     rand_bytes(key, sizeof(key));
     o->vault = filter_memory_new();
     o->scope = filter_scope_new(s->pii, key, filter_memory_vault(o->vault));
-    map_put(&s->owners, o->id, o);
+    map_put(&s->owners, text_slice(o->id), o);
     return o;
 }
 
@@ -91,6 +91,6 @@ void code_owner_free(struct code_owner *o) {
         close(o->workspace_fd);
     if (o->skills_fd >= 0)
         close(o->skills_fd);
-    free((char *)(uintptr_t)o->id.ptr);
+    text_free(&o->id);
     free(o);
 }

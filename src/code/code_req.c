@@ -8,7 +8,7 @@ struct code_req *code_req_new(struct code_conn *c, struct slice bytes) {
     struct code_req *r = mem_zalloc(sizeof(*r));
     r->magic = CODE_REQ_MAGIC;
     r->conn = c;
-    r->bytes = slice_of(mem_dup(bytes.ptr, bytes.len), bytes.len);
+    r->bytes = text_dup(bytes);
     arena_init(&r->arena);
     tape_init(&r->tape);
     list_push(&c->reqs, &r->node);
@@ -28,7 +28,7 @@ void code_req_free(struct code_req *r) {
     r->conn->req_count--;
     tape_free(&r->tape);
     arena_free(&r->arena);
-    free((char *)(uintptr_t)r->bytes.ptr);
+    text_free(&r->bytes);
     r->magic = 0;
     free(r);
 }

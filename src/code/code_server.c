@@ -126,7 +126,7 @@ struct code_conn *code_conn_new(struct code_server *s, const struct code_conn_op
                                 struct slice principal) {
     struct code_conn *c = mem_zalloc(sizeof(*c));
     *c = (struct code_conn){.magic = CODE_CONN_MAGIC, .server = s, .ops = ops, .owner = owner};
-    c->principal = slice_of(mem_dup(principal.ptr, principal.len), principal.len);
+    c->principal = text_dup(principal);
     list_init(&c->reqs);
     list_init(&c->jobs);
     list_push(&s->conns, &c->node);
@@ -143,7 +143,7 @@ void code_conn_close(struct code_conn *c) {
     }
     code_jobs_detach(c);
     list_remove(&c->node);
-    free((char *)(uintptr_t)c->principal.ptr);
+    text_free(&c->principal);
     c->magic = 0;
     free(c);
 }
@@ -186,7 +186,8 @@ void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner, uint
     struct code_req *r = code_req_new(c, bytes);
     const char *why;
     /* The gate has read it before and only hands on what is well-formed. */
-    if (tape_parse(&r->tape, r->bytes, NULL) != TAPE_OK || rpc_read(&r->tape, &r->rpc, &why) != 0) {
+    if (tape_parse(&r->tape, text_slice(r->bytes), NULL) != TAPE_OK ||
+        rpc_read(&r->tape, &r->rpc, &why) != 0) {
         code_req_free(r);
         return;
     }
@@ -206,7 +207,7 @@ void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner, uint
         r->about = (uint64_t)id;
     read_params(r);
     struct err err;
-    r->owner = code_owner_get(c->server, c->principal, &err);
+    r->owner = code_owner_get(c->server, text_slice(c->principal), &err);
     if (!r->owner)
         code_reply_error(r, RPC_INTERNAL, err.text);
     else if (c->req_count > CODE_REQUESTS_MAX)

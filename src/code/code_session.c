@@ -21,7 +21,7 @@ struct slice code_session_key(const struct code_owner *o, struct slice name, str
 struct code_session *code_session_find(struct code_owner *o, struct slice name) {
     LIST_FOR (n, &o->sessions) {
         struct code_session *s = container_of(n, struct code_session, node);
-        if (slice_eq(s->name, name))
+        if (slice_eq(text_slice(s->name), name))
             return s;
     }
     return NULL;
@@ -30,7 +30,7 @@ struct code_session *code_session_find(struct code_owner *o, struct slice name) 
 static void history_drop(struct code_session *s) {
     struct code_history *h = container_of(list_pop(&s->history), struct code_history, node);
     s->history_count--;
-    free((char *)(uintptr_t)h->code.ptr);
+    text_free(&h->code);
     free(h);
 }
 
@@ -39,7 +39,7 @@ static void session_free(struct code_owner *o, struct code_session *s) {
         history_drop(s);
     list_remove(&s->node);
     o->session_count--;
-    free((char *)(uintptr_t)s->name.ptr);
+    text_free(&s->name);
     free(s);
 }
 
@@ -55,7 +55,7 @@ static void forget_ended(struct code_owner *o) {
         struct code_session *s = container_of(n, struct code_session, node);
         struct arena a;
         arena_init(&a);
-        struct slice key = code_session_key(o, s->name, &a);
+        struct slice key = code_session_key(o, text_slice(s->name), &a);
         bool found = false;
         struct sandbox_session live;
         for (size_t at = 0; !found && sandbox_session_next(o->server->sandbox, &at, &live);)
@@ -77,7 +77,7 @@ void code_session_note(struct code_owner *o, struct slice name, struct slice cod
     struct code_session *s = code_session_find(o, name);
     if (!s) {
         s = mem_zalloc(sizeof(*s));
-        s->name = slice_of(mem_dup(name.ptr, name.len), name.len);
+        s->name = text_dup(name);
         list_init(&s->history);
         list_push(&o->sessions, &s->node);
         o->session_count++;
@@ -85,7 +85,7 @@ void code_session_note(struct code_owner *o, struct slice name, struct slice cod
     s->runs++;
     struct code_history *h = mem_zalloc(sizeof(*h));
     code = slice_upto(code, CODE_HISTORY_BYTES_MAX);
-    h->code = slice_of(mem_dup(code.ptr, code.len), code.len);
+    h->code = text_dup(code);
     list_push(&s->history, &h->node);
     if (++s->history_count > CODE_HISTORY_MAX)
         history_drop(s);

@@ -6,7 +6,7 @@
 
 struct code_session {
     struct list node;
-    struct slice name; /* owned */
+    struct text name;
     uint64_t runs;
     uint64_t variables; /* as its last run said; only where the profile asks for it */
     struct list history;
@@ -15,7 +15,7 @@ struct code_session {
 
 struct code_history { /* one run, oldest first */
     struct list node;
-    struct slice code; /* owned */
+    struct text code;
 };
 
 /* [A-Za-z0-9._:-]{1,64} */

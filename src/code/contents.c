@@ -1,16 +1,10 @@
 #include "code/contents.h"
 
+#include "base/hex.h"
 #include "code/code_reply.h"
 #include "wire/base64.h"
 
 #define NOT_FOUND_LEGACY (-32002)
-
-static int hex_value(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
 
 struct slice contents_decode(struct slice text, struct arena *a) {
     char *out = arena_alloc(a, text.len + 1);

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "code/code.h"
 #include "code/limits.h"
 #include "discovery/registry.h"
@@ -60,7 +61,7 @@ struct listing_wait {
 /* One principal: everything here is useless to others. */
 struct code_owner {
     struct code_server *server;
-    struct slice id; /* owned */
+    struct text id;
     char dir[CODE_OWNER_DIR_MAX];
     char path[CODE_OWNER_PATH_MAX]; /* of the workspace, for the sandbox */
     int workspace_fd;
@@ -85,8 +86,8 @@ struct code_conn {
     uint32_t magic;
     struct code_server *server;
     const struct code_conn_ops *ops;
-    void *owner;            /* of the conn */
-    struct slice principal; /* owned */
+    void *owner; /* of the conn */
+    struct text principal;
     struct list node;
     struct list reqs;
     struct list jobs; /* whose tool calls are made over it */
@@ -105,7 +106,7 @@ struct code_req {
     struct arena arena;
     struct tape tape;
     struct rpc rpc;
-    struct slice bytes; /* owned copy */
+    struct text bytes; /* a copy */
     struct slice method;
     struct slice id;    /* raw */
     uint64_t about;     /* the id as a number */

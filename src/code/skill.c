@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/openssl.h"
@@ -51,8 +52,7 @@ struct slice skill_hash(const char *algorithm, struct slice text, struct arena *
     size_t len = 0;
     CHECK(EVP_Q_digest(NULL, algorithm, NULL, text.ptr, text.len, sum, &len) == 1);
     char *hex = arena_alloc(a, 2 * len + 1);
-    for (size_t i = 0; i < len; i++)
-        snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+    hex_put(sum, len, hex);
     return slice_of(hex, 2 * len);
 }
 

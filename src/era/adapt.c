@@ -64,7 +64,7 @@ static void read_client(struct session *s) {
     struct translate_client client = {.capabilities = SLICE("{}"),
                                       .log_level = slice_str(s->log_level[0] ? s->log_level : "info")};
     struct translate_client with_tasks = client;
-    if (s->init_params.len && tape_parse(&t, s->init_params, NULL) == TAPE_OK) {
+    if (s->init_params.len && tape_parse(&t, text_slice(s->init_params), NULL) == TAPE_OK) {
         uint32_t caps = tape_get_str(&t, 0, "capabilities"), info = tape_get_str(&t, 0, "clientInfo");
         client.capabilities = translate_client(&t, caps, false, &a);
         with_tasks.capabilities = translate_client(&t, caps, true, &a);
@@ -74,8 +74,8 @@ static void read_client(struct session *s) {
     }
     struct slice meta = translate_client_meta(&client, &a);
     struct slice task_meta = translate_client_meta(&with_tasks, &a);
-    s->client_meta = slice_of(mem_dup(meta.ptr, meta.len), meta.len);
-    s->client_task_meta = slice_of(mem_dup(task_meta.ptr, task_meta.len), task_meta.len);
+    text_set(&s->client_meta, meta);
+    text_set(&s->client_task_meta, task_meta);
 }
 
 static struct slice settle_version(const struct call *c) {
@@ -97,7 +97,7 @@ static enum call_next answer_initialize(struct call *c) {
         c->request->rpc.params ? tape_raw(&c->request->tape, c->request->rpc.params) : SLICE("{}");
     struct tape t;
     tape_init(&t);
-    description = tape_parse(&t, ch->description, NULL) == TAPE_OK
+    description = tape_parse(&t, text_slice(ch->description), NULL) == TAPE_OK
                       ? translate_description_down(&t, 0, version, &c->arena)
                       : (struct slice){0};
     tape_free(&t);
@@ -149,8 +149,8 @@ static bool request_up(struct call *c, struct splice *text, struct slice token) 
     struct session *s = c->session;
     read_client(s);
     return translate_request_up(text, &c->request->tape, &c->request->rpc,
-                                c->task_turn == TASK_PLAIN ? s->client_meta : s->client_task_meta, token,
-                                span_context(c),
+                                text_slice(c->task_turn == TASK_PLAIN ? s->client_meta : s->client_task_meta),
+                                token, span_context(c),
                                 c->task_turn == TASK_GET ? (struct slice){0} : input_members(c));
 }
 
@@ -159,7 +159,7 @@ static bool request_up(struct call *c, struct splice *text, struct slice token) 
 static enum call_next answer_discover(struct call *c) {
     struct tape t;
     tape_init(&t);
-    struct slice description = tape_parse(&t, c->channel->description, NULL) == TAPE_OK
+    struct slice description = tape_parse(&t, text_slice(c->channel->description), NULL) == TAPE_OK
                                    ? translate_description_up(&t, 0, &c->arena)
                                    : (struct slice){0};
     tape_free(&t);

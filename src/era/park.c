@@ -2,6 +2,7 @@
 
 #include "approval/approve.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sha.h"
@@ -184,8 +185,7 @@ static struct slice state_text(struct park *p, struct arena *a) {
     struct emit e;
     char node[17];
     buf_init(&out, REQUEST_STATE_MAX);
-    for (size_t i = 0; i < sizeof(core->node); i++)
-        snprintf(node + 2 * i, 3, "%02x", core->node[i]);
+    hex_str(core->node, sizeof(core->node), node);
     emit_init(&e, &out);
     emit_object(&e);
     emit_key(&e, "node");
@@ -540,8 +540,7 @@ static void replay(struct call *c, const struct tape *t) {
 
 static bool is_this_node(const struct core *core, const struct tape *t, uint32_t node) {
     char text[17];
-    for (size_t i = 0; i < sizeof(core->node); i++)
-        snprintf(text + 2 * i, 3, "%02x", core->node[i]);
+    hex_str(core->node, sizeof(core->node), text);
     return tape_eq(t, node, slice_str(text));
 }
 

@@ -1,11 +1,11 @@
 /* What a client keeps for us between two requests: encrypted and authenticated, so that it comes back as it
- * was or not at all, on any node that has the key. AES-256-GCM; `owner` is who may bring it back. */
+ * was or not at all, on any node that has the key. `owner` is who may bring it back. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
 
-#define REQUEST_STATE_MARK "sp1."
+#define REQUEST_STATE_MARK "sp2." /* the number is that of the format */
 
 struct core;
 
@@ -16,8 +16,8 @@ struct request_state_config {
     uint64_t keep_ms; /* how long a client has time to come back; 0: PARK_MS */
 };
 
-/* The file is made at first use (0600). It holds keys of 32 bytes: the first one seals; the others, from
- * before, open what is still on its way. It is read again whenever it has changed. */
+/* The file is made at first use, under the rule of crypto/keyfile.h. It holds keys of 32 bytes: the first one
+ * seals; the others, from before, open what is still on its way. It is read again whenever it has changed. */
 int request_state_init(struct core *core, const struct request_state_config *config, struct err *err);
 void request_state_free(struct core *core);
 uint64_t request_state_ms(const struct core *core);

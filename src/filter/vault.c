@@ -2,10 +2,11 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/openssl.h"
+#include "base/text.h"
 
 struct memory_entry {
     struct filter_entry e;
+    struct text origins[FILTER_ORIGINS_MAX]; /* e.origins points at them */
     struct slice id;
     char *bytes; /* id, kind, value and raw in one piece */
     size_t len;
@@ -17,10 +18,10 @@ struct filter_memory {
 };
 
 static void entry_free(struct memory_entry *m) {
-    OPENSSL_cleanse(m->bytes, m->len);
+    explicit_bzero(m->bytes, m->len);
     free(m->bytes);
     for (uint8_t i = 0; i < m->e.origin_count; i++)
-        free((char *)(uintptr_t)m->e.origins[i].ptr);
+        text_free(&m->origins[i]);
     free(m);
 }
 
@@ -46,13 +47,16 @@ bool filter_memory_has(const struct filter_memory *m, struct slice id) {
 
 size_t filter_memory_count(const struct filter_memory *m) { return m->by_id.count; }
 
-static bool add_origin(struct filter_entry *e, struct slice origin) {
+static bool add_origin(struct memory_entry *m, struct slice origin) {
+    struct filter_entry *e = &m->e;
     if (origin.len == 0 || origin.len > FILTER_ORIGIN_TEXT_MAX || e->origin_count == FILTER_ORIGINS_MAX)
         return false;
     for (uint8_t i = 0; i < e->origin_count; i++)
         if (slice_eq(e->origins[i], origin))
             return false;
-    e->origins[e->origin_count++] = slice_of(mem_dup(origin.ptr, origin.len), origin.len);
+    m->origins[e->origin_count] = text_dup(origin);
+    e->origins[e->origin_count] = text_slice(m->origins[e->origin_count]);
+    e->origin_count++;
     return true;
 }
 
@@ -72,7 +76,7 @@ static enum filter_put memory_put(void *ctx, struct slice id, const struct filte
             old->e.number != e->number || !slice_eq(old->e.kind, e->kind))
             return FILTER_PUT_TAKEN;
         old->e.created_ms = e->created_ms;
-        return e->origin_count && add_origin(&old->e, e->origins[0]) ? FILTER_PUT_OK : FILTER_PUT_SAME;
+        return e->origin_count && add_origin(old, e->origins[0]) ? FILTER_PUT_OK : FILTER_PUT_SAME;
     }
     const size_t len = id.len + e->kind.len + e->value.len + e->raw.len;
     if (e->value.len > FILTER_VALUE_MAX || m->by_id.count >= FILTER_VAULT_ENTRIES_MAX ||
@@ -89,7 +93,7 @@ static enum filter_put memory_put(void *ctx, struct slice id, const struct filte
     fresh->e.raw = place(&at, e->raw);
     fresh->e.origin_count = 0;
     for (uint8_t i = 0; i < e->origin_count; i++)
-        add_origin(&fresh->e, e->origins[i]);
+        add_origin(fresh, e->origins[i]);
     map_put(&m->by_id, fresh->id, fresh);
     m->bytes += len;
     return FILTER_PUT_OK;

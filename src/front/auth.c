@@ -102,13 +102,6 @@ static struct principal *holder_add(struct front_auth *auth, struct map *to, str
     return take_p;
 }
 
-static const char *const *dup_list(struct arena *a, const char *const *items, size_t count) {
-    const char **list = arena_array(a, const char *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        list[i] = arena_dup(a, slice_str(items[i])).ptr;
-    return list;
-}
-
 static struct principal *grant_principal(const struct state_grant *g) {
     char id[STATE_GRANT_NAME_MAX + 16];
     snprintf(id, sizeof(id), "grant:%s", g->name);
@@ -116,9 +109,9 @@ static struct principal *grant_principal(const struct state_grant *g) {
     p->grant = arena_dup(&p->arena, slice_str(g->name)).ptr;
     p->limits = g->limits[0] ? arena_dup(&p->arena, slice_str(g->limits)).ptr : p->grant;
     p->expires_ms = g->expires_ms;
-    p->servers = dup_list(&p->arena, g->servers, g->server_count);
+    p->servers = arena_dup_list(&p->arena, g->servers, g->server_count);
     p->server_count = g->server_count;
-    p->tools = dup_list(&p->arena, g->tools, g->tool_count);
+    p->tools = arena_dup_list(&p->arena, g->tools, g->tool_count);
     p->tool_count = g->tool_count;
     p->roles = g->roles;
     struct policy_fact *facts = arena_array(&p->arena, struct policy_fact, 1);
@@ -211,11 +204,11 @@ static void lend_grant(struct principal *p, const struct state_grant *g) {
     p->grant = arena_dup(&p->arena, slice_str(g->name)).ptr;
     p->limits = arena_dup(&p->arena, slice_str(g->limits[0] ? g->limits : g->name)).ptr;
     if (!p->server_count) {
-        p->servers = dup_list(&p->arena, g->servers, g->server_count);
+        p->servers = arena_dup_list(&p->arena, g->servers, g->server_count);
         p->server_count = g->server_count;
     }
     if (!p->tool_count) {
-        p->tools = dup_list(&p->arena, g->tools, g->tool_count);
+        p->tools = arena_dup_list(&p->arena, g->tools, g->tool_count);
         p->tool_count = g->tool_count;
     }
     p->roles |= g->roles;

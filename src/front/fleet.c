@@ -38,13 +38,6 @@ struct fleet *fleet_new(struct front *front, const char *home) {
 
 /* ---- one server ---- */
 
-static const char *const *dup_list(struct arena *a, const char *const *items, size_t count) {
-    const char **copy = arena_array(a, const char *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        copy[i] = arena_dup(a, slice_str(items[i])).ptr;
-    return copy;
-}
-
 static const char *dup_text(struct arena *a, const char *text) {
     return text ? arena_dup(a, slice_str(text)).ptr : NULL;
 }
@@ -66,7 +59,7 @@ static int set_up(struct fleet *fleet, struct server *server, const struct setti
     struct up_server *up = &server->up;
     struct arena *a = &server->arena; /* links may outlive the settings */
     up->name = dup_text(a, from->name);
-    up->headers = dup_list(a, from->headers.items, from->headers.count);
+    up->headers = arena_dup_list(a, from->headers.items, from->headers.count);
     up->header_count = from->headers.count;
     apply_settings(server, from);
     if (from->url) {
@@ -79,8 +72,8 @@ static int set_up(struct fleet *fleet, struct server *server, const struct setti
     }
     struct env_list env;
     env_select(&env, from->env.items, from->env.count, false);
-    up->argv = dup_list(a, from->argv.items, from->argv.count);
-    up->envp = dup_list(a, (const char *const *)env.items, env.count);
+    up->argv = arena_dup_list(a, from->argv.items, from->argv.count);
+    up->envp = arena_dup_list(a, (const char *const *)env.items, env.count);
     up->cwd = dup_text(a, from->cwd);
     env_free(&env);
     server_set_origin(server, (char *const *)(uintptr_t)up->argv, NULL);
@@ -116,8 +109,6 @@ static struct fleet_entry *find(const struct fleet *fleet, const char *name) {
     return NULL;
 }
 
-static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
-
 /* The running server of these settings, if it can stay. */
 static struct fleet_entry *stays(const struct fleet *fleet, const struct settings_server *to) {
     struct fleet_entry *entry = find(fleet, to->name);
@@ -143,7 +134,7 @@ int fleet_check(const struct settings *to, struct err *err) {
 
 static int rebind_policy(struct fleet *fleet, struct fleet_entry *entry, const struct settings_server *to,
                          struct err *err) {
-    if (same_text(entry->settings->policy, to->policy))
+    if (slice_same_str(entry->settings->policy, to->policy))
         return 0;
     front_policies_unbind(&entry->policy);
     policy_unref(entry->server->policy);

@@ -18,8 +18,6 @@ static bool follows_policy(const struct follow *f) {
     return from_file(f->config->policy_path, at_start(f)->policy);
 }
 
-static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
-
 /* ---- before ---- */
 
 static int check_policy(const char *path, struct err *err) {
@@ -56,18 +54,18 @@ static void rebind(struct follow *f, const char *path, struct policy **at, struc
 }
 
 static void follow_policies(struct follow *f, const struct settings *old, const struct settings *fresh) {
-    if (follows_policy(f) && !same_text(old->policy, fresh->policy))
+    if (follows_policy(f) && !slice_same_str(old->policy, fresh->policy))
         rebind(f, fresh->policy, &f->core->policy, &f->policy);
     struct server *code = at_start(f)->code.enabled ? server_find(f->core, SLICE("code")) : NULL;
-    if (code && !same_text(old->code.policy, fresh->code.policy))
+    if (code && !slice_same_str(old->code.policy, fresh->code.policy))
         rebind(f, fresh->code.policy, &code->policy, &f->code_policy);
 }
 
 static void follow_approvals(struct follow *f, const struct settings *old, const struct settings *fresh) {
     struct err err = {0};
     approve_set(f->core, (enum approve_mode)fresh->approvals.mode, fresh->approvals.timeout_ms);
-    if (same_text(old->approvals.webhook, fresh->approvals.webhook) &&
-        same_text(old->approvals.secret, fresh->approvals.secret))
+    if (slice_same_str(old->approvals.webhook, fresh->approvals.webhook) &&
+        slice_same_str(old->approvals.secret, fresh->approvals.secret))
         return;
     if (webhook_start(f->core, fresh->approvals.webhook, fresh->approvals.secret, &err) < 0)
         log_error("webhook: %s", err.text);
@@ -77,7 +75,7 @@ static void follow_approvals(struct follow *f, const struct settings *old, const
 
 static void follow_traces(struct follow *f, const struct settings *old, const struct settings *fresh) {
     struct err err = {0};
-    if (same_text(old->traces.otlp, fresh->traces.otlp))
+    if (slice_same_str(old->traces.otlp, fresh->traces.otlp))
         return;
     span_exporter_stop(f->core);
     if (fresh->traces.otlp && span_exporter_start(f->core, fresh->traces.otlp, &err) < 0)

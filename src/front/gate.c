@@ -54,6 +54,7 @@ struct gate {
     struct settings *settings; /* until the fleet has them */
     struct fleet *fleet;       /* of many servers */
     struct io_watch *watches;  /* of the files they come from */
+    char **watched;            /* their paths: the settings may be replaced */
     size_t watch_count;
     int exit_status;
     bool stopping;
@@ -74,12 +75,10 @@ static void reload_failed(struct gate *g, const char *path, const struct err *er
                     slice_str(err->text));
 }
 
-static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
-
 /* Judging anew lets go of what was held back: only when the settings about it are others. */
 static int reload_guard(struct gate *g, const struct settings *old, const struct settings *fresh,
                         struct err *err) {
-    if (same_text(old->pins.lock, fresh->pins.lock) && old->pins.first_use == fresh->pins.first_use &&
+    if (slice_same_str(old->pins.lock, fresh->pins.lock) && old->pins.first_use == fresh->pins.first_use &&
         old->pins.max_age_ms == fresh->pins.max_age_ms &&
         old->poison.definitions == fresh->poison.definitions && old->poison.results == fresh->poison.results)
         return 0;
@@ -129,10 +128,12 @@ static void on_settings_changed(struct io_watch *w) { reload(w->owner); }
 static void watch_settings(struct gate *g) {
     const struct settings *s = fleet_settings(g->fleet);
     g->watches = mem_zalloc((s->client_files.count + 1) * sizeof(*g->watches));
+    g->watched = mem_zalloc((s->client_files.count + 1) * sizeof(*g->watched));
     for (size_t i = 0; i < s->client_files.count + (s->path != NULL); i++) {
-        struct io_watch *w = &g->watches[g->watch_count++];
+        struct io_watch *w = &g->watches[g->watch_count];
         const char *path = i < s->client_files.count ? s->client_files.items[i] : s->path;
-        io_watch_start(w, &g->loop, mem_dup(path, strlen(path)), on_settings_changed);
+        char *own = g->watched[g->watch_count++] = mem_dup(path, strlen(path));
+        io_watch_start(w, &g->loop, own, on_settings_changed);
         w->gone = on_settings_changed;
         w->owner = g;
     }
@@ -467,9 +468,10 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
         g->config->site.close(g->config->site.ctx);
     for (size_t i = 0; i < g->watch_count; i++) {
         io_watch_stop(&g->watches[i]);
-        free((char *)(uintptr_t)g->watches[i].path);
+        free(g->watched[i]);
     }
     free(g->watches);
+    free(g->watched);
     front_auth_free(&g->http);
     front_secure_free(&g->http);
     fleet_free(g->fleet);

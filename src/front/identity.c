@@ -139,13 +139,6 @@ const struct settings_rule *identity_rule(const struct identity *who, const stru
 
 /* ---- principals ---- */
 
-static const char *const *dup_list(struct arena *a, const struct settings_list *list) {
-    const char **items = arena_array(a, const char *, list->count + 1);
-    for (size_t i = 0; i < list->count; i++)
-        items[i] = arena_dup(a, slice_str(list->items[i])).ptr;
-    return items;
-}
-
 struct principal *identity_principal(const struct identity *who, const struct settings_rule *rule) {
     struct principal *p = principal_new(who->kind, who->id);
     struct policy_fact *facts = arena_array(&p->arena, struct policy_fact, who->count + 1);
@@ -156,9 +149,9 @@ struct principal *identity_principal(const struct identity *who, const struct se
     p->fact_count = who->count;
     if (!rule)
         return p;
-    p->servers = dup_list(&p->arena, &rule->servers);
+    p->servers = arena_dup_list(&p->arena, rule->servers.items, rule->servers.count);
     p->server_count = rule->servers.count;
-    p->tools = dup_list(&p->arena, &rule->tools);
+    p->tools = arena_dup_list(&p->arena, rule->tools.items, rule->tools.count);
     p->tool_count = rule->tools.count;
     if (rule->limits)
         p->limits = arena_dup(&p->arena, slice_str(rule->limits)).ptr;

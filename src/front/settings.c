@@ -657,8 +657,6 @@ void settings_free(struct settings *s) {
 
 /* ---- comparing ---- */
 
-static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
-
 static bool same_list(const struct settings_list *a, const struct settings_list *b) {
     if (a->count != b->count)
         return false;
@@ -672,32 +670,33 @@ static bool same_secrets(const struct settings_server *a, const struct settings_
     bool same = a->secret_count == b->secret_count;
     for (size_t i = 0; same && i < a->secret_count; i++) {
         const struct settings_secret *x = &a->secrets[i], *y = &b->secrets[i];
-        same = same_text(x->header, y->header) && same_text(x->prefix, y->prefix) &&
-               same_text(x->file, y->file) && same_list(&x->command, &y->command) && x->ttl_ms == y->ttl_ms;
+        same = slice_same_str(x->header, y->header) && slice_same_str(x->prefix, y->prefix) &&
+               slice_same_str(x->file, y->file) && same_list(&x->command, &y->command) &&
+               x->ttl_ms == y->ttl_ms;
     }
     return same;
 }
 
 bool settings_same_program(const struct settings_server *a, const struct settings_server *b) {
-    return same_text(a->url, b->url) && same_text(a->cwd, b->cwd) && a->type == b->type &&
+    return slice_same_str(a->url, b->url) && slice_same_str(a->cwd, b->cwd) && a->type == b->type &&
            same_list(&a->argv, &b->argv) && same_list(&a->env, &b->env) &&
            same_list(&a->headers, &b->headers) && same_secrets(a, b) && a->share == b->share;
 }
 
 bool settings_same_auth(const struct settings *a, const struct settings *b) {
-    bool same = same_text(a->auth.resource, b->auth.resource) &&
+    bool same = slice_same_str(a->auth.resource, b->auth.resource) &&
                 a->auth.issuer_count == b->auth.issuer_count && a->auth.rule_count == b->auth.rule_count;
     for (size_t i = 0; same && i < a->auth.issuer_count; i++) {
         const struct settings_issuer *x = &a->auth.issuers[i], *y = &b->auth.issuers[i];
-        same = same_text(x->issuer, y->issuer) && same_list(&x->audience, &y->audience) &&
-               same_text(x->jwks, y->jwks) && same_list(&x->algorithms, &y->algorithms) &&
+        same = slice_same_str(x->issuer, y->issuer) && same_list(&x->audience, &y->audience) &&
+               slice_same_str(x->jwks, y->jwks) && same_list(&x->algorithms, &y->algorithms) &&
                same_list(&x->scopes, &y->scopes) && x->skew_ms == y->skew_ms;
     }
     for (size_t i = 0; same && i < a->auth.rule_count; i++) {
         const struct settings_rule *x = &a->auth.rules[i], *y = &b->auth.rules[i];
-        same = same_list(&x->when, &y->when) && same_text(x->grant, y->grant) &&
+        same = same_list(&x->when, &y->when) && slice_same_str(x->grant, y->grant) &&
                same_list(&x->servers, &y->servers) && same_list(&x->tools, &y->tools) &&
-               same_text(x->policy, y->policy) && same_text(x->limits, y->limits) &&
+               slice_same_str(x->policy, y->policy) && slice_same_str(x->limits, y->limits) &&
                same_list(&x->roles, &y->roles);
     }
     return same;

@@ -464,7 +464,7 @@ static bool read_cursor(struct call *c, struct slice *ret_server) {
         return true;
     struct slice purpose = arena_printf(&c->arena, CURSOR " %.*s", SLICE_FMT(c->method));
     if (tape_is(t, node, TAPE_STRING) &&
-        seal_open(c->session, &c->arena, purpose.ptr, tape_text(t, node, &c->arena), ret_server))
+        seal_open(c->session, purpose.ptr, tape_text(t, node, &c->arena), ret_server))
         return true;
     answer_error(c, RPC_INVALID_PARAMS, 400, "params.cursor is none of ours");
     return false;

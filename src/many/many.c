@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/text.h"
 #include "call/principal.h"
 #include "channel/channel.h"
 #include "channel/health.h"
@@ -21,7 +22,7 @@
 
 struct task {
     struct list node;
-    struct slice key;                               /* "server\nid", owned */
+    struct text key;                                /* "server\nid" */
     char *principal;                                /* its id */
     char *tool;                                     /* that became it */
     uint64_t result_bytes_max, result_bytes_shadow; /* as the policy said of that call */
@@ -178,9 +179,9 @@ void claim_drop(struct core *core, const struct server *server) {
 /* ---- tasks ---- */
 
 static void task_free(struct core *core, struct task *task) {
-    map_remove(&core->tasks, task->key);
+    map_remove(&core->tasks, text_slice(task->key));
     list_remove(&task->node);
-    free((char *)(uintptr_t)task->key.ptr);
+    text_free(&task->key);
     free(task->principal);
     free(task->tool);
     free(task);
@@ -209,11 +210,11 @@ bool task_owner_add(struct call *c, struct slice id) {
     if (core->tasks.count >= TASK_OWNERS_MAX)
         task_free(core, container_of(core->task_list.next, struct task, node));
     struct task *task = mem_zalloc(sizeof(*task));
-    task->key = slice_of(mem_dup(key.ptr, key.len), key.len);
+    task->key = text_dup(key);
     task->principal = mem_dup(principal, strlen(principal));
     task->tool = mem_dup(c->name.ptr, c->name.len);
     task_cap(task, &c->verdict);
-    map_put(&core->tasks, task->key, task);
+    map_put(&core->tasks, text_slice(task->key), task);
     list_push(&core->task_list, &task->node);
     return true;
 }

@@ -5,6 +5,7 @@
  *   put ─▶ memory ─▶ names of what is new ─▶ flush: seal ─▶ state/vault
  *   get ─▶ memory, else state/vault ─▶ open ─▶ memory
  */
+#include "base/sha.h"
 #include "privacy/inner.h"
 
 #include "base/check.h"
@@ -29,15 +30,8 @@ struct vault {
 
 /* A key for one purpose and one scope, made from the home's own. */
 static void derive(const struct privacy *pii, const char *purpose, struct slice scope, uint8_t out[32]) {
-    struct buf text;
-    unsigned len = 0;
-    buf_init(&text, scope.len + 64);
-    buf_put_str(&text, purpose);
-    buf_put_char(&text, '\n');
-    buf_put_slice(&text, scope);
-    CHECK(!text.full && HMAC(EVP_sha256(), pii->key, 32, (const uint8_t *)text.ptr, text.len, out, &len) &&
-          len == 32);
-    buf_free(&text);
+    const struct slice parts[] = {slice_str(purpose), SLICE("\n"), scope};
+    sha_hmac_once(slice_of((const char *)pii->key, 32), parts, ARRAY_LEN(parts), out);
 }
 
 static struct slice bound_to(const struct vault *v) {

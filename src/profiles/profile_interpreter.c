@@ -490,13 +490,13 @@ static void read_history(struct code_req *r, struct slice uri, struct slice name
         emit_str(&e, arena_printf(&r->arena, "Session '%.*s' not found", SLICE_FMT(slice_upto(name, 128))));
     } else {
         emit_key(&e, "session_id");
-        emit_str(&e, s->name);
+        emit_str(&e, text_slice(s->name));
         emit_key(&e, "history");
         emit_array(&e);
         LIST_FOR (n, &s->history) {
             emit_object(&e);
             emit_key(&e, "code");
-            emit_str(&e, container_of(n, struct code_history, node)->code);
+            emit_str(&e, text_slice(container_of(n, struct code_history, node)->code));
             emit_object_end(&e);
         }
         emit_array_end(&e);

@@ -1,6 +1,7 @@
 #include "record/span.h"
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
@@ -50,13 +51,9 @@ struct span_exporter {
 /* ---- one call ---- */
 
 static void random_hex(char *to, size_t len) {
-    static const char digits[] = "0123456789abcdef";
     unsigned char bytes[TRACE_ID / 2];
     rand_bytes(bytes, len / 2);
-    for (size_t i = 0; i < len / 2; i++) {
-        to[2 * i] = digits[bytes[i] >> 4];
-        to[2 * i + 1] = digits[bytes[i] & 15];
-    }
+    hex_put(bytes, len / 2, to);
 }
 
 static bool is_hex(struct slice text) {

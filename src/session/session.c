@@ -3,6 +3,7 @@
 #include "approval/approve.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
@@ -33,10 +34,10 @@
 
 /* A request of a server that waits for the client's answer. */
 struct ask {
-    uint64_t id;            /* under which the client knows it */
-    struct channel *from;   /* NULL for a question of our own */
-    struct slice server_id; /* raw, owned */
-    struct call *call;      /* that waits for the answer to a question of our own */
+    uint64_t id;           /* under which the client knows it */
+    struct channel *from;  /* NULL for a question of our own */
+    struct text server_id; /* raw */
+    struct call *call;     /* that waits for the answer to a question of our own */
 };
 
 void session_core_init(struct core *core, struct io_loop *loop, struct spawn *spawn) {
@@ -98,8 +99,7 @@ static void name_session(struct session *s) {
                                   slice_str(s->only ? s->only->up.name : "")};
     unsigned char sum[SHA_BYTES];
     sha_256(parts, ARRAY_LEN(parts), sum);
-    for (size_t at = 0; at < SESSION_NAME_LEN / 2; at++)
-        snprintf(s->name + 2 * at, 3, "%02x", sum[at]);
+    hex_str(sum, SESSION_NAME_LEN / 2, s->name);
 }
 
 const char *session_fault(const struct session *s) {
@@ -132,7 +132,7 @@ struct session *session_new(struct core *core, const struct session_front *front
 
 static void ask_free(struct session *s, struct ask *ask) {
     slots_remove(&s->asks, ask->id);
-    free((char *)(uintptr_t)ask->server_id.ptr);
+    text_free(&ask->server_id);
     free(ask);
 }
 
@@ -145,9 +145,8 @@ void session_drop_asks(struct session *s, const struct channel *from) {
 }
 
 static void forget_client_meta(struct session *s) {
-    free((char *)(uintptr_t)s->client_meta.ptr);
-    free((char *)(uintptr_t)s->client_task_meta.ptr);
-    s->client_meta = s->client_task_meta = (struct slice){0};
+    text_free(&s->client_meta);
+    text_free(&s->client_task_meta);
 }
 
 void session_close(struct session *s) {
@@ -165,7 +164,7 @@ void session_close(struct session *s) {
     free(s->pii_most);
     map_free(&s->by_id);
     free(s->links);
-    free((char *)(uintptr_t)s->init_params.ptr);
+    text_free(&s->init_params);
     forget_client_meta(s);
     principal_unref(s->principal);
     list_remove(&s->node);
@@ -178,8 +177,7 @@ void session_close(struct session *s) {
 void session_keep_initialize(struct session *s, struct slice params) {
     if (params.len > SESSION_INIT_MAX)
         return; /* such a session works, but a restart of its server ends it */
-    free((char *)(uintptr_t)s->init_params.ptr);
-    s->init_params = slice_of(mem_dup(params.ptr, params.len), params.len);
+    text_set(&s->init_params, params);
     s->init_done = true;
     forget_client_meta(s);
 }
@@ -329,7 +327,7 @@ static void ask_client(struct channel *ch, struct call *call, struct msg *m, str
     }
     struct ask *ask = mem_zalloc(sizeof(*ask));
     ask->from = ch;
-    ask->server_id = slice_of(mem_dup(server_id.ptr, server_id.len), server_id.len);
+    ask->server_id = text_dup(server_id);
     ask->id = slots_add(&s->asks, ask);
     struct splice text;
     splice_init(&text, m->bytes, a);
@@ -337,7 +335,7 @@ static void ask_client(struct channel *ch, struct call *call, struct msg *m, str
     splice_value(&text, &m->tape, m->rpc.id, arena_u64(a, ask->id));
     route_back_message(ch, &text, m, (struct slice){0}, a);
     if (!channel_deliver(ch, related_call(ch, call, true), &out)) {
-        channel_refuse(ch, ask->server_id, RPC_INTERNAL, "the client cannot be reached");
+        channel_refuse(ch, text_slice(ask->server_id), RPC_INTERNAL, "the client cannot be reached");
         ask_free(s, ask);
     }
 }
@@ -427,7 +425,7 @@ static void on_server_cancel(struct channel *ch, struct call *on, struct msg *m,
     uint32_t at = 0;
     struct ask *ask;
     while (node && (ask = slots_next(&s->asks, &at))) {
-        if (ask->from != ch || !slice_eq(ask->server_id, tape_raw(&m->tape, node)))
+        if (ask->from != ch || !slice_eq(text_slice(ask->server_id), tape_raw(&m->tape, node)))
             continue;
         splice_value(text, &m->tape, node, arena_u64(a, ask->id));
         channel_deliver(ch, related_call(ch, on, true), &out); /* where the question went */
@@ -543,7 +541,7 @@ static void on_client_answer(struct session *s, struct msg *m) {
         arena_init(&a);
         struct splice text;
         splice_init(&text, m->bytes, &a);
-        splice_value(&text, &m->tape, m->rpc.id, ask->server_id);
+        splice_value(&text, &m->tape, m->rpc.id, text_slice(ask->server_id));
         if (ch->link->ops == &link_child_ops)
             msg_flatten(m);
         struct link_out out = {.text = &text, .block = m->block};
