@@ -27,6 +27,7 @@
 #include "server/server.h"
 #include "session/session.h"
 #include "session/steps.h"
+#include "wire/clash.h"
 
 #define CALL_MAGIC 0xca11ca11
 
@@ -242,7 +243,7 @@ static enum call_next read_subject(struct call *c) {
     const struct msg *m = c->request;
     if (!c->subject)
         return CALL_NEXT;
-    if (rpc_has_alike(&m->tape, m->rpc.params, slice_str(c->subject)))
+    if (clash_alike(&m->tape, m->rpc.params, slice_str(c->subject)))
         return call_refuse(
             c, RPC_INVALID_PARAMS, 400,
             arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
@@ -260,7 +261,7 @@ static enum call_next read_subject(struct call *c) {
 static enum call_next read_arguments(struct call *c) {
     const struct msg *m = c->request;
     if (c->kind == CALL_TOOLS_CALL) {
-        if (rpc_has_alike(&m->tape, m->rpc.params, SLICE("arguments")))
+        if (clash_alike(&m->tape, m->rpc.params, SLICE("arguments")))
             return call_refuse(c, RPC_INVALID_PARAMS, 400,
                                "a key differs only in case from params.arguments");
         c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");

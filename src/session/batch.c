@@ -66,10 +66,9 @@ static bool id_is_taken(const struct session_batch *b, const struct msg *m, stru
 
 static const char *read_part(struct session_batch *b, struct block *block, struct slice bytes,
                              struct arena *a) {
-    int code;
-    const char *why;
-    struct slice id;
-    struct msg *m = msg_read(&b->session->core->up.msgs, block, bytes, a, &code, &why, &id);
+    const char *why = NULL;
+    struct msg_refusal refusal;
+    struct msg *m = msg_admit(&b->session->core->up.msgs, block, bytes, a, &refusal);
     struct part *part = &b->parts[b->count];
     *part = (struct part){.sink = {.ops = &part_ops}, .batch = b};
     if (!m) {
@@ -77,11 +76,10 @@ static const char *read_part(struct session_batch *b, struct block *block, struc
                                                            .who = b->session->principal,
                                                            .session = b->session,
                                                            .server = b->session->only,
-                                                           .why = slice_str(why)});
-        put_answer(b, answer_error_text(a, id, code, why));
+                                                           .why = slice_str(refusal.why)});
+        put_answer(b, answer_error_text(a, refusal.id, refusal.code, refusal.why));
         return NULL;
     }
-    why = NULL;
     if (claims_newer_era(m))
         why = "the revision that a message of this batch names has no batches";
     else if (m->rpc.kind == RPC_REQUEST && tape_eq(&m->tape, m->rpc.method, SLICE("initialize")))

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "wire/clash.h"
 
 void msg_pool_init(struct msg_pool *p) { *p = (struct msg_pool){0}; }
 
@@ -89,6 +90,11 @@ struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes
     return m;
 }
 
+static uint32_t find_clash(const struct msg *m) {
+    bool is_call = m->rpc.params && tape_eq(&m->tape, m->rpc.method, SLICE("tools/call"));
+    return clash_find(&m->tape, 0, is_call ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0);
+}
+
 struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                       struct msg_refusal *ret_refusal) {
     enum tape_fault fault;
@@ -100,10 +106,14 @@ struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice byte
         r->code = RPC_INVALID_REQUEST;
         r->is_readable = true;
     }
-    if (!m || !m->tape.has_nul)
+    uint32_t clash = m ? find_clash(m) : 0;
+    if (!m || (!m->tape.has_nul && !clash))
         return m;
-    *r = (struct msg_refusal){
-        .code = RPC_INVALID_PARAMS, .why = "U+0000 in a string", .is_readable = m->rpc.kind == RPC_REQUEST};
+    bool in_params = !clash || (m->rpc.params && clash > m->rpc.params);
+    *r = (struct msg_refusal){.code = in_params ? RPC_INVALID_PARAMS : RPC_INVALID_REQUEST,
+                              .why = clash ? "two keys of one object differ only in case or Unicode form"
+                                           : "U+0000 in a string",
+                              .is_readable = m->rpc.kind == RPC_REQUEST};
     if (r->is_readable)
         r->id = arena_dup(a, tape_raw(&m->tape, m->rpc.id));
     msg_unref(m);

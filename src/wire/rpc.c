@@ -1,63 +1,15 @@
 #include "wire/rpc.h"
 
 #include "base/buf.h"
-#include "base/check.h"
+#include "wire/clash.h"
 
 static const struct slice rpc_keys[] = {SLICE("jsonrpc"), SLICE("id"),     SLICE("method"),
                                         SLICE("params"),  SLICE("result"), SLICE("error")};
 enum { KEY_JSONRPC, KEY_ID, KEY_METHOD, KEY_PARAMS, KEY_RESULT, KEY_ERROR, KEY_COUNT };
 
-#define KEY_TEXT_MAX 16 /* of the keys that look-alikes are searched for */
-
 static int invalid(const char **ret_why, const char *why) {
     *ret_why = why;
     return RPC_INVALID_REQUEST;
-}
-
-/* U+017F and U+212A fold to s and k in readers that ignore case with Unicode rules. */
-static size_t fold(struct slice key, char *to) {
-    size_t len = 0;
-    for (size_t i = 0; i < key.len; i++) {
-        unsigned char c = (unsigned char)key.ptr[i];
-        if (c == 0xc5 && i + 1 < key.len && (unsigned char)key.ptr[i + 1] == 0xbf) {
-            c = 's';
-            i += 1;
-        } else if (c == 0xe2 && i + 2 < key.len && memcmp(key.ptr + i, "\xe2\x84\xaa", 3) == 0) {
-            c = 'k';
-            i += 2;
-        } else if (c >= 'A' && c <= 'Z') {
-            c |= 0x20;
-        }
-        to[len++] = (char)c;
-    }
-    return len;
-}
-
-static bool alike(const struct tape *t, uint32_t key, struct slice want) {
-    const struct tape_node *n = tape_node(t, key);
-    if (n->len < want.len || n->len > want.len * 6)
-        return false; /* the longest spelling of a character is its escape */
-    unsigned char first = (unsigned char)t->src.ptr[n->start];
-    if (first != '\\' && first < 0x80 && (first | 0x20) != want.ptr[0])
-        return false; /* they begin with small letters */
-    struct arena a;
-    arena_init(&a);
-    char folded[KEY_TEXT_MAX * 6], wanted[KEY_TEXT_MAX];
-    size_t len = fold(tape_text(t, key, &a), folded);
-    bool same = slice_eq(slice_of(folded, len), slice_of(wanted, fold(want, wanted)));
-    arena_free(&a);
-    return same;
-}
-
-bool rpc_has_alike(const struct tape *t, uint32_t obj, struct slice want) {
-    CHECK(want.len <= KEY_TEXT_MAX);
-    if (!obj || !tape_is(t, obj, TAPE_OBJECT))
-        return false;
-    TAPE_FOR_MEMBER(t, obj, key) {
-        if (!tape_eq(t, key, want) && alike(t, key, want))
-            return true;
-    }
-    return false;
 }
 
 /* Index of the envelope key, KEY_COUNT for any other, -1 for a look-alike. */
@@ -66,7 +18,7 @@ static int classify_key(const struct tape *t, uint32_t key) {
         if (tape_eq(t, key, rpc_keys[i]))
             return i;
     for (int i = 0; i < KEY_COUNT; i++)
-        if (alike(t, key, rpc_keys[i]))
+        if (clash_key(t, key, rpc_keys[i]))
             return -1;
     return KEY_COUNT;
 }

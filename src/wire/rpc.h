@@ -41,6 +41,3 @@ int rpc_read(const struct tape *t, struct rpc *out, const char **ret_why);
  * surrogate, bytes that are no UTF-8, too deep), so that the refusal can name it. The envelope itself has to
  * pass the same rules as that of any message. False when it does not, or when this is no request. */
 bool rpc_find_id(struct slice text, struct arena *a, struct slice *ret_id);
-/* Does a key of the object differ from `want` (of at most 16 bytes) in case only? Peers that ignore case
- * would take one for the other. */
-bool rpc_has_alike(const struct tape *t, uint32_t obj, struct slice want);

@@ -1,0 +1,101 @@
+#include "wire/clash.h"
+
+#include "base/fold.h"
+#include "base/map.h"
+
+#define CLASH_PAIRS_MAX 24 /* members up to which every key is compared with every other */
+
+/* The bytes of a key without escapes; one with escapes may be anything and is decoded first. */
+static struct slice key_bytes(const struct tape *t, uint32_t key) {
+    const struct tape_node *n = tape_node(t, key);
+    return slice_of(t->src.ptr + n->start, n->len);
+}
+
+static bool is_escaped(const struct tape *t, uint32_t key) { return tape_node(t, key)->flags & TAPE_ESCAPED; }
+
+enum spelling { SPELT_PLAIN, SPELT_ASCII, SPELT_ODD };
+
+/* How the keys of an object are spelt at the oddest. Two keys can only be alike when one is not plain. */
+static enum spelling spelling_of(const struct tape *t, uint32_t obj) {
+    enum spelling most = SPELT_PLAIN;
+    TAPE_FOR_MEMBER(t, obj, key) {
+        if (is_escaped(t, key) || !fold_is_ascii(key_bytes(t, key)))
+            return SPELT_ODD;
+        if (most == SPELT_PLAIN && !fold_is_plain(key_bytes(t, key)))
+            most = SPELT_ASCII;
+    }
+    return most;
+}
+
+/* camelCase and the like: no memory is taken. */
+static uint32_t clash_pairs(const struct tape *t, uint32_t obj) {
+    TAPE_FOR_MEMBER(t, obj, key) {
+        for (uint32_t other = obj + 1; other < key; other = tape_node(t, other + 1)->next)
+            if (slice_eq_nocase(key_bytes(t, other), key_bytes(t, key)))
+                return key;
+    }
+    return 0;
+}
+
+static uint32_t clash_folded(const struct tape *t, uint32_t obj) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct map seen;
+    map_init(&seen);
+    uint32_t found = 0;
+    TAPE_FOR_MEMBER(t, obj, key) {
+        if (map_put(&seen, fold_text(tape_text(t, key, &a), &a), &a)) {
+            found = key;
+            break;
+        }
+    }
+    map_free(&seen);
+    return found;
+}
+
+static uint32_t clash_in(const struct tape *t, uint32_t obj) {
+    enum spelling spelling = spelling_of(t, obj);
+    if (spelling == SPELT_PLAIN)
+        return 0;
+    bool pairs = spelling == SPELT_ASCII && tape_node(t, obj)->count <= CLASH_PAIRS_MAX;
+    return pairs ? clash_pairs(t, obj) : clash_folded(t, obj);
+}
+
+uint32_t clash_find(const struct tape *t, uint32_t root, uint32_t except) {
+    for (uint32_t i = root, end = tape_node(t, root)->next; i < end; i++) {
+        if (except && i == except) {
+            i = tape_node(t, i)->next - 1;
+            continue;
+        }
+        if (!tape_is(t, i, TAPE_OBJECT) || tape_node(t, i)->count < 2)
+            continue;
+        uint32_t found = clash_in(t, i);
+        if (found)
+            return found;
+    }
+    return 0;
+}
+
+bool clash_key(const struct tape *t, uint32_t key, struct slice name) {
+    if (!is_escaped(t, key)) {
+        struct slice bytes = key_bytes(t, key);
+        if (bytes.len == name.len && slice_eq_nocase(bytes, name))
+            return !slice_eq(bytes, name);
+        if (fold_is_ascii(bytes) && fold_is_ascii(name))
+            return false;
+    }
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct slice text = tape_text(t, key, &a);
+    return !slice_eq(text, name) && fold_alike(text, name, &a);
+}
+
+uint32_t clash_alike(const struct tape *t, uint32_t obj, struct slice name) {
+    if (!obj || !tape_is(t, obj, TAPE_OBJECT))
+        return 0;
+    TAPE_FOR_MEMBER(t, obj, key) {
+        if (clash_key(t, key, name))
+            return key;
+    }
+    return 0;
+}
