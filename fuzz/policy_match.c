@@ -43,8 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     default: {
         struct slice pattern, rest = text;
         slice_cut(&rest, '\n', &pattern);
-        policy_glob_match(pattern, rest, '/');
-        CHECK(policy_glob_match(SLICE("*"), rest, 0) || rest.len > 90000);
+        uint64_t steps = 100000;
+        policy_glob_match(pattern, rest, '/', &steps);
+        CHECK(policy_glob_names(SLICE("*"), rest) || rest.len > 90000);
         policy_shell_clean(text);
     }
     }

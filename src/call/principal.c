@@ -32,7 +32,7 @@ const char *principal_fault(const struct principal *p, uint64_t now_ms) {
 
 static bool any_matches(const char *const *globs, size_t count, struct slice text) {
     for (size_t i = 0; i < count; i++)
-        if (policy_glob_match(slice_str(globs[i]), text, '\0'))
+        if (policy_glob_names(slice_str(globs[i]), text))
             return true;
     return count == 0;
 }
@@ -51,7 +51,7 @@ bool principal_may_call(const struct principal *p, struct slice server, struct s
     arena_init(&a);
     struct slice whole = arena_printf(&a, "%.*s__%.*s", SLICE_FMT(server), SLICE_FMT(tool));
     for (size_t i = 0; i < p->tool_count; i++)
-        if (policy_glob_match(slice_str(p->tools[i]), strstr(p->tools[i], "__") ? whole : tool, '\0'))
+        if (policy_glob_names(slice_str(p->tools[i]), strstr(p->tools[i], "__") ? whole : tool))
             return true;
     return false;
 }

@@ -5,18 +5,29 @@
  * The first denial wins; an approval is remembered and only counts when nothing denies. Shadow checks are
  * evaluated and noted, never obeyed. */
 #include "policy/eval.h"
+#include "policy/limit.h"
 #include "policy/match.h"
 #include "policy/path.h"
-#include "policy/schema.h"
+#include "policy/schema_program.h"
+#include "wire/clash.h"
 
 #define TOOL_NAME_MAX 256
 
 const char *policy_reason_name(enum policy_reason reason) {
     static const char *const names[] = {
-        [POLICY_BY_NOTHING] = "none", [POLICY_BY_HIDE] = "hidden",   [POLICY_BY_DEFAULT] = "default",
-        [POLICY_BY_RULE] = "rule",    [POLICY_BY_LIMIT] = "limit",   [POLICY_BY_APPROVAL] = "approval",
-        [POLICY_BY_FLOW] = "flow",    [POLICY_BY_METHOD] = "method", [POLICY_BY_SCHEMA] = "schema",
-        [POLICY_BY_FAULT] = "fault",  [POLICY_BY_PIN] = "pin",       [POLICY_BY_POISON] = "poison",
+        [POLICY_BY_NOTHING] = "none",
+        [POLICY_BY_HIDE] = "hidden",
+        [POLICY_BY_DEFAULT] = "default",
+        [POLICY_BY_RULE] = "rule",
+        [POLICY_BY_LIMIT] = "limit",
+        [POLICY_BY_APPROVAL] = "approval",
+        [POLICY_BY_FLOW] = "flow",
+        [POLICY_BY_METHOD] = "method",
+        [POLICY_BY_SCHEMA] = "schema",
+        [POLICY_BY_FAULT] = "fault",
+        [POLICY_BY_PIN] = "pin",
+        [POLICY_BY_POISON] = "poison",
+        [POLICY_BY_AMBIGUITY] = "ambiguous_arguments",
     };
     return names[reason];
 }
@@ -92,7 +103,7 @@ static bool entry_selects(const struct entry *entry, struct slice tool, const st
         return entry->class == traits->class;
     if (entry->tag)
         return traits->tags & entry->tag;
-    return policy_glob_match(entry->name, tool, 0);
+    return policy_glob_names(entry->name, tool);
 }
 
 static bool hidden_by(const struct policy *p, struct slice tool, const struct policy_traits *traits) {
@@ -152,16 +163,30 @@ bool policy_hides(const struct policy *p, struct slice tool, const struct policy
 
 bool policy_wants_traits(const struct policy *p) { return p->wants_traits; }
 
+/* The tool's own word counts before that of patterns, of all tools, and of the document. */
+static bool is_strict(const struct eval *e) {
+    bool reads = false;
+    for (uint32_t i = 0; i < e->applied_count; i++) {
+        if (e->applied[i]->strict != STRICT_UNSAID)
+            return e->applied[i]->strict == STRICT_YES;
+        reads |= e->applied[i]->reads_args;
+    }
+    return e->policy->strict == STRICT_UNSAID ? reads : e->policy->strict == STRICT_YES;
+}
+
 bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits) {
     if (!p->wants_schema)
         return false;
-    const struct entry *exact = map_get(&p->tools, tool);
-    if ((exact && exact->wants_schema) || (p->everything && p->everything->wants_schema))
-        return true;
-    for (size_t i = 0; i < p->pattern_count; i++)
-        if (p->patterns[i]->wants_schema && entry_selects(p->patterns[i], tool, traits))
+    const struct policy_facts facts = {.tool = tool, .traits = *traits};
+    struct eval e; /* not zeroed, because it is large: only what is set here is used */
+    e.policy = p;
+    e.facts = &facts;
+    e.applied_count = 0;
+    apply_tool(&e, map_get(&p->tools, tool));
+    for (uint32_t i = 0; i < e.applied_count; i++)
+        if (e.applied[i]->wants_schema)
             return true;
-    return false;
+    return is_strict(&e);
 }
 
 /* ---- checks ---- */
@@ -177,6 +202,11 @@ static struct slice required_missing(const struct policy_facts *f) {
 }
 
 enum check_answer { CHECK_PASSES, CHECK_DENIES, CHECK_APPROVES };
+
+static struct slice schema_text(struct eval *e, const struct policy_schema_failure *failure) {
+    return arena_printf(e->arena, "Arguments do not match the tool's schema: %s at \"%.*s\"",
+                        failure->keyword ? failure->keyword : "too complex", SLICE_FMT(failure->pointer));
+}
 
 /* Schema checks of both kinds. *text is the check's own, or what the schema has to say. */
 static enum check_answer check_schema(struct eval *e, const struct check *c, struct slice *text) {
@@ -198,13 +228,24 @@ static enum check_answer check_schema(struct eval *e, const struct check *c, str
         if (policy_schema_required(f->schema, 0).ptr == NULL)
             return CHECK_PASSES;
         failure.keyword = "required";
-    } else if (policy_schema_check(f->schema, f->tape, f->args, e->arena, &failure) == POLICY_SCHEMA_VALID) {
+    } else if (policy_schema_judge(f->schema, f->tape, f->args, false, &e->budget, &failure) ==
+               POLICY_SCHEMA_VALID) {
         return CHECK_PASSES;
     }
     if (!text->len)
-        *text = arena_printf(e->arena, "Arguments do not match the tool's schema: %s at \"%.*s\"",
-                             failure.keyword ? failure.keyword : "too complex", SLICE_FMT(failure.pointer));
+        *text = schema_text(e, &failure);
     return CHECK_DENIES;
+}
+
+/* The answer if every value that could not be judged were harmless. */
+static enum truth eval_hopeful(struct eval *e, const struct cond *conds) {
+    struct policy_trace *trace = e->trace;
+    e->trace = NULL;
+    e->hopeful = true;
+    enum truth truth = policy_eval(e, conds);
+    e->hopeful = false;
+    e->trace = trace;
+    return truth;
 }
 
 static enum check_answer check_run(struct eval *e, const struct check *c, struct slice *text) {
@@ -214,17 +255,25 @@ static enum check_answer check_run(struct eval *e, const struct check *c, struct
     enum truth truth = policy_eval(e, &c->conds);
     if (truth == TRUTH_FAULT)
         return CHECK_DENIES;
+    if (e->unsure && truth == eval_hopeful(e, &c->conds))
+        e->unsure = NULL; /* it has not mattered */
     if (c->mode == CHECK_REQUIRE)
         return truth == TRUTH_YES ? CHECK_PASSES : CHECK_DENIES;
     if (truth == TRUTH_NO)
         return CHECK_PASSES;
-    return c->mode == CHECK_DENY ? CHECK_DENIES : CHECK_APPROVES;
+    return c->mode == CHECK_DENY || e->unsure ? CHECK_DENIES : CHECK_APPROVES;
 }
 
 /* What would have passed, for `_meta` and explain: only where one condition decided. */
 static struct slice check_detail(struct eval *e, const struct check *c) {
     if (e->fault)
         return slice_str(e->fault);
+    if (e->unsure && e->unsure_type)
+        return arena_printf(e->arena, "%.*s has the type %s, and a server may read it otherwise than %s does",
+                            SLICE_FMT(e->unsure->path.text), e->unsure_type, policy_ops[e->unsure->op].name);
+    if (e->unsure)
+        return arena_printf(e->arena, "%.*s leads to something that a server may read otherwise",
+                            SLICE_FMT(e->unsure->path.text));
     if (c->mode != CHECK_REQUIRE || !e->blame || c->conds.count == 0)
         return (struct slice){0};
     const struct cond *leaf = e->blame;
@@ -260,34 +309,88 @@ static struct slice method_refused(struct eval *e) {
     return arena_printf(e->arena, "Method \"%.*s\" is not permitted by policy", SLICE_FMT(e->facts->method));
 }
 
+/* What a check that denies says. The text of a rule that forbids or asks tells why it would; when it could
+ * not judge, that is not why. */
+static void deny_check(struct eval *e, const struct check *c, struct slice text, struct policy_verdict *v) {
+    bool is_schema = c->mode == CHECK_REQUIRED_ARGS || c->mode == CHECK_SCHEMA;
+    enum policy_reason reason = e->fault    ? POLICY_BY_FAULT
+                                : is_schema ? POLICY_BY_SCHEMA
+                                : e->unsure ? POLICY_BY_AMBIGUITY
+                                            : POLICY_BY_RULE;
+    struct slice detail = c->shadow ? (struct slice){0} : check_detail(e, c);
+    if (c->whole_method)
+        text = method_refused(e);
+    else if (reason == POLICY_BY_AMBIGUITY && c->mode != CHECK_REQUIRE)
+        text = arena_printf(e->arena, "Rule \"%.*s\" cannot judge %.*s", SLICE_FMT(c->name),
+                            SLICE_FMT(e->unsure->path.text));
+    else if (!text.len)
+        text = arena_printf(e->arena, "Denied by rule \"%.*s\"", SLICE_FMT(c->name));
+    if (!deny_or_note(e, v, reason, c->shadow, c->name, c->pointer, text))
+        return;
+    v->detail = detail;
+    if (reason == POLICY_BY_AMBIGUITY)
+        v->path = e->unsure->path.text;
+}
+
+/* Arguments that a rule reads must be what the tool's schema says, or the server may read something else.
+ * false: denied. */
+static bool check_strict(struct eval *e, struct policy_verdict *v) {
+    const struct policy_facts *f = e->facts;
+    struct policy_schema_failure failure = {.keyword = "required"};
+    enum policy_reason reason = POLICY_BY_SCHEMA;
+    struct slice text;
+    if (e->args_checked)
+        return true;
+    e->args_checked = true;
+    if ((!f->schema && !f->schema_unreadable) || !is_strict(e))
+        return true;
+    enum policy_schema_answer answer = POLICY_SCHEMA_FAULT;
+    if (f->schema && policy_has_args(f))
+        answer = policy_schema_judge(f->schema, f->tape, f->args, true, &e->budget, &failure);
+    else if (f->schema)
+        answer = policy_schema_required(f->schema, 0).ptr ? POLICY_SCHEMA_INVALID : POLICY_SCHEMA_VALID;
+    switch (answer) {
+    case POLICY_SCHEMA_VALID:
+        return true;
+    case POLICY_SCHEMA_INVALID:
+        text = schema_text(e, &failure);
+        break;
+    case POLICY_SCHEMA_CLASH:
+        reason = POLICY_BY_AMBIGUITY;
+        text = SLICE("A key differs from an argument of the tool only in case or Unicode form");
+        break;
+    default:
+        text = f->schema ? SLICE("The arguments take too long to check against the tool's schema")
+                         : SLICE("The tool's schema cannot be read, so its arguments cannot be checked");
+        break;
+    }
+    if (!deny_or_note(e, v, reason, false, SLICE("(arguments)"), SLICE(""), text))
+        return true;
+    if (policy_has_args(f) && answer != POLICY_SCHEMA_FAULT)
+        v->path = policy_path_name(f->tape, f->args, failure.node ? failure.node : f->args, e->arena);
+    v->detail = v->path;
+    return false;
+}
+
 /* false: denied. */
 static bool run_checks(struct eval *e, const struct entry *entry, struct policy_verdict *v) {
     for (uint32_t i = 0; i < entry->check_count; i++) {
         const struct check *c = &entry->checks[i];
         struct slice text = c->text;
+        if (c->reads_args && !check_strict(e, v))
+            return false;
         if (e->trace)
             policy_trace_check(e->trace, c);
-        e->blame = NULL;
+        e->blame = e->unsure = NULL;
         enum check_answer answer = check_run(e, c, &text);
         if (e->trace)
             policy_trace_check_end(e->trace, answer_name(answer));
         if (answer == CHECK_APPROVES)
             approve(e, c, v);
-        if (answer != CHECK_DENIES)
-            continue;
-        bool is_schema = c->mode == CHECK_REQUIRED_ARGS || c->mode == CHECK_SCHEMA;
-        enum policy_reason reason = e->fault    ? POLICY_BY_FAULT
-                                    : is_schema ? POLICY_BY_SCHEMA
-                                                : POLICY_BY_RULE;
-        if (c->whole_method)
-            text = method_refused(e);
-        else if (!text.len)
-            text = arena_printf(e->arena, "Denied by rule \"%.*s\"", SLICE_FMT(c->name));
-        struct slice detail = c->shadow ? (struct slice){0} : check_detail(e, c);
-        if (deny_or_note(e, v, reason, c->shadow, c->name, c->pointer, text)) {
-            v->detail = detail;
+        if (answer == CHECK_DENIES)
+            deny_check(e, c, text, v);
+        if (v->outcome == POLICY_DENY)
             return false;
-        }
     }
     return true;
 }
@@ -362,10 +465,12 @@ static bool gather(struct eval *e, bool check_only, struct gathering *g, struct 
             if (rule->check_only != check_only)
                 continue;
             if (!policy_limit_build(e, rule, limit)) {
-                if (!deny_or_note(e, v, POLICY_BY_FAULT, rule->shadow, rule->name, rule->pointer,
+                enum policy_reason reason = e->amount_path.len ? POLICY_BY_AMBIGUITY : POLICY_BY_FAULT;
+                if (!deny_or_note(e, v, reason, rule->shadow, rule->name, rule->pointer,
                                   SLICE("Internal policy error")))
                     continue;
                 v->detail = SLICE("the amount to count must be a number that is not negative");
+                v->path = e->amount_path;
                 return false;
             }
             if (e->trace)
@@ -400,7 +505,7 @@ static void run_applied(struct eval *e, struct policy_verdict *v) {
         if (!run_checks(e, entry, v))
             return;
     }
-    if (!run_flows(e, v))
+    if (!check_strict(e, v) || !run_flows(e, v))
         return;
     gather_limits(e, v);
 }
@@ -416,6 +521,21 @@ static bool touches_agent_config(struct eval *e) {
         if (tape_is(f->tape, i, TAPE_STRING) && policy_names_agent_config(tape_text(f->tape, i, e->arena)))
             return true;
     return false;
+}
+
+/* Keys that a server may take for one: nobody knows whose value it would use. true: denied. */
+static bool keys_clash(struct eval *e, struct policy_verdict *v) {
+    const struct policy_facts *f = e->facts;
+    uint32_t key = policy_has_args(f) ? clash_find(f->tape, f->args, 0) : 0;
+    if (!key)
+        return false;
+    struct slice path = policy_path_name(f->tape, f->args, key + 1, e->arena);
+    struct slice text =
+        arena_printf(e->arena, "Two keys differ only in case or Unicode form: %.*s", SLICE_FMT(path));
+    if (!deny_or_note(e, v, POLICY_BY_AMBIGUITY, false, SLICE("(arguments)"), SLICE(""), text))
+        return false;
+    v->path = v->detail = path;
+    return true;
 }
 
 /* ---- the two kinds of messages ---- */
@@ -446,6 +566,8 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
     } else if (e->trace) {
         policy_trace_note(e->trace, listed ? "listed" : "not listed, and the default is allow", "passes");
     }
+    if (keys_clash(e, v))
+        return;
     if (p->protect_agent_config && touches_agent_config(e) &&
         deny_or_note(e, v, POLICY_BY_RULE, false, SLICE("(protect_agent_config)"), SLICE("/presets"),
                      SLICE("Files that agents, editors and shells take orders from are protected")))
@@ -460,7 +582,7 @@ static void decide_method(struct eval *e, struct policy_verdict *v) {
     if (exact)
         e->applied[e->applied_count++] = exact;
     for (size_t i = 0; i < p->method_pattern_count; i++)
-        if (policy_glob_match(p->method_patterns[i]->name, method, 0))
+        if (policy_glob_names(p->method_patterns[i]->name, method))
             e->applied[e->applied_count++] = p->method_patterns[i];
     if (e->applied_count == 0 && !p->says_allow && e->facts->direction == POLICY_TO_CLIENT &&
         slice_starts(method, SLICE("sampling/"))) {
@@ -482,9 +604,10 @@ void policy_decide(const struct policy *p, const struct policy_facts *f, struct 
     e.trace = trace;
     e.applied_count = 0;
     e.looked_up = 0;
-    e.match = NULL;
-    e.blame = NULL;
+    e.blame = e.unsure = NULL;
     e.fault = NULL;
+    e.hopeful = e.args_checked = false;
+    policy_budget_init(&e.budget, a);
     if (slice_is(f->method, "tools/call"))
         decide_tool(&e, ret_verdict);
     else

@@ -101,9 +101,10 @@ static bool v4_is_private(uint32_t address) {
         {0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8},  {0xa9fe0000, 16},
         {0xac100000, 12}, {0xc0000000, 24}, {0xc0000200, 24}, {0xc0586300, 24}, {0xc0a80000, 16},
         {0xc6120000, 15}, {0xc6336400, 24}, {0xcb007100, 24}, {0xe0000000, 4},  {0xf0000000, 4},
+        {0xa83f8110, 32}, /* 168.63.129.16: Azure's metadata, a public address */
     };
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        if ((address ^ ranges[i].base) >> (32 - ranges[i].bits) == 0)
+        if (((uint64_t)address ^ ranges[i].base) >> (32 - ranges[i].bits) == 0)
             return true;
     return false;
 }
@@ -123,12 +124,23 @@ static bool v6_is_private(const unsigned char *b) {
     if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 carries an IPv4 address */
         return v4_is_private(be32(b + 2));
     bool teredo_or_orchid = b[0] == 0x20 && b[1] == 0x01 && b[2] < 0x02;
-    bool documentation = b[0] == 0x20 && b[1] == 0x01 && b[2] == 0x0d && b[3] == 0xb8;
-    return teredo_or_orchid || documentation;
+    bool documentation = (b[0] == 0x20 && b[1] == 0x01 && b[2] == 0x0d && b[3] == 0xb8) ||
+                         (b[0] == 0x3f && b[1] == 0xff && b[2] < 0x10);
+    bool isatap = (b[8] & 0xfc) == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe;
+    return teredo_or_orchid || documentation || (isatap && v4_is_private(be32(b + 12)));
 }
 
 static bool name_is_private(struct slice host) {
-    static const char *const names[] = {"localhost", "localtest.me", "lvh.me", NULL};
+    /* The last ones are public names of clouds' metadata services. */
+    static const char *const names[] = {"localhost",
+                                        "localtest.me",
+                                        "lvh.me",
+                                        "metadata.goog",
+                                        "metadata.tencentyun.com",
+                                        "metadata.packet.net",
+                                        "metadata.platformequinix.com",
+                                        "api.metadata.cloud.ibm.com",
+                                        NULL};
     static const char *const ends[] = {".localhost", ".local", ".internal", ".localdomain", ".home.arpa",
                                        ".lan", ".intranet", ".corp", ".home", ".svc",
                                        /* public names that stand for the address written in them, or ours */

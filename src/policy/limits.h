@@ -10,13 +10,19 @@
 #define POLICY_LIST_MAX 10000       /* elements of a constant list */
 #define POLICY_PROBLEMS_MAX 1000    /* reported at once */
 #define POLICY_PATH_STEPS_MAX 32
-#define POLICY_PATH_EACH_MAX 4          /* [*] steps in one path */
-#define POLICY_PATHS_REMEMBERED 64      /* distinct paths that one decision looks up only once */
-#define POLICY_FANOUT_MAX 100000        /* values one path may stand for in one call; more is a fault */
-#define POLICY_NAME_MAX 512             /* tool, counter and rule names */
-#define POLICY_TEXT_MAX 4096            /* on_deny and the like */
-#define POLICY_REGEX_MAX 8192           /* bytes of a pattern */
-#define POLICY_REGEX_MATCH_LIMIT 100000 /* backtracking steps; over it the call is refused */
+#define POLICY_PATH_EACH_MAX 4        /* [*] steps in one path */
+#define POLICY_PATHS_REMEMBERED 64    /* distinct paths that one decision looks up only once */
+#define POLICY_FANOUT_MAX 100000      /* values one path may stand for in one call; more is a fault */
+#define POLICY_NAME_MAX 512           /* tool, counter and rule names */
+#define POLICY_TEXT_MAX 4096          /* on_deny and the like */
+#define POLICY_REGEX_MAX 8192         /* bytes of a pattern */
+#define POLICY_STEPS_MAX 20000000     /* work of one decision; over it the call is denied */
+#define POLICY_VALUE_STEPS 16         /* what looking at one of many values costs */
+#define POLICY_REGEX_QUICK_BYTES 256  /* texts up to this length are first searched without counting steps */
+#define POLICY_REGEX_QUICK_MAX 64     /* such searches in one decision */
+#define POLICY_REGEX_QUICK_LIMIT 1000 /* backtracking of one of them; over it the steps are counted */
+#define POLICY_REGEX_ITEM_STEPS 4     /* what one item of a pattern costs where steps are counted */
+#define POLICY_REGEX_MATCH_LIMIT 100000 /* backtracking from one place; over it the call is denied */
 #define POLICY_REGEX_DEPTH_LIMIT 1000
 #define POLICY_REGEX_HEAP_KIB 1024
 #define POLICY_APPLIED_MAX                                                                                   \
@@ -27,8 +33,7 @@
 #define POLICY_SQL_TOKENS_MAX 16384 /* of a statement for PostgreSQL, whose grammar recurses */
 #define POLICY_URL_MAX 8192
 #define POLICY_FILE_PATH_MAX 4096
-#define POLICY_GLOB_STEPS_MAX 100000    /* work of one glob match; more counts as no match */
-#define POLICY_CALLS_MAX 1000000000000  /* largest max of a limit, in whole units */
-#define POLICY_SCHEMA_DEPTH_MAX 200     /* schemas applied inside each other, $ref included */
-#define POLICY_SCHEMA_NODES_MAX 50000   /* subschemas of one inputSchema */
-#define POLICY_SCHEMA_STEPS_MAX 2000000 /* work of one validation */
+#define POLICY_GLOB_NAME_STEPS 100000  /* work of comparing a tool's name with a pattern */
+#define POLICY_CALLS_MAX 1000000000000 /* largest max of a limit, in whole units */
+#define POLICY_SCHEMA_DEPTH_MAX 200    /* schemas applied inside each other, $ref included */
+#define POLICY_SCHEMA_NODES_MAX 50000  /* subschemas of one inputSchema */

@@ -131,7 +131,7 @@ static bool is_hidden(const struct policy *p, struct slice name) {
     if (p->hide_all || map_get(&p->hidden, name))
         return true;
     for (size_t i = 0; i < p->hide_pattern_count; i++)
-        if (p->hide_patterns[i].name.len && policy_glob_match(p->hide_patterns[i].name, name, 0))
+        if (p->hide_patterns[i].name.len && policy_glob_names(p->hide_patterns[i].name, name))
             return true;
     return false;
 }
@@ -153,7 +153,7 @@ static void lint_shadowed(struct linter *l, const struct entry *entry) {
         const struct entry *pattern = p->patterns[i];
         const struct check *bar = always_denied(pattern);
         if (bar && pattern != entry && !pattern->class && !pattern->tag &&
-            policy_glob_match(pattern->name, entry->name, 0))
+            policy_glob_names(pattern->name, entry->name))
             WARN(entry->at, entry->checks ? entry->checks[0].pointer : (struct slice){0},
                  "make the pattern narrower",
                  "\"%.*s\" is shadowed: rule \"%.*s\" of \"%.*s\" denies every call", SLICE_FMT(entry->name),

@@ -3,20 +3,20 @@
  * reports them: version, default, hide, then tools by name. */
 #include "policy/load.h"
 
-#include "base/check.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/sha.h"
 #include "policy/match.h"
+#include "policy/regex.h"
 #include "policy/schema.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
-static const char *const document_keys[] = {"version",   "description", "default", "hide", "tools",
-                                            "all_tools", "flows",       "methods", "mode", "match",
-                                            "prune",     "deny_prefix", "presets", NULL};
+static const char *const document_keys[] = {"version",   "description", "default", "hide",      "tools",
+                                            "all_tools", "flows",       "methods", "mode",      "match",
+                                            "prune",     "deny_prefix", "presets", "arguments", NULL};
 
 /* ---- problems ---- */
 
@@ -184,6 +184,17 @@ bool policy_member_shadow(struct loader *l, const struct tree *map, struct place
     return slice_is(mode, "shadow");
 }
 
+enum strictness policy_member_strict(struct loader *l, const struct tree *map, struct place place) {
+    struct slice text = policy_member_text(l, map, place, "arguments");
+    if (slice_is(text, "strict"))
+        return STRICT_YES;
+    if (slice_is(text, "loose"))
+        return STRICT_NO;
+    if (text.len)
+        wrong_type(l, tree_get(map, "arguments"), place, "arguments", "\"strict\" or \"loose\"");
+    return STRICT_UNSAID;
+}
+
 struct slice policy_member_missing(struct loader *l, const struct tree *map, struct place place) {
     struct slice missing = policy_member_text(l, map, place, "on_missing");
     if (missing.len && !slice_is(missing, "deny") && !slice_is(missing, "pass"))
@@ -294,6 +305,13 @@ static bool read_selector(struct loader *l, const struct tree *at, struct slice 
     return false;
 }
 
+/* A name that can match nothing would silently hide, deny or limit nothing. */
+static void check_glob(struct loader *l, const struct tree *at, struct slice pointer, struct slice name) {
+    if (!policy_glob_is_sound(name))
+        policy_problem(l, at, pointer, SLICE("close the bracket, or write \\\\[ for a plain one"),
+                       "pattern \"%.*s\" cannot match anything", SLICE_FMT(name));
+}
+
 static void load_hide(struct loader *l, const struct tree *root) {
     struct policy *p = l->policy;
     const struct tree *hide = policy_member_list(l, root, (struct place){0}, "hide");
@@ -321,6 +339,7 @@ static void load_hide(struct loader *l, const struct tree *root) {
         else if (name.ptr[0] == '@')
             p->hide_pattern_count += read_selector(l, item, name, pattern);
         else if (policy_glob_is_pattern(name)) {
+            check_glob(l, item, pointer, name);
             pattern->name = name;
             p->hide_pattern_count++;
         } else
@@ -354,6 +373,8 @@ static void add_entry(struct loader *l, struct entry *entry) {
 static void check_pattern(struct loader *l, const struct tree *root, const struct entry *entry) {
     bool is_special =
         policy_glob_is_pattern(entry->name) || (entry->name.len > 1 && entry->name.ptr[0] == '@');
+    if (is_special)
+        check_glob(l, entry->at, SLICE("/tools"), entry->name);
     if (l->policy->dialect != POLICY_LAYER || !is_special)
         return;
     const struct tree *match = tree_get(root, "match");
@@ -615,6 +636,24 @@ static void note_cond_wants(struct policy *p, struct entry *entry, const struct 
         note_cond_wants(p, entry, &c->children[i]);
 }
 
+static bool cond_reads_args(const struct cond *c) {
+    if (c->kind == COND_LEAF)
+        return c->path.root == ROOT_ARGS;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (cond_reads_args(&c->children[i]))
+            return true;
+    return false;
+}
+
+static void note_reads(struct entry *entry) {
+    for (uint32_t i = 0; i < entry->check_count; i++) {
+        entry->checks[i].reads_args = cond_reads_args(&entry->checks[i].conds);
+        entry->reads_args |= entry->checks[i].reads_args;
+    }
+    for (uint32_t i = 0; i < entry->limit_count; i++)
+        entry->reads_args |= entry->limits[i].from_count > 0;
+}
+
 /* What the caller has to find out about tools before a decision. */
 static void note_wants(struct policy *p) {
     p->wants_traits = p->flow_count || p->protect_agent_config;
@@ -625,8 +664,12 @@ static void note_wants(struct policy *p) {
     for (size_t i = 0; i < p->entry_count; i++)
         for (uint32_t j = 0; j < p->entries[i]->check_count; j++)
             note_cond_wants(p, p->entries[i], &p->entries[i]->checks[j].conds);
-    for (size_t i = 0; i < p->entry_count; i++)
-        p->wants_schema |= p->entries[i]->wants_schema;
+    p->wants_schema = p->strict == STRICT_YES;
+    for (size_t i = 0; i < p->entry_count; i++) {
+        const struct entry *entry = p->entries[i];
+        note_reads(p->entries[i]);
+        p->wants_schema |= entry->wants_schema || entry->reads_args || entry->strict == STRICT_YES;
+    }
 }
 
 static void count_shadows(struct policy *p) {
@@ -676,6 +719,7 @@ static void load_document(struct loader *l, const struct tree *root) {
     load_presets(l, root);
     p->shadow = policy_member_shadow(l, root, (struct place){0});
     p->prune = policy_member_bool(l, root, (struct place){0}, "prune", false);
+    p->strict = policy_member_strict(l, root, (struct place){0});
     struct slice prefix = policy_member_text(l, root, (struct place){0}, "deny_prefix");
     if (prefix.len)
         p->deny_prefix = prefix;
@@ -691,14 +735,6 @@ static void set_prefixes(struct policy *p) {
 static void set_hash(struct policy *p, struct slice text) {
     sha_256_hex(text, p->hash);
     p->hash[SHA_HEX] = '\0';
-}
-
-static void set_match_limits(struct policy *p) {
-    p->match = pcre2_match_context_create(NULL);
-    CHECK(p->match != NULL);
-    pcre2_set_match_limit(p->match, POLICY_REGEX_MATCH_LIMIT);
-    pcre2_set_depth_limit(p->match, POLICY_REGEX_DEPTH_LIMIT);
-    pcre2_set_heap_limit(p->match, POLICY_REGEX_HEAP_KIB);
 }
 
 /* "line L, column C: …" back into numbers. */
@@ -733,7 +769,6 @@ int policy_load(struct slice text, const char *name, struct policy **ret_policy,
     arena_init(&p->arena);
     p->name = arena_dup(&p->arena, slice_str(name ? name : ""));
     set_hash(p, text);
-    set_match_limits(p);
     struct loader l = {.policy = p, .arena = &p->arena, .problems = problems};
     size_t before = problems->count;
     const struct tree *root = NULL;
@@ -783,10 +818,9 @@ void policy_unref(struct policy *p) {
     if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (size_t i = 0; i < p->regex_count; i++)
-        pcre2_code_free(p->regexes[i]);
+        policy_regex_free(p->regexes[i]);
     for (size_t i = 0; i < p->schema_count; i++)
         policy_schema_free(p->schemas[i]);
-    pcre2_match_context_free(p->match);
     map_free(&p->hidden);
     map_free(&p->tools);
     map_free(&p->methods);

@@ -48,6 +48,8 @@ const struct tree *policy_member_list(struct loader *l, const struct tree *map, 
 const struct tree *policy_member_map(struct loader *l, const struct tree *map, struct place place,
                                      const char *key);
 bool policy_member_shadow(struct loader *l, const struct tree *map, struct place place);
+/* arguments: "strict", "loose" or nothing. */
+enum strictness policy_member_strict(struct loader *l, const struct tree *map, struct place place);
 /* on_missing: "deny", "pass" or nothing. */
 struct slice policy_member_missing(struct loader *l, const struct tree *map, struct place place);
 uint64_t policy_member_duration(struct loader *l, const struct tree *map, struct place place,

@@ -1,6 +1,7 @@
 #include "policy/load.h"
 #include "policy/match.h"
 #include "policy/path.h"
+#include "policy/regex.h"
 #include "policy/schema.h"
 #include "policy/value.h"
 
@@ -95,28 +96,20 @@ static bool read_regex(const struct where *w, const struct tree *v, struct cond 
                        SLICE_FMT(w->place.prefix));
         return false;
     }
-    int code = 0;
-    PCRE2_SIZE offset = 0;
-    if (v->text.len <= POLICY_REGEX_MAX)
-        c->regex =
-            pcre2_compile((PCRE2_SPTR)(v->text.ptr ? v->text.ptr : ""), v->text.len,
-                          PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
-    if (!c->regex) {
-        PCRE2_UCHAR why[160] = "the pattern is too long";
-        if (code)
-            pcre2_get_error_message(code, why, sizeof(why));
-        policy_problem(l, v, w->place.pointer, (struct slice){0},
-                       "%.*s: invalid regex \"%.*s\": %s at offset %zu", SLICE_FMT(w->place.prefix),
-                       SLICE_FMT(v->text), (char *)why, (size_t)offset);
+    const char *why;
+    struct policy_regex *regex = policy_regex_compile(v->text, POLICY_REGEX_RULE, l->arena, &why);
+    if (!regex) {
+        policy_problem(l, v, w->place.pointer, (struct slice){0}, "%.*s: invalid regex \"%.*s\": %s",
+                       SLICE_FMT(w->place.prefix), SLICE_FMT(v->text), why);
         return false;
     }
-    pcre2_jit_compile(c->regex, PCRE2_JIT_COMPLETE); /* without JIT the interpreter does it, more slowly */
+    c->regex = regex;
     struct policy *p = l->policy;
     if (p->regex_count == p->regex_cap) {
         p->regex_cap = p->regex_cap ? p->regex_cap * 2 : 16;
-        p->regexes = mem_realloc(p->regexes, p->regex_cap * sizeof(pcre2_code *));
+        p->regexes = mem_realloc(p->regexes, p->regex_cap * sizeof(struct policy_regex *));
     }
-    p->regexes[p->regex_count++] = c->regex;
+    p->regexes[p->regex_count++] = regex;
     return true;
 }
 

@@ -408,7 +408,7 @@ static bool reserve_room(struct loader *l, const struct tree *t, struct place pl
 
 void policy_load_entry(struct loader *l, const struct tree *t, struct place place, struct entry *entry) {
     static const char *const keys[] = {"rules",    "require",          "deny_if",     "approve_if", "limits",
-                                       "validate", "max_result_bytes", "description", NULL};
+                                       "validate", "max_result_bytes", "description", "arguments",  NULL};
     if (t->type == TREE_NULL)
         return;
     if (t->type != TREE_MAP) {
@@ -440,4 +440,5 @@ void policy_load_entry(struct loader *l, const struct tree *t, struct place plac
     read_validate(l, t, place, entry, SLICE("validate"), (struct slice){0}, false);
     policy_load_limits(l, policy_member_list(l, t, place, "limits"), place, entry, NULL);
     read_result_cap(l, t, place, false, entry);
+    entry->strict = policy_member_strict(l, t, place);
 }

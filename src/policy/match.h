@@ -4,11 +4,23 @@
 #include "base/arena.h"
 #include "base/slice.h"
 
-/* `*` any run, `?` one character, `[a-z]` `[!a-z]` one of a set, `\x` the character itself. With `separator`
- * not 0, `*` and `?` stop there and `**` does not. Bytes, not code points, except that `?` takes a whole
- * UTF-8 character. */
-bool policy_glob_match(struct slice pattern, struct slice text, char separator);
+enum policy_glob_answer {
+    POLICY_GLOB_NO,
+    POLICY_GLOB_YES,
+    POLICY_GLOB_BROKEN, /* the pattern has an unclosed set, an unknown class or ends in a backslash */
+    POLICY_GLOB_SPENT,
+};
+/* As git's wildmatch: `*` any run, `?` one character, `[a-z]` `[!a-z]` `[[:alpha:]]` one of a set, `\x` the
+ * character itself. With a separator (not 0) `*`, `?` and sets stop there; `**` between separators stands for
+ * any number of directories, none included, and at the end for everything below. Characters are those of
+ * UTF-8. Each step is taken from *steps. */
+enum policy_glob_answer policy_glob_match(struct slice pattern, struct slice text, char separator,
+                                          uint64_t *steps);
+/* Names of tools and methods: no separator. */
+bool policy_glob_names(struct slice pattern, struct slice name);
 bool policy_glob_is_pattern(struct slice text);
+/* false: it can match nothing. */
+bool policy_glob_is_sound(struct slice pattern);
 
 /* Is `path` inside `dir` (or dir itself)? Lexically: absolute, no NUL, no `~`, no percent-encoded dots or
  * slashes, no backslash, `.` and `..` folded, compared component by component. */

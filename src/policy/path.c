@@ -1,5 +1,7 @@
 #include "policy/path.h"
 
+#include "wire/clash.h"
+
 static const char *const fact_roots[] = {"grant.", "identity.", "session.", "server.",
                                          "tool.",  "call.",     NULL};
 
@@ -141,31 +143,34 @@ static uint32_t nth_element(const struct tape *t, uint32_t array, uint32_t index
 /* tape_get, with the common case (no escapes) in line: this is where most of a decision's time goes. */
 static inline uint32_t member(const struct tape *t, uint32_t obj, struct slice key) {
     const struct tape_node *nodes = t->nodes;
-    if (nodes[obj].type != TAPE_OBJECT)
-        return 0;
     for (uint32_t i = obj + 1, end = nodes[obj].next; i < end; i = nodes[i + 1].next) {
         if (nodes[i].flags & TAPE_ESCAPED
                 ? tape_eq(t, i, key)
                 : nodes[i].len == key.len && memcmp(t->src.ptr + nodes[i].start, key.ptr, key.len) == 0)
             return i + 1;
     }
-    return 0;
+    return clash_alike(t, obj, key) ? POLICY_PATH_UNSURE : 0;
 }
 
 uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step *step) {
-    if (step->kind == STEP_KEY) {
-        if (step->on_array && tape_is(t, node, TAPE_ARRAY))
-            return nth_element(t, node, step->index);
-        return member(t, node, step->key);
+    switch (tape_type(t, node)) {
+    case TAPE_NULL:
+        return 0;
+    case TAPE_OBJECT:
+        return step->kind == STEP_KEY ? member(t, node, step->key) : POLICY_PATH_UNSURE;
+    case TAPE_ARRAY:
+        return step->kind == STEP_INDEX || step->on_array ? nth_element(t, node, step->index)
+                                                          : POLICY_PATH_UNSURE;
+    default:
+        return POLICY_PATH_UNSURE;
     }
-    return tape_is(t, node, TAPE_ARRAY) ? nth_element(t, node, step->index) : 0;
 }
 
 uint32_t policy_path_find(const struct path *path, const struct tape *t, uint32_t node) {
     for (uint32_t i = 0; i < path->step_count; i++) {
         node = policy_path_step(t, node, &path->steps[i]);
-        if (!node)
-            return 0;
+        if (!node || node == POLICY_PATH_UNSURE)
+            return node;
     }
     return node;
 }
@@ -187,17 +192,17 @@ static enum policy_walk_state descend(struct policy_walk *w, uint32_t node, uint
         const struct step *s = &w->path->steps[step];
         if (!is_each(w, node, s)) {
             node = policy_path_step(w->tape, node, s);
-            if (!node) {
-                *ret_node = 0;
+            if (node == POLICY_PATH_UNSURE)
+                return POLICY_WALK_UNSURE;
+            if (!node)
                 return POLICY_WALK_ABSENT;
-            }
             continue;
         }
         uint32_t end = tape_node(w->tape, node)->next;
-        if (!tape_is(w->tape, node, TAPE_ARRAY) || node + 1 >= end) { /* an empty array counts as missing */
-            *ret_node = 0;
+        if (!tape_is(w->tape, node, TAPE_ARRAY))
+            return tape_is(w->tape, node, TAPE_NULL) ? POLICY_WALK_ABSENT : POLICY_WALK_UNSURE;
+        if (node + 1 >= end) /* an empty array counts as missing */
             return POLICY_WALK_ABSENT;
-        }
         w->frames[w->depth++] = (struct policy_walk_frame){.at = node + 1, .end = end, .step = step + 1};
         node++;
     }
@@ -221,4 +226,47 @@ enum policy_walk_state policy_walk_next(struct policy_walk *w, uint32_t *ret_nod
         return descend(w, f->at, f->step, ret_node);
     }
     return POLICY_WALK_END;
+}
+
+/* ---- naming ---- */
+
+static bool is_plain_key(struct slice key) {
+    for (size_t i = 0; i < key.len; i++) {
+        unsigned char c = (unsigned char)key.ptr[i];
+        if (c <= 0x20 || c == '.' || c == '[' || c == '"' || c == 0x7f)
+            return false;
+    }
+    return key.len > 0;
+}
+
+struct slice policy_path_name(const struct tape *t, uint32_t root, uint32_t node, struct arena *a) {
+    struct slice name = SLICE("args");
+    while (root < node) {
+        uint32_t next = 0, index = 0;
+        if (tape_is(t, root, TAPE_OBJECT)) {
+            TAPE_FOR_MEMBER(t, root, key) {
+                if (node >= tape_node(t, key + 1)->next)
+                    continue;
+                struct slice text = slice_upto(tape_text(t, key, a), POLICY_NAME_MAX);
+                name = is_plain_key(text)
+                           ? arena_printf(a, "%.*s.%.*s", SLICE_FMT(name), SLICE_FMT(text))
+                           : arena_printf(a, "%.*s[\"%.*s\"]", SLICE_FMT(name), SLICE_FMT(text));
+                next = key + 1;
+                break;
+            }
+        } else if (tape_is(t, root, TAPE_ARRAY)) {
+            TAPE_FOR_ELEM(t, root, i) {
+                if (node < tape_node(t, i)->next) {
+                    name = arena_printf(a, "%.*s[%u]", SLICE_FMT(name), index);
+                    next = i;
+                    break;
+                }
+                index++;
+            }
+        }
+        if (!next || next > node)
+            break;
+        root = next;
+    }
+    return name;
 }

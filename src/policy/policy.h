@@ -37,9 +37,10 @@ enum policy_reason {
     POLICY_BY_FLOW,
     POLICY_BY_METHOD,
     POLICY_BY_SCHEMA,
-    POLICY_BY_FAULT,  /* a rule could not be evaluated: refused */
-    POLICY_BY_PIN,    /* the tool is not what was accepted */
-    POLICY_BY_POISON, /* its definition carries instructions */
+    POLICY_BY_FAULT,     /* a rule could not be evaluated: refused */
+    POLICY_BY_PIN,       /* the tool is not what was accepted */
+    POLICY_BY_POISON,    /* its definition carries instructions */
+    POLICY_BY_AMBIGUITY, /* a server may read the arguments otherwise than the policy does */
 };
 const char *policy_reason_name(enum policy_reason reason);
 const char *policy_outcome_name(enum policy_outcome outcome);
@@ -173,6 +174,7 @@ struct policy_facts {
     size_t pii_count;
     bool pii_closed; /* results with a kind that is not in the list count as seen: nobody looks for it */
     const struct policy_schema *schema; /* the tool's inputSchema, compiled; NULL when not known */
+    bool schema_unreadable;             /* it is known, but could not be compiled */
     struct slice args_hash;             /* canonical argument hash if the caller has one, for `identical` */
     uint64_t now_ms;
     const struct policy_counters
@@ -196,6 +198,7 @@ struct policy_verdict {
     struct slice pointer;    /* JSON Pointer into the policy document */
     struct slice text;       /* message for the agent without the prefix; policy_verdict_text() adds it */
     struct slice detail;     /* what would be allowed: "args.amount must be lte 500"; may be empty */
+    struct slice path;       /* of the argument to blame, where one is: args.items[0].price */
     uint64_t retry_after_ms; /* 0: unknown or never */
     uint64_t approval_timeout_ms;  /* POLICY_APPROVE; 0: the gate's default */
     const struct slice *approvers; /* POLICY_APPROVE; borrowed from the policy */
@@ -239,5 +242,6 @@ bool policy_wants_traits(const struct policy *p);
 /* The kinds that flows ask about (`result.pii.EMAIL > 0`), one after the other; ptr is NULL behind the last.
  */
 struct slice policy_pii_kind(const struct policy *p, size_t index);
-/* Does some rule for this tool need facts->schema (validate, op schema without a schema of its own)? */
+/* Does some rule for this tool need facts->schema (validate, op schema without a schema of its own, or strict
+ * arguments)? */
 bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits);

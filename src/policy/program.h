@@ -7,9 +7,6 @@
  * Everything lives in policy->arena and never changes after policy_load. */
 #pragma once
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include "base/map.h"
 #include "policy/limits.h"
 #include "policy/match.h"
@@ -77,8 +74,11 @@ extern const struct op_row policy_ops[OP_COUNT];
 /* A constant, ready to compare: its type, its number, its text as eq sees it. */
 struct constant {
     enum tree_type type;
+    bool is_short; /* the number is the same to every reader */
     double number;
-    struct slice text; /* Go's %v with plain decimals; for strings the string */
+    struct slice digits; /* of a number, in decimals, without loss */
+    struct slice text;   /* Go's %v with plain decimals; for strings the string */
+    const struct tree *tree;
 };
 
 struct within {   /* minutes of the day and days of the week, at a fixed offset from UTC */
@@ -104,7 +104,7 @@ struct cond {
     struct constant value;
     struct constant *list; /* in, not_in, type, under, host */
     size_t list_count;
-    pcre2_code *regex;
+    const struct policy_regex *regex;
     const struct policy_schema *schema; /* an inline schema; NULL: the tool's own */
     struct within within;
     const struct limit_rule *counter; /* ROOT_STATE */
@@ -119,6 +119,7 @@ struct check {
     struct slice pointer;
     struct slice
         text; /* of the denial, or of the pending approval; filled in even when the document is silent */
+    bool reads_args;   /* some condition looks at an argument */
     bool whole_method; /* `METHOD: deny`: the text names the method that was called */
     bool shadow;
     struct cond conds; /* COND_ALL */
@@ -126,6 +127,13 @@ struct check {
     const struct slice *approvers;
     size_t approver_count;
     const struct tree *at;
+};
+
+/* Must arguments satisfy the tool's schema? */
+enum strictness {
+    STRICT_UNSAID, /* where a rule, limit or approval reads them */
+    STRICT_YES,
+    STRICT_NO,
 };
 
 enum scope { SCOPE_POLICY, SCOPE_GRANT, SCOPE_IDENTITY, SCOPE_SESSION, SCOPE_SERVER, SCOPE_GLOBAL };
@@ -166,6 +174,8 @@ struct entry {
     uint64_t result_bytes_max;    /* 0: no cap */
     uint64_t result_bytes_shadow; /* the same in shadow mode */
     bool wants_schema;
+    bool reads_args; /* some check or limit does */
+    enum strictness strict;
     const struct tree *at;
 };
 
@@ -202,6 +212,7 @@ struct policy {
     bool prune;
     bool wants_traits; /* class or tags of a tool can change a verdict */
     bool wants_schema; /* and so can the inputSchema of some */
+    enum strictness strict;
     bool protect_agent_config;
     bool hide_all;
     struct slice deny_prefix;
@@ -220,8 +231,7 @@ struct policy {
     size_t flow_count;
     struct entry **entries; /* all of them, in the order of the document */
     size_t entry_count;
-    pcre2_match_context *match;
-    pcre2_code **regexes; /* to free */
+    struct policy_regex **regexes; /* to free */
     size_t regex_count;
     size_t regex_cap;
     struct policy_schema **schemas;

@@ -26,6 +26,7 @@ const char *const policy_schema_words[W_COUNT] = {
     "minProperties",
     "required",
     "dependentRequired",
+    "dependencies",
     "contains",
     "items",
     "additionalItems",
@@ -51,6 +52,10 @@ const char *const policy_schema_words[W_COUNT] = {
     "$anchor",
     "$dynamicAnchor",
     "$id",
+    "$schema",
+    "$recursiveRef",
+    "$recursiveAnchor",
+    "$vocabulary",
 };
 
 /* ---- compiling ---- */
@@ -61,10 +66,9 @@ void policy_schema_free(struct policy_schema *s) {
     for (uint32_t i = 0; s->subs && i < s->tape.count; i++)
         free(s->subs[i]);
     for (uint32_t i = 0; s->regexes && i < s->tape.count; i++)
-        pcre2_code_free(s->regexes[i]);
+        policy_regex_free(s->regexes[i]);
     free(s->subs);
     free(s->regexes);
-    pcre2_match_context_free(s->match);
     tape_free(&s->tape);
     free(s->text);
     free(s);
@@ -100,18 +104,10 @@ static int push(struct compiler *c, uint32_t node) {
 
 static int compile_regex(struct compiler *c, uint32_t node) {
     struct slice text = tape_text(&c->s->tape, node, &c->arena);
-    int code;
-    PCRE2_SIZE offset;
-    if (text.len > POLICY_REGEX_MAX)
-        return err_set(c->err, "a pattern is too long");
-    pcre2_code *regex = pcre2_compile((PCRE2_SPTR)text.ptr, text.len,
-                                      PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_BSUX |
-                                          PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C,
-                                      &code, &offset, NULL);
-    if (!regex)
-        return err_set(c->err, "pattern \"%.*s\" cannot be read", SLICE_FMT(text));
-    pcre2_jit_compile(regex, PCRE2_JIT_COMPLETE);
-    c->s->regexes[node] = regex;
+    const char *why;
+    c->s->regexes[node] = policy_regex_compile(text, POLICY_REGEX_SCHEMA, &c->arena, &why);
+    if (!c->s->regexes[node])
+        return err_set(c->err, "pattern \"%.*s\" cannot be read: %s", SLICE_FMT(text), why);
     return 0;
 }
 
@@ -146,6 +142,7 @@ static bool shape_is(const struct tape *t, uint32_t node, enum word word) {
     case W_ANCHOR:
     case W_DYNAMIC_ANCHOR:
     case W_ID:
+    case W_SCHEMA:
         return tape_is(t, node, TAPE_STRING);
     case W_UNIQUE_ITEMS:
         return tape_is(t, node, TAPE_TRUE) || tape_is(t, node, TAPE_FALSE);
@@ -155,17 +152,60 @@ static bool shape_is(const struct tape *t, uint32_t node, enum word word) {
     case W_DEFS:
     case W_DEFINITIONS:
     case W_DEPENDENT_REQUIRED:
+    case W_DEPENDENCIES:
         return tape_is(t, node, TAPE_OBJECT);
     default:
         return true;
     }
 }
 
+/* Whether the dialect that the schema names is one whose keywords mean what they mean here. */
+static bool dialect_is_known(const struct tape *t, uint32_t value, struct arena *a) {
+    static const char *const known[] = {
+        "json-schema.org/draft/2020-12/schema", "json-schema.org/draft/2019-09/schema",
+        "json-schema.org/draft-07/schema",      "json-schema.org/draft-06/schema",
+        "json-schema.org/draft-04/schema",      "json-schema.org/schema"};
+    struct slice name = tape_text(t, value, a), scheme = name;
+    if (slice_starts(name, SLICE("http://")))
+        scheme = slice_from(name, strlen("http://"));
+    else if (slice_starts(name, SLICE("https://")))
+        scheme = slice_from(name, strlen("https://"));
+    if (slice_ends(scheme, SLICE("#")))
+        scheme.len--;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (slice_is(scheme, known[i]))
+            return true;
+    return false;
+}
+
+/* What would change the answer if it were ignored. */
+static int refuse_unknown(struct compiler *c, const struct sub *sub, enum word word, uint32_t value) {
+    if (word >= W_RECURSIVE_REF)
+        return err_set(c->err, "\"%s\" is not supported", policy_schema_words[word]);
+    if (word == W_ID && sub != c->s->subs[0])
+        return err_set(c->err, "\"$id\" inside a schema is not supported");
+    if (word == W_SCHEMA && !dialect_is_known(&c->s->tape, value, &c->arena))
+        return err_set(c->err, "the dialect that \"$schema\" names is not supported");
+    return 0;
+}
+
+static int compile_dependencies(struct compiler *c, uint32_t value) {
+    TAPE_FOR_MEMBER(&c->s->tape, value, key) {
+        if (!tape_is(&c->s->tape, key + 1, TAPE_ARRAY) && push(c, key + 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int compile_word(struct compiler *c, struct sub *sub, enum word word, uint32_t value) {
     const struct tape *t = &c->s->tape;
     if (!shape_is(t, value, word))
         return err_set(c->err, "\"%s\" has a value of the wrong type", policy_schema_words[word]);
+    if (refuse_unknown(c, sub, word, value) < 0)
+        return -1;
     sub->at[word] = value;
+    if (word == W_DEPENDENCIES)
+        return compile_dependencies(c, value);
     if (word == W_UNEVALUATED_ITEMS || word == W_UNEVALUATED_PROPERTIES)
         c->s->tracks = true;
     if (word == W_PATTERN)
@@ -324,11 +364,7 @@ int policy_schema_compile(struct slice json, struct policy_schema **ret_schema, 
     if (fault != TAPE_OK)
         return err_set(err, "%s", tape_fault_text(fault));
     s->subs = mem_zalloc(s->tape.count * sizeof(struct sub *));
-    s->regexes = mem_zalloc(s->tape.count * sizeof(pcre2_code *));
-    s->match = pcre2_match_context_create(NULL);
-    pcre2_set_match_limit(s->match, POLICY_REGEX_MATCH_LIMIT);
-    pcre2_set_depth_limit(s->match, POLICY_REGEX_DEPTH_LIMIT);
-    pcre2_set_heap_limit(s->match, POLICY_REGEX_HEAP_KIB);
+    s->regexes = mem_zalloc(s->tape.count * sizeof(struct policy_regex *));
     struct compiler c = {.s = s, .err = err};
     arena_init(&c.arena);
     int rc = compile_all(&c);
@@ -352,4 +388,49 @@ struct slice policy_schema_required(const struct policy_schema *s, size_t i) {
         }
     }
     return (struct slice){0};
+}
+
+/* ---- what a place holds ---- */
+
+/* One schema where a reference or `anyOf` of one thing and null stands for another. */
+static bool is_text_type(const struct tape *t, uint32_t type) {
+    bool text = tape_eq(t, type, SLICE("string"));
+    if (tape_is(t, type, TAPE_STRING))
+        return text || tape_eq(t, type, SLICE("null"));
+    TAPE_FOR_ELEM(t, type, i) {
+        if (!tape_eq(t, i, SLICE("string")) && !tape_eq(t, i, SLICE("null")))
+            return false;
+    }
+    return true;
+}
+
+static bool says_text(const struct policy_schema *s, const struct sub *sub) {
+    if (!sub)
+        return false;
+    if (sub->ref && !sub->at[W_TYPE])
+        sub = sub->ref;
+    if (sub->at[W_TYPE])
+        return is_text_type(&s->tape, sub->at[W_TYPE]);
+    if (!sub->at[W_ANY_OF])
+        return false;
+    TAPE_FOR_ELEM(&s->tape, sub->at[W_ANY_OF], i) {
+        const struct sub *one = s->subs[i];
+        if (!one || !one->at[W_TYPE] || !is_text_type(&s->tape, one->at[W_TYPE]))
+            return false;
+    }
+    return true;
+}
+
+bool policy_schema_says_text(const struct policy_schema *s, const struct path *path) {
+    const struct sub *sub = s->subs[0];
+    for (uint32_t i = 0; sub && i < path->step_count; i++) {
+        const struct step *step = &path->steps[i];
+        if (sub->ref && !sub->at[W_PROPERTIES] && !sub->at[W_ITEMS])
+            sub = sub->ref;
+        uint32_t next = sub->at[W_ITEMS];
+        if (step->kind == STEP_KEY && !step->on_array)
+            next = sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
+        sub = next ? s->subs[next] : NULL;
+    }
+    return says_text(s, sub);
 }

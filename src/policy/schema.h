@@ -1,7 +1,9 @@
-/* JSON Schema 2020-12, compiled once. No network: $ref reaches only into the same document. Formats are
- * annotations, as the standard has them by default. Work and nesting have ceilings, because the schema comes
- * from a server and the instance from an agent: over them the answer is FAULT, which callers treat as a
- * refusal. */
+/* JSON Schema 2020-12 with what servers still use of earlier drafts (`definitions`, `dependencies`, `items`
+ * as a list), compiled once. No network: $ref reaches only into the same document. Formats are annotations,
+ * as the standard has them by default. A keyword that would change the answer and is not implemented makes
+ * the schema one that cannot be read; other keywords that are not known are annotations. Work and nesting
+ * have ceilings, because the schema comes from a server and the instance from an agent: over them the answer
+ * is FAULT, which callers treat as a refusal. */
 #pragma once
 
 #include "base/err.h"
@@ -9,11 +11,18 @@
 
 struct policy_schema;
 
-enum policy_schema_answer { POLICY_SCHEMA_VALID, POLICY_SCHEMA_INVALID, POLICY_SCHEMA_FAULT };
+enum policy_schema_answer {
+    POLICY_SCHEMA_VALID,
+    POLICY_SCHEMA_INVALID,
+    POLICY_SCHEMA_CLASH, /* only where asked for: a key differs from a property in case or Unicode form only
+                          */
+    POLICY_SCHEMA_FAULT,
+};
 
 struct policy_schema_failure {
     struct slice pointer; /* into the instance */
     const char *keyword;
+    uint32_t node; /* of the instance */
 };
 
 /* The source text is copied. -1: not a schema we can hold (too large, broken pattern, dangling $ref). */

@@ -1,6 +1,9 @@
 /* A value against a compiled schema. */
 #include "policy/schema_program.h"
 
+#include "policy/number.h"
+#include "wire/clash.h"
+
 #include <math.h>
 
 struct checker {
@@ -8,9 +11,10 @@ struct checker {
     const struct tape *st; /* the schema's tape */
     const struct tape *t;  /* the instance's */
     struct arena *a;
-    pcre2_match_data *match;
-    uint32_t steps;
+    struct policy_budget *budget;
     uint32_t depth;
+    bool strict;
+    bool clash;
     bool fault;
     const char *keyword; /* what failed last, and where */
     uint32_t node;
@@ -32,22 +36,17 @@ static bool bad(struct checker *c, enum word word, uint32_t node) {
 }
 
 static bool spend(struct checker *c, uint32_t steps) {
-    c->steps += steps;
-    if (c->steps > POLICY_SCHEMA_STEPS_MAX)
+    if (!policy_spend(c->budget, steps))
         c->fault = true;
     return !c->fault;
 }
 
 static bool regex_match(struct checker *c, uint32_t pattern, uint32_t text_node) {
-    struct slice text = tape_text(c->t, text_node, c->a);
-    const pcre2_code *regex = c->s->regexes[pattern];
-    if (!c->match)
-        c->match = pcre2_match_data_create(1, NULL);
-    int rc = pcre2_match(regex, (PCRE2_SPTR)(text.ptr ? text.ptr : ""), text.len, 0, PCRE2_NO_UTF_CHECK,
-                         c->match, c->s->match);
-    if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
+    enum policy_regex_answer answer =
+        policy_regex_search(c->s->regexes[pattern], tape_text(c->t, text_node, c->a), c->budget);
+    if (answer == POLICY_REGEX_SPENT)
         c->fault = true;
-    return rc >= 0;
+    return answer == POLICY_REGEX_YES;
 }
 
 struct two {
@@ -68,8 +67,7 @@ static bool values_equal(struct checker *c, const struct tape *tx, uint32_t x, c
         if (type != tape_type(ty, pair.y))
             return false;
         if (type == TAPE_NUMBER) {
-            double a, b;
-            if (!tape_double(tx, pair.x, &a) || !tape_double(ty, pair.y, &b) || a != b)
+            if (policy_number_cmp(tape_raw(tx, pair.x), tape_raw(ty, pair.y)) != 0)
                 return false;
         } else if (type == TAPE_STRING) {
             if (!tape_eq(ty, pair.y, tape_text(tx, pair.x, c->a)))
@@ -96,11 +94,6 @@ static bool values_equal(struct checker *c, const struct tape *tx, uint32_t x, c
     return !c->fault;
 }
 
-static bool is_integer(const struct tape *t, uint32_t node) {
-    double number;
-    return tape_double(t, node, &number) && number == trunc(number);
-}
-
 static bool type_is(struct checker *c, uint32_t name, uint32_t node) {
     static const char *const names[] = {
         [TAPE_NULL] = "null",     [TAPE_FALSE] = "boolean", [TAPE_TRUE] = "boolean",
@@ -110,7 +103,8 @@ static bool type_is(struct checker *c, uint32_t name, uint32_t node) {
     enum tape_type type = tape_type(c->t, node);
     if (tape_eq(c->st, name, slice_str(names[type])))
         return true;
-    return type == TAPE_NUMBER && tape_eq(c->st, name, SLICE("integer")) && is_integer(c->t, node);
+    return type == TAPE_NUMBER && tape_eq(c->st, name, SLICE("integer")) &&
+           (tape_node(c->t, node)->flags & TAPE_INTEGER || policy_number_is_integer(tape_raw(c->t, node)));
 }
 
 static bool check_type(struct checker *c, const struct sub *sub, uint32_t node) {
@@ -143,27 +137,38 @@ static double limit_of(struct checker *c, const struct sub *sub, enum word word,
     return sub->at[word] && tape_double(c->st, sub->at[word], &number) ? number : otherwise;
 }
 
+/* How the number stands to that of a keyword: below, at or above zero. */
+static int order(struct checker *c, uint32_t node, uint32_t limit) {
+    int64_t x, y;
+    if (tape_int(c->t, node, &x) && tape_int(c->st, limit, &y))
+        return (x > y) - (x < y);
+    return policy_number_cmp(tape_raw(c->t, node), tape_raw(c->st, limit));
+}
+
+static bool check_multiple(struct checker *c, uint32_t node, uint32_t factor) {
+    switch (policy_number_multiple(tape_raw(c->t, node), tape_raw(c->st, factor))) {
+    case POLICY_MULTIPLE_YES:
+        return true;
+    case POLICY_MULTIPLE_NO:
+        return bad(c, W_MULTIPLE_OF, node);
+    case POLICY_MULTIPLE_UNKNOWN:
+        break;
+    }
+    c->fault = true;
+    return false;
+}
+
 static bool check_number(struct checker *c, const struct sub *sub, uint32_t node) {
-    double number;
-    if (!tape_double(c->t, node, &number)) {
-        c->fault = true; /* beyond a double: nothing can be said about it */
-        return false;
-    }
-    if (number > limit_of(c, sub, W_MAXIMUM, HUGE_VAL))
+    const uint32_t *at = sub->at;
+    if (at[W_MAXIMUM] && order(c, node, at[W_MAXIMUM]) > 0)
         return bad(c, W_MAXIMUM, node);
-    if (number < limit_of(c, sub, W_MINIMUM, -HUGE_VAL))
+    if (at[W_MINIMUM] && order(c, node, at[W_MINIMUM]) < 0)
         return bad(c, W_MINIMUM, node);
-    if (sub->at[W_EXCLUSIVE_MAXIMUM] && number >= limit_of(c, sub, W_EXCLUSIVE_MAXIMUM, 0))
+    if (at[W_EXCLUSIVE_MAXIMUM] && order(c, node, at[W_EXCLUSIVE_MAXIMUM]) >= 0)
         return bad(c, W_EXCLUSIVE_MAXIMUM, node);
-    if (sub->at[W_EXCLUSIVE_MINIMUM] && number <= limit_of(c, sub, W_EXCLUSIVE_MINIMUM, 0))
+    if (at[W_EXCLUSIVE_MINIMUM] && order(c, node, at[W_EXCLUSIVE_MINIMUM]) <= 0)
         return bad(c, W_EXCLUSIVE_MINIMUM, node);
-    double factor = limit_of(c, sub, W_MULTIPLE_OF, 0);
-    if (factor > 0) {
-        double times = number / factor;
-        if (times != trunc(times))
-            return bad(c, W_MULTIPLE_OF, node);
-    }
-    return true;
+    return !at[W_MULTIPLE_OF] || check_multiple(c, node, at[W_MULTIPLE_OF]);
 }
 
 static bool check_string(struct checker *c, const struct sub *sub, uint32_t node) {
@@ -244,7 +249,8 @@ static bool check_array(struct checker *c, const struct sub *sub, uint32_t node,
 
 static bool check_required(struct checker *c, uint32_t list, uint32_t node, enum word word) {
     TAPE_FOR_ELEM(c->st, list, i) {
-        if (!spend(c, 1) || !tape_get(c->t, node, tape_text(c->st, i, c->a)))
+        if (!spend(c, 1 + tape_node(c->t, node)->count / 4) ||
+            !tape_get(c->t, node, tape_text(c->st, i, c->a)))
             return bad(c, word, node);
     }
     return true;
@@ -255,7 +261,14 @@ static bool check_member(struct checker *c, const struct sub *sub, uint32_t key,
     struct seen inner = {0};
     *ret_known = false;
     if (sub->at[W_PROPERTIES]) {
-        uint32_t schema = tape_get(c->st, sub->at[W_PROPERTIES], tape_text(c->t, key, c->a));
+        struct slice name = tape_text(c->t, key, c->a);
+        uint32_t schema = tape_get(c->st, sub->at[W_PROPERTIES], name);
+        if (!spend(c, tape_node(c->st, sub->at[W_PROPERTIES])->count / 4))
+            return false;
+        if (!schema && c->strict && clash_alike(c->st, sub->at[W_PROPERTIES], name)) {
+            c->clash = true;
+            return bad(c, W_PROPERTIES, key + 1);
+        }
         if (schema) {
             *ret_known = true;
             if (!check_node(c, schema, key + 1, &inner))
@@ -335,10 +348,19 @@ static bool check_dependents(struct checker *c, const struct sub *sub, uint32_t 
                 return false;
         }
     }
-    if (!sub->at[W_DEPENDENT_SCHEMAS])
+    if (sub->at[W_DEPENDENT_SCHEMAS]) {
+        TAPE_FOR_MEMBER(c->st, sub->at[W_DEPENDENT_SCHEMAS], key) {
+            if (tape_get(c->t, node, tape_text(c->st, key, c->a)) && !apply(c, key + 1, node, seen))
+                return false;
+        }
+    }
+    if (!sub->at[W_DEPENDENCIES])
         return true;
-    TAPE_FOR_MEMBER(c->st, sub->at[W_DEPENDENT_SCHEMAS], key) {
-        if (tape_get(c->t, node, tape_text(c->st, key, c->a)) && !apply(c, key + 1, node, seen))
+    TAPE_FOR_MEMBER(c->st, sub->at[W_DEPENDENCIES], key) {
+        if (!tape_get(c->t, node, tape_text(c->st, key, c->a)))
+            continue;
+        if (tape_is(c->st, key + 1, TAPE_ARRAY) ? !check_required(c, key + 1, node, W_DEPENDENCIES)
+                                                : !apply(c, key + 1, node, seen))
             return false;
     }
     return true;
@@ -444,7 +466,7 @@ static bool check_sub(struct checker *c, const struct sub *sub, uint32_t node, s
                 check_by_type(c, sub, node, seen) && check_combined(c, sub, node, seen) &&
                 check_conditional(c, sub, node, seen) && check_unevaluated(c, sub, node, seen);
     c->depth--;
-    return good && !c->fault;
+    return good && !c->fault && !c->clash;
 }
 
 static bool check_node(struct checker *c, uint32_t schema, uint32_t node, struct seen *seen) {
@@ -452,7 +474,7 @@ static bool check_node(struct checker *c, uint32_t schema, uint32_t node, struct
     if (sub)
         return check_sub(c, sub, node, seen);
     if (tape_is(c->st, schema, TAPE_TRUE))
-        return !c->fault;
+        return !c->fault && !c->clash;
     c->keyword = "false";
     c->node = node;
     return false;
@@ -489,18 +511,27 @@ static struct slice pointer_to(const struct tape *t, uint32_t root, uint32_t nod
     return pointer;
 }
 
+enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, const struct tape *t,
+                                              uint32_t node, bool strict, struct policy_budget *budget,
+                                              struct policy_schema_failure *ret_failure) {
+    struct checker c = {
+        .s = s, .st = &s->tape, .t = t, .a = budget->arena, .budget = budget, .strict = strict};
+    struct seen seen = {0};
+    bool good = check_node(&c, 0, node, &seen);
+    if (c.fault)
+        return POLICY_SCHEMA_FAULT;
+    if (good && !c.clash)
+        return POLICY_SCHEMA_VALID;
+    if (ret_failure)
+        *ret_failure = (struct policy_schema_failure){
+            .pointer = pointer_to(t, node, c.node, budget->arena), .keyword = c.keyword, .node = c.node};
+    return c.clash ? POLICY_SCHEMA_CLASH : POLICY_SCHEMA_INVALID;
+}
+
 enum policy_schema_answer policy_schema_check(const struct policy_schema *s, const struct tape *t,
                                               uint32_t node, struct arena *a,
                                               struct policy_schema_failure *ret_failure) {
-    struct checker c = {.s = s, .st = &s->tape, .t = t, .a = a};
-    struct seen seen = {0};
-    bool good = check_node(&c, 0, node, &seen);
-    pcre2_match_data_free(c.match);
-    if (c.fault)
-        return POLICY_SCHEMA_FAULT;
-    if (good)
-        return POLICY_SCHEMA_VALID;
-    if (ret_failure)
-        *ret_failure = (struct policy_schema_failure){pointer_to(t, node, c.node, a), c.keyword};
-    return POLICY_SCHEMA_INVALID;
+    struct policy_budget budget;
+    policy_budget_init(&budget, a);
+    return policy_schema_judge(s, t, node, false, &budget, ret_failure);
 }

@@ -1,10 +1,10 @@
 /* A compiled schema. Private to the policy room. */
 #pragma once
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
+#include "policy/budget.h"
 #include "policy/limits.h"
+#include "policy/program.h"
+#include "policy/regex.h"
 #include "policy/schema.h"
 
 /* One row per keyword that holds a value we look up by name; the order is that of struct sub.at. */
@@ -29,6 +29,7 @@ enum word {
     W_MIN_PROPERTIES,
     W_REQUIRED,
     W_DEPENDENT_REQUIRED,
+    W_DEPENDENCIES, /* of earlier drafts: names or a schema for each key */
     /* one schema */
     W_CONTAINS,
     W_ITEMS,
@@ -57,6 +58,11 @@ enum word {
     W_ANCHOR,
     W_DYNAMIC_ANCHOR,
     W_ID,
+    W_SCHEMA,
+    /* not implemented: refused */
+    W_RECURSIVE_REF,
+    W_RECURSIVE_ANCHOR,
+    W_VOCABULARY,
     W_COUNT,
 };
 
@@ -71,9 +77,16 @@ struct sub {              /* one schema object; booleans have none */
 struct policy_schema {
     char *text;
     struct tape tape;
-    struct sub **subs;    /* by tape node */
-    pcre2_code **regexes; /* by tape node: values of `pattern`, keys of patternProperties */
-    pcre2_match_context *match;
-    bool tracks; /* some unevaluated… keyword: evaluated members have to be remembered */
+    struct sub **subs;             /* by tape node */
+    struct policy_regex **regexes; /* by tape node: values of `pattern`, keys of patternProperties */
+    bool tracks;                   /* some unevaluated… keyword: evaluated members have to be remembered */
     size_t sub_count;
 };
+
+/* As policy_schema_check, on the account of one call. With `strict`, keys that are alike a property are a
+ * CLASH. */
+enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, const struct tape *t,
+                                              uint32_t node, bool strict, struct policy_budget *budget,
+                                              struct policy_schema_failure *ret_failure);
+/* Does the schema say that a string, or null, stands at the path? */
+bool policy_schema_says_text(const struct policy_schema *s, const struct path *path);

@@ -143,8 +143,8 @@ static void step_schema(struct simulation *s, struct policy_facts *f) {
     policy_schema_free(s->schema);
     s->schema = NULL;
     struct err err;
-    if (policy_schema_compile(source, &s->schema, &err) == 0)
-        f->schema = s->schema;
+    f->schema_unreadable = policy_schema_compile(source, &s->schema, &err) < 0;
+    f->schema = s->schema;
 }
 
 static void step_traits(struct simulation *s, uint32_t step, struct policy_facts *f) {
@@ -248,6 +248,8 @@ static void put_verdict(struct simulation *s, const struct policy_verdict *v) {
         emit_cstr(e, policy_reason_name(v->reason));
         if (v->detail.len)
             put_text_or_null(e, "detail", v->detail);
+        if (v->path.len)
+            put_text_or_null(e, "path", v->path);
         if (v->retry_after_ms) {
             emit_key(e, "retry_after_ms");
             emit_int(e, (int64_t)v->retry_after_ms);

@@ -1,7 +1,7 @@
 #include "policy/trace.h"
 
 #include "base/buf.h"
-#include "policy/eval.h"
+#include "policy/program.h"
 #include "policy/value.h"
 #include "wire/emit.h"
 
@@ -25,7 +25,8 @@ static struct policy_trace_line *line_add(struct policy_trace *t, enum policy_tr
 }
 
 static const char *truth_name(int truth) {
-    return truth == TRUTH_YES ? "yes" : truth == TRUTH_NO ? "no" : "fault";
+    static const char *const names[] = {"no", "yes", "cannot judge", "fault"};
+    return names[truth];
 }
 
 /* The answer of something that was opened earlier: the last unanswered line one level up. */

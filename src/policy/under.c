@@ -1,22 +1,66 @@
+#include "base/fold.h"
 #include "base/hex.h"
 #include "policy/limits.h"
 #include "policy/match.h"
+#include "wire/tape.h"
 
-/* %2e, %2f, %5c, %00 and a doubly encoded percent sign: a server that decodes would walk somewhere else. */
-static bool has_encoded_step(struct slice path) {
-    for (size_t i = 0; i + 2 < path.len; i++) {
-        if (path.ptr[i] != '%')
-            continue;
-        int high = hex_value(path.ptr[i + 1]), low = hex_value(path.ptr[i + 2]);
-        int byte = high < 0 || low < 0 ? -1 : high * 16 + low;
-        if (byte == '.' || byte == '/' || byte == '\\' || byte == 0 || byte == '%')
+/* The byte that %41 or %u0041 at `at` stands for, and how long that is; -1: neither. */
+static int encoded_byte(struct slice path, size_t at, size_t *ret_len) {
+    size_t digits = at + 1 < path.len && (path.ptr[at + 1] | 0x20) == 'u' ? 4 : 2;
+    size_t first = at + (digits == 4 ? 2 : 1);
+    int value = 0;
+    if (path.ptr[at] != '%' || first + digits > path.len)
+        return -1;
+    for (size_t i = first; i < first + digits; i++) {
+        int digit = hex_value(path.ptr[i]);
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    *ret_len = first + digits - at;
+    return value > 0xff ? -1 : value;
+}
+
+/* What a server that decodes percent signs, once or twice, would walk along: an encoded dot, slash,
+ * backslash, NUL or percent sign in either round, or bytes that are no UTF-8 (an overlong dot). */
+static bool has_encoded_step(struct slice path, struct arena *a) {
+    for (int round = 0; round < 2 && slice_find(path, '%') >= 0; round++) {
+        char *out = arena_alloc(a, path.len);
+        size_t len = 0, size = 1;
+        for (size_t i = 0; i < path.len; i += size) {
+            int byte = encoded_byte(path, i, &size);
+            if (byte == '.' || byte == '/' || byte == '\\' || byte == 0 || byte == '%')
+                return true;
+            if (byte < 0)
+                size = 1;
+            out[len++] = (char)(byte < 0 ? path.ptr[i] : byte);
+        }
+        path = slice_of(out, len);
+        if (!tape_utf8_valid(path))
             return true;
     }
     return false;
 }
 
+static size_t count_steps(struct slice path) {
+    size_t count = 0;
+    struct slice part;
+    for (bool more = true; more; count += (size_t)slice_is(part, "..") + more)
+        more = slice_cut(&path, '/', &part);
+    return count;
+}
+
+/* Full-width and small dots and slashes, which servers that normalise (NFKC) turn into real ones. */
+static bool has_folded_step(struct slice path, struct arena *a) {
+    if (fold_is_ascii(path))
+        return false;
+    struct slice folded = fold_text(path, a);
+    return slice_find(folded, '\\') >= 0 || count_steps(folded) > count_steps(path);
+}
+
 bool policy_path_clean(struct slice path, struct arena *a, struct slice *ret_clean) {
-    if (path.len == 0 || path.len > POLICY_FILE_PATH_MAX || path.ptr[0] != '/' || has_encoded_step(path))
+    if (path.len == 0 || path.len > POLICY_FILE_PATH_MAX || path.ptr[0] != '/' || has_encoded_step(path, a) ||
+        has_folded_step(path, a))
         return false;
     for (size_t i = 0; i < path.len; i++) {
         unsigned char c = (unsigned char)path.ptr[i];

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "policy/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,38 +27,70 @@ struct slice policy_value_text(const struct value *v, struct arena *a) {
     return slice_of(v->tape->src.ptr + n->start, n->len);
 }
 
-static bool text_number(struct slice text, double *ret_number) {
-    char copy[64];
-    if (text.len == 0 || text.len >= sizeof(copy))
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    char *end;
-    *ret_number = strtod(copy, &end);
-    return end == copy + text.len && isfinite(*ret_number);
-}
-
-bool policy_value_number(const struct value *v, double *ret_number) {
+/* The decimal text of a number; empty for anything else. Facts are texts, and the agent does not write them.
+ */
+static struct slice number_text(const struct value *v, struct arena *a) {
     switch (v->kind) {
     case VALUE_NUMBER:
-        *ret_number = v->number;
-        return true;
-    case VALUE_TEXT: /* facts are texts; the agent does not write them */
-        return text_number(v->text, ret_number);
-    case VALUE_NODE: {
-        int64_t integer;
-        if (!tape_is(v->tape, v->node, TAPE_NUMBER))
-            return false;
-        if (tape_int(v->tape, v->node, &integer)) {
-            *ret_number = (double)integer;
-            return true;
-        }
-        return tape_double(v->tape, v->node, ret_number);
-    }
+        return policy_value_decimal(v->number, a);
+    case VALUE_TEXT:
+        return policy_number_is(v->text) ? v->text : (struct slice){0};
+    case VALUE_NODE:
+        return tape_is(v->tape, v->node, TAPE_NUMBER) ? tape_raw(v->tape, v->node) : (struct slice){0};
     case VALUE_ABSENT:
         break;
     }
-    return false;
+    return (struct slice){0};
+}
+
+static double to_double(struct slice text, struct arena *a) {
+    char copy[64];
+    if (text.len >= sizeof(copy))
+        return strtod(arena_dup(a, text).ptr, NULL);
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return strtod(copy, NULL);
+}
+
+static int sign_of(double x, double y) { return (x > y) - (x < y); }
+
+/* As a reader of doubles takes it: the shortest decimal that stands for the same double. */
+static int order_rounded(struct slice text, const struct constant *c, struct arena *a) {
+    double number = to_double(text, a);
+    if (!isfinite(number))
+        return sign_of(number, c->number);
+    return policy_number_cmp(policy_value_decimal(number, a), c->digits);
+}
+
+static void order_texts(struct slice text, const struct constant *c, struct arena *a,
+                        struct policy_order *ret) {
+    ret->exact = policy_number_cmp(text, c->digits);
+    bool same_to_all = ret->exact == 0 || policy_number_is_short(text);
+    ret->rounded = same_to_all ? ret->exact : order_rounded(text, c, a);
+}
+
+bool policy_value_order(const struct value *v, const struct constant *c, struct arena *a,
+                        struct policy_order *ret_order) {
+    int64_t integer;
+    if (v->kind == VALUE_NODE && c->is_short && tape_node(v->tape, v->node)->len <= 15 &&
+        tape_int(v->tape, v->node, &integer)) { /* by far the most */
+        ret_order->exact = ret_order->rounded = sign_of((double)integer, c->number);
+        return true;
+    }
+    if (v->kind == VALUE_NUMBER) {
+        ret_order->exact = ret_order->rounded = sign_of(v->number, c->number);
+        return true;
+    }
+    struct slice text = number_text(v, a);
+    if (text.len)
+        order_texts(text, c, a, ret_order);
+    return text.len > 0;
+}
+
+bool policy_value_is_integer(const struct value *v) {
+    if (v->kind == VALUE_NUMBER)
+        return v->number == trunc(v->number);
+    return v->kind == VALUE_NODE && policy_number_is_integer(tape_raw(v->tape, v->node));
 }
 
 struct slice policy_value_decimal(double number, struct arena *a) {
@@ -93,99 +126,7 @@ struct slice policy_value_decimal(double number, struct arena *a) {
     return slice_of(out, len);
 }
 
-static void print_scalar(const struct tape *t, uint32_t i, struct buf *out, struct arena *a) {
-    double number;
-    switch (tape_type(t, i)) {
-    case TAPE_NULL:
-        buf_put_str(out, "<nil>");
-        break;
-    case TAPE_TRUE:
-        buf_put_str(out, "true");
-        break;
-    case TAPE_FALSE:
-        buf_put_str(out, "false");
-        break;
-    case TAPE_NUMBER:
-        if (tape_double(t, i, &number))
-            buf_put_slice(out, policy_value_decimal(number, a));
-        else
-            buf_put_slice(out, tape_raw(t, i));
-        break;
-    case TAPE_STRING:
-        buf_put_slice(out, tape_text(t, i, a));
-        break;
-    case TAPE_ARRAY:
-    case TAPE_OBJECT:
-        break;
-    }
-}
-
-struct frame {       /* one open list or map */
-    uint32_t *items; /* nodes of the values in printing order */
-    struct slice *keys;
-    uint32_t count, at;
-    bool is_map;
-};
-
-struct pair {
-    struct slice key;
-    uint32_t value;
-};
-
-static int pair_cmp(const void *x, const void *y) {
-    return slice_cmp(((const struct pair *)x)->key, ((const struct pair *)y)->key);
-}
-
-static void frame_open(struct frame *f, const struct tape *t, uint32_t node, struct arena *a) {
-    *f = (struct frame){.is_map = tape_is(t, node, TAPE_OBJECT), .count = tape_node(t, node)->count};
-    f->items = arena_array(a, uint32_t, f->count + 1);
-    uint32_t n = 0;
-    if (!f->is_map) {
-        TAPE_FOR_ELEM(t, node, i) f->items[n++] = i;
-        return;
-    }
-    struct pair *pairs = arena_array(a, struct pair, f->count + 1);
-    f->keys = arena_array(a, struct slice, f->count + 1);
-    TAPE_FOR_MEMBER(t, node, key) pairs[n++] = (struct pair){tape_text(t, key, a), key + 1};
-    qsort(pairs, n, sizeof(*pairs), pair_cmp);
-    for (uint32_t i = 0; i < n; i++) {
-        f->keys[i] = pairs[i].key;
-        f->items[i] = pairs[i].value;
-    }
-}
-
-/* [a b] and map[k:v] with sorted keys. The tape's depth bounds the stack. */
-static void print_container(const struct tape *t, uint32_t node, struct buf *out, struct arena *a) {
-    struct frame *stack = arena_array(a, struct frame, TAPE_DEPTH_MAX + 1);
-    uint32_t depth = 0;
-    frame_open(&stack[0], t, node, a);
-    buf_put_str(out, stack[0].is_map ? "map[" : "[");
-    for (;;) {
-        struct frame *f = &stack[depth];
-        if (f->at == f->count) {
-            buf_put_char(out, ']');
-            if (depth == 0)
-                return;
-            depth--;
-            continue;
-        }
-        if (f->at)
-            buf_put_char(out, ' ');
-        if (f->is_map) {
-            buf_put_slice(out, f->keys[f->at]);
-            buf_put_char(out, ':');
-        }
-        uint32_t item = f->items[f->at++];
-        if (tape_is(t, item, TAPE_ARRAY) || tape_is(t, item, TAPE_OBJECT)) {
-            CHECK(depth < TAPE_DEPTH_MAX);
-            frame_open(&stack[++depth], t, item, a);
-            buf_put_str(out, stack[depth].is_map ? "map[" : "[");
-        } else {
-            print_scalar(t, item, out, a);
-        }
-    }
-}
-
+/* Only scalars are compared as texts. */
 struct slice policy_value_print(const struct value *v, struct arena *a) {
     if (policy_value_is_text(v))
         return policy_value_text(v, a);
@@ -193,35 +134,209 @@ struct slice policy_value_print(const struct value *v, struct arena *a) {
         return policy_value_decimal(v->number, a);
     if (v->kind == VALUE_ABSENT)
         return SLICE("<nil>");
-    cleanup_buf struct buf out;
-    buf_init(&out, TAPE_BYTES_MAX);
-    if (tape_is(v->tape, v->node, TAPE_ARRAY) || tape_is(v->tape, v->node, TAPE_OBJECT))
-        print_container(v->tape, v->node, &out, a);
-    else
-        print_scalar(v->tape, v->node, &out, a);
-    return arena_dup(a, buf_slice(&out));
+    switch (tape_type(v->tape, v->node)) {
+    case TAPE_NULL:
+        return SLICE("<nil>");
+    case TAPE_NUMBER: {
+        double number;
+        bool plain = tape_node(v->tape, v->node)->flags & TAPE_INTEGER;
+        if (!plain && tape_double(v->tape, v->node, &number))
+            return policy_value_decimal(number, a);
+        break;
+    }
+    default:
+        break;
+    }
+    struct slice raw = tape_raw(v->tape, v->node);
+    return slice_is(raw, "-0") ? SLICE("0") : raw;
 }
 
-bool policy_value_equals(const struct value *v, const struct constant *c, struct arena *a) {
-    double number;
-    bool both_numbers = (c->type == TREE_INT || c->type == TREE_FLOAT) && v->kind != VALUE_TEXT;
-    if (both_numbers && policy_value_number(v, &number))
-        return number == c->number;
-    if (v->kind == VALUE_NODE) {
-        switch (tape_type(v->tape, v->node)) { /* without building a text */
-        case TAPE_STRING:
-            return tape_eq(v->tape, v->node, c->text);
-        case TAPE_TRUE:
-            return slice_is(c->text, "true");
-        case TAPE_FALSE:
-            return slice_is(c->text, "false");
-        case TAPE_NULL:
-            return slice_is(c->text, "<nil>");
-        default:
-            break;
-        }
+/* ---- equality, as loosely as servers read ---- */
+
+static bool is_one_of(struct slice text, const char *const *words) {
+    for (; *words; words++)
+        if (slice_eq_nocase(text, slice_str(*words)))
+            return true;
+    return false;
+}
+
+static bool is_number_type(enum tree_type type) { return type == TREE_INT || type == TREE_FLOAT; }
+
+/* Whether some reader takes a text for a number: any that begins like one, is blank, or goes beyond ASCII. */
+static bool may_be_number(struct slice text) {
+    static const char *const words[] = {"inf", "infinity", "nan", NULL};
+    text = slice_trim(text);
+    if (!text.len || is_one_of(text, words))
+        return true;
+    unsigned char c = (unsigned char)text.ptr[0];
+    return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c >= 0x80;
+}
+
+bool policy_value_may_be_json(struct slice text) {
+    text = slice_trim(text);
+    return text.len && (text.ptr[0] == '[' || text.ptr[0] == '{');
+}
+
+/* "5000", "5e3" and " 5_000" against 5000. */
+static enum truth number_from_text(struct slice text, const struct constant *c, struct arena *a) {
+    struct policy_order order;
+    if (slice_eq(text, c->text))
+        return TRUTH_YES;
+    bool leads_with_zero = text.len > 1 && text.ptr[0] == '0' && text.ptr[1] != '.';
+    if (!policy_number_is(text) || leads_with_zero)
+        return may_be_number(text) ? TRUTH_UNSURE : TRUTH_NO;
+    order_texts(text, c, a, &order);
+    return order.exact && order.rounded ? TRUTH_NO : TRUTH_UNSURE;
+}
+
+static enum truth text_equals(struct slice text, const struct constant *c, struct arena *a) {
+    static const char *const nulls[] = {"", "null", "none", "nil", NULL};
+    switch (c->type) {
+    case TREE_STRING:
+        return truth_of(slice_eq(text, c->text));
+    case TREE_INT:
+    case TREE_FLOAT:
+        return number_from_text(text, c, a);
+    case TREE_BOOL: /* "yes", "1" and "on" are true to some, and every text but "" to others */
+        return c->number != 0 && slice_is(text, "true") ? TRUTH_YES : TRUTH_UNSURE;
+    case TREE_NULL:
+        if (slice_eq(text, c->text))
+            return TRUTH_YES;
+        return is_one_of(slice_trim(text), nulls) ? TRUTH_UNSURE : TRUTH_NO;
+    case TREE_LIST:
+    case TREE_MAP:
+        break;
     }
-    return slice_eq(policy_value_print(v, a), c->text);
+    return policy_value_may_be_json(text) ? TRUTH_UNSURE : TRUTH_NO;
+}
+
+static enum truth number_equals(const struct value *v, const struct constant *c, struct arena *a) {
+    struct policy_order order;
+    if (is_number_type(c->type)) {
+        policy_value_order(v, c, a, &order);
+        return !order.exact == !order.rounded ? truth_of(!order.exact) : TRUTH_UNSURE;
+    }
+    if (c->type == TREE_BOOL)
+        return TRUTH_UNSURE;
+    if (c->type != TREE_STRING)
+        return TRUTH_NO;
+    if (slice_eq(policy_value_print(v, a), c->text))
+        return TRUTH_YES;
+    if (!policy_number_is(c->text))
+        return TRUTH_NO;
+    struct constant as_number = {.digits = c->text, .number = to_double(c->text, a)};
+    policy_value_order(v, &as_number, a, &order);
+    return order.exact && order.rounded ? TRUTH_NO : TRUTH_UNSURE;
+}
+
+static enum truth bool_equals(bool truth, const struct constant *c) {
+    static const char *const yes[] = {"true", "t", "yes", "y", "on", "1", NULL};
+    static const char *const no[] = {"false", "f", "no", "n", "off", "0", "", NULL};
+    if (c->type == TREE_BOOL)
+        return truth_of((c->number != 0) == truth);
+    if (c->type == TREE_STRING && slice_is(c->text, truth ? "true" : "false"))
+        return TRUTH_YES;
+    if (c->type == TREE_STRING)
+        return is_one_of(c->text, truth ? yes : no) ? TRUTH_UNSURE : TRUTH_NO;
+    return is_number_type(c->type) && c->number == truth ? TRUTH_UNSURE : TRUTH_NO;
+}
+
+/* Readers that have no null put a zero value in its place. */
+static enum truth null_equals(const struct constant *c) {
+    static const char *const nulls[] = {"", "null", "none", "nil", NULL};
+    switch (c->type) {
+    case TREE_NULL:
+        return TRUTH_YES;
+    case TREE_STRING:
+        return slice_is(c->text, "<nil>") ? TRUTH_YES : is_one_of(c->text, nulls) ? TRUTH_UNSURE : TRUTH_NO;
+    case TREE_BOOL:
+    case TREE_INT:
+    case TREE_FLOAT:
+        return c->number == 0 ? TRUTH_UNSURE : TRUTH_NO;
+    case TREE_LIST:
+    case TREE_MAP:
+        break;
+    }
+    return c->tree->count ? TRUTH_NO : TRUTH_UNSURE;
+}
+
+static enum truth node_equals(const struct tape *t, uint32_t node, const struct constant *c, struct arena *a);
+
+/* An element or member: as JSON, where "5" is not 5, but a server may make it so. */
+static enum truth part_equals(const struct tape *t, uint32_t node, const struct tree *want, struct arena *a) {
+    static const enum tree_type same[] = {
+        [TAPE_NULL] = TREE_NULL,  [TAPE_FALSE] = TREE_BOOL,    [TAPE_TRUE] = TREE_BOOL,
+        [TAPE_NUMBER] = TREE_INT, [TAPE_STRING] = TREE_STRING, [TAPE_ARRAY] = TREE_LIST,
+        [TAPE_OBJECT] = TREE_MAP,
+    };
+    struct constant c;
+    policy_value_constant(want, a, &c);
+    enum truth truth = node_equals(t, node, &c, a);
+    enum tree_type type = want->type == TREE_FLOAT ? TREE_INT : want->type;
+    return truth == TRUTH_YES && type != same[tape_type(t, node)] ? TRUTH_UNSURE : truth;
+}
+
+static enum truth list_equals(const struct tape *t, uint32_t node, const struct tree *want, struct arena *a) {
+    enum truth all = TRUTH_YES;
+    if (tape_node(t, node)->count != want->count)
+        return TRUTH_NO;
+    const struct tree *item = want->child;
+    TAPE_FOR_ELEM(t, node, i) {
+        enum truth one = part_equals(t, i, item, a);
+        if (one == TRUTH_NO)
+            return one;
+        all = one == TRUTH_UNSURE ? one : all;
+        item = item->next;
+    }
+    return all;
+}
+
+static enum truth map_equals(const struct tape *t, uint32_t node, const struct tree *want, struct arena *a) {
+    enum truth all = TRUTH_YES;
+    if (tape_node(t, node)->count != want->count)
+        return TRUTH_NO;
+    for (const struct tree *item = want->child; item; item = item->next) {
+        uint32_t member = tape_get(t, node, item->key);
+        enum truth one = member ? part_equals(t, member, item, a) : TRUTH_NO;
+        if (one == TRUTH_NO)
+            return one;
+        all = one == TRUTH_UNSURE ? one : all;
+    }
+    return all;
+}
+
+/* Recursive as deep as the constant is nested, which TREE_DEPTH_MAX bounds. */
+static enum truth node_equals(const struct tape *t, uint32_t node, const struct constant *c,
+                              struct arena *a) {
+    const struct value v = {.kind = VALUE_NODE, .tape = t, .node = node};
+    switch (tape_type(t, node)) {
+    case TAPE_NULL:
+        return null_equals(c);
+    case TAPE_FALSE:
+    case TAPE_TRUE:
+        return bool_equals(tape_is(t, node, TAPE_TRUE), c);
+    case TAPE_NUMBER:
+        return number_equals(&v, c, a);
+    case TAPE_STRING:
+        return text_equals(policy_value_text(&v, a), c, a);
+    case TAPE_ARRAY: /* [x] is x to some readers, and true to others */
+        if (c->type == TREE_LIST)
+            return list_equals(t, node, c->tree, a);
+        return c->type == TREE_MAP || c->type == TREE_NULL ? TRUTH_NO : TRUTH_UNSURE;
+    case TAPE_OBJECT:
+        if (c->type == TREE_MAP)
+            return map_equals(t, node, c->tree, a);
+        return c->type == TREE_BOOL ? TRUTH_UNSURE : TRUTH_NO;
+    }
+    return TRUTH_UNSURE;
+}
+
+enum truth policy_value_equals(const struct value *v, const struct constant *c, struct arena *a) {
+    if (v->kind == VALUE_NODE)
+        return node_equals(v->tape, v->node, c, a);
+    if (v->kind == VALUE_NUMBER && is_number_type(c->type))
+        return truth_of(v->number == c->number);
+    return truth_of(slice_eq(policy_value_print(v, a), c->text));
 }
 
 static uint64_t count_characters(struct slice text) {
@@ -278,6 +393,8 @@ static void print_tree(const struct tree *t, struct buf *out, struct arena *a) {
         buf_put_str(out, t->truth ? "true" : "false");
         return;
     case TREE_INT:
+        buf_printf(out, "%lld", (long long)t->integer);
+        return;
     case TREE_FLOAT:
         buf_put_slice(out, policy_value_decimal(t->number, a));
         return;
@@ -307,10 +424,23 @@ static void print_tree(const struct tree *t, struct buf *out, struct arena *a) {
     buf_put_char(out, ']');
 }
 
+/* Hexadecimal and 1_000 of YAML are integers; a float that is not written in decimals is taken as a double.
+ */
+static struct slice number_digits(const struct tree *t, struct arena *a) {
+    if (t->type == TREE_INT)
+        return arena_printf(a, "%lld", (long long)t->integer);
+    return policy_number_is(t->text) ? t->text : policy_value_decimal(t->number, a);
+}
+
 void policy_value_constant(const struct tree *t, struct arena *a, struct constant *ret) {
     cleanup_buf struct buf out;
     buf_init(&out, POLICY_BYTES_MAX);
-    *ret = (struct constant){.type = t->type, .number = t->number};
+    *ret = (struct constant){.type = t->type, .number = t->number, .tree = t};
+    if (t->type == TREE_BOOL)
+        ret->number = t->truth;
+    if (is_number_type(t->type))
+        ret->digits = number_digits(t, a);
+    ret->is_short = is_number_type(t->type) && policy_number_is_short(ret->digits);
     print_tree(t, &out, a);
     ret->text = arena_dup(a, buf_slice(&out));
 }

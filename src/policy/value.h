@@ -13,14 +13,29 @@ struct value {
     double number;
 };
 
+/* UNSURE: servers that coerce or read loosely may answer either way. */
+enum truth { TRUTH_NO, TRUTH_YES, TRUTH_UNSURE, TRUTH_FAULT };
+static inline enum truth truth_of(bool b) { return b ? TRUTH_YES : TRUTH_NO; }
+
 bool policy_value_is_null(const struct value *v);
 bool policy_value_is_text(const struct value *v);
 /* Decoded string; only for value_is_text. */
 struct slice policy_value_text(const struct value *v, struct arena *a);
-bool policy_value_number(const struct value *v, double *ret_number);
-/* As eq compares things of different types: Go's %v, except that numbers are plain decimals. */
+/* How a number stands to a constant: below, at or above zero, as it is written and as a double holds it. A
+ * server may read either. */
+struct policy_order {
+    int exact, rounded;
+};
+/* false: not a number. */
+bool policy_value_order(const struct value *v, const struct constant *c, struct arena *a,
+                        struct policy_order *ret_order);
+bool policy_value_is_integer(const struct value *v);
+/* As eq compares scalars of different types: Go's %v, except that numbers are plain decimals. */
 struct slice policy_value_print(const struct value *v, struct arena *a);
-bool policy_value_equals(const struct value *v, const struct constant *c, struct arena *a);
+/* Equal, different, or (UNSURE) of types that a server may turn into each other. */
+enum truth policy_value_equals(const struct value *v, const struct constant *c, struct arena *a);
+/* A text that some servers parse where they expect a list or an object: it begins with a bracket. */
+bool policy_value_may_be_json(struct slice text);
 /* Length for the len_ operators: characters, elements or members. false for numbers, booleans and null. */
 bool policy_value_length(const struct value *v, uint64_t *ret_length, struct arena *a);
 const char *policy_value_type_name(const struct value *v);

@@ -197,7 +197,7 @@ struct slice privacy_origin(const struct server *server) {
 }
 
 static bool glob_fits(const char *glob, struct slice text) {
-    return !glob || policy_glob_match(slice_str(glob), text, '\0');
+    return !glob || policy_glob_names(slice_str(glob), text);
 }
 
 static bool place_fits(const struct pii_place *p, const struct session *s, const struct server *server,

@@ -5,72 +5,120 @@ const MICRO = 1000000;
 const WINDOWS = { minute: 60, hour: 3600, day: 86400 };
 const ABSENT = Symbol('absent');
 
+const UNSURE = Symbol('unsure'); // a server may answer either way
+
 const plain = (n) => (Math.abs(n) < 1e15 && Number.isInteger(n) ? String(n) : Number(n).toString());
+const print = (v) => (v === null ? '<nil>' : typeof v === 'number' ? plain(v) : String(v));
 
-function print(v) {
-  if (v === null) return '<nil>';
-  if (typeof v === 'number') return plain(v);
-  if (Array.isArray(v)) return `[${v.map(print).join(' ')}]`;
-  if (typeof v === 'object') return `map[${Object.keys(v).sort().map((k) => `${k}:${print(v[k])}`).join(' ')}]`;
-  return String(v);
-}
+const YES = ['true', 't', 'yes', 'y', 'on', '1'];
+const NO = ['false', 'f', 'no', 'n', 'off', '0', ''];
+const mayBeNumber = (text) => /^\s*([0-9+.-]|[^\0-\x7f]|$)/.test(text) || /^(inf|infinity|nan)$/i.test(text.trim());
+const mayBeJson = (text) => /^\s*[[{]/.test(text);
+const isNumeric = (text) => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && !/^0[^.]/.test(text);
 
-const equals = (a, b) => (typeof a === 'number' && typeof b === 'number' ? a === b : print(a) === print(b));
+const EQUALS = {
+  string: {
+    string: (v, c) => v === c,
+    number: (v, c) => (v === plain(c) ? true : isNumeric(v) ? (Number(v) === c ? UNSURE : false) : mayBeNumber(v) ? UNSURE : false),
+    boolean: (v, c) => (c && v === 'true' ? true : UNSURE),
+    null: (v) => (v === '<nil>' ? true : ['', 'null', 'none', 'nil'].includes(v.trim().toLowerCase()) ? UNSURE : false),
+    array: (v) => (mayBeJson(v) ? UNSURE : false),
+    object: (v) => (mayBeJson(v) ? UNSURE : false),
+  },
+  number: {
+    string: (v, c) => (plain(v) === c ? true : /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(c) && Number(c) === v ? UNSURE : false),
+    number: (v, c) => v === c,
+    boolean: () => UNSURE,
+  },
+  boolean: {
+    string: (v, c) => (String(v) === c ? true : (v ? YES : NO).includes(c.toLowerCase()) ? UNSURE : false),
+    number: (v, c) => (Number(v) === c ? UNSURE : false),
+    boolean: (v, c) => v === c,
+  },
+  null: {
+    string: (v, c) => (c === '<nil>' ? true : ['', 'null', 'none', 'nil'].includes(c.toLowerCase()) ? UNSURE : false),
+    number: (v, c) => (c === 0 ? UNSURE : false),
+    boolean: (v, c) => (c ? false : UNSURE),
+    null: () => true,
+    array: (v, c) => (c.length ? false : UNSURE),
+    object: (v, c) => (Object.keys(c).length ? false : UNSURE),
+  },
+  array: {
+    string: () => UNSURE,
+    number: () => UNSURE,
+    boolean: () => UNSURE,
+    array: (v, c) => (v.length === c.length ? every(v.map((one, i) => part(one, c[i]))) : false),
+  },
+  object: {
+    boolean: () => UNSURE,
+    object: (v, c) => (Object.keys(v).length === Object.keys(c).length ? every(Object.keys(c).map((k) => (Object.hasOwn(v, k) ? part(v[k], c[k]) : false))) : false),
+  },
+};
+
+const every = (all) => (all.includes(false) ? false : all.includes(UNSURE) ? UNSURE : true);
+const some = (all) => (all.includes(true) ? true : all.includes(UNSURE) ? UNSURE : false);
+const not = (v) => (v === UNSURE ? v : !v);
+const equals = (v, c) => EQUALS[typeOf(v)][typeOf(c)]?.(v, c) ?? false;
+/** Inside a list or an object a value of another type is never the same, at most made so. */
+const part = (v, c) => { const same = equals(v, c); return same === true && typeOf(v) !== typeOf(c) ? UNSURE : same; };
 
 const isMap = (v) => typeof v === 'object' && v !== null && !Array.isArray(v);
 const own = (v, key) => (Object.hasOwn(v, key) ? v[key] : ABSENT);
 
-/** Every value that the path stands for; ABSENT for an element that lacks the rest of it. */
+/** Every value that the path stands for; ABSENT for an element that lacks the rest of it, UNSURE for one that is of another kind. */
 function resolve(args, path) {
   const steps = [...path.slice('args'.length).matchAll(/\.([^.[]+)|\[(\d+|\*)\]/g)].map((m) => (m[1] !== undefined ? { key: m[1] } : { at: m[2] }));
   let values = [args];
   for (const { key, at } of steps) {
     const next = [];
     for (const v of values) {
-      if (v === ABSENT) next.push(ABSENT);
-      else if (at === '*' || (key === '*' && Array.isArray(v))) {
-        if (Array.isArray(v)) next.push(...v);
-        else next.push(ABSENT);
-      } else if (at !== undefined || (/^\d+$/.test(key) && Array.isArray(v))) {
-        next.push(Array.isArray(v) && Number(at ?? key) < v.length ? v[Number(at ?? key)] : ABSENT);
-      } else next.push(isMap(v) ? own(v, key) : ABSENT);
+      const index = at ?? key;
+      if (v === ABSENT || v === UNSURE) next.push(v);
+      else if (v === null) next.push(ABSENT);
+      else if (Array.isArray(v) && index === '*') next.push(...(v.length ? v : [ABSENT]));
+      else if (Array.isArray(v) && /^\d+$/.test(index)) next.push(Number(index) < v.length ? v[Number(index)] : ABSENT);
+      else if (isMap(v) && key !== undefined) next.push(own(v, key));
+      else next.push(UNSURE);
     }
     values = next;
   }
   return values;
 }
 
-const length = (v) => (typeof v === 'string' ? [...v].length : Array.isArray(v) ? v.length : isMap(v) ? Object.keys(v).length : NaN);
 const typeOf = (v) => (v === null ? 'null' : Array.isArray(v) ? 'array' : typeof v);
 const list = (v) => (Array.isArray(v) ? v : [v]);
+const order = (test) => (v, want) => (typeof v === 'number' ? test(v, want) : UNSURE);
+const text = (test) => (v, want) => (typeof v === 'string' && !mayBeJson(v) ? test(v, want) : UNSURE);
+const length = (test) => (v, want) => (typeof v === 'string' ? test([...v].length, want) : Array.isArray(v) ? test(v.length, want) : isMap(v) ? test(Object.keys(v).length, want) : UNSURE);
 
 const OPS = {
   eq: equals,
-  neq: (v, want) => !equals(v, want),
-  in: (v, want) => want.some((one) => equals(v, one)),
-  not_in: (v, want) => !want.some((one) => equals(v, one)),
-  lt: (v, want) => typeof v === 'number' && v < want,
-  lte: (v, want) => typeof v === 'number' && v <= want,
-  gt: (v, want) => typeof v === 'number' && v > want,
-  gte: (v, want) => typeof v === 'number' && v >= want,
-  regex: (v, want) => typeof v === 'string' && new RegExp(want, 'u').test(v),
-  contains: (v, want) => (typeof v === 'string' ? typeof want === 'string' && v.includes(want) : Array.isArray(v) && v.some((one) => equals(one, want))),
-  starts_with: (v, want) => typeof v === 'string' && list(want).some((one) => v.startsWith(one)),
-  ends_with: (v, want) => typeof v === 'string' && list(want).some((one) => v.endsWith(one)),
-  len_lt: (v, want) => length(v) < want,
-  len_gte: (v, want) => length(v) >= want,
+  neq: (v, want) => not(equals(v, want)),
+  in: (v, want) => some(want.map((one) => equals(v, one))),
+  not_in: (v, want) => not(some(want.map((one) => equals(v, one)))),
+  lt: order((v, want) => v < want),
+  lte: order((v, want) => v <= want),
+  gt: order((v, want) => v > want),
+  gte: order((v, want) => v >= want),
+  regex: text((v, want) => new RegExp(want, 'u').test(v)),
+  contains: (v, want) => (typeof v === 'string' && !mayBeJson(v) ? typeof want === 'string' && v.includes(want) : Array.isArray(v) ? some(v.map((one) => equals(one, want))) : UNSURE),
+  starts_with: text((v, want) => list(want).some((one) => v.startsWith(one))),
+  ends_with: text((v, want) => list(want).some((one) => v.endsWith(one))),
+  len_lt: length((n, want) => n < want),
+  len_gte: length((n, want) => n >= want),
   type: (v, want) => list(want).some((one) => typeOf(v) === one || (one === 'integer' && Number.isInteger(v))),
 };
 
+/** `lenient` is the answer that lets the call through: what cannot be judged gets the other, or that one with ctx.hopeful. */
 function leaf(c, ctx, lenient) {
   if (c.path.startsWith('state.')) return OPS[c.op](ctx.after(c.path.slice('state.'.length)), c.value);
   const values = resolve(ctx.args, c.path);
   const one = (v) => {
-    if (c.op === 'exists') return (v !== ABSENT && v !== null) === c.value;
-    if (v === ABSENT) return ctx.missingFires ? !lenient : false;
-    return OPS[c.op](v, c.value);
+    let answer = v;
+    if (v === ABSENT) answer = c.op === 'exists' ? !c.value : ctx.missingFires ? !lenient : false;
+    else if (v !== UNSURE) answer = c.op === 'exists' ? (v !== null) === c.value : OPS[c.op](v, c.value);
+    return answer === UNSURE ? lenient === Boolean(ctx.hopeful) : answer;
   };
-  if (values.length === 0) return one(ABSENT);
   const all = c.match ? c.match === 'all' : lenient;
   return all ? values.every(one) : values.some(one);
 }
@@ -176,12 +224,13 @@ export class Reference {
       const window = i >= 0 ? limits[i].window : this.windowOf(key);
       return (this.read(key, window, now) + (i >= 0 && !before ? amounts[i] ?? 0 : 0)) / MICRO;
     };
-    const all = check.conditions.every((c) => {
-      const ctx = { args, missingFires: check.missingFires, after: (key) => after(key, c === check.cap) };
+    const all = (hopeful) => check.conditions.every((c) => {
+      const ctx = { args, hopeful, missingFires: check.missingFires, after: (key) => after(key, c === check.cap) };
       return holds(c, ctx, requires);
     });
-    if (requires) return all ? 'pass' : 'deny';
-    return all ? check.mode : 'pass';
+    if (requires) return all(false) ? 'pass' : 'deny';
+    if (!all(false)) return 'pass';
+    return all(true) ? check.mode : 'deny'; // only what could not be judged has made it fire
   }
 
   windowOf(key) {

@@ -8,9 +8,9 @@ export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 export const bin = process.env.SALLYPORT_BIN ?? path.join(root, 'build/sallyport');
 export const data = process.env.SALLYPORT_DATA ?? path.resolve(root, '../shared/data');
 
-/** Runs the lines through `sallyport simulate`; one answer a line. */
+/** Runs the lines (objects, or JSON texts) through `sallyport simulate`; one answer a line. */
 export function simulate(lines) {
-  const input = lines.map((line) => JSON.stringify(line)).join('\n') + '\n';
+  const input = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n') + '\n';
   const out = execFileSync(bin, ['simulate', '-'], { input, maxBuffer: 1 << 28, encoding: 'utf8' });
   const answers = out.trimEnd().split('\n').map((line) => JSON.parse(line));
   if (answers.length !== lines.length) throw new Error(`${lines.length} lines in, ${answers.length} out`);

@@ -184,7 +184,15 @@ static void test_wants(void **state) {
         load("version: \"1\"\ntools: {a: {rules: [{name: r, conditions: [{path: args, op: schema, value: "
              "true}]}]}, b: {rules: [{name: r, conditions: [{path: args, op: schema, value: {}}]}]}}\n");
     assert_true(policy_wants_schema(p, SLICE("a"), &(struct policy_traits){0}));
-    assert_false(policy_wants_schema(p, SLICE("b"), &(struct policy_traits){0}));
+    assert_true(policy_wants_schema(p, SLICE("b"), &(struct policy_traits){0})); /* it reads arguments */
+    assert_false(policy_wants_schema(p, SLICE("c"), &(struct policy_traits){0}));
+    policy_unref(p);
+    p = load(
+        "version: \"1\"\ntools: {a: {arguments: loose, rules: [{name: r, conditions: [{path: args.x, op: "
+        "eq, value: 1}]}]}, b: {arguments: strict, rules: []}, c: {rules: []}}\n");
+    assert_false(policy_wants_schema(p, SLICE("a"), &(struct policy_traits){0}));
+    assert_true(policy_wants_schema(p, SLICE("b"), &(struct policy_traits){0}));
+    assert_false(policy_wants_schema(p, SLICE("c"), &(struct policy_traits){0}));
     policy_unref(p);
 }
 

@@ -5,57 +5,6 @@
 
 #include <cmocka.h>
 
-static void test_glob(void **state) {
-    (void)state;
-    static const struct {
-        const char *pattern, *text;
-        char separator;
-        bool want;
-    } rows[] = {
-        {"", "", 0, true},
-        {"*", "", 0, true},
-        {"*", "a/b", 0, true},
-        {"*", "a/b", '/', false},
-        {"**", "a/b", '/', true},
-        {"a*c", "abbbc", 0, true},
-        {"a*c", "abbb", 0, false},
-        {"a?c", "abc", 0, true},
-        {"a?c", "a/c", '/', false},
-        {"[abc]x", "bx", 0, true},
-        {"[!abc]x", "bx", 0, false},
-        {"[a-", "a", 0, false},
-        {"[]]", "]", 0, true},
-        {"\\*", "*", 0, true},
-        {"\\*", "a", 0, false},
-        {"a**b", "a/x/b", '/', true},
-        {"a/*/b", "a/x/b", '/', true},
-        {"a/*/b", "a/x/y/b", '/', false},
-        {"*a*a*a", "aaa", 0, true},
-        {"*a*a*a", "aa", 0, false},
-        {"delete_*", "delete_", 0, true},
-        {"**/x", "a/b/x", '/', true},
-        {"*.c", "a.c.h", 0, false},
-        {"a", "b", 0, false},
-        {"?", "\xc3\xa9", 0, true},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (policy_glob_match(slice_str(rows[i].pattern), slice_str(rows[i].text), rows[i].separator) !=
-            rows[i].want)
-            fail_msg("%s against %s", rows[i].pattern, rows[i].text);
-}
-
-static void test_glob_gives_up(void **state) {
-    (void)state;
-    char text[4000], pattern[200];
-    memset(text, 'a', sizeof(text));
-    for (size_t i = 0; i + 1 < sizeof(pattern); i += 2) {
-        pattern[i] = 'a';
-        pattern[i + 1] = '*';
-    }
-    pattern[199] = 'b';
-    assert_false(policy_glob_match(slice_of(pattern, 200), slice_of(text, sizeof(text)), 0));
-}
-
 static void test_clean_paths(void **state) {
     (void)state;
     struct arena a;
@@ -154,10 +103,9 @@ static void test_shell(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_glob),         cmocka_unit_test(test_glob_gives_up),
-        cmocka_unit_test(test_clean_paths),  cmocka_unit_test(test_under),
-        cmocka_unit_test(test_hosts),        cmocka_unit_test(test_shell),
-        cmocka_unit_test(test_agent_config),
+
+        cmocka_unit_test(test_clean_paths), cmocka_unit_test(test_under),        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_shell),       cmocka_unit_test(test_agent_config),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

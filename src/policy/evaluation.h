@@ -1,0 +1,34 @@
+/* One decision while it is being made. Private to the policy room. */
+#pragma once
+
+#include "policy/budget.h"
+#include "policy/program.h"
+#include "policy/trace.h"
+#include "policy/value.h"
+
+struct eval {
+    const struct policy *policy;
+    const struct policy_facts *facts;
+    struct arena *arena;
+    struct policy_trace *trace;
+    const struct entry *applied[POLICY_APPLIED_MAX]; /* what this call falls under: its counters count up */
+    uint32_t applied_count;
+    uint64_t looked_up; /* one bit for each of the nodes below that is valid */
+    uint32_t nodes[POLICY_PATHS_REMEMBERED];
+    struct policy_budget budget;
+    const struct cond *blame;  /* the leaf that decided last */
+    const struct cond *unsure; /* the leaf that met a value it cannot judge */
+    bool hopeful;              /* such a value gets the answer that lets the call through */
+    const char *unsure_type;   /* of that value; NULL: its path cannot be followed */
+    const char *fault;         /* why TRUTH_FAULT */
+    struct slice amount_path;  /* the argument that is no amount */
+    bool args_checked;         /* against the tool's schema, where they have to be */
+};
+
+/* As everywhere on a tape, node 0 stands for absent. */
+static inline bool policy_has_args(const struct policy_facts *f) { return f->tape && f->args; }
+
+static inline enum truth policy_eval_fault(struct eval *e, const char *why) {
+    e->fault = why;
+    return TRUTH_FAULT;
+}

@@ -1,0 +1,361 @@
+#include "policy/op.h"
+
+#include "policy/match.h"
+#include "policy/path.h"
+#include "policy/regex.h"
+#include "policy/schema_program.h"
+
+#define UNDER_BYTE_STEPS 100 /* what resolving one byte of a path costs: directories are looked up */
+
+static enum truth spent(struct eval *e) { return policy_eval_fault(e, "the call takes too long to judge"); }
+
+static bool is_node(const struct value *v, enum tape_type type) {
+    return v->kind == VALUE_NODE && tape_is(v->tape, v->node, type);
+}
+
+/* Servers that parse a string where they expect a list or an object (the official Python SDK does) may take
+ * this text for one; not where the tool's schema says that a string is meant. */
+static bool may_be_parsed(const struct eval *e, const struct cond *c, const struct value *v,
+                          struct slice text) {
+    return v->kind == VALUE_NODE && policy_value_may_be_json(text) &&
+           !(e->facts->schema && policy_schema_says_text(e->facts->schema, &c->path));
+}
+
+/* The text to judge. false: there is none that every server would see, and the answer is UNSURE. */
+static bool judged_text(struct eval *e, const struct cond *c, const struct value *v, struct slice *ret_text) {
+    if (!policy_value_is_text(v))
+        return false;
+    *ret_text = policy_value_text(v, e->arena);
+    return !may_be_parsed(e, c, v, *ret_text);
+}
+
+/* ---- comparing ---- */
+
+static enum truth negated(enum truth truth) {
+    return truth == TRUTH_YES ? TRUTH_NO : truth == TRUTH_NO ? TRUTH_YES : truth;
+}
+
+/* The list of most rules holds strings, and against a string only its bytes count. */
+static bool in_strings(const struct cond *c, struct slice text, enum truth *ret_truth) {
+    *ret_truth = TRUTH_NO;
+    for (size_t i = 0; i < c->list_count; i++) {
+        struct slice one = c->list[i].text;
+        if (c->list[i].type != TREE_STRING)
+            return false;
+        if (one.len == text.len && (!one.len || (one.ptr[0] == text.ptr[0] && slice_eq(text, one)))) {
+            *ret_truth = TRUTH_YES;
+            return true;
+        }
+    }
+    return true;
+}
+
+static enum truth judge_in(struct eval *e, const struct cond *c, const struct value *v) {
+    enum truth truth = TRUTH_NO;
+    if (!policy_spend(&e->budget, 1 + c->list_count / 4))
+        return spent(e);
+    if (policy_value_is_text(v) && in_strings(c, policy_value_text(v, e->arena), &truth))
+        return truth;
+    truth = TRUTH_NO;
+    for (size_t i = 0; i < c->list_count; i++) {
+        enum truth one = policy_value_equals(v, &c->list[i], e->arena);
+        if (one == TRUTH_YES)
+            return one;
+        truth = one == TRUTH_UNSURE ? one : truth;
+    }
+    return truth;
+}
+
+static bool order_holds(enum op op, int order) {
+    switch (op) {
+    case OP_LT:
+        return order < 0;
+    case OP_LTE:
+        return order <= 0;
+    case OP_GT:
+        return order > 0;
+    default:
+        return order >= 0;
+    }
+}
+
+static enum truth judge_order(struct eval *e, const struct cond *c, const struct value *v) {
+    struct policy_order order;
+    if (!policy_value_order(v, &c->value, e->arena, &order))
+        return TRUTH_UNSURE;
+    bool exact = order_holds(c->op, order.exact);
+    return exact == order_holds(c->op, order.rounded) ? truth_of(exact) : TRUTH_UNSURE;
+}
+
+/* ---- texts and lists ---- */
+
+static enum truth judge_regex(struct eval *e, const struct cond *c, const struct value *v) {
+    struct slice text;
+    if (!judged_text(e, c, v, &text))
+        return TRUTH_UNSURE;
+    if (v->kind == VALUE_TEXT && !tape_utf8_valid(text))
+        return TRUTH_UNSURE;
+    switch (policy_regex_search(c->regex, text, &e->budget)) {
+    case POLICY_REGEX_NO:
+        return TRUTH_NO;
+    case POLICY_REGEX_YES:
+        return TRUTH_YES;
+    case POLICY_REGEX_SPENT:
+        break;
+    }
+    return policy_eval_fault(e, "the pattern took too many steps");
+}
+
+static enum truth judge_contains(struct eval *e, const struct cond *c, const struct value *v) {
+    struct slice text, want = c->value.text;
+    if (judged_text(e, c, v, &text)) {
+        if (c->value.type != TREE_STRING)
+            return TRUTH_NO;
+        return truth_of(want.len == 0 || (text.len && memmem(text.ptr, text.len, want.ptr, want.len)));
+    }
+    if (!is_node(v, TAPE_ARRAY))
+        return TRUTH_UNSURE;
+    enum truth truth = TRUTH_NO;
+    TAPE_FOR_ELEM(v->tape, v->node, i) {
+        struct value element = {.kind = VALUE_NODE, .tape = v->tape, .node = i};
+        if (!policy_spend(&e->budget, 4))
+            return spent(e);
+        enum truth one = policy_value_equals(&element, &c->value, e->arena);
+        if (one == TRUTH_YES)
+            return one;
+        truth = one == TRUTH_UNSURE ? one : truth;
+    }
+    return truth;
+}
+
+static enum truth judge_affix(struct eval *e, const struct cond *c, const struct value *v) {
+    struct slice text;
+    if (!judged_text(e, c, v, &text))
+        return TRUTH_UNSURE;
+    for (size_t i = 0; i < c->list_count; i++) {
+        struct slice want = c->list[i].text;
+        if (c->op == OP_STARTS_WITH ? slice_starts(text, want) : slice_ends(text, want))
+            return TRUTH_YES;
+    }
+    return TRUTH_NO;
+}
+
+static enum truth judge_glob(struct eval *e, const struct cond *c, const struct value *v) {
+    struct slice text;
+    enum truth truth = TRUTH_NO;
+    if (!judged_text(e, c, v, &text))
+        return TRUTH_UNSURE;
+    for (size_t i = 0; i < c->list_count; i++) {
+        switch (policy_glob_match(c->list[i].text, text, '/', &e->budget.left)) {
+        case POLICY_GLOB_YES:
+            return TRUTH_YES;
+        case POLICY_GLOB_NO:
+            break;
+        case POLICY_GLOB_BROKEN:
+            truth = TRUTH_UNSURE;
+            break;
+        case POLICY_GLOB_SPENT:
+            return spent(e);
+        }
+    }
+    return truth;
+}
+
+static bool length_holds(enum op op, double n, double want) {
+    switch (op) {
+    case OP_LEN_EQ:
+        return n == want;
+    case OP_LEN_LT:
+        return n < want;
+    case OP_LEN_LTE:
+        return n <= want;
+    case OP_LEN_GT:
+        return n > want;
+    default:
+        return n >= want;
+    }
+}
+
+/* A text that a server may parse has no more elements than characters: only an answer that shorter values
+ * share is sure. */
+static enum truth judge_length(struct eval *e, const struct cond *c, const struct value *v) {
+    uint64_t length;
+    struct slice text = policy_value_is_text(v) ? policy_value_text(v, e->arena) : (struct slice){0};
+    if (!policy_spend(&e->budget, 1 + text.len / 16))
+        return spent(e);
+    if (!policy_value_length(v, &length, e->arena))
+        return TRUTH_UNSURE;
+    bool holds = length_holds(c->op, (double)length, c->value.number);
+    bool sure = holds ? c->op == OP_LEN_LT || c->op == OP_LEN_LTE : c->op == OP_LEN_GT || c->op == OP_LEN_GTE;
+    return sure || !may_be_parsed(e, c, v, text) ? truth_of(holds) : TRUTH_UNSURE;
+}
+
+static bool type_holds(const struct cond *c, const struct value *v) {
+    const char *name = policy_value_type_name(v);
+    for (size_t i = 0; i < c->list_count; i++)
+        if (slice_is(c->list[i].text, name) || (slice_is(c->list[i].text, "integer") &&
+                                                strcmp(name, "number") == 0 && policy_value_is_integer(v)))
+            return true;
+    return false;
+}
+
+/* ---- what a text stands for ---- */
+
+static bool real_under(struct eval *e, struct slice path, struct slice real_dir) {
+    const struct policy_files *files = e->facts->files;
+    struct slice real;
+    return files->realpath(files->ctx, path, e->arena, &real) && policy_path_under(real, real_dir, e->arena);
+}
+
+/* A server may fold `..` itself or leave it to the kernel, which goes up from where a link has led: the path
+ * has to lie inside either way. */
+static enum truth judge_under(struct eval *e, const struct cond *c, const struct value *v) {
+    const struct policy_files *files = e->facts->files;
+    struct slice path, clean, real_dir;
+    if (!policy_value_is_text(v))
+        return TRUTH_UNSURE;
+    path = policy_value_text(v, e->arena);
+    if (!policy_path_clean(path, e->arena, &clean))
+        return TRUTH_UNSURE;
+    for (size_t i = 0; i < c->list_count; i++) {
+        struct slice dir = c->list[i].text;
+        if (!policy_spend(&e->budget, 1 + clean.len))
+            return spent(e);
+        if (!policy_path_under(clean, dir, e->arena))
+            continue;
+        if (!files)
+            return TRUTH_YES;
+        if (!policy_spend(&e->budget, UNDER_BYTE_STEPS * (path.len + dir.len)))
+            return spent(e);
+        if (files->realpath(files->ctx, dir, e->arena, &real_dir) && real_under(e, clean, real_dir) &&
+            (slice_eq(clean, path) || real_under(e, path, real_dir)))
+            return TRUTH_YES;
+    }
+    return TRUTH_NO;
+}
+
+/* An inside address passes only when the list spells out exactly that host. */
+static enum truth judge_host(struct eval *e, const struct cond *c, const struct value *v) {
+    struct slice host;
+    bool is_ip;
+    if (!policy_value_is_text(v))
+        return TRUTH_UNSURE;
+    struct slice text = policy_value_text(v, e->arena);
+    if (!policy_spend(&e->budget, 1 + text.len + c->list_count))
+        return spent(e);
+    enum policy_url_fault found = policy_url_host(text, e->arena, &host, &is_ip);
+    if (found != POLICY_URL_OK && found != POLICY_URL_PRIVATE)
+        return TRUTH_UNSURE;
+    for (size_t i = 0; i < c->list_count; i++) {
+        struct slice want = c->list[i].text;
+        bool exact_only = found == POLICY_URL_PRIVATE || (is_ip && !slice_is(want, "*"));
+        if (exact_only ? slice_eq_nocase(host, want) : policy_host_match(host, want))
+            return TRUTH_YES;
+    }
+    return TRUTH_NO;
+}
+
+static enum truth judge_text_test(struct eval *e, const struct cond *c, const struct value *v) {
+    struct slice text;
+    if (!judged_text(e, c, v, &text))
+        return TRUTH_UNSURE;
+    if (!policy_spend(&e->budget, 1 + text.len))
+        return spent(e);
+    switch (c->op) {
+    case OP_SQL: {
+        enum policy_sql_answer answer = policy_sql_judge(text, c->dialect);
+        return answer == POLICY_SQL_UNCLEAR ? TRUTH_UNSURE : truth_of(answer == POLICY_SQL_READS);
+    }
+    case OP_NO_SHELL_META:
+        return truth_of(policy_shell_clean(text));
+    default:
+        return truth_of(text.len == 0 || text.ptr[0] != '-');
+    }
+}
+
+static enum truth judge_schema(struct eval *e, const struct cond *c, const struct value *v) {
+    const struct policy_schema *schema = c->schema ? c->schema : e->facts->schema;
+    if (!schema)
+        return policy_eval_fault(e, "the tool's schema is not known");
+    if (v->kind != VALUE_NODE)
+        return TRUTH_UNSURE;
+    switch (policy_schema_judge(schema, v->tape, v->node, false, &e->budget, NULL)) {
+    case POLICY_SCHEMA_VALID:
+        return TRUTH_YES;
+    case POLICY_SCHEMA_INVALID:
+    case POLICY_SCHEMA_CLASH:
+        return TRUTH_NO;
+    case POLICY_SCHEMA_FAULT:
+        break;
+    }
+    return policy_eval_fault(e, "the schema took too many steps");
+}
+
+static bool within_holds(const struct eval *e, const struct within *w) {
+    uint64_t now = e->facts->now_ms;
+    int minute = (int)policy_time_minute(now, w->offset_min);
+    unsigned day = policy_time_weekday(now, w->offset_min);
+    if (w->from_min <= w->to_min)
+        return (w->days >> day & 1) && minute >= w->from_min && minute < w->to_min;
+    /* Over midnight: the early part belongs to the day before. */
+    if (minute >= w->from_min)
+        return w->days >> day & 1;
+    return minute < w->to_min && (w->days >> ((day + 6) % 7) & 1);
+}
+
+/* ---- all of them ---- */
+
+enum truth policy_op_judge(struct eval *e, const struct cond *c, const struct value *v) {
+    if (c->op == OP_EXISTS)
+        return truth_of((v->kind != VALUE_ABSENT && !policy_value_is_null(v)) == (c->value.number != 0));
+    if (v->kind == VALUE_ABSENT)
+        return truth_of(c->absent);
+    switch (c->op) {
+    case OP_EQ:
+        return policy_value_equals(v, &c->value, e->arena);
+    case OP_NEQ:
+        return negated(policy_value_equals(v, &c->value, e->arena));
+    case OP_IN:
+        return judge_in(e, c, v);
+    case OP_NOT_IN:
+        return negated(judge_in(e, c, v));
+    case OP_LT:
+    case OP_LTE:
+    case OP_GT:
+    case OP_GTE:
+        return judge_order(e, c, v);
+    case OP_REGEX:
+        return judge_regex(e, c, v);
+    case OP_CONTAINS:
+        return judge_contains(e, c, v);
+    case OP_STARTS_WITH:
+    case OP_ENDS_WITH:
+        return judge_affix(e, c, v);
+    case OP_GLOB:
+        return judge_glob(e, c, v);
+    case OP_LEN_EQ:
+    case OP_LEN_LT:
+    case OP_LEN_LTE:
+    case OP_LEN_GT:
+    case OP_LEN_GTE:
+        return judge_length(e, c, v);
+    case OP_TYPE:
+        return truth_of(type_holds(c, v));
+    case OP_UNDER:
+        return judge_under(e, c, v);
+    case OP_HOST:
+        return judge_host(e, c, v);
+    case OP_SQL:
+    case OP_NO_SHELL_META:
+    case OP_NO_LEADING_DASH:
+        return judge_text_test(e, c, v);
+    case OP_SCHEMA:
+        return judge_schema(e, c, v);
+    case OP_WITHIN:
+        return truth_of(within_holds(e, &c->within));
+    case OP_EXISTS:
+    case OP_COUNT:
+        break;
+    }
+    return policy_eval_fault(e, "unknown operator");
+}

@@ -1,0 +1,205 @@
+// Arguments that a server reads more loosely than they are written: coerced types, folded keys, huge numbers, texts that
+// are parsed again. What cannot be judged denies where a rule denies or asks, and fails where it requires.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { simulate } from './run.mjs';
+
+const block = (kind, condition) => ({ version: '1', default: 'deny', tools: { t: { [kind]: [{ name: 'r', conditions: [condition] }] } } });
+const steps = (...args) => args.map((one) => ({ call: { name: 't', arguments: one } }));
+
+function run(policy, calls, line = {}) {
+  const [answer] = simulate([{ id: 1, policy, steps: steps(...calls), ...line }]);
+  assert.equal(answer.error, undefined, JSON.stringify(answer.error));
+  return answer.steps;
+}
+
+/** Every call is denied as ambiguous in all three positions, and names the path. */
+function ambiguous(condition, calls) {
+  for (const kind of ['require', 'deny_if', 'approve_if'])
+    for (const [i, step] of run(block(kind, condition), calls).entries()) {
+      assert.deepEqual([step.verdict, step.reason], ['deny', 'ambiguous_arguments'], `${kind} ${JSON.stringify(condition)} ${JSON.stringify(calls[i])}`);
+      assert.equal(step.path, condition.path);
+      assert.ok(step.detail.includes(condition.path), step.detail);
+    }
+}
+
+/** The calls are judged as they stand. */
+function judged(condition, hold, fail) {
+  const got = (kind) => run(block(kind, condition), [...hold, ...fail]).map((step) => step.verdict);
+  const want = (yes, no) => [...hold.map(() => yes), ...fail.map(() => no)];
+  const story = JSON.stringify({ condition, hold, fail });
+  assert.deepEqual(got('require'), want('allow', 'deny'), story);
+  assert.deepEqual(got('deny_if'), want('deny', 'allow'), story);
+  assert.deepEqual(got('approve_if'), want('approve', 'allow'), story);
+}
+
+test('numbers that servers coerce', () => {
+  const gt = { path: 'args.a', op: 'gt', value: 100 };
+  judged(gt, [{ a: 101 }, { a: 1e3 }, { a: 100.5 }], [{ a: 100 }, { a: -5 }]);
+  ambiguous(gt, [{ a: '5000' }, { a: '5e3' }, { a: 'inf' }, { a: '0x1388' }, { a: ' 7' }, { a: true }, { a: [5000] }, { a: { v: 1 } }, { a: null }, { a: '' }]);
+});
+
+test('booleans that servers coerce', () => {
+  const force = { path: 'args.force', op: 'eq', value: true };
+  judged(force, [{ force: true }, { force: 'true' }], [{ force: false }]);
+  ambiguous(force, [{ force: 'yes' }, { force: 'True' }, { force: 1 }, { force: '1' }, { force: 'on' }, { force: [true] }, { force: 'x' }]);
+  const off = { path: 'args.force', op: 'eq', value: false };
+  ambiguous(off, [{ force: 'false' }, { force: 0 }, { force: 'off' }, { force: null }, { force: '' }]);
+});
+
+test('equality of numbers, texts and null', () => {
+  const five = { path: 'args.a', op: 'eq', value: 5000 };
+  judged(five, [{ a: 5000 }, { a: 5e3 }, { a: '5000' }], [{ a: 5001 }, { a: 'abc' }, { a: '5001' }, { a: null }]);
+  ambiguous(five, [{ a: '5e3' }, { a: '5_000' }, { a: ' 5000' }, { a: '05000' }, { a: '５０００' }, { a: [5000] }]);
+  const prod = { path: 'args.a', op: 'neq', value: 'prod' };
+  judged(prod, [{ a: 'test' }, { a: 5 }, { a: true }, { a: null }, { a: { prod: 1 } }], [{ a: 'prod' }]);
+  ambiguous(prod, [{ a: ['prod'] }]);
+  const one = { path: 'args.a', op: 'in', value: ['1', 'x'] };
+  judged(one, [{ a: '1' }, { a: 1 }], [{ a: 'y' }, { a: 2 }, { a: false }]);
+  ambiguous(one, [{ a: true }]);
+  judged({ path: 'args.a', op: 'not_in', value: [1, 2] }, [{ a: 3 }, { a: 'b' }], [{ a: 2 }]);
+  ambiguous({ path: 'args.a', op: 'not_in', value: [1, 2] }, [{ a: '2.0' }, { a: true }]);
+});
+
+test('texts', () => {
+  for (const [op, value] of [['regex', '^a'], ['starts_with', 'a'], ['ends_with', 'a'], ['glob', 'a*'], ['contains', 'a'], ['no_shell_meta', true], ['len_gte', 3], ['sql', 'read_only'], ['host', 'a.org'], ['under', '/a']])
+    ambiguous({ path: 'args.a', op, value }, [{ a: 5 }, { a: true }, { a: null }]);
+  // What the official Python SDK parses where it expects a list.
+  ambiguous({ path: 'args.a', op: 'regex', value: 'evil' }, [{ a: '["\\u0065vil"]' }, { a: ' {"a": "evil"}' }]);
+  ambiguous({ path: 'args.to[*]', op: 'ends_with', value: '@evil.com' }, [{ to: '["a@evil.com"]' }, { to: 5 }]);
+  ambiguous({ path: 'args.o.force', op: 'eq', value: true }, [{ o: '{"force":true}' }, { o: [1] }, { o: 3 }]);
+  ambiguous({ path: 'args.o.force', op: 'exists', value: true }, [{ o: '{"force":true}' }]);
+  judged({ path: 'args.a', op: 'len_lte', value: 3 }, [{ a: '[1]' }], []);
+});
+
+test('a text is a text where the schema says so', () => {
+  const tools = (schema) => ({ tools: [{ name: 't', inputSchema: { type: 'object', properties: { a: schema } } }] });
+  const policy = block('deny_if', { path: 'args.a', op: 'regex', value: 'secret' });
+  const json = { a: '{"plain": true}' };
+  assert.equal(run(policy, [json], tools({ type: 'string' }))[0].verdict, 'allow');
+  assert.equal(run(policy, [json], tools({ anyOf: [{ type: 'string' }, { type: 'null' }] }))[0].verdict, 'allow');
+  assert.equal(run(policy, [json], tools({ anyOf: [{ type: 'string' }, { type: 'array' }] }))[0].reason, 'ambiguous_arguments');
+});
+
+test('numbers beyond 2^53 are compared exactly, and as a double would hold them', () => {
+  const policy = (kind, op, value) => `{"version":"1","default":"deny","tools":{"t":{"${kind}":[{"conditions":[{"path":"args.a","op":"${op}","value":${value}}]}]}}}`;
+  const verdict = (kind, op, value, number) => simulate([`{"id":1,"policy":${policy(kind, op, value)},"steps":[{"call":{"name":"t","arguments":{"a":${number}}}}]}`])[0].steps[0];
+  assert.equal(verdict('require', 'eq', '9007199254740993', '9007199254740993').verdict, 'allow');
+  assert.equal(verdict('require', 'eq', '9007199254740993', '9007199254740992').verdict, 'deny');
+  assert.equal(verdict('deny_if', 'eq', '9007199254740993', '9007199254740992').verdict, 'allow');
+  assert.equal(verdict('deny_if', 'eq', '9007199254740992', '9007199254740993').reason, 'ambiguous_arguments');
+  assert.equal(verdict('require', 'lte', '9007199254740992', '9007199254740993').verdict, 'deny');
+  assert.equal(verdict('require', 'not_in', '[9007199254740993]', '9007199254740993').verdict, 'deny');
+  assert.equal(verdict('deny_if', 'gt', '5', '1e400').verdict, 'deny');
+  assert.equal(verdict('require', 'eq', '0.1', '0.1').verdict, 'allow');
+});
+
+test('lists and objects are compared as JSON', () => {
+  judged({ path: 'args.a', op: 'eq', value: ['a', 'b'] }, [{ a: ['a', 'b'] }], [{ a: ['a b'] }, { a: ['b', 'a'] }, { a: 'a b' }, { a: {} }]);
+  judged({ path: 'args.a', op: 'eq', value: { x: 1, y: [null] } }, [{ a: { y: [null], x: 1.0 } }], [{ a: { x: 1 } }, { a: 'x' }]);
+  judged({ path: 'args.a', op: 'in', value: [['a'], 'b'] }, [{ a: ['a'] }, { a: 'b' }], [{ a: 'a' }]);
+  ambiguous({ path: 'args.a', op: 'eq', value: [5] }, [{ a: ['5'] }, { a: ['5.0'] }, { a: '[5]' }]);
+});
+
+test('keys that servers fold', () => {
+  const policy = { version: '1', default: 'allow', tools: {} };
+  const clash = (args, path) => {
+    const [step] = run(policy, [args]);
+    assert.deepEqual([step.verdict, step.reason, step.path], ['deny', 'ambiguous_arguments', path], JSON.stringify(args));
+  };
+  clash({ amount: 1, Amount: 2 }, 'args.Amount');
+  clash({ a: [{ b: { sql: 1, ſql: 2 } }] }, 'args.a[0].b.ſql');
+  clash({ ﬁle: 1, file: 2 }, 'args.file');
+  clash({ 'a.b': { key: 1, Key: 1 } }, 'args["a.b"].Key');
+  assert.equal(run(policy, [{ maxTokens: 1, max_tokens: 2, é: 1, e: 2 }])[0].verdict, 'allow');
+  // A key that differs from the path of a rule only so.
+  ambiguous({ path: 'args.amount', op: 'gt', value: 5 }, [{ Amount: 5000 }, { AMOUNT: 1 }, { ａmount: 1 }]);
+});
+
+const schema = { type: 'object', properties: { amount: { type: 'integer', maximum: 9007199254740992 }, note: { type: 'string' }, o: { type: 'object', properties: { x: { type: 'number' } } } }, required: ['amount'] };
+const tools = { tools: [{ name: 't', inputSchema: schema }] };
+
+test('arguments must satisfy the schema of a tool whose arguments are read', () => {
+  const reads = block('deny_if', { path: 'args.amount', op: 'gt', value: 100 });
+  const [fine, text, missing, deep, alike, more] = run(reads, [{ amount: 5 }, { amount: '5' }, { note: 'x' }, { amount: 5, o: { x: 'y' } }, { amount: 5, Note: 'x' }, { amount: 5, other: 1 }], tools);
+  assert.equal(fine.verdict, 'allow');
+  assert.deepEqual([text.verdict, text.reason, text.path, text.rule], ['deny', 'schema', 'args.amount', '(arguments)']);
+  assert.deepEqual([missing.reason, missing.path], ['schema', 'args']);
+  assert.deepEqual([deep.reason, deep.path], ['schema', 'args.o.x']);
+  assert.deepEqual([alike.reason, alike.path], ['ambiguous_arguments', 'args.Note']);
+  assert.equal(more.verdict, 'allow');
+});
+
+test('arguments: strict or loose', () => {
+  const bad = { amount: '5', note: 5 };
+  const verdict = (policy) => run(policy, [bad], tools)[0].verdict;
+  const rule = { require: [{ conditions: [{ path: 'args.amount', op: 'exists', value: true }] }] };
+  const of = (tool, more = {}) => ({ version: '1', default: 'deny', tools: { t: tool }, ...more });
+  assert.equal(verdict(of({})), 'allow'); // nobody reads them
+  assert.equal(verdict(of(rule)), 'deny');
+  assert.equal(verdict(of({ ...rule, arguments: 'loose' })), 'allow');
+  assert.equal(verdict(of({ arguments: 'strict' })), 'deny');
+  assert.equal(verdict(of({}, { arguments: 'strict' })), 'deny');
+  assert.equal(verdict(of(rule, { arguments: 'loose' })), 'allow');
+  assert.equal(verdict(of({ ...rule, arguments: 'strict' }, { arguments: 'loose' })), 'deny');
+  assert.equal(verdict({ version: '1', tools: { t: { arguments: 'loose', rules: [{ name: 'r', conditions: [{ path: 'args.amount', op: 'exists', value: true }] }] } } }), 'allow');
+  assert.equal(verdict({ version: '1', tools: { t: { rules: [{ name: 'r', spend_limit: '$5/day' }] } } }), 'deny');
+  assert.equal(verdict({ version: '1', tools: { t: { rules: [{ name: 'r', rate_limit: '5/day' }] } } }), 'allow');
+  assert.equal(verdict(of({ require: [{ conditions: [{ path: 'grant.name', op: 'exists', value: false }] }] })), 'allow');
+  const [answer] = simulate([{ id: 1, policy: of({ arguments: 'yes' }), steps: [] }]);
+  assert.match(answer.error[0], /tools\.t: arguments must be "strict" or "loose"/);
+});
+
+test('a schema that cannot be read refuses what would be checked against it', () => {
+  const odd = { tools: [{ name: 't', inputSchema: { type: 'object', $recursiveRef: '#' } }] };
+  const reads = block('require', { path: 'args.amount', op: 'lt', value: 100 });
+  assert.deepEqual([run(reads, [{ amount: 1 }], odd)[0].reason, run({ version: '1', default: 'allow', tools: {} }, [{ amount: 1 }], odd)[0].verdict], ['schema', 'allow']);
+});
+
+test('amounts of limits are numbers or are refused', () => {
+  const limit = (more = {}) => ({ version: '1', default: 'deny', tools: { t: { limits: [{ counter: 'c', window: 'day', max: 10000, increment_from: 'args.amount', ...more }] } } });
+  for (const amount of ['5000', true, null, [5], {}, ' 5', '1_000', 'inf', -1]) {
+    const [step] = run(limit(), [{ amount }]);
+    assert.deepEqual([step.verdict, step.reason, step.path], ['deny', 'ambiguous_arguments', 'args.amount'], JSON.stringify(amount));
+  }
+  const [answer] = simulate([{ id: 1, policy: limit({ numeric_strings: true }), steps: steps({ amount: '5000' }, { amount: '5e3' }, { amount: 1 }, { amount: '1_0' }) }]);
+  assert.deepEqual(answer.steps.map((step) => step.verdict), ['allow', 'allow', 'deny', 'deny']);
+});
+
+test('a spend limit without a path counts the largest amount that is there', () => {
+  const policy = { version: '1', tools: { t: { rules: [{ name: 'r', spend_limit: '$100/day' }] } } };
+  const [answer] = simulate([{ id: 1, policy, steps: steps({ amount: 1, total: 90 }, { value: 11 }, { amount: 5, total: '1' }, {}, { Total: 1 }) }]);
+  assert.deepEqual(answer.steps.map((step) => step.verdict), ['allow', 'deny', 'deny', 'deny', 'deny']);
+  assert.deepEqual(answer.counters, { 't._spend_day': 90 });
+});
+
+test('one call cannot take long to judge', () => {
+  const t0 = performance.now();
+  const each = (op, value) => block(['not_in', 'schema', 'under'].includes(op) ? 'require' : 'deny_if', { path: 'args.a[*]', op, value });
+  const many = (n, f) => Array.from({ length: n }, f);
+  const dear = [
+    [each('regex', '^(a|aa)+$'), { a: many(90000, () => `${'a'.repeat(17)}!`) }],
+    [each('regex', '[a-z]+a[0-9]'), { a: ['a'.repeat(2e6)] }],
+    [each('under', '/srv'), { a: many(3000, () => `/srv/${'a/'.repeat(1500)}`) }],
+    [each('not_in', many(9000, (_, i) => `word${i}`)), { a: many(90000, () => 'x') }],
+    [each('glob', '*aaaaaaaaaaab'), { a: many(2000, () => 'a'.repeat(3500)) }],
+    [each('schema', { uniqueItems: true }), { a: [many(20000, (_, i) => i)] }],
+    [each('schema', { properties: Object.fromEntries(many(2000, (_, i) => [`p${i}`, {}])) }), { a: many(30, () => Object.fromEntries(many(3000, (_, i) => [`q${i}`, 1]))) }],
+  ];
+  for (const [policy, args] of dear) {
+    const start = performance.now();
+    const [step] = run(policy, [args]);
+    const took = performance.now() - start;
+    assert.deepEqual([step.verdict, step.reason], ['deny', 'fault'], JSON.stringify(policy).slice(0, 200));
+    assert.ok(took < 4000, `${took} ms for ${JSON.stringify(policy).slice(0, 120)}`);
+  }
+  assert.ok(performance.now() - t0 < 20000);
+});
+
+test('long but honest calls are judged', () => {
+  const text = 'The quick brown fox jumps over the lazy dog. '.repeat(4000);
+  judged({ path: 'args.a', op: 'regex', value: '(?i)\\bdrop\\b|\\bdelete\\b' }, [{ a: `${text} DROP it` }], [{ a: text }]);
+  judged({ path: 'args.a', op: 'regex', value: '^[^@]+@example\\.com$' }, [{ a: 'x@example.com' }], [{ a: text }]);
+  judged({ path: 'args.a[*]', op: 'in', value: ['a', 'b'], match: 'any' }, [{ a: [...Array(20000).fill('c'), 'a'] }], [{ a: Array(20000).fill('c') }]);
+});
