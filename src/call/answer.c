@@ -73,6 +73,10 @@ static void put_denial(struct buf *out, const struct call *c) {
         buf_put_slice(out, SLICE(",\"detail\":"));
         emit_quote(out, v->detail);
     }
+    if (v->path.len) {
+        buf_put_slice(out, SLICE(",\"path\":"));
+        emit_quote(out, v->path);
+    }
     buf_put_slice(out, SLICE("}}"));
 }
 

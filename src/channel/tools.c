@@ -94,7 +94,7 @@ static void learn_tool(struct guard_page *p, struct tool_table *table, uint32_t 
     tool->tags = report.tags;
     tool->confidence = report.confidence;
     if (schema)
-        policy_schema_compile(tape_raw(t, schema), &tool->schema, NULL);
+        tool->schema_unreadable = policy_schema_compile(tape_raw(t, schema), &tool->schema, NULL) < 0;
     struct risk_fingerprint print;
     if (risk_fingerprint_of(t, def, &p->scratch, &print)) {
         struct buf text;

@@ -19,6 +19,7 @@ struct tool {
     uint32_t tags;                /* 1 << risk tag: those that policies know and the others */
     uint8_t confidence;           /* in the class, of 100 */
     struct policy_schema *schema; /* NULL: none that could be compiled */
+    bool schema_unreadable;       /* there is one all the same */
     bool formats;                 /* its results have formats by their schema: tokens keep them */
     char fingerprint[72];
     /* what guard.c says of the definition */

@@ -227,6 +227,7 @@ enum call_next judge_step_decide(struct call *c) {
     if (tool) {
         facts.traits = tool->traits;
         facts.schema = tool->schema;
+        facts.schema_unreadable = tool->schema_unreadable;
     }
     policy_decide(c->policy, &facts, &c->arena, NULL, &c->verdict);
     /* Neither classes nor flows can be judged for a tool that the server keeps to itself. */

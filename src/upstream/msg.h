@@ -39,8 +39,8 @@ struct msg_refusal {
 };
 
 /* Reads one message of a client: the same, but U+0000 and keys of one object that differ only in case or
- * Unicode form are refused, because servers read them otherwise, and a refusal names the request's id wherever
- * the envelope can be read. Keys inside the arguments of a tool call are left to the policy. */
+ * Unicode form are refused, because servers read them otherwise, and a refusal names the request's id
+ * wherever the envelope can be read. Keys inside the arguments of a tool call are left to the policy. */
 struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                       struct msg_refusal *ret_refusal);
 struct msg *msg_ref(struct msg *m);
