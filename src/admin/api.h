@@ -1,8 +1,9 @@
 /* Private to the admin room: one request at the API, and the table of what can be asked. */
 #pragma once
 
-#include "admin/admin.h"
 #include "admin/limits.h"
+#include "session/session.h"
+#include "session/web.h"
 #include "wire/emit.h"
 #include "wire/tape.h"
 
@@ -53,7 +54,7 @@ struct api_route {
 extern const struct api_route api_routes[];
 extern const char api_schemas[];
 
-/* Exactly one of these ends a request. */
+/* api_call.c. Exactly one of these two ends a request. */
 void api_answer(struct api_call *c, int status);
 void api_error(struct api_call *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -87,10 +88,10 @@ void api_callback(struct api_call *c);
 void api_policies(struct api_call *c);
 void api_validate(struct api_call *c);
 void api_dry_run(struct api_call *c);
-/* log.c */
+/* audit.c */
 void api_audit(struct api_call *c);
 void api_audit_stream(struct api_call *c);
-void api_log_free(struct admin *a);
+void api_audit_free(struct admin *a);
 /* openapi.c */
 void api_document(struct api_call *c);
 /* page.c */

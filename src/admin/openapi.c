@@ -1,4 +1,5 @@
 /* The OpenAPI 3.1 document, made from the table of routes. */
+#include "admin/admin.h"
 #include "admin/api.h"
 
 static void put(struct emit *e, const char *key, const char *value) {

@@ -2,7 +2,7 @@
  */
 #pragma once
 
-#include "audit/log.h"
+#include "audit/log_reader.h"
 #include "base/buf.h"
 
 #define AUDIT_TIME_TEXT 40

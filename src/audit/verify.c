@@ -1,6 +1,6 @@
 #include "audit/verify.h"
 
-#include "audit/log.h"
+#include "audit/log_reader.h"
 #include "audit/pack.h"
 #include "audit/segment.h"
 #include "base/hex.h"

@@ -91,13 +91,6 @@ const struct cli_client *cli_client_find(const char *name, struct err *err) {
     return NULL;
 }
 
-const char *cli_gate_url(const struct settings *s, struct arena *a) {
-    const bool all = strcmp(s->bind, "0.0.0.0") == 0 || strcmp(s->bind, "::") == 0;
-    const char *host = all ? "127.0.0.1" : s->bind, *scheme = s->tls.cert ? "https" : "http";
-    return strchr(host, ':') ? arena_printf(a, "%s://[%s]:%u/mcp", scheme, host, s->port).ptr
-                             : arena_printf(a, "%s://%s:%u/mcp", scheme, host, s->port).ptr;
-}
-
 /* ---- files ---- */
 
 struct cli_client_file *cli_client_file_new(const struct cli_client *client, const char *path,

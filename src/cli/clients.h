@@ -87,7 +87,6 @@ void cli_client_file_mask(const struct cli_client_file *f, struct buf *out);
 
 struct settings;
 /* Where programs on this machine reach the gate of these settings: http://ADDRESS:PORT/mcp. In the arena. */
-const char *cli_gate_url(const struct settings *settings, struct arena *a);
 
 /* client_edit.c: the gate in front. */
 

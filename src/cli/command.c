@@ -39,7 +39,7 @@ static int cli_take_long(struct cli_walk *walk, const char *arg, struct err *err
 static int cli_take_letters(struct cli_walk *walk, const char *arg, struct err *err);
 static int cli_set(const struct cli_option *option, void *options, const char *value, struct err *err);
 
-int cli_main(const struct cli_program *program, int argc, char **argv) {
+int cli_run(const struct cli_program *program, int argc, char **argv) {
     struct cli_request request = {0};
     struct err err = {0};
     if (cli_parse(program, argc, argv, &request, &err) < 0) {

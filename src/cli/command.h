@@ -110,9 +110,9 @@ struct cli_program {
 };
 
 /* commands.c */
-extern const struct cli_program cli_program;
+extern const struct cli_program cli_commands;
 
-/* What every command understands; cli_main acts on it. */
+/* What every command understands; cli_run acts on it. */
 struct cli_common {
     bool help;
     int log_level;  /* an enum log_level */
@@ -135,7 +135,7 @@ int cli_parse(const struct cli_program *program, int argc, char **argv, struct c
               struct err *err);
 void cli_request_free(struct cli_request *request);
 /* Parses, runs, reports: what main returns. */
-int cli_main(const struct cli_program *program, int argc, char **argv);
+int cli_run(const struct cli_program *program, int argc, char **argv);
 
 /* NULL when there is no such row. */
 const struct cli_command *cli_find(const struct cli_program *program, struct slice name);
@@ -146,10 +146,10 @@ const char *cli_verb_of(const struct cli_command *command, const char *group);
 int cli_home(char ret_path[CLI_PATH_MAX], struct err *err);
 
 /* Where sallyport.yaml and policies are kept: sallyport in $XDG_CONFIG_HOME or ~/.config. */
-int cli_config_dir(char ret_path[CLI_PATH_MAX], struct err *err);
+int cli_home_config_dir(char ret_path[CLI_PATH_MAX], struct err *err);
 /* Which settings a command means: those given, else ./sallyport.yaml, else that of the directory above. False
  * when none of the last two is there; the path is ./sallyport.yaml then. */
-bool cli_settings_path(const char *given, char ret_path[CLI_PATH_MAX]);
+bool cli_home_settings(const char *given, char ret_path[CLI_PATH_MAX]);
 
 /* Colour only where a person looks and did not object (NO_COLOR, TERM=dumb). */
 bool cli_colour(int fd);

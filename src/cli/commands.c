@@ -46,7 +46,7 @@ extern const struct cli_command cli_version;
 extern const struct cli_command cli_help;
 extern const struct cli_command cli_completion;
 
-static const struct cli_command *const cli_commands[] = {
+static const struct cli_command *const commands[] = {
     &cli_init,
     &cli_import,
     &cli_export,
@@ -91,10 +91,10 @@ static const struct cli_command *const cli_commands[] = {
     NULL,
 };
 
-const struct cli_program cli_program = {
+const struct cli_program cli_commands = {
     .name = "sallyport",
     .version = SALLYPORT_VERSION,
     .summary = "the guarded gate between AI agents and their MCP servers",
     .wrap = &cli_wrap,
-    .commands = cli_commands,
+    .commands = commands,
 };

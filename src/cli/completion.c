@@ -22,7 +22,7 @@ static int completion_run(const void *options, const struct cli_rest *rest) {
     buf_init(&text, CLI_TEXT_MAX);
     for (size_t i = 0; i < ARRAY_LEN(completion_shells); i++) {
         if (strcmp(rest->operands[0], completion_shells[i].shell) == 0) {
-            completion_shells[i].write(&cli_program, &text);
+            completion_shells[i].write(&cli_commands, &text);
             return cli_print(&text);
         }
     }

@@ -169,7 +169,7 @@ static struct settings *load_settings(struct doctor_findings *all, const struct 
     char path[CLI_PATH_MAX];
     struct err err = {0};
     struct settings *s = NULL;
-    const bool found = cli_settings_path(opt->config, path);
+    const bool found = cli_home_settings(opt->config, path);
     const bool own = opt->config || (found && !opt->client_files.count);
     struct doctor_finding *f;
     if (!own && !opt->client_files.count) {

@@ -1,6 +1,7 @@
 /* sallyport export: what to paste into a client's file. */
 #include "base/mem.h"
 #include "cli/clients.h"
+#include "cli/gates.h"
 #include "front/settings.h"
 #include "io/file.h"
 #include "wire/emit.h"
@@ -136,7 +137,7 @@ static int export_run(const void *options, const struct cli_rest *rest) {
     const struct cli_client *client = cli_client_find(opt->client, &err);
     if (!client)
         return cli_fail(CLI_USAGE, &err);
-    cli_settings_path(opt->config, path);
+    cli_home_settings(opt->config, path);
     if (settings_load(path, NULL, 0, &settings, &err) < 0)
         return cli_fail(CLI_CONFIG, &err);
     if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)

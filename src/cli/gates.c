@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "channel/channel.h"
 #include "cli/command.h"
+#include "front/settings.h"
 #include "io/file.h"
 #include "server/server.h"
 #include "wire/emit.h"
@@ -21,6 +22,13 @@
 #define PAGE_PIDS_MAX 64 /* of one server; with a process a session there can be many */
 
 /* ---- the pages there are ---- */
+
+const char *cli_gate_url(const struct settings *s, struct arena *a) {
+    const bool all = strcmp(s->bind, "0.0.0.0") == 0 || strcmp(s->bind, "::") == 0;
+    const char *host = all ? "127.0.0.1" : s->bind, *scheme = s->tls.cert ? "https" : "http";
+    return strchr(host, ':') ? arena_printf(a, "%s://[%s]:%u/mcp", scheme, host, s->port).ptr
+                             : arena_printf(a, "%s://%s:%u/mcp", scheme, host, s->port).ptr;
+}
 
 /* A process of that number that is one of ours. */
 static bool runs(uint64_t pid) {

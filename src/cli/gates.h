@@ -11,6 +11,8 @@
 #include "session/session.h"
 #include "wire/tape.h"
 
+struct settings;
+
 struct cli_gate_page {
     struct core *core;
     struct io_timer timer;
@@ -28,3 +30,5 @@ void cli_gate_page_close(struct cli_gate_page *p);
 
 /* Calls `each` with the page, an object, of every gate that runs, oldest first. */
 void cli_gates_each(const char *home, void (*each)(void *ctx, const struct tape *page), void *ctx);
+/* Where clients reach a gate with these settings. */
+const char *cli_gate_url(const struct settings *settings, struct arena *a);

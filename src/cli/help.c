@@ -21,7 +21,7 @@ static int help_run(const void *options, const struct cli_rest *rest) {
     cleanup_buf struct buf text;
     buf_init(&text, CLI_TEXT_MAX);
     if (opt->man) {
-        cli_man(&cli_program, &text);
+        cli_man(&cli_commands, &text);
         return cli_print(&text);
     }
     /* `help X Y` says exactly what `X Y --help` says. The operands came from a main's argv. */
@@ -31,7 +31,7 @@ static int help_run(const void *options, const struct cli_rest *rest) {
     for (size_t i = 0; i < rest->operand_count; i++)
         argv[argc++] = (char *)rest->operands[i];
     argv[argc++] = flag;
-    return cli_main(&cli_program, argc, argv);
+    return cli_run(&cli_commands, argc, argv);
 }
 
 static const struct cli_example help_examples[] = {

@@ -31,7 +31,7 @@ int cli_home(char ret_path[CLI_PATH_MAX], struct err *err) {
     return err_set(err, "no place for state: set SALLYPORT_HOME");
 }
 
-int cli_config_dir(char ret_path[CLI_PATH_MAX], struct err *err) {
+int cli_home_config_dir(char ret_path[CLI_PATH_MAX], struct err *err) {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     const bool own = config && *config == '/';
     if (!own && (!home || *home != '/'))
@@ -42,13 +42,13 @@ int cli_config_dir(char ret_path[CLI_PATH_MAX], struct err *err) {
     return 0;
 }
 
-bool cli_settings_path(const char *given, char ret_path[CLI_PATH_MAX]) {
+bool cli_home_settings(const char *given, char ret_path[CLI_PATH_MAX]) {
     char dir[CLI_PATH_MAX];
     struct err ignored;
     snprintf(ret_path, CLI_PATH_MAX, "%s", given ? given : SETTINGS_NAME);
     if (given || access(SETTINGS_NAME, F_OK) == 0)
         return true;
-    if (cli_config_dir(dir, &ignored) < 0 ||
+    if (cli_home_config_dir(dir, &ignored) < 0 ||
         snprintf(ret_path, CLI_PATH_MAX, "%s/" SETTINGS_NAME, dir) >= CLI_PATH_MAX ||
         access(ret_path, F_OK) != 0) {
         snprintf(ret_path, CLI_PATH_MAX, SETTINGS_NAME);

@@ -110,7 +110,7 @@ static int find_places(struct init *in, struct err *err) {
         in->dir = in->opt->dir;
     } else {
         char config[CLI_PATH_MAX];
-        if (cli_config_dir(config, err) < 0)
+        if (cli_home_config_dir(config, err) < 0)
             return err_wrap(err, "give --dir");
         in->dir = arena_dup(&in->arena, slice_str(config)).ptr;
     }

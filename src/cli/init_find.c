@@ -1,5 +1,6 @@
 /* init: which servers there are, what the gate will call them, and what their tools can do. */
 #include "base/mem.h"
+#include "cli/gates.h"
 #include "cli/init.h"
 #include "io/file.h"
 #include "risk/catalogue.h"

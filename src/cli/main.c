@@ -1,3 +1,3 @@
 #include "cli/command.h"
 
-int main(int argc, char **argv) { return cli_main(&cli_program, argc, argv); }
+int main(int argc, char **argv) { return cli_run(&cli_commands, argc, argv); }

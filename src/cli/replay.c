@@ -1,6 +1,6 @@
 /* Another policy over the recorded calls: what would change. Calls are judged in the order they came, with
  * their own times, and counters start empty. */
-#include "audit/log.h"
+#include "audit/log_reader.h"
 #include "base/glyph.h"
 #include "base/map.h"
 #include "base/mem.h"

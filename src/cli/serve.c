@@ -66,7 +66,7 @@ static int serve_run(const void *options, const struct cli_rest *rest) {
     /* Beside a client's file only what lies here counts, not what lies far away. */
     if (!path && opt->client_files.count)
         path = access(DEFAULT_CONFIG, R_OK) == 0 ? DEFAULT_CONFIG : NULL;
-    else if (!path && cli_settings_path(NULL, found))
+    else if (!path && cli_home_settings(NULL, found))
         path = found;
     else if (!path)
         return no_settings();

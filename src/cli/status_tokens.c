@@ -125,7 +125,7 @@ int cli_status_tokens(const struct status_options *opt) {
     char path[CLI_PATH_MAX];
     cleanup_settings struct settings *settings = NULL;
     const bool own = opt->config || !opt->client_files.count;
-    cli_settings_path(opt->config, path);
+    cli_home_settings(opt->config, path);
     if (settings_load(own ? path : NULL, opt->client_files.items, opt->client_files.count, &settings, &err) <
         0)
         return cli_fail(CLI_CONFIG, &err);

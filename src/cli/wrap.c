@@ -5,10 +5,10 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/site.h"
-#include "front/file.h"
 #include "front/gate.h"
 #include "front/settings.h"
 #include "guard/guard.h"
+#include "io/file.h"
 #include "risk/lockfile.h"
 
 #include <stdlib.h>
@@ -181,7 +181,8 @@ static int wrap_check(const struct wrap_options *opt, const struct cli_rest *res
 
 /* The text of the file, without the white space around it. */
 static int read_secret(const char *path, struct buf *text, const char **ret_secret, struct err *err) {
-    if (front_read_file(path, SECRET_FILE_MAX, text, err) < 0)
+    buf_init(text, SECRET_FILE_MAX);
+    if (io_file_read(path, text, NULL, err) < 0)
         return err_wrap(err, "--approval-secret-file");
     if (!buf_put_char(text, '\n')) /* room for the end of the text */
         return err_set(err, "--approval-secret-file `%s`: too long", path);

@@ -5,11 +5,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/openssl.h"
-#include "front/file.h"
 #include "front/front.h"
 #include "front/identity.h"
 #include "front/issuer.h"
 #include "front/settings.h"
+#include "io/file.h"
 #include "io/tls.h"
 #include "state/grants.h"
 
@@ -363,8 +363,8 @@ static struct principal *by_token(struct front_conn *c, struct slice token, stru
     enum jwt_fault fault = jwt_read(token, a, &jwt);
     struct front_issuer *issuer = fault == JWT_OK ? issuer_of(auth, jwt.issuer) : NULL;
     if (fault == JWT_OK)
-        fault =
-            issuer ? front_issuer_judge(issuer, &jwt, front_resource(c, a), now_ms, &expires_ms) : JWT_ISSUER;
+        fault = issuer ? front_issuer_judge(issuer, &jwt, front_challenge_resource(c, a), now_ms, &expires_ms)
+                       : JWT_ISSUER;
     verdict->message = jwt_fault_text(fault);
     if (fault == JWT_KEY && !c->waited && front_issuer_ask(issuer)) {
         verdict->wait = true;
@@ -497,7 +497,8 @@ const struct settings *front_auth_settings(const struct front *f) {
 
 static int read_token(struct front_auth *auth, const char *path, struct err *err) {
     cleanup_buf struct buf text;
-    if (front_read_file(path, FRONT_TOKEN_MAX - 1, &text, err) < 0)
+    buf_init(&text, FRONT_TOKEN_MAX - 1);
+    if (io_file_read(path, &text, NULL, err) < 0)
         return err_wrap(err, "--token-file");
     struct slice token = slice_trim(buf_slice(&text));
     if (token.len < FRONT_TOKEN_MIN)

@@ -29,14 +29,7 @@ struct front_auth_config {
     const struct settings *settings; /* issuers and rules; NULL: none. Outlives their use. */
 };
 
-/* What a connection showed last: clients show the same with every request. */
-struct front_memo {
-    char *shown; /* the Authorization header */
-    size_t len;
-    uint64_t epoch;
-    const struct server *only; /* the endpoint it was shown at */
-    struct principal *principal;
-};
+struct front_memo;
 void front_memo_clear(struct front_memo *memo);
 
 int front_auth_new(struct front *f, const struct front_auth_config *config, struct err *err);
@@ -68,8 +61,8 @@ struct front_verdict {
 };
 void front_challenge(struct front_conn *c, const struct front_verdict *verdict);
 /* The URL of the endpoint asked for, as clients know it; empty when this is not told. */
-struct slice front_resource(struct front_conn *c, struct arena *a);
+struct slice front_challenge_resource(struct front_conn *c, struct arena *a);
 /* GET /.well-known/oauth-protected-resource… */
-void front_resource_metadata(struct front_conn *c, const struct http_head *head);
+void front_challenge_metadata(struct front_conn *c, const struct http_head *head);
 /* The settings in use, or NULL. */
 const struct settings *front_auth_settings(const struct front *f);

@@ -1,5 +1,6 @@
 /* What those are told who are not let in, and where they learn how to be: the gate as an OAuth 2.1 resource
  * server (RFC 6750, RFC 9728). */
+#include "front/auth.h"
 #include "front/front.h"
 #include "front/settings.h"
 #include "wire/emit.h"
@@ -23,7 +24,7 @@ static struct slice origin_of(struct front_conn *c, struct arena *a) {
 }
 
 /* Only a name that we were told ourselves can stand in a token for us. */
-struct slice front_resource(struct front_conn *c, struct arena *a) {
+struct slice front_challenge_resource(struct front_conn *c, struct arena *a) {
     const struct settings *s = front_auth_settings(c->front);
     if (!s || !s->auth.resource)
         return (struct slice){0};
@@ -70,7 +71,7 @@ void front_challenge(struct front_conn *c, const struct front_verdict *v) {
                  answer_error_text(a, (struct slice){0}, -32000, v->message));
 }
 
-void front_resource_metadata(struct front_conn *c, const struct http_head *head) {
+void front_challenge_metadata(struct front_conn *c, const struct http_head *head) {
     struct arena *a = &c->front->scratch;
     const struct settings *s = front_auth_settings(c->front);
     struct slice path = slice_from(head->path, sizeof(METADATA_PATH) - 1);

@@ -1,4 +1,5 @@
 #include "front/fleet.h"
+#include "front/auth.h"
 
 #include "base/log.h"
 #include "base/mem.h"

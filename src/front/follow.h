@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/log.h"
-#include "front/gate.h"
+#include "front/gate_config.h"
 #include "front/policies.h"
 #include "front/settings.h"
 

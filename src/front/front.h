@@ -3,7 +3,6 @@
 
 #include "call/call.h"
 #include "call/principal.h"
-#include "front/auth.h"
 #include "front/limits.h"
 #include "front/policies.h"
 #include "io/net.h"
@@ -47,6 +46,15 @@ struct front {
 };
 
 /* ---- http.c: connections ---- */
+
+/* What a connection showed last: clients show the same with every request. */
+struct front_memo {
+    char *shown; /* the Authorization header */
+    size_t len;
+    uint64_t epoch;
+    const struct server *only; /* the endpoint it was shown at */
+    struct principal *principal;
+};
 
 enum front_conn_state { FRONT_READING, FRONT_ANSWERING, FRONT_STREAMING };
 
@@ -104,11 +112,11 @@ void front_record_refusal(struct front_conn *c, const struct session *session, c
 void front_answer_message(struct front_conn *c, int status, struct slice extra,
                           const struct session_out *out);
 /* Event stream: head now, events as they come, then the end. */
-void front_stream_begin(struct front_conn *c, struct slice extra);
-void front_stream_event(struct front_conn *c, struct slice type, struct slice id,
-                        const struct session_out *out);
-void front_stream_text(struct front_conn *c, struct slice text); /* comments, retry, stored events */
-void front_stream_end(struct front_conn *c);
+void front_events_begin(struct front_conn *c, struct slice extra);
+void front_events_put(struct front_conn *c, struct slice type, struct slice id,
+                      const struct session_out *out);
+void front_events_text(struct front_conn *c, struct slice text); /* comments, retry, stored events */
+void front_events_end(struct front_conn *c);
 void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), void (*drained)(void *),
                      void (*alive)(void *));
 void front_conn_close(struct front_conn *c);

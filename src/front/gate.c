@@ -1,5 +1,6 @@
 /* Puts the pieces together for one run: policy, server, front, signals; and takes them apart again. */
 #include "front/gate.h"
+#include "front/auth.h"
 
 #include "era/request_state.h"
 

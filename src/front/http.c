@@ -3,6 +3,7 @@
  *   READING ──request──▶ ANSWERING ──reply──▶ READING …
  *                            └──first event──▶ STREAMING ──end──▶ READING …
  */
+#include "front/auth.h"
 #include "front/front.h"
 
 #include "base/check.h"
@@ -411,7 +412,7 @@ void front_answer_message(struct front_conn *c, int status, struct slice extra,
 
 /* ---- event streams ---- */
 
-void front_stream_begin(struct front_conn *c, struct slice extra) {
+void front_events_begin(struct front_conn *c, struct slice extra) {
     c->state = FRONT_STREAMING;
     c->chunked_on = !c->http10;
     if (c->http10)
@@ -436,7 +437,7 @@ static void chunk_tail(struct front_conn *c) {
         io_conn_put(c->io, SLICE("\r\n"));
 }
 
-void front_stream_text(struct front_conn *c, struct slice text) {
+void front_events_text(struct front_conn *c, struct slice text) {
     if (!text.len)
         return;
     chunk_head(c, text.len);
@@ -444,8 +445,8 @@ void front_stream_text(struct front_conn *c, struct slice text) {
     chunk_tail(c);
 }
 
-void front_stream_event(struct front_conn *c, struct slice type, struct slice id,
-                        const struct session_out *out) {
+void front_events_put(struct front_conn *c, struct slice type, struct slice id,
+                      const struct session_out *out) {
     cleanup_buf struct buf head;
     buf_init(&head, 4096);
     sse_write_head(&head, type, id);
@@ -458,7 +459,7 @@ void front_stream_event(struct front_conn *c, struct slice type, struct slice id
     chunk_tail(c);
 }
 
-void front_stream_end(struct front_conn *c) {
+void front_events_end(struct front_conn *c) {
     if (c->chunked_on)
         io_conn_put(c->io, SLICE("0\r\n\r\n"));
     c->chunked_on = false;

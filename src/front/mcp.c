@@ -76,7 +76,7 @@ static void stream_start(struct exchange *ex) {
         return;
     if (!ex->fs || ex->opens) {
         ex->streaming = true;
-        front_stream_begin(ex->conn, (struct slice){0});
+        front_events_begin(ex->conn, (struct slice){0});
         return;
     }
     ex->stream = front_stream_new(ex->fs);
@@ -93,7 +93,7 @@ static void on_alive(void *owner) {
         return;
     struct front_conn *c = ex->conn;
     stream_start(ex);
-    front_stream_text(c, SLICE(": keepalive\n\n"));
+    front_events_text(c, SLICE(": keepalive\n\n"));
 }
 
 static void exchange_event(struct call_sink *sink, const struct session_out *out) {
@@ -105,7 +105,7 @@ static void exchange_event(struct call_sink *sink, const struct session_out *out
     }
     if (!ex->conn)
         return;
-    front_stream_event(ex->conn, SLICE("message"), (struct slice){0}, out);
+    front_events_put(ex->conn, SLICE("message"), (struct slice){0}, out);
     if (io_conn_queued(ex->conn->io) > FRONT_QUEUE_MAX)
         front_conn_close(ex->conn);
     else if (io_conn_busy(ex->conn->io))
@@ -169,8 +169,8 @@ static void exchange_reply(struct call_sink *sink, const struct session_out *out
         front_stream_put(ex->stream, out);
         front_stream_finish(ex->stream);
     } else if (ex->streaming) {
-        front_stream_event(ex->conn, SLICE("message"), (struct slice){0}, out);
-        front_stream_end(ex->conn);
+        front_events_put(ex->conn, SLICE("message"), (struct slice){0}, out);
+        front_events_end(ex->conn);
     } else if (ex->opens) {
         answer_initialize(ex, out);
     } else {
@@ -186,8 +186,8 @@ static void exchange_none(struct call_sink *sink) {
         front_stream_finish(ex->stream);
     } else if (ex->conn) {
         if (!ex->streaming)
-            front_stream_begin(ex->conn, (struct slice){0});
-        front_stream_end(ex->conn);
+            front_events_begin(ex->conn, (struct slice){0});
+        front_events_end(ex->conn);
     }
     exchange_free(ex);
 }

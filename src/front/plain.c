@@ -6,6 +6,7 @@
  *
  * Each is an ordinary request of the stateless era in the principal's own session, with every step that has.
  */
+#include "front/auth.h"
 #include "front/front.h"
 
 #include "base/check.h"

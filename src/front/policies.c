@@ -3,7 +3,7 @@
 #include "audit/audit.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "front/file.h"
+#include "io/file.h"
 #include "io/watch.h"
 #include "policy/limits.h"
 
@@ -46,7 +46,8 @@ static int policy_faults(const char *path, const struct policy_problems *problem
 
 int front_policy_load(const char *path, struct policy **ret_policy, struct err *err) {
     cleanup_buf struct buf text;
-    if (front_read_file(path, POLICY_BYTES_MAX, &text, err) < 0)
+    buf_init(&text, POLICY_BYTES_MAX);
+    if (io_file_read(path, &text, NULL, err) < 0)
         return err_wrap(err, "load policy");
     cleanup_problems struct policy_problems problems;
     policy_problems_init(&problems);

@@ -1,7 +1,7 @@
 /* What `serve` is told: sallyport.yaml, and clients' own files (`mcpServers` or `servers`) beside it. Read
  * once into one immutable struct; a reload reads a new one and compares.
  *
- *   text ── wire/tree ──▶ tables of keys (settings.c) ──▶ struct settings
+ *   text ── wire/tree ──▶ tables of keys (settings_load.c) ──▶ struct settings
  *                              └──▶ schemas/sallyport.schema.json
  *
  * To add a member: a field below, a row in the table of its section. Unknown keys are errors in our own file;

@@ -1,4 +1,4 @@
-/* The members of sallyport.yaml as tables: read by settings.c, written as a JSON Schema by settings_keys.c.
+/* The members of sallyport.yaml as tables: read by settings_load.c, written as a JSON Schema by settings_keys.c.
  * Not for other files. */
 #pragma once
 

@@ -45,7 +45,7 @@ void front_sse_open(struct front_conn *c, struct http_head *head) {
     bool one = c->only && !c->front->only;
     int n = snprintf(text, sizeof(text), "event: endpoint\ndata: /message%s%s?sessionId=%s\n\n",
                      one ? "/" : "", one ? c->only->up.name : "", fs->id);
-    front_stream_text(c, slice_of(text, (size_t)n));
+    front_events_text(c, slice_of(text, (size_t)n));
     session_listen(fs->session);
 }
 

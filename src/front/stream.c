@@ -82,8 +82,7 @@ bool front_stream_put(struct front_stream *st, const struct session_out *out) {
         event_store(st, seq, out);
     if (!st->conn)
         return true;
-    front_stream_event(st->conn, SLICE("message"), resumable ? event_id(st, seq, id) : (struct slice){0},
-                       out);
+    front_events_put(st->conn, SLICE("message"), resumable ? event_id(st, seq, id) : (struct slice){0}, out);
     st->sent_seq = seq;
     if (io_conn_queued(st->conn->io) > FRONT_QUEUE_MAX)
         front_conn_close(st->conn);
@@ -111,7 +110,7 @@ static void on_drained(void *owner) { stream_pause(owner, false); }
 
 static void on_alive(void *owner) {
     struct front_stream *st = owner;
-    front_stream_text(st->conn, SLICE(": keepalive\n\n"));
+    front_events_text(st->conn, SLICE(": keepalive\n\n"));
     front_session_touch(st->session);
 }
 
@@ -119,7 +118,7 @@ static void let_go(struct front_stream *st) {
     struct front_conn *c = st->conn;
     st->conn = NULL;
     if (c)
-        front_stream_end(c);
+        front_events_end(c);
 }
 
 void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t after_seq,
@@ -127,7 +126,7 @@ void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t
     let_go(st);
     st->conn = c;
     front_conn_take(c, st, on_gone, on_drained, on_alive);
-    front_stream_begin(c, extra);
+    front_events_begin(c, extra);
     LIST_FOR (n, &st->events) {
         struct event *e = container_of(n, struct event, node);
         if (e->seq <= after_seq)
@@ -136,7 +135,7 @@ void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t
         cleanup_buf struct buf text;
         buf_init(&text, e->len + 256);
         sse_write(&text, SLICE("message"), event_id(st, e->seq, id), slice_of(e->data, e->len));
-        front_stream_text(c, buf_slice(&text));
+        front_events_text(c, buf_slice(&text));
         st->sent_seq = e->seq;
     }
     if (st->done)
@@ -151,7 +150,7 @@ void front_stream_prime(struct front_stream *st) {
     char id[EVENT_ID_MAX], text[EVENT_ID_MAX + 16];
     struct slice seq = event_id(st, st->next_seq, id);
     int n = snprintf(text, sizeof(text), "id: %.*s\ndata: \n\n", SLICE_FMT(seq));
-    front_stream_text(st->conn, slice_of(text, (size_t)n));
+    front_events_text(st->conn, slice_of(text, (size_t)n));
 }
 
 void front_stream_leave(struct front_stream *st, int64_t retry_ms) {
@@ -160,7 +159,7 @@ void front_stream_leave(struct front_stream *st, int64_t retry_ms) {
     char text[64];
     int n = snprintf(text, sizeof(text), "retry: %lld\n\n", (long long)retry_ms);
     if (retry_ms >= 0)
-        front_stream_text(st->conn, slice_of(text, (size_t)n));
+        front_events_text(st->conn, slice_of(text, (size_t)n));
     let_go(st);
 }
 

@@ -1,4 +1,5 @@
 /* Pages beside MCP: the front's half of session/web.h. */
+#include "front/auth.h"
 #include "front/front.h"
 
 #include "base/mem.h"
@@ -29,7 +30,7 @@ static void on_gone(void *owner) {
 static void on_alive(void *owner) {
     struct web_answer *w = owner;
     if (w->conn->state == FRONT_STREAMING)
-        front_stream_text(w->conn, SLICE(": keepalive\n\n"));
+        front_events_text(w->conn, SLICE(": keepalive\n\n"));
 }
 
 static void web_answer(struct web_reply *r, int status, const char *type, struct slice headers,
@@ -47,14 +48,14 @@ static void web_later(struct web_reply *r, void *owner, void (*gone)(void *)) {
     front_conn_take(w->conn, w, on_gone, NULL, on_alive);
 }
 
-static void web_stream(struct web_reply *r) { front_stream_begin(answer_of(r)->conn, (struct slice){0}); }
+static void web_stream(struct web_reply *r) { front_events_begin(answer_of(r)->conn, (struct slice){0}); }
 
 static bool web_event(struct web_reply *r, struct slice type, struct slice id, struct slice data) {
     struct front_conn *c = answer_of(r)->conn;
     cleanup_buf struct buf text;
     buf_init(&text, data.len + 4096);
     if (sse_write(&text, type, id, data))
-        front_stream_text(c, buf_slice(&text));
+        front_events_text(c, buf_slice(&text));
     if (io_conn_queued(c->io) <= FRONT_QUEUE_MAX)
         return true;
     front_conn_close(c);
@@ -63,7 +64,7 @@ static bool web_event(struct web_reply *r, struct slice type, struct slice id, s
 
 static void web_end(struct web_reply *r) {
     struct web_answer *w = answer_of(r);
-    front_stream_end(w->conn);
+    front_events_end(w->conn);
     answer_over(w);
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "io/tls.h"
 #include "wire/splice.h"
 
 #include <errno.h>
@@ -14,6 +13,10 @@
 #define CONN_MAGIC 0xc0447a11
 #define CONN_READ_MIN 4096 /* less room than this in front of a read makes a new block worth it */
 
+/* What the loop calls for its lists of connections; it knows no more of them. */
+static void flush_dirty(struct list *dirty) { io_conn_flush(container_of(dirty, struct io_conn, dirty)); }
+static void close_one(struct list *all) { io_conn_close(container_of(all, struct io_conn, all)); }
+
 static struct io_conn *conn_new(struct io_loop *loop, const struct io_handlers *h, void *owner) {
     struct io_conn *c = mem_zalloc(sizeof(*c));
     c->magic = CONN_MAGIC;
@@ -22,6 +25,8 @@ static struct io_conn *conn_new(struct io_loop *loop, const struct io_handlers *
     c->owner = owner;
     list_init(&c->dirty);
     list_push(&loop->conns, &c->all);
+    loop->flush = flush_dirty;
+    loop->close = close_one;
     return c;
 }
 
@@ -183,8 +188,8 @@ void io_conn_end(struct io_conn *c, int status) {
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
     (void)suggested;
     struct io_conn *c = handle->data;
-    if (c->tls) {
-        io_tls_in_space(c, buf);
+    if (c->layer) {
+        c->layer->in_space(c, buf);
         return;
     }
     buf->base = io_conn_in_space(c, &buf->len);
@@ -201,8 +206,8 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
         widened(c);
     if (got < 0)
         io_conn_end(c, got == UV_EOF ? 0 : (int)got);
-    else if (c->tls)
-        io_tls_received(c, buf->base, (size_t)got);
+    else if (c->layer)
+        c->layer->received(c, buf->base, (size_t)got);
     else
         io_conn_in_commit(c, (size_t)got);
     io_loop_pace(loop, IO_LARGE_BYTES);
@@ -428,7 +433,7 @@ static int write_now(struct io_conn *c, uv_buf_t *bufs, uint32_t n) {
 void io_conn_flush(struct io_conn *c) {
     if (c->closing || c->writing)
         return;
-    if (c->tls && !io_tls_encrypt(c))
+    if (c->layer && !c->layer->encrypt(c))
         return;
     while (c->q_count) {
         uv_buf_t bufs[IO_WRITE_PIECES_MAX];
@@ -465,7 +470,8 @@ static void on_handle_closed(uv_handle_t *handle) {
     free(c->queue);
     block_unref(c->out_tail);
     block_unref(c->in);
-    io_tls_free(c->tls);
+    if (c->layer)
+        c->layer->free(c->tls);
     c->magic = 0;
     free(c);
 }
@@ -519,8 +525,8 @@ void io_conn_finish(struct io_conn *c) {
     if (!c || c->closing || c->finishing)
         return;
     c->handlers = &linger_handlers;
-    if (c->tls)
-        io_tls_goodbye(c);
+    if (c->layer)
+        c->layer->goodbye(c);
     c->finishing = true;
     io_timer_arm(c->loop, &c->linger, IO_LINGER_MS, on_linger);
     mark_dirty(c);

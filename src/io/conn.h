@@ -11,6 +11,16 @@ struct io_conn;
 struct splice;
 struct io_tls; /* see tls.h */
 
+/* What stands between the socket and the bytes that users see: TLS, or nothing. */
+struct io_layer {
+    void (*in_space)(struct io_conn *c, uv_buf_t *buf);
+    void (*received)(struct io_conn *c, const char *ptr, size_t len);
+    /* Replaces the plain bytes of the queue by ciphertext; false when nothing can be sent yet. */
+    bool (*encrypt)(struct io_conn *c);
+    void (*goodbye)(struct io_conn *c);
+    void (*free)(struct io_tls *tls);
+};
+
 struct io_handlers {
     /* All unconsumed bytes, at ptr inside block b (take a reference to keep them). Returns how many are
      * done with. After io_conn_close() inside, the return value is ignored. */
@@ -38,7 +48,8 @@ struct io_conn {
         uv_tcp_t tcp;
         uv_pipe_t pipe;
     } uv;
-    struct io_tls *tls;
+    const struct io_layer *layer; /* NULL: plain bytes */
+    struct io_tls *tls;           /* of the layer */
     struct list dirty;
     struct list all; /* in the loop */
     /* in */

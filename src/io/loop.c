@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "io/conn.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -18,7 +17,7 @@ static void flush_conns(struct io_loop *loop) {
     struct list *n;
     loop->unsent = 0;
     for (log_flush(); (n = list_pop(&loop->dirty)); log_flush())
-        io_conn_flush(container_of(n, struct io_conn, dirty));
+        loop->flush(n);
 }
 
 static void on_rest(uv_timer_t *handle) {
@@ -141,7 +140,7 @@ static void close_handle(uv_handle_t *handle, void *arg) {
 
 void io_loop_free(struct io_loop *loop) {
     while (!list_empty(&loop->conns))
-        io_conn_close(container_of(loop->conns.next, struct io_conn, all));
+        loop->close(loop->conns.next);
     uv_walk(&loop->uv, close_handle, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     CHECK(uv_loop_close(&loop->uv) == 0);

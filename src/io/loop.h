@@ -23,15 +23,17 @@ struct io_task {
 struct io_loop {
     uv_loop_t uv;
     struct block_pool blocks;
-    struct list dirty;     /* connections with unflushed output */
-    size_t unsent;         /* bytes put on them since they were flushed last */
-    struct list conns;     /* all connections */
-    struct list gathering; /* tasks that wait for company */
-    struct list soon;      /* timers for the next turn */
-    uv_idle_t no_wait;     /* runs while there are any of both */
-    uint32_t looks;        /* for more, since the first of them came */
-    uint32_t arrivals;     /* reads that brought something */
-    uint32_t seen;         /* of them at the last look */
+    struct list dirty;                 /* connections with unflushed output */
+    void (*flush)(struct list *dirty); /* of a member of `dirty` */
+    size_t unsent;                     /* bytes put on them since they were flushed last */
+    struct list conns;                 /* all connections */
+    void (*close)(struct list *all);   /* of a member of `conns` */
+    struct list gathering;             /* tasks that wait for company */
+    struct list soon;                  /* timers for the next turn */
+    uv_idle_t no_wait;                 /* runs while there are any of both */
+    uint32_t looks;                    /* for more, since the first of them came */
+    uint32_t arrivals;                 /* reads that brought something */
+    uint32_t seen;                     /* of them at the last look */
     uv_prepare_t before_poll;
     uv_check_t after_poll;
     uv_timer_t tick;

@@ -109,7 +109,7 @@ void io_tls_ctx_free(struct io_tls_ctx *ctx) {
     free(ctx);
 }
 
-void io_tls_free(struct io_tls *tls) {
+static void tls_free(struct io_tls *tls) {
     if (!tls)
         return;
     SSL_free(tls->ssl);
@@ -134,7 +134,7 @@ static void drain(struct io_conn *c) {
         list_push(&c->loop->dirty, &c->dirty);
 }
 
-bool io_tls_encrypt(struct io_conn *c) {
+static bool encrypt(struct io_conn *c) {
     struct io_tls *tls = c->tls;
     uint32_t plain = c->q_count - c->q_cipher;
     if (plain) {
@@ -195,35 +195,9 @@ static struct io_tls *tls_new(struct io_tls_ctx *ctx,
     return tls;
 }
 
-void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx,
-                         void (*ready)(void *owner, int status, const char *why)) {
-    c->tls = tls_new(ctx, ready);
-    SSL_set_accept_state(c->tls->ssl);
-    io_conn_read(c, true);
-}
+static void in_space(struct io_conn *c, uv_buf_t *buf) { *buf = uv_buf_init(c->tls->cipher, TLS_READ_BYTES); }
 
-void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
-                         void (*ready)(void *owner, int status, const char *why)) {
-    struct io_tls *tls = tls_new(ctx, ready);
-    unsigned char addr[sizeof(struct in6_addr)];
-    bool is_ip = inet_pton(AF_INET, host, addr) == 1 || inet_pton(AF_INET6, host, addr) == 1;
-    if (is_ip) {
-        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), host);
-    } else {
-        SSL_set1_host(tls->ssl, host);
-        SSL_set_tlsext_host_name(tls->ssl, host);
-    }
-    static const unsigned char alpn[] = "\x08http/1.1";
-    SSL_set_alpn_protos(tls->ssl, alpn, sizeof(alpn) - 1);
-    SSL_set_connect_state(tls->ssl);
-    c->tls = tls;
-    io_conn_read(c, true);
-    handshake(c);
-}
-
-void io_tls_in_space(struct io_conn *c, uv_buf_t *buf) { *buf = uv_buf_init(c->tls->cipher, TLS_READ_BYTES); }
-
-void io_tls_received(struct io_conn *c, const char *ptr, size_t len) {
+static void received(struct io_conn *c, const char *ptr, size_t len) {
     struct io_tls *tls = c->tls;
     if (BIO_write(tls->in, ptr, (int)len) != (int)len) {
         io_conn_end(c, UV_ENOMEM);
@@ -248,10 +222,46 @@ void io_tls_received(struct io_conn *c, const char *ptr, size_t len) {
     }
 }
 
-void io_tls_goodbye(struct io_conn *c) {
-    io_tls_encrypt(c);
+static void goodbye(struct io_conn *c) {
+    encrypt(c);
     SSL_shutdown(c->tls->ssl);
     drain(c);
+}
+
+static const struct io_layer layer = {
+    .in_space = in_space,
+    .received = received,
+    .encrypt = encrypt,
+    .goodbye = goodbye,
+    .free = tls_free,
+};
+
+void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx,
+                         void (*ready)(void *owner, int status, const char *why)) {
+    c->tls = tls_new(ctx, ready);
+    c->layer = &layer;
+    SSL_set_accept_state(c->tls->ssl);
+    io_conn_read(c, true);
+}
+
+void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
+                         void (*ready)(void *owner, int status, const char *why)) {
+    struct io_tls *tls = tls_new(ctx, ready);
+    unsigned char addr[sizeof(struct in6_addr)];
+    bool is_ip = inet_pton(AF_INET, host, addr) == 1 || inet_pton(AF_INET6, host, addr) == 1;
+    if (is_ip) {
+        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), host);
+    } else {
+        SSL_set1_host(tls->ssl, host);
+        SSL_set_tlsext_host_name(tls->ssl, host);
+    }
+    static const unsigned char alpn[] = "\x08http/1.1";
+    SSL_set_alpn_protos(tls->ssl, alpn, sizeof(alpn) - 1);
+    SSL_set_connect_state(tls->ssl);
+    c->tls = tls;
+    c->layer = &layer;
+    io_conn_read(c, true);
+    handshake(c);
 }
 
 /* ---- who is at the other end ---- */

@@ -25,10 +25,3 @@ void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx,
  * then its fingerprint. False when it showed none. *ret_expires_s: when the certificate ends. */
 bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),
                  void *ctx, uint64_t *ret_expires_s);
-
-void io_tls_in_space(struct io_conn *c, uv_buf_t *buf);
-void io_tls_received(struct io_conn *c, const char *ptr, size_t len);
-/* Replaces the plain bytes of the queue by ciphertext; false when nothing can be sent yet. */
-bool io_tls_encrypt(struct io_conn *c);
-void io_tls_goodbye(struct io_conn *c);
-void io_tls_free(struct io_tls *tls);

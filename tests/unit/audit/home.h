@@ -2,7 +2,7 @@
 #pragma once
 
 #include "audit/audit.h"
-#include "audit/log.h"
+#include "audit/log_reader.h"
 #include "audit/verify.h"
 
 #include <dirent.h>

@@ -120,7 +120,7 @@ static void assert_example(const struct cli_command *command, const struct cli_e
             fail_msg("`%s`: `%s` does not call the program", command->name, example->line);
         return;
     }
-    if (cli_parse(&cli_program, argc, argv, &r, &err) < 0)
+    if (cli_parse(&cli_commands, argc, argv, &r, &err) < 0)
         fail_msg("`%s`: `%s`: %s", command->name, example->line, err.text);
     if (r.command != command)
         fail_msg("`%s` shows an example of another command: `%s`", command->name, example->line);
@@ -130,15 +130,15 @@ static void assert_example(const struct cli_command *command, const struct cli_e
 /* Of the program's own table: each command shows at least one line, and each line is one that it takes. */
 static void test_every_command_has_examples(void **state) {
     (void)state;
-    for (const struct cli_command *const *c = cli_program.commands; *c; c++) {
+    for (const struct cli_command *const *c = cli_commands.commands; *c; c++) {
         if (!(*c)->examples || !(*c)->examples[0].line)
             fail_msg("`%s` has no example", (*c)->name);
         for (const struct cli_example *e = (*c)->examples; e->line; e++)
             assert_example(*c, e);
     }
-    assert_non_null(cli_program.wrap->examples);
-    for (const struct cli_example *e = cli_program.wrap->examples; e->line; e++)
-        assert_example(cli_program.wrap, e);
+    assert_non_null(cli_commands.wrap->examples);
+    for (const struct cli_example *e = cli_commands.wrap->examples; e->line; e++)
+        assert_example(cli_commands.wrap, e);
 }
 
 int main(void) {

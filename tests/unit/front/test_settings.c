@@ -1,6 +1,6 @@
 /* sallyport.yaml and clients' files: what is read, what is refused, and how the refusal reads. */
 #include "base/mem.h"
-#include "front/file.h"
+#include "io/file.h"
 #include "front/settings.h"
 #include "guard/guard.h"
 
@@ -214,7 +214,8 @@ static void schema_is_shipped(void **state) {
     snprintf(path, sizeof(path), "%s/schemas/sallyport.schema.json", getenv("SALLYPORT_ROOT"));
     cleanup_buf struct buf shipped;
     struct err err = {0};
-    if (front_read_file(path, 1u << 20, &shipped, &err) < 0)
+    buf_init(&shipped, 1u << 20);
+    if (io_file_read(path, &shipped, NULL, &err) < 0)
         fail_msg("%s", err.text);
     cleanup_buf struct buf made;
     buf_init(&made, 1u << 20);

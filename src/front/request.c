@@ -1,4 +1,5 @@
 /* What is common to every request: who may ask, and where it goes. */
+#include "front/auth.h"
 #include "front/fleet.h"
 #include "front/front.h"
 #include "record/record.h"
@@ -192,7 +193,7 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
     } else if (place == PLACE_HEALTH || place == PLACE_READY) {
         answer_health(c, head, place);
     } else if (slice_starts(head->path, SLICE("/.well-known/oauth-protected-resource"))) {
-        front_resource_metadata(c, head);
+        front_challenge_metadata(c, head);
     } else if (front_web(c, head, b, body)) {
         return;
     } else if (front_authenticate(c, head, b, body) != FRONT_IN || !front_may_enter(c)) {

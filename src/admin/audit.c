@@ -1,8 +1,8 @@
 /* The audit log at the API: questions, and a live stream. Reading the log takes time that calls do not have,
  * so it is done by a thread of the pool; the loop only passes the result on. */
-#include "audit/log.h"
 #include "admin/api.h"
 #include "audit/format.h"
+#include "audit/log_reader.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -253,7 +253,7 @@ void api_audit_stream(struct api_call *c) {
     tail_look(a);
 }
 
-void api_log_free(struct admin *a) {
+void api_audit_free(struct admin *a) {
     io_timer_stop(a->core->up.loop, &a->tail_timer);
     LIST_FOR_SAFE (n, next, &a->streams) {
         stream_free(container_of(n, struct stream, node));

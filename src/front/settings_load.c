@@ -4,10 +4,10 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "crypto/jwt.h"
-#include "front/file.h"
 #include "front/limits.h"
 #include "front/settings_keys.h"
 #include "guard/guard.h"
+#include "io/file.h"
 #include "policy/window.h"
 #include "risk/confusable.h"
 #include "risk/lockfile.h"
@@ -454,7 +454,8 @@ static int read_text_of(struct settings_owned *o, const char *path, struct slice
 
 static int read_one(struct settings_owned *o, const char *path, bool client, struct err *err) {
     cleanup_buf struct buf text;
-    if (front_read_file(path, SETTINGS_FILE_MAX, &text, err) < 0)
+    buf_init(&text, SETTINGS_FILE_MAX);
+    if (io_file_read(path, &text, NULL, err) < 0)
         return -1;
     size_t at = 0;
     if (client && text.len && !jsonc_blank(text.ptr, text.len, &at))

@@ -1,4 +1,4 @@
-#include "audit/log.h"
+#include "audit/log_reader.h"
 
 #include "audit/pack.h"
 #include "audit/ring.h"

@@ -1,0 +1,59 @@
+/* One request at the API: what was asked, and its answer. */
+#include "admin/api.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- answers ---- */
+
+#define API_HEADERS SLICE("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+
+void api_answer(struct api_call *c, int status) {
+    struct web_reply *reply = c->request->reply;
+    buf_put_char(&c->out, '\n');
+    if (c->out.full)
+        reply->ops->answer(reply, 500, "application/json", API_HEADERS, SLICE("{\"error\":\"too large\"}\n"));
+    else
+        reply->ops->answer(reply, status, "application/json", API_HEADERS, buf_slice(&c->out));
+}
+
+void api_error(struct api_call *c, int status, const char *fmt, ...) {
+    char text[ERR_TEXT_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    buf_reset(&c->out);
+    emit_init(&c->e, &c->out);
+    emit_object(&c->e);
+    emit_key(&c->e, "error");
+    emit_cstr(&c->e, text);
+    emit_object_end(&c->e);
+    api_answer(c, status);
+}
+
+/* ---- what was asked ---- */
+
+struct slice api_member(struct api_call *c, const char *name) {
+    uint32_t node = c->body.count ? tape_get_str(&c->body, 0, name) : 0;
+    return node && tape_is(&c->body, node, TAPE_STRING) ? tape_text(&c->body, node, &c->arena)
+                                                        : (struct slice){0};
+}
+
+struct slice api_query_text(struct api_call *c, const char *name) {
+    cleanup_buf struct buf value;
+    buf_init(&value, HTTP_LINE_MAX);
+    if (!http_query_get(c->request->head->query, slice_str(name), &value))
+        return (struct slice){0};
+    return arena_dup(&c->arena, buf_slice(&value));
+}
+
+bool api_query_number(struct api_call *c, const char *name, uint64_t max, uint64_t fallback,
+                      uint64_t *ret_value) {
+    struct slice text = api_query_text(c, name);
+    *ret_value = fallback;
+    if (!text.len || (slice_to_u64(text, ret_value) && *ret_value >= 1 && *ret_value <= max))
+        return true;
+    api_error(c, 400, "%s must be a number from 1 to %llu", name, (unsigned long long)max);
+    return false;
+}
