@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "cli/command.h"
-#include "front/file.h"
+#include "io/file.h"
 #include "state/grants.h"
 #include "wire/emit.h"
 
@@ -231,7 +231,8 @@ static int by_token(const char *path, struct arena *a, struct slice *ret_decider
     char home[CLI_PATH_MAX];
     cleanup_buf struct buf text;
     struct state_grants *grants = NULL;
-    if (front_read_file(path, STATE_TOKEN_TEXT + 2, &text, err) < 0)
+    buf_init(&text, STATE_TOKEN_TEXT + 2);
+    if (io_file_read(path, &text, NULL, err) < 0)
         return err_wrap(err, "--token-file");
     if (cli_home(home, err) < 0 || state_grants_open(home, true, &grants, err) < 0)
         return -1;

@@ -68,4 +68,3 @@ struct gate_config {
     uint64_t park_ms;              /* how long a question waits for a stateless client; 0: the default */
     struct gate_site site;         /* over HTTP; all zero: nothing */
 };
-

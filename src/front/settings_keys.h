@@ -1,5 +1,5 @@
-/* The members of sallyport.yaml as tables: read by settings_load.c, written as a JSON Schema by settings_keys.c.
- * Not for other files. */
+/* The members of sallyport.yaml as tables: read by settings_load.c, written as a JSON Schema by
+ * settings_keys.c. Not for other files. */
 #pragma once
 
 #include "front/settings.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_BYTES 65536
+#define READ_BYTES 16384
 
 int io_file_read(const char *path, struct buf *out, bool *ret_missing, struct err *err) {
     bool input = strcmp(path, "-") == 0;
@@ -22,17 +22,16 @@ int io_file_read(const char *path, struct buf *out, bool *ret_missing, struct er
     if (fd < 0)
         return err_set(err, "cannot read `%s`: %s", path, strerror(errno));
     for (;;) {
-        char *room = buf_reserve(out, READ_BYTES);
-        if (!room)
-            return err_set(err, "`%s` is larger than %zu bytes", path, out->max);
-        ssize_t got = read(fd, room, READ_BYTES);
+        char bytes[READ_BYTES];
+        ssize_t got = read(fd, bytes, sizeof(bytes));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return err_set(err, "cannot read `%s`: %s", path, strerror(errno));
         if (got == 0)
             return 0;
-        out->len += (size_t)got;
+        if (!buf_put(out, bytes, (size_t)got))
+            return err_set(err, "`%s` is larger than %zu bytes", path, out->max);
     }
 }
 

@@ -1,8 +1,8 @@
 /* sallyport.yaml and clients' files: what is read, what is refused, and how the refusal reads. */
 #include "base/mem.h"
-#include "io/file.h"
 #include "front/settings.h"
 #include "guard/guard.h"
+#include "io/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
