@@ -91,7 +91,7 @@ static const char *read_names(const char *p, struct names *ret_names) {
     if (*p != '[')
         return NULL;
     do {
-        struct slice part = {0};
+        struct slice part = SLICE("");
         p++;
         if (strncmp(p, star.ptr, star.len) == 0) {
             p += star.len;
