@@ -184,7 +184,7 @@ static bool cte_passes(struct walk *w) {
         return is_open || is_word(&w->now, " not materialized ");
     case CTE_DONE:
         f->cte = is_punct(&w->now, ",") ? CTE_NAME : CTE_NONE;
-        return true;
+        return f->cte == CTE_NAME || is_open || is_word(&w->now, query_words);
     case CTE_NONE:
         break;
     }
@@ -282,6 +282,9 @@ static bool name_passes(struct walk *w) {
     return passes;
 }
 
+/* No CASE without END, no WITH without a query. */
+static bool is_whole(const struct frame *f) { return f->cases == 0 && f->cte == CTE_NONE; }
+
 static bool open_passes(struct walk *w) {
     if (is_punct(&w->before, "]") || w->depth + 1 == POLICY_SQL_DEPTH_MAX)
         return false;
@@ -299,7 +302,7 @@ static bool punct_passes(struct walk *w) {
     case '(':
         return open_passes(w);
     case ')':
-        if (w->depth == 0 || f->cases)
+        if (w->depth == 0 || !is_whole(f))
             return false;
         f = &w->frames[--w->depth];
         if (f->cte == CTE_BODY)
@@ -346,7 +349,7 @@ static bool query_reads(struct walk *w) {
     while (advance(w) && w->now.kind != SQL_END && !is_punct(&w->now, ";"))
         if (!token_passes(w))
             return false;
-    return w->depth == 0 && w->frames[0].cases == 0 && is_end(w);
+    return w->depth == 0 && is_whole(&w->frames[0]) && is_end(w);
 }
 
 /* SHOW and DESCRIBE: names, texts and numbers. To SQL Server their first word is a procedure that does not
