@@ -206,6 +206,10 @@ static void put_stores(struct buf *out, struct core *core) {
         plain(out, "state_processes", "gauge", "Processes that share them.", h.processes);
         plain(out, "state_commits_total", "counter", "Durable marks written.", h.commits);
         plain(out, "state_faults_total", "counter", "Calls that met a failing store.", h.faults);
+        plain(out, "state_up", "gauge", "1 while the store can be reached.", !h.down);
+        plain(out, "state_requests_total", "counter", "Requests to a store on the network.", h.requests);
+        plain(out, "state_timeouts_total", "counter", "Requests that were not answered in time.", h.timeouts);
+        plain(out, "state_connects_total", "counter", "Connections made to it.", h.connects);
     }
     if (core->approvals && core->approvals->store)
         plain(out, "approvals_pending", "gauge", "Calls that wait for a person.",

@@ -132,6 +132,7 @@ struct call {
     uint32_t tags;                  /* labels that the session gathers when it is made */
     struct call_span *span;         /* in the arena, while calls are traced */
     struct call_approval *approval; /* in the arena, once a person has to approve it */
+    struct judge_fetch *fetched;    /* in the arena: counters of a store on the network */
     struct state_ticket ticket;     /* what its limits hold */
     uint64_t judged_ms;             /* wall clock at the verdict; its limits count by the same */
     bool reserving;                 /* the ticket is in use */

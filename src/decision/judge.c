@@ -44,9 +44,36 @@ static struct state_limit limit_of(const struct judge *j, const struct policy_li
                                 .amount = p->amount};
 }
 
+/* Counters that a verdict depends on, when they are in a store on the network: what is not known yet is
+ * noted, fetched together, and the verdict is made anew. */
+struct judge_fetch {
+    struct state_fetch fetch;
+    struct call *call;
+    struct state_limit limits[STATE_FETCH_MAX];
+    int64_t values[STATE_FETCH_MAX];
+    size_t count;
+    size_t known;
+    bool failed;
+};
+
+static bool counter_known(struct judge_fetch *known, const struct state_limit *want, int64_t *ret_micro) {
+    for (size_t i = 0; i < known->count; i++) {
+        const struct state_limit *l = &known->limits[i];
+        if (l->kind != want->kind || l->window_ms != want->window_ms || !slice_eq(l->key, want->key))
+            continue;
+        *ret_micro = i < known->known ? known->values[i] : 0;
+        return i < known->known && !known->failed;
+    }
+    if (known->count < STATE_FETCH_MAX)
+        known->limits[known->count++] = *want;
+    return false;
+}
+
 bool judge_read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro) {
     const struct judge *j = ctx;
     struct state_limit want = limit_of(j, limit);
+    if (j->fetched)
+        return counter_known(j->fetched, &want, ret_micro);
     return state_read(j->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
 }
 
@@ -153,7 +180,30 @@ static bool hash_arguments(struct call *c) {
 /* ---- the verdict ---- */
 
 static struct judge judge_of(struct call *c) {
-    return (struct judge){c->session->core, c->policy, c->server, &c->arena};
+    return (struct judge){c->session->core, c->policy, c->server, &c->arena, c->fetched};
+}
+
+static void on_fetched(struct state_fetch *fetch, enum state_result result) {
+    struct judge_fetch *known = container_of(fetch, struct judge_fetch, fetch);
+    known->failed |= result != STATE_GRANTED;
+    call_resume(known->call);
+}
+
+/* False: wait, the verdict needs counters that are on their way. */
+static bool counters_there(struct call *c) {
+    struct judge_fetch *known = c->fetched;
+    if (!known || known->failed || known->count == known->known) {
+        c->fetched = NULL;
+        return true;
+    }
+    size_t first = known->known;
+    known->known = known->count;
+    known->fetch = (struct state_fetch){.values = known->values + first, .done = on_fetched};
+    if (state_fetch(c->session->core->state, known->limits + first, known->count - first, c->judged_ms,
+                    &known->fetch) == STATE_WAIT)
+        return false;
+    known->failed = known->fetch.result != STATE_GRANTED;
+    return counters_there(c);
 }
 
 /* In the words for a hidden tool: whether it exists is not the caller's to know. */
@@ -199,6 +249,10 @@ enum call_next judge_step_decide(struct call *c) {
         c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
         c->class = tool->traits.class;
     }
+    if (!c->fetched && state_is_remote(s->core->state)) {
+        c->fetched = arena_new(&c->arena, struct judge_fetch);
+        c->fetched->call = c;
+    }
     struct judge j = judge_of(c);
     const struct policy_counters counters = {judge_read_counter, &j};
     c->judged_ms = clock_wall_ms();
@@ -230,6 +284,8 @@ enum call_next judge_step_decide(struct call *c) {
         facts.schema_unreadable = tool->schema_unreadable;
     }
     policy_decide(c->policy, &facts, &c->arena, NULL, &c->verdict);
+    if (!counters_there(c))
+        return CALL_WAIT;
     /* Neither classes nor flows can be judged for a tool that the server keeps to itself. */
     if (is_call && !tool && policy_wants_traits(c->policy) && c->verdict.outcome != POLICY_DENY) {
         policy_refuse_fault(&c->verdict);
@@ -277,6 +333,8 @@ enum call_next judge_step_reserve(struct call *c) {
 /* Kept when the server may have done it: a JSON-RPC error says that it has not, and what was never sent
  * cannot have happened. A call that timed out or was cancelled counts. */
 enum call_next judge_step_settle(struct call *c) {
+    if (c->fetched)
+        state_unfetch(&c->fetched->fetch);
     if (!c->reserving)
         return CALL_NEXT;
     c->reserving = false;

@@ -14,6 +14,7 @@ struct judge { /* whose counters */
     const struct policy *policy;
     const struct server *server;
     struct arena *arena;
+    struct judge_fetch *fetched; /* NULL: the store answers at once, or nothing can wait for it */
 };
 
 /* For struct policy_counters, with a struct judge. */

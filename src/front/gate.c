@@ -278,6 +278,7 @@ static int stores_open(struct gate *g, struct err *err) {
         .dir = config->state_dir,
         .prefix = config->state_prefix,
         .fail_mode = config->state_fail_open ? STATE_FAIL_OPEN : STATE_FAIL_CLOSED,
+        .loop = &g->loop,
     };
     struct audit_config audit = {
         .home = config->home,

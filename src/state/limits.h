@@ -5,6 +5,7 @@
 #define STATE_KEY_GIVEN_MAX 4096         /* bytes of a key that a caller may hand in */
 #define STATE_COUNTERS_MAX 65536         /* counters alive in one store */
 #define STATE_LIMITS_MAX 256             /* limits of one call */
+#define STATE_FETCH_MAX 32               /* counters of conditions that one call reads over the network */
 #define STATE_LIMITS_FEW 6               /* of which a ticket holds so many without taking memory */
 #define STATE_PROCESSES_MAX 128          /* processes that share one state directory */
 #define STATE_SLOTS 32                   /* resolution of a sliding window */
@@ -29,3 +30,14 @@
 #define STATE_APPROVAL_TIMEOUT_MAX_MS 2592000000ull
 #define STATE_SEALED_MAX (256u << 10) /* one small secret at rest */
 #define STATE_SEALED_PATH_MAX 4096
+
+#define STATE_REDIS_TIMEOUT_MS 1000         /* a reservation without an answer is a fault then */
+#define STATE_REDIS_BACKOFF_MS 100          /* before the first try to connect again; doubles */
+#define STATE_REDIS_BACKOFF_MAX_MS 5000     /* until it is so long */
+#define STATE_REDIS_MISSES_MAX 5            /* time-outs in a row that end a connection */
+#define STATE_REDIS_WANTS_MAX 65536         /* requests without an answer; more are refused */
+#define STATE_REDIS_EARLY_MAX (4u << 20)    /* bytes of requests that wait for the connection */
+#define STATE_REDIS_COMMAND_MAX (64u << 10) /* bytes that a new connection starts with */
+#define STATE_REDIS_LEASE_MS 60000          /* a call in flight counts so long after its gate died */
+#define STATE_REDIS_RENEW_MS 20000          /* how often a gate renews those that it has */
+#define STATE_REDIS_DATABASE_MAX 65535      /* highest number of a database */

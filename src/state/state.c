@@ -2,8 +2,10 @@
 
 #include "base/mem.h"
 #include "io/file.h"
+#include "state/address.h"
 #include "state/embedded.h"
 #include "state/meter.h"
+#include "state/redis.h"
 #include "state/sqlite.h"
 
 #include <stdio.h>
@@ -15,20 +17,40 @@ int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err
     if (dsn.len > STATE_DSN_MAX)
         return err_set(err, "the state DSN is longer than %d bytes", STATE_DSN_MAX);
     if (!slice_cut(&dsn, ':', &scheme))
-        return err_set(err, "state DSN `%.*s`: write sqlite:, sqlite:PATH or memory:", SLICE_FMT(scheme));
-    if (slice_is(scheme, "redis") || slice_is(scheme, "rediss") || slice_is(scheme, "postgres") ||
-        slice_is(scheme, "postgresql"))
-        return err_set(err, "state DSN `%.*s:`: this build has no such store; use sqlite: or memory:",
+        return err_set(err, "state DSN `%.*s`: write sqlite:, sqlite:PATH, memory: or redis://HOST",
+                       SLICE_FMT(scheme));
+    if (state_address_scheme(scheme)) {
+        struct state_address address;
+        if (state_address_parse(slice_str(text), &address, err) < 0)
+            return -1;
+        state_address_free(&address);
+        *ret_dsn = (struct state_dsn){.backend = STATE_REDIS, .path = slice_str(text)};
+        return 0;
+    }
+    if (slice_is(scheme, "postgres") || slice_is(scheme, "postgresql"))
+        return err_set(err, "state DSN `%.*s:`: this build has no such store; use sqlite:, memory: or redis:",
                        SLICE_FMT(scheme));
     if (slice_is(scheme, "memory") && dsn.len == 0) {
         *ret_dsn = (struct state_dsn){.backend = STATE_MEMORY};
         return 0;
     }
     if (!slice_is(scheme, "sqlite"))
-        return err_set(err, "state DSN: `%.*s:` is none of sqlite:, sqlite:PATH, memory:", SLICE_FMT(scheme));
+        return err_set(
+            err, "state DSN: `%.*s:` is none of sqlite:, sqlite:PATH, memory:, redis:", SLICE_FMT(scheme));
     if (slice_starts(dsn, SLICE("//")))
         dsn = slice_from(dsn, 2);
     *ret_dsn = (struct state_dsn){.backend = STATE_SQLITE, .path = dsn};
+    return 0;
+}
+
+static int open_redis(const struct state_config *config, struct slice dsn, struct state_store **ret_store,
+                      struct err *err) {
+    struct state_address address;
+    if (state_address_parse(dsn, &address, err) < 0)
+        return -1;
+    if (state_redis_open(config, &address, ret_store, err) < 0)
+        return err_wrap(err, "state");
+    (*ret_store)->fail_mode = config->fail_mode;
     return 0;
 }
 
@@ -36,6 +58,8 @@ int state_open(const struct state_config *config, struct state_store **ret_store
     struct state_dsn dsn;
     if (state_dsn_parse(config->dsn, &dsn, err) < 0)
         return -1;
+    if (dsn.backend == STATE_REDIS)
+        return open_redis(config, dsn.path, ret_store, err);
     cleanup_free char *path = NULL;
     if (dsn.backend == STATE_SQLITE && dsn.path.len > 0) {
         path = mem_dup(dsn.path.ptr, dsn.path.len);
@@ -88,6 +112,30 @@ enum state_result state_read(struct state_store *store, const struct state_limit
         return STATE_FAULT;
     return store->ops->read(store, limit, now_ms, ret_micro);
 }
+
+enum state_step state_fetch(struct state_store *store, const struct state_limit *limits, size_t count,
+                            uint64_t now_ms, struct state_fetch *fetch) {
+    fetch->store = store;
+    fetch->wait = NULL;
+    fetch->result = STATE_GRANTED;
+    bool valid = count <= STATE_LIMITS_MAX;
+    for (size_t i = 0; valid && i < count; i++)
+        valid = state_limit_valid(&limits[i]);
+    if (valid && count && store->ops->fetch)
+        return store->ops->fetch(store, limits, count, now_ms, fetch);
+    for (size_t i = 0; valid && i < count; i++)
+        valid = state_read(store, &limits[i], now_ms, &fetch->values[i]) == STATE_GRANTED;
+    if (!valid)
+        fetch->result = STATE_FAULT;
+    return STATE_DONE;
+}
+
+void state_unfetch(struct state_fetch *fetch) {
+    if (fetch->wait)
+        fetch->store->ops->unfetch(fetch);
+}
+
+bool state_is_remote(const struct state_store *store) { return store && store->ops->fetch; }
 
 int state_list(struct state_store *store, uint64_t now_ms,
                void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err) {

@@ -82,14 +82,16 @@ typedef void state_done_fn(void *ctx, enum state_result result, size_t refused_i
 enum state_fail_mode { STATE_FAIL_CLOSED, STATE_FAIL_OPEN };
 
 struct state_config {
-    const char *dsn;    /* NULL or "sqlite:": the database in dir; "sqlite:PATH"; "memory:" */
+    const char *dsn;    /* NULL or "sqlite:": the database in dir; "sqlite:PATH"; "memory:"; "redis://..." */
     const char *dir;    /* where "sqlite:" lives: state.sqlite and state.live; made (0700) when absent */
     const char *prefix; /* put in front of every key; NULL: none */
     enum state_fail_mode fail_mode;
     bool look_only; /* for status: attach to what is there, count nothing */
+    struct io_loop
+        *loop; /* where a store on the network waits for its answers; NULL: only asked for its health */
 };
 
-/* -1 with err also for redis:// and postgres://, which this build does not speak. */
+/* -1 with err also when a store on the network does not answer. */
 int state_open(const struct state_config *config, struct state_store **ret_store, struct err *err);
 /* Writes what is only in memory; NULL is fine. Tickets must have been settled. */
 void state_close(struct state_store *store);
@@ -107,6 +109,22 @@ void state_settle(struct state_ticket *ticket, enum state_outcome outcome);
 enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
                              int64_t *ret_micro);
 
+/* The same of many counters, for a store that cannot answer at once (state_read says FAULT there). DONE:
+ * fetch->result is there; WAIT: fetch->done comes later, unless state_unfetch comes first. `values` has room
+ * for `count`. */
+struct state_fetch {
+    int64_t *values;
+    void (*done)(struct state_fetch *fetch, enum state_result result);
+    enum state_result result;
+    struct state_store *store;
+    void *wait;
+};
+enum state_step state_fetch(struct state_store *store, const struct state_limit *limits, size_t count,
+                            uint64_t now_ms, struct state_fetch *fetch);
+void state_unfetch(struct state_fetch *fetch);
+/* Whether state_read never knows: counters have to be fetched. */
+bool state_is_remote(const struct state_store *store);
+
 /* ---- looking ---- */
 
 struct state_counter { /* one counter, as `status` shows it */
@@ -120,13 +138,15 @@ struct state_counter { /* one counter, as `status` shows it */
 };
 
 struct state_health {
-    const char *backend; /* "sqlite", "memory" */
+    const char *backend; /* "sqlite", "memory", "redis" */
     const char *path;    /* "" for none */
     size_t counters;
-    size_t processes; /* attached, this one included */
-    uint64_t commits; /* durable marks written by this process */
-    uint64_t faults;  /* calls that met a failing store */
-    char fault[256];  /* what it said last */
+    size_t processes;                      /* attached, this one included */
+    uint64_t commits;                      /* durable marks written by this process */
+    uint64_t faults;                       /* calls that met a failing store */
+    bool down;                             /* a store on the network that cannot be reached */
+    uint64_t requests, timeouts, connects; /* of one on the network */
+    char fault[256];                       /* what it said last */
 };
 
 /* Calls `each` for every counter with something in it, in no order; the slice is valid inside the call. */
@@ -142,6 +162,10 @@ struct state_ops {
     void (*settle)(struct state_ticket *ticket, enum state_outcome outcome);
     enum state_result (*read)(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
                               int64_t *ret_micro);
+    /* NULL for a store that answers at once. */
+    enum state_step (*fetch)(struct state_store *store, const struct state_limit *limits, size_t count,
+                             uint64_t now_ms, struct state_fetch *fetch);
+    void (*unfetch)(struct state_fetch *fetch);
     int (*list)(struct state_store *store, uint64_t now_ms,
                 void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err);
     void (*health)(struct state_store *store, struct state_health *ret_health);
@@ -154,9 +178,9 @@ struct state_store { /* first member of every store */
 };
 
 /* Which store a DSN names, and where. */
-enum state_backend { STATE_SQLITE, STATE_MEMORY };
+enum state_backend { STATE_SQLITE, STATE_MEMORY, STATE_REDIS };
 struct state_dsn {
     enum state_backend backend;
-    struct slice path; /* STATE_SQLITE: empty means the default place */
+    struct slice path; /* STATE_SQLITE: empty means the default place; STATE_REDIS: the whole DSN */
 };
 int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err);

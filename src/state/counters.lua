@@ -1,0 +1,262 @@
+-- The counters of limits in Redis: ARGV[1] says what to do with all of them in one step.
+--
+--   reserve   every limit is counted, or none: {1, 0, 0, SHADOW, HOLD...} or {0, INDEX, RETRY_MS, SHADOW}
+--   undo      takes holds back from the windows that they went into
+--   read      the values that count now
+--
+-- KEYS: one per limit; its kind and window are part of it. ARGV[2]: names this reservation. ARGV[3]: how long calls in
+-- flight count without being renewed. Then 7 texts per limit: kind, window_ms, max, refill, amount, fingerprint, and
+-- shadow (reserve, read) or hold (undo).
+--
+--   f {s: start, v: used}   s {SLOT: used}   b {s: time of v, v: used, r: rest}   i {FINGERPRINT: "first:used"}
+--   c sorted set, NAME:N by when it ends
+--
+-- The rules are those of meter.c. The clock is the server's. Numbers of Lua hold 53 bits and amounts have 63, so they
+-- are kept as two halves.
+local SLOTS, RECENT, MICRO, BASE, EXACT = 32, 8, 1000000, 1000000000, 9007199254740992
+local WEEK, MONDAY = 604800000, 259200000
+local ZERO = {h = 0, l = 0}
+
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local op, name, lease = ARGV[1], ARGV[2], tonumber(ARGV[3])
+
+local function big(text)
+  if not text then return ZERO end
+  return {h = tonumber(string.sub(text, 1, -10)) or 0, l = tonumber(string.sub(text, -9)) or 0}
+end
+local function big_of(number) local h = math.floor(number / BASE) return {h = h, l = number - h * BASE} end
+local function show(n)
+  if n.h == 0 then return string.format('%d', n.l) end
+  return string.format('%.0f%09d', n.h, n.l)
+end
+local function less(a, b) return a.h < b.h or (a.h == b.h and a.l < b.l) end
+local function add(a, b)
+  local l = a.l + b.l
+  local carry = l >= BASE and 1 or 0
+  return {h = a.h + b.h + carry, l = l - carry * BASE}
+end
+local function sub(a, b) -- not below zero
+  if less(a, b) then return ZERO end
+  local l = a.l - b.l
+  local carry = l < 0 and 1 or 0
+  return {h = a.h - b.h - carry, l = l + carry * BASE}
+end
+local function rounded(n) return n.h * BASE + n.l end
+
+local function slot_ms(window) return math.floor((window + SLOTS - 2) / (SLOTS - 1)) end
+local function pairs_of(flat)
+  local map = {}
+  for i = 1, #flat, 2 do map[flat[i]] = flat[i + 1] end
+  return map
+end
+
+-- What Redis has of a counter, brought up to now. A limit that comes twice finds what the first one left.
+local loaded = {}
+local load_kind = {
+  f = function(o, key, l)
+    local r = redis.call('HMGET', key, 's', 'v')
+    local start = now - (now + (l.window == WEEK and MONDAY or 0)) % l.window
+    o.s, o.v = tonumber(r[1] or '0'), big(r[2])
+    if o.s < start then o.s, o.v = start, ZERO end
+  end,
+  s = function(o, key, l)
+    local slot = slot_ms(l.window)
+    o.s, o.v, o.slots, o.gone = math.floor(now / slot), ZERO, {}, {}
+    for at, used in pairs(pairs_of(redis.call('HGETALL', key))) do
+      local index = tonumber(at)
+      if index > o.s then o.s = index end -- the clock stepped back
+      o.slots[index] = big(used)
+    end
+    for index, used in pairs(o.slots) do
+      if index + SLOTS <= o.s then o.gone[#o.gone + 1] = string.format('%.0f', index) else o.v = add(o.v, used) end
+    end
+  end,
+  b = function(o, key, l)
+    local r = redis.call('HMGET', key, 's', 'v', 'r')
+    o.s, o.v, o.r = tonumber(r[1] or '0'), big(r[2]), tonumber(r[3] or '0')
+    if now <= o.s then return end
+    if l.refill > 0 then
+      local flowed = (now - o.s) * l.refill + o.r
+      local back = math.floor(flowed / l.window)
+      if flowed < EXACT then
+        if back * l.window > flowed then back = back - 1 end
+        o.r = flowed - back * l.window
+      else -- rounded: rather too little than too much
+        back, o.r = math.floor(back * (1 - 1e-15)), 0
+      end
+      if back >= rounded(o.v) then o.v, o.r = ZERO, 0 else o.v = sub(o.v, big_of(back)) end
+    end
+    o.s = now
+  end,
+  c = function(o, key, l)
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    o.v = big_of(redis.call('ZCARD', key) * MICRO)
+  end,
+  i = function(o, key, l)
+    o.seen = {}
+    for print, entry in pairs(pairs_of(redis.call('HGETALL', key))) do
+      local first, used = string.match(entry, '^(%d+):(%d+)$')
+      o.seen[print] = {first = tonumber(first), used = big(used)}
+    end
+  end,
+}
+
+local function load(key, l)
+  local o = loaded[key]
+  if not o then
+    o = {kind = l.kind, window = l.window, refill = l.refill, dirty = false}
+    load_kind[l.kind](o, key, l)
+    loaded[key] = o
+  end
+  return o
+end
+
+local function value_of(o, l)
+  if o.kind ~= 'i' then return o.v end
+  local seen = o.seen[l.print]
+  if not seen or (now >= seen.first and now - seen.first >= l.window) then return ZERO end
+  return seen.used
+end
+
+local function retry_of(o, l, value)
+  if less(l.max, l.amount) then return 0 end
+  if o.kind == 'f' then return o.s + l.window - now end
+  if o.kind == 'i' then return o.seen[l.print] and o.seen[l.print].first + l.window - now or 0 end
+  local over = rounded(sub(add(value, l.amount), l.max))
+  if o.kind == 'b' then return l.refill > 0 and math.ceil(over * l.window / l.refill) or 0 end
+  if o.kind == 's' then
+    local slot, freed = slot_ms(l.window), 0
+    for index = o.s - SLOTS + 1, o.s do
+      freed = freed + rounded(o.slots[index] or ZERO)
+      if freed >= over then return (index + SLOTS) * slot - now end
+    end
+  end
+  return 0
+end
+
+-- Counts it; returns what undo needs.
+local count_kind = {
+  f = function(o, l) o.v = add(o.v, l.amount) return o.s end,
+  s = function(o, l)
+    o.slots[o.s] = add(o.slots[o.s] or ZERO, l.amount)
+    o.v = add(o.v, l.amount)
+    return o.s
+  end,
+  b = function(o, l) o.v = add(o.v, l.amount) return o.s end,
+  c = function(o, l)
+    o.v = add(o.v, l.amount)
+    o.take = (o.take or 0) + rounded(l.amount) / MICRO
+    return 0
+  end,
+  i = function(o, l)
+    local seen = o.seen[l.print]
+    if not seen or (now >= seen.first and now - seen.first >= l.window) then
+      seen = {first = now, used = ZERO}
+      o.seen[l.print] = seen
+    end
+    seen.used = add(seen.used, l.amount)
+    return now
+  end,
+}
+
+local save_kind = {
+  f = function(o, key)
+    redis.call('HSET', key, 's', string.format('%.0f', o.s), 'v', show(o.v))
+    redis.call('PEXPIRE', key, o.s + o.window - now + 1000)
+  end,
+  s = function(o, key)
+    if #o.gone > 0 then redis.call('HDEL', key, unpack(o.gone)) end
+    redis.call('HSET', key, string.format('%.0f', o.s), show(o.slots[o.s]))
+    redis.call('PEXPIRE', key, o.window * 2)
+  end,
+  b = function(o, key)
+    redis.call('HSET', key, 's', string.format('%.0f', o.s), 'v', show(o.v), 'r', string.format('%.0f', o.r))
+    if o.refill > 0 then
+      redis.call('PEXPIRE', key, string.format('%.0f', math.min(math.ceil(rounded(o.v) * o.window / o.refill) + 1000, EXACT)))
+    end
+  end,
+  c = function(o, key)
+    for n = 1, o.take do redis.call('ZADD', key, now + lease, name .. ':' .. n) end
+    redis.call('PEXPIRE', key, lease * 2)
+  end,
+  i = function(o, key)
+    local order = {}
+    for print, seen in pairs(o.seen) do order[#order + 1] = {print = print, seen = seen} end
+    table.sort(order, function(a, b) return a.seen.first > b.seen.first end)
+    redis.call('DEL', key)
+    for n = 1, math.min(#order, RECENT) do
+      redis.call('HSET', key, order[n].print, string.format('%.0f:%s', order[n].seen.first, show(order[n].seen.used)))
+    end
+    redis.call('PEXPIRE', key, o.window)
+  end,
+}
+
+local undo_kind = {
+  f = function(key, l)
+    local r = redis.call('HMGET', key, 's', 'v')
+    if r[1] == l.last then redis.call('HSET', key, 'v', show(sub(big(r[2]), l.amount))) end
+  end,
+  s = function(key, l)
+    local used = redis.call('HGET', key, l.last)
+    if used then redis.call('HSET', key, l.last, show(sub(big(used), l.amount))) end
+  end,
+  b = function(key, l)
+    local used = redis.call('HGET', key, 'v')
+    if used then redis.call('HSET', key, 'v', show(sub(big(used), l.amount))) end
+  end,
+  c = function(key, l)
+    for n = 1, rounded(l.amount) / MICRO do redis.call('ZREM', key, name .. ':' .. n) end
+  end,
+  i = function(key, l)
+    local entry = redis.call('HGET', key, l.print)
+    local first, used = string.match(entry or '', '^(%d+):(%d+)$')
+    if first and tonumber(first) <= tonumber(l.last) then
+      redis.call('HSET', key, l.print, first .. ':' .. show(sub(big(used), l.amount)))
+    end
+  end,
+}
+
+local function limit_at(i)
+  local at = 4 + (i - 1) * 7
+  return {kind = ARGV[at], window = tonumber(ARGV[at + 1]), max = big(ARGV[at + 2]), refill = tonumber(ARGV[at + 3]),
+    amount = big(ARGV[at + 4]), print = ARGV[at + 5], last = ARGV[at + 6]}
+end
+
+if op == 'undo' then
+  for i, key in ipairs(KEYS) do
+    local l = limit_at(i)
+    undo_kind[l.kind](key, l)
+  end
+  return 1
+end
+
+if op == 'read' then
+  local values = {}
+  for i, key in ipairs(KEYS) do
+    local l = limit_at(i)
+    values[i] = show(value_of(load(key, l), l))
+  end
+  return values
+end
+
+local shadow, holds = '', {}
+for i, key in ipairs(KEYS) do
+  local l = limit_at(i)
+  local o = load(key, l)
+  local value = value_of(o, l)
+  if not less(l.max, add(value, l.amount)) then
+    holds[i] = string.format('%.0f', count_kind[l.kind](o, l))
+    o.dirty = o.dirty or less(ZERO, l.amount)
+    shadow = shadow .. '0'
+  elseif l.last == '1' then
+    holds[i] = ''
+    shadow = shadow .. '1'
+  else
+    return {0, i - 1, retry_of(o, l, value), shadow}
+  end
+end
+for key, o in pairs(loaded) do
+  if o.dirty then save_kind[o.kind](o, key) end
+end
+return {1, 0, 0, shadow, unpack(holds)}

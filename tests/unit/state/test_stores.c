@@ -1,0 +1,511 @@
+/* What every store of counters does alike: the embedded ones, and Redis, a real server that this test starts.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "io/loop.h"
+#include "state/state.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CALL STATE_MICRO
+#define HOUR_MS 3600000
+#define UP_TRIES 500
+#define UP_STEP_MS 20
+
+static char dir[64];
+static char dsn[512];
+static pid_t server = -1;
+static struct io_loop loop;
+
+/* ---- a server ---- */
+
+static void server_start(const char *more) {
+    char config[128], socket[128], text[512];
+    snprintf(config, sizeof(config), "%s/redis.conf", dir);
+    snprintf(socket, sizeof(socket), "%s/redis.sock", dir);
+    cleanup_file FILE *file = fopen(config, "w");
+    assert_non_null(file);
+    fprintf(file, "port 0\nunixsocket %s\nsave \"\"\nappendonly no\ndir %s\n%s\n", socket, dir, more);
+    fflush(file);
+    unlink(socket);
+    server = fork();
+    if (server == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        snprintf(text, sizeof(text), "%s/redis.log", dir);
+        if (!freopen(text, "a", stdout) || !freopen(text, "a", stderr))
+            _exit(126);
+        execlp("redis-server", "redis-server", config, (char *)NULL);
+        _exit(127);
+    }
+    struct stat found;
+    for (int i = 0; i < UP_TRIES && stat(socket, &found) < 0; i++)
+        poll(NULL, 0, UP_STEP_MS);
+    if (stat(socket, &found) < 0)
+        fail_msg("redis-server does not come up: scripts/setup test installs it");
+}
+
+static void server_stop(void) {
+    if (server > 0) {
+        kill(server, SIGKILL);
+        waitpid(server, NULL, 0);
+    }
+    server = -1;
+}
+
+/* ---- waiting for answers ---- */
+
+struct waiter {
+    bool done;
+    enum state_result result;
+};
+
+static void on_done(void *ctx, enum state_result result, size_t refused_index, uint64_t retry_after_ms) {
+    struct waiter *w = ctx;
+    (void)refused_index, (void)retry_after_ms;
+    w->done = true;
+    w->result = result;
+    io_loop_stop(&loop);
+}
+
+static void on_fetched(struct state_fetch *fetch, enum state_result result) {
+    fetch->result = result;
+    io_loop_stop(&loop);
+}
+
+static struct io_timer nap;
+static void on_nap(struct io_timer *timer) {
+    (void)timer;
+    io_loop_stop(&loop);
+}
+static void pass_ms(uint64_t ms) {
+    for (uint64_t end = clock_wall_ms() + ms, now; (now = clock_wall_ms()) < end;) {
+        io_timer_arm(&loop, &nap, end - now, on_nap);
+        io_loop_run(&loop);
+    }
+}
+
+static struct state_store *open_mode(enum state_fail_mode mode) {
+    struct state_store *store = NULL;
+    struct err err = {0};
+    struct state_config config = {.dsn = dsn, .dir = dir, .loop = &loop, .fail_mode = mode, .prefix = "t:"};
+    if (state_open(&config, &store, &err) < 0)
+        fail_msg("%s", err.text);
+    return store;
+}
+static struct state_store *open_store(void) { return open_mode(STATE_FAIL_CLOSED); }
+
+static enum state_result reserve(struct state_store *store, const struct state_limit *limits, size_t count,
+                                 struct state_ticket *ticket) {
+    struct waiter w = {0};
+    if (state_reserve(store, limits, count, clock_wall_ms(), ticket, on_done, &w) == STATE_WAIT) {
+        while (!w.done)
+            io_loop_run(&loop);
+        assert_int_equal(w.result, ticket->answer.result);
+    }
+    return ticket->answer.result;
+}
+
+static bool take(struct state_store *store, struct state_limit limit) {
+    struct state_ticket ticket;
+    enum state_result result = reserve(store, &limit, 1, &ticket);
+    state_settle(&ticket, STATE_KEEP);
+    return result == STATE_GRANTED;
+}
+
+static int64_t value_of(struct state_store *store, struct state_limit limit) {
+    int64_t value = -1;
+    struct state_fetch fetch = {.values = &value, .done = on_fetched};
+    if (state_fetch(store, &limit, 1, clock_wall_ms(), &fetch) == STATE_WAIT)
+        io_loop_run(&loop);
+    assert_int_equal(fetch.result, STATE_GRANTED);
+    return value;
+}
+
+static struct state_limit limit_of(const char *key, enum state_kind kind, int64_t calls) {
+    return (struct state_limit){.kind = kind,
+                                .key = slice_str(key),
+                                .window_ms = kind == STATE_CONCURRENT ? 0 : (uint64_t)24 * HOUR_MS,
+                                .max = calls * CALL,
+                                .refill = 1,
+                                .amount = CALL,
+                                .fingerprint = 7};
+}
+
+/* ---- behaviour ---- */
+
+static void test_exact(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    static const enum state_kind kinds[] = {STATE_FIXED, STATE_SLIDING, STATE_BUCKET, STATE_IDENTICAL};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct state_limit limit = limit_of(state_kind_name(kinds[i]), kinds[i], 5);
+        struct state_ticket ticket;
+        for (int n = 0; n < 5; n++)
+            assert_true(take(store, limit));
+        assert_int_equal(reserve(store, &limit, 1, &ticket), STATE_REFUSED);
+        assert_int_equal(ticket.answer.refused_index, 0);
+        assert_true(ticket.answer.retry_after_ms > 0);
+        assert_int_equal(value_of(store, limit), 5 * CALL);
+        limit.key = SLICE("another");
+        assert_true(take(store, limit));
+    }
+    state_close(store);
+}
+
+static void test_rollback(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    static const enum state_kind kinds[] = {STATE_FIXED, STATE_SLIDING, STATE_BUCKET, STATE_IDENTICAL};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct state_limit limit = limit_of("back", kinds[i], 2);
+        struct state_ticket kept, taken_back;
+        assert_int_equal(reserve(store, &limit, 1, &kept), STATE_GRANTED);
+        assert_int_equal(reserve(store, &limit, 1, &taken_back), STATE_GRANTED);
+        assert_false(take(store, limit));
+        state_settle(&taken_back, STATE_ROLLBACK);
+        state_settle(&taken_back, STATE_ROLLBACK); /* a second time changes nothing */
+        assert_int_equal(value_of(store, limit), CALL);
+        state_settle(&kept, STATE_KEEP);
+        assert_true(take(store, limit));
+        assert_false(take(store, limit));
+    }
+    state_close(store);
+}
+
+static void test_all_or_none(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit limits[] = {limit_of("wide", STATE_FIXED, 100), limit_of("wide", STATE_SLIDING, 100),
+                                   limit_of("calls", STATE_CONCURRENT, 100),
+                                   limit_of("narrow", STATE_FIXED, 1)};
+    struct state_ticket first, second;
+    assert_int_equal(reserve(store, limits, 4, &first), STATE_GRANTED);
+    assert_int_equal(reserve(store, limits, 4, &second), STATE_REFUSED);
+    assert_int_equal(second.answer.refused_index, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(value_of(store, limits[i]), CALL);
+    state_settle(&second, STATE_ROLLBACK);
+    state_settle(&first, STATE_ROLLBACK);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(value_of(store, limits[i]), 0);
+    /* The same counter twice in one call counts twice. */
+    struct state_limit twice[] = {limit_of("twice", STATE_FIXED, 3), limit_of("twice", STATE_FIXED, 3)};
+    assert_int_equal(reserve(store, twice, 2, &first), STATE_GRANTED);
+    state_settle(&first, STATE_KEEP);
+    assert_int_equal(value_of(store, twice[0]), 2 * CALL);
+    assert_int_equal(reserve(store, twice, 2, &second), STATE_REFUSED);
+    assert_int_equal(second.answer.refused_index, 1);
+    assert_int_equal(value_of(store, twice[0]), 2 * CALL);
+    state_close(store);
+}
+
+static void test_shadow(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit limits[] = {limit_of("open", STATE_FIXED, 10), limit_of("shadow", STATE_FIXED, 1)};
+    limits[1].shadow = true;
+    struct state_ticket ticket;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(reserve(store, limits, 2, &ticket), STATE_GRANTED);
+        assert_int_equal(ticket.answer.shadow_refused, i ? 2 : 0);
+        state_settle(&ticket, STATE_KEEP);
+    }
+    assert_int_equal(value_of(store, limits[0]), 3 * CALL);
+    assert_int_equal(value_of(store, limits[1]), CALL);
+    state_close(store);
+}
+
+static void test_concurrent(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit limit = limit_of("flight", STATE_CONCURRENT, 2);
+    struct state_ticket a, b, c;
+    assert_int_equal(reserve(store, &limit, 1, &a), STATE_GRANTED);
+    assert_int_equal(reserve(store, &limit, 1, &b), STATE_GRANTED);
+    assert_int_equal(reserve(store, &limit, 1, &c), STATE_REFUSED);
+    state_settle(&a, STATE_KEEP);
+    assert_int_equal(reserve(store, &limit, 1, &c), STATE_GRANTED);
+    state_settle(&b, STATE_ROLLBACK);
+    state_settle(&c, STATE_KEEP);
+    assert_int_equal(value_of(store, limit), 0);
+    state_close(store);
+}
+
+static void test_identical(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit limit = limit_of("same", STATE_IDENTICAL, 1);
+    for (uint64_t print = 100; print < 100 + STATE_RECENT; print++) {
+        limit.fingerprint = print;
+        assert_true(take(store, limit));
+        assert_false(take(store, limit));
+    }
+    state_close(store);
+}
+
+/* Beyond 2^53, where a double would round. */
+static void test_large(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    static const enum state_kind kinds[] = {STATE_FIXED, STATE_SLIDING, STATE_IDENTICAL};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct state_limit limit = limit_of("large", kinds[i], 1);
+        limit.max = 1000000000000000001;
+        limit.amount = 500000000000000000;
+        assert_true(take(store, limit));
+        assert_true(take(store, limit));
+        limit.amount = 2;
+        assert_false(take(store, limit));
+        limit.amount = 1;
+        assert_true(take(store, limit));
+        assert_false(take(store, limit));
+        assert_true(value_of(store, limit) == limit.max);
+    }
+    struct state_limit counted = limit_of("no max", STATE_FIXED, 1);
+    counted.max = STATE_NO_MAX;
+    for (int i = 0; i < 3; i++)
+        assert_true(take(store, counted));
+    state_close(store);
+}
+
+/* Windows that end while one waits. */
+static void test_time(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit sliding = limit_of("slides", STATE_SLIDING, 2),
+                       bucket = limit_of("drips", STATE_BUCKET, 2);
+    sliding.window_ms = bucket.window_ms = 300;
+    bucket.refill = 2 * CALL;
+    struct state_limit same = limit_of("again", STATE_IDENTICAL, 1);
+    same.window_ms = 300;
+    assert_true(take(store, sliding) && take(store, sliding) && !take(store, sliding));
+    assert_true(take(store, bucket) && take(store, bucket));
+    assert_true(take(store, same) && !take(store, same));
+    pass_ms(400);
+    assert_true(take(store, sliding));
+    assert_true(take(store, bucket) && take(store, bucket) && !take(store, bucket));
+    assert_true(take(store, same));
+    assert_int_equal(value_of(store, sliding), CALL);
+    state_close(store);
+}
+
+/* Two gates, many calls on their way at once. */
+static void test_shared(void **state) {
+    (void)state;
+    enum { CALLS = 200, MAX = 71 };
+    struct state_store *stores[2] = {open_store(), open_store()};
+    struct state_limit limit = limit_of("shared", STATE_FIXED, MAX);
+    static struct state_ticket tickets[CALLS];
+    static struct waiter waiters[CALLS];
+    memset(waiters, 0, sizeof(waiters));
+    for (int i = 0; i < CALLS; i++)
+        if (state_reserve(stores[i % 2], &limit, 1, clock_wall_ms(), &tickets[i], on_done, &waiters[i]) ==
+            STATE_DONE)
+            waiters[i] = (struct waiter){true, tickets[i].answer.result};
+    int granted = 0;
+    for (int i = 0; i < CALLS; i++) {
+        while (!waiters[i].done)
+            io_loop_run(&loop);
+        granted += waiters[i].result == STATE_GRANTED;
+        state_settle(&tickets[i], STATE_KEEP);
+    }
+    assert_int_equal(granted, strcmp(dsn, "memory:") == 0 ? 2 * MAX : MAX); /* memory is shared with nobody */
+    state_close(stores[0]);
+    state_close(stores[1]);
+}
+
+static void test_cancelled(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit limit = limit_of("cancelled", STATE_FIXED, 5);
+    struct waiter w = {0};
+    struct state_ticket ticket;
+    state_reserve(store, &limit, 1, clock_wall_ms(), &ticket, on_done, &w);
+    state_settle(&ticket, STATE_ROLLBACK);
+    value_of(store, limit); /* whoever asks first may come before what is taken back */
+    assert_int_equal(value_of(store, limit), 0);
+    assert_false(w.done);
+    state_close(store);
+}
+
+/* ---- Redis only ---- */
+
+static void test_stalled(void **state) {
+    (void)state;
+    struct state_store *closed = open_mode(STATE_FAIL_CLOSED), *open = open_mode(STATE_FAIL_OPEN);
+    struct state_limit limit = limit_of("stalled", STATE_FIXED, 5);
+    struct state_ticket ticket;
+    struct state_health health;
+    assert_true(take(closed, limit) && take(open, limit));
+    kill(server, SIGSTOP);
+    assert_int_equal(reserve(closed, &limit, 1, &ticket), STATE_FAULT);
+    assert_int_equal(reserve(open, &limit, 1, &ticket), STATE_GRANTED);
+    assert_true(ticket.answer.degraded);
+    state_settle(&ticket, STATE_KEEP);
+    kill(server, SIGCONT);
+    /* What the server did all the same when it came back was taken back. */
+    pass_ms(300);
+    assert_int_equal(value_of(closed, limit), 2 * CALL);
+    state_health(closed, &health);
+    assert_int_equal(health.timeouts, 1);
+    assert_int_equal(health.faults, 1);
+    state_close(closed);
+    state_close(open);
+}
+
+static void test_restarted(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit limit = limit_of("restarted", STATE_FIXED, 5);
+    struct state_ticket ticket;
+    struct state_health health;
+    assert_true(take(store, limit));
+    server_stop();
+    pass_ms(50);
+    assert_int_equal(reserve(store, &limit, 1, &ticket), STATE_FAULT);
+    state_health(store, &health);
+    assert_true(health.down && health.fault[0]);
+    server_start("");
+    bool taken = false;
+    for (int i = 0; i < UP_TRIES && !taken; i++) {
+        taken = take(store, limit);
+        if (!taken)
+            pass_ms(UP_STEP_MS);
+    }
+    assert_true(taken);
+    state_close(store);
+}
+
+static void test_forgotten_script(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit limit = limit_of("script", STATE_FIXED, 5);
+    char command[256];
+    assert_true(take(store, limit));
+    snprintf(command, sizeof(command), "%s/redis.sock", dir);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (!freopen("/dev/null", "w", stdout))
+            _exit(126);
+        execlp("redis-cli", "redis-cli", "-s", command, "SCRIPT", "FLUSH", (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    assert_true(take(store, limit));
+    assert_int_equal(value_of(store, limit), 2 * CALL);
+    state_close(store);
+}
+
+static void test_login(void **state) {
+    (void)state;
+    struct state_store *store = NULL;
+    struct err err = {0};
+    server_stop();
+    server_start("user gate on >se:cret/1 ~{t:}* +@all\nuser default off");
+    struct state_config config = {.dir = dir, .loop = &loop, .prefix = "t:"};
+    char text[256];
+    snprintf(text, sizeof(text), "unix://gate:wrong@%s/redis.sock", dir);
+    config.dsn = text;
+    assert_int_equal(state_open(&config, &store, &err), -1);
+    assert_non_null(strstr(err.text, "WRONGPASS"));
+    assert_null(strstr(err.text, "wrong@"));
+    snprintf(text, sizeof(text), "unix://gate:se%%3Acret%%2F1@%s/redis.sock?db=3&client_name=gate-1", dir);
+    assert_int_equal(state_open(&config, &store, &err), 0);
+    assert_true(take(store, limit_of("login", STATE_FIXED, 5)));
+    state_close(store);
+    server_stop();
+    server_start("");
+}
+
+static void test_addresses(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"redis:", "write redis://"},
+        {"redis://h:0", "names no host"},
+        {"redis://h:99999", "is no port"},
+        {"redis://h/x", "is no number of a database"},
+        {"redis://%zz@h", "password is not"},
+        {"unix://relative", "absolute path"},
+        {"redis://h?a=b", "unknown option `a`"},
+        {"redis://[::1", "no closing bracket"},
+    };
+    struct state_dsn parsed;
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(state_dsn_parse(rows[i].text, &parsed, &err), -1);
+        if (!strstr(err.text, rows[i].why))
+            fail_msg("%s: %s", rows[i].text, err.text);
+    }
+    static const char *const good[] = {"redis://h", "rediss://u:p@h:6380/2", "valkey://[::1]:1?client_name=x",
+                                       "redis://", "redis+unix:///run/redis.sock?db=1"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_int_equal(state_dsn_parse(good[i], &parsed, &err), 0);
+}
+
+/* ---- each store ---- */
+
+static int setup(const char *text) {
+    snprintf(dir, sizeof(dir), "/tmp/sallyport-stores-XXXXXX");
+    snprintf(dsn, sizeof(dsn), "%s", text);
+    io_loop_init(&loop);
+    return mkdtemp(dir) ? 0 : -1;
+}
+static int setup_memory(void **state) { return (void)state, setup("memory:"); }
+static int setup_sqlite(void **state) { return (void)state, setup("sqlite:"); }
+static int setup_redis(void **state) {
+    (void)state;
+    if (setup("") < 0)
+        return -1;
+    server_start("");
+    snprintf(dsn, sizeof(dsn), "unix://%s/redis.sock", dir);
+    return 0;
+}
+static int teardown(void **state) {
+    (void)state;
+    static const char *const names[] = {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.live",
+                                        "redis.conf",   "redis.sock",       "redis.log"};
+    server_stop();
+    io_loop_free(&loop);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    return rmdir(dir);
+}
+
+#define BEHAVIOUR                                                                                            \
+    cmocka_unit_test(test_exact), cmocka_unit_test(test_rollback), cmocka_unit_test(test_all_or_none),       \
+        cmocka_unit_test(test_shadow), cmocka_unit_test(test_concurrent), cmocka_unit_test(test_identical),  \
+        cmocka_unit_test(test_large), cmocka_unit_test(test_time), cmocka_unit_test(test_shared),            \
+        cmocka_unit_test(test_cancelled)
+
+int main(void) {
+    const struct CMUnitTest embedded[] = {BEHAVIOUR};
+    const struct CMUnitTest redis[] = {
+        BEHAVIOUR,
+        cmocka_unit_test(test_stalled),
+        cmocka_unit_test(test_restarted),
+        cmocka_unit_test(test_forgotten_script),
+        cmocka_unit_test(test_login),
+        cmocka_unit_test(test_addresses),
+    };
+    return cmocka_run_group_tests_name("memory", embedded, setup_memory, teardown) +
+           cmocka_run_group_tests_name("sqlite", embedded, setup_sqlite, teardown) +
+           cmocka_run_group_tests_name("redis", redis, setup_redis, teardown);
+}
