@@ -14,6 +14,13 @@ test: all
 	@ninja -C build-asan --quiet
 	@tests/run build build-asan
 
+coverage: all
+	@scripts/setup test
+	@$(MAKE) --no-print-directory build-coverage/build.ninja
+	@ninja -C build-coverage --quiet
+	@tests/run build-coverage || echo "make coverage: some tests failed; the report counts them all the same" >&2
+	@scripts/coverage build-coverage
+
 release: setup
 	@scripts/release build-release
 
@@ -48,7 +55,7 @@ format:
 	@find src tests/unit fuzz bench -name build -prune -o -name '*.[ch]' -exec clang-format -i {} +
 
 clean:
-	rm -rf build build-asan build-fuzz build-release
+	rm -rf build build-asan build-coverage build-fuzz build-release
 
 build/build.ninja: | setup
 	@test -f $@ || CC=gcc meson setup build
@@ -56,10 +63,13 @@ build/build.ninja: | setup
 build-asan/build.ninja:
 	@CC=clang meson setup build-asan -Db_sanitize=address,undefined -Doptimization=1 -Db_lundef=false
 
+build-coverage/build.ninja:
+	@CC=gcc meson setup build-coverage -Db_coverage=true -Doptimization=0
+
 build-fuzz/build.ninja:
 	@CC=clang meson setup build-fuzz -Db_sanitize=address,undefined -Doptimization=1 -Db_lundef=false -Dfuzz=true
 
 setup:
 	@scripts/setup build
 
-.PHONY: all run test install bench fuzz deb lint format clean setup
+.PHONY: all run test coverage release install bench fuzz deb lint format clean setup
