@@ -35,7 +35,7 @@
 #define MODULES "/opt/sallyport" /* our files, seen from inside */
 #define PROBE_MS 10000
 #define PROBE_BOUNDED 7 /* exit status: the number of processes can be limited */
-#define SHOWN_MAX 4
+#define SHOWN_MAX 6
 
 /* How each interpreter is started. */
 static const struct launch_kind {
@@ -44,7 +44,8 @@ static const struct launch_kind {
     bool whole_prefix;   /* the library lies beside the binary */
     const char *module;
     const char *script;
-    const char *argv[6]; /* between the binary and the script */
+    const char *argv[8];  /* between the binary and the script */
+    const char *extra[4]; /* files beside the script that it reads, where they are there */
 } kinds[LAUNCH_ENGINES] = {
     [LAUNCH_PYTHON] =
         {"python3", "/opt/python", true, "sallyport-python.so", "sallyport-python.py", {"-I", "-S", "-B"}},
@@ -56,7 +57,9 @@ static const struct launch_kind {
                      "sallyport-node.so",
                      "sallyport-node.js",
                      {"--single-threaded", "--no-wasm-async-compilation", "--v8-pool-size=0",
-                      "--expose-internals", "--no-warnings"}},
+                      "--wasm-lazy-validation", "--no-wasm-dynamic-tiering", "--expose-internals",
+                      "--no-warnings"},
+                     {"sallyport-amaro.js", "sallyport-swc.js", "sallyport-swc.wasm"}},
     [LAUNCH_BUN] = {"bun", "/opt/bun", false, "sallyport-node.so", "sallyport-bun.js", {"--no-install"}},
 };
 
@@ -193,12 +196,19 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
     }
     struct root_item shown[SHOWN_MAX] = {{0}}, copied[SHOWN_MAX] = {{0}};
     char module[PATH_MAX], script[PATH_MAX], module_in[PATH_MAX], script_in[PATH_MAX];
+    char extra[ARRAY_LEN(kinds[0].extra)][2][PATH_MAX];
     if (runtime) {
         const struct launch_kind *kind = &kinds[runtime->engine];
+        size_t n = 0;
         if (*runtime->prefix)
-            shown[0] = (struct root_item){runtime->prefix, kind->inside};
+            shown[n++] = (struct root_item){runtime->prefix, kind->inside};
         if (*config->packages && kind->whole_prefix)
-            shown[shown[0].from != NULL] = (struct root_item){config->packages, LAUNCH_PACKAGES};
+            shown[n++] = (struct root_item){config->packages, LAUNCH_PACKAGES};
+        for (size_t i = 0; kind->extra[i]; i++) {
+            snprintf(extra[i][0], PATH_MAX, "%s/%s", config->helper_dir, kind->extra[i]);
+            snprintf(extra[i][1], PATH_MAX, "%s/%s", MODULES, kind->extra[i]);
+            shown[n++] = (struct root_item){extra[i][0], extra[i][1]};
+        }
         snprintf(module, sizeof(module), "%s/%s", config->helper_dir, kind->module);
         snprintf(script, sizeof(script), "%s/%s", config->helper_dir, kind->script);
         snprintf(module_in, sizeof(module_in), "%s/%s", MODULES, kind->module);

@@ -3,13 +3,17 @@
  * renewed in the child, and the child drives that loop itself, since Node's own way of waiting counts threads
  * that are no more. A self-test at start does all of it once; where it fails the runtime is not offered. The
  * few functions of Node-API and libuv are declared by hand: both promise them to stay. */
+#include "base/clock.h"
 #include "sandbox/confine.h"
 #include "sandbox/zygote.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +38,7 @@ extern int napi_get_uv_event_loop(napi_env, struct uv_loop **);
 extern int napi_open_handle_scope(napi_env, napi_handle_scope *);
 extern int napi_close_handle_scope(napi_env, napi_handle_scope);
 extern int napi_get_undefined(napi_env, napi_value *);
+extern int napi_create_external_arraybuffer(napi_env, void *, size_t, void (*)(void), void *, napi_value *);
 extern int napi_throw_error(napi_env, const char *code, const char *text);
 extern int uv_loop_fork(struct uv_loop *);
 extern int uv_run(struct uv_loop *, int mode);
@@ -84,19 +89,24 @@ static napi_value selftest(napi_env env, napi_callback_info info) {
     return number(env, pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* serve(ms): takes orders; returns in each child that is locked, with 1 when a run waits for it, and here
- * with -1 when no order has come for so long (-1: never). */
+/* serve(ms, in_all): takes orders; returns in each child that is locked, with 1 when a run waits for it, and
+ * here with -1 when no order has come for so long (-1: never), or with in_all after that time in any case. */
 static napi_value serve(napi_env env, napi_callback_info info) {
     static bool first = true;
     struct frame_order order;
     int stdio[3];
-    napi_value v[1];
-    int32_t ms = -1;
-    if (arguments(env, info, v, 1) == 1)
+    napi_value v[2];
+    int32_t ms = -1, in_all = 0;
+    if (arguments(env, info, v, 2) == 2) {
         napi_get_value_int32(env, v[0], &ms);
+        napi_get_value_int32(env, v[1], &in_all);
+    }
     zygote_fold_memory();
     struct pollfd orders = {.fd = CONFINE_FD_REPORT, .events = POLLIN};
+    const uint64_t end_us = clock_mono_us() + (uint64_t)(in_all ? ms : 0) * 1000;
     for (; poll(&orders, 1, ms) != 0; first = false) {
+        if (in_all && clock_mono_us() >= end_us)
+            break;
         if (!zygote_next(&order, stdio))
             _exit(0);
         if (zygote_clone(&setup, &order, stdio) != 0)
@@ -266,6 +276,25 @@ static napi_value run_loop(napi_env env, napi_callback_info info) {
     }
 }
 
+/* map(path): the file's bytes, read when they are touched. Whoever writes to them writes to a copy. */
+static napi_value map_file(napi_env env, napi_callback_info info) {
+    napi_value v[1], bytes = NULL;
+    size_t len = 0;
+    struct stat st;
+    char *path = arguments(env, info, v, 1) == 1 ? text_of(env, v[0], &len) : NULL;
+    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    void *at = MAP_FAILED;
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
+        at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    if (at == MAP_FAILED ||
+        napi_create_external_arraybuffer(env, at, (size_t)st.st_size, NULL, NULL, &bytes) != 0)
+        napi_throw_error(env, NULL, path ? path : "no path");
+    free(path);
+    return bytes;
+}
+
 /* shut(): in a Bun that stands, the rest of the lock-down */
 static napi_value shut(napi_env env, napi_callback_info info) {
     (void)info;
@@ -289,7 +318,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
     } functions[] = {
         {"selftest", selftest}, {"serve", serve},        {"tell", tell},     {"limit", limit},
         {"send", send_frame},   {"receive", receive},    {"loop", run_loop}, {"exit", leave},
-        {"shut", shut},         {"wait", wait_for_code}, {"print", print},
+        {"shut", shut},         {"wait", wait_for_code}, {"print", print},   {"map", map_file},
     };
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         napi_value f = NULL;

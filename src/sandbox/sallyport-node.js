@@ -4,6 +4,7 @@ const holder = { exports: {} };
 process.dlopen(holder, modulePath);
 const native = holder.exports;
 const IDLE_MS = 3000, STEPS = 15;
+const TYPES_AFTER_MS = 50; // the TypeScript compiler takes a while to load: those who come first do not wait for it
 const WARM_AFTER_MS = 20; // a child that was made for somebody who did not come gets ready then
 
 if (parseInt(process.versions.node) < 20) {
@@ -21,7 +22,9 @@ const preload = ["assert", "async_hooks", "buffer", "child_process", "crypto", "
   "perf_hooks", "querystring", "readline", "stream", "stream/promises", "string_decoder", "timers", "timers/promises",
   "url", "util", "v8", "vm", "worker_threads", "zlib"];
 for (const name of preload) require(name);
-const strip = typeStripper(acorn); // of typescript.js, which stands in front of this
+const found = compilers(native); // of typescript.js, which stands in front of this
+const NO_TYPESCRIPT = "TypeScript needs the npm packages amaro and @swc/wasm: run scripts/setup and build again";
+const typed = found ? typeCompiler(found) : () => { throw new Error(NO_TYPESCRIPT); };
 
 // Functions that were called often are compiled anew, which takes milliseconds, and megabytes of its own in every child that
 // comes to that point. What is said here need not be that fast, so it is for the code that was handed over alone.
@@ -38,20 +41,34 @@ const MODULE = { ecmaVersion: "latest", allowAwaitOutsideFunction: true, allowRe
   allowHashBang: true, allowImportExportEverywhere: false, sourceType: "module" };
 
 // As a module, else as a script: older forms are still understood there.
-function read(code, reader) {
+function parse(code) {
   try {
-    return reader(code, MODULE);
+    return acorn.parse(code, MODULE);
   } catch (error) {
     try {
-      return reader(code, { ...MODULE, sourceType: "script" });
+      return acorn.parse(code, { ...MODULE, sourceType: "script" });
     } catch {
       throw syntaxError(error, code);
     }
   }
 }
 
-const parse = (code) => read(code, acorn.parse);
-const stripTypes = (code) => read(code, strip);
+// Syntax that is newer than the engine gets a second chance: the slower compiler says it in older words.
+function compileTyped(code, file, options) {
+  let made;
+  try {
+    made = typed(code);
+  } catch (error) {
+    throw syntaxError(error, code);
+  }
+  try {
+    return { ...compile(made.code, file, options), code: made.code, map: made.map };
+  } catch (error) {
+    if (!(error instanceof SyntaxError) || !/@|\b(?:accessor|using)\b/.test(code)) throw error;
+    made = made.lower();
+    return { ...compile(made.code, file, options), code: made.code, map: made.map };
+  }
+}
 
 // Names that a declaration at the top brings in.
 function names(pattern, into = []) {
@@ -78,6 +95,9 @@ function importText(code, node, keep) {
   return (bind ? `${keep ? ";" : "const "}[${bind}]=(__m=>{let ${parts.join(",")};return [${bind}]})(${from});` : `${from};`) + lines(code, node);
 }
 
+// Compilers declare the names of namespaces at the end.
+const doesNothing = (node) => node.type === "EmptyStatement" || (node.kind === "var" && node.declarations.every((d) => !d.init));
+
 // Statements become the body of an async function; positions of what stays do not move.
 function rewrite(code, { keep = false, lastValue = true } = {}) {
   const tree = parse(code);
@@ -88,6 +108,7 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
     if (node.type === "ImportExpression") replace(node.start, node.start + 6, "__import");
   });
   const body = tree.body;
+  const lastAt = body.findLastIndex((node) => !doesNothing(node));
   body.forEach((node, i) => {
     let declared = node;
     if (node.type === "ImportDeclaration") return replace(node.start, node.end, importText(code, node, keep));
@@ -111,7 +132,11 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
     if (keep && declared.type === "VariableDeclaration") {
       // a session's variables outlive the function: they become globals
       replace(declared.start, declared.declarations[0].start, "(".padEnd(declared.declarations[0].start - declared.start));
-      for (const d of declared.declarations) if (!d.init) replace(d.end, d.end, "=undefined");
+      for (const d of declared.declarations) {
+        if (d.init) continue;
+        if (declared.kind === "var") edits.unshift({ start: 0, end: 0, text: `globalThis.${d.id.name}??=undefined;` }); // it keeps its value
+        replace(d.end, d.end, declared.kind === "var" ? "" : "=undefined");
+      }
       const end = code[declared.end - 1] === ";" ? declared.end - 1 : declared.end;
       replace(end, end, ");");
     } else if (keep && declared.type === "ClassDeclaration") {
@@ -120,7 +145,7 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
     } else if (keep && declared.type === "FunctionDeclaration") {
       edits.unshift({ start: 0, end: 0, text: `globalThis.${declared.id.name}=${declared.id.name};` });
     }
-    if (lastValue && i === body.length - 1 && node.type === "ExpressionStatement") {
+    if (lastValue && i === lastAt && node.type === "ExpressionStatement") {
       const end = code[node.end - 1] === ";" ? node.end - 1 : node.end;
       replace(node.start, node.start, "return (");
       replace(end, end, "\n)");
@@ -134,10 +159,10 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
     text += code.slice(at, e.start) + e.text;
     at = e.end;
   }
-  const last = body[body.length - 1];
+  const last = body[lastAt];
   const returns = last?.type === "ExpressionStatement" && lastValue;
   return { text: text + code.slice(at), tail: returns ? "" : tail + (lastValue && !keep ? callOf(code, body) : ""),
-    single: body.length === 1 && last.type === "ExpressionStatement", last: returns ? last.start : -1 };
+    single: body.length === 1 && last?.type === "ExpressionStatement", last: returns ? last.start : -1 };
 }
 
 // Code that only declares the function which is to be run.
@@ -211,19 +236,22 @@ function assemble({ text, tail, single, last }, file) {
 }
 
 async function loadSkill(name) {
-  let code = await skillCode(name);
-  const exports = {};
-  try { code = stripTypes(code); } catch {}
-  await compile(code, `skill ${name}`, { lastValue: false }).run(exports);
+  const code = await skillCode(name), file = `skill ${name}`, exports = {};
+  let made;
+  try { made = compile(code, file, { lastValue: false }); } catch { made = compileTyped(code, file, { lastValue: false }); }
+  await made.run(exports);
   return exports;
 }
 
-// What is rewritten stays where it was, but for the last expression, which has a `return (` in front of it.
-let running = { code: "", last: -1 };
+// What is rewritten stays where it was, but for the last expression, which has a `return (` in front of it. A compiler that
+// printed the code anew says where everything came from.
+let running = { code: "", last: -1, map: null };
 const ownPlace = (line) => line.replace(/\bcode:(\d+):(\d+)/, (place, row, column) => {
   const before = running.last < 0 ? [] : running.code.slice(0, running.last).split("\n");
   const moved = before.length === Number(row) && Number(column) > before[row - 1].length + 8;
-  return moved ? `code:${row}:${column - 8}` : place;
+  const at = [Number(row), moved ? column - 8 : Number(column)];
+  const from = running.map?.findEntry(at[0] - 1, at[1] - 1);
+  return from?.originalLine >= 0 ? `code:${from.originalLine + 1}:${from.originalColumn + 1}` : `code:${at[0]}:${at[1]}`;
 });
 
 // ---- a run ----
@@ -233,15 +261,12 @@ process.on("uncaughtException", (error) => onUncaught(error));
 
 async function execute(order) {
   if (order.context) Object.assign(globalThis, order.context); // some names cannot be given anew
-  let code = unfence(order.code);
-  const exports = {}, typed = order.language === "typescript";
-  let made = order.session || (typed && code.includes("<")) ? null : compileSkimmed(code);
-  if (!made) {
-    if (typed) code = stripTypes(code);
-    made = compile(code, FILE, { keep: order.session });
-  }
-  const { run, single, last } = made;
-  running = { code, last };
+  const code = unfence(order.code);
+  const exports = {}, isTyped = order.language === "typescript", options = { keep: order.session };
+  let made = order.session || (isTyped && code.includes("<")) ? null : compileSkimmed(code);
+  made ??= isTyped ? compileTyped(code, FILE, options) : compile(code, FILE, options);
+  const { run, single, last, map = null } = made;
+  running = { code: made.code ?? code, last, map };
   if (!muted) optimize(true);
   let value = await run(exports);
   if ("default" in exports) value = await (typeof exports.default === "function" ? exports.default() : exports.default);
@@ -324,14 +349,14 @@ function warmUp(rounds, samples) {
   /(?:)/.test(""); // the last match is there for all to see
   muted = false;
 }
-const USUAL = [["typescript", TYPED], ["javascript", PLAIN]];
+const usual = [["javascript", PLAIN]];
 
-warmUp(20, [...USUAL, ["typescript", FORMS]]); // more, and the engine begins what only threads could end that no child has
+warmUp(20, usual); // more, and the engine begins what only threads could end that no child has
 v8.setFlagsFromString("--no-always-sparkplug");
 const tried = native.selftest();
 if (tried === -1) {
   let timer = false;
-  warmUp(1, USUAL);
+  warmUp(1, usual);
   setTimeout(() => { timer = true; }, 1);
   native.loop(process._tickCallback, () => (timer ? -1 : 1 - 1), onFrame);
   native.exit(timer ? 0 : 1);
@@ -341,15 +366,24 @@ if (tried !== 1) {
   native.exit(1);
 }
 native.tell(1, `Node ${process.versions.node}`);
+let urgent = native.serve(TYPES_AFTER_MS, 1);
+if (urgent < 0) {
+  if (found) {
+    v8.setFlagsFromString("--always-sparkplug");
+    warmUp(5, [["typescript", TYPED], ["typescript", FORMS]]);
+    v8.setFlagsFromString("--no-always-sparkplug");
+    usual.push(["typescript", TYPED]);
+  }
+  urgent = native.serve(IDLE_MS, 0);
+}
 // Nobody came for a while: time for the engine to make faster code of what every run begins with. In small steps, as
 // somebody may come.
-let urgent = native.serve(IDLE_MS);
 for (let step = 1; urgent < 0; step++) {
   optimize(true);
   for (let i = 0; i < 10; i++) for (const code of [PLAIN, "console.log(1); 2"]) rewrite(code);
   optimize(false);
   settled = step >= STEPS;
-  urgent = native.serve(settled ? -1 : 0);
+  urgent = native.serve(settled ? -1 : 0, 0);
 }
 
 // ---- from here on: a sandbox ----
@@ -367,7 +401,7 @@ for (let step = 1; urgent < 0; step++) {
   Math.random = () => (next() * 2097152 + (next() >>> 11)) / 9007199254740992;
 }
 Object.defineProperty(process, "pid", { value: 1, configurable: true, enumerable: true });
-if (!urgent) warmUp(1, USUAL);
+if (!urgent) warmUp(1, usual);
 native.send(AWAKE, 0, "");
-if (urgent && !native.wait(WARM_AFTER_MS)) warmUp(1, USUAL);
+if (urgent && !native.wait(WARM_AFTER_MS)) warmUp(1, usual);
 for (;;) runText(native.receive());
