@@ -229,25 +229,39 @@ static bool ring_is_whole(const struct ring *r, uint64_t at, uint64_t behind, st
 }
 
 /* How far whole frames reach. */
-static uint64_t ring_reach(const struct ring *r, uint64_t from) {
-    uint64_t at = from, next = from;
+static uint64_t ring_follow(const struct ring *r, uint64_t at) {
+    uint64_t next = at, end = at + AUDIT_RING_BYTES;
     struct slice bytes;
-    while (ring_step(r, from + AUDIT_RING_BYTES, &next, &bytes) == RING_FRAME &&
-           ring_is_whole(r, at, next, bytes))
+    while (ring_step(r, end, &next, &bytes) == RING_FRAME && ring_is_whole(r, at, next, bytes))
         at = next;
     return at;
 }
 
+/* From *from, the first position that is not in the log. An empty ring begins again at the start of its data,
+ * and the skip that says so is never written to the copy on disk: nobody waits for it. The frame at the start
+ * says the same, because its sum covers its position; then *from moves there. */
+static uint64_t ring_reach(const struct ring *r, uint64_t *from) {
+    uint64_t at = ring_follow(r, *from), offset = *from & (AUDIT_RING_BYTES - 1);
+    if (at > *from || offset == 0)
+        return at;
+    uint64_t start = *from + AUDIT_RING_BYTES - offset, reach = ring_follow(r, start);
+    if (reach > start)
+        *from = start;
+    return reach > start ? reach : at;
+}
+
 bool audit_ring_resume(struct ring *r, uint64_t committed) {
     uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
-    uint64_t from = committed > tail && committed % 8 == 0 ? committed : tail, at = ring_reach(r, from);
+    uint64_t from = committed > tail && committed % 8 == 0 ? committed : tail, twin_from = from;
+    uint64_t at = ring_reach(r, &from);
     if (r->mapped == RING_TWIN_BYTES) {
         struct ring twin = *r;
         twin.data += AUDIT_RING_BYTES;
-        uint64_t reach = ring_reach(&twin, from);
+        uint64_t reach = ring_reach(&twin, &twin_from);
         if (reach > at) {
             r->data = twin.data;
             at = reach;
+            from = twin_from;
         }
     }
     bool whole = at >= end || at + AUDIT_RING_BYTES - (at & (AUDIT_RING_BYTES - 1)) == end;

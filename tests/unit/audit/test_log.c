@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 struct seen {
     uint64_t count;
@@ -313,6 +314,90 @@ static void test_durable(void **state) {
     io_loop_free(&loop);
 }
 
+static bool is_written(struct audit *a, struct io_loop *loop) {
+    int left = 1;
+    struct durable d = {.wait.done = on_written, .left = &left};
+    struct audit_decision decision = {.call = audit_next_call(a), .verdict = SLICE("allow")};
+    if (audit_put_decision(a, &decision, &d.wait) != AUDIT_WAIT)
+        return false;
+    while (left > 0)
+        uv_run(&loop->uv, UV_RUN_ONCE);
+    return d.written;
+}
+
+/* What a power cut leaves of a durable ring: the copy that was written to disk, but nothing of what only lay
+ * in memory, neither the first copy nor where it begins and ends. */
+static void cut_power(const char *image) {
+    char from[128], to[128], command[512];
+    DIR *d;
+    /* The ring first: a database that is older than the ring beside it is nothing that a disk leaves. */
+    snprintf(command, sizeof(command),
+             "mkdir %s/audit && cp %s/audit/ring-* %s/audit && cp %s/audit.* %s && cp %s/audit/head "
+             "%s/audit/*.sqlite %s/audit/*-wal %s/audit",
+             image, home, image, home, image, home, home, home, image);
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("sh", "sh", "-c", command, (char *)NULL);
+        _exit(1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    snprintf(from, sizeof(from), "%s/audit", image);
+    assert_non_null(d = opendir(from));
+    for (struct dirent *e; (e = readdir(d));) {
+        if (!slice_starts(slice_str(e->d_name), SLICE("ring-")))
+            continue;
+        snprintf(to, sizeof(to), "%s/%.20s", from, e->d_name);
+        int fd = open(to, O_RDWR);
+        struct ring_head head;
+        assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
+        head.tail = head.end = 0;
+        assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+        for (size_t at = 0; at < AUDIT_RING_BYTES; at += sizeof(from))
+            assert_int_equal(pwrite(fd, (char[sizeof(from)]){0}, sizeof(from), (off_t)(RING_HEAD_BYTES + at)),
+                             sizeof(from));
+        close(fd);
+    }
+    closedir(d);
+}
+
+/* Decisions that were acknowledged before the power went are in the log after it, wherever in the ring they
+ * lay: behind others, or at its start because it had been empty. */
+static void test_durable_power_cut(void **state) {
+    (void)state;
+    struct io_loop loop;
+    uv_async_t keep;
+    char live[64], image[64];
+    struct err err = {0};
+    io_loop_init(&loop);
+    uv_async_init(&loop.uv, &keep, NULL);
+    struct audit *a = home_open((struct audit_config){.durable = true, .loop = &loop});
+    uint64_t acknowledged = 0;
+    memcpy(live, home, sizeof(live));
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i <= round; i++)
+            acknowledged += is_written(a, &loop);
+        if (round % 2)
+            assert_int_equal(audit_flush(a, &err), 0); /* the ring is empty and begins again */
+        acknowledged += is_written(a, &loop);
+        snprintf(image, sizeof(image), "/tmp/sallyport-image-XXXXXX");
+        assert_non_null(mkdtemp(image));
+        cut_power(image);
+        memcpy(home, image, sizeof(home));
+        audit_close(home_open((struct audit_config){.durable = true}));
+        struct audit_report report;
+        audit_verify(home, NULL, &report);
+        assert_true(report.sound);
+        assert_int_equal(walk((struct audit_filter){.kinds = 1u << AUDIT_KIND_DECISION}, false).count,
+                         acknowledged);
+        home_remove(NULL);
+        memcpy(home, live, sizeof(home));
+    }
+    audit_close(a);
+    io_loop_free(&loop);
+}
+
 static void expect_sound(struct audit_report *ret_report) {
     audit_verify(home, NULL, ret_report);
     if (!ret_report->sound)
@@ -388,17 +473,6 @@ static void test_stolen_segment(void **state) {
     assert_true(report.records < records);
 }
 
-static bool is_written(struct audit *a, struct io_loop *loop) {
-    int left = 1;
-    struct durable d = {.wait.done = on_written, .left = &left};
-    struct audit_decision decision = {.call = audit_next_call(a), .verdict = SLICE("allow")};
-    if (audit_put_decision(a, &decision, &d.wait) != AUDIT_WAIT)
-        return false;
-    while (left > 0)
-        uv_run(&loop->uv, UV_RUN_ONCE);
-    return d.written;
-}
-
 /* No write beyond the ring's mapped half. A commit of the writer's may be faster than the refusal: then the
  * record is safe, and it is tried once more. */
 static void test_durable_disk_fails(void **state) {
@@ -438,6 +512,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_failing_writer_refuses_and_recovers, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_durable, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_durable_disk_fails, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_durable_power_cut, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_segments_and_retention, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_stolen_segment, home_make, home_remove),
     };
