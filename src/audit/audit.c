@@ -518,7 +518,7 @@ static int audit_begin(struct audit *a, struct err *err) {
     if (audit_writer_open(w, a->home, a->dir, err) < 0)
         return -1;
     if (audit_writer_check(w, err) < 0 || audit_writer_recover(w, err) < 0 ||
-        audit_writer_note(w, "start", "", err) < 0) {
+        audit_writer_start(w, err) < 0) {
         audit_writer_close(w);
         return -1;
     }
@@ -577,7 +577,7 @@ static void *audit_thread(void *arg) {
     bool rest = true;
     while (rest && audit_ring_used(&a->ring) > 0)
         rest = audit_work(a, a->gaps, &busy, &err) == 0;
-    if (rest && audit_writer_note(&a->writer, "stop", "", &err) == 0)
+    if (rest && audit_writer_stop(&a->writer, &err) == 0)
         audit_writer_sign(&a->writer, &err);
     return NULL;
 }

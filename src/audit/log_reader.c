@@ -1,20 +1,15 @@
 #include "audit/log_reader.h"
 
 #include "audit/pack.h"
-#include "audit/ring.h"
+#include "audit/rings.h"
 #include "audit/segment.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define LOG_SETTLE_MS 300
@@ -30,53 +25,14 @@ struct audit_log {
 
 /* ---- opening ---- */
 
-typedef void ring_fn(void *ctx, int fd, const struct ring_head *head);
-
-static void log_show_ring(const char *path, ring_fn *each, void *ctx) {
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct ring_head))
-        return;
-    struct ring_head *head = mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
-    if (head == MAP_FAILED)
-        return;
-    each(ctx, fd, head);
-    munmap(head, sizeof(*head));
-}
-
-static void log_each_ring(const char *dir, ring_fn *each, void *ctx) {
-    DIR *d = opendir(dir);
-    for (struct dirent *entry; d && (entry = readdir(d));) {
-        cleanup_free char *path = NULL;
-        if (slice_starts(slice_str(entry->d_name), SLICE("ring-")) &&
-            asprintf(&path, "%s/%s", dir, entry->d_name) > 0)
-            log_show_ring(path, each, ctx);
-    }
-    if (d)
-        closedir(d);
-}
-
 /* Until a living writer has taken everything that lay in its ring when we looked. */
-static void log_settle_ring(void *ctx, int fd, const struct ring_head *head) {
+static void log_settle_ring(void *ctx, const struct rings_one *ring) {
     const uint64_t *until_ms = ctx;
-    if (flock(fd, LOCK_SH | LOCK_NB) == 0)
-        return; /* its process is dead */
-    uint64_t end = atomic_load(&head->end);
-    while (atomic_load(&head->tail) < end && clock_mono_ms() < *until_ms)
+    if (ring->state != RINGS_RUNNING || !ring->head)
+        return;
+    uint64_t end = atomic_load(&ring->head->end);
+    while (atomic_load(&ring->head->tail) < end && clock_mono_ms() < *until_ms)
         nanosleep(&(struct timespec){.tv_nsec = LOG_SETTLE_STEP_NS}, NULL);
-}
-
-static void log_add_lost(void *ctx, int fd, const struct ring_head *head) {
-    (void)fd;
-    *(uint64_t *)ctx += audit_ring_lost(head);
-}
-
-uint64_t audit_log_unrecorded(const char *home) {
-    cleanup_free char *dir = NULL;
-    uint64_t lost = 0;
-    if (asprintf(&dir, "%s/audit", home) > 0)
-        log_each_ring(dir, log_add_lost, &lost);
-    return lost;
 }
 
 int audit_log_open(const char *home, struct audit_log **ret_log, struct err *err) {
@@ -86,7 +42,7 @@ int audit_log_open(const char *home, struct audit_log **ret_log, struct err *err
         return err_set(err, "out of memory");
     }
     uint64_t until_ms = clock_mono_ms() + LOG_SETTLE_MS;
-    log_each_ring(log->dir, log_settle_ring, &until_ms);
+    audit_rings_each(log->dir, log_settle_ring, &until_ms);
     if (audit_segment_list(log->dir, &log->numbers, &log->count, err) < 0) {
         audit_log_close(log);
         return err_wrap(err, "no audit log");

@@ -12,10 +12,6 @@ void audit_log_close(struct audit_log *log);
 static inline void audit_log_cleanup(struct audit_log **log) { audit_log_close(*log); }
 #define cleanup_audit_log __attribute__((cleanup(audit_log_cleanup)))
 
-/* Records that could not be kept and that no record tells of yet: by gates that are running, or that ended
- * before they could write. */
-uint64_t audit_log_unrecorded(const char *home);
-
 struct audit_filter {
     uint64_t since_us, until_us;    /* 0: no bound */
     uint64_t from_seq, to_seq;      /* inclusive; 0: no bound */

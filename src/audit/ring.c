@@ -112,10 +112,10 @@ uint64_t audit_ring_lost(const struct ring_head *head) {
     return head_is_ours(head) ? atomic_load(&head->lost) : 0;
 }
 
-static bool ring_is_ours(const struct ring *r) {
-    uint64_t tail = atomic_load(&r->head->tail), end = atomic_load(&r->head->end);
-    return head_is_ours(r->head) && tail <= end && end - tail <= AUDIT_RING_BYTES && tail % 8 == 0 &&
-           end % 8 == 0;
+bool audit_ring_readable(const struct ring_head *head, size_t bytes) {
+    uint64_t tail = atomic_load(&head->tail), end = atomic_load(&head->end);
+    return (bytes == RING_FILE_BYTES || bytes == RING_TWIN_BYTES) && head_is_ours(head) && tail <= end &&
+           end - tail <= AUDIT_RING_BYTES && tail % 8 == 0 && end % 8 == 0;
 }
 
 enum ring_left audit_ring_adopt(struct ring *r, const char *path) {
@@ -125,10 +125,10 @@ enum ring_left audit_ring_adopt(struct ring *r, const char *path) {
         return RING_ALIVE;
     r->path = mem_dup(path, strlen(path));
     enum ring_left left = RING_ALIVE;
-    if (flock(r->fd, LOCK_EX | LOCK_NB) == 0 && fstat(r->fd, &st) == 0 && st.st_nlink > 0 && st.st_size > 0) {
+    if (flock(r->fd, LOCK_EX | LOCK_NB) == 0 && fstat(r->fd, &st) == 0 && st.st_nlink > 0) {
         size_t bytes = (size_t)st.st_size;
-        bool known = bytes == RING_FILE_BYTES || bytes == RING_TWIN_BYTES;
-        left = known && ring_map(r, bytes) == 0 && ring_is_ours(r) ? RING_ADOPTED : RING_FOREIGN;
+        bool mapped = bytes >= RING_FILE_BYTES && ring_map(r, bytes) == 0;
+        left = mapped && audit_ring_readable(r->head, bytes) ? RING_ADOPTED : RING_FOREIGN;
     }
     if (left != RING_ADOPTED)
         audit_ring_close(r);

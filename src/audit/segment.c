@@ -11,6 +11,8 @@
 
 #define SEGMENT_NAME "%06llu.sqlite"
 #define SEGMENT_VERSION 1
+/* Gates that run or were killed: each has a ring. Segments of 0.1.0 have no such table. */
+#define SEGMENT_GATES "CREATE TABLE IF NOT EXISTS gates(instance TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;"
 
 static const char segment_pragmas[] = "PRAGMA page_size=16384;"
                                       "PRAGMA journal_mode=WAL;"
@@ -34,7 +36,7 @@ static const char segment_schema[] =
     "NULL,"
     " signature BLOB NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS rings(instance TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT "
-    "ROWID;";
+    "ROWID;" SEGMENT_GATES;
 
 /* ---- files ---- */
 
@@ -247,6 +249,41 @@ int audit_segment_set_ring(struct segment *s, struct slice instance, uint64_t po
     sqlite3_bind_text(s->set_ring, 1, instance.ptr, (int)instance.len, SQLITE_STATIC);
     sqlite3_bind_int64(s->set_ring, 2, (sqlite3_int64)position);
     return segment_run(s, s->set_ring, err);
+}
+
+static int segment_with_instance(struct segment *s, const char *sql, struct slice instance, struct err *err) {
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return audit_segment_fail(s, err);
+    sqlite3_bind_text(stmt, 1, instance.ptr, (int)instance.len, SQLITE_STATIC);
+    sqlite3_step(stmt);
+    return sqlite3_finalize(stmt) == SQLITE_OK ? 0 : audit_segment_fail(s, err);
+}
+
+int audit_segment_gate_add(struct segment *s, struct slice instance, struct err *err) {
+    return audit_segment_exec(s, SEGMENT_GATES, err) < 0
+               ? -1
+               : segment_with_instance(s, "INSERT OR IGNORE INTO gates VALUES(?1)", instance, err);
+}
+
+int audit_segment_gate_remove(struct segment *s, struct slice instance, struct err *err) {
+    return audit_segment_exec(s, SEGMENT_GATES, err) < 0
+               ? -1
+               : segment_with_instance(s, "DELETE FROM gates WHERE instance=?1", instance, err);
+}
+
+int audit_segment_gates(struct segment *s, struct arena *a, struct slice **ret_list, size_t *ret_count,
+                        struct err *err) {
+    sqlite3_stmt *rows = NULL;
+    *ret_list = arena_array(a, struct slice, SEGMENT_GATES_MAX);
+    *ret_count = 0;
+    if (audit_segment_exec(s, SEGMENT_GATES, err) < 0 ||
+        sqlite3_prepare_v2(s->db, "SELECT instance FROM gates", -1, &rows, NULL) != SQLITE_OK)
+        return audit_segment_fail(s, err);
+    while (*ret_count < SEGMENT_GATES_MAX && sqlite3_step(rows) == SQLITE_ROW)
+        (*ret_list)[(*ret_count)++] = arena_dup(a, audit_segment_column(rows, 0));
+    sqlite3_finalize(rows);
+    return 0;
 }
 
 uint64_t audit_segment_ring(struct segment *s, struct slice instance) {

@@ -9,6 +9,7 @@
 
 #include "audit/chain.h"
 #include "audit/record.h"
+#include "base/arena.h"
 
 #include <sqlite3.h>
 
@@ -55,6 +56,12 @@ int audit_segment_add_point(struct segment *s, const struct chain_point *point, 
 /* How far an instance's ring has been written: a killed process must not be written twice. */
 int audit_segment_set_ring(struct segment *s, struct slice instance, uint64_t position, struct err *err);
 uint64_t audit_segment_ring(struct segment *s, struct slice instance);
+/* Gates that have a ring: those that run and those that were killed. Inside a transaction. */
+#define SEGMENT_GATES_MAX 4096
+int audit_segment_gate_add(struct segment *s, struct slice instance, struct err *err);
+int audit_segment_gate_remove(struct segment *s, struct slice instance, struct err *err);
+int audit_segment_gates(struct segment *s, struct arena *a, struct slice **ret_list, size_t *ret_count,
+                        struct err *err);
 uint64_t audit_segment_bytes(struct segment *s); /* with what is still in the write-ahead log */
 
 /* ---- frames ---- */

@@ -2,8 +2,12 @@
 
 #include "audit/log_reader.h"
 #include "audit/pack.h"
+#include "audit/rings.h"
 #include "audit/segment.h"
+#include "base/arena.h"
+#include "base/clock.h"
 #include "base/hex.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "wire/tape.h"
 
@@ -31,6 +35,10 @@ struct verify {
     struct segment_meta first; /* of the oldest segment that is there */
     bool retired;              /* a record says so of the one before it, and of no other end of it */
     uint64_t retired_seq;      /* up to where records say so */
+    uint64_t begun_us;         /* wall clock */
+    struct arena arena;
+    struct map gates; /* by instance: started before we began, and no record says how they ended */
+    struct map rings; /* by instance: those that could be read when we began */
     struct tape tape;
     char *room; /* for blocks */
 };
@@ -38,6 +46,8 @@ struct verify {
 static bool verify_bad(struct verify *v, uint64_t seq, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static bool verify_run(struct verify *v);
+static bool verify_rings(struct verify *v);
+static void verify_see_ring(void *ctx, const struct rings_one *ring);
 static bool verify_segment(struct verify *v, uint64_t number);
 
 void audit_verify(const char *home, const char *key_path, struct audit_report *ret_report) {
@@ -46,8 +56,15 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     struct err err = {0};
     cleanup_free char *public = NULL;
     tape_init(&v.tape);
+    map_init(&v.gates);
+    map_init(&v.rings);
+    arena_init(&v.arena);
+    v.begun_us = clock_wall_us();
+    audit_rings_count(home, &ret_report->rings);
     int rc = asprintf(&v.dir, "%s/audit", home) < 0 || asprintf(&public, "%s/audit.pub", home) < 0 ? -1 : 0;
-    /* The head first: what is written while we read can only be newer. */
+    /* Rings and the head first: what is written while we read can only be newer. */
+    if (rc == 0)
+        audit_rings_each(v.dir, verify_see_ring, &v);
     int head = rc < 0 ? CHAIN_HEAD_UNREAD : audit_chain_head_read(v.dir, &v.head, &err);
     if (head == CHAIN_HEAD_UNREAD ||
         crypto_signer_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
@@ -55,14 +72,16 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
         ret_report->unreadable = true;
         snprintf(ret_report->text, sizeof(ret_report->text), "%.500s", err.text);
     } else {
-        ret_report->sound = head == CHAIN_HEAD_READ && verify_run(&v);
+        ret_report->sound = head == CHAIN_HEAD_READ && verify_run(&v) && verify_rings(&v);
         if (head != CHAIN_HEAD_READ)
             verify_bad(&v, 0, "the signed head is %s", head == CHAIN_HEAD_NONE ? "missing" : "damaged");
     }
     ret_report->last_seq = v.seq;
-    ret_report->unrecorded = audit_log_unrecorded(home);
     hex_str(v.hash, CHAIN_HASH, ret_report->last_hash);
     tape_free(&v.tape);
+    map_free(&v.gates);
+    map_free(&v.rings);
+    arena_free(&v.arena);
     crypto_signer_free(v.key);
     free(v.numbers);
     free(v.room);
@@ -175,6 +194,55 @@ static void verify_note_retired(struct verify *v, const struct audit_record *r) 
                   memcmp(last_hash, v->first.base_hash, CHAIN_HASH) == 0;
 }
 
+/* The instance that a record of another one speaks of; empty for none. */
+static struct slice verify_named(struct slice text) {
+    static const char *const marks[] = {" of instance ", "ring-"};
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        const char *at = memmem(text.ptr, text.len, marks[i], strlen(marks[i]));
+        struct slice name = at ? slice_from(text, (size_t)(at - text.ptr) + strlen(marks[i])) : SLICE("");
+        if (name.len >= RING_INSTANCE_LEN)
+            return slice_upto(name, RING_INSTANCE_LEN);
+    }
+    return SLICE("");
+}
+
+static void verify_event(struct verify *v, const struct audit_record *r) {
+    struct slice event = r->text[AUDIT_EVENT], instance = r->text[AUDIT_INSTANCE];
+    bool gap = slice_is(event, "gap");
+    if (slice_is(event, "retired"))
+        verify_note_retired(v, r);
+    else if (slice_is(event, "start") && r->number[AUDIT_TIME_US] < v->begun_us)
+        map_put(&v->gates, arena_dup(&v->arena, instance), v);
+    else if (slice_is(event, "stop"))
+        map_remove(&v->gates, instance);
+    else if (gap || slice_is(event, "recovered") || slice_is(event, "unread"))
+        map_remove(&v->gates, verify_named(r->text[AUDIT_TEXT]));
+    if (gap && v->report->gaps++ == 0)
+        v->report->first_gap = v->seq;
+}
+
+static void verify_see_ring(void *ctx, const struct rings_one *ring) {
+    struct verify *v = ctx;
+    if (ring->state != RINGS_DAMAGED)
+        map_put(&v->rings, arena_dup(&v->arena, slice_str(ring->instance)), v);
+}
+
+/* A gate that started and neither stopped nor was recovered has a ring. Without it nobody knows which of its
+ * last records are missing. */
+static bool verify_rings(struct verify *v) {
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&v->gates, &at));)
+        if (!map_get(&v->rings, e->key))
+            return verify_bad(
+                v, 0,
+                "the ring of instance %.*s, which did not stop by itself, is gone or damaged: its "
+                "last records may be missing",
+                SLICE_FMT(e->key));
+    if (v->report->rings.damaged)
+        return verify_bad(v, 0, "a ring in `%.300s` is damaged: its records may be missing", v->dir);
+    return true;
+}
+
 static bool verify_record(struct verify *v, const struct segment_frame *frame) {
     struct audit_record r;
     uint64_t seq = v->seq + 1;
@@ -188,8 +256,8 @@ static bool verify_record(struct verify *v, const struct segment_frame *frame) {
     if (r.kind == AUDIT_KIND_EVENT && slice_is(r.text[AUDIT_EVENT], "broken"))
         return verify_bad(v, seq, "records were missing when record %" PRIu64 " was written: %.*s", seq,
                           SLICE_FMT(slice_upto(r.text[AUDIT_TEXT], 200)));
-    if (r.kind == AUDIT_KIND_EVENT && slice_is(r.text[AUDIT_EVENT], "retired"))
-        verify_note_retired(v, &r);
+    if (r.kind == AUDIT_KIND_EVENT)
+        verify_event(v, &r);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* Is the log what was written? Walks every segment, recomputes every hash, checks every signature. */
 #pragma once
 
+#include "audit/rings.h"
 #include "base/err.h"
 #include "base/slice.h"
 
@@ -18,7 +19,9 @@ struct audit_report {
     uint64_t retired; /* segments that retention removed, on record */
     uint64_t checkpoints;
     uint64_t signed_seq; /* newest record under a signature */
-    uint64_t unrecorded; /* as audit_log_unrecorded() */
+    uint64_t gaps;       /* records that say that others are missing, and the number of the first */
+    uint64_t first_gap;
+    struct audit_rings rings;
     char last_hash[65];
 };
 

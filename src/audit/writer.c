@@ -1,5 +1,6 @@
 #include "audit/writer.h"
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/hex.h"
@@ -79,6 +80,18 @@ static void writer_block_begin(struct writer *w) {
     audit_pack_begin(&w->pack, w->room);
 }
 
+/* A new segment knows the gates that the one before it knew. */
+static int writer_carry_gates(struct segment *from, struct segment *to, struct err *err) {
+    cleanup_arena struct arena a;
+    struct slice *gates;
+    size_t count;
+    arena_init(&a);
+    int rc = audit_segment_gates(from, &a, &gates, &count, err);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = audit_segment_gate_add(to, gates[i], err);
+    return rc;
+}
+
 /* The write lock, and the head as of now: other instances write to the same chain. */
 static int writer_begin(struct writer *w, struct err *err) {
     for (int tries = 0; tries < AUDIT_SEGMENTS_MAX; tries++) {
@@ -98,8 +111,11 @@ static int writer_begin(struct writer *w, struct err *err) {
         memcpy(base.base_hash, w->hash, CHAIN_HASH);
         if (audit_segment_create(&next, w->dir, &base, err) < 0)
             return -1;
+        int rc = writer_carry_gates(&w->segment, &next, err);
         audit_segment_close(&w->segment);
         w->segment = next;
+        if (rc < 0)
+            return -1;
         if (w->durable && audit_segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) < 0)
             return -1;
     }
@@ -207,6 +223,30 @@ int audit_writer_note(struct writer *w, const char *event, const char *text, str
     return writer_commit(w, err);
 }
 
+int audit_writer_start(struct writer *w, struct err *err) {
+    if (writer_begin(w, err) < 0)
+        return -1;
+    writer_add_event(w, "start", "");
+    if (audit_segment_gate_add(&w->segment, slice_str(w->instance), err) < 0)
+        return writer_rollback(w);
+    return writer_commit(w, err);
+}
+
+/* The last word on a gate, by itself or by another one: it has no ring any more. */
+static int writer_end_gate(struct writer *w, struct slice instance, const char *event, const char *text,
+                           struct err *err) {
+    if (writer_begin(w, err) < 0)
+        return -1;
+    writer_add_event(w, event, text);
+    if (audit_segment_gate_remove(&w->segment, instance, err) < 0)
+        return writer_rollback(w);
+    return writer_commit(w, err);
+}
+
+int audit_writer_stop(struct writer *w, struct err *err) {
+    return writer_end_gate(w, slice_str(w->instance), "stop", "", err);
+}
+
 /* ---- is it the log we left? ---- */
 
 /* The log's first signature is that of its beginning, before there is any record: from then on a log without
@@ -288,7 +328,25 @@ static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *
     }
     snprintf(text, sizeof(text), "%llu records of instance %.8s, which did not end by itself",
              (unsigned long long)(w->written - before), ring->head->instance);
-    return audit_writer_note(w, "recovered", text, err);
+    return writer_end_gate(w, instance, "recovered", text, err);
+}
+
+/* A gate that ended without a word has left a ring, unless somebody deleted it. */
+static int writer_miss_rings(struct writer *w, struct err *err) {
+    cleanup_arena struct arena a;
+    struct slice *gates;
+    size_t count;
+    arena_init(&a);
+    int rc = audit_segment_gates(&w->segment, &a, &gates, &count, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct slice path = arena_printf(&a, "%s/ring-%.*s", w->dir, SLICE_FMT(gates[i]));
+        if (access(path.ptr, F_OK) == 0 || errno != ENOENT || slice_is(gates[i], w->instance))
+            continue;
+        struct slice text = arena_printf(
+            &a, "the ring of instance %.*s is gone: its last records may be missing", SLICE_FMT(gates[i]));
+        rc = writer_end_gate(w, gates[i], "gap", text.ptr, err);
+    }
+    return rc;
 }
 
 /* On record, once: the file stays, under a name that nobody looks for. */
@@ -301,7 +359,7 @@ static int writer_set_aside(struct writer *w, const char *name, const char *path
              name, name);
     if (asprintf(&aside, "%s/unread-%s", w->dir, name) < 0)
         return err_set(err, "out of memory");
-    if (audit_writer_note(w, "unread", text, err) < 0)
+    if (writer_end_gate(w, slice_from(slice_str(name), strlen("ring-")), "unread", text, err) < 0)
         return -1;
     return rename(path, aside) == 0 ? 0 : err_set(err, "rename `%s`: %s", path, strerror(errno));
 }
@@ -330,7 +388,7 @@ int audit_writer_recover(struct writer *w, struct err *err) {
             audit_ring_close(&ring);
     }
     closedir(d);
-    return rc;
+    return rc < 0 ? -1 : writer_miss_rings(w, err);
 }
 
 /* ---- checkpoints, segments, retention ---- */

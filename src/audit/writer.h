@@ -44,7 +44,11 @@ int audit_writer_note(struct writer *w, const char *event, const char *text, str
 /* A log that is shorter than what was signed, or has lost its head, would look sound again once new records
  * are signed: the finding goes on record first. */
 int audit_writer_check(struct writer *w, struct err *err);
-/* Takes over what killed processes left in their rings. */
+/* The first record of this instance, and the last one. */
+int audit_writer_start(struct writer *w, struct err *err);
+int audit_writer_stop(struct writer *w, struct err *err);
+/* Takes over what killed processes left in their rings; rings that should be there and are not go on record.
+ */
 int audit_writer_recover(struct writer *w, struct err *err);
 
 bool audit_writer_sign_due(const struct writer *w, uint64_t mono_ms);

@@ -399,9 +399,21 @@ static void verify_json(struct buf *out, const struct audit_report *r) {
         const char *name;
         uint64_t value;
     } rows[] = {
-        {"records", r->records},       {"first_seq", r->first_seq},   {"last_seq", r->last_seq},
-        {"segments", r->segments},     {"retired", r->retired},       {"checkpoints", r->checkpoints},
-        {"signed_seq", r->signed_seq}, {"unrecorded", r->unrecorded},
+        {"records", r->records},
+        {"first_seq", r->first_seq},
+        {"last_seq", r->last_seq},
+        {"segments", r->segments},
+        {"retired", r->retired},
+        {"checkpoints", r->checkpoints},
+        {"signed_seq", r->signed_seq},
+        {"unrecorded", r->rings.unrecorded},
+        {"gaps", r->gaps},
+        {"first_gap", r->first_gap},
+        {"gates_running", r->rings.running},
+        {"gates_killed", r->rings.left},
+        {"waiting_bytes", r->rings.waiting},
+        {"rings_damaged", r->rings.damaged},
+        {"rings_unread", r->rings.aside},
     };
     emit_init(&e, out);
     emit_object(&e);
@@ -426,6 +438,31 @@ static void verify_json(struct buf *out, const struct audit_report *r) {
     buf_put_char(out, '\n');
 }
 
+/* What a sound chain does not say: records that are not in it. */
+static void verify_rest(struct buf *out, const struct audit_report *r) {
+    if (r->gaps)
+        buf_printf(out,
+                   "%" PRIu64 " gaps are on record, the first as record %" PRIu64
+                   ": see sallyport audit show %" PRIu64 "\n",
+                   r->gaps, r->first_gap, r->first_gap);
+    if (r->rings.unrecorded)
+        buf_printf(out, "%" PRIu64 " records could not be stored, and no gap record says so yet\n",
+                   r->rings.unrecorded);
+    if (r->rings.left)
+        buf_printf(out,
+                   "%" PRIu64 " gates were killed; %" PRIu64
+                   " bytes of their records are not in the log before the next gate starts\n",
+                   r->rings.left, r->rings.waiting);
+    if (r->rings.aside)
+        buf_printf(out, "%" PRIu64 " rings could not be read and were set aside as unread-ring-*\n",
+                   r->rings.aside);
+    if (!r->gaps && !r->rings.unrecorded && !r->rings.left && !r->rings.aside)
+        buf_put_str(out, "no gaps, no unread rings\n");
+    if (r->rings.running)
+        buf_printf(out, "%" PRIu64 " gates are running; their newest records may not be in the log yet\n",
+                   r->rings.running);
+}
+
 static void verify_text(struct buf *out, const struct audit_report *r) {
     if (!r->sound) {
         buf_printf(out, "NOT SOUND: %s\n", r->text);
@@ -439,9 +476,7 @@ static void verify_text(struct buf *out, const struct audit_report *r) {
                r->records, r->first_seq, r->last_seq, r->segments, r->checkpoints, r->signed_seq);
     if (r->retired)
         buf_printf(out, "%" PRIu64 " older segments were retired, on record\n", r->retired);
-    if (r->unrecorded)
-        buf_printf(out, "%" PRIu64 " records could not be kept, and no record tells of them yet\n",
-                   r->unrecorded);
+    verify_rest(out, r);
     buf_printf(out, "hash of record %" PRIu64 ": %s\n", r->last_seq, r->last_hash);
 }
 

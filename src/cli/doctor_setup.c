@@ -1,6 +1,8 @@
 /* doctor: what lies on disk, who may reach it, and whether a gate can be started from it. */
 #include "cli/doctor.h"
 
+#include "audit/chain.h"
+#include "audit/rings.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/gates.h"
@@ -12,6 +14,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,6 +105,33 @@ static void check_makeable(struct doctor_findings *all, const char *home) {
     struct doctor_finding *f =
         cli_doctor_note(all, DOCTOR_BAD, "state", home, "is not there and cannot be made in %s", above);
     f->fix = SLICE("set SALLYPORT_HOME to a directory that you may write");
+}
+
+/* Without reading the log: `audit verify` does that. */
+static void check_audit(struct doctor_findings *all, const char *home) {
+    struct audit_rings rings;
+    struct err err = {0};
+    struct doctor_finding *f = NULL;
+    audit_rings_count(home, &rings);
+    if (audit_chain_key_check(home, &err) < 0)
+        f = cli_doctor_note(all, DOCTOR_BAD, "audit", home, "no gate can start: %s", err.text);
+    if (rings.damaged || rings.aside) {
+        f = cli_doctor_note(all, DOCTOR_BAD, "audit", home,
+                            "%" PRIu64 " rings cannot be read: their records are not in the log",
+                            rings.damaged + rings.aside);
+        f->fix = SLICE("sallyport audit verify");
+    }
+    if (rings.unrecorded)
+        f = cli_doctor_note(all, DOCTOR_BAD, "audit", home,
+                            "%" PRIu64 " records could not be stored: is the disk full?", rings.unrecorded);
+    if (rings.left) {
+        f = cli_doctor_note(all, DOCTOR_ODD, "audit", home,
+                            "%" PRIu64 " gates were killed; their last records are not in the log yet",
+                            rings.left);
+        f->fix = SLICE("start a gate: it reads them");
+    }
+    if (!f && access(home, F_OK) == 0)
+        cli_doctor_note(all, DOCTOR_GOOD, "audit", home, "no unread rings");
 }
 
 static void check_home(struct doctor_findings *all, const char *home) {
@@ -337,6 +367,7 @@ void cli_doctor_setup(struct doctor_findings *all, const struct doctor_options *
     const bool housed = cli_home(home, &err) == 0;
     if (housed) {
         check_home(all, home);
+        check_audit(all, home);
     } else {
         struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "state", "", "%s", err.text);
         f->fix = SLICE("export SALLYPORT_HOME=$HOME/.local/state/sallyport");

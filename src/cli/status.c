@@ -1,6 +1,7 @@
 /* How the gate is doing, from its state directory: no gate needs to run. */
 #include "cli/status.h"
 #include "audit/format.h"
+#include "audit/rings.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/glyph.h"
@@ -49,7 +50,8 @@ struct rule_count {
 struct status {
     const char *home;
     uint64_t since_us;
-    uint64_t calls, allowed, denied, approvals, errors, gaps, unrecorded;
+    uint64_t calls, allowed, denied, approvals, errors, gaps;
+    struct audit_rings rings;
     uint64_t last_us;
     struct arena arena;
     struct map rules; /* name → struct rule_count */
@@ -126,7 +128,7 @@ static void status_read_log(struct status *s, const char *home) {
     const struct audit_filter all = {0};
     s->log_read = audit_log_open(home, &log, &s->log_err) == 0 &&
                   audit_log_walk_back(log, &all, status_entry, s, &s->log_err) == 0;
-    s->unrecorded = audit_log_unrecorded(home);
+    audit_rings_count(home, &s->rings);
     size_t at = 0;
     for (struct map_entry *e; (e = map_next(&s->rules, &at));) {
         struct rule_count rule = *(struct rule_count *)e->value;
@@ -246,9 +248,15 @@ static void status_text(struct status *s, struct buf *out) {
     char time[AUDIT_TIME_TEXT];
     cli_gates_each(s->home, text_gate, out);
     status_text_state(s, out);
-    if (s->unrecorded)
+    if (s->rings.unrecorded)
         buf_printf(out, "Not in the audit log: %" PRIu64 " records, for which it had no room\n",
-                   s->unrecorded);
+                   s->rings.unrecorded);
+    if (s->rings.left)
+        buf_printf(out, "Killed gates: %" PRIu64 "; their last records are read when a gate starts\n",
+                   s->rings.left);
+    if (s->rings.damaged || s->rings.aside)
+        buf_printf(out, "Rings that cannot be read: %" PRIu64 "; their records are not in the audit log\n",
+                   s->rings.damaged + s->rings.aside);
     if (!s->log_read) {
         buf_printf(out, "Audit log: %s\n", s->log_err.text);
         return;
@@ -343,7 +351,11 @@ static void status_json_log(struct status *s, struct emit *e) {
     emit_key(e, "gaps");
     emit_int(e, (int64_t)s->gaps);
     emit_key(e, "unrecorded");
-    emit_int(e, (int64_t)s->unrecorded);
+    emit_int(e, (int64_t)s->rings.unrecorded);
+    emit_key(e, "gates_killed");
+    emit_int(e, (int64_t)s->rings.left);
+    emit_key(e, "rings_unread");
+    emit_int(e, (int64_t)(s->rings.damaged + s->rings.aside));
     emit_object_end(e);
     if (!s->reload[0])
         return;

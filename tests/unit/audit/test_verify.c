@@ -4,6 +4,8 @@
 #include "base/mem.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #define CALLS 90
 
@@ -229,8 +231,88 @@ static void test_base_moved(void **state) {
     expect_bad(1, "does not begin the chain");
 }
 
+/* A gate that is killed at this point; its instance's ring stays. */
+static void kill_gate(char ring[160]) {
+    struct audit_rings before;
+    audit_rings_count(home, &before);
+    pid_t child = fork();
+    if (child == 0) {
+        struct audit *a = home_open((struct audit_config){0});
+        home_put(a, "tool", "allow", "{}");
+        audit_flush(a, NULL);
+        home_put(a, "tool", "allow", "{}");
+        raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    char dir[128];
+    snprintf(dir, sizeof(dir), "%s/audit", home);
+    DIR *d = opendir(dir);
+    for (struct dirent *e; (e = readdir(d));)
+        if (slice_starts(slice_str(e->d_name), SLICE("ring-")))
+            snprintf(ring, 160, "%s/%.20s", dir, e->d_name);
+    closedir(d);
+}
+
+static void expect_ring_missed(const char *why) {
+    struct audit_report report;
+    audit_verify(home, NULL, &report);
+    assert_false(report.sound);
+    if (!strstr(report.text, why))
+        fail_msg("expected \"%s\", got: %s", why, report.text);
+}
+
+/* What a killed gate left counts, and somebody who deletes, empties or zeroes it is noticed. */
+static void test_rings_of_killed_gates(void **state) {
+    (void)state;
+    char ring[160], none[RING_HEAD_BYTES] = {0};
+    struct audit_report report;
+    home_fill(3);
+    kill_gate(ring);
+    audit_verify(home, NULL, &report);
+    if (!report.sound)
+        fail_msg("%s", report.text);
+    assert_int_equal(report.rings.left, 1);
+    assert_true(report.rings.waiting > 0);
+    home_fill(1); /* the next one takes over */
+    audit_verify(home, NULL, &report);
+    assert_true(report.sound);
+    assert_int_equal(report.rings.left, 0);
+    assert_int_equal(report.gaps, 0);
+
+    kill_gate(ring);
+    assert_int_equal(unlink(ring), 0);
+    expect_ring_missed("gone or damaged");
+    home_fill(1); /* on record now */
+    audit_verify(home, NULL, &report);
+    if (!report.sound)
+        fail_msg("%s", report.text);
+    assert_int_equal(report.gaps, 1);
+
+    kill_gate(ring);
+    assert_int_equal(truncate(ring, 5000), 0);
+    expect_ring_missed("gone or damaged");
+    assert_int_equal(truncate(ring, 0), 0);
+    expect_ring_missed("gone or damaged");
+    home_fill(1);
+    audit_verify(home, NULL, &report);
+    assert_int_equal(report.rings.aside, 1);
+
+    kill_gate(ring);
+    int fd = open(ring, O_WRONLY);
+    assert_int_equal(write(fd, none, sizeof(none)), sizeof(none));
+    close(fd);
+    expect_ring_missed("gone or damaged");
+    home_fill(1);
+    audit_verify(home, NULL, &report);
+    assert_true(report.sound);
+    assert_int_equal(report.rings.aside, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rings_of_killed_gates, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_untouched, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_edit, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_edit_of_a_verdict, setup, home_remove),
