@@ -431,8 +431,8 @@ static struct principal *by_cert(struct front_conn *c, struct front_verdict *ver
     return identity_hold(auth, f.who, expires_s * 1000);
 }
 
-/* Sets c->principal, or false: *verdict says what to answer. */
-static bool recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *verdict) {
+bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {
+    struct front_verdict *verdict = ret_verdict;
     struct front_auth *auth = c->front->auth;
     c->principal = auth->everyone;
     if (auth->open)
@@ -464,15 +464,10 @@ static bool recognise(struct front_conn *c, const struct http_head *head, struct
     return true;
 }
 
-bool front_recognise(struct front_conn *c, const struct http_head *head) {
-    struct front_verdict verdict;
-    return recognise(c, head, &verdict);
-}
-
 enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
                                      struct slice body) {
     struct front_verdict verdict;
-    if (recognise(c, head, &verdict))
+    if (front_recognise(c, head, &verdict))
         return FRONT_IN;
     if (verdict.wait) {
         wait_for_keys(c, head, b, body);

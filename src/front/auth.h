@@ -44,8 +44,15 @@ enum front_answer {
 };
 enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
                                      struct slice body);
-/* The same for a request that is refused anyway: nothing is answered, and nobody waits. */
-bool front_recognise(struct front_conn *c, const struct http_head *head);
+/* The same for a request that is not looked at yet, or refused anyway: nothing is answered, and nobody waits.
+ * False: *ret_verdict is what to answer. */
+struct front_verdict {
+    int status;
+    const char *error; /* of RFC 6750, or NULL */
+    const char *message;
+    bool wait;
+};
+bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict);
 /* May the principal use the server of this endpoint? Else answers 403. */
 bool front_may_enter(struct front_conn *c);
 /* "local:USER": whoever started this program. */
@@ -53,12 +60,6 @@ struct principal *front_local_user(void);
 
 /* ---- challenge.c: the gate as an OAuth resource server ---- */
 
-struct front_verdict {
-    int status;
-    const char *error; /* of RFC 6750, or NULL */
-    const char *message;
-    bool wait;
-};
 void front_challenge(struct front_conn *c, const struct front_verdict *verdict);
 /* The URL of the endpoint asked for, as clients know it; empty when this is not told. */
 struct slice front_challenge_resource(struct front_conn *c, struct arena *a);

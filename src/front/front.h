@@ -5,6 +5,7 @@
 #include "call/principal.h"
 #include "front/limits.h"
 #include "front/policies.h"
+#include "front/share.h"
 #include "io/net.h"
 #include "server/server.h"
 #include "session/web.h"
@@ -29,7 +30,10 @@ struct front {
     const struct web_site *site;     /* what is served beside MCP, or NULL */
     struct front_policies *policies; /* of grants; the gate's */
     uint32_t conn_count;
-    size_t body_bytes; /* of large requests that are arriving */
+    size_t body_bytes;     /* of requests that are arriving, from clients that are known */
+    size_t stranger_bytes; /* and from others */
+    struct map grants;     /* front_share by the principal's id */
+    struct map strangers;  /* by network */
     struct list conns;
     struct map sessions;   /* front_session by id */
     struct map stateless;  /* sessions of the modern era: one a principal and endpoint */
@@ -75,7 +79,9 @@ struct front_conn {
     size_t head_len;
     struct block *body;
     size_t body_len;
-    size_t body_counted; /* in front->body_bytes */
+    size_t body_counted; /* in front->body_bytes or stranger_bytes */
+    bool known;          /* a request of it was authenticated */
+    struct front_share *share;
     struct http_chunked chunked;
     struct io_timer timer;
     /* who is answering: told when the connection goes away or can take more */
@@ -97,6 +103,8 @@ struct front_conn {
 
 /* The body of a request is over the ceiling and will not be read. */
 void front_refuse_large(struct front_conn *c, const struct http_head *head);
+/* Before a body is read that is not here yet: is it for somebody who may send it? False: answered. */
+bool front_admit_body(struct front_conn *c, const struct http_head *head, size_t len);
 /* One complete request; answers now or takes the connection over (front_conn_take). */
 void front_request(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
 
@@ -162,6 +170,7 @@ struct front_session {
     uint32_t stream_count;
     uint32_t last_number;
     struct call_sink sse_sink;
+    struct front_share *share; /* of its principal */
     struct io_timer idle;
 };
 

@@ -31,8 +31,7 @@ static void conn_reset_request(struct front_conn *c) {
     c->head_copy = c->body = c->held = NULL;
     c->waited = false;
     c->body_len = 0;
-    c->front->body_bytes -= c->body_counted;
-    c->body_counted = 0;
+    front_share_bytes_end(c);
     c->told_continue = c->got_bytes = false;
 }
 
@@ -40,6 +39,7 @@ static void conn_free(struct front_conn *c, bool gracefully) {
     struct front *f = c->front;
     io_timer_stop(f->loop, &c->timer);
     conn_reset_request(c);
+    front_share_leave(c);
     front_memo_clear(&c->memo);
     list_remove(&c->node);
     f->conn_count--;
@@ -153,18 +153,27 @@ static void tell_continue(struct front_conn *c, const struct http_head *head) {
     c->told_continue = true;
 }
 
-/* Large bodies share one ceiling, so that many of them at once cannot take all memory. */
+/* Bodies share a ceiling, so that many of them at once cannot take all memory. */
 static bool count_body(struct front_conn *c, size_t len) {
-    if (len <= FRONT_BODY_SMALL || len <= c->body_counted)
+    if ((c->known && len <= FRONT_BODY_SMALL) || front_share_bytes(c, len))
         return true;
-    size_t more = len - c->body_counted;
-    if (more > FRONT_BODY_BYTES_MAX - c->front->body_bytes) {
-        refuse(c, 503, "too many large requests at once");
+    refuse(c, 503, "too many large requests at once");
+    return false;
+}
+
+/* Who sends it is asked before a body is waited for. */
+static bool admit_body(struct front_conn *c, const struct http_head *head, size_t len) {
+    struct front *f = c->front;
+    const bool keep_alive = c->keep_alive;
+    c->keep_alive = false;
+    c->state = FRONT_ANSWERING;
+    const bool in = front_admit_body(c, head, len);
+    arena_reset(&f->scratch);
+    if (!in)
         return false;
-    }
-    c->front->body_bytes += more;
-    c->body_counted = len;
-    return true;
+    c->keep_alive = keep_alive;
+    c->state = FRONT_READING;
+    return count_body(c, len);
 }
 
 /* The head of the request whose chunks are being read. */
@@ -182,7 +191,8 @@ static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
         refuse_large(c, head_again(c));
         return -1;
     }
-    if (!count_body(c, need))
+    if (!c->known && need > FRONT_STRANGER_BODY_MAX ? !admit_body(c, head_again(c), need)
+                                                    : !count_body(c, need))
         return -1;
     if (!c->body || c->body->cap < need) {
         struct block *larger = block_new(&conn_loop(c)->blocks, need * 2);
@@ -204,12 +214,15 @@ static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
     return (ptrdiff_t)used;
 }
 
-static void begin_chunks(struct front_conn *c, const struct http_head *head, const char *ptr) {
+static bool begin_chunks(struct front_conn *c, const struct http_head *head, const char *ptr) {
+    if (!admit_body(c, head, 0))
+        return false;
     c->head_len = head->head_len;
     c->head_copy = block_new(&conn_loop(c)->blocks, c->head_len);
     memcpy(c->head_copy->data, ptr, c->head_len);
     http_chunked_init(&c->chunked);
     tell_continue(c, head);
+    return true;
 }
 
 /* One request off the front. Consumed bytes, 0 when more are needed, -1 when the connection is spoken for. */
@@ -226,17 +239,16 @@ static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, 
     if (got == 0)
         return 0;
     if (head->body == HTTP_BODY_CHUNKED) {
-        begin_chunks(c, head, ptr);
-        return got;
+        return begin_chunks(c, head, ptr) ? got : -1;
     }
     size_t body = head->body == HTTP_BODY_LENGTH ? (size_t)head->body_len : 0;
     if (head->body == HTTP_BODY_LENGTH && head->body_len > MSG_BYTES_MAX) {
         refuse_large(c, head);
         return -1;
     }
-    if (!count_body(c, body))
-        return -1;
     if (len < (size_t)got + body) {
+        if (!admit_body(c, head, body))
+            return -1;
         tell_continue(c, head);
         io_conn_want(c->io, (size_t)got + body);
         return 0;
@@ -305,6 +317,8 @@ static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server)
     c->front = f;
     list_push(&f->conns, &c->node);
     f->conn_count++;
+    front_share_enter(c);
+    front_share_make_room(c);
     if (f->conn_count > FRONT_CONNS_MAX && f->tls) {
         front_conn_close(c); /* nothing can be said before a handshake */
         return;
@@ -472,6 +486,8 @@ int front_http_start(struct front *f, const char *bind, uint16_t port, struct er
     list_init(&f->conns);
     map_init(&f->sessions);
     map_init(&f->stateless);
+    map_init(&f->grants);
+    map_init(&f->strangers);
     arena_init(&f->scratch);
     buf_init(&f->out, HTTP_HEAD_MAX);
     f->bind = bind;
@@ -506,6 +522,8 @@ void front_http_stop(struct front *f) {
         front_conn_close(container_of(f->conns.next, struct front_conn, node));
     front_stateless_close(f);
     map_free(&f->sessions);
+    map_free(&f->grants);
+    map_free(&f->strangers);
     arena_free(&f->scratch);
     buf_free(&f->out);
 }

@@ -14,9 +14,13 @@
 #define FRONT_QUEUE_MAX (72u << 20) /* unsent bytes at which a slow reader is dropped */
 #define FRONT_TOKEN_MAX 512
 #define FRONT_TOKEN_MIN 16
-#define FRONT_AUTH_LOOK_MS 500      /* between two looks for grants that were revoked or have expired */
-#define FRONT_BODY_SMALL (1u << 20) /* larger bodies count against the next ceiling while they arrive */
+#define FRONT_AUTH_LOOK_MS 500       /* between two looks for grants that were revoked or have expired */
+#define FRONT_BODY_SMALL (64u << 10) /* larger bodies count against the next ceiling while they arrive */
 #define FRONT_BODY_BYTES_MAX (512u << 20)
+#define FRONT_STRANGER_CONNS_MAX 128         /* of one network, before a request of theirs is authenticated */
+#define FRONT_STRANGER_BODY_MAX (1u << 20)   /* a body whose sender is not known when its head is here */
+#define FRONT_STRANGER_SHARE_MAX (8u << 20)  /* bytes of such bodies, from one network */
+#define FRONT_STRANGER_BYTES_MAX (64u << 20) /* and from all */
 #define FRONT_DRAIN_MS 10000
 #define FRONT_CHILDREN_MS 5000 /* at the end: for children to heed end of input, TERM and KILL */
 #define FRONT_EOF_LOOK_MS 100

@@ -273,7 +273,8 @@ static void post_legacy(struct front_conn *c, const struct http_head *head, stru
     struct front_session *fs = opens ? front_session_new(c, false) : find_session(c, head);
     if (!fs) {
         if (opens)
-            front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "too many sessions");
+            front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0},
+                               "too many sessions; end some that are not used");
         return;
     }
     if (m->rpc.kind == RPC_REQUEST) {

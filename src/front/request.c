@@ -178,9 +178,24 @@ void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     static const char why[] = "the message is too large";
     enum place place = find_place(c, head->path);
     bool message = place == PLACE_MCP || place == PLACE_MESSAGE || place == PLACE_CALL;
-    if (message && host_and_origin_ok(c->front, head) && front_recognise(c, head))
+    struct front_verdict verdict;
+    if (message && host_and_origin_ok(c->front, head) && front_recognise(c, head, &verdict))
         front_record_refusal(c, NULL, why);
     front_answer_error(c, 413, RPC_INVALID_REQUEST, (struct slice){0}, why);
+}
+
+bool front_admit_body(struct front_conn *c, const struct http_head *head, size_t len) {
+    struct front_verdict verdict = {.status = 413, .message = "the message is too large"};
+    find_place(c, head->path);
+    if (host_and_origin_ok(c->front, head) && front_recognise(c, head, &verdict))
+        return front_share_claim(c);
+    if (len <= FRONT_STRANGER_BODY_MAX)
+        return true;
+    if (verdict.wait)
+        verdict = (struct front_verdict){.status = 503,
+                                         .message = "the issuer's keys are being fetched; try again"};
+    front_challenge(c, &verdict);
+    return false;
 }
 
 void front_request(struct front_conn *c, struct http_head *head, struct block *b, struct slice body) {
@@ -196,7 +211,8 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
         front_challenge_metadata(c, head);
     } else if (front_web(c, head, b, body)) {
         return;
-    } else if (front_authenticate(c, head, b, body) != FRONT_IN || !front_may_enter(c)) {
+    } else if (front_authenticate(c, head, b, body) != FRONT_IN || !front_may_enter(c) ||
+               !front_share_claim(c)) {
         return; /* answered, or will be */
     } else if (f->draining) {
         front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "shutting down");

@@ -34,7 +34,8 @@ void front_sse_open(struct front_conn *c, struct http_head *head) {
     }
     struct front_session *fs = front_session_new(c, true);
     if (!fs) {
-        front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "too many sessions");
+        front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0},
+                           "too many sessions; end some that are not used");
         return;
     }
     fs->known = true;

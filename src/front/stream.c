@@ -226,10 +226,12 @@ void front_session_touch(struct front_session *fs) {
 
 struct front_session *front_session_new(struct front_conn *c, bool sse) {
     struct front *f = c->front;
-    if (f->core->session_count >= SESSION_MAX)
+    struct front_share *share = f->core->session_count < SESSION_MAX ? front_share_session(c) : NULL;
+    if (!share)
         return NULL;
     struct front_session *fs = mem_zalloc(sizeof(*fs));
     fs->front = f;
+    fs->share = share;
     fs->sse = sse;
     rand_token(fs->id, sizeof(fs->id) - 1);
     stream_init(&fs->standing, fs);
@@ -247,6 +249,7 @@ void front_session_close(struct front_session *fs) {
         map_remove(&f->sessions, slice_str(fs->id));
     struct session *s = fs->session;
     session_close(s);
+    front_share_session_end(fs->share);
     fs->sse = false; /* its connection may go now without closing the session again */
     let_go(&fs->standing);
     stream_clear(&fs->standing);

@@ -112,6 +112,12 @@ void io_conn_close(struct io_conn *c);
  * comes after this. */
 void io_conn_finish(struct io_conn *c);
 
+/* The network that a connection's peer is in, for counting: its address, or the first half of an IPv6 one,
+ * of which a single host can have any number. Returns how many bytes of `ret` say it; 0 when it is not known.
+ */
+#define IO_NETWORK_BYTES 8
+size_t io_conn_network(const struct io_conn *c, char ret[IO_NETWORK_BYTES]);
+
 /* For tls.c: decrypted bytes go in here, ciphertext out there. */
 char *io_conn_in_space(struct io_conn *c, size_t *ret_len);
 bool io_conn_in_commit(struct io_conn *c, size_t len); /* false: the conn was closed meanwhile */
