@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/glyph.h"
 #include "base/mem.h"
 
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 
 #define LOG_LINE_MAX 4096
 #define LOG_FRAME_MAX 64   /* what stands around it: colour, program, level */
+#define LOG_SPELLED_MAX 12 /* bytes of one character that is spelled out */
 #define LOG_HELD_MAX 16384 /* lines of one turn that leave together */
 #define LOG_OFTEN_MAX 1024 /* longer ones are not counted */
 
@@ -36,27 +38,44 @@ int log_level_from(const char *name, enum log_level *ret_level) {
     return -1;
 }
 
-/* What others sent us may stand in a log line: no byte of it reaches a terminal as a control code. */
-static char *log_defuse(char *to, struct slice text) {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        to[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
-    }
-    return to + text.len;
-}
-
 /* How many bytes the character has; 0 when they are none. */
-static size_t log_char(const char *at) {
-    const unsigned char *b = (const unsigned char *)at;
+static size_t log_char(struct slice at) {
+    const unsigned char *b = (const unsigned char *)at.ptr;
     size_t len = b[0] < 0x80                   ? 1
                  : b[0] >= 0xc2 && b[0] < 0xe0 ? 2
                  : (b[0] & 0xf0) == 0xe0       ? 3
                  : b[0] >= 0xf0 && b[0] < 0xf5 ? 4
                                                : 0;
     for (size_t i = 1; i < len; i++)
-        if ((b[i] & 0xc0) != 0x80)
+        if (i >= at.len || (b[i] & 0xc0) != 0x80)
             return 0;
     return len;
+}
+
+/* What others sent us may stand in a log line: no byte of it reaches a terminal as a control code, and what a
+ * reader would not see, or would see in another order, is spelled out. The selector behind many an emoji is
+ * left. Returns the end of what was written, at most `cap` bytes. */
+static char *log_defuse(char *to, size_t cap, struct slice text) {
+    const char *end = to + cap;
+    for (size_t i = 0, len; i < text.len; i += len) {
+        const unsigned char first = (unsigned char)text.ptr[i];
+        uint32_t cp = first;
+        len = first < 0x80 ? 1 : log_char(slice_from(text, i));
+        if (len > 1)
+            cp = glyph_next(text, i, &len);
+        if (end - to < LOG_SPELLED_MAX)
+            break;
+        if (!len || first < 0x20 || first == 0x7f) {
+            *to++ = len ? ' ' : '?';
+            len = 1;
+        } else if (len > 1 && cp != 0xfe0f && (glyph_is_control(cp) || glyph_is_invisible(cp))) {
+            to += snprintf(to, LOG_SPELLED_MAX, "<U+%04X>", cp);
+        } else {
+            memcpy(to, text.ptr + i, len);
+            to += len;
+        }
+    }
+    return to;
 }
 
 /* ---- where lines go ---- */
@@ -99,22 +118,16 @@ static void log_put(const char *line, size_t len) {
 
 /* ---- lines ---- */
 
-/* Controls are gone already. */
-static void log_write_json(enum log_level level, const char *line) {
+/* Neither controls nor stray bytes are left in the text. */
+static void log_write_json(enum log_level level, struct slice text) {
     char out[LOG_LINE_MAX * 2 + 128], time[CLOCK_TEXT_MAX];
     clock_text(clock_wall_ms(), time);
     size_t n = (size_t)snprintf(out, sizeof(out), "{\"time\":\"%s\",\"level\":\"%s\",\"message\":\"", time,
                                 log_names[level]);
-    while (*line) {
-        size_t len = log_char(line);
-        if (*line == '"' || *line == '\\')
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '"' || text.ptr[i] == '\\')
             out[n++] = '\\';
-        if (len)
-            memcpy(out + n, line, len);
-        else
-            out[n] = '?';
-        n += len ? len : 1;
-        line += len ? len : 1;
+        out[n++] = text.ptr[i];
     }
     memcpy(out + n, "\"}\n", 3);
     log_put(out, n + 3);
@@ -143,15 +156,15 @@ void log_line(enum log_level level, struct slice text) {
     text = slice_upto(text, LOG_LINE_MAX - 1);
     char line[LOG_LINE_MAX + LOG_FRAME_MAX], *to = line;
     if (atomic_load_explicit(&log_json, memory_order_relaxed)) {
-        *log_defuse(line, text) = '\0';
-        log_write_json(level, line);
+        to = log_defuse(line, LOG_LINE_MAX, text);
+        log_write_json(level, slice_of(line, (size_t)(to - line)));
         return;
     }
     const char *colour = log_is_terminal() ? log_colours[level] : "";
     to = log_add(log_add(to, colour), "sallyport: ");
     if (level != LOG_INFO)
         to = log_add(log_add(to, log_names[level]), ": ");
-    to = log_defuse(to, text);
+    to = log_defuse(to, LOG_LINE_MAX, text);
     to = log_add(log_add(to, *colour ? "\033[0m" : ""), "\n");
     log_put(line, (size_t)(to - line));
 }

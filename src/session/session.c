@@ -253,17 +253,50 @@ static void on_drained(void *owner) {
     channel_wake(ch);
 }
 
-static void on_noise(void *owner, const char *what, struct slice text) {
-    struct channel *ch = owner;
+static void put_noise(const struct channel *ch, const char *what, struct slice text) {
     if (what)
         log_warn("server `%s`: %s: %.*s", ch->server->up.name, what, SLICE_FMT(text));
     else
         log_info("[%s] %.*s", ch->server->up.name, SLICE_FMT(text));
 }
 
+static void tell_missed(const struct up_server *s, const struct up_noise *n, const char *what) {
+    log_warn("server `%s`: %llu more %s (%llu bytes) within a second were not written", s->name,
+             (unsigned long long)n->missed_lines, what, (unsigned long long)n->missed_bytes);
+}
+
+static void tell_noise(struct up_noise *n) {
+    tell_missed(container_of(n, struct up_server, noise), n, "lines of its own");
+}
+
+/* On record as one, with their number. */
+static void tell_junk(struct up_noise *n) {
+    static const struct principal itself = {.id = "server", .grant = ""};
+    const struct up_server *s = container_of(n, struct up_server, junk);
+    char why[128];
+    tell_missed(s, n, "lines that are no messages");
+    snprintf(why, sizeof(why), "%llu more that were not recorded one by one",
+             (unsigned long long)n->missed_lines);
+    record_refusal(container_of(s->core, struct core, up),
+                   &(struct refusal){.kind = REFUSAL_SERVER_MALFORMED,
+                                     .who = &itself,
+                                     .server = container_of(s, const struct server, up),
+                                     .why = slice_str(why)});
+}
+
+static void on_noise(void *owner, const char *what, struct slice text) {
+    struct channel *ch = owner;
+    struct up_server *s = &ch->server->up;
+    if (up_noise_take(&s->noise, s->core->loop, text.len, tell_noise))
+        put_noise(ch, what, text);
+}
+
 static void on_malformed(void *owner, const char *why, struct slice text) {
     struct channel *ch = owner;
-    on_noise(owner, why, text);
+    struct up_server *s = &ch->server->up;
+    if (!up_noise_take(&s->junk, s->core->loop, text.len, tell_junk))
+        return;
+    put_noise(ch, why, text);
     record_refusal(ch->session->core, &(struct refusal){.kind = REFUSAL_SERVER_MALFORMED,
                                                         .who = ch->session->principal,
                                                         .session = ch->session,

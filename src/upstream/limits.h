@@ -9,6 +9,9 @@
 #define CHILD_TERM_MS 2000  /* after TERM, before KILL */
 #define CHILD_HELD_MS 1000  /* after its exit, for the end of its output */
 #define CHILD_STDERR_LINE_MAX 4096
+#define UP_NOISE_MS 1000   /* in so long */
+#define UP_NOISE_LINES 200 /* so many lines of a server's stderr, or of what is no message, are written */
+#define UP_NOISE_BYTES (64u << 10) /* and so many bytes of them; the rest is counted */
 
 #define UP_CONNS_MAX 1024 /* connections to one server */
 #define UP_IDLE_MS 4000   /* an unused connection is closed before common servers (5 s) do it */

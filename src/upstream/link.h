@@ -13,6 +13,7 @@
 #include "io/spawn.h"
 #include "upstream/era.h"
 #include "upstream/msg.h"
+#include "upstream/noise.h"
 #include "wire/http.h"
 #include "wire/splice.h"
 
@@ -60,6 +61,8 @@ struct up_server {
     bool use_sse;     /* the endpoint turned out to speak HTTP+SSE */
     bool late_stream; /* it does not answer a request for a standing stream before it has something to say */
     struct up_era era;
+    struct up_noise noise; /* on stderr, and answers to nothing */
+    struct up_noise junk;  /* lines and events that are no messages */
 };
 
 void up_server_init(struct up_server *s, struct up_core *core);

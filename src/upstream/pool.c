@@ -291,6 +291,8 @@ void up_server_close(struct up_server *s, void (*unused)(struct up_server *s)) {
         t->ops->lost(t, &loss);
     }
     up_secrets_free(s);
+    up_noise_end(&s->noise, s->core->loop);
+    up_noise_end(&s->junk, s->core->loop);
     buf_free(&s->post_head);
     buf_free(&s->scratch);
     s->unused = unused;

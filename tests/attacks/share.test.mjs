@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { cli, fdCount, formatRequest, HttpConnection, legacyServer, mayGrow, post, rssBytes, sanitized, startGate, startUpstream, tempDir, tempFile, use, within } from '../lib/index.mjs';
+import { cli, fdCount, formatRequest, HttpConnection, legacyServer, mayGrow, post, rawStdio, rssBytes, sanitized, startGate, startUpstream, tempDir, tempFile, use, within } from '../lib/index.mjs';
 
 const bearer = (token) => ({ Authorization: `Bearer ${token}` });
 const JSON_HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
@@ -106,5 +106,52 @@ describe('one grant', { concurrency: 1, skip: sanitized && 'thousands of session
     assert.ok(refused > 0);
     assert.equal(await opens(gate, token.modest), 200);
     for (const connection of kept) connection.close();
+  });
+});
+
+describe('a noisy server', { concurrency: 1 }, () => {
+  // 100,000 lines on stderr and as many on stdout that are no messages.
+  const command = rawStdio(async (io) => {
+    await io.serve({
+      'tools/call': async () => {
+        const text = (what) => Array.from({ length: 100_000 }, (_, i) => `${what} ${i} ${'x'.repeat(100)}\n`).join('');
+        const { writeSync } = process.getBuiltinModule('node:fs');
+        for (const [fd, what] of [[2, 'oops'], [1, 'not json']]) {
+          const bytes = Buffer.from(text(what));
+          for (let at = 0; at < bytes.length;) {
+            try { at += writeSync(fd, bytes, at); } catch (error) { if (error.code !== 'EAGAIN') throw error; }
+          }
+        }
+        return { content: [] };
+      },
+    });
+  });
+
+  test('fills neither the log nor the audit log; how much was left out is told in both', async (t) => {
+    const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+    const gate = use(t, await startGate({ transport: 'stdio', command, args: ['--name', 'loud'], env }));
+    await gate.rpc.exchange('initialize', initialize.params);
+    const answer = await gate.rpc.exchange('tools/call', { name: 'x', arguments: {} });
+    assert.deepEqual(answer.result.content, []);
+    await gate.child.waitLine(/server `loud`: \d+ more lines of its own \(\d+ bytes\) within a second were not written/, { stream: 'stderr' });
+    await gate.child.waitLine(/server `loud`: \d+ more lines that are no messages/, { stream: 'stderr' });
+    assert.ok(gate.stderr.length < 2 * MB, `${gate.stderr.length} bytes of log`);
+    const { stdout } = await cli(['audit', 'query', '--verdict', 'deny', '--limit', '10000', '--json'], { env });
+    const records = stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+    assert.ok(records.length < 5000, `${records.length} records`);
+    const counted = records.map(({ text }) => Number(/^(\d+) more that were not recorded one by one$/.exec(text)?.[1] ?? 1));
+    assert.equal(counted.reduce((sum, n) => sum + n, 0), 100_000);
+  });
+
+  test('cannot write to a terminal what a reader would not see', async (t) => {
+    const sneaky = rawStdio(async (io) => {
+      process.stderr.write('a\u009b31mb \u202egnp.exe c\u200bd \u2066e \u001b[2J f\u{e0041} \u00e9 \u2764\ufe0f\n');
+      process.stderr.write(Buffer.from([0x9b, 0x33, 0x31, 0x6d, 0x0a]));
+      await io.serve({});
+    });
+    const gate = use(t, await startGate({ transport: 'stdio', command: sneaky, args: ['--name', 'sly'] }));
+    const line = await gate.child.waitLine(/\[sly\] a/, { stream: 'stderr' });
+    assert.match(line, /\[sly\] a<U\+009B>31mb <U\+202E>gnp\.exe c<U\+200B>d <U\+2066>e {2}\[2J f<U\+E0041> \u00e9 \u2764\ufe0f$/);
+    await gate.child.waitLine(/\[sly\] \?31m$/, { stream: 'stderr' });
   });
 });
