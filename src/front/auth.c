@@ -133,6 +133,15 @@ static struct principal *grant_hold(struct front_auth *auth, const struct state_
 static void sweep_soon(struct front_auth *auth);
 static void identities_check(struct front_auth *auth);
 
+/* What is open was opened with a token from before; a session may go on with the new one. */
+static void streams_end_at(struct front *f, const struct principal *p, uint64_t ends_ms) {
+    LIST_FOR (n, &f->conns) {
+        struct front_conn *c = container_of(n, struct front_conn, node);
+        if (c->principal == p && !c->ends_ms)
+            c->ends_ms = ends_ms;
+    }
+}
+
 /* Grants that were revoked, rotated or changed in any other way end what they have open. */
 static void take_in_changes(struct front_auth *auth) {
     struct err err;
@@ -150,9 +159,10 @@ static void take_in_changes(struct front_auth *auth) {
         const struct state_grant *g = state_grants_by_name(auth->grants, e->key);
         if (g && g->version == h->version)
             continue;
-        /* The old token is good for a while: so are the sessions it opened. */
+        /* The old token is good for a while: so are the sessions and the streams that it opened. */
         if (g && !g->revoked_ms && g->grace_ms > clock_wall_ms()) {
             h->version = g->version;
+            streams_end_at(auth->front, h->principal, g->grace_ms);
             continue;
         }
         holder_drop(&auth->by_grant, h);
@@ -317,12 +327,13 @@ static bool is_the_token(const struct front_auth *auth, struct slice token) {
     return len && token.len == len && CRYPTO_memcmp(token.ptr, auth->token, len) == 0;
 }
 
-static struct principal *by_grant(struct front_auth *auth, struct slice token, bool *ret_lasting) {
+/* *ret_ends_ms: when an old token of a grant that was rotated ends; 0 for the grant's own. */
+static struct principal *by_grant(struct front_auth *auth, struct slice token, uint64_t *ret_ends_ms) {
     uint64_t now_ms = clock_wall_ms();
     const struct state_grant *g = auth->grants ? state_grants_by_token(auth->grants, token, now_ms) : NULL;
     if (g)
         state_grants_used(auth->grants, g, now_ms);
-    *ret_lasting = g && g->grace_ms <= now_ms; /* an old token of which the end is known is no such */
+    *ret_ends_ms = g && g->grace_ms > now_ms && state_grants_is_old(g, token) ? g->grace_ms : 0;
     return g ? grant_hold(auth, g) : NULL;
 }
 
@@ -439,18 +450,19 @@ bool front_recognise(struct front_conn *c, const struct http_head *head, struct 
         return true;
     struct slice shown = http_value(head, HTTP_FIELD_AUTHORIZATION);
     look_at_grants(auth);
+    c->ends_ms = 0;
     if (remembers(c, shown)) {
         c->principal = c->memo.principal;
         return true;
     }
     struct slice token = bearer(shown);
     struct principal *p = NULL;
-    bool lasting = true;
+    uint64_t ends_ms = 0;
     *verdict = (struct front_verdict){.status = 401, .message = "Unauthorized"};
     if (token.len && is_the_token(auth, token))
         p = auth->everyone;
     else if (token.len && slice_starts(token, SLICE(STATE_GRANT_PREFIX)))
-        p = by_grant(auth, token, &lasting);
+        p = by_grant(auth, token, &ends_ms);
     else if (token.len && auth->issuer_count)
         p = by_token(c, token, verdict);
     else if (!shown.len)
@@ -458,9 +470,10 @@ bool front_recognise(struct front_conn *c, const struct http_head *head, struct 
     if (verdict->wait || !p)
         return false;
     remember(c, shown, p);
-    if (!lasting)
+    if (ends_ms)
         c->memo.len = SIZE_MAX; /* never the same again, but keeps the principal */
     c->principal = p;
+    c->ends_ms = ends_ms;
     return true;
 }
 

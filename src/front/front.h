@@ -5,13 +5,13 @@
 #include "call/principal.h"
 #include "front/limits.h"
 #include "front/policies.h"
-#include "front/share.h"
 #include "io/net.h"
 #include "server/server.h"
 #include "session/web.h"
 
 struct front_conn;
 struct front_secure;
+struct front_share;
 struct io_tls_ctx;
 
 struct front {
@@ -91,6 +91,7 @@ struct front_conn {
     void *owner;
     /* of the request being answered */
     struct principal *principal;
+    uint64_t ends_ms;    /* wall clock: when the token that it showed ends before its grant; 0: with it */
     struct server *only; /* the server of its endpoint, NULL for all that the principal may use */
     struct front_memo memo;
     /* while it waits for the keys of an issuer */

@@ -160,6 +160,7 @@ static void on_idle(struct core *core) {
 static void on_signal(uv_signal_t *handle, int signal) {
     struct gate *g = handle->data;
     if (signal == SIGHUP && !g->stdio) {
+        front_policies_reload(g->policies);
         if (g->fleet)
             reload(g);
         return;

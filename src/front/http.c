@@ -5,6 +5,7 @@
  */
 #include "front/auth.h"
 #include "front/front.h"
+#include "front/share.h"
 
 #include "base/check.h"
 #include "base/mem.h"

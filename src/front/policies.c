@@ -118,6 +118,14 @@ static void on_changed(struct io_watch *w) {
         audit_put_action(f->all->audit, &reload);
 }
 
+void front_policies_reload(struct front_policies *ps) {
+    LIST_FOR (n, &ps->files) {
+        struct policy_file *f = container_of(n, struct policy_file, node);
+        io_watch_seen(&f->watch);
+        on_changed(&f->watch);
+    }
+}
+
 static struct policy_file *file_get(struct front_policies *ps, const char *path, struct err *err) {
     LIST_FOR (n, &ps->files) {
         struct policy_file *f = container_of(n, struct policy_file, node);

@@ -17,6 +17,9 @@ void front_policies_set_audit(struct front_policies *ps, struct audit *audit);
 /* The files are no longer looked after; places keep what they have. NULL is fine. */
 void front_policies_free(struct front_policies *ps);
 
+/* Takes every file up as it is now, without waiting for it to hold still. */
+void front_policies_reload(struct front_policies *ps);
+
 struct front_policy_place {
     struct list node;
     struct policy **at;

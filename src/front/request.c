@@ -2,6 +2,7 @@
 #include "front/auth.h"
 #include "front/fleet.h"
 #include "front/front.h"
+#include "front/share.h"
 #include "record/record.h"
 
 #include <arpa/inet.h>

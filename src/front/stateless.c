@@ -47,8 +47,20 @@ void front_stateless_close(struct front *f) {
     map_free(&f->stateless);
 }
 
+static struct front_conn *overdue_stream(struct front *f, uint64_t wall_ms) {
+    LIST_FOR (n, &f->conns) {
+        struct front_conn *c = container_of(n, struct front_conn, node);
+        if (c->state == FRONT_STREAMING && c->ends_ms && c->ends_ms <= wall_ms)
+            return c;
+    }
+    return NULL;
+}
+
 void front_sweep(struct front *f) {
     uint64_t wall_ms = clock_wall_ms(), now_ms = io_now_ms(f->loop);
+    /* Streams are all that a client has open longer than its token is good. The end of one may end others. */
+    for (struct front_conn *c; (c = overdue_stream(f, wall_ms));)
+        front_conn_close(c);
     size_t at = 0;
     struct map_entry *e;
     while ((e = map_next(&f->sessions, &at))) {

@@ -1,6 +1,7 @@
 /* Sessions over HTTP and their event streams. A stream remembers its last events, so that a client whose
  * connection broke gets what it missed, of that stream and no other. */
 #include "front/front.h"
+#include "front/share.h"
 
 #include "base/mem.h"
 #include "base/rand.h"

@@ -1,6 +1,7 @@
 /* Tells when a file has another content: written in place, replaced by rename, or behind a symbolic link that
- * was swapped. By looking at it now and then, which no editor and no mount can fool. A file that is missing
- * for a moment is being replaced; one that stays away is told of once, to those who ask for it. */
+ * was swapped. By looking at it now and then, which no editor and no mount can fool. What is written in place
+ * is told of when it has held still for IO_WATCH_QUIET_MS, so that no half of a file is read. A file that is
+ * missing for a moment is being replaced; one that stays away is told of once, to those who ask for it. */
 #pragma once
 
 #include "io/loop.h"
@@ -16,6 +17,7 @@ struct io_watch {
     struct stat known;
     unsigned missing; /* looks in a row that found no file */
     bool settling;    /* it has changed; told as soon as it holds still */
+    uint64_t quiet_until_ms, latest_ms;
     struct io_timer timer;
 };
 

@@ -273,6 +273,12 @@ const struct state_grant *state_grants_by_token(const struct state_grants *g, st
     return &r->grant;
 }
 
+bool state_grants_is_old(const struct state_grant *grant, struct slice token) {
+    unsigned char hash[STATE_HASH_BYTES];
+    state_token_hash(token, hash);
+    return memcmp(container_of(grant, const struct row, grant)->hash, hash, sizeof(hash)) != 0;
+}
+
 const struct state_grant *state_grants_by_name(const struct state_grants *g, struct slice name) {
     const struct row *r = map_get(&g->by_name, name);
     return r ? &r->grant : NULL;

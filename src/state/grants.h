@@ -67,6 +67,8 @@ bool state_grants_stale(struct state_grants *g);
 const struct state_grant *state_grants_by_token(const struct state_grants *g, struct slice token,
                                                 uint64_t now_ms);
 /* Also revoked and expired ones. */
+/* Of a token that leads to the grant: is it the one from before the last rotation? */
+bool state_grants_is_old(const struct state_grant *grant, struct slice token);
 const struct state_grant *state_grants_by_name(const struct state_grants *g, struct slice name);
 size_t state_grants_count(const struct state_grants *g);
 const struct state_grant *state_grants_at(const struct state_grants *g, size_t i); /* by time of creation */

@@ -124,6 +124,24 @@ describe('at the gate', () => {
     for (const token of [second, third]) assert.equal((await post(gate.url, ping, { headers: { ...other.headersFor(), ...bearer(token) } })).status, 401);
   });
 
+  test('rotated with a grace: streams of the old token end with it, those of the new one stay', async (t) => {
+    const { gate, grant, run } = await world(t);
+    const first = await grant('ci');
+    const [before, during] = [await peerFor('http', gate, { headers: bearer(first) }), await peerFor('http', gate, { headers: bearer(first) })];
+    const stream = (peer, token) => request('GET', gate.url, { headers: { ...peer.headersFor(), ...bearer(token), Accept: 'text/event-stream' } });
+    const early = await stream(before, first);
+    const second = (await run('rotate', 'ci', '--grace', '2s')).stdout.trim();
+    const late = await stream(during, first);
+    const other = await peerFor('http', gate, { headers: bearer(second) });
+    const fresh = await stream(other, second);
+    while (await early.event() !== null); // the gate ends them
+    while (await late.event() !== null);
+    assert.equal((await post(gate.url, ping, { headers: before.headersFor() })).status, 401);
+    assert.equal((await post(gate.url, ping, { headers: { ...before.headersFor(), ...bearer(second) } })).status, 200, 'its session may go on with the new one');
+    assert.ok(await other.call('change'));
+    for (let event; !(event = await fresh.event())?.data?.includes('list_changed');) assert.ok(event, 'the new one is still there');
+  });
+
   test('a grant for other servers: 403; for some tools: the others do not exist', async (t) => {
     const name = 'probe';
     const { gate, grant } = await world(t, { args: ['--name', name, '--token-file', tempFile('token', 'another-token-of-the-gate')] });

@@ -2,10 +2,10 @@
 // followed is followed without a new start; what cannot be is said, in the log, at the API and in `status`.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { LegacyHttp, cli, peerFor, policyFile, probeCommand, request, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { LegacyHttp, cli, legacyServer, peerFor, policyFile, probeCommand, request, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const SECRET = 'a secret of the second settings';
 const program = ([command, ...args]) => ({ command, args });
@@ -133,4 +133,36 @@ describe('settings that change', { concurrency: 1 }, () => {
     await change({});
     assert.equal((await get('status')).restart_needed_for, undefined);
   });
+});
+
+test('a policy is taken up when it is whole: half a file is waited out, a rename and SIGHUP are not', async (t) => {
+  const path = policyFile('version: "1"\ndefault: allow\n');
+  const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': () => ({ content: [] }) } })));
+  const gate = use(t, await startGate({ upstream: server.url, policyPath: path }));
+  const client = await LegacyHttp.open(gate.url);
+  const allowed = async (name) => !(await client.call(name, {})).isError;
+  const reloaded = () => gate.child.waitLine(/policy reloaded/, { stream: 'stderr' });
+  assert.equal(await allowed('a'), true);
+
+  // An allow-all policy with a deny at its end, written in two halves of which the first one is valid by itself.
+  const half = 'version: "1"\ndefault: allow\ntools:\n  b:\n    rules:\n      - action: deny\n';
+  const file = openSync(path, 'w');
+  writeSync(file, half);
+  const halves = reloaded();
+  for (const until = Date.now() + 1000; Date.now() < until;) assert.equal(await allowed('b'), true, 'half a file is not in force');
+  writeSync(file, '  a:\n    rules:\n      - action: deny\n');
+  closeSync(file);
+  await halves;
+  assert.deepEqual([await allowed('a'), await allowed('b'), await allowed('c')], [false, false, true]);
+
+  const started = Date.now();
+  writeFileSync(`${path}.new`, 'version: "1"\ndefault: deny\n');
+  renameSync(`${path}.new`, path);
+  await reloaded();
+  assert.equal(await allowed('c'), false);
+  writeFileSync(path, 'version: "1"\ndefault: allow\n');
+  process.kill(gate.pid, 'SIGHUP');
+  await reloaded();
+  assert.equal(await allowed('c'), true);
+  assert.ok(Date.now() - started < 2000, `${Date.now() - started} ms: neither was waited for`);
 });
