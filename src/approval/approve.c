@@ -92,6 +92,13 @@ static struct slice approvers_json(struct call *c) {
     return json;
 }
 
+/* What the policy says, and what tokens in the arguments stand for. */
+static struct slice request_text(struct call *c) {
+    return c->stands_for.len
+               ? arena_printf(&c->arena, "%.*s (%.*s)", SLICE_FMT(c->verdict.text), SLICE_FMT(c->stands_for))
+               : c->verdict.text;
+}
+
 static struct state_approval describe(struct call *c) {
     const struct approvals *ap = c->session->core->approvals;
     uint64_t now = clock_wall_ms();
@@ -104,10 +111,10 @@ static struct state_approval describe(struct call *c) {
                  .fingerprint = c->fingerprint,
                  .policy_hash = slice_str(policy_hash(c->policy))},
         .session = slice_str(c->session->name),
-        .args = c->args ? tape_raw(&c->request->tape, c->args) : SLICE("{}"),
+        .args = call_shown_args(c) ? tape_raw(&call_shown(c)->tape, call_shown_args(c)) : SLICE("{}"),
         .rule = c->verdict.rule,
         .policy = policy_name(c->policy),
-        .text = c->verdict.text,
+        .text = request_text(c),
         .approvers = approvers_json(c),
         .created_ms = now,
         .expires_ms = now + (lasts < STATE_APPROVAL_TIMEOUT_MAX_MS ? lasts : STATE_APPROVAL_TIMEOUT_MAX_MS),

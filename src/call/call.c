@@ -3,7 +3,7 @@
  * failed call skips to SETTLE. Tools called from anywhere else inside the gate enter at IDENTIFY like
  * everybody: there is no second way in.
  *
- *   IDENTIFY → ROUTE → DECIDE → RESERVE → APPROVE → NOTE → RESTORE → FORWARD → AWAIT → FILTER → SETTLE →
+ *   IDENTIFY → ROUTE → RESTORE → DECIDE → RESERVE → APPROVE → NOTE → FORWARD → AWAIT → FILTER → SETTLE →
  *   RECORD → REPLY
  */
 #include "call/call.h"
@@ -39,11 +39,11 @@ static enum call_next step_reply(struct call *c);
 enum {
     STEP_IDENTIFY,
     STEP_ROUTE,
+    STEP_RESTORE,
     STEP_DECIDE,
     STEP_RESERVE,
     STEP_APPROVE,
     STEP_NOTE,
-    STEP_RESTORE,
     STEP_FORWARD,
     STEP_AWAIT,
     STEP_FILTER,
@@ -56,11 +56,11 @@ enum {
 static enum call_next (*const call_steps[])(struct call *) = {
     [STEP_IDENTIFY] = step_identify,     /* who asks */
     [STEP_ROUTE] = step_route,           /* what it is about, and which server it goes to */
+    [STEP_RESTORE] = step_restore,       /* tokens in its arguments become values, so that they are judged */
     [STEP_DECIDE] = judge_step_decide,   /* the policy's verdict */
     [STEP_RESERVE] = judge_step_reserve, /* its limits: all of them or none */
     [STEP_APPROVE] = approve_step,       /* a person's, where the policy asks for one */
     [STEP_NOTE] = record_step_note,      /* the decision goes on record before anything is done */
-    [STEP_RESTORE] = step_restore,       /* tokens in its arguments become values again, by rule */
     [STEP_FORWARD] = forward_step_send,  /* to the server, as soon as its link is ready */
     [STEP_AWAIT] = forward_step_await,   /* its answer */
     [STEP_FILTER] = result_step_filter,  /* what of the answer the client may see */
@@ -110,6 +110,7 @@ static void call_free(struct call *c) {
         audit_cancel(core->audit, &c->audit_wait);
     s->call_count--;
     msg_unref(c->request);
+    msg_unref(c->asked);
     msg_unref(c->response);
     policy_unref(c->policy);
     c->magic = 0;
@@ -307,7 +308,10 @@ static enum call_next step_route(struct call *c) {
     return read_arguments(c);
 }
 
-static enum call_next step_restore(struct call *c) { return restore_arguments(c) ? CALL_NEXT : CALL_FAIL; }
+static enum call_next step_restore(struct call *c) {
+    c->policy = policy_ref(session_policy(c->session, c->server)); /* a refusal is on record with it */
+    return restore_arguments(c) ? CALL_NEXT : CALL_FAIL;
+}
 
 static enum call_next step_reply(struct call *c) {
     struct call_sink *sink = c->sink;

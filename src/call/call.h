@@ -86,7 +86,10 @@ struct call {
     struct list wait;       /* in a link's waiting list */
     struct call *next_free;
     struct arena arena;
-    struct msg *request;
+    struct msg *request; /* as it is judged and sent */
+    struct msg *asked;   /* as the client wrote it, with tokens where `request` has values; NULL: the same */
+    uint32_t asked_args; /* node of the arguments in asked->tape */
+    struct slice stands_for; /* what those tokens stand for, without the values: for approvers and records */
     struct msg *response;
     struct slice method;
     enum call_method kind;
@@ -155,6 +158,10 @@ struct call {
     uint64_t started_ms;
     struct io_timer timer;
 };
+
+/* The message that people and records may see: never one with values in place of tokens. */
+static inline const struct msg *call_shown(const struct call *c) { return c->asked ? c->asked : c->request; }
+static inline uint32_t call_shown_args(const struct call *c) { return c->asked ? c->asked_args : c->args; }
 
 /* Takes a reference to the message. */
 void call_start(struct session *s, struct msg *m, struct call_sink *sink);

@@ -159,16 +159,19 @@ static void on_turn_over(struct io_timer *timer) {
     }
 }
 
-/* Long arguments wait until the loop's turn is over and are summed two by two. Not where all messages come
+/* Of what the client wrote: a value behind a token leaves no trace, and a token names one value in its scope.
+ * Long arguments wait until the loop's turn is over and are summed two by two. Not where all messages come
  * one behind the other, so that their client can be held: the next would overtake. */
 static bool hash_arguments(struct call *c) {
     struct core *core = c->session->core;
     if (c->args_hash.len)
         return true;
     bool of_tool = c->kind == CALL_TOOLS_CALL;
-    if (!of_tool || !sha_pairs() || !c->args || c->session->front->hold ||
-        !canon_parts(&c->request->tape, c->args, &c->arena, &core->scratch, &c->args_text)) {
-        c->args_hash = judge_hash(core, &c->request->tape, c->args, of_tool, &c->arena);
+    const struct tape *t = &call_shown(c)->tape;
+    uint32_t args = call_shown_args(c);
+    if (!of_tool || !sha_pairs() || !args || c->session->front->hold ||
+        !canon_parts(t, args, &c->arena, &core->scratch, &c->args_text)) {
+        c->args_hash = judge_hash(core, t, args, of_tool, &c->arena);
         return true;
     }
     if (list_empty(&core->hash_waiting))
@@ -232,10 +235,9 @@ enum call_next judge_step_decide(struct call *c) {
     bool is_call = c->kind == CALL_TOOLS_CALL;
     if (!hash_arguments(c))
         return CALL_WAIT;
-    if (!c->policy) {
-        span_begin(c);
+    span_begin(c);
+    if (!c->policy)
         c->policy = policy_ref(session_policy(s, c->server));
-    }
     if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
         return deny_ungranted(c);
     if (wants_definition(c)) {

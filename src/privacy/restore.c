@@ -2,6 +2,7 @@
 
 #include "call/answer.h"
 #include "privacy/inner.h"
+#include "privacy/limits.h"
 #include "privacy/redact.h"
 #include "server/server.h"
 
@@ -21,9 +22,7 @@ static bool refuse(struct call *c, const struct filter_report *report) {
                            "Values are not shown to the model: no rule about results lets %s pass here", name)
             : arena_printf(&c->arena, "The arguments hold %s that server \"%s\" may not have", name,
                            c->server->up.name);
-    c->outcome = "pii_refused";
     answer_denied(c);
-    c->denied = false; /* its decision is on record; this is its outcome */
     return false;
 }
 
@@ -32,17 +31,38 @@ static bool fail(struct call *c) {
     return false;
 }
 
+static size_t character_count(struct slice s) {
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++)
+        n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* "[SECRET_7K3QX9M2] stands for 42 characters": true, and without the value. */
+static void describe_tokens(struct call *c, const struct filter_edits *edits) {
+    cleanup_buf struct buf out;
+    buf_init(&out, RESTORE_TEXT_MAX);
+    for (size_t i = 0; i < edits->count && i < RESTORE_TOKENS_SHOWN; i++) {
+        const struct splice_edit *e = &edits->at[i];
+        buf_printf(&out, "%s%.*s stands for %zu characters", i ? ", " : "", (int)(e->end - e->start),
+                   c->request->bytes.ptr + e->start, character_count(e->text));
+    }
+    if (edits->count > RESTORE_TOKENS_SHOWN)
+        buf_printf(&out, ", and %zu more tokens", edits->count - RESTORE_TOKENS_SHOWN);
+    c->stands_for = arena_dup(&c->arena, buf_slice(&out));
+}
+
 /* From here on the call is the one with the values: its arguments are read again, and so are the headers that
- * mirror them. */
+ * mirror them. The message with the tokens stays for those who must not see values. */
 static bool rewrite(struct call *c, const struct filter_edits *edits) {
     struct splice text;
     splice_init(&text, c->request->bytes, &c->arena);
     struct msg *m = splice_merge(&text, edits->at, edits->count) ? call_reread(c, &text) : NULL;
     if (!m)
         return fail(c);
-    c->method = arena_dup(&c->arena, c->method);
-    c->name = arena_dup(&c->arena, c->name);
-    msg_unref(c->request);
+    describe_tokens(c, edits);
+    c->asked = c->request; /* method and name point into it */
+    c->asked_args = c->args;
     c->request = m;
     c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
     c->mirrored = false;

@@ -63,6 +63,14 @@ struct slice record_shadows(const struct policy_verdict *v, struct arena *a) {
     return kept;
 }
 
+static struct slice decision_text(struct call *c) {
+    const struct slice text = c->verdict.text;
+    if (!c->stands_for.len)
+        return text;
+    return arena_printf(&c->arena, "%.*s%s%.*s", SLICE_FMT(text), text.len ? "; " : "",
+                        SLICE_FMT(c->stands_for));
+}
+
 /* Gives the call its number in the log. */
 static enum audit_result record_decision(struct call *c, struct audit_wait *wait) {
     struct core *core = c->session->core;
@@ -83,10 +91,10 @@ static enum audit_result record_decision(struct call *c, struct audit_wait *wait
         .policy = policy_name(c->policy),
         .policy_hash = slice_of(policy_hash(c->policy), 64),
         .policy_version = policy_version(c->policy),
-        .text = c->verdict.text,
+        .text = decision_text(c),
         .shadow = record_shadows(&c->verdict, &c->arena),
         .args_mode = core->audit_args,
-        .args = record_arguments(c->session, c->server, &c->request->tape, c->args, &c->arena),
+        .args = record_arguments(c->session, c->server, &call_shown(c)->tape, call_shown_args(c), &c->arena),
         .args_hash = c->args_hash,
         .fingerprint = c->fingerprint,
         .class = c->class ? slice_str(risk_class_name((enum risk_class)c->class)) : (struct slice){0},
@@ -124,7 +132,7 @@ static void record_outcome(struct call *c, const char *outcome, uint64_t latency
         .status = slice_str(outcome),
         .text = outcome_text(c),
         .latency_us = latency_us,
-        .bytes_in = c->request->bytes.len,
+        .bytes_in = call_shown(c)->bytes.len,
         .bytes_out = c->response ? c->response->bytes.len : 0,
     };
     audit_put_outcome(c->session->core->audit, &o);
