@@ -56,6 +56,12 @@ void api_approval(struct api_call *c) {
         api_error(c, rc < 0 ? 503 : 404, "%s", rc < 0 ? err.text : "no such approval");
         return;
     }
+    char code[STATE_APPROVAL_CODE_LEN + 1];
+    if (found.status == STATE_APPROVAL_PENDING &&
+        c->request->who->roles & (PRINCIPAL_ADMIN | PRINCIPAL_APPROVER)) {
+        state_approvals_code(store, found.id, code);
+        found.code = slice_str(code);
+    }
     state_approval_json(&c->e, &found);
     api_answer(c, 200);
 }

@@ -60,7 +60,7 @@ const char api_schemas[] = "{"
     MEMBER("NewGrant", HAS(
         MEMBER("name", TEXT) "," MEMBER("label", TEXT) "," MEMBER("servers", LIST(TEXT)) ","
         MEMBER("tools", LIST(TEXT)) "," MEMBER("limits", TEXT) ","
-        MEMBER("roles", LIST(ONE_OF("\"admin\",\"policy-manager\",\"approver\",\"viewer\""))) ","
+        MEMBER("roles", LIST(ONE_OF("\"admin\",\"policy-manager\",\"approver\",\"viewer\",\"person\""))) ","
         MEMBER("expires_in_seconds", NUMBER)) NEEDS("\"name\"")) ","
     MEMBER("Rotation", HAS(
         MEMBER("grace_seconds", NUMBER)) "}") ","
@@ -90,7 +90,7 @@ const char api_schemas[] = "{"
         MEMBER("text", TEXT) "," MEMBER("rule", TEXT) "," MEMBER("policy", TEXT) ","
         MEMBER("approvers", LIST(TEXT)) "," MEMBER("created_at", TIME) "," MEMBER("expires_at", TIME) ","
         MEMBER("asked", NUMBER) "," MEMBER("decided_at", TIME) "," MEMBER("decided_by", TEXT) ","
-        MEMBER("note", TEXT) "," MEMBER("used_at", TIME) "," MEMBER("digest", TEXT) ","
+        MEMBER("note", TEXT) "," MEMBER("code", TEXT) "," MEMBER("used_at", TIME) "," MEMBER("digest", TEXT) ","
         MEMBER("arguments_hash", TEXT) "," MEMBER("fingerprint", TEXT) "," MEMBER("policy_hash", TEXT)) NEEDS("\"id\",\"status\",\"identity\",\"tool\",\"created_at\",\"expires_at\",\"asked\",\"digest\"")) ","
     MEMBER("Approvals", LIST(REF("Approval"))) ","
     MEMBER("Note", HAS(

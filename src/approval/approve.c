@@ -60,19 +60,20 @@ static bool takes_input(const struct call *c) {
 static enum way choose_way(const struct call *c) {
     const struct approvals *ap = c->session->core->approvals;
     const struct msg *m = c->request;
-    if (ap->mode == APPROVE_HOLD)
+    if (ap->settings.mode == APPROVE_HOLD)
         return WAY_HOLD;
     /* Where the policy names approvers, whoever sits at the client is not known to be one. */
-    if (ap->mode == APPROVE_RETRY || c->verdict.approver_count > 0)
+    if (ap->settings.mode == APPROVE_RETRY || c->verdict.approver_count > 0)
         return WAY_RETRY;
-    bool may = !(c->approval && c->approval->unanswered);
+    bool person = ap->settings.persons || c->session->principal->roles & PRINCIPAL_PERSON;
+    bool may = person && !(c->approval && c->approval->unanswered);
     if (may && c->modern && takes_input(c) &&
         can_show_form(&m->tape, tape_path(&m->tape, m->rpc.params, "_meta",
                                           "io.modelcontextprotocol/clientCapabilities", NULL)))
         return WAY_INPUT;
     if (may && !c->modern && c->sink && legacy_client_asks(c->session))
         return WAY_ASK;
-    return ap->mode == APPROVE_ELICIT ? WAY_NONE : WAY_RETRY;
+    return ap->settings.mode == APPROVE_ELICIT ? WAY_NONE : WAY_RETRY;
 }
 
 /* ---- the call as the store knows it ---- */
@@ -102,7 +103,8 @@ static struct slice request_text(struct call *c) {
 static struct state_approval describe(struct call *c) {
     const struct approvals *ap = c->session->core->approvals;
     uint64_t now = clock_wall_ms();
-    uint64_t lasts = c->verdict.approval_timeout_ms ? c->verdict.approval_timeout_ms : ap->timeout_ms;
+    uint64_t lasts =
+        c->verdict.approval_timeout_ms ? c->verdict.approval_timeout_ms : ap->settings.timeout_ms;
     struct state_approval want = {
         .call = {.identity = slice_str(c->session->principal->id),
                  .server = c->server ? slice_str(c->server->up.name) : (struct slice){0},
@@ -140,13 +142,12 @@ static bool know_definition(struct call *c) {
 
 /* ---- what the agent is told ---- */
 
+/* For the agent to pass on. It names no command: what an agent can run must not approve. */
 static struct slice instructions(struct call *c) {
-    const struct state_approval *r = &c->approval->found;
-    return arena_printf(
-        &c->arena,
-        "A person has to approve this call: sallyport approvals approve %.*s (or deny). Then make "
-        "the same call again, with the same arguments.",
-        SLICE_FMT(r->id));
+    return arena_printf(&c->arena,
+                        "A person has to approve this call. Tell your operator that request %.*s waits for "
+                        "approval, then make the same call again with the same arguments.",
+                        SLICE_FMT(c->approval->found.id));
 }
 
 /* -32003 with everything that is needed to go on. */
@@ -339,7 +340,7 @@ static bool take_input(struct call *c, struct slice digest) {
     if (said == SAID_NOTHING) {
         c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
         c->approval->unanswered = true;
-    } else if (ap->mode == APPROVE_AUTO || ap->mode == APPROVE_ELICIT) {
+    } else if (ap->settings.mode == APPROVE_AUTO || ap->settings.mode == APPROVE_ELICIT) {
         decide_for_client(c, id, said == SAID_APPROVE);
     }
     return true;
@@ -483,7 +484,7 @@ static enum call_next reach(struct call *c) {
     case WAY_HOLD:
         return wait_here(c);
     case WAY_NONE:
-        return refuse(c, SLICE("This call needs approval, and nobody at its client gave it"));
+        return refuse(c, SLICE("This call needs approval, and no person at its client gave it"));
     case WAY_RETRY:
         break;
     }
@@ -586,17 +587,18 @@ static void on_sweep(struct io_timer *timer) {
     io_timer_arm(ap->core->up.loop, timer, APPROVE_SWEEP_MS, on_sweep);
 }
 
-void approve_init(struct core *core, const char *home, enum approve_mode mode, uint64_t timeout_ms) {
+void approve_init(struct core *core, const char *home, const struct approve_settings *settings) {
     struct approvals *ap = mem_zalloc(sizeof(*ap));
     *ap = (struct approvals){.core = core, .home = home};
     list_init(&ap->waiting);
     core->approvals = ap;
-    approve_set(core, mode, timeout_ms);
+    approve_set(core, settings);
 }
 
-void approve_set(struct core *core, enum approve_mode mode, uint64_t timeout_ms) {
-    core->approvals->mode = mode;
-    core->approvals->timeout_ms = timeout_ms ? timeout_ms : STATE_APPROVAL_TIMEOUT_MS;
+void approve_set(struct core *core, const struct approve_settings *settings) {
+    core->approvals->settings = *settings;
+    if (!settings->timeout_ms)
+        core->approvals->settings.timeout_ms = STATE_APPROVAL_TIMEOUT_MS;
 }
 
 struct state_approvals *approve_store(struct core *core, struct err *err) {

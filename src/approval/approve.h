@@ -21,13 +21,20 @@ enum approve_mode {
     APPROVE_HOLD,
 };
 
+struct approve_settings {
+    enum approve_mode mode;
+    uint64_t timeout_ms; /* where the policy says nothing; 0: the default */
+    bool persons; /* people sit at all clients: what a client answers to a question counts. Otherwise it
+                     counts for principals with the role `person` only, because an agent that answers
+                     for its user would approve its own call */
+};
+
 /* What the calls of one loop share. */
 struct approvals {
     struct core *core;
     const char *home;
     struct state_approvals *store; /* NULL before the first use */
-    enum approve_mode mode;
-    uint64_t timeout_ms;    /* where the policy says nothing */
+    struct approve_settings settings;
     struct list waiting;    /* calls */
     struct io_timer timer;  /* while there are some */
     struct io_timer sweeps; /* ends what is past its time */
@@ -38,9 +45,9 @@ struct approvals {
 };
 
 /* Nothing is opened before the first call needs it. `home` outlives the core. */
-void approve_init(struct core *core, const char *home, enum approve_mode mode, uint64_t timeout_ms);
+void approve_init(struct core *core, const char *home, const struct approve_settings *settings);
 /* For calls that come to wait from now on. */
-void approve_set(struct core *core, enum approve_mode mode, uint64_t timeout_ms);
+void approve_set(struct core *core, const struct approve_settings *settings);
 void approve_free(struct core *core); /* after the last session */
 /* NULL when it cannot be opened. */
 struct state_approvals *approve_store(struct core *core, struct err *err);

@@ -17,6 +17,7 @@ enum principal_role {
     PRINCIPAL_POLICY_MANAGER = 2,
     PRINCIPAL_APPROVER = 4,
     PRINCIPAL_VIEWER = 8,
+    PRINCIPAL_PERSON = 16, /* not of the interface: a person answers the questions put to its client */
 };
 
 struct principal {

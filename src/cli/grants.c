@@ -48,7 +48,9 @@ static const struct cli_option create_rows[] = {
     {CLI_TEXT(struct grants_options, limits), .name = "limits", .argument = "NAME", .fallback = "",
      .help = "grants with the same NAME share what limits of scope `grant` count"},
     {CLI_LIST(struct grants_options, roles), .name = "role", .argument = "ROLE",
-     .help = "what it may do at the admin API: admin, policy-manager, approver, viewer"},
+     .help =
+         "what it may do at the admin API: admin, policy-manager, approver, viewer; or person: somebody sits "
+         "at its client, whose answer to an approval question counts"},
     ROW_JSON,
     {0},
 };
@@ -163,7 +165,7 @@ static int read_roles(const struct cli_list *list, uint32_t *ret_roles, struct e
     for (size_t i = 0; i < list->count; i++) {
         uint32_t role = state_role_from(slice_str(list->items[i]));
         if (!role)
-            return err_set(err, "--role `%s`: write admin, policy-manager, approver or viewer",
+            return err_set(err, "--role `%s`: write admin, policy-manager, approver, viewer or person",
                            list->items[i]);
         *ret_roles |= role;
     }

@@ -41,6 +41,7 @@ struct wrap_options {
     uint64_t audit_keep_ms;
     int audit_on_full;
     int approvals;
+    int elicitation;
     uint64_t approval_timeout_ms;
     int pii;
     int pii_scope;
@@ -78,6 +79,10 @@ static const char *const approvals_names[] = {[APPROVE_AUTO] = "auto",
                                               [APPROVE_RETRY] = "retry",
                                               [APPROVE_HOLD] = "hold",
                                               NULL};
+
+enum elicitation { ELICITATION_BY_TRANSPORT, ELICITATION_OFF, ELICITATION_TRUSTED };
+static const char *const elicitation_names[] = {
+    [ELICITATION_BY_TRANSPORT] = "auto", [ELICITATION_OFF] = "off", [ELICITATION_TRUSTED] = "trusted", NULL};
 
 enum fail_mode { FAIL_CLOSED, FAIL_OPEN };
 static const char *const fail_mode_names[] = {[FAIL_CLOSED] = "closed", [FAIL_OPEN] = "open", NULL};
@@ -139,6 +144,10 @@ static const struct cli_option wrap_rows[] = {
      .fallback = "auto",
      .help = "how a person is reached: auto asks at the client where it can, else the agent tries again; "
              "hold lets the call wait"},
+    {CLI_CHOICE(struct wrap_options, elicitation), .name = "elicitation", .choices = elicitation_names,
+     .fallback = "auto",
+     .help = "does a person sit at the client, so that its answer to an approval question counts? auto: on "
+             "stdio yes, over HTTP only for grants with the role person"},
     {CLI_DURATION(struct wrap_options, approval_timeout_ms), .name = "approval-timeout", .argument = "TIME",
      .fallback = "30m", .help = "how long a call may wait for approval, where the policy says nothing"},
     {CLI_CHOICE(struct wrap_options, pii), .name = "pii", .choices = pii_names, .fallback = "off",
@@ -251,6 +260,8 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .audit_keep_ms = opt->audit_keep_ms,
         .audit_pass = opt->audit_on_full == FULL_PASS,
         .approvals_mode = opt->approvals,
+        .approvals_persons = opt->elicitation == ELICITATION_TRUSTED ||
+                             (opt->elicitation == ELICITATION_BY_TRANSPORT && opt->transport == GATE_STDIO),
         .approvals_timeout_ms = opt->approval_timeout_ms,
         .pii = {.mode = (enum filter_mode)opt->pii,
                 .scope = (enum privacy_scope)opt->pii_scope,

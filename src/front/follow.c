@@ -63,7 +63,11 @@ static void follow_policies(struct follow *f, const struct settings *old, const 
 
 static void follow_approvals(struct follow *f, const struct settings *old, const struct settings *fresh) {
     struct err err = {0};
-    approve_set(f->core, (enum approve_mode)fresh->approvals.mode, fresh->approvals.timeout_ms);
+    const struct approve_settings settings = {.mode = (enum approve_mode)fresh->approvals.mode,
+                                              .timeout_ms = fresh->approvals.timeout_ms,
+                                              .persons = fresh->approvals.elicitation ==
+                                                         SETTINGS_ELICITATION_TRUSTED};
+    approve_set(f->core, &settings);
     if (slice_same_str(old->approvals.webhook, fresh->approvals.webhook) &&
         slice_same_str(old->approvals.secret, fresh->approvals.secret))
         return;

@@ -288,8 +288,10 @@ static int stores_open(struct gate *g, struct err *err) {
         .on_full = config->audit_pass ? AUDIT_PASS : AUDIT_REFUSE,
         .loop = &g->loop,
     };
-    approve_init(&g->core, config->home, (enum approve_mode)config->approvals_mode,
-                 config->approvals_timeout_ms);
+    const struct approve_settings approvals = {.mode = (enum approve_mode)config->approvals_mode,
+                                               .timeout_ms = config->approvals_timeout_ms,
+                                               .persons = config->approvals_persons};
+    approve_init(&g->core, config->home, &approvals);
     g->core.audit_args = config->audit_args;
     struct state_dsn dsn;
     if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
@@ -527,6 +529,7 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->poison_results = s->poison.results;
     config->approvals_mode = s->approvals.mode;
     config->approvals_timeout_ms = s->approvals.timeout_ms;
+    config->approvals_persons = s->approvals.elicitation == SETTINGS_ELICITATION_TRUSTED;
     config->approvals_webhook = s->approvals.webhook;
     config->approvals_secret = s->approvals.secret;
     config->trace_url = s->traces.otlp;

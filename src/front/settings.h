@@ -35,6 +35,7 @@ enum settings_approvals { /* as enum approve_mode has them */
                           SETTINGS_APPROVALS_RETRY,
                           SETTINGS_APPROVALS_HOLD,
 };
+enum settings_elicitation { SETTINGS_ELICITATION_OFF, SETTINGS_ELICITATION_TRUSTED };
 enum settings_full { SETTINGS_FULL_REFUSE, SETTINGS_FULL_PASS };
 enum settings_first_use { SETTINGS_FIRST_TRUST, SETTINGS_FIRST_ASK };
 enum settings_fail { SETTINGS_FAIL_CLOSED, SETTINGS_FAIL_OPEN };
@@ -140,7 +141,8 @@ struct settings {
         const char *rules; /* a path, or NULL */
     } pii;
     struct {
-        int mode; /* enum settings_approvals */
+        int mode;        /* enum settings_approvals */
+        int elicitation; /* enum settings_elicitation */
         uint64_t timeout_ms;
         const char *webhook; /* a URL, or NULL */
         const char *secret;  /* signs webhooks and callbacks, or NULL */

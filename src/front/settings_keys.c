@@ -34,6 +34,8 @@ static const char *const audit_names[] = {[SETTINGS_AUDIT_KEYS] = "keys",
                                           [SETTINGS_AUDIT_TOKENIZED] = "tokenized",
                                           [SETTINGS_AUDIT_FULL] = "full",
                                           NULL};
+static const char *const elicitation_names[] = {
+    [SETTINGS_ELICITATION_OFF] = "off", [SETTINGS_ELICITATION_TRUSTED] = "trusted", NULL};
 static const char *const approval_names[] = {[SETTINGS_APPROVALS_AUTO] = "auto",
                                              [SETTINGS_APPROVALS_ELICIT] = "elicit",
                                              [SETTINGS_APPROVALS_RETRY] = "retry",
@@ -110,6 +112,10 @@ static const struct settings_key pii_keys[] = {
 static const struct settings_key approvals_keys[] = {
     {"mode", KEY_CHOICE, AT(approvals.mode), approval_names,
      .help = "how a client learns that a person must agree"},
+    {"elicitation", KEY_CHOICE, AT(approvals.elicitation), elicitation_names,
+     .help =
+         "`trusted`: people sit at all clients, and what a client answers to an approval question counts; "
+         "`off`: only for grants with the role person"},
     {"timeout", KEY_DURATION, AT(approvals.timeout_ms), .help = "how long a question stays open"},
     {"webhook", KEY_TEXT, AT(approvals.webhook),
      .help = "a URL that is told of each question; needs a secret"},

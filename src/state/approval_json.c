@@ -49,6 +49,8 @@ void state_approval_json(struct emit *e, const struct state_approval *r) {
     emit_time(e, "decided_at", r->decided_ms);
     put_text(e, "decided_by", r->decider);
     put_text(e, "note", r->note);
+    if (r->code.len)
+        put_text(e, "code", r->code);
     emit_time(e, "used_at", r->used_ms);
     put_text(e, "digest", r->digest);
     put_text(e, "arguments_hash", r->call.args_hash);

@@ -61,7 +61,8 @@ struct state_approval {
     uint64_t decided_ms;
     struct slice decider, note;
     uint64_t used_ms;
-    uint64_t told_ms; /* when a webhook was delivered */
+    uint64_t told_ms;  /* when a webhook was delivered */
+    struct slice code; /* set by those who show it to an approver, see state_approvals_code(); else empty */
 };
 
 struct state_approvals;

@@ -54,7 +54,7 @@ static const char grants_schema[] =
     ") STRICT;"
     "COMMIT;";
 
-static const char *const role_names[] = {"admin", "policy-manager", "approver", "viewer"};
+static const char *const role_names[] = {"admin", "policy-manager", "approver", "viewer", "person"};
 
 uint32_t state_role_from(struct slice name) {
     for (size_t i = 0; i < ARRAY_LEN(role_names); i++)

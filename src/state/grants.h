@@ -22,6 +22,7 @@ enum state_role {
     STATE_ROLE_POLICY_MANAGER = 2,
     STATE_ROLE_APPROVER = 4,
     STATE_ROLE_VIEWER = 8,
+    STATE_ROLE_PERSON = 16, /* none at the API: a person sits at its client and may approve its calls there */
 };
 /* 0 when there is no such role. */
 uint32_t state_role_from(struct slice name);

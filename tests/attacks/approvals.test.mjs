@@ -15,7 +15,7 @@ async function world(t) {
     methods: { 'tools/call': (params) => { calls.push(params); return { resultType: 'complete', content: [{ type: 'text', text: 'paid' }] }; } },
   })));
   const home = join(tempDir(), 'home');
-  const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, env: { SALLYPORT_HOME: home } }));
+  const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, args: ['--elicitation', 'trusted'], env: { SALLYPORT_HOME: home } }));
   const http = new ModernHttp(gate.url, { capabilities: CAPABLE });
   const send = async (params) => (await http.send('tools/call', { name: 'pay', arguments: { amount: 5 }, ...params })).json();
   return { calls, gate, home, send };
@@ -91,7 +91,7 @@ describe('an approved call that its server has a question about', { concurrency:
       },
     };
     const server = use(t, await startUpstream(legacyServer({ methods })));
-    const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, env: { SALLYPORT_HOME: join(tempDir(), 'home') } }));
+    const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, args: ['--elicitation', 'trusted'], env: { SALLYPORT_HOME: join(tempDir(), 'home') } }));
     const http = new ModernHttp(gate.url, { capabilities: CAPABLE });
     const send = async (params) => (await http.send('tools/call', { name: 'pay', arguments: { amount: 5 }, ...params })).json();
     const approved = async () => send({ requestState: (await send()).result.requestState, inputResponses: yes });
@@ -136,7 +136,7 @@ describe('an approved call that its server has a question about', { concurrency:
       said(request.json.result);
       return reply.status(202);
     }));
-    const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, env: { SALLYPORT_HOME: join(tempDir(), 'home') } }));
+    const gate = use(t, await startGate({ upstream: server.url, policy: POLICY, args: ['--elicitation', 'trusted'], env: { SALLYPORT_HOME: join(tempDir(), 'home') } }));
     const http = new ModernHttp(gate.url, { capabilities: CAPABLE });
     const send = async (params) => (await http.send('tools/call', { name: 'pay', arguments: {}, ...params })).json();
     const { result } = await send({ requestState: (await send()).result.requestState, inputResponses: yes });

@@ -21,7 +21,7 @@ async function world(t, { front = 'http', policy = asking(), tools = [payTool()]
   })));
   const policyPath = policyFile(policy);
   const start = async () => {
-    const gate = use(t, await startGate({ transport: front.replace('modern-', ''), upstream: server.url, policyPath, args, env: { SALLYPORT_HOME: home }, ...options }));
+    const gate = use(t, await startGate({ transport: front.replace('modern-', ''), upstream: server.url, policyPath, args: ['--elicitation', 'trusted', ...args], env: { SALLYPORT_HOME: home }, ...options }));
     return { gate, peer: await peerFor(front, gate, { capabilities }) };
   };
   const approvals = async (...line) => {
@@ -265,7 +265,7 @@ describe('asked at the client', { concurrency: 2 }, () => {
     const server = use(t, await startUpstream(legacyServer({ methods: bothEras })));
     const home = join(tempDir(), 'home');
     const handlers = { 'elicitation/create': (request) => { asked.push(request.params ?? request); return answer(request); } };
-    const gateOptions = { upstream: server.url, policy: asking(), env: { SALLYPORT_HOME: home }, ...options };
+    const gateOptions = { upstream: server.url, policy: asking(), args: ['--elicitation', 'trusted'], env: { SALLYPORT_HOME: home }, ...options };
     let target;
     if (transport === 'stdio') {
       const [command, args, env] = gateCommand(gateOptions);
@@ -336,7 +336,7 @@ describe('asked at the client', { concurrency: 2 }, () => {
 
   test('with --approvals elicit nobody else is asked: a client that cannot is refused', async (t) => {
     const { peer, calls, approvals } = await world(t, { args: ['--approvals', 'elicit'] });
-    assert.match(denial(await pay(peer)), /nobody at its client gave it/);
+    assert.match(denial(await pay(peer)), /no person at its client gave it/);
     assert.deepEqual((await approvals('list')).json, []);
     assert.deepEqual(calls, []);
   });

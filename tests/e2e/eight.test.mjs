@@ -22,7 +22,7 @@ describe('eight servers, three agents', { concurrency: 1 }, () => {
   let gate, hook, config, ann, ben;
 
   before(async () => {
-    for (const name of ['ann', 'ben', 'cay']) tokens[name] = (await cli(['grants', 'create', name], { env })).stdout.trim();
+    for (const name of ['ann', 'ben', 'cay']) tokens[name] = (await cli(['grants', 'create', name, ...(name === 'ann' ? ['--role', 'person'] : [])], { env })).stdout.trim();
     hook = await startUpstream((req, reply) => { told.push({ headers: req.headers, body: req.body, approval: req.json.approval }); reply.json({}); });
     const policy = policyFile({ version: '1', default: 'allow', tools: { 'get-sum': { approve_if: [{ conditions: [], on_pending: 'A person has to look' }] } } });
     config = { version: '1', policy, servers, code: { enabled: false }, approvals: { webhook: hook.url, secret: SECRET } };

@@ -273,7 +273,8 @@ static void test_roles(void **state) {
     assert_int_equal(state_role_from(SLICE("approver")), STATE_ROLE_APPROVER);
     assert_int_equal(state_role_from(SLICE("viewer")), STATE_ROLE_VIEWER);
     assert_int_equal(state_role_from(SLICE("root")), 0);
-    assert_null(state_role_name(4));
+    assert_string_equal(state_role_name(4), "person");
+    assert_null(state_role_name(5));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
