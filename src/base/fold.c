@@ -20,15 +20,6 @@ bool fold_is_ascii(struct slice text) {
     return all < 0x80;
 }
 
-bool fold_is_plain(struct slice text) {
-    unsigned char odd = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        odd |= (unsigned char)(c & 0x80) | (unsigned char)((unsigned char)(c - 'A') < 26);
-    }
-    return !odd;
-}
-
 /* The code point at *at, which moves behind it. */
 static uint32_t read_code(struct slice text, size_t *at) {
     unsigned char lead = (unsigned char)text.ptr[(*at)++];

@@ -342,7 +342,7 @@ static bool check_strict(struct eval *e, struct policy_verdict *v) {
     if (e->args_checked)
         return true;
     e->args_checked = true;
-    if ((!f->schema && !f->schema_unreadable) || !is_strict(e))
+    if (!is_strict(e))
         return true;
     enum policy_schema_answer answer = POLICY_SCHEMA_FAULT;
     if (f->schema && policy_has_args(f))
@@ -377,7 +377,7 @@ static bool run_checks(struct eval *e, const struct entry *entry, struct policy_
     for (uint32_t i = 0; i < entry->check_count; i++) {
         const struct check *c = &entry->checks[i];
         struct slice text = c->text;
-        if (c->reads_args && !check_strict(e, v))
+        if (c->reads_args && !e->args_checked && !check_strict(e, v))
             return false;
         if (e->trace)
             policy_trace_check(e->trace, c);
@@ -606,7 +606,8 @@ void policy_decide(const struct policy *p, const struct policy_facts *f, struct 
     e.looked_up = 0;
     e.blame = e.unsure = NULL;
     e.fault = NULL;
-    e.hopeful = e.args_checked = false;
+    e.hopeful = false;
+    e.args_checked = !f->schema && !f->schema_unreadable; /* there is nothing to check them against */
     policy_budget_init(&e.budget, a);
     if (slice_is(f->method, "tools/call"))
         decide_tool(&e, ret_verdict);

@@ -1,7 +1,6 @@
 #include "policy/number.h"
 
 #define EXPONENT_MAX 1000000000000 /* a larger one compares the same */
-#define SHORT_MAX 15               /* digits that a double always keeps */
 
 struct decimal {
     bool negative;
@@ -145,7 +144,7 @@ enum policy_multiple policy_number_multiple(struct slice x, struct slice factor)
 }
 
 bool policy_number_is_short(struct slice text) {
-    if (text.len > SHORT_MAX)
+    if (text.len > POLICY_NUMBER_SHORT)
         return false;
     for (size_t i = 0; i < text.len; i++)
         if ((text.ptr[i] | 0x20) == 'e')

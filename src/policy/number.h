@@ -11,5 +11,6 @@ int policy_number_cmp(struct slice x, struct slice y);
 enum policy_multiple { POLICY_MULTIPLE_NO, POLICY_MULTIPLE_YES, POLICY_MULTIPLE_UNKNOWN };
 enum policy_multiple policy_number_multiple(struct slice x, struct slice factor);
 bool policy_number_is_integer(struct slice text);
-/* At most 15 digits and no exponent: a double holds it without loss, so every reader reads the same. */
+#define POLICY_NUMBER_SHORT 15 /* characters of a number whose digits a double always keeps */
+/* At most that many, and no exponent: a double holds it without loss, so every reader reads the same. */
 bool policy_number_is_short(struct slice text);

@@ -153,17 +153,12 @@ static inline uint32_t member(const struct tape *t, uint32_t obj, struct slice k
 }
 
 uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step *step) {
-    switch (tape_type(t, node)) {
-    case TAPE_NULL:
-        return 0;
-    case TAPE_OBJECT:
+    if (tape_is(t, node, TAPE_OBJECT))
         return step->kind == STEP_KEY ? member(t, node, step->key) : POLICY_PATH_UNSURE;
-    case TAPE_ARRAY:
-        return step->kind == STEP_INDEX || step->on_array ? nth_element(t, node, step->index)
-                                                          : POLICY_PATH_UNSURE;
-    default:
-        return POLICY_PATH_UNSURE;
-    }
+    if (tape_is(t, node, TAPE_NULL))
+        return 0;
+    bool counts = step->kind == STEP_INDEX || step->on_array;
+    return counts && tape_is(t, node, TAPE_ARRAY) ? nth_element(t, node, step->index) : POLICY_PATH_UNSURE;
 }
 
 uint32_t policy_path_find(const struct path *path, const struct tape *t, uint32_t node) {

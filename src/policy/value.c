@@ -69,12 +69,26 @@ static void order_texts(struct slice text, const struct constant *c, struct aren
     ret->rounded = same_to_all ? ret->exact : order_rounded(text, c, a);
 }
 
+static bool is_short_integer(const struct value *v) {
+    const struct tape_node *n = tape_node(v->tape, v->node);
+    return n->type == TAPE_NUMBER && n->flags & TAPE_INTEGER && n->len <= POLICY_NUMBER_SHORT;
+}
+
+/* Its syntax has been checked, and it is short. */
+static int64_t short_integer(const struct value *v) {
+    const struct tape_node *n = tape_node(v->tape, v->node);
+    const char *at = v->tape->src.ptr + n->start, *end = at + n->len;
+    bool minus = *at == '-';
+    int64_t value = 0;
+    for (at += minus; at < end; at++)
+        value = value * 10 + (*at - '0');
+    return minus ? -value : value;
+}
+
 bool policy_value_order(const struct value *v, const struct constant *c, struct arena *a,
                         struct policy_order *ret_order) {
-    int64_t integer;
-    if (v->kind == VALUE_NODE && c->is_short && tape_node(v->tape, v->node)->len <= 15 &&
-        tape_int(v->tape, v->node, &integer)) { /* by far the most */
-        ret_order->exact = ret_order->rounded = sign_of((double)integer, c->number);
+    if (v->kind == VALUE_NODE && c->is_short && is_short_integer(v)) { /* by far the most */
+        ret_order->exact = ret_order->rounded = sign_of((double)short_integer(v), c->number);
         return true;
     }
     if (v->kind == VALUE_NUMBER) {

@@ -90,9 +90,9 @@ struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes
     return m;
 }
 
-static uint32_t find_clash(const struct msg *m) {
+static uint32_t find_clash(struct msg *m) {
     bool is_call = m->rpc.params && tape_eq(&m->tape, m->rpc.method, SLICE("tools/call"));
-    return clash_find(&m->tape, 0, is_call ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0);
+    return clash_admit(&m->tape, is_call ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0);
 }
 
 struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,

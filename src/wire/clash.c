@@ -13,16 +13,35 @@ static struct slice key_bytes(const struct tape *t, uint32_t key) {
 
 static bool is_escaped(const struct tape *t, uint32_t key) { return tape_node(t, key)->flags & TAPE_ESCAPED; }
 
+/* As fold_is_plain, eight bytes at a time also at its end: what stands before the key is shifted out. */
+static inline bool key_is_plain(const struct tape *t, uint32_t key) {
+    const struct tape_node *n = tape_node(t, key);
+    uint64_t part;
+    if (n->flags & TAPE_ESCAPED)
+        return false;
+    if (n->start + n->len < sizeof(part))
+        return fold_is_plain(key_bytes(t, key));
+    const char *at = t->src.ptr + n->start, *end = at + n->len;
+    for (; at + sizeof(part) < end; at += sizeof(part)) {
+        memcpy(&part, at, sizeof(part));
+        if (fold_odd_bytes(part))
+            return false;
+    }
+    memcpy(&part, end - sizeof(part), sizeof(part));
+    return at == end || !fold_odd_bytes(fold_last_bytes(part, (unsigned)(end - at)));
+}
+
 enum spelling { SPELT_PLAIN, SPELT_ASCII, SPELT_ODD };
 
 /* How the keys of an object are spelt at the oddest. Two keys can only be alike when one is not plain. */
 static enum spelling spelling_of(const struct tape *t, uint32_t obj) {
     enum spelling most = SPELT_PLAIN;
     TAPE_FOR_MEMBER(t, obj, key) {
+        if (key_is_plain(t, key))
+            continue;
         if (is_escaped(t, key) || !fold_is_ascii(key_bytes(t, key)))
             return SPELT_ODD;
-        if (most == SPELT_PLAIN && !fold_is_plain(key_bytes(t, key)))
-            most = SPELT_ASCII;
+        most = SPELT_ASCII;
     }
     return most;
 }
@@ -61,7 +80,15 @@ static uint32_t clash_in(const struct tape *t, uint32_t obj) {
     return pairs ? clash_pairs(t, obj) : clash_folded(t, obj);
 }
 
+uint32_t clash_admit(struct tape *t, uint32_t except) {
+    uint32_t found = clash_find(t, 0, 0);
+    t->is_distinct = !found;
+    return found && except ? clash_find(t, 0, except) : found;
+}
+
 uint32_t clash_find(const struct tape *t, uint32_t root, uint32_t except) {
+    if (t->is_distinct)
+        return 0;
     for (uint32_t i = root, end = tape_node(t, root)->next; i < end; i++) {
         if (except && i == except) {
             i = tape_node(t, i)->next - 1;

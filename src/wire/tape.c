@@ -585,7 +585,7 @@ static const unsigned char *read_tree(struct reader *r, const unsigned char *at)
 enum tape_fault tape_parse(struct tape *t, struct slice src, size_t *ret_at) {
     t->src = src;
     t->count = 0;
-    t->has_nul = t->has_breaks = false;
+    t->has_nul = t->has_breaks = t->is_distinct = false;
     if (ret_at)
         *ret_at = 0;
     if (src.len > TAPE_BYTES_MAX)

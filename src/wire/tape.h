@@ -40,6 +40,7 @@ struct tape {
     uint32_t cap;
     bool has_nul;      /* some string holds U+0000: well-formed JSON, but not admitted from clients */
     bool has_breaks;   /* some tokens have the end of a line between them */
+    bool is_distinct;  /* clash_admit has looked: no two keys of an object are alike */
     uint32_t *scratch; /* hash table for the duplicate check of large objects */
     uint32_t scratch_cap;
 };

@@ -2,6 +2,8 @@
 #include "base/buf.h"
 #include "policy/memory.h"
 #include "policy/policy.h"
+#include "policy/schema.h"
+#include "wire/clash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,8 @@ static double spent_us(void) {
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
+static const struct policy_schema *schema; /* of the tool; NULL: not known */
+
 static void run(const char *what, struct buf *text, const char *tool, const char *args, bool with_counters) {
     struct policy *p = load(text);
     struct tape tape;
@@ -37,6 +41,7 @@ static void run(const char *what, struct buf *text, const char *tool, const char
     arena_init(&arena);
     policy_memory_init(&memory);
     tape_parse(&tape, slice_str(args), NULL);
+    clash_admit(&tape, 0); /* as for every message that is admitted */
     struct policy_counters counters = policy_memory_counters(&memory);
     struct policy_facts facts = {.method = SLICE("tools/call"),
                                  .tool = slice_str(tool),
@@ -44,6 +49,7 @@ static void run(const char *what, struct buf *text, const char *tool, const char
                                  .args = 1,
                                  .grant = SLICE("bench"),
                                  .now_ms = 1767225600000,
+                                 .schema = schema,
                                  .counters = with_counters ? &counters : NULL};
     memory.now_ms = facts.now_ms;
     size_t allowed = 0;
@@ -82,6 +88,20 @@ int main(void) {
     buf_init(&text, 64u << 20);
     put_rules(&text, 1, number);
     run("1 rule, number", &text, "pay", args, false);
+    struct policy_schema *strict = NULL;
+    struct err err;
+    if (policy_schema_compile(
+            SLICE("{\"type\":\"object\",\"properties\":{\"amount\":{\"type\":\"integer\","
+                  "\"minimum\":0},\"currency\":{\"type\":\"string\",\"enum\":[\"usd\",\"eur\"]},"
+                  "\"customer\":{\"type\":\"object\",\"properties\":{\"email\":{\"type\":"
+                  "\"string\"}}},\"note\":{\"type\":\"string\"}},\"required\":[\"amount\"]}"),
+            &strict, &err) < 0)
+        return 1;
+    schema = strict;
+    put_rules(&text, 1, number);
+    run("1 rule, number, arguments checked", &text, "pay", args, false);
+    schema = NULL;
+    policy_schema_free(strict);
     put_rules(&text, 1, list);
     run("1 rule, in a list", &text, "pay", args, false);
     put_rules(&text, 1, regex);

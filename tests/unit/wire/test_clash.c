@@ -56,6 +56,12 @@ static void test_except(void **state) {
     uint32_t args = tape_path(&t, 0, "params", "arguments", NULL);
     assert_int_equal(clash_find(&t, 0, args), 0);
     assert_int_not_equal(clash_find(&t, args, 0), 0);
+    assert_int_equal(clash_admit(&t, args), 0);
+    assert_false(t.is_distinct); /* what was left out still has to be looked at */
+    assert_int_not_equal(clash_find(&t, args, 0), 0);
+    assert_int_equal(tape_parse(&t, SLICE("{\"a\":1,\"b\":2}"), NULL), TAPE_OK);
+    assert_int_equal(clash_admit(&t, 0), 0);
+    assert_true(t.is_distinct);
 }
 
 static void test_alike(void **state) {
