@@ -87,11 +87,42 @@ static EVP_PKEY *pkey_from(const char *type, OSSL_PARAM_BLD *build) {
     return pkey;
 }
 
+static uint32_t modulo(struct slice number, uint32_t by) {
+    uint32_t rest = 0;
+    for (size_t i = 0; i < number.len; i++)
+        rest = (rest << 8 | (unsigned char)number.ptr[i]) % by;
+    return rest;
+}
+
+/* CVE-2017-15361 (ROCA): a library made primes whose remainders are powers of 65537 modulo every small prime,
+ * and such keys can be factored. A modulus of random primes looks like that once in 2^27. */
+static bool modulus_is_weak(struct slice n) {
+    static const uint8_t primes[] = {11, 13, 17,  19,  37,  53,  61,  71, 73,
+                                     79, 97, 103, 107, 109, 127, 151, 157};
+    for (size_t i = 0; i < ARRAY_LEN(primes); i++) {
+        uint32_t rest = modulo(n, primes[i]), power = 1;
+        bool found = false;
+        for (uint32_t turns = 0; turns < primes[i] && !found;
+             turns++, power = power * (65537 % primes[i]) % primes[i])
+            found = power == rest;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Odd and above 1: with 1 every message is its own signature. */
+static bool exponent_is_sound(struct slice e) {
+    while (e.len && e.ptr[0] == 0)
+        e = slice_from(e, 1);
+    return e.len && e.len <= 8 && (e.ptr[e.len - 1] & 1) && !(e.len == 1 && e.ptr[0] == 1);
+}
+
 static EVP_PKEY *rsa_key(const struct tape *t, uint32_t obj, struct arena *a) {
     struct slice n, e;
     if (!base64_get(text_at(t, obj, "n", a), BASE64_URL, a, &n) ||
         !base64_get(text_at(t, obj, "e", a), BASE64_URL, a, &e) || n.len > CRYPTO_JWT_RSA_BYTES_MAX ||
-        e.len == 0 || e.len > 8)
+        !n.len || !(n.ptr[n.len - 1] & 1) || !exponent_is_sound(e) || modulus_is_weak(n))
         return NULL;
     BIGNUM *bn = BN_bin2bn((const unsigned char *)n.ptr, (int)n.len, NULL);
     BIGNUM *be = BN_bin2bn((const unsigned char *)e.ptr, (int)e.len, NULL);
@@ -154,10 +185,24 @@ static EVP_PKEY *key_make(const struct tape *t, uint32_t obj, struct arena *a, e
     return NULL;
 }
 
+/* RFC 7517, 4.2 and 4.3: a public key that verifies signatures. One whose private half is published as well
+ * proves nothing. */
+static bool key_is_for_us(const struct tape *t, uint32_t obj, struct arena *a) {
+    uint32_t use = tape_get_str(t, obj, "use"), ops = tape_get_str(t, obj, "key_ops");
+    bool verifies = !ops;
+    if (use && !slice_is(text_at(t, obj, "use", a), "sig"))
+        return false;
+    if (ops && !tape_is(t, ops, TAPE_ARRAY))
+        return false;
+    if (ops)
+        TAPE_FOR_ELEM(t, ops, op) { verifies = verifies || tape_eq(t, op, SLICE("verify")); }
+    return verifies && !tape_get_str(t, obj, "d") && !tape_get_str(t, obj, "k");
+}
+
 static void key_add(struct jwt_keys *keys, const struct tape *t, uint32_t obj, struct arena *a) {
-    struct slice use = text_at(t, obj, "use", a), alg = text_at(t, obj, "alg", a);
+    struct slice alg = text_at(t, obj, "alg", a);
     size_t algorithm = algorithm_index(alg);
-    if ((use.len && !slice_is(use, "sig")) || (alg.len && algorithm == ARRAY_LEN(algorithms)) ||
+    if (!key_is_for_us(t, obj, a) || (tape_get_str(t, obj, "alg") && algorithm == ARRAY_LEN(algorithms)) ||
         keys->count == CRYPTO_JWT_KEYS_MAX)
         return;
     enum key_kind kind;

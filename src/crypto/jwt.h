@@ -4,7 +4,8 @@
  *   text ── jwt_read ──▶ header and claims ── jwt_verify(keys) ──▶ signed ── jwt_judge(rules, now) ──▶ good
  *
  * Refused whatever the rules say: `none` and every algorithm with a shared secret, `crit`, keys that do not
- * fit the algorithm, RSA below 2048 bits, padding or stray bits in base64, duplicate members. */
+ * fit the algorithm, keys for other uses (`use`, `key_ops`), RSA below 2048 bits, with an even or small
+ * exponent or with the weakness ROCA, padding or stray bits in base64, duplicate members. */
 #pragma once
 
 #include "base/arena.h"

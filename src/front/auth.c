@@ -224,6 +224,13 @@ static void lend_grant(struct principal *p, const struct state_grant *g) {
     p->roles |= g->roles;
 }
 
+static const char *identity_refusal(const struct identity *who) {
+    return who->excess ? "the gate cannot hold all that is said about this identity, so no rule can "
+                         "be sure of it"
+           : who->kind == PRINCIPAL_TOKEN ? "no rule lets this identity in"
+                                          : "no rule lets this certificate in";
+}
+
 /* NULL: no rule lets them in. */
 static struct principal *identity_hold(struct front_auth *auth, const struct identity *who,
                                        uint64_t expires_ms) {
@@ -390,8 +397,8 @@ static struct principal *by_token(struct front_conn *c, struct slice token, stru
         who->id = identity_id(a, "oidc",
                               arena_printf(a, "%.*s|%.*s", SLICE_FMT(jwt.issuer), SLICE_FMT(jwt.subject)));
         identity_from_claims(who, a, &jwt);
-        p = identity_hold(auth, who, expires_ms);
-        *verdict = (struct front_verdict){.status = 403, .message = "no rule lets this identity in"};
+        p = who->excess ? NULL : identity_hold(auth, who, expires_ms);
+        *verdict = (struct front_verdict){.status = 403, .message = identity_refusal(who)};
     }
     jwt_free(&jwt);
     return p;
@@ -422,7 +429,7 @@ static void on_cert_fact(void *ctx, const char *name, struct slice value) {
     if (rank > 0)
         identity_add(
             f->who, f->arena,
-            arena_printf(f->arena, "%s.%.*s", name, SLICE_FMT(slice_upto(value, FRONT_FACT_MAX))).ptr,
+            arena_printf(f->arena, "%s.%.*s", name, SLICE_FMT(slice_upto(value, FRONT_FACT_MAX + 1))).ptr,
             SLICE("true"));
     else
         identity_add(f->who, f->arena, name, value);
@@ -438,8 +445,8 @@ static struct principal *by_cert(struct front_conn *c, struct front_verdict *ver
         return NULL;
     f.who->kind = PRINCIPAL_CERT;
     f.who->id = identity_id(a, "cert", f.best);
-    *verdict = (struct front_verdict){.status = 403, .message = "no rule lets this certificate in"};
-    return identity_hold(auth, f.who, expires_s * 1000);
+    *verdict = (struct front_verdict){.status = 403, .message = identity_refusal(f.who)};
+    return f.who->excess ? NULL : identity_hold(auth, f.who, expires_s * 1000);
 }
 
 bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {

@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-#define CLAIM_DEPTH_MAX 4
+#define CLAIM_DEPTH_MAX 8
+#define FACTS_MIN 32
 
 /* What stands in logs, keys and paths is short and plain; where that would lose something, a hash keeps two
  * names apart. */
@@ -26,8 +27,18 @@ const char *identity_id(struct arena *a, const char *kind, struct slice name) {
 
 void identity_add(struct identity *who, struct arena *a, const char *name, struct slice value) {
     size_t len = strlen(name);
-    if (who->count == FRONT_FACTS_MAX || len + value.len > FRONT_FACT_MAX)
+    if (who->count == FRONT_FACTS_MAX || len + value.len > FRONT_FACT_MAX) {
+        who->excess = true;
         return;
+    }
+    if (who->count == who->cap) {
+        size_t cap = who->cap ? who->cap * 2 : FACTS_MIN;
+        struct policy_fact *facts = arena_array(a, struct policy_fact, cap);
+        if (who->count)
+            memcpy(facts, who->facts, who->count * sizeof(*facts));
+        who->facts = facts;
+        who->cap = cap;
+    }
     who->facts[who->count++] = (struct policy_fact){
         .key = arena_printf(a, "identity.%s", name),
         .value = arena_dup(a, value),
@@ -94,6 +105,11 @@ void identity_from_claims(struct identity *who, struct arena *a, const struct jw
         if (depth == 1 && is_of_the_token(text))
             continue;
         struct slice name = name_of(a, in, text);
+        /* OpenID Connect 5.6.2: the issuer left claims out and says where they lie. */
+        if (depth == 1 && slice_is(text, "_claim_names"))
+            who->excess = true;
+        if (nested && depth == CLAIM_DEPTH_MAX)
+            who->excess = true;
         if (!nested) {
             add_scalar(who, a, t, node, name);
         } else if (depth < CLAIM_DEPTH_MAX) {

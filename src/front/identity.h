@@ -14,13 +14,14 @@ struct settings_rule;
 struct identity {
     enum principal_kind kind;
     const char *id;
-    struct policy_fact facts[FRONT_FACTS_MAX];
-    size_t count;
+    struct policy_fact *facts; /* in the arena */
+    size_t count, cap;
+    bool excess; /* some facts could not be held: then nothing that is left out may be what a rule denies */
 };
 
 /* "KIND:NAME", or a hash of the name where that is too long or not plain; in the arena. */
 const char *identity_id(struct arena *a, const char *kind, struct slice name);
-/* "identity.NAME" = value; what is too long or too much is left out, and then no rule can ask for it. */
+/* "identity.NAME" = value; what is too long or too much is left out and sets `excess`. */
 void identity_add(struct identity *who, struct arena *a, const char *name, struct slice value);
 void identity_from_claims(struct identity *who, struct arena *a, const struct jwt *jwt);
 

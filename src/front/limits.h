@@ -45,6 +45,6 @@
 #define FRONT_KEYS_RETRY_MS 15000   /* after a fetch that failed */
 #define FRONT_KEYS_ASKS 4           /* fetches that tokens of unknown keys can cause at once */
 #define FRONT_KEYS_ASK_MS 15000     /* and how long one of them takes to be possible again */
-#define FRONT_FACTS_MAX 128         /* facts made of one token's claims */
+#define FRONT_FACTS_MAX 1024        /* facts made of one token's claims; more deny */
 #define FRONT_ID_MAX 240            /* bytes of an identity's name; longer ones go by their hash */
-#define FRONT_FACT_MAX 1024         /* bytes of one */
+#define FRONT_FACT_MAX 4096         /* bytes of one; a longer one denies */

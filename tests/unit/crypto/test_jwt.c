@@ -258,6 +258,127 @@ static void test_key_sets(void **state) {
     assert_int_equal(jwt_keys_read(set, &keys, &err), -1);
 }
 
+static bool key_is_taken(struct slice one) {
+    struct jwt_keys *keys = NULL;
+    struct err err = {0};
+    bool taken = jwt_keys_read(arena_printf(&a, "{\"keys\":[%.*s]}", SLICE_FMT(one)), &keys, &err) == 0;
+    jwt_keys_free(keys);
+    return taken;
+}
+
+/* What Wycheproof asks of key sets: a key for another use, or half secret, or weak, verifies nothing. */
+static void test_uses_of_keys(void **state) {
+    (void)state;
+    static const struct {
+        const char *more;
+        bool taken;
+    } rows[] = {
+        {"", true},
+        {",\"use\":\"sig\"", true},
+        {",\"use\":\"enc\"", false},
+        {",\"use\":\"\"", false},
+        {",\"use\":1", false},
+        {",\"key_ops\":[\"verify\"]", true},
+        {",\"key_ops\":[\"sign\",\"verify\"]", true},
+        {",\"key_ops\":[\"sign\"]", false},
+        {",\"key_ops\":[\"encrypt\",\"wrapKey\"]", false},
+        {",\"key_ops\":[]", false},
+        {",\"key_ops\":\"verify\"", false},
+        {",\"key_ops\":null", false},
+        {",\"use\":\"enc\",\"key_ops\":[\"verify\"]", false},
+        {",\"alg\":\"RS256\"", true},
+        {",\"alg\":\"HS256\"", false},
+        {",\"alg\":\"RSA-OAEP\"", false},
+        {",\"alg\":7", false},
+        {",\"d\":\"AQAB\"", false},
+        {",\"k\":\"AQAB\"", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (key_is_taken(jwk(rsa(), "k", rows[i].more)) != rows[i].taken)
+            fail_msg("%s", rows[i].more);
+}
+
+static struct slice rsa_jwk(struct slice n, const char *e) {
+    return arena_printf(&a, "{\"kty\":\"RSA\",\"n\":\"%.*s\",\"e\":\"%s\"}", SLICE_FMT(n), e);
+}
+
+static void test_weak_rsa(void **state) {
+    (void)state;
+    struct slice n = b64_bn(rsa(), OSSL_PKEY_PARAM_RSA_N, 0);
+    assert_true(key_is_taken(rsa_jwk(n, "AQAB")));
+    assert_true(key_is_taken(rsa_jwk(n, "Aw"))); /* 3 */
+    static const char *const bad[] = {"", "AA", "AAAA", "AQ", "AAAB", "Ag", "AQAA", "AQAAAAAAAAAB"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(key_is_taken(rsa_jwk(n, bad[i])));
+    /* ROCA: a power of 65537 modulo the product of the first primes, plus a multiple of that. */
+    static const BN_ULONG primes[] = {11, 13, 17,  19,  37,  53,  61,  71, 73,
+                                      79, 97, 103, 107, 109, 127, 151, 157};
+    BN_CTX *ctx = BN_CTX_new();
+    BIGNUM *all = BN_new(), *power = BN_new(), *base = BN_new(), *exponent = BN_new(), *weak = BN_new();
+    BN_one(all);
+    for (size_t i = 0; i < ARRAY_LEN(primes); i++)
+        BN_mul_word(all, primes[i]);
+    BN_set_word(base, 65537);
+    BN_set_word(exponent, 12345);
+    BN_mod_exp(power, base, exponent, all, ctx);
+    BN_rand(weak, 2040 - BN_num_bits(all), BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY);
+    BN_lshift(weak, weak, 9);
+    BN_mul(weak, weak, all, ctx);
+    BN_add(weak, weak, power);
+    if (!BN_is_odd(weak))
+        BN_add(weak, weak, all);
+    unsigned char bytes[300];
+    int len = BN_bn2bin(weak, bytes);
+    assert_true(len >= 256);
+    assert_false(key_is_taken(rsa_jwk(b64(slice_of((char *)bytes, (size_t)len)), "AQAB")));
+    BN_add_word(weak, 2); /* no longer a power, and odd still */
+    len = BN_bn2bin(weak, bytes);
+    assert_true(key_is_taken(rsa_jwk(b64(slice_of((char *)bytes, (size_t)len)), "AQAB")));
+    BN_add_word(weak, 1);
+    len = BN_bn2bin(weak, bytes);
+    assert_false(key_is_taken(rsa_jwk(b64(slice_of((char *)bytes, (size_t)len)), "AQAB"))); /* even */
+    BN_free(all);
+    BN_free(power);
+    BN_free(base);
+    BN_free(exponent);
+    BN_free(weak);
+    BN_CTX_free(ctx);
+}
+
+/* Signatures that careless verifiers take: zeros, all ones, another length, another encoding. */
+static void test_odd_signatures(void **state) {
+    (void)state;
+    static const struct {
+        const char *alg, *curve;
+        size_t size;
+    } rows[] = {{"ES256", "P-256", 64}, {"ES384", "P-384", 96}, {"ES512", "P-521", 132},
+                {"EdDSA", NULL, 64},    {"RS256", "", 256},     {"PS256", "", 256}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        EVP_PKEY *key = !rows[i].curve   ? EVP_PKEY_Q_keygen(NULL, NULL, "ED25519")
+                        : *rows[i].curve ? EVP_EC_gen(rows[i].curve)
+                                         : rsa();
+        struct jwt_keys *keys = keys_of(jwk(key, "k", ""));
+        char header[64], sig[300];
+        snprintf(header, sizeof(header), "{\"alg\":\"%s\"}", rows[i].alg);
+        struct slice part =
+            arena_printf(&a, "%.*s.%.*s", SLICE_FMT(b64(slice_str(header))), SLICE_FMT(b64(SLICE(CLAIMS))));
+        const size_t lens[] = {0,     1, rows[i].size / 2, rows[i].size - 1, rows[i].size, rows[i].size + 1,
+                               2 * 72};
+        for (size_t k = 0; k < ARRAY_LEN(lens); k++)
+            for (int fill = 0; fill < 3; fill++) {
+                memset(sig, fill == 0 ? 0 : fill == 1 ? 0xff : 1, sizeof(sig));
+                if (fill == 2 && lens[k] > 2)
+                    memcpy(sig, "\x30\x06\x02", 3);
+                struct slice token =
+                    arena_printf(&a, "%.*s.%.*s", SLICE_FMT(part), SLICE_FMT(b64(slice_of(sig, lens[k]))));
+                assert_int_not_equal(verify(token, keys, JWT_ALGORITHMS_ALL), JWT_OK);
+            }
+        jwt_keys_free(keys);
+        if (key != rsa())
+            EVP_PKEY_free(key);
+    }
+}
+
 static void test_form(void **state) {
     (void)state;
     assert_int_equal(verify_rs256("{\"alg\":\"RS256\"}", CLAIMS), JWT_OK);
@@ -384,6 +505,9 @@ int main(void) {
         TEST(test_no_secret_algorithms),
         TEST(test_key_and_algorithm_agree),
         TEST(test_key_sets),
+        TEST(test_uses_of_keys),
+        TEST(test_weak_rsa),
+        TEST(test_odd_signatures),
         TEST(test_form),
         TEST(test_one_way_to_write_a_token),
         TEST(test_claims),

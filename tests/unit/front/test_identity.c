@@ -56,7 +56,8 @@ static void test_claims_become_facts(void **state) {
     assert_null(fact(who, "identity.exp"));
     assert_null(fact(who, "identity.jti"));
     assert_null(fact(who, "identity.aud"));
-    assert_null(fact(who, "identity.realm.deep.x.y.z"));
+    assert_string_equal(fact(who, "identity.realm.deep.x.y.z"), "1");
+    assert_false(who->excess);
 }
 
 static void test_rules(void **state) {
@@ -113,13 +114,29 @@ static void test_too_much(void **state) {
     (void)state;
     struct buf text;
     buf_init(&text, 1u << 20);
-    buf_put_char(&text, '{');
-    for (int i = 0; i < 1000; i++)
-        buf_printf(&text, "%s\"c%d\":%d", i ? "," : "", i, i);
-    buf_put_str(&text, "}");
+    for (int count = FRONT_FACTS_MAX; count <= FRONT_FACTS_MAX + 1; count++) {
+        buf_reset(&text);
+        buf_put_str(&text, "{\"groups\":[\"contractors\"");
+        for (int i = 1; i < count; i++)
+            buf_printf(&text, ",\"g%d\"", i);
+        buf_put_str(&text, "]}");
+        buf_put_char(&text, '\0');
+        const struct identity *who = from(text.ptr);
+        assert_int_equal(who->count, FRONT_FACTS_MAX);
+        assert_int_equal(who->excess, count > FRONT_FACTS_MAX);
+        assert_string_equal(fact(who, "identity.groups.contractors"), "true");
+    }
+    buf_reset(&text);
+    buf_put_str(&text, "{\"a\":\"");
+    for (int i = 0; i < FRONT_FACT_MAX; i++)
+        buf_put_char(&text, 'x');
+    buf_put_str(&text, "\"}");
     buf_put_char(&text, '\0');
-    assert_int_equal(from(text.ptr)->count, FRONT_FACTS_MAX);
+    assert_true(from(text.ptr)->excess);
     buf_free(&text);
+    assert_false(from("{\"a\":{\"b\":{\"c\":{\"d\":{\"e\":{\"f\":{\"g\":1}}}}}}}")->excess);
+    assert_true(from("{\"a\":{\"b\":{\"c\":{\"d\":{\"e\":{\"f\":{\"g\":{\"h\":{\"i\":1}}}}}}}}}")->excess);
+    assert_true(from("{\"_claim_names\":{\"groups\":\"src1\"}}")->excess);
 }
 
 int main(void) {
