@@ -42,6 +42,7 @@ fuzz: all
 	@$(MAKE) --no-print-directory build-fuzz/build.ninja
 	@ninja -C build-fuzz --quiet
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+	@MEANING_CASES=100000 tests/run -k attacks/meaning build
 
 deb: release
 	@scripts/setup deb

@@ -1,0 +1,32 @@
+// A server that reads JSON as Go's encoding/json does: the last key that is equal to a field's name under simple case folding counts.
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const tools = new Map(JSON.parse(readFileSync(process.argv[2])).map((tool) => [tool.name, tool.params]));
+const TYPES = { integer: { type: 'integer' }, number: { type: 'number' }, string: { type: 'string' }, boolean: { type: 'boolean' },
+  integers: { type: 'array', items: { type: 'integer' } }, strings: { type: 'array', items: { type: 'string' } },
+  map: { type: 'object' }, nested: { type: 'object', properties: { amount: { type: 'integer' }, label: { type: 'string' } } } };
+// U+017F and U+212A are the two letters beyond ASCII that fold to one of it.
+const fold = (key) => key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k');
+
+function bind(params, given) {
+  const received = {};
+  for (const [key, value] of Object.entries(given)) {
+    const field = Object.keys(params).find((name) => fold(name) === fold(key));
+    if (field !== undefined) received[field] = params[field] === 'nested' && value && typeof value === 'object' ? bind({ amount: 'integer', label: 'string' }, value) : value;
+  }
+  return received;
+}
+
+const METHODS = {
+  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'folding', version: '1' } }),
+  'tools/list': () => ({ tools: [...tools].map(([name, params]) => ({ name, inputSchema: { type: 'object', properties: Object.fromEntries(Object.entries(params).map(([key, kind]) => [key, TYPES[kind]])) } })) }),
+  'tools/call': ({ name, arguments: given }) => ({ content: [{ type: 'text', text: JSON.stringify(bind(tools.get(name), given ?? {})) }] }),
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) continue;
+  const result = METHODS[method]?.(params ?? {});
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error: { code: -32601, message: 'unknown' } }) }));
+}
