@@ -1,0 +1,100 @@
+/* What stores on the network share: the life of a reservation that is answered later.
+ *
+ *   reserve ──▶ carrier->send ──▶ state_remote_answered  counted: ticket->wait keeps it ──▶ settle ──▶ send
+ * (undo) └──▶ state_remote_late      told as a fault; if it was counted after all it is taken back
+ *
+ * When a connection breaks nobody knows what was done, and counters may stay too high until their windows
+ * end, never too low. Calls in flight are leased: the gate renews them while it lives. Private to the state
+ * room. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "io/loop.h"
+#include "state/state.h"
+
+struct remote;
+
+/* Part of what waits for an answer. `answered` comes exactly once, with NULL when no answer can come any
+ * more; `late` may come before it: the time that one waits is over, though the answer may still come. */
+struct remote_want {
+    struct list node;
+    uint64_t due_ms;
+    bool is_late;
+    void (*late)(struct remote_want *w); /* may be NULL */
+    void (*answered)(struct remote_want *w, const void *reply);
+};
+
+struct remote_link_health {
+    bool up;
+    uint64_t requests, timeouts, connects;
+    char fault[256]; /* what went wrong last */
+};
+
+enum remote_op { REMOTE_RESERVE, REMOTE_READ, REMOTE_UNDO };
+
+struct remote_held { /* one limit of a call */
+    enum state_kind kind;
+    bool shadow;
+    bool counted; /* and `start` says where: what undo needs */
+    uint64_t window_ms;
+    int64_t max;
+    int64_t refill;
+    int64_t amount;
+    uint64_t fingerprint;
+    uint64_t start;
+    int64_t value;    /* READ */
+    struct slice key; /* in the call's own memory */
+};
+
+struct remote_call {
+    struct remote_want want;
+    struct remote *store;
+    enum remote_op op;
+    bool retried;                /* for the carrier */
+    struct state_ticket *ticket; /* NULL: cancelled, or told already */
+    state_done_fn *done;
+    void *ctx;
+    struct state_fetch *fetch; /* of a read; NULL: cancelled, or told already */
+    uint64_t number;
+    struct list renewing; /* linked while it holds calls in flight */
+    size_t count;
+    struct remote_held held[]; /* and behind them the bytes of their keys */
+};
+
+struct remote_carrier {
+    const char *name;
+    /* Sends what call->op says; false: it cannot, and will not answer. UNDO: of the limits that are
+     * `counted`. */
+    bool (*send)(struct remote *r, struct remote_call *call);
+    /* Reads the answer: for RESERVE into *answer and `counted` and `start` of each limit, for READ into
+     * `value`. */
+    bool (*read)(struct remote_call *call, const void *reply, struct state_answer *answer);
+    /* Once more, because the server forgot something; true: sent again. May be NULL. */
+    bool (*again)(struct remote_call *call, const void *reply);
+    void (*renew)(struct remote *r, const struct remote_call *call, const struct remote_held *h);
+    void (*health)(const struct remote *r, struct remote_link_health *ret_health);
+    void (*close)(struct remote *r); /* the link; answers what waits with NULL */
+};
+
+#define REMOTE_OWNER_LEN 16
+
+struct remote { /* first member of every store on the network */
+    struct state_store store;
+    uint32_t magic;
+    const struct remote_carrier *carrier;
+    struct io_loop *loop; /* NULL: nothing but its health is asked */
+    char *path;           /* as health shows it */
+    char *prefix;
+    char owner[REMOTE_OWNER_LEN + 1];
+    uint64_t number;
+    struct list renewing;
+    struct io_timer renew;
+    struct state_health health;
+};
+
+void state_remote_init(struct remote *r, const struct remote_carrier *carrier,
+                       const struct state_config *config);
+/* From now on leases are renewed. */
+void state_remote_start(struct remote *r, struct io_loop *loop);
+struct slice state_remote_kind(enum state_kind kind); /* one letter */

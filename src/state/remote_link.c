@@ -1,0 +1,116 @@
+#include "state/remote_link.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+static void on_watch(struct io_timer *timer);
+
+/* What was sent may have been done or not: nobody knows, so nobody is told that it was. */
+static void fail_wants(struct remote_link *l) {
+    while (state_remote_link_answer(l, NULL))
+        ;
+}
+
+static void on_retry(struct io_timer *timer) {
+    struct remote_link *l = container_of(timer, struct remote_link, retry);
+    l->phase = REMOTE_CONNECTING;
+    l->connect(l);
+}
+
+void state_remote_link_note(struct remote_link *l, const char *why) {
+    snprintf(l->health.fault, sizeof(l->health.fault), "%s", why);
+}
+
+void state_remote_link_lost(struct remote_link *l, const char *why) {
+    state_remote_link_note(l, why);
+    l->phase = REMOTE_WAITING;
+    l->health.up = false;
+    l->misses = 0;
+    l->drop(l);
+    io_timer_stop(l->loop, &l->watch);
+    io_timer_arm(l->loop, &l->retry, l->backoff_ms, on_retry);
+    l->backoff_ms *= 2;
+    if (l->backoff_ms > STATE_REMOTE_BACKOFF_MAX_MS)
+        l->backoff_ms = STATE_REMOTE_BACKOFF_MAX_MS;
+    fail_wants(l);
+}
+
+void state_remote_link_good(struct remote_link *l) {
+    l->health.up = true;
+    l->backoff_ms = STATE_REMOTE_BACKOFF_MS;
+}
+
+static void arm_watch(struct remote_link *l) {
+    LIST_FOR (n, &l->wants) {
+        const struct remote_want *w = container_of(n, struct remote_want, node);
+        if (w->is_late)
+            continue;
+        uint64_t now = io_now_ms(l->loop);
+        io_timer_arm(l->loop, &l->watch, w->due_ms > now ? w->due_ms - now : 1, on_watch);
+        return;
+    }
+}
+
+static void on_watch(struct io_timer *timer) {
+    struct remote_link *l = container_of(timer, struct remote_link, watch);
+    uint64_t now = io_now_ms(l->loop);
+    LIST_FOR_SAFE (n, next, &l->wants) {
+        struct remote_want *w = container_of(n, struct remote_want, node);
+        if (w->due_ms > now)
+            break;
+        if (w->is_late)
+            continue;
+        w->is_late = true;
+        l->health.timeouts++;
+        l->misses++;
+        if (w->late)
+            w->late(w);
+    }
+    if (l->misses >= STATE_REMOTE_MISSES_MAX)
+        state_remote_link_lost(l, "no answer in time");
+    else
+        arm_watch(l);
+}
+
+bool state_remote_link_takes(const struct remote_link *l) {
+    return l->phase != REMOTE_WAITING && l->want_count < STATE_REMOTE_WANTS_MAX;
+}
+
+void state_remote_link_queue(struct remote_link *l, struct remote_want *want) {
+    want->is_late = false;
+    want->due_ms = io_now_ms(l->loop) + STATE_REMOTE_TIMEOUT_MS;
+    list_push(&l->wants, &want->node);
+    l->want_count++;
+    l->health.requests++;
+    if (l->want_count == 1)
+        arm_watch(l);
+}
+
+bool state_remote_link_answer(struct remote_link *l, const void *reply) {
+    struct list *first = list_pop(&l->wants);
+    if (!first)
+        return false;
+    l->want_count--;
+    if (reply)
+        l->misses = 0;
+    struct remote_want *w = container_of(first, struct remote_want, node);
+    w->answered(w, reply);
+    return true;
+}
+
+void state_remote_link_start(struct remote_link *l, struct io_loop *loop) {
+    l->loop = loop;
+    l->backoff_ms = STATE_REMOTE_BACKOFF_MS;
+    l->phase = REMOTE_CONNECTING;
+    list_init(&l->wants);
+    l->connect(l);
+}
+
+void state_remote_link_end(struct remote_link *l) {
+    io_timer_stop(l->loop, &l->retry);
+    io_timer_stop(l->loop, &l->watch);
+    l->phase = REMOTE_WAITING;
+    l->drop(l);
+    fail_wants(l);
+}
