@@ -31,13 +31,14 @@
 #define STATE_SEALED_MAX (256u << 10) /* one small secret at rest */
 #define STATE_SEALED_PATH_MAX 4096
 
-#define STATE_REMOTE_TIMEOUT_MS 1000        /* a reservation without an answer is a fault then */
-#define STATE_REMOTE_BACKOFF_MS 100         /* before the first try to connect again; doubles */
-#define STATE_REMOTE_BACKOFF_MAX_MS 5000    /* until it is so long */
-#define STATE_REMOTE_MISSES_MAX 5           /* time-outs in a row that end a connection */
-#define STATE_REMOTE_WANTS_MAX 65536        /* requests without an answer; more are refused */
-#define STATE_REDIS_EARLY_MAX (4u << 20)    /* bytes of requests that wait for the connection */
-#define STATE_REDIS_COMMAND_MAX (64u << 10) /* bytes that a new connection starts with */
-#define STATE_REMOTE_LEASE_MS 60000         /* a call in flight counts so long after its gate died */
-#define STATE_REMOTE_RENEW_MS 20000         /* how often a gate renews those that it has */
-#define STATE_REDIS_DATABASE_MAX 65535      /* highest number of a database */
+#define STATE_REMOTE_TIMEOUT_MS 1000          /* a reservation without an answer is a fault then */
+#define STATE_REMOTE_BACKOFF_MS 100           /* before the first try to connect again; doubles */
+#define STATE_REMOTE_BACKOFF_MAX_MS 5000      /* until it is so long */
+#define STATE_REMOTE_MISSES_MAX 5             /* time-outs in a row that end a connection */
+#define STATE_REMOTE_WANTS_MAX 65536          /* requests without an answer; more are refused */
+#define STATE_REDIS_EARLY_MAX (4u << 20)      /* bytes of requests that wait for the connection */
+#define STATE_REDIS_COMMAND_MAX (64u << 10)   /* bytes that a new connection starts with */
+#define STATE_REMOTE_LEASE_MS 60000           /* a call in flight counts so long after its gate died */
+#define STATE_REMOTE_RENEW_MS 20000           /* how often a gate renews those that it has */
+#define STATE_REDIS_DATABASE_MAX 65535        /* highest number of a database */
+#define STATE_POSTGRES_REQUEST_MAX (4u << 20) /* bytes of one request */

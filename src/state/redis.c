@@ -288,10 +288,12 @@ int state_redis_open(const struct state_config *config, struct state_address *ta
     if (rc == 0 && config->loop)
         connect_store(r, config->loop, take_address);
     state_address_free(take_address);
+    if (rc < 0) {
+        state_close(&r->remote.store);
+        return -1;
+    }
     *ret_store = &r->remote.store;
-    if (rc < 0)
-        state_close(*ret_store);
-    return rc;
+    return 0;
 }
 
 static void redis_health(const struct remote *remote, struct remote_link_health *ret_health) {

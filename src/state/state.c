@@ -5,6 +5,7 @@
 #include "state/address.h"
 #include "state/embedded.h"
 #include "state/meter.h"
+#include "state/postgres.h"
 #include "state/redis.h"
 #include "state/sqlite.h"
 
@@ -17,8 +18,9 @@ int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err
     if (dsn.len > STATE_DSN_MAX)
         return err_set(err, "the state DSN is longer than %d bytes", STATE_DSN_MAX);
     if (!slice_cut(&dsn, ':', &scheme))
-        return err_set(err, "state DSN `%.*s`: write sqlite:, sqlite:PATH, memory: or redis://HOST",
-                       SLICE_FMT(scheme));
+        return err_set(
+            err, "state DSN `%.*s`: write sqlite:, sqlite:PATH, memory:, redis://HOST or postgres://HOST",
+            SLICE_FMT(scheme));
     if (state_address_scheme(scheme)) {
         struct state_address address;
         if (state_address_parse(slice_str(text), &address, err) < 0)
@@ -27,28 +29,42 @@ int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err
         *ret_dsn = (struct state_dsn){.backend = STATE_REDIS, .path = slice_str(text)};
         return 0;
     }
-    if (slice_is(scheme, "postgres") || slice_is(scheme, "postgresql"))
-        return err_set(err, "state DSN `%.*s:`: this build has no such store; use sqlite:, memory: or redis:",
+    if (slice_is(scheme, "postgres") || slice_is(scheme, "postgresql")) {
+#ifdef SALLYPORT_POSTGRES
+        *ret_dsn = (struct state_dsn){.backend = STATE_POSTGRES, .path = slice_str(text)};
+        return 0;
+#else
+        return err_set(err, "state DSN `%.*s:`: this program was built without PostgreSQL",
                        SLICE_FMT(scheme));
+#endif
+    }
     if (slice_is(scheme, "memory") && dsn.len == 0) {
         *ret_dsn = (struct state_dsn){.backend = STATE_MEMORY};
         return 0;
     }
     if (!slice_is(scheme, "sqlite"))
-        return err_set(
-            err, "state DSN: `%.*s:` is none of sqlite:, sqlite:PATH, memory:, redis:", SLICE_FMT(scheme));
+        return err_set(err, "state DSN: `%.*s:` is none of sqlite:, sqlite:PATH, memory:, redis:, postgres:",
+                       SLICE_FMT(scheme));
     if (slice_starts(dsn, SLICE("//")))
         dsn = slice_from(dsn, 2);
     *ret_dsn = (struct state_dsn){.backend = STATE_SQLITE, .path = dsn};
     return 0;
 }
 
-static int open_redis(const struct state_config *config, struct slice dsn, struct state_store **ret_store,
-                      struct err *err) {
+static int open_remote(const struct state_config *config, enum state_backend backend,
+                       struct state_store **ret_store, struct err *err) {
     struct state_address address;
-    if (state_address_parse(dsn, &address, err) < 0)
-        return -1;
-    if (state_redis_open(config, &address, ret_store, err) < 0)
+    int rc = -1;
+    if (backend == STATE_REDIS) {
+        rc = state_address_parse(slice_str(config->dsn), &address, err);
+        if (rc == 0)
+            rc = state_redis_open(config, &address, ret_store, err);
+    }
+#ifdef SALLYPORT_POSTGRES
+    if (backend == STATE_POSTGRES)
+        rc = state_postgres_open(config, config->dsn, ret_store, err);
+#endif
+    if (rc < 0)
         return err_wrap(err, "state");
     (*ret_store)->fail_mode = config->fail_mode;
     return 0;
@@ -58,8 +74,8 @@ int state_open(const struct state_config *config, struct state_store **ret_store
     struct state_dsn dsn;
     if (state_dsn_parse(config->dsn, &dsn, err) < 0)
         return -1;
-    if (dsn.backend == STATE_REDIS)
-        return open_redis(config, dsn.path, ret_store, err);
+    if (dsn.backend == STATE_REDIS || dsn.backend == STATE_POSTGRES)
+        return open_remote(config, dsn.backend, ret_store, err);
     cleanup_free char *path = NULL;
     if (dsn.backend == STATE_SQLITE && dsn.path.len > 0) {
         path = mem_dup(dsn.path.ptr, dsn.path.len);

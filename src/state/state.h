@@ -82,7 +82,8 @@ typedef void state_done_fn(void *ctx, enum state_result result, size_t refused_i
 enum state_fail_mode { STATE_FAIL_CLOSED, STATE_FAIL_OPEN };
 
 struct state_config {
-    const char *dsn;    /* NULL or "sqlite:": the database in dir; "sqlite:PATH"; "memory:"; "redis://..." */
+    const char
+        *dsn; /* NULL or "sqlite:": the database in dir; "sqlite:PATH"; "memory:"; redis://, postgres:// */
     const char *dir;    /* where "sqlite:" lives: state.sqlite and state.live; made (0700) when absent */
     const char *prefix; /* put in front of every key; NULL: none */
     enum state_fail_mode fail_mode;
@@ -138,7 +139,7 @@ struct state_counter { /* one counter, as `status` shows it */
 };
 
 struct state_health {
-    const char *backend; /* "sqlite", "memory", "redis" */
+    const char *backend; /* "sqlite", "memory", "redis", "postgres" */
     const char *path;    /* "" for none */
     size_t counters;
     size_t processes;                      /* attached, this one included */
@@ -178,9 +179,9 @@ struct state_store { /* first member of every store */
 };
 
 /* Which store a DSN names, and where. */
-enum state_backend { STATE_SQLITE, STATE_MEMORY, STATE_REDIS };
+enum state_backend { STATE_SQLITE, STATE_MEMORY, STATE_REDIS, STATE_POSTGRES };
 struct state_dsn {
     enum state_backend backend;
-    struct slice path; /* STATE_SQLITE: empty means the default place; STATE_REDIS: the whole DSN */
+    struct slice path; /* STATE_SQLITE: empty means the default place; on the network: the whole DSN */
 };
 int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err);

@@ -5,7 +5,10 @@
 #include "io/loop.h"
 #include "state/state.h"
 
+#include <ftw.h>
+#include <glob.h>
 #include <poll.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -30,6 +33,13 @@ static struct io_loop loop;
 
 /* ---- a server ---- */
 
+static bool is_there(const char *path) {
+    struct stat found;
+    for (int i = 0; i < UP_TRIES && stat(path, &found) < 0; i++)
+        poll(NULL, 0, UP_STEP_MS);
+    return stat(path, &found) == 0;
+}
+
 static void server_start(const char *more) {
     char config[128], socket[128], text[512];
     snprintf(config, sizeof(config), "%s/redis.conf", dir);
@@ -48,11 +58,46 @@ static void server_start(const char *more) {
         execlp("redis-server", "redis-server", config, (char *)NULL);
         _exit(127);
     }
-    struct stat found;
-    for (int i = 0; i < UP_TRIES && stat(socket, &found) < 0; i++)
-        poll(NULL, 0, UP_STEP_MS);
-    if (stat(socket, &found) < 0)
+    if (!is_there(socket))
         fail_msg("redis-server does not come up: scripts/setup test installs it");
+}
+
+/* PostgreSQL does not run as root; its package brings a user for it. */
+static pid_t run_as_postgres(const char *const argv[]) {
+    const struct passwd *user = getuid() == 0 ? getpwnam("postgres") : NULL;
+    if (user && chown(dir, user->pw_uid, user->pw_gid) < 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if ((user && (setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0)) || chdir("/") < 0 ||
+        !freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+        _exit(126);
+    execv(argv[0], (char *const *)argv);
+    _exit(127);
+}
+
+static void postgres_start(bool fresh) {
+    glob_t found;
+    char path[256], data[128], socket[128];
+    int status = -1;
+    if (glob("/usr/lib/postgresql/*/bin", 0, NULL, &found) != 0)
+        fail_msg("no PostgreSQL: scripts/setup test installs it");
+    const char *bin = found.gl_pathv[found.gl_pathc - 1];
+    snprintf(data, sizeof(data), "%s/data", dir);
+    snprintf(socket, sizeof(socket), "%s/.s.PGSQL.5432", dir);
+    if (fresh) {
+        snprintf(path, sizeof(path), "%s/initdb", bin);
+        const char *argv[] = {path, "-D", data, "-U", "gate", "-A", "trust", "-N", NULL};
+        waitpid(run_as_postgres(argv), &status, 0);
+        assert_int_equal(status, 0);
+    }
+    snprintf(path, sizeof(path), "%s/postgres", bin);
+    const char *argv[] = {path, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off", NULL};
+    server = run_as_postgres(argv);
+    globfree(&found);
+    assert_true(is_there(socket));
 }
 
 static void server_stop(void) {
@@ -103,7 +148,16 @@ static struct state_store *open_mode(enum state_fail_mode mode) {
         fail_msg("%s", err.text);
     return store;
 }
-static struct state_store *open_store(void) { return open_mode(STATE_FAIL_CLOSED); }
+static struct state_store *open_store(void) {
+    struct state_store *store = open_mode(STATE_FAIL_CLOSED);
+    struct state_health health;
+    state_health(store, &health);
+    for (int i = 0; i < UP_TRIES && health.down; i++) {
+        pass_ms(UP_STEP_MS);
+        state_health(store, &health);
+    }
+    return store;
+}
 
 static enum state_result reserve(struct state_store *store, const struct state_limit *limits, size_t count,
                                  struct state_ticket *ticket) {
@@ -121,6 +175,16 @@ static bool take(struct state_store *store, struct state_limit limit) {
     enum state_result result = reserve(store, &limit, 1, &ticket);
     state_settle(&ticket, STATE_KEEP);
     return result == STATE_GRANTED;
+}
+
+/* As soon as the store can be reached. */
+static bool take_soon(struct state_store *store, struct state_limit limit) {
+    for (int i = 0; i < UP_TRIES; i++) {
+        if (take(store, limit))
+            return true;
+        pass_ms(UP_STEP_MS);
+    }
+    return false;
 }
 
 static int64_t value_of(struct state_store *store, struct state_limit limit) {
@@ -377,13 +441,7 @@ static void test_restarted(void **state) {
     state_health(store, &health);
     assert_true(health.down && health.fault[0]);
     server_start("");
-    bool taken = false;
-    for (int i = 0; i < UP_TRIES && !taken; i++) {
-        taken = take(store, limit);
-        if (!taken)
-            pass_ms(UP_STEP_MS);
-    }
-    assert_true(taken);
+    assert_true(take_soon(store, limit));
     state_close(store);
 }
 
@@ -459,6 +517,11 @@ static void test_addresses(void **state) {
 
 /* ---- each store ---- */
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
 static int setup(const char *text) {
     snprintf(dir, sizeof(dir), "/tmp/sallyport-stores-XXXXXX");
     snprintf(dsn, sizeof(dsn), "%s", text);
@@ -475,6 +538,41 @@ static int setup_redis(void **state) {
     snprintf(dsn, sizeof(dsn), "unix://%s/redis.sock", dir);
     return 0;
 }
+#ifdef SALLYPORT_POSTGRES
+/* The server takes a moment between its socket and its first connection. */
+static int setup_postgres(void **state) {
+    (void)state;
+    if (setup("") < 0)
+        return -1;
+    snprintf(dsn, sizeof(dsn), "postgres://gate@/postgres?host=%s", dir);
+    postgres_start(true);
+    struct state_store *store = NULL;
+    struct err err = {0};
+    struct state_config config = {.dsn = dsn};
+    for (int i = 0; i < UP_TRIES && state_open(&config, &store, &err) < 0; i++)
+        poll(NULL, 0, UP_STEP_MS);
+    if (!store)
+        fail_msg("%s", err.text);
+    state_close(store);
+    return 0;
+}
+
+static void test_postgres_restarted(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit limit = limit_of("restarted", STATE_FIXED, 5);
+    struct state_ticket ticket;
+    assert_true(take_soon(store, limit));
+    server_stop();
+    pass_ms(50);
+    assert_int_equal(reserve(store, &limit, 1, &ticket), STATE_FAULT);
+    postgres_start(false);
+    assert_true(take_soon(store, limit));
+    assert_int_equal(value_of(store, limit), 2 * CALL); /* nothing was forgotten */
+    state_close(store);
+}
+#endif
+
 static int teardown(void **state) {
     (void)state;
     static const char *const names[] = {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.live",
@@ -486,7 +584,7 @@ static int teardown(void **state) {
         snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
         unlink(path);
     }
-    return rmdir(dir);
+    return rmdir(dir) == 0 || nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 ? 0 : -1;
 }
 
 #define BEHAVIOUR                                                                                            \
@@ -494,6 +592,15 @@ static int teardown(void **state) {
         cmocka_unit_test(test_shadow), cmocka_unit_test(test_concurrent), cmocka_unit_test(test_identical),  \
         cmocka_unit_test(test_large), cmocka_unit_test(test_time), cmocka_unit_test(test_shared),            \
         cmocka_unit_test(test_cancelled)
+
+static int run_postgres(void) {
+#ifdef SALLYPORT_POSTGRES
+    const struct CMUnitTest postgres[] = {BEHAVIOUR, cmocka_unit_test(test_postgres_restarted)};
+    return cmocka_run_group_tests_name("postgres", postgres, setup_postgres, teardown);
+#else
+    return 0;
+#endif
+}
 
 int main(void) {
     const struct CMUnitTest embedded[] = {BEHAVIOUR};
@@ -507,5 +614,5 @@ int main(void) {
     };
     return cmocka_run_group_tests_name("memory", embedded, setup_memory, teardown) +
            cmocka_run_group_tests_name("sqlite", embedded, setup_sqlite, teardown) +
-           cmocka_run_group_tests_name("redis", redis, setup_redis, teardown);
+           cmocka_run_group_tests_name("redis", redis, setup_redis, teardown) + run_postgres();
 }
