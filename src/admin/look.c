@@ -34,8 +34,8 @@ void api_status(struct api_call *c) {
     put_number(e, "calls_under_way", core->calls_under_way);
     emit_key(e, "draining");
     emit_bool(e, core->draining);
-    if (core->for_start)
-        put_text(e, "restart_needed_for", slice_str(core->for_start));
+    if (core->restart_settings)
+        put_text(e, "restart_needed_for", slice_str(core->restart_settings));
     if (core->settings_fault)
         put_text(e, "settings_fault", slice_str(core->settings_fault));
     if (core->approvals && core->approvals->store)
@@ -56,12 +56,12 @@ void api_status(struct api_call *c) {
 static void put_server(struct api_call *c, const struct server *s) {
     struct emit *e = &c->e;
     size_t ready, missing;
-    server_links(c->admin->core, s, &ready, &missing);
+    channel_count(c->admin->core, s, &ready, &missing);
     emit_object(e);
     put_text(e, "name", slice_str(s->up.name));
     /* Command lines and URLs may hold secrets: only their kind is told. */
     put_text(e, "transport", s->up.url ? SLICE("http") : s->up.argv ? SLICE("stdio") : SLICE("builtin"));
-    put_text(e, "state", slice_str(server_state(ready, missing)));
+    put_text(e, "state", slice_str(channel_state_name(ready, missing)));
     if (s->fault[0])
         put_text(e, "fault", slice_str(s->fault));
     put_number(e, "links", ready);

@@ -1,8 +1,10 @@
 /* /metrics, in the text format of Prometheus. */
+#include "record/metrics.h"
 #include "admin/api.h"
 #include "approval/approve.h"
 #include "audit/audit.h"
 #include "base/clock.h"
+#include "channel/channel.h"
 #include "code/code.h"
 #include "privacy/privacy.h"
 #include "record/limits.h"
@@ -118,13 +120,13 @@ static void put_bytes(struct buf *out, const struct metrics *m, const char *name
 
 static uint64_t links_ready(const struct core *core, const struct server *s) {
     size_t ready, missing;
-    server_links(core, s, &ready, &missing);
+    channel_count(core, s, &ready, &missing);
     return ready;
 }
 
 static uint64_t links_missing(const struct core *core, const struct server *s) {
     size_t ready, missing;
-    server_links(core, s, &ready, &missing);
+    channel_count(core, s, &ready, &missing);
     return missing;
 }
 
@@ -270,7 +272,7 @@ static void put_pii(struct buf *out, const struct core *core) {
 
 void api_write_metrics(struct admin *a, struct buf *out) {
     struct core *core = a->core;
-    const struct metrics *m = &core->metrics;
+    const struct metrics *m = core->metrics;
     head(out, "info", "gauge", "The version that runs.");
     buf_put_str(out, "sallyport_info{version=\"" SALLYPORT_VERSION "\"} 1\n");
     head(out, "start_time_seconds", "gauge", "When it started.");

@@ -1,7 +1,6 @@
 #include "approval/approve.h"
 
 #include "approval/limits.h"
-#include "approval/webhook.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/glyph.h"
@@ -9,12 +8,11 @@
 #include "base/mem.h"
 #include "base/sha.h"
 #include "call/answer.h"
+#include "call/client_ask.h"
 #include "call/principal.h"
 #include "channel/channel.h"
 #include "channel/tools.h"
 #include "policy/policy.h"
-#include "session/session.h"
-#include "session/steps.h"
 #include "wire/emit.h"
 
 #define STATE_MARK "spa1."             /* in front of a requestState that is ours */
@@ -134,9 +132,9 @@ static bool know_definition(struct call *c) {
     struct channel *ch = channel_for(c->session, c->server, c);
     if (!ch || !tools_ready(ch, c))
         return false;
-    const struct tool *tool = tools_find(ch, c->name);
+    const struct tool *tool = tool_find(&ch->server->tools, c->name);
     if (tool)
-        c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
+        call_set_definition(c, tool->fingerprint, c->class);
     return true;
 }
 
@@ -170,16 +168,13 @@ static enum call_next tell_pending(struct call *c) {
     struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
     answer_error_data(c, RPC_APPROVAL_REQUIRED, text.ptr, buf_slice(&out));
     buf_free(&out);
-    c->denied = true;
+    call_set_denied(c, true);
     return CALL_FAIL;
 }
 
 static enum call_next refuse(struct call *c, struct slice text) {
-    c->verdict.outcome = POLICY_DENY;
-    c->verdict.reason = POLICY_BY_APPROVAL;
-    c->verdict.text = text;
-    answer_denied(c);
-    return CALL_FAIL;
+    call_deny_as(c, POLICY_BY_APPROVAL, c->verdict.rule, text);
+    return answer_deny(c);
 }
 
 /* What the person at the client reads. The arguments as they are seen, not as they might be spelled. */
@@ -238,8 +233,8 @@ static enum call_next ask_by_input(struct call *c) {
         "\":{\"method\":\"elicitation/create\",\"params\":%.*s}},\"requestState\":\"" STATE_MARK
         "%.*s.%.*s\"}}",
         SLICE_FMT(c->id_raw), SLICE_FMT(params), SLICE_FMT(r->id), STATE_DIGEST_LEN, seal);
-    c->answer = answer_text(c, text);
-    c->denied = true;
+    answer_set(c, text);
+    call_set_denied(c, true);
     return CALL_FAIL;
 }
 
@@ -346,7 +341,8 @@ static bool take_input(struct call *c, struct slice digest) {
     return true;
 }
 
-void approve_answered(struct call *c, struct msg *m) {
+static void on_answered(struct call *c, uint64_t ask, struct msg *m) {
+    (void)ask;
     c->approval->ask = 0;
     enum said said = m && m->rpc.kind == RPC_RESULT ? read_elicited(&m->tape, m->rpc.body) : SAID_NOTHING;
     if (said == SAID_NOTHING)
@@ -371,16 +367,9 @@ bool approve_strip(struct call *c, struct splice *text) {
 
 static void on_tick(struct io_timer *timer);
 
-static void give_back(struct call *c) {
-    if (!c->reserving)
-        return;
-    c->reserving = false;
-    state_settle(&c->ticket, STATE_ROLLBACK);
-}
-
 static enum call_next wait_here(struct call *c) {
     struct approvals *ap = c->session->core->approvals;
-    give_back(c);
+    call_settle(c, STATE_ROLLBACK); /* nothing is held while a person is asked */
     c->approval->waiting = true;
     list_push(&ap->waiting, &c->wait);
     /* What is told to the client is told from there: its front may take the call apart when it is. */
@@ -419,7 +408,7 @@ static bool look(struct call *c, bool changed, uint64_t now) {
 static void put_question(struct call *c) {
     struct call_approval *a = c->approval;
     a->must_ask = false;
-    if (session_ask(c, SLICE("elicitation/create"), a->question, &a->ask))
+    if (client_ask(c, SLICE("elicitation/create"), a->question, on_answered, &a->ask))
         return;
     a->unanswered = true;
     list_remove(&c->wait);
@@ -463,13 +452,13 @@ void approve_wake(struct core *core) {
 void approve_end(struct call *c) {
     if (!c->approval || !c->approval->ask)
         return;
-    session_ask_forget(c->session, c->approval->ask);
+    client_ask_forget(c->session, c->approval->ask);
     c->approval->ask = 0;
 }
 
 /* ---- the step ---- */
 
-static enum call_next ask_client(struct call *c) {
+static enum call_next ask_by_request(struct call *c) {
     c->approval->question = question_params(c);
     c->approval->must_ask = true;
     return c->approval->question.len ? wait_here(c) : tell_pending(c);
@@ -480,7 +469,7 @@ static enum call_next reach(struct call *c) {
     case WAY_INPUT:
         return ask_by_input(c);
     case WAY_ASK:
-        return ask_client(c);
+        return ask_by_request(c);
     case WAY_HOLD:
         return wait_here(c);
     case WAY_NONE:
@@ -500,17 +489,20 @@ static struct slice denial(struct call *c) {
 static enum call_next granted(struct call *c) {
     const struct state_approval *r = &c->approval->found;
     approval_record(c->session->core->audit, "approval_used", r, r->call.identity);
-    c->verdict.text =
+    struct policy_verdict verdict = c->verdict;
+    verdict.text =
         arena_printf(&c->arena, "approved by %.*s as %.*s", SLICE_FMT(r->decider), SLICE_FMT(r->id));
-    c->session->flow |= c->tags;
+    call_set_verdict(c, &verdict);
+    call_add_flow(c, c->tags);
     return CALL_NEXT;
 }
 
 static enum call_next fault(struct call *c, const struct err *err) {
     log_error("%s", err->text);
-    policy_refuse_fault(&c->verdict);
-    answer_denied(c);
-    return CALL_FAIL;
+    struct policy_verdict verdict = c->verdict;
+    policy_refuse_fault(&verdict);
+    call_set_verdict(c, &verdict);
+    return answer_deny(c);
 }
 
 /* The call was woken: is it over, or is it worth judging again? */
@@ -520,9 +512,9 @@ static enum call_next woken(struct call *c) {
     approve_end(c);
     if (c->approval->late)
         return refuse(c, SLICE("Nobody approved this call in time"));
-    if (session_fault(c->session))
+    if (principal_session_fault(c->session))
         return refuse(c, SLICE("The identity behind this call is no longer valid"));
-    return asked_only ? reach(c) : CALL_AGAIN;
+    return asked_only ? reach(c) : CALL_JUDGE_AGAIN;
 }
 
 enum call_next approve_step(struct call *c) {
@@ -613,7 +605,6 @@ void approve_free(struct core *core) {
     struct approvals *ap = core->approvals;
     if (!ap)
         return;
-    webhook_stop(core);
     io_timer_stop(core->up.loop, &ap->timer);
     io_timer_stop(core->up.loop, &ap->sweeps);
     state_approvals_close(ap->store);

@@ -41,7 +41,7 @@ struct approvals {
     /* Told of each new request, to spread the word. May be NULL. */
     void (*requested)(void *ctx, const struct state_approval *r);
     void *ctx;
-    struct webhook *webhook; /* see webhook.h; or NULL */
+    struct webhook *webhook; /* see webhook.h; stopped before this is freed. Or NULL */
 };
 
 /* Nothing is opened before the first call needs it. `home` outlives the core. */
@@ -55,8 +55,6 @@ struct state_approvals *approve_store(struct core *core, struct err *err);
 void approve_wake(struct core *core);
 
 enum call_next approve_step(struct call *c);
-/* The client's answer to the question (NULL: there will be none). */
-void approve_answered(struct call *c, struct msg *m);
 /* The call is over, or goes on without its question. */
 void approve_end(struct call *c);
 /* The answer is a question of the server's, and the client will call again with `state` (empty when there is

@@ -175,7 +175,7 @@ int webhook_start(struct core *core, const char *url, const char *secret, struct
 }
 
 void webhook_stop(struct core *core) {
-    struct webhook *w = core->approvals->webhook;
+    struct webhook *w = core->approvals ? core->approvals->webhook : NULL;
     if (!w)
         return;
     core->approvals->webhook = NULL;

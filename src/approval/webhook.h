@@ -3,7 +3,7 @@
  * delivered by the next one. */
 #pragma once
 
-#include "session/session.h"
+#include "call/core.h"
 
 struct webhook;
 

@@ -29,20 +29,57 @@ struct slice answer_error_text(struct arena *a, struct slice id_raw, int code, c
     return text;
 }
 
-void answer_error_data(struct call *c, int code, const char *message, struct slice data) {
-    struct slice text = answer_error_text(&c->arena, c->id_raw, code, message);
-    /* before the two closing braces */
-    c->answer = answer_text(
-        c, arena_printf(&c->arena, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(data)));
+void answer_set(struct call *c, struct slice text) {
+    c->answer = answer_text(c, text);
     c->answer_msg = NULL;
     c->http_status = 0;
 }
 
-void answer_error(struct call *c, int code, int http_status, const char *message) {
-    c->answer = answer_text(c, answer_error_text(&c->arena, c->id_raw, code, message));
-    c->fault = arena_dup(&c->arena, slice_str(message));
-    c->answer_msg = NULL;
+void answer_set_response(struct call *c, int http_status) {
+    c->answer = answer_text(c, c->response->bytes);
+    c->answer_msg = c->response;
     c->http_status = http_status;
+}
+
+void answer_error_data(struct call *c, int code, const char *message, struct slice data) {
+    struct slice text = answer_error_text(&c->arena, c->id_raw, code, message);
+    /* before the two closing braces */
+    answer_set(c,
+               arena_printf(&c->arena, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(data)));
+}
+
+void answer_error(struct call *c, int code, int http_status, const char *message) {
+    answer_set(c, answer_error_text(&c->arena, c->id_raw, code, message));
+    c->fault = arena_dup(&c->arena, slice_str(message));
+    c->http_status = http_status;
+}
+
+enum call_next answer_refuse(struct call *c, int code, int http_status, const char *message) {
+    answer_error(c, code, http_status, message);
+    return CALL_FAIL;
+}
+
+enum call_next answer_unknown_method(struct call *c) {
+    return answer_refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
+}
+
+enum call_next answer_lacks(struct call *c, const char *capabilities) {
+    answer_error_data(c, RPC_CAPABILITY_MISSING, "Missing required client capability",
+                      arena_printf(&c->arena, "{\"requiredCapabilities\":%s}", capabilities));
+    c->http_status = 400;
+    return CALL_FAIL;
+}
+
+enum call_next answer_result(struct call *c, struct slice result) {
+    answer_set(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%.*s}",
+                               SLICE_FMT(c->id_raw), SLICE_FMT(result)));
+    call_set_outcome(c, "ok");
+    return CALL_FAIL;
+}
+
+void answer_fail(struct call *c, const char *why) {
+    answer_error(c, RPC_INTERNAL, 502, why);
+    call_conclude(c);
 }
 
 void answer_emit(const struct call *c, struct emit *e, struct buf *out) {
@@ -82,7 +119,7 @@ static void put_denial(struct buf *out, const struct call *c) {
 
 /* A denied tool call is answered with a result, so that the agent reads the reason. There may be many, so
  * what is the same in all of them stands here as it is sent. */
-struct slice answer_denial_text(struct call *c, struct slice text) {
+static struct slice denial_text(struct call *c, struct slice text) {
     struct buf *out = &c->session->core->scratch;
     buf_reset(out);
     buf_put_slice(out, SLICE("{\"jsonrpc\":\"2.0\",\"id\":"));
@@ -115,7 +152,21 @@ void answer_denied(struct call *c) {
         put_denial(data, c);
         answer_error_data(c, RPC_INVALID_REQUEST, text.ptr, buf_slice(data));
     } else
-        c->answer = answer_text(c, answer_denial_text(c, text));
+        answer_set(c, denial_text(c, text));
+}
+
+enum call_next answer_deny(struct call *c) {
+    answer_denied(c);
+    return CALL_FAIL;
+}
+
+void answer_withheld(struct call *c, const char *outcome) {
+    struct slice why = policy_verdict_text(c->policy, &c->verdict, &c->arena);
+    if (c->kind == CALL_TOOLS_CALL)
+        answer_set(c, denial_text(c, why));
+    else
+        answer_error(c, RPC_INVALID_REQUEST, 0, why.ptr);
+    call_set_outcome(c, outcome);
 }
 
 struct slice answer_quoted(struct arena *a, struct slice text) {

@@ -1,11 +1,14 @@
-/* One message of a client on its way through the gate. See call.c for the steps. */
+/* One message of a client on its way through the gate, and the engine that walks it through its steps. The
+ * steps are a table that is handed down (session/steps.c). A step does its work and says what comes next;
+ * only the engine moves a call from step to step. */
 #pragma once
 
 #include "audit/audit.h"
 #include "base/sha.h"
+#include "call/core.h"
 #include "policy/policy.h"
-#include "session/session.h"
 #include "state/state.h"
+#include "wire/splice.h"
 
 /* The methods that the gate itself has something to say about. */
 enum call_method {
@@ -26,16 +29,41 @@ enum call_method {
 /* What a step says comes next. */
 enum call_next {
     CALL_NEXT,
-    CALL_WAIT,
-    CALL_FAIL,   /* to SETTLE; the answer is there */
-    CALL_AGAIN,  /* to DECIDE: it is judged anew */
-    CALL_GATHER, /* to AWAIT: several servers answer for it, or there is an answer already */
+    CALL_WAIT,        /* it stays in this step, which runs again when it is resumed */
+    CALL_FAIL,        /* the answer is there, or there is none: the rest of the walk */
+    CALL_DONE,        /* there is nothing to settle or to record */
+    CALL_JUDGE_AGAIN, /* policy, definition or limits may have changed while it waited */
+    CALL_GATHER,      /* several servers answer for it */
+    CALL_ANSWERED,    /* the response is there already */
+    CALL_RESEND,      /* to the server once more; the response so far is dropped */
+    CALL_WAIT_RESEND, /* the same when it is resumed */
+};
+
+struct call_step {
+    const char *name;
+    enum call_next (*run)(struct call *c);
+};
+
+struct call_walk {
+    const struct call_step *steps; /* in their order */
+    uint8_t count;
+    uint8_t fail, done, judge, gather, answered, resend; /* where the transitions lead to */
+    /* What each room gives back when a call is over; ends with NULL. */
+    void (*const *ends)(struct call *c);
+    /* The server need not go on with it: tells the server. */
+    void (*cancel)(struct call *c, struct slice reason);
+    /* Its own stream is slow: stop (go on) reading it from the server. */
+    void (*pause)(struct call *c, bool on);
 };
 
 struct call_approval;
-struct call_listen;
 struct call_input;
+struct call_listen;
 struct call_span;
+struct filter_report;
+struct gather;
+struct judge_fetch;
+struct park;
 struct park_answers;
 struct session_batch;
 
@@ -54,10 +82,10 @@ struct call_sink {
     const struct call_sink_ops *ops;
     struct call *call;           /* NULL before and after */
     struct session_batch *batch; /* that it is for instead of a call, or NULL; set by the front */
-    /* Set by the front before session_receive(): */
-    bool modern;                /* the message is of the stateless era */
+    /* Set before call_start(): */
+    bool modern;                /* the message is of the modern era */
     bool mirrored;              /* and came with headers that mirror it */
-    struct slice extra_headers; /* Mcp-Param-* lines to pass on, valid during session_receive() only */
+    struct slice extra_headers; /* Mcp-Param-* lines to pass on, valid during call_start() only */
     /* A call from inside the gate goes to this server, under the tool's bare name; NULL for clients' calls.
      */
     struct server *to;
@@ -66,136 +94,183 @@ struct call_sink {
     bool list_all;   /* tools/list from inside: every server of the principal, see gather.h */
 };
 
-struct filter_report;
-
+/* Fields stand under the room that writes them. What several rooms set has a function below. */
 struct call {
+    /* ---- call/ ---- */
     uint32_t magic;
-    uint8_t step;
+    uint8_t step; /* nobody else's business */
     bool modern;
-    bool mirrored;
-    bool denied;
-    bool wants_log; /* asked for log messages (stateless era) */
-    bool inner;     /* made from inside the gate: its id is nobody's */
-    bool subcall;   /* of a client's request that several servers answer; see gather.h */
-    bool list_all;  /* lists everything that the principal may use, whatever its session leads to */
-    bool renamed;   /* the server knows its tool by another name than the message says */
-    uint8_t tries;
+    bool inner;    /* made from inside the gate: its id is nobody's */
+    bool subcall;  /* of a client's request that several servers answer; see gather.h */
+    bool list_all; /* lists everything that the principal may use, whatever its session leads to */
+    bool denied;   /* call_set_denied() */
+    bool sent;     /* the server may have seen it; call_set_sent() */
+    bool mirrored; /* its headers mirror its arguments; call_set_headers() */
     struct session *session;
     struct call_sink *sink; /* NULL for notifications and when the client went away */
     struct list node;       /* in session->calls */
-    struct list wait;       /* in a link's waiting list */
+    struct list wait;       /* in the list of what it waits for */
     struct call *next_free;
     struct arena arena;
-    struct msg *request; /* as it is judged and sent */
-    struct msg *asked;   /* as the client wrote it, with tokens where `request` has values; NULL: the same */
-    uint32_t asked_args; /* node of the arguments in asked->tape */
-    struct slice stands_for; /* what those tokens stand for, without the values: for approvers and records */
-    struct msg *response;
+    struct msg *request;        /* as it is judged and sent; call_replace_request() */
+    struct msg *asked;          /* as the client wrote it, with tokens where `request` has values; or NULL */
+    uint32_t asked_args;        /* node of the arguments in asked->tape */
+    struct msg *response;       /* call_replace_response() */
+    struct splice *answer;      /* what the client gets, in the arena; answer.h */
+    struct msg *answer_msg;     /* whose bytes it edits, or NULL */
+    int http_status;            /* of the answer */
+    struct slice fault;         /* what the error says that answers it */
+    const char *outcome;        /* for the log; call_set_outcome() */
+    struct slice findings;      /* what a detector found in the result; call_add_finding() */
+    struct slice extra_headers; /* call_set_headers() */
+    struct state_ticket ticket; /* what its limits hold; call_settle() */
+    bool reserving;             /* the ticket is in use */
+    struct slice fingerprint;   /* of the tool's definition, when it is known; call_set_definition() */
+    enum policy_class class;    /* of the tool, when it is known */
+    uint64_t parent;            /* record of the call that made it, from inside the gate */
+    uint64_t received_us;
+    /* ---- session/: IDENTIFY ---- */
     struct slice method;
     enum call_method kind;
     const char *subject; /* member of params that the message is about, or NULL */
     bool subject_required;
-    struct slice name;   /* tool, prompt, URI or task: what the message is about */
     struct slice id_raw; /* as the client wrote it; empty for notifications */
     struct slice id_key;
+    /* ---- many/: ROUTE ---- */
+    struct slice name;      /* tool, prompt, URI or task: what the message is about */
+    uint32_t args;          /* node of the arguments in request->tape; call_replace_request() moves it */
     struct slice token_raw; /* the client's progress token; empty for none */
-    struct slice extra_headers;
-    uint32_t args;         /* node of the arguments in request->tape */
-    struct server *server; /* it goes to; NULL when the gate answers itself */
-    struct gather *gather; /* several servers take part; see gather.h */
-    struct channel *channel;
-    struct link_req req;
-    /* Of a client whose server speaks the other era: */
-    bool cross_era;
-    bool forwarding;  /* has come to FORWARD */
-    bool again;       /* has been sent once more after a refusal; see adapt_retry() */
-    bool client_read; /* the next three are known; see channel_read_client() */
-    struct slice client_caps, client_info;
-    uint32_t client_bits;
-    struct channel *chosen;           /* chosen for it, or NULL */
-    const struct channel *checked_on; /* where the server's tools are asked for on its account, */
-    uint32_t checked_loads;           /* and how often they had been before */
-    int log_rank;                     /* of the level that it asks for, -1 for none */
-    bool subscribing;                 /* has asked for a subscription */
-    struct call_listen *listen;       /* what it listens for; in the arena */
-    uint32_t missing;                 /* the capability without which a question was refused */
-    struct call_input *input;         /* questions of a server of the newer era; in the arena */
-    struct park *park;                /* questions of a server of the older one */
-    uint8_t task_turn;                /* enum task_turn */
-    bool translated;                  /* the response has been put in the client's words already */
-    struct park_answers *answers;     /* that were given before on another node; in the arena */
+    bool wants_log;         /* asked for log messages (modern era) */
+    bool renamed;           /* the server knows its tool by another name than the message says */
+    struct server *server;  /* it goes to; NULL when the gate answers itself */
+    struct gather *gather;  /* several servers take part; see gather.h */
+    bool gathering;         /* and not all of them have answered */
+    /* ---- decision/ ---- */
     struct policy *policy;
-    struct policy_verdict verdict;
-    struct slice fingerprint;       /* of the tool's definition, when it is known */
-    enum policy_class class;        /* of the tool, when it is known */
-    uint64_t list_serial;           /* of the list of tools that answers it */
-    struct slice findings;          /* what a detector found in the result */
-    struct sha_text args_text;      /* the canonical arguments, while they wait to be summed */
-    struct slice args_hash;         /* of those, hex; of other methods than tools/call, of their params */
-    uint32_t tags;                  /* labels that the session gathers when it is made */
-    struct call_span *span;         /* in the arena, while calls are traced */
+    struct policy_verdict verdict; /* others: call_set_verdict(), call_deny_as() */
+    struct sha_text args_text;     /* the canonical arguments, while they wait to be hashed */
+    struct slice args_hash;        /* of those, hex; of other methods than tools/call, of their params */
+    uint32_t tags;                 /* labels that the session gathers when it is made */
+    struct judge_fetch *fetched;   /* in the arena: counters of a store on the network */
+    uint64_t judged_ms;            /* wall clock at the verdict; its limits count by the same */
+    /* ---- approval/ ---- */
     struct call_approval *approval; /* in the arena, once a person has to approve it */
-    struct judge_fetch *fetched;    /* in the arena: counters of a store on the network */
-    struct state_ticket ticket;     /* what its limits hold */
-    uint64_t judged_ms;             /* wall clock at the verdict; its limits count by the same */
-    bool reserving;                 /* the ticket is in use */
-    bool sent;                      /* the server may have seen it */
-    uint64_t record;                /* its number in the audit log; 0 before the decision is on record */
-    uint64_t parent;                /* that of the call that made it, from inside the gate */
+    /* ---- record/ ---- */
+    uint64_t record; /* its number in the audit log; 0 before the decision is on record */
     struct audit_wait audit_wait;
     bool recording; /* waits for the log */
     bool recorded;  /* the log has answered */
     bool log_failed;
-    bool holding;                    /* its client is held back meanwhile */
-    const char *outcome;             /* for the log */
-    struct slice fault;              /* what the error says that answers it */
+    bool holding;           /* its client is held back meanwhile */
+    struct call_span *span; /* in the arena, while calls are traced */
+    /* ---- privacy/ ---- */
     const struct filter_report *pii; /* what was found in its result, or NULL */
+    struct slice stands_for;         /* what tokens in its arguments stand for, without the values */
     uint64_t restored_kinds;         /* of the tokens in its arguments that became values: PII_BIT */
-    const struct splice *answer;     /* what the client gets; in the arena */
-    struct msg *answer_msg;          /* whose bytes it edits, or NULL */
-    int http_status;
-    uint64_t received_us;
+    /* ---- channel/ ---- */
+    struct channel *channel; /* that it is sent on; channel_take() */
+    struct channel *chosen;  /* the same, while it counts as one of its users */
+    struct link_req req;
+    bool client_read; /* the next three are known; see channel_read_client() */
+    struct slice client_caps, client_info;
+    uint32_t client_bits;
+    const struct channel *checked_on; /* where the server's tools are asked for on its account, */
+    uint32_t checked_loads;           /* and how often they had been before */
+    uint64_t list_serial;             /* of the list of tools that answers it */
     uint64_t started_ms;
     struct io_timer timer;
+    /* ---- era/ ---- */
+    bool cross_era;               /* client and server speak different eras */
+    bool forwarding;              /* has come to FORWARD */
+    bool again;                   /* has been sent once more after a refusal; see adapt_retry() */
+    bool subscribing;             /* has asked for a subscription */
+    bool translated;              /* the response has been put in the client's words already */
+    uint8_t tries;                /* how often it was sent */
+    uint8_t task_turn;            /* enum task_turn */
+    int log_rank;                 /* of the level that it asks for, -1 for none */
+    uint32_t missing;             /* the capability without which a question was refused */
+    struct call_listen *listen;   /* what it listens for; in the arena */
+    struct call_input *input;     /* questions of a modern server; in the arena */
+    struct park *park;            /* questions of a legacy one */
+    struct park_answers *answers; /* that were given before on another node; in the arena */
 };
 
 /* The message that people and records may see: never one with values in place of tokens. */
 static inline const struct msg *call_shown(const struct call *c) { return c->asked ? c->asked : c->request; }
 static inline uint32_t call_shown_args(const struct call *c) { return c->asked ? c->asked_args : c->args; }
 
+/* ---- the engine ---- */
+
 /* Takes a reference to the message. */
 void call_start(struct session *s, struct msg *m, struct call_sink *sink);
 /* A request of the gate's own to one server, which walks all the steps like a client's. `text` is the whole
  * message, with the server's own names; it is copied. The sink may be answered before this returns. */
 void call_make(struct session *s, struct server *server, struct slice text, struct call_sink *sink);
-/* Answers with an error; always CALL_FAIL. For the files that hold the body of a step. */
-enum call_next call_refuse(struct call *c, int code, int http_status, const char *message);
-/* A message of its own from a text; NULL when it is none. */
-struct msg *call_read_text(struct core *core, struct slice text);
-/* A waiting call goes on. */
+/* A waiting call goes on with the step that it waits in. */
 void call_resume(struct call *c);
-/* A waiting call cannot go on. */
-void call_fail(struct call *c, const char *why);
+/* A waiting call is forwarded once more. */
+void call_resend(struct call *c);
+/* The same when it is resumed. */
+void call_rewind(struct call *c);
 /* The answer is set: the rest of the walk. */
 void call_conclude(struct call *c);
-/* To be forwarded once more, when it is resumed. */
-void call_rewind(struct call *c);
+/* The server has answered. */
+void call_answer(struct call *c, struct msg *m);
+void call_streaming(struct call *c, int64_t retry_ms, bool left);
+/* The server need not go on; the client gets that answer, or none (NULL). */
+void call_stop(struct call *c, const char *reason, struct splice *answer);
 /* The client has lost interest: tells the server, answers nothing. */
 void call_cancel(struct call *c, const char *reason);
-/* The gate is about to end: every subscription gets its last answer. */
-void call_end_listen(struct call *c);
-void call_end_listens(struct core *core);
+/* notifications/cancelled: the request that it names ends, if it is under way. */
+void call_cancel_named(struct session *s, const struct msg *m);
 /* The client is gone but the call goes on (its answer may be fetched later, or is dropped). */
 void call_orphan(struct call *c);
 /* The call's own stream is slow: stop (go on) reading it from the server. */
 void call_pause(struct call *c, bool on);
-
-/* The link's events about calls. */
-void call_answer(void *call, struct msg *m);
-void call_failed(void *call, const char *why, bool retry);
-void call_streaming(void *call, int64_t retry_ms, bool left);
-void call_touch(struct call *c); /* a word about it came: its idle time starts anew */
-
-/* {"jsonrpc":"2.0","id":ID,"error":{"code":CODE,"message":MESSAGE}} in the arena; an empty id is null. */
-struct slice answer_error_text(struct arena *a, struct slice id_raw, int code, const char *message);
+/* The end of the walk: hands the answer to the sink. */
+void call_reply(struct call *c);
 void call_pool_free(struct core *core);
+
+/* ---- messages ---- */
+
+/* A message of its own from a text; NULL when it is none. */
+struct msg *call_read_text(struct core *core, struct slice text);
+/* A text that was edited, read as a message of its own; NULL when it is none. */
+struct msg *call_reread(struct call *c, const struct splice *text);
+/* Takes the message: from now on the call is the one that it says. */
+void call_replace_request(struct call *c, struct msg *take_m);
+/* The same with values in place of tokens; the message as it was stays for those who must not see them. */
+void call_restore_request(struct call *c, struct msg *take_m);
+/* Its bytes are not needed any more: they may be large. */
+void call_release_request(struct call *c);
+void call_replace_response(struct call *c, struct msg *take_m);
+/* Key of an id in by_id: the decoded text behind a quote, or the digits. */
+struct slice call_id_key(const struct tape *t, uint32_t id, struct arena *a);
+
+/* ---- what several rooms set ---- */
+
+void call_set_verdict(struct call *c, const struct policy_verdict *verdict);
+/* The verdict becomes a denial; limits and caps stay as they are. */
+void call_deny_as(struct call *c, enum policy_reason reason, struct slice rule, struct slice text);
+/* What its limits hold is kept or given back; once. */
+void call_settle(struct call *c, enum state_outcome outcome);
+void call_add_finding(struct call *c, struct slice text);
+/* Takes a reference, in place of the one before. */
+static inline void call_set_policy(struct call *c, struct policy *policy) {
+    policy_ref(policy);
+    policy_unref(c->policy);
+    c->policy = policy;
+}
+static inline void call_set_outcome(struct call *c, const char *outcome) { c->outcome = outcome; }
+static inline void call_set_denied(struct call *c, bool denied) { c->denied = denied; }
+static inline void call_set_sent(struct call *c, bool sent) { c->sent = sent; }
+static inline void call_add_flow(struct call *c, uint32_t labels) { c->session->flow |= labels; }
+/* Header lines that mirror the arguments; `by_client` says that they came with the message. */
+static inline void call_set_headers(struct call *c, struct slice lines, bool by_client) {
+    c->extra_headers = lines;
+    c->mirrored = by_client;
+}
+static inline void call_set_definition(struct call *c, const char *fingerprint, enum policy_class class) {
+    c->fingerprint = arena_dup(&c->arena, slice_str(fingerprint));
+    c->class = class;
+}

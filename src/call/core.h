@@ -1,5 +1,6 @@
-/* What every step of a call works with: the core that all sessions of one loop share, the client's session,
- * and messages on their way to the client. Each room keeps its own state behind the pointers here. */
+/* What every step of a call works with: the core that all sessions of one loop share, the session of one
+ * client, and messages on their way to that client. A room above keeps its own state behind a pointer here;
+ * only that room looks behind it. */
 #pragma once
 
 #include "audit/audit.h"
@@ -7,56 +8,38 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "call/limits.h"
-#include "record/metrics.h"
 #include "upstream/link.h"
 
 struct approvals;
 struct call;
 struct call_sink;
+struct call_walk;
 struct channel;
+struct channels;
 struct code_server;
+struct decisions;
 struct guard;
+struct many;
+struct metrics;
+struct parks;
 struct policy;
 struct principal;
 struct privacy;
+struct recorder;
 struct request_state;
 struct server;
 struct session;
 struct span_exporter;
 struct state_store;
+struct task_owners;
 struct vault;
 
-/* When the names of a server's tools carry the server's: see names.h. */
-enum session_prefix { SESSION_PREFIX_ALWAYS, SESSION_PREFIX_MANY, SESSION_PREFIX_NEVER };
-
-/* What of many servers' tools a list shows: see discovery.h. */
-enum session_discovery { SESSION_DISCOVERY_ALL, SESSION_DISCOVERY_LAZY, SESSION_DISCOVERY_HYBRID };
+enum server_prefix_mode { SERVER_PREFIX_ALWAYS, SERVER_PREFIX_MANY, SERVER_PREFIX_NEVER };
 
 /* What all sessions of one loop share. */
 struct core {
     struct up_core up;
-    struct server **servers; /* by slot; NULL where one was removed */
-    size_t server_count;
-    struct policy *policy;    /* the present default; calls take their own reference */
-    struct policy *no_policy; /* for those who have none; made at first use */
-    struct guard *guard;      /* pins and poison; NULL: neither */
-    struct state_store *state;
-    struct audit *audit;
-    struct metrics metrics;
-    struct span_exporter *spans; /* see trace.h; NULL: nothing is traced */
-    struct approvals *approvals; /* see approve.h; NULL: nobody can approve */
-    struct list log_waiting;     /* calls, until the log has room */
-    struct io_timer log_timer;
-    struct list hash_waiting; /* calls, until the loop's turn is over */
-    struct io_timer hash_timer;
-    uint64_t list_serial;                /* of lists of tools, as they are learned */
-    enum audit_args_mode audit_args;     /* what is recorded of arguments; tokenized needs `pii` */
-    struct code_server *code;            /* the built-in server; NULL: there is none */
-    struct privacy *privacy;             /* NULL: personal data and secrets pass as they are */
-    struct slots parks;                  /* park, by number */
-    struct request_state *request_state; /* keys for what clients keep for us; see keep.h */
-    unsigned char node[8];               /* this process among all that have the key */
-    struct buf scratch;                  /* of one step */
+    const struct call_walk *walk; /* the steps of a call; session/steps.c has them */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;
@@ -64,24 +47,40 @@ struct core {
     uint32_t calls_under_way;
     bool draining;
     void (*idle)(struct core *core); /* draining, and the last call is over */
-    bool many;                       /* several servers may stand behind this gate: counters are kept apart */
-    enum session_prefix prefix;
-    enum session_discovery discovery;
-    uint32_t discovery_keep; /* tools of other servers that a hybrid list shows */
-    unsigned char seal_key[32];
-    struct arena claims_arena; /* see many.h: names that need no prefix */
-    struct map claims;
-    struct list task_list; /* tasks and who started them, the oldest first */
-    struct map tasks;
-    struct io_timer sweep;
-    uint64_t health_clock_ms; /* see health.c: stands still while the gate does */
-    uint64_t health_seen_ms;
-    char *for_start;      /* owned: names of settings that have changed and take a new start; NULL: none */
-    char *settings_fault; /* owned: why the newest settings are not in force, or NULL */
-    struct list pools;    /* of shared servers: sessions that no client has, one a principal */
-    /* Takes in at once what has become of those who were let in; NULL: nothing can become of them. */
-    void (*refresh_principals)(void *owner);
+    struct buf scratch;              /* of one step */
+    struct policy *policy;           /* the present default; calls take their own reference */
+    struct state_store *state;
+    struct audit *audit;
+    enum audit_args_mode audit_args; /* what is recorded of arguments; tokenized needs `privacy` */
+    bool many_servers;               /* several may stand behind this gate: counters are kept apart */
+    /* server/ */
+    struct server **servers; /* by slot; NULL where one was removed */
+    size_t server_count;
+    uint64_t list_serial;           /* of lists of tools, as they are learned */
+    enum server_prefix_mode prefix; /* when the names of a server's tools carry the server's */
+    struct policy *no_policy;       /* for those who have none; made at first use */
+    struct task_owners *task_owners;
+    /* the other rooms, from the lowest floor up */
+    struct guard *guard;     /* NULL: nothing is pinned, no definition is checked for poison */
+    struct privacy *privacy; /* NULL: personal data and secrets pass as they are */
+    struct recorder *recorder;
+    struct metrics *metrics;
+    struct span_exporter *spans; /* NULL: nothing is traced */
+    struct channels *channels;
+    struct decisions *decisions;
+    struct approvals *approvals; /* NULL: nobody can approve */
+    struct parks *parks;
+    struct request_state *request_state; /* keys for what clients keep for the gate between two requests */
+    unsigned char node[8];               /* this process among all that have those keys */
+    struct many *many;
+    struct code_server *code; /* the built-in server; NULL: there is none */
+    /* The front's: */
+    char *restart_settings; /* owned: names of settings that have changed and need a restart; NULL: none */
+    char *settings_fault;   /* owned: why the newest settings are not in force, or NULL */
+    void (*refresh_principals)(void *owner); /* re-reads revoked grants; may be NULL */
     void *principals_owner;
+    /* The tools that clients may see have changed: tells every client. Set by session/. */
+    void (*tools_changed)(struct core *core);
 };
 
 /* A message on its way to a client. */
@@ -101,6 +100,7 @@ struct session_front {
     void (*server_ended)(struct session *s, const char *why, int exit_status);
 };
 
+/* One client, or one principal's stateless requests at one endpoint. */
 struct session {
     uint32_t magic;
     struct core *core;
@@ -110,30 +110,37 @@ struct session {
     struct server *only; /* NULL: every server that the principal may use */
     struct list node;
     struct list pool_node;
-    bool pool;      /* no client's: it has the links that the sessions of its principal share */
+    bool pool;      /* no client's: it has the channels that the sessions of its principal share */
     bool stateless; /* shared by requests that have nothing to do with each other: their ids may be equal */
     bool closed;
-    char name[SESSION_NAME_MAX];       /* for policy and audit */
-    uint32_t flow;                     /* labels gathered by allowed calls */
-    uint32_t *pii_most;                /* of each kind in one result, last of all together; NULL: none */
+    char name[SESSION_NAME_MAX]; /* for policy and audit */
+    struct list calls;
+    uint32_t call_count;
+    struct map by_id;  /* calls under way by the client's id */
+    struct slots asks; /* requests at the client; client_ask.c */
+    uint32_t flow;     /* labels gathered by allowed calls; call_add_flow() */
+    /* What a legacy client said in its handshake; client.c. */
     char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
     struct text init_params;           /* raw: to repeat initialize with a restarted server */
     bool init_done;                    /* the client has been answered */
     bool initialized;                  /* and has said notifications/initialized */
     bool listening;                    /* standing streams are wanted */
-    /* Of a client of the older era, for servers of the newer one; read from init_params. */
-    struct text client_meta;           /* what each of its requests says of it; made when needed */
-    struct text client_task_meta;      /* the same for calls that may become tasks */
-    uint32_t client_bits;              /* translate_client_bits; with client_meta */
     char log_level[SESSION_LEVEL_MAX]; /* as it asked for by logging/setLevel; empty before */
-    struct list calls;
-    uint32_t call_count;
-    struct map by_id; /* calls under way by the client's id */
-    struct slots asks;
-    struct list tasks; /* of servers of the other era; see task.h */
+    /* The same for modern servers, made from init_params when it is needed; client_set_meta(). */
+    struct text client_meta;      /* what each of its requests says of it */
+    struct text client_task_meta; /* the same for calls that may become tasks */
+    uint32_t client_bits;         /* translate_client_bits */
+    /* channel/ */
+    struct channel **channels; /* by the server's slot; NULL before the first use */
+    size_t channel_count;
+    /* privacy/ */
+    uint32_t *pii_most;  /* of each kind in one result, last of all together; NULL: none */
+    struct vault *vault; /* of its tokens; NULL before the first, or when the scope is wider */
+    /* era/ */
+    struct list tasks; /* of servers of the other era */
     uint32_t task_count;
     size_t task_bytes;
-    struct vault *vault;    /* of its tokens; NULL before the first, or when the scope is wider */
-    struct channel **links; /* by the server's slot; NULL before the first use */
-    size_t link_count;
 };
+
+/* Does it lead to many servers? */
+static inline bool session_has_many(const struct session *s) { return !s->only; }

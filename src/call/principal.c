@@ -1,5 +1,6 @@
 #include "call/principal.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "policy/match.h"
 
@@ -28,6 +29,13 @@ const char *principal_fault(const struct principal *p, uint64_t now_ms) {
     if (p->revoked)
         return "the grant has been revoked";
     return p->expires_ms && now_ms >= p->expires_ms ? "the grant has expired" : NULL;
+}
+
+const char *principal_session_fault(const struct session *s) {
+    const struct core *core = s->core;
+    if (core->refresh_principals)
+        core->refresh_principals(core->principals_owner);
+    return principal_fault(s->principal, s->principal->expires_ms ? clock_wall_ms() : 0);
 }
 
 static bool any_matches(const char *const *globs, size_t count, struct slice text) {

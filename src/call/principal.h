@@ -2,6 +2,7 @@
  * the policy's facts, the scope of limits, the audit's identity, the owner of sessions, cursors and jobs. */
 #pragma once
 
+#include "call/core.h"
 #include "policy/policy.h"
 
 enum principal_kind {
@@ -49,5 +50,7 @@ static inline void principal_cleanup(struct principal **p) { principal_unref(*p)
 
 /* Why it may do nothing any more, or NULL. */
 const char *principal_fault(const struct principal *p, uint64_t now_ms);
+/* The same for whoever is behind the session, as of this moment: revoked grants are re-read first. */
+const char *principal_session_fault(const struct session *s);
 bool principal_may_use(const struct principal *p, struct slice server);
 bool principal_may_call(const struct principal *p, struct slice server, struct slice tool);

@@ -15,19 +15,13 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "call/answer.h"
 #include "call/call.h"
-#include "channel/health.h"
+#include "call/client_ask.h"
 #include "channel/limits.h"
-#include "channel/tools.h"
-#include "era/adapt.h"
-#include "era/listen.h"
-#include "era/park.h"
-#include "era/task.h"
 #include "guard/guard.h"
-#include "many/many.h"
 #include "mcp/translate.h"
 #include "server/server.h"
-#include "session/session.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -36,6 +30,10 @@ static void on_init_answer(struct own_request *own, struct msg *m);
 static void on_init_failed(struct own_request *own, const char *why);
 static void on_probe_answer(struct own_request *own, struct msg *m);
 static void on_probe_failed(struct own_request *own, const char *why);
+
+static const struct channel_events *events_of(const struct channel *ch) {
+    return ch->session->core->channels->events;
+}
 
 static struct io_loop *channel_loop(const struct channel *ch) { return ch->session->core->up.loop; }
 
@@ -71,11 +69,8 @@ static void link_drop(struct channel *ch) {
     text_free(&ch->description);
     ch->server_info = (struct slice){0};
     ch->server_bits = 0;
-    session_drop_asks(ch->session, ch);
-    park_drop(ch);
-    task_drop(ch);
-    listen_link_over(ch);
-    health_forget(ch);
+    client_ask_drop(ch->session, ch);
+    events_of(ch)->dropped(ch);
     link_close(gone);
 }
 
@@ -90,12 +85,12 @@ static void channel_free(struct channel *ch) {
     while ((entry = map_next(&ch->subscribed, &at)))
         free(entry->value);
     map_free(&ch->subscribed);
-    tools_abandon(ch);
+    events_of(ch)->freed(ch);
     free(ch);
 }
 
 static void channels_free(struct channel *first) {
-    first->session->links[first->server->slot] = NULL;
+    first->session->channels[first->server->slot] = NULL;
     LIST_FOR_SAFE (n, next, &first->others) {
         channel_free(container_of(n, struct channel, other_node));
     }
@@ -103,22 +98,34 @@ static void channels_free(struct channel *first) {
 }
 
 void channel_close_all(struct session *s) {
-    for (size_t i = 0; i < s->link_count; i++)
-        if (s->links[i])
-            channels_free(s->links[i]);
+    for (size_t i = 0; i < s->channel_count; i++)
+        if (s->channels[i])
+            channels_free(s->channels[i]);
+    free(steal(s->channels));
+    s->channel_count = 0;
+}
+
+/* Stateless requests share what their principal has anyway. */
+static struct session *home_of(struct session *s, const struct server *server) {
+    return server->shared && !s->stateless && !s->pool ? s->core->channels->events->pool(s) : s;
+}
+
+struct channel *channel_find(struct session *s, const struct server *server) {
+    s = home_of(s, server);
+    return server->slot < s->channel_count ? s->channels[server->slot] : NULL;
 }
 
 struct channel *channel_of(struct session *s, struct server *server) {
-    s = pool_home(s, server);
-    if (server->slot >= s->link_count) {
+    s = home_of(s, server);
+    if (server->slot >= s->channel_count) {
         size_t count = s->core->server_count;
-        s->links = mem_realloc(s->links, count * sizeof(*s->links));
-        memset(s->links + s->link_count, 0, (count - s->link_count) * sizeof(*s->links));
-        s->link_count = count;
+        s->channels = mem_realloc(s->channels, count * sizeof(*s->channels));
+        memset(s->channels + s->channel_count, 0, (count - s->channel_count) * sizeof(*s->channels));
+        s->channel_count = count;
     }
-    struct channel *ch = s->links[server->slot];
+    struct channel *ch = s->channels[server->slot];
     if (!ch) {
-        ch = s->links[server->slot] = channel_new(s, server);
+        ch = s->channels[server->slot] = channel_new(s, server);
         ch->first = ch;
     }
     return ch;
@@ -145,7 +152,7 @@ void channel_wake(struct channel *ch) {
 static void fail_waiting(struct channel *ch, const char *why) {
     struct list *n;
     while ((n = list_pop(&ch->waiting)))
-        call_fail(container_of(n, struct call, wait), why);
+        answer_fail(container_of(n, struct call, wait), why);
 }
 
 static struct call *call_to(struct session *s, const struct server *server) {
@@ -162,11 +169,11 @@ void channel_fail_calls(struct session *s, const struct server *server) {
     snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
     struct call *c;
     while ((c = call_to(s, server))) /* ending one may end others, when it was part of them */
-        call_fail(c, why);
+        answer_fail(c, why);
 }
 
 void channel_drop(struct session *s, struct server *server) {
-    struct channel *first = server->slot < s->link_count ? s->links[server->slot] : NULL;
+    struct channel *first = server->slot < s->channel_count ? s->channels[server->slot] : NULL;
     char why[128];
     snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
     if (!first)
@@ -201,7 +208,7 @@ static void on_era_checked(struct up_era_wait *w);
 
 static void open_link(struct channel *ch) {
     ch->opened_ms = io_now_ms(channel_loop(ch));
-    ch->link = link_open(&ch->server->up, &session_channel_events, ch);
+    ch->link = link_open(&ch->server->up, ch->session->core->channels->link_events, ch);
 }
 
 /* Requests of the stateless era need no greeting, by which a server over HTTP would be found to be back. */
@@ -237,7 +244,7 @@ static void link_start(struct channel *ch) {
 void channel_listen(struct channel *ch) {
     /* Before initialize there is nothing to listen to. */
     if (ch->era == ERA_MODERN)
-        listen_refresh(ch);
+        events_of(ch)->listen(ch);
     else if (ch->session->listening && ch->session->version[0])
         link_listen(ch->link);
 }
@@ -249,7 +256,7 @@ static void link_ready(struct channel *ch) {
         link_listen(ch->link); /* for what the server says outside requests */
     channel_wake(ch);
     if (ch->state == CHANNEL_READY)
-        presence_ready(ch);
+        events_of(ch)->ready(ch);
 }
 
 void channel_revive(struct channel *ch) {
@@ -289,6 +296,27 @@ void channel_cancel(struct channel *ch, uint64_t id, struct slice reason) {
     emit_quote(&note, slice_upto(reason, CALL_REASON_MAX));
     buf_put_str(&note, "}}");
     channel_send(ch, buf_slice(&note), SLICE("notifications/cancelled"), NULL);
+}
+
+/* ---- messages of the gate's own, and to clients ---- */
+
+struct slice channel_own_text(const struct channel *ch, uint64_t id, const char *method, struct slice members,
+                              struct arena *a) {
+    bool modern = ch->era == ERA_MODERN;
+    return arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\",\"params\":{%.*s%s%s}}",
+                        (unsigned long long)id, method, SLICE_FMT(members), members.len && modern ? "," : "",
+                        modern ? "\"_meta\":" UP_META_OWN : "");
+}
+
+void channel_refuse(struct channel *ch, struct slice server_id, int code, const char *why) {
+    if (ch->era == ERA_MODERN && ch->link->is_http) { /* over HTTP that era has no way to answer */
+        log_warn("server `%s` sent a request, which its era does not know", ch->server->up.name);
+        return;
+    }
+    struct arena a;
+    arena_init(&a);
+    channel_send(ch, answer_error_text(&a, server_id, code, why), (struct slice){0}, NULL);
+    arena_free(&a);
 }
 
 static bool first_waiting_is_modern(const struct channel *ch) {
@@ -331,7 +359,7 @@ static void on_era_checked(struct up_era_wait *w) {
     if (w->why) {
         ch->failures++;
         fail_waiting(ch, w->why);
-        presence_down(ch);
+        events_of(ch)->down(ch);
         return;
     }
     ch->era = known_era(ch, true);
@@ -340,7 +368,7 @@ static void on_era_checked(struct up_era_wait *w) {
         open_link(ch);
         return;
     }
-    presence_back(ch); /* its lanes are greeted when they are needed */
+    events_of(ch)->back(ch); /* its lanes are greeted when they are needed */
     resume_all(&ch->waiting);
 }
 
@@ -508,7 +536,7 @@ static void on_init_answer(struct own_request *own, struct msg *m) {
         link_drop(ch);
         ch->failures++;
         fail_waiting(ch, why);
-        presence_down(ch);
+        events_of(ch)->down(ch);
         return;
     }
     learn_description(ch, &m->tape, m->rpc.body);
@@ -524,7 +552,7 @@ static void on_init_failed(struct own_request *own, const char *why) {
     link_drop(ch);
     ch->failures++;
     fail_waiting(ch, why);
-    presence_down(ch);
+    events_of(ch)->down(ch);
 }
 
 void channel_init_late(struct channel *ch, const char *why) {
@@ -556,7 +584,7 @@ void channel_down(void *owner, const char *why, int exit_status) {
         return;
     }
     fail_waiting(ch, why);
-    presence_down(ch);
+    events_of(ch)->down(ch);
     if (s->front->server_ended && ch == ch->first)
         s->front->server_ended(s, why, exit_status);
 }
@@ -650,6 +678,8 @@ static void on_channel_idle(struct io_timer *timer) {
 
 void channel_release(struct call *c) {
     struct channel *ch = c->chosen;
+    if (c->channel)
+        c->channel->used_ms = io_now_ms(channel_loop(c->channel));
     if (!ch)
         return;
     c->chosen = NULL;
@@ -704,7 +734,7 @@ static struct channel *choose(struct channel *first, struct call *c) {
             forget_client(first);
         return first;
     }
-    struct channel *of_task = task_channel(first, c);
+    struct channel *of_task = events_of(first)->bound(first, c);
     if (of_task)
         return of_task;
     bool settled = first->state == CHANNEL_READY && first->era != ERA_UNKNOWN;
@@ -754,4 +784,61 @@ void channel_start(struct session *s) {
     struct channel *ch = s->only ? channel_of(s, s->only) : NULL;
     if (ch && ch->state == CHANNEL_DOWN)
         link_start(ch);
+}
+
+void channel_count(const struct core *core, const struct server *server, size_t *ret_ready,
+                   size_t *ret_missing) {
+    *ret_ready = *ret_missing = 0;
+    LIST_FOR (n, &core->sessions) {
+        const struct session *s = container_of(n, struct session, node);
+        const struct channel *ch = server->slot < s->channel_count ? s->channels[server->slot] : NULL;
+        *ret_ready += ch && ch->state == CHANNEL_READY;
+        *ret_missing += ch && ch->missing;
+    }
+}
+
+const char *channel_state_name(size_t ready, size_t missing) {
+    return missing ? "down" : ready ? "ready" : "idle";
+}
+
+void channel_init(struct core *core, const struct link_events *link_events,
+                  const struct channel_events *events) {
+    core->channels = mem_zalloc(sizeof(*core->channels));
+    core->channels->link_events = link_events;
+    core->channels->events = events;
+}
+
+void channel_free_core(struct core *core) { free(steal(core->channels)); }
+
+void channel_works(struct channel *ch) { ch->failures = 0; }
+
+void channel_take(struct call *c, struct channel *ch) { c->channel = ch; }
+
+void channel_take_over(struct call *c, struct channel *ch) { c->channel = c->chosen = ch; }
+
+void channel_doubt(struct channel *ch) {
+    ch->first->health.doubt = true;
+    ch->server->asked_ms = 0;
+}
+
+/* ---- requests by their number ---- */
+
+struct own_request *channel_as_own(void *call) {
+    struct own_request *own = call;
+    return own->magic == OWN_REQUEST_MAGIC ? own : NULL;
+}
+
+static struct link_req *find_request(const struct channel *ch, const struct msg *m, uint32_t node) {
+    int64_t id;
+    return node && tape_int(&m->tape, node, &id) && id > 0 ? link_find(ch->link, (uint64_t)id) : NULL;
+}
+
+struct own_request *channel_own_request(const struct channel *ch, const struct msg *m, uint32_t node) {
+    struct link_req *req = find_request(ch, m, node);
+    return req ? channel_as_own(req->call) : NULL;
+}
+
+struct call *channel_call(const struct channel *ch, const struct msg *m, uint32_t node) {
+    struct link_req *req = find_request(ch, m, node);
+    return req && !channel_as_own(req->call) ? req->call : NULL;
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "call/core.h"
 
+struct health_check;
 struct listen_stream;
 struct park;
 struct tool_table;
@@ -92,50 +93,115 @@ struct channel {
     uint64_t used_ms; /* when a call last ended here */
     bool missing;     /* the client has had a list without this server's part, or from a process
                          that is no more */
-    struct channel_health watch;
+    struct channel_health health;
 };
 #define CHANNEL_MAGIC 0x5e5511c4
 
 static inline bool channel_is_modern(const struct channel *ch) { return ch->era == ERA_MODERN; }
 
-/* Events of links. */
-void channel_up(void *owner);
-void channel_down(void *owner, const char *why, int exit_status);
-/* The server has not answered its greeting in time. */
-void channel_init_late(struct channel *ch, const char *why);
-/* The call is over, or wants another lane. */
+/* What happens on channels and concerns rooms above; handed down by session/. */
+struct channel_events {
+    /* A request or notification of the server. `call`: it came on that call's stream, or NULL. */
+    void (*message)(struct channel *ch, struct call *call, struct msg *m);
+    void (*ready)(struct channel *ch); /* calls that waited have gone on */
+    void (*down)(struct channel *ch);  /* it ended by itself, or could not be opened */
+    void (*back)(struct channel *ch);  /* a server that was missing answers again */
+    /* Its link is about to close: what depends on it ends. */
+    void (*dropped)(struct channel *ch);
+    void (*freed)(struct channel *ch);
+    /* The standing stream of a modern server, as the client wants it now. */
+    void (*listen)(struct channel *ch);
+    /* The channel that the call must use because of what it is about (a task), or NULL. */
+    struct channel *(*bound)(const struct channel *first, const struct call *c);
+    /* The session that has the channels to a shared server. */
+    struct session *(*pool)(struct session *s);
+};
+
+/* The room's own part of the core. */
+struct channels {
+    const struct link_events *link_events; /* report.h */
+    const struct channel_events *events;
+    uint64_t health_clock_ms; /* see health.c: stands still while the gate does */
+    uint64_t health_seen_ms;
+};
+void channel_init(struct core *core, const struct link_events *link_events,
+                  const struct channel_events *events);
+void channel_free_core(struct core *core); /* after the last session */
+
+/* ---- of a session ---- */
+
+/* The session's first channel to that server; made when there is none. */
+struct channel *channel_of(struct session *s, struct server *server);
+/* The same as it is; NULL when there is none yet. */
+struct channel *channel_find(struct session *s, const struct server *server);
+/* The channel that is right for the call, ready, or NULL when the call must wait: call_resume() follows. */
+struct channel *channel_for(struct session *s, struct server *server, struct call *call);
+/* Starts the session's one server now instead of at the first message. */
+void channel_start(struct session *s);
+void channel_close_all(struct session *s);
+/* The server is going away: first all calls that wait for it or are under way there fail, whosever channel
+ * they are on; then its channels close. */
+void channel_fail_calls(struct session *s, const struct server *server);
+void channel_drop(struct session *s, struct server *server);
+/* Channels of all sessions to it that are ready, and those of sessions that miss it. */
+void channel_count(const struct core *core, const struct server *server, size_t *ret_ready,
+                   size_t *ret_missing);
+/* "down", "ready" or "idle". */
+const char *channel_state_name(size_t ready, size_t missing);
+
+/* ---- of one call ---- */
+
+/* Waits for what the channel is doing; call_resume() follows. */
+void channel_wait(struct channel *ch, struct call *call);
+/* The call travels on it from now on. */
+void channel_take(struct call *c, struct channel *ch);
+/* It takes over a place among the channel's users that somebody else had. */
+void channel_take_over(struct call *c, struct channel *ch);
+/* The call is over, or needs another channel. */
 void channel_release(struct call *c);
-/* The server behind the link has said that it does not speak the older era (initialize was refused). True:
- * the call waits while the other is tried. */
+/* Reads what a modern client says about itself, once. */
+void channel_read_client(struct call *c);
+/* The server has said that it does not speak the legacy era (initialize was refused). True: the call waits
+ * while the other is tried. */
 bool channel_reconsider(struct channel *ch, struct call *c);
 /* Is it known what the server says about itself? Otherwise it is asked and the call waits. */
 bool channel_describe(struct channel *ch, struct call *c);
-/* Reads what the client of the stateless era says about itself, once. */
-void channel_read_client(struct call *c);
-/* One user less. */
-void channel_leave(struct channel *ch);
-void channel_close_all(struct session *s);
 
-struct channel *channel_of(struct session *s, struct server *server);
-/* The link, ready, or NULL when the call must wait: it is then in the waiting list and call_resume() follows.
- */
-struct channel *channel_for(struct session *s, struct server *server, struct call *call);
+/* ---- one channel ---- */
+
 /* Starts it (again) now, or after its back-off, without a call that waits for it. */
 void channel_revive(struct channel *ch);
-/* Nobody needs it at present: ended, to be started again by the next call. */
+/* Nobody needs it at present: closed, to be opened again by the next call. */
 void channel_rest(struct channel *ch);
-/* The server is going away: first all calls that wait for it or are under way there fail, whosever link they
- * are on; then its links close. */
-void channel_fail_calls(struct session *s, const struct server *server);
-void channel_drop(struct session *s, struct server *server);
-/* Starts the session's one server now instead of at the first message. */
-void channel_start(struct session *s);
-/* Waits for what the channel is doing; call_resume() follows. */
-void channel_wait(struct channel *ch, struct call *call);
+/* One user less. */
+void channel_leave(struct channel *ch);
+/* Calls that wait for it go on, if it is ready. */
 void channel_wake(struct channel *ch);
+/* The server has not answered its initialize in time. */
+void channel_init_late(struct channel *ch, const char *why);
 /* The server's standing stream, if the client listens and it has been initialised. */
 void channel_listen(struct channel *ch);
-/* A message of the gate's own. */
+
+/* Its link is up, or over. */
+void channel_up(void *owner);
+void channel_down(void *owner, const char *why, int exit_status);
+/* It has answered: the next restart starts from the first delay. */
+void channel_works(struct channel *ch);
+/* Something failed that a healthy server would have done: it is checked at the next sweep. */
+void channel_doubt(struct channel *ch);
+/* What stands where a call does: one of the gate's own requests, or NULL for a call. */
+struct own_request *channel_as_own(void *call);
+/* The request under way whose number stands in that node: one of the gate's own, or a call. NULL for none. */
+struct own_request *channel_own_request(const struct channel *ch, const struct msg *m, uint32_t node);
+struct call *channel_call(const struct channel *ch, const struct msg *m, uint32_t node);
+
+/* ---- messages of the gate's own ---- */
+
 void channel_send(struct channel *ch, struct slice text, struct slice method, struct link_req *req);
-/* The server need not work on this request of ours any more. */
+/* A request in the words of the channel's era. `members`: of params, without `_meta`. */
+struct slice channel_own_text(const struct channel *ch, uint64_t id, const char *method, struct slice members,
+                              struct arena *a);
+/* The server need not work on this request any more. */
 void channel_cancel(struct channel *ch, uint64_t id, struct slice reason);
+/* The answer to a request of the server: no. */
+void channel_refuse(struct channel *ch, struct slice server_id, int code, const char *why);

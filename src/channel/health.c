@@ -4,7 +4,6 @@
 #include "call/call.h"
 #include "channel/channel.h"
 #include "channel/limits.h"
-#include "many/many.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -58,7 +57,7 @@ static bool works(const struct channel *ch) {
     size_t slot = ch->server->slot;
     LIST_FOR (n, &ch->session->core->sessions) {
         const struct session *s = container_of(n, struct session, node);
-        if (slot < s->link_count && s->links[slot] && channels_work(s->links[slot]))
+        if (slot < s->channel_count && s->channels[slot] && channels_work(s->channels[slot]))
             return true;
     }
     return false;
@@ -100,25 +99,25 @@ static void silence_text(const struct channel *ch, uint64_t ms, char why[SERVER_
 /* ---- asking ---- */
 
 static void check_free(struct health_check *check) {
-    check->channel->watch.check = NULL;
+    check->channel->health.check = NULL;
     link_end(&check->req);
     free(check);
 }
 
 void health_forget(struct channel *ch) {
-    if (ch->watch.check)
-        check_free(ch->watch.check);
+    if (ch->health.check)
+        check_free(ch->health.check);
 }
 
 /* A list went without it, and nobody saw it go: said again at ever longer intervals, for a server that is
  * there may go on failing. */
 static void back_again(struct channel *ch) {
-    struct channel_health *w = &ch->watch;
+    struct channel_health *w = &ch->health;
     uint64_t now = io_now_ms(ch->session->core->up.loop);
     if (!ch->missing || ch->state != CHANNEL_READY || now < w->tell_ms)
         return;
     w->tell_ms = now + (ch->server->health_ms << (w->tells < HEALTH_TELLS_MAX ? w->tells++ : w->tells));
-    presence_back(ch);
+    ch->session->core->channels->events->back(ch);
 }
 
 static void on_check_answer(struct own_request *own, struct msg *m) {
@@ -140,13 +139,13 @@ static void on_check_failed(struct own_request *own, const char *why) {
     if (status && (status < 502 || status > 504))
         return;
     /* It may just have closed a connection that it had not been using. */
-    bool once_more = !ch->watch.again;
-    ch->watch.again = true;
+    bool once_more = !ch->health.again;
+    ch->health.again = true;
     if (once_more) {
-        ch->watch.doubt = true;
+        ch->health.doubt = true;
         ch->server->asked_ms = 0;
     } else {
-        missed(ch, why, ch->session->core->health_clock_ms + 1);
+        missed(ch, why, ch->session->core->channels->health_clock_ms + 1);
     }
 }
 
@@ -155,7 +154,7 @@ static void ask(struct channel *ch, uint64_t now) {
     struct health_check *check = mem_zalloc(sizeof(*check));
     *check = (struct health_check){
         .own = {OWN_REQUEST_MAGIC, on_check_answer, on_check_failed, NULL}, .channel = ch, .asked_ms = now};
-    ch->watch.doubt = false;
+    ch->health.doubt = false;
     if (!link_begin(ch->link, &check->req, &check->own)) {
         free(check);
         return;
@@ -166,17 +165,12 @@ static void ask(struct channel *ch, uint64_t now) {
     struct slice text = arena_printf(&a, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%.*s\"%s}",
                                      (unsigned long long)check->req.id, SLICE_FMT(method),
                                      modern ? ",\"params\":{\"_meta\":" UP_META_OWN "}" : "");
-    ch->watch.check = check;
+    ch->health.check = check;
     ch->server->health_checks++;
     channel_send(ch, text, method, &check->req);
-    if (ch->watch.check == check && !check->req.id)
+    if (ch->health.check == check && !check->req.id)
         check_free(check); /* it could not be sent: next time */
     arena_free(&a);
-}
-
-void health_doubt(struct channel *ch) {
-    ch->first->watch.doubt = true;
-    ch->server->asked_ms = 0;
 }
 
 /* ---- looking ---- */
@@ -185,12 +179,12 @@ void health_doubt(struct channel *ch) {
 static void check_overdue(struct channel *ch, uint64_t now) {
     const struct server *server = ch->server;
     char why[SERVER_FAULT_MAX];
-    uint64_t asked_ms = ch->watch.check->asked_ms;
+    uint64_t asked_ms = ch->health.check->asked_ms;
     if (now - asked_ms < server->health_timeout_ms)
         return;
     health_forget(ch);
     if (works(ch) || (over_http(ch) && server->heard_ms > asked_ms)) {
-        ch->watch.since_ms = now;
+        ch->health.since_ms = now;
         return;
     }
     silence_text(ch, server->health_timeout_ms, why);
@@ -198,7 +192,7 @@ static void check_overdue(struct channel *ch, uint64_t now) {
 }
 
 static void check_ready(struct channel *ch, uint64_t now) {
-    struct channel_health *w = &ch->watch;
+    struct channel_health *w = &ch->health;
     struct server *server = ch->server;
     bool http = over_http(ch);
     if (http && w->since_ms < server->gone_ms) {
@@ -226,7 +220,7 @@ static void check_init(struct channel *ch, uint64_t now) {
                         : ch->missing || ch->server->health_timeout_ms > HEALTH_INIT_MS
                             ? ch->server->health_timeout_ms
                             : HEALTH_INIT_MS;
-    if (now - ch->watch.since_ms < limit_ms)
+    if (now - ch->health.since_ms < limit_ms)
         return;
     silence_text(ch, limit_ms, why);
     ch->server->health_misses++;
@@ -235,7 +229,7 @@ static void check_init(struct channel *ch, uint64_t now) {
 }
 
 static void look(struct channel *ch, uint64_t now) {
-    struct channel_health *w = &ch->watch;
+    struct channel_health *w = &ch->health;
     uint32_t heard = ch->link ? ch->link->heard : 0;
     if (w->state != (int)ch->state || w->heard != heard) {
         w->state = (int)ch->state;
@@ -256,10 +250,10 @@ static void look(struct channel *ch, uint64_t now) {
 
 /* Time in which the gate itself stood still does not count: answers may lie there unread. */
 static uint64_t awake_ms(struct core *core) {
-    uint64_t now = io_now_ms(core->up.loop), passed = now - core->health_seen_ms;
-    core->health_clock_ms += passed < 2 * SWEEP_MS ? passed : 2 * SWEEP_MS;
-    core->health_seen_ms = now;
-    return core->health_clock_ms;
+    uint64_t now = io_now_ms(core->up.loop), passed = now - core->channels->health_seen_ms;
+    core->channels->health_clock_ms += passed < 2 * SWEEP_MS ? passed : 2 * SWEEP_MS;
+    core->channels->health_seen_ms = now;
+    return core->channels->health_clock_ms;
 }
 
 void health_sweep(struct core *core) {
@@ -268,8 +262,8 @@ void health_sweep(struct core *core) {
         return;
     LIST_FOR (n, &core->sessions) {
         const struct session *s = container_of(n, struct session, node);
-        for (size_t i = 0; i < s->link_count; i++) {
-            struct channel *first = s->links[i];
+        for (size_t i = 0; i < s->channel_count; i++) {
+            struct channel *first = s->channels[i];
             if (!first || !first->server->health_ms)
                 continue;
             look(first, now);
@@ -278,4 +272,8 @@ void health_sweep(struct core *core) {
             }
         }
     }
+}
+
+void health_start(struct core *core) {
+    core->channels->health_seen_ms = core->channels->health_clock_ms = io_now_ms(core->up.loop);
 }

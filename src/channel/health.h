@@ -10,11 +10,11 @@
  * the sweep of many.c; calls pay nothing for it but one count a message. */
 #pragma once
 
-#include "session/session.h"
+#include "channel/channel.h"
 
+/* Time counts from now on. */
+void health_start(struct core *core);
 /* Every SWEEP_MS. */
 void health_sweep(struct core *core);
-/* Something failed that a server in good health would have done: ask at the next sweep. */
-void health_doubt(struct channel *ch);
 /* The link is over: nobody waits for its sign of life. */
 void health_forget(struct channel *ch);

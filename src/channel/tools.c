@@ -4,7 +4,6 @@
 #include "base/sha.h"
 #include "call/call.h"
 #include "channel/channel.h"
-#include "era/adapt.h"
 #include "guard/guard.h"
 #include "policy/schema.h"
 #include "risk/fingerprint.h"
@@ -19,30 +18,6 @@
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
 #define TOOLS_AGAIN_MAX 4 /* a list that changes while it is read */
-
-void tools_init(struct tool_table *t) {
-    *t = (struct tool_table){0};
-    arena_init(&t->arena);
-    map_init(&t->by_name);
-    buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
-}
-
-void tools_free(struct tool_table *t) {
-    size_t at = 0;
-    struct map_entry *e;
-    while ((e = map_next(&t->by_name, &at)))
-        policy_schema_free(((struct tool *)e->value)->schema);
-    map_free(&t->by_name);
-    arena_free(&t->arena);
-    buf_free(&t->definitions);
-    buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
-    t->loaded = t->has_apps = t->partial = t->printed = false;
-}
-
-void tools_forget(struct server *server) {
-    tools_free(&server->tools);
-    server->tools_changes++;
-}
 
 /* ---- asking ---- */
 
@@ -120,7 +95,7 @@ static void learn_page(struct channel *ch, struct tool_table *table, bool keep, 
     if (!list || !tape_is(&m->tape, list, TAPE_ARRAY))
         return;
     struct guard_page p;
-    guard_page_init(&p, ch, &m->tape, list, &table->arena);
+    guard_page_init(&p, ch->session->core, ch->server, &m->tape, list, &table->arena);
     TAPE_FOR_ELEM(&m->tape, list, i) {
         learn_tool(&p, table, i);
         if (keep)
@@ -143,24 +118,28 @@ static bool print_list(const struct msg *m, char print[SHA_HEX]) {
     return true;
 }
 
-uint64_t tools_learn(struct channel *ch, const struct msg *m, bool first_page) {
+void tools_learn_answer(struct call *c) {
+    struct channel *ch = c->channel;
+    const struct msg *m = c->response;
+    uint32_t params = c->request->rpc.params;
+    bool first_page = !params || !tape_get_str(&c->request->tape, params, "cursor");
     struct tool_table *table = &ch->server->tools;
     if (first_page)
-        tools_free(table);
+        tool_table_free(table);
     table->serial = ++ch->session->core->list_serial;
     learn_page(ch, table, false, m);
     table->loaded = is_last_page(m);
     table->partial = false;
     table->printed = first_page && print_list(m, table->print);
     table->loaded_ms = io_now_ms(ch->session->core->up.loop);
-    return table->serial;
+    c->list_serial = table->serial;
 }
 
 void tools_abandon(struct channel *ch) {
     io_timer_stop(ch->session->core->up.loop, &ch->tools_timer);
     arena_free(&ch->tools_page);
     if (ch->tools_fresh)
-        tools_free(ch->tools_fresh);
+        tool_table_free(ch->tools_fresh);
     free(steal(ch->tools_fresh));
 }
 
@@ -174,7 +153,7 @@ static void fetched(struct channel *ch, bool complete) {
         return;
     }
     ch->tools_again = 0;
-    tools_free(&server->tools);
+    tool_table_free(&server->tools);
     server->tools = *ch->tools_fresh;
     free(steal(ch->tools_fresh));
     tools_abandon(ch);
@@ -248,7 +227,7 @@ static void ask(struct channel *ch, struct call *call) {
         return; /* one answer for all that wait */
     tools_abandon(ch);
     ch->tools_fresh = mem_zalloc(sizeof(*ch->tools_fresh));
-    tools_init(ch->tools_fresh);
+    tool_table_init(ch->tools_fresh);
     ch->tools_fresh->serial = ++ch->session->core->list_serial;
     ch->tools_pages = 0;
     ch->tools_changes = ch->server->tools_changes;
@@ -286,12 +265,8 @@ bool tools_checked(struct channel *ch, struct call *call) {
 
 /* ---- using ---- */
 
-const struct tool *tools_find(struct channel *ch, struct slice name) {
-    return map_get(&ch->server->tools.by_name, name);
-}
-
 struct slice tools_header_lines(struct channel *ch, struct call *call) {
-    const struct tool *tool = tools_find(ch, call->name);
+    const struct tool *tool = tool_find(&ch->server->tools, call->name);
     struct buf lines;
     buf_init(&lines, HTTP_HEAD_MAX / 2);
     for (size_t i = 0; tool && i < tool->param_count; i++) {
@@ -323,7 +298,7 @@ static struct slice find_line(struct slice lines, struct slice name) {
 }
 
 bool tools_headers_agree(struct channel *ch, struct call *call) {
-    const struct tool *tool = tools_find(ch, call->name);
+    const struct tool *tool = tool_find(&ch->server->tools, call->name);
     for (size_t i = 0; tool && i < tool->param_count; i++) {
         const struct mirror_param *p = &tool->params[i];
         struct slice value = find_line(call->extra_headers, p->header);

@@ -109,7 +109,7 @@ static void put_pids(struct emit *e, const struct core *core, size_t slot) {
     emit_array(e);
     LIST_FOR (n, &core->sessions) {
         const struct session *s = container_of(n, struct session, node);
-        const struct channel *ch = slot < s->link_count ? s->links[slot] : NULL;
+        const struct channel *ch = slot < s->channel_count ? s->channels[slot] : NULL;
         if (!ch)
             continue;
         put_pid(e, ch, &left);
@@ -121,14 +121,14 @@ static void put_pids(struct emit *e, const struct core *core, size_t slot) {
 
 static void put_server(struct emit *e, const struct core *core, const struct server *server) {
     size_t ready, missing;
-    server_links(core, server, &ready, &missing);
+    channel_count(core, server, &ready, &missing);
     emit_object(e);
     emit_key(e, "name");
     emit_cstr(e, server->up.name);
     emit_key(e, "transport");
     emit_cstr(e, server->up.url ? "http" : server->up.argv ? "stdio" : "builtin");
     emit_key(e, "state");
-    emit_cstr(e, server_state(ready, missing));
+    emit_cstr(e, channel_state_name(ready, missing));
     if (server->fault[0]) {
         emit_key(e, "fault");
         emit_cstr(e, server->fault);
@@ -158,9 +158,9 @@ static void put_page(const struct cli_gate_page *p, struct buf *out) {
     emit_cstr(&e, p->listen);
     emit_key(&e, "sessions");
     emit_int(&e, p->core->session_count);
-    if (p->core->for_start) {
+    if (p->core->restart_settings) {
         emit_key(&e, "restart_needed_for");
-        emit_cstr(&e, p->core->for_start);
+        emit_cstr(&e, p->core->restart_settings);
     }
     if (p->core->settings_fault) {
         emit_key(&e, "settings_fault");

@@ -69,7 +69,7 @@ static const char *const pii_names[] = {
     [FILTER_OFF] = "off",     [FILTER_TOKENIZE] = "tokenize", [FILTER_REDACT] = "redact",
     [FILTER_BLOCK] = "block", [FILTER_REPORT] = "report",     NULL};
 static const char *const pii_scope_names[] = {
-    [PRIVACY_SESSION] = "session", [PRIVACY_GRANT] = "grant", [PRIVACY_ORGANISATION] = "organisation", NULL};
+    [VAULT_SESSION] = "session", [VAULT_GRANT] = "grant", [VAULT_ORGANISATION] = "organisation", NULL};
 
 enum on_full { FULL_REFUSE, FULL_PASS };
 static const char *const on_full_names[] = {[FULL_REFUSE] = "refuse", [FULL_PASS] = "pass", NULL};
@@ -264,7 +264,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
                              (opt->elicitation == ELICITATION_BY_TRANSPORT && opt->transport == GATE_STDIO),
         .approvals_timeout_ms = opt->approval_timeout_ms,
         .pii = {.mode = (enum filter_mode)opt->pii,
-                .scope = (enum privacy_scope)opt->pii_scope,
+                .scope = (enum vault_reach)opt->pii_scope,
                 .keep_ms = opt->pii_keep_ms,
                 .rules = opt->pii_rules},
         .approvals_webhook = opt->approval_webhook,

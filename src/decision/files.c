@@ -1,7 +1,6 @@
 #include "decision/files.h"
 
 #include "decision/limits.h"
-#include "session/limits.h"
 
 #include <errno.h>
 #include <limits.h>

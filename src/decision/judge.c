@@ -1,23 +1,39 @@
 /* DECIDE, RESERVE and SETTLE: the policy's verdict and what its limits hold. */
-#include "base/hex.h"
-#include "session/steps.h"
+#include "decision/judge.h"
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sha.h"
+#include "call/answer.h"
 #include "call/principal.h"
 #include "channel/channel.h"
 #include "channel/tools.h"
 #include "decision/files.h"
-#include "decision/judge.h"
 #include "guard/guard.h"
 #include "privacy/privacy.h"
 #include "record/span.h"
-#include "server/server.h"
-#include "session/session.h"
+#include "server/task_owner.h"
 #include "wire/canon.h"
+
+struct decisions {
+    struct io_loop *loop;
+    struct list hash_waiting; /* calls, until the loop's turn is over */
+    struct io_timer hash_timer;
+};
+
+void judge_init(struct core *core) {
+    struct decisions *d = core->decisions = mem_zalloc(sizeof(*d));
+    d->loop = core->up.loop;
+    list_init(&d->hash_waiting);
+}
+
+void judge_free(struct core *core) {
+    io_timer_stop(core->up.loop, &core->decisions->hash_timer);
+    free(steal(core->decisions));
+}
 
 /* ---- of calls, and of what servers say of their own accord ---- */
 
@@ -25,7 +41,7 @@
  * scope global, and those that `serve` counts for a grant, identity or session over all its servers. */
 static struct slice key_of(const struct judge *j, const struct policy_limit *p) {
     const struct slice server = slice_str(j->server->up.name);
-    if (p->all_servers || (j->core->many && policy_dialect(j->policy) != POLICY_INTERCEPT))
+    if (p->all_servers || (j->core->many_servers && policy_dialect(j->policy) != POLICY_INTERCEPT))
         return p->key;
     char *key = arena_alloc(j->arena, server.len + 1 + p->key.len);
     memcpy(key, server.ptr, server.len);
@@ -142,12 +158,12 @@ static void hash_two(struct call *a, struct call *b) {
 
 /* What has been summed leaves before the next is read: its bytes are in the cache still. */
 static void on_turn_over(struct io_timer *timer) {
-    struct core *core = container_of(timer, struct core, hash_timer);
+    struct decisions *d = container_of(timer, struct decisions, hash_timer);
     struct list ready, *n, *other;
     list_init(&ready);
-    while ((n = list_pop(&core->hash_waiting))) {
+    while ((n = list_pop(&d->hash_waiting))) {
         list_push(&ready, n);
-        if ((other = list_pop(&core->hash_waiting))) {
+        if ((other = list_pop(&d->hash_waiting))) {
             list_push(&ready, other);
             hash_two(container_of(n, struct call, wait), container_of(other, struct call, wait));
         } else {
@@ -155,7 +171,7 @@ static void on_turn_over(struct io_timer *timer) {
         }
         while ((n = list_pop(&ready)))
             call_resume(container_of(n, struct call, wait));
-        io_loop_pace(core->up.loop, IO_LARGE_BYTES);
+        io_loop_pace(d->loop, IO_LARGE_BYTES);
     }
 }
 
@@ -174,9 +190,10 @@ static bool hash_arguments(struct call *c) {
         c->args_hash = judge_hash(core, t, args, of_tool, &c->arena);
         return true;
     }
-    if (list_empty(&core->hash_waiting))
-        io_timer_soon(core->up.loop, &core->hash_timer, on_turn_over);
-    list_push(&core->hash_waiting, &c->wait);
+    struct decisions *d = core->decisions;
+    if (list_empty(&d->hash_waiting))
+        io_timer_soon(d->loop, &d->hash_timer, on_turn_over);
+    list_push(&d->hash_waiting, &c->wait);
     return false;
 }
 
@@ -217,7 +234,7 @@ static enum call_next deny_ungranted(struct call *c) {
         .rule = SLICE("(grant)"),
         .text = arena_printf(&c->arena, "Tool \"%.*s\" is hidden by policy", SLICE_FMT(c->name)),
     };
-    return call_deny(c);
+    return answer_deny(c);
 }
 
 /* Rules about classes, flows and schemas, and pins, need the server's own definition: it is asked for first.
@@ -237,7 +254,7 @@ enum call_next judge_step_decide(struct call *c) {
         return CALL_WAIT;
     span_begin(c);
     if (!c->policy)
-        c->policy = policy_ref(session_policy(s, c->server));
+        call_set_policy(c, server_policy(s, c->server));
     if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
         return deny_ungranted(c);
     if (wants_definition(c)) {
@@ -245,12 +262,10 @@ enum call_next judge_step_decide(struct call *c) {
         if (!ch || !tools_checked(ch, c))
             return CALL_WAIT;
     }
-    const struct tool *tool = is_call ? map_get(&c->server->tools.by_name, c->name) : NULL;
+    const struct tool *tool = is_call ? tool_find(&c->server->tools, c->name) : NULL;
     /* The list may be learned anew while this call waits: only a copy stays. */
-    if (tool) {
-        c->fingerprint = arena_dup(&c->arena, slice_str(tool->fingerprint));
-        c->class = tool->traits.class;
-    }
+    if (tool)
+        call_set_definition(c, tool->fingerprint, tool->traits.class);
     if (!c->fetched && state_is_remote(s->core->state)) {
         c->fetched = arena_new(&c->arena, struct judge_fetch);
         c->fetched->call = c;
@@ -294,14 +309,14 @@ enum call_next judge_step_decide(struct call *c) {
         c->verdict.text = SLICE("The server does not list this tool, and the policy needs to know its class");
     }
     if (is_call && guard_refuses(c, tool))
-        return call_deny(c);
+        return answer_deny(c);
     if (c->verdict.outcome == POLICY_DENY)
-        return call_deny(c);
+        return answer_deny(c);
     /* A tool that nobody has seen listed may be anything: so it counts for rules about flows that come with
      * another policy, of this server or of the next. */
     c->tags = !is_call ? 0 : tool ? facts.traits.tags : POLICY_FLOW_ALL;
     if (c->verdict.outcome == POLICY_ALLOW)
-        s->flow |= c->tags;
+        call_add_flow(c, c->tags);
     return CALL_NEXT;
 }
 
@@ -310,7 +325,7 @@ enum call_next judge_step_decide(struct call *c) {
 static enum call_next reserved(struct call *c) {
     struct judge j = judge_of(c);
     judge_reserved(&j, &c->ticket.answer, &c->verdict);
-    return c->verdict.outcome == POLICY_DENY ? call_deny(c) : CALL_NEXT;
+    return c->verdict.outcome == POLICY_DENY ? answer_deny(c) : CALL_NEXT;
 }
 
 static void on_reserved(void *ctx, enum state_result result, size_t refused_index, uint64_t retry_after_ms) {
@@ -337,10 +352,33 @@ enum call_next judge_step_reserve(struct call *c) {
 enum call_next judge_step_settle(struct call *c) {
     if (c->fetched)
         state_unfetch(&c->fetched->fetch);
-    if (!c->reserving)
-        return CALL_NEXT;
-    c->reserving = false;
     bool refused = c->response && c->response->rpc.kind == RPC_ERROR;
-    state_settle(&c->ticket, c->sent && !refused ? STATE_KEEP : STATE_ROLLBACK);
+    call_settle(c, c->sent && !refused ? STATE_KEEP : STATE_ROLLBACK);
+    return CALL_NEXT;
+}
+
+/* ---- passes of FILTER: caps on the size of results ---- */
+
+static struct slice too_large(struct call *c, uint64_t most) {
+    return arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass",
+                        c->response->bytes.len, (unsigned long long)most);
+}
+
+enum call_next judge_filter_size(struct call *c) {
+    struct policy_verdict *v = &c->verdict;
+    task_owner_limit(c, v);
+    if (!v->result_bytes_max || c->response->bytes.len <= v->result_bytes_max)
+        return CALL_NEXT;
+    struct slice why = too_large(c, v->result_bytes_max);
+    call_deny_as(c, POLICY_BY_RULE, SLICE("max_result_bytes"), why);
+    call_add_finding(c, why);
+    answer_withheld(c, "result_too_large");
+    return CALL_FAIL;
+}
+
+enum call_next judge_filter_shadow_size(struct call *c) {
+    uint64_t most = c->verdict.result_bytes_shadow;
+    if (most && c->response->bytes.len > most)
+        call_add_finding(c, arena_printf(&c->arena, "shadow: %.*s", SLICE_FMT(too_large(c, most))));
     return CALL_NEXT;
 }

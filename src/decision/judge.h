@@ -2,12 +2,21 @@
  * what servers want of clients (reverse.c). */
 #pragma once
 
-#include "policy/policy.h"
-#include "state/state.h"
-#include "wire/tape.h"
+#include "call/call.h"
 
-struct core;
-struct server;
+void judge_init(struct core *core);
+void judge_free(struct core *core);
+
+enum call_next judge_step_decide(struct call *c);  /* DECIDE: the policy's verdict */
+enum call_next judge_step_reserve(struct call *c); /* RESERVE: all its limits or none */
+enum call_next judge_step_settle(struct call *c);  /* SETTLE: they are kept or given back */
+
+/* Passes of FILTER: a result that is larger than the policy lets pass is withheld, or noted in shadow mode.
+ */
+enum call_next judge_filter_size(struct call *c);
+enum call_next judge_filter_shadow_size(struct call *c);
+
+/* ---- the same for what servers send of their own accord ---- */
 
 struct judge { /* whose counters */
     struct core *core;

@@ -1,15 +1,14 @@
 /* What servers say of their own accord, requests and notifications, is judged, counted and recorded like a
  * call. A question counts as soon as it is asked, whatever becomes of it: the client, or a person, was
  * bothered. */
-#include "session/session.h"
 
+#include "decision/reverse.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "call/principal.h"
 #include "channel/channel.h"
 #include "decision/files.h"
 #include "decision/judge.h"
-#include "decision/reverse.h"
 #include "record/record.h"
 #include "server/server.h"
 
@@ -36,7 +35,7 @@ static void reverse_reserve(struct reverse *r, const struct judge *j) {
 static void reverse_decide(struct reverse *r, struct slice method, const struct tape *t, uint32_t params) {
     struct session *s = r->ch->session;
     const struct principal *who = s->principal;
-    r->policy = session_policy(s, r->ch->server);
+    r->policy = server_policy(s, r->ch->server);
     struct judge j = {s->core, r->policy, r->ch->server, r->arena, NULL};
     const struct policy_counters counters = {judge_read_counter, &j};
     r->facts = (struct policy_facts){

@@ -4,8 +4,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "call/answer.h"
+#include "call/client.h"
 #include "channel/channel.h"
-#include "channel/tools.h"
+#include "channel/deliver.h"
 #include "era/input.h"
 #include "era/listen.h"
 #include "era/park.h"
@@ -14,41 +15,12 @@
 #include "mcp/translate.h"
 #include "record/span.h"
 #include "server/server.h"
-#include "session/session.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
 
 static const char *const legacy_versions[] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18",
                                               UP_LEGACY_VERSION};
-
-/* ---- answers of the gate's own ---- */
-
-enum call_next adapt_reply(struct call *c, struct slice result) {
-    c->answer = answer_text(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%.*s}",
-                                            SLICE_FMT(c->id_raw), SLICE_FMT(result)));
-    c->answer_msg = NULL;
-    c->http_status = 0;
-    c->outcome = "ok";
-    return CALL_FAIL;
-}
-
-static enum call_next refuse(struct call *c, int code, int http_status, const char *message) {
-    answer_error(c, code, http_status, message);
-    return CALL_FAIL;
-}
-
-enum call_next adapt_unknown_method(struct call *c) {
-    return refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
-}
-
-struct slice channel_own_text(const struct channel *ch, uint64_t id, const char *method, struct slice members,
-                              struct arena *a) {
-    bool modern = ch->era == ERA_MODERN;
-    return arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\",\"params\":{%.*s%s%s}}",
-                        (unsigned long long)id, method, SLICE_FMT(members), members.len && modern ? "," : "",
-                        modern ? "\"_meta\":" UP_META_OWN : "");
-}
 
 /* ---- a client of the older era, a server of the newer ---- */
 
@@ -64,18 +36,18 @@ static void read_client(struct session *s) {
     struct translate_client client = {.capabilities = SLICE("{}"),
                                       .log_level = slice_str(s->log_level[0] ? s->log_level : "info")};
     struct translate_client with_tasks = client;
+    uint32_t bits = s->client_bits;
     if (s->init_params.len && tape_parse(&t, text_slice(s->init_params), NULL) == TAPE_OK) {
         uint32_t caps = tape_get_str(&t, 0, "capabilities"), info = tape_get_str(&t, 0, "clientInfo");
         client.capabilities = translate_client(&t, caps, false, &a);
         with_tasks.capabilities = translate_client(&t, caps, true, &a);
-        s->client_bits = translate_client_bits(&t, caps);
+        bits = translate_client_bits(&t, caps);
         if (info && tape_is(&t, info, TAPE_OBJECT))
             client.info = with_tasks.info = tape_raw(&t, info);
     }
     struct slice meta = translate_client_meta(&client, &a);
     struct slice task_meta = translate_client_meta(&with_tasks, &a);
-    text_set(&s->client_meta, meta);
-    text_set(&s->client_task_meta, task_meta);
+    client_set_meta(s, meta, task_meta, bits);
 }
 
 static struct slice settle_version(const struct call *c) {
@@ -102,10 +74,10 @@ static enum call_next answer_initialize(struct call *c) {
                       : (struct slice){0};
     tape_free(&t);
     if (!description.len || params.len > SESSION_INIT_MAX)
-        return refuse(c, RPC_INVALID_REQUEST, 0, "initialize is too large");
-    snprintf(s->version, sizeof(s->version), "%.*s", SLICE_FMT(version));
-    session_keep_initialize(s, params);
-    return adapt_reply(c, clean_description_text(c, description));
+        return answer_refuse(c, RPC_INVALID_REQUEST, 0, "initialize is too large");
+    client_set_version(s, version);
+    client_keep_initialize(s, params);
+    return answer_result(c, clean_description_text(c, description));
 }
 
 static enum call_next set_log_level(struct call *c) {
@@ -114,11 +86,11 @@ static enum call_next set_log_level(struct call *c) {
     struct slice text = level && tape_is(&m->tape, level, TAPE_STRING) ? tape_text(&m->tape, level, &c->arena)
                                                                        : (struct slice){0};
     if (translate_log_rank(text) < 0)
-        return refuse(c, RPC_INVALID_PARAMS, 0, "params.level must be a log level");
+        return answer_refuse(c, RPC_INVALID_PARAMS, 0, "params.level must be a log level");
     if (!(c->channel->server_bits & TRANSLATE_LOGGING) && c->channel->description.len)
-        return adapt_unknown_method(c);
-    session_set_level(c->session, text);
-    return adapt_reply(c, SLICE("{}"));
+        return answer_unknown_method(c);
+    client_set_level(c->session, text);
+    return answer_result(c, SLICE("{}"));
 }
 
 static enum call_next forward_up(struct call *c) {
@@ -136,12 +108,12 @@ static enum call_next forward_up(struct call *c) {
     bool on = slice_is(c->method, "resources/subscribe");
     if (on || slice_is(c->method, "resources/unsubscribe")) {
         if (!(c->channel->server_bits & TRANSLATE_SUBSCRIBE))
-            return adapt_unknown_method(c);
+            return answer_unknown_method(c);
         enum call_next next = listen_subscribe(c, on);
-        return next == CALL_NEXT ? adapt_reply(c, SLICE("{}")) : next;
+        return next == CALL_NEXT ? answer_result(c, SLICE("{}")) : next;
     }
     if (translate_is_gone(c->method))
-        return adapt_unknown_method(c);
+        return answer_unknown_method(c);
     return task_forward(c);
 }
 
@@ -164,8 +136,8 @@ static enum call_next answer_discover(struct call *c) {
                                    : (struct slice){0};
     tape_free(&t);
     if (!description.len)
-        return refuse(c, RPC_INTERNAL, 502, "the server has not said what it is");
-    return adapt_reply(c, clean_description_text(c, description));
+        return answer_refuse(c, RPC_INTERNAL, 502, "the server has not said what it is");
+    return answer_result(c, clean_description_text(c, description));
 }
 
 static enum call_next forward_down(struct call *c) {
@@ -174,7 +146,7 @@ static enum call_next forward_down(struct call *c) {
     if (slice_is(c->method, "server/discover"))
         return answer_discover(c);
     if (translate_is_gone(c->method))
-        return adapt_unknown_method(c);
+        return answer_unknown_method(c);
     channel_read_client(c);
     if (c->kind == CALL_LISTEN)
         return listen_start(c);
@@ -185,7 +157,7 @@ static enum call_next forward_down(struct call *c) {
                          ? tape_get_str(&c->request->tape, c->request->rpc.params, "requestState")
                          : 0;
     if (state && !c->answers && !approve_has_state(c))
-        return refuse(c, RPC_INVALID_PARAMS, 0, "this requestState was not made here");
+        return answer_refuse(c, RPC_INVALID_PARAMS, 0, "this requestState was not made here");
     return listen_log_level(c);
 }
 
@@ -206,7 +178,7 @@ bool adapt_request_text(struct call *c, struct splice *text) {
 }
 
 static enum call_next bad_answer(struct call *c) {
-    return refuse(c, RPC_INTERNAL, 502, "the server's answer could not be translated");
+    return answer_refuse(c, RPC_INTERNAL, 502, "the server's answer could not be translated");
 }
 
 static enum call_next translate_error(struct call *c, struct splice *text) {
@@ -246,18 +218,6 @@ static uint32_t lacks_capability(struct call *c) {
     return c->missing ? c->missing : translate_may_ask(c->method) ? refused_bit(c) : 0;
 }
 
-enum call_next adapt_lacks(struct call *c, uint32_t bit) {
-    c->answer = answer_text(
-        c,
-        arena_printf(&c->arena,
-                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":%d,\"message\":\"Missing required "
-                     "client capability\",\"data\":{\"requiredCapabilities\":%s}}}",
-                     SLICE_FMT(c->id_raw), RPC_CAPABILITY_MISSING, translate_ask_capability(bit)));
-    c->answer_msg = NULL;
-    c->http_status = 400;
-    return CALL_FAIL;
-}
-
 static int64_t error_code(const struct msg *m) {
     int64_t code = 0;
     uint32_t node = m->rpc.kind == RPC_ERROR ? tape_get_str(&m->tape, m->rpc.body, "code") : 0;
@@ -266,33 +226,31 @@ static int64_t error_code(const struct msg *m) {
 
 /* What a client of the newer era does about a refusal that has nothing to do with the call itself: the
  * headers were made from a list of tools that has changed, or a version was not taken that is. Once. */
-bool adapt_retry(struct call *c) {
+enum call_next adapt_retry(struct call *c) {
     const struct msg *m = c->response;
     int64_t code = error_code(m);
     bool headers = code == RPC_HEADER_MISMATCH && c->kind == CALL_TOOLS_CALL;
     if (c->again || c->mirrored || !channel_is_modern(c->channel) || !c->request->bytes.ptr ||
         !(headers || (code == RPC_VERSION_UNSUPPORTED && up_era_offers(&m->tape, m->rpc.body))))
-        return false;
+        return CALL_NEXT;
     c->again = true;
     if (headers)
-        tools_forget(c->channel->server);
-    call_rewind(c);
-    c->step--; /* FORWARD is the next one */
-    return true;
+        server_forget_tools(c->server);
+    return CALL_RESEND;
 }
 
-enum call_next adapt_answer(struct call *c, struct splice *text) {
+enum call_next adapt_answer(struct call *c) {
     const struct msg *m = c->response;
-    c->http_status = 0; /* the server's own status belongs to its own era */
-    if (c->translated)
+    if (!c->cross_era || c->translated)
         return CALL_NEXT;
+    struct splice *text = c->answer;
     uint32_t lacking = c->modern ? lacks_capability(c) : 0;
     if (lacking)
-        return adapt_lacks(c, lacking);
+        return answer_lacks(c, translate_ask_capability(lacking));
     if (m->rpc.kind == RPC_ERROR && c->modern && error_code(m) == RPC_URL_ELICITATION &&
         translate_may_ask(c->method)) {
         if (!(c->client_bits & TRANSLATE_URL))
-            return adapt_lacks(c, TRANSLATE_URL);
+            return answer_lacks(c, translate_ask_capability(TRANSLATE_URL));
         if (park_urls(c))
             return CALL_FAIL;
     }
@@ -303,7 +261,7 @@ enum call_next adapt_answer(struct call *c, struct splice *text) {
                    ? CALL_NEXT
                    : bad_answer(c);
     enum call_next next = input_start(c);
-    if (next != CALL_NEXT || !c->response)
+    if (next != CALL_NEXT)
         return next;
     return translate_result_down(text, &m->tape, m->rpc.body, c->method) ? CALL_NEXT : bad_answer(c);
 }
@@ -326,7 +284,7 @@ static struct call *log_reader(struct channel *ch, struct call *call) {
     return only;
 }
 
-bool adapt_notification(struct channel *ch, struct call *call, struct msg *m, struct slice method,
+void adapt_notification(struct channel *ch, struct call *call, struct msg *m, struct slice method,
                         struct arena *a) {
     if (slice_is(method, "notifications/message")) {
         struct call *to = log_reader(ch, call);
@@ -338,9 +296,8 @@ bool adapt_notification(struct channel *ch, struct call *call, struct msg *m, st
         splice_init(&text, m->bytes, a);
         struct session_out out = {.text = &text, .msg = m};
         if (to && to->sink && to->wants_log && rank >= to->log_rank)
-            channel_deliver(ch, to, &out);
+            deliver_message(ch, to, &out);
     } else {
         listen_deliver(ch, m, method, a);
     }
-    return true;
 }

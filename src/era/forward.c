@@ -1,5 +1,4 @@
-/* FORWARD and AWAIT: the message as the server gets it, and the time it has to answer. */
-#include "session/steps.h"
+#include "era/forward.h"
 
 #include "approval/approve.h"
 #include "base/mem.h"
@@ -9,47 +8,9 @@
 #include "era/adapt.h"
 #include "era/park.h"
 #include "era/task.h"
-#include "many/gather.h"
 #include "record/span.h"
 #include "server/server.h"
 #include "wire/emit.h"
-
-#include <stdio.h>
-
-/* Over HTTP the stateless era cancels by closing; everywhere else the server is told. */
-void forward_cancel(struct call *c, struct slice reason) {
-    struct link *link = c->channel ? c->channel->link : NULL;
-    if (!link || !c->req.id || c->kind == CALL_INITIALIZE || (channel_is_modern(c->channel) && link->is_http))
-        return;
-    channel_cancel(c->channel, c->req.id, reason);
-}
-
-static void on_timeout(struct io_timer *timer) {
-    struct call *c = container_of(timer, struct call, timer);
-    struct slice why =
-        arena_printf(&c->arena, "server `%s` did not answer in time", c->channel->server->up.name);
-    struct call_sink *sink = c->sink;
-    c->sink = NULL; /* answered below, after the server has been told */
-    c->outcome = "timeout";
-    forward_cancel(c, SLICE("timed out"));
-    link_end(&c->req);
-    c->sink = sink;
-    call_fail(c, why.ptr);
-}
-
-/* Some answers come when they come. */
-static bool waits_forever(const struct call *c) {
-    return c->kind == CALL_LISTEN || slice_is(c->method, "tasks/result");
-}
-
-void call_touch(struct call *c) {
-    if (waits_forever(c))
-        return;
-    uint64_t age = io_now_ms(c->session->core->up.loop) - c->started_ms;
-    uint64_t left = age < CALL_TOTAL_MS ? CALL_TOTAL_MS - age : 0;
-    uint64_t own = c->server ? c->server->timeout_ms : 0, silent = own ? own : CALL_IDLE_MS;
-    io_timer_arm(c->session->core->up.loop, &c->timer, left < silent ? left : silent, on_timeout);
-}
 
 /* The message as the server gets it: our id, our progress token, every other byte as it came. */
 static bool forward_text(struct call *c, struct splice *text) {
@@ -88,26 +49,24 @@ static enum call_next mirror_arguments(struct call *c) {
         return CALL_NEXT;
     if (!tools_ready(c->channel, c))
         return CALL_WAIT;
-    const struct tool *tool = tools_find(c->channel, c->name);
+    const struct tool *tool = tool_find(&c->server->tools, c->name);
     if (server_sees && tool && tool->bad_marks)
-        return call_refuse(c, RPC_INVALID_PARAMS, 0,
-                           arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name)).ptr);
+        return answer_refuse(c, RPC_INVALID_PARAMS, 0,
+                             arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name)).ptr);
     if (server_sees)
-        c->extra_headers = tools_header_lines(c->channel, c);
+        call_set_headers(c, tools_header_lines(c->channel, c), c->mirrored);
     else if (!tools_headers_agree(c->channel, c))
-        return call_refuse(c, RPC_HEADER_MISMATCH, 400, "an Mcp-Param header does not equal its argument");
+        return answer_refuse(c, RPC_HEADER_MISMATCH, 400, "an Mcp-Param header does not equal its argument");
     return CALL_NEXT;
 }
 
 /* A large call that is on its way takes no memory here while it is being worked on. */
 static void forget_bytes(struct call *c) {
-    c->method = arena_dup(&c->arena, c->method);
-    c->name = arena_dup(&c->arena, c->name);
-    msg_release_bytes(c->request);
+    call_release_request(c);
     c->tries = CALL_TRIES_MAX;
 }
 
-enum call_next forward_step_send(struct call *c) {
+enum call_next forward_step(struct call *c) {
     struct msg *m = c->request;
     c->forwarding = true;
     if (c->modern && m->rpc.id) {
@@ -118,14 +77,14 @@ enum call_next forward_step_send(struct call *c) {
     struct channel *ch = channel_for(c->session, c->server, c);
     if (!ch)
         return CALL_WAIT;
-    c->channel = ch;
+    channel_take(c, ch);
     c->cross_era = c->modern != channel_is_modern(ch);
     struct link *link = ch->link;
     if (c->subcall && c->kind == CALL_INITIALIZE) {
         /* The gate greets the server itself; all that is wanted is to know what it says. */
         if (channel_is_modern(ch) && !channel_describe(ch, c))
             return CALL_WAIT;
-        c->answer = answer_text(c, SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"));
+        answer_set(c, SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"));
         return CALL_FAIL;
     }
     if (c->cross_era) {
@@ -144,10 +103,10 @@ enum call_next forward_step_send(struct call *c) {
     if (mirrored != CALL_NEXT)
         return mirrored;
     if (m->rpc.id && !link_begin(link, &c->req, c))
-        return call_refuse(c, RPC_INTERNAL, 503, "too many requests under way at this server");
+        return answer_refuse(c, RPC_INTERNAL, 503, "too many requests under way at this server");
     struct splice text;
     if (!forward_text(c, &text))
-        return call_refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
+        return answer_refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
     if (link->ops == &link_child_ops)
         msg_flatten(m);
     struct link_out out = {
@@ -162,12 +121,12 @@ enum call_next forward_step_send(struct call *c) {
         .record = c->record,
     };
     c->tries++;
-    c->sent = link_send(link, &out, m->rpc.id ? &c->req : NULL);
+    call_set_sent(c, link_send(link, &out, m->rpc.id ? &c->req : NULL));
     if (!c->sent && m->rpc.id) {
         link_end(&c->req);
-        return call_refuse(
+        return answer_refuse(
             c, RPC_INTERNAL, 502,
-            arena_printf(&c->arena, "server `%s` cannot be reached", c->channel->server->up.name).ptr);
+            arena_printf(&c->arena, "server `%s` cannot be reached", c->server->up.name).ptr);
     }
     if (c->kind == CALL_INITIALIZED)
         channel_listen(c->channel);
@@ -176,16 +135,4 @@ enum call_next forward_step_send(struct call *c) {
     if (c->sent && c->kind == CALL_TOOLS_CALL && m->bytes.len > CALL_KEEP_BYTES && !c->cross_era)
         forget_bytes(c);
     return CALL_NEXT;
-}
-
-enum call_next forward_step_await(struct call *c) {
-    if (c->gather && !c->server)
-        return gather_over(c->gather) ? CALL_NEXT : CALL_WAIT;
-    if (!c->request->rpc.id || c->response)
-        return CALL_NEXT;
-    if (!c->started_ms) {
-        c->started_ms = io_now_ms(c->session->core->up.loop);
-        call_touch(c);
-    }
-    return CALL_WAIT;
 }

@@ -4,12 +4,13 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "call/answer.h"
+#include "call/client_ask.h"
+#include "channel/await.h"
 #include "channel/channel.h"
 #include "decision/reverse.h"
 #include "era/limits.h"
 #include "mcp/translate.h"
-#include "privacy/privacy.h"
-#include "session/session.h"
+#include "privacy/redact.h"
 #include "wire/emit.h"
 
 struct question {
@@ -94,29 +95,29 @@ static const char *judge_questions(struct call *c, uint32_t requests) {
     return NULL;
 }
 
-bool input_allowed(struct call *c) {
+enum call_next input_filter(struct call *c) {
     const struct msg *m = c->response;
     uint32_t requests;
-    if (!(translate_may_ask(c->method) || of_task(c)) || !asks(c, &requests))
-        return true;
+    if (!c->modern || c->cross_era || !(translate_may_ask(c->method) || of_task(c)) || !asks(c, &requests))
+        return CALL_NEXT;
     const char *why = requests ? judge_questions(c, requests) : NULL;
     if (!why) {
         uint32_t state = tape_get_str(&m->tape, m->rpc.body, "requestState");
         bool text = state && tape_is(&m->tape, state, TAPE_STRING);
         approve_extend(c, text ? tape_text(&m->tape, state, &c->arena) : (struct slice){0});
-        return true;
+        return CALL_NEXT;
     }
-    c->verdict.outcome = POLICY_DENY;
-    c->verdict.reason = POLICY_BY_RULE;
-    c->verdict.text = slice_str(why);
-    return false;
+    call_deny_as(c, POLICY_BY_RULE, c->verdict.rule, slice_str(why));
+    answer_withheld(c, "denied");
+    return CALL_FAIL;
 }
 
 /* ---- a client of the older era ---- */
 
+static void on_answered(struct call *c, uint64_t ask, struct msg *m);
+
 static enum call_next fail(struct call *c, int code, const char *why) {
-    answer_error(c, code, 0, why);
-    return CALL_FAIL;
+    return answer_refuse(c, code, 0, why);
 }
 
 static void settle(struct call_input *r, struct question *q, struct slice answer) {
@@ -140,14 +141,14 @@ static const char *ask_one(struct call *c, struct question *q, uint32_t node) {
     char name[24];
     rand_token(name, sizeof(name) - 1);
     struct slice text = params ? translate_ask(t, params, name, &c->arena) : SLICE("{}");
-    if (!denied && !redact_params(c->session, c->channel->server, &text, &c->arena)) {
+    if (!denied && !redact_params(c->session, c->server, &text, &c->arena)) {
         denied = "the server's question holds what the client must not see";
         if (!q->elicits)
             return denied;
     }
     if (denied)
         settle(c->input, q, SLICE("{\"action\":\"decline\"}"));
-    else if (!session_ask(c, method, text, &q->ask))
+    else if (!client_ask(c, method, text, on_answered, &q->ask))
         return "the client cannot be asked";
     return NULL;
 }
@@ -190,16 +191,12 @@ enum call_next input_start(struct call *c) {
                 return fail(c, RPC_INVALID_REQUEST, why);
         }
     }
-    call_rewind(c);
-    if (r->open)
-        return CALL_WAIT;
-    c->step--; /* FORWARD is the next one */
-    return CALL_NEXT;
+    return r->open ? CALL_WAIT_RESEND : CALL_RESEND;
 }
 
-void input_answered(struct call *c, uint64_t ask, struct msg *m) {
+static void on_answered(struct call *c, uint64_t ask, struct msg *m) {
     struct call_input *r = c->input;
-    call_touch(c);
+    await_touch(c);
     for (size_t i = 0; i < r->question_count; i++) {
         struct question *q = &r->questions[i];
         if (q->ask != ask)
@@ -210,7 +207,7 @@ void input_answered(struct call *c, uint64_t ask, struct msg *m) {
             settle(r, q, SLICE("{\"action\":\"cancel\"}"));
         else {
             q->ask = 0;
-            call_fail(c, "the client refused what the server asked for");
+            answer_fail(c, "the client refused what the server asked for");
             return;
         }
     }
@@ -245,5 +242,5 @@ struct slice input_members(const struct call *c) {
 void input_forget(struct call *c) {
     for (size_t i = 0; c->input && i < c->input->question_count; i++)
         if (c->input->questions[i].ask)
-            session_ask_forget(c->session, c->input->questions[i].ask);
+            client_ask_forget(c->session, c->input->questions[i].ask);
 }

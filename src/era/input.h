@@ -5,13 +5,12 @@
 
 #include "call/call.h"
 
-/* Are there any, and may they all be asked? False: the verdict says why. */
-bool input_allowed(struct call *c);
+/* A pass of FILTER, for modern clients of modern servers: questions that may not be asked are withheld. */
+enum call_next input_filter(struct call *c);
 /* CALL_NEXT: there are none. Otherwise the client is being asked, or the call has failed. */
 enum call_next input_start(struct call *c);
 /* Of a task: does it ask anything that the client has not been asked yet? */
 bool input_continue(const struct call *c);
-void input_answered(struct call *c, uint64_t ask, struct msg *m);
 /* "inputResponses":…,"requestState":… for the repeated request; empty before. */
 struct slice input_members(const struct call *c);
 void input_forget(struct call *c);

@@ -3,15 +3,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "call/answer.h"
+#include "call/client.h"
 #include "channel/channel.h"
+#include "channel/deliver.h"
 #include "channel/limits.h"
-#include "channel/tools.h"
 #include "decision/reverse.h"
-#include "era/adapt.h"
 #include "era/limits.h"
 #include "mcp/translate.h"
 #include "server/server.h"
-#include "session/session.h"
 #include "wire/emit.h"
 
 /* ---- requests of the gate's own whose answers matter little ---- */
@@ -249,7 +248,7 @@ enum call_next listen_start(struct call *c) {
         return CALL_WAIT;
     }
     l->open = true;
-    c->sent = true;
+    call_set_sent(c, true);
     acknowledge(c);
     return CALL_WAIT; /* until it is cancelled, or the link is over */
 }
@@ -304,7 +303,7 @@ void listen_deliver(struct channel *ch, struct msg *m, struct slice method, stru
                                                       arena_printf(a, "{%.*s}", SLICE_FMT(meta)));
         struct session_out out = {.text = &text, .msg = m};
         if (good)
-            channel_deliver(ch, c, &out);
+            deliver_message(ch, c, &out);
     }
 }
 
@@ -370,7 +369,7 @@ static void on_listen_message(struct own_request *own, struct msg *m) {
         return;
     }
     if (tape_eq(&m->tape, m->rpc.method, SLICE("notifications/tools/list_changed")))
-        tools_forget(ch->server);
+        server_forget_tools(ch->server);
     struct arena a;
     struct splice text;
     arena_init(&a);
@@ -378,7 +377,7 @@ static void on_listen_message(struct own_request *own, struct msg *m) {
     struct session_out out = {.text = &text, .msg = m};
     if (reverse_may_deliver(ch, tape_text(&m->tape, m->rpc.method, &a), m, &a) &&
         (!m->rpc.params || splice_edit_members(&text, &m->tape, m->rpc.params, drop, (struct slice){0})))
-        channel_deliver(ch, NULL, &out);
+        deliver_message(ch, NULL, &out);
     arena_free(&a);
 }
 
@@ -446,7 +445,7 @@ void listen_link_over(struct channel *ch) {
     LIST_FOR_SAFE (n, next, &ch->session->calls) {
         struct call *c = container_of(n, struct call, node);
         if (c->listen && c->channel == ch && c->sink)
-            call_end_listen(c);
+            listen_finish(c);
     }
 }
 
@@ -484,4 +483,57 @@ enum call_next listen_subscribe(struct call *c, bool on) {
         return CALL_NEXT;
     answer_error(c, RPC_INTERNAL, 0, "the server does not tell of changes");
     return CALL_FAIL;
+}
+
+/* ---- what the client asked a legacy server for ---- */
+
+void listen_keep_level(struct call *c) {
+    struct session *s = c->session;
+    const struct msg *m = c->request;
+    uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+    struct slice text = level && tape_is(&m->tape, level, TAPE_STRING) ? tape_text(&m->tape, level, &c->arena)
+                                                                       : (struct slice){0};
+    if (translate_log_rank(text) >= 0)
+        client_set_level(s, text);
+}
+
+void listen_keep_subscription(struct call *c, bool on) {
+    struct map *uris = &c->channel->subscribed;
+    if (c->cross_era || c->session->stateless)
+        return; /* listen.c has those */
+    if (!on) {
+        free(map_remove(uris, c->name));
+    } else if (!map_get(uris, c->name) && uris->count < CHANNEL_URIS_MAX) {
+        char *key = mem_dup(c->name.ptr, c->name.len);
+        map_put(uris, slice_of(key, c->name.len), key);
+    }
+}
+
+/* ---- the end ---- */
+
+void listen_finish(struct call *c) {
+    struct slice text =
+        arena_printf(&c->arena,
+                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",\"_meta\":{"
+                     "\"io.modelcontextprotocol/subscriptionId\":%.*s}}}",
+                     SLICE_FMT(c->id_raw), SLICE_FMT(c->id_raw));
+    call_stop(c, "shutting down", answer_text(c, text));
+}
+
+static struct call *find_listen(struct session *s) {
+    LIST_FOR (n, &s->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (c->kind == CALL_LISTEN && c->sink && !c->inner)
+            return c;
+    }
+    return NULL;
+}
+
+void listen_finish_all(struct core *core) {
+    LIST_FOR (n, &core->sessions) {
+        struct session *s = container_of(n, struct session, node);
+        struct call *c;
+        while ((c = find_listen(s))) /* ending one may end others, its parts */
+            listen_finish(c);
+    }
 }

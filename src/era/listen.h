@@ -5,6 +5,7 @@
 #pragma once
 
 #include "call/call.h"
+#include "channel/channel.h"
 
 /* subscriptions/listen for a server of the older era. */
 enum call_next listen_start(struct call *c);
@@ -20,3 +21,12 @@ void listen_link_over(struct channel *ch);
 
 /* The level that the call asks for reaches the server first. CALL_NEXT: it has. */
 enum call_next listen_log_level(struct call *c);
+
+/* A legacy server has agreed: the process that takes its place is asked the same. */
+void listen_keep_level(struct call *c);
+void listen_keep_subscription(struct call *c, bool on);
+
+/* A subscription gets its last answer. */
+void listen_finish(struct call *c);
+/* The gate is about to end: so do all of them. */
+void listen_finish_all(struct core *core);

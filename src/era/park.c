@@ -14,9 +14,7 @@
 #include "era/question.h"
 #include "era/request_state.h"
 #include "mcp/translate.h"
-#include "privacy/privacy.h"
 #include "server/server.h"
-#include "session/session.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -57,6 +55,21 @@ struct park {
     char *failure;
 };
 
+/* All that are parked. */
+struct parks {
+    struct slots slots;
+};
+
+void park_init(struct core *core) {
+    core->parks = mem_zalloc(sizeof(*core->parks));
+    slots_init(&core->parks->slots);
+}
+
+void park_free_all(struct core *core) {
+    slots_free(&core->parks->slots);
+    free(steal(core->parks));
+}
+
 static struct io_loop *park_loop(const struct park *p) { return p->session->core->up.loop; }
 
 /* ---- life ---- */
@@ -82,7 +95,7 @@ static void leave_channel(struct park *p) {
 
 static void park_free(struct park *p) {
     io_timer_stop(park_loop(p), &p->timer);
-    slots_remove(&p->session->core->parks, p->number);
+    slots_remove(&p->session->core->parks->slots, p->number);
     link_end(&p->req);
     while (!list_empty(&p->questions))
         question_free(question_at(p->questions.next));
@@ -104,7 +117,7 @@ void park_leave(struct call *c) {
 }
 
 void park_drop(const struct channel *ch) {
-    struct slots *parks = &ch->session->core->parks;
+    struct slots *parks = &ch->session->core->parks->slots;
     uint32_t at = 0;
     struct park *p;
     while ((p = slots_next(parks, &at))) {
@@ -146,7 +159,7 @@ static void on_message(struct own_request *own, struct msg *m) {
 
 static struct park *park_new(struct call *c) {
     struct core *core = c->session->core;
-    if (core->parks.used >= PARK_MAX)
+    if (core->parks->slots.used >= PARK_MAX)
         return NULL;
     struct park *p = mem_zalloc(sizeof(*p));
     p->own = (struct own_request){OWN_REQUEST_MAGIC, on_answer, on_failed, on_message};
@@ -154,7 +167,7 @@ static struct park *park_new(struct call *c) {
     p->call = c;
     list_init(&p->questions);
     list_init(&p->answers);
-    p->number = slots_add(&core->parks, p);
+    p->number = slots_add(&core->parks->slots, p);
     c->park = p;
     return p;
 }
@@ -271,7 +284,7 @@ static void on_gathered(struct io_timer *timer) {
     struct slice state = state_text(p, &c->arena);
     struct slice text = state.len ? questions_text(p, c, state) : state;
     if (!text.len || !c->sink) {
-        call_fail(c, "the server's questions are too large to be asked");
+        answer_fail(c, "the server's questions are too large to be asked");
         return;
     }
     approve_extend(c, state);
@@ -283,10 +296,8 @@ static void on_gathered(struct io_timer *timer) {
     p->call = NULL;
     c->park = NULL;
     io_timer_arm(park_loop(p), &p->timer, request_state_ms(p->session->core), on_expired);
-    c->answer = answer_text(c, text);
-    c->answer_msg = NULL;
-    c->http_status = 0;
-    c->outcome = "input_required";
+    answer_set(c, text);
+    call_set_outcome(c, "input_required");
     call_conclude(c);
 }
 
@@ -331,7 +342,7 @@ static struct call *only_asker(const struct channel *ch) {
     struct call *only = NULL;
     uint32_t at = 0;
     struct park *p;
-    while ((p = slots_next(&ch->session->core->parks, &at)))
+    while ((p = slots_next(&ch->session->core->parks->slots, &at)))
         if (p->ch == ch)
             return NULL;
     LIST_FOR (n, &ch->session->calls) {
@@ -433,17 +444,15 @@ bool park_urls(struct call *c) {
         question_free(question_at(p.questions.next));
     if (!text.len)
         return false;
-    c->answer = answer_text(c, text);
-    c->answer_msg = NULL;
-    c->http_status = 0;
-    c->outcome = "input_required";
+    answer_set(c, text);
+    call_set_outcome(c, "input_required");
     return true;
 }
 
 void park_take_back(struct channel *ch, struct slice server_id) {
     uint32_t at = 0;
     struct park *p;
-    while ((p = slots_next(&ch->session->core->parks, &at))) {
+    while ((p = slots_next(&ch->session->core->parks->slots, &at))) {
         if (p->ch != ch && !(p->call && p->call->channel == ch))
             continue;
         LIST_FOR_SAFE (n, next, &p->questions) {
@@ -459,8 +468,7 @@ void park_take_back(struct channel *ch, struct slice server_id) {
 /* ---- coming back ---- */
 
 static enum call_next refuse(struct call *c, const char *why) {
-    answer_error(c, RPC_INVALID_PARAMS, 0, why);
-    return CALL_FAIL;
+    return answer_refuse(c, RPC_INVALID_PARAMS, 0, why);
 }
 
 static uint32_t find_response(const struct msg *m, struct slice key) {
@@ -474,9 +482,9 @@ static uint32_t find_response(const struct msg *m, struct slice key) {
 static enum call_next take_over(struct call *c, struct park *p) {
     struct channel *ch = p->ch;
     io_timer_stop(park_loop(p), &p->timer);
-    c->channel = c->chosen = ch; /* with the park's place among its users */
+    channel_take_over(c, ch); /* with the place among its users */
     c->cross_era = true;
-    c->sent = true;
+    call_set_sent(c, true);
     p->ch = NULL;
     if (ch->parked == p) {
         ch->parked = NULL;
@@ -484,12 +492,10 @@ static enum call_next take_over(struct call *c, struct park *p) {
     }
     p->call = c;
     c->park = p;
-    if (p->failure) {
-        answer_error(c, RPC_INTERNAL, 502, arena_dup(&c->arena, slice_str(p->failure)).ptr);
-        return CALL_FAIL;
-    }
+    if (p->failure)
+        return answer_refuse(c, RPC_INTERNAL, 502, arena_dup(&c->arena, slice_str(p->failure)).ptr);
     if (p->response) {
-        c->response = steal(p->response);
+        call_replace_response(c, steal(p->response));
         return CALL_NEXT;
     }
     if (!p->req.id)
@@ -563,7 +569,7 @@ static bool resume(struct call *c, const struct tape *t, enum call_next *ret_nex
         replay(c, t);
         return false;
     }
-    struct park *p = slots_get(&core->parks, (uint64_t)number);
+    struct park *p = slots_get(&core->parks->slots, (uint64_t)number);
     if (!p || p->session != c->session || p->call || !p->ch)
         *ret_next = refuse(c, "the call that this requestState belongs to is over");
     else

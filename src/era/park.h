@@ -13,6 +13,9 @@
 
 #include "call/call.h"
 
+void park_init(struct core *core);
+void park_free_all(struct core *core); /* after the last session */
+
 /* A question that may be asked; `call` is whose stream it came on, or NULL. */
 void park_ask(struct channel *ch, struct call *call, struct msg *m, struct slice method);
 /* FORWARD: does the call bring answers? True: *ret_next is what comes next. */

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "channel/channel.h"
 #include "mcp/translate.h"
-#include "privacy/privacy.h"
+#include "privacy/redact.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * answers it. */
 #pragma once
 
-#include "session/session.h"
+#include "channel/channel.h"
 #include "wire/emit.h"
 
 #define QUESTION_KEY_MAX 16

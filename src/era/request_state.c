@@ -4,10 +4,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "call/core.h"
 #include "crypto/aead.h"
 #include "crypto/keyfile.h"
 #include "era/limits.h"
-#include "session/session.h"
 #include "wire/base64.h"
 
 #include <stdio.h>

@@ -5,169 +5,12 @@
 #include "channel/channel.h"
 #include "channel/tools.h"
 #include "decision/reverse.h"
-#include "era/adapt.h"
 #include "era/limits.h"
 #include "era/question.h"
+#include "era/task_poll.h"
 #include "mcp/translate.h"
 #include "server/server.h"
-#include "session/session.h"
 #include "wire/emit.h"
-
-struct era_task {
-    struct list node;
-    struct own_request own; /* tasks/result */
-    struct link_req req;
-    struct session *session;
-    struct server *server;
-    struct channel *ch; /* a user of it; NULL for one that the gate keeps */
-    char *id;
-    uint32_t client_bits;
-    struct io_timer timer;
-    uint32_t last;
-    struct list questions;
-    struct list waiting;  /* calls, for the answer to tasks/result */
-    struct msg *response; /* while they are served; of a kept one, as long as it lives */
-    bool kept;
-};
-
-/* ---- life ---- */
-
-static struct io_loop *task_loop(const struct era_task *task) { return task->session->core->up.loop; }
-
-static void drop(struct server_question *q) {
-    question_clear(q);
-    free(q);
-}
-
-static void task_free(struct era_task *task) {
-    struct list *n;
-    io_timer_stop(task_loop(task), &task->timer);
-    list_remove(&task->node);
-    task->session->task_count--;
-    if (task->kept)
-        task->session->task_bytes -= task->response->bytes.len;
-    link_end(&task->req);
-    while (!list_empty(&task->questions))
-        drop(container_of(task->questions.next, struct server_question, node));
-    while ((n = list_pop(&task->waiting)))
-        call_fail(container_of(n, struct call, wait), "the server that had this task is gone");
-    msg_unref(task->response);
-    if (task->ch)
-        channel_leave(task->ch);
-    free(task->id);
-    free(task);
-}
-
-static void on_over(struct io_timer *timer) { task_free(container_of(timer, struct era_task, timer)); }
-
-static void task_touch(struct era_task *task) {
-    io_timer_arm(task_loop(task), &task->timer, TASK_MS, on_over);
-}
-
-struct era_task *task_find(const struct session *s, const struct server *server, struct slice id) {
-    LIST_FOR (n, &s->tasks) {
-        struct era_task *task = container_of(n, struct era_task, node);
-        if (task->server == server && slice_is(id, task->id))
-            return task;
-    }
-    return NULL;
-}
-
-struct era_task *task_new(struct call *c, struct slice id) {
-    struct session *s = c->session;
-    if (s->task_count >= TASK_MAX)
-        return NULL;
-    struct era_task *task = mem_zalloc(sizeof(*task));
-    task->session = s;
-    task->server = c->server;
-    task->id = mem_dup(id.ptr, id.len);
-    task->client_bits = c->client_bits;
-    list_init(&task->questions);
-    list_init(&task->waiting);
-    list_push(&s->tasks, &task->node);
-    s->task_count++;
-    task_touch(task);
-    return task;
-}
-
-/* It lives where it began, and that link stays. */
-static struct era_task *task_begin(struct call *c, struct slice id) {
-    struct era_task *task = task_find(c->session, c->server, id);
-    if (!task && (task = task_new(c, id))) {
-        task->ch = c->channel;
-        task->ch->users++;
-    }
-    return task;
-}
-
-struct msg *task_kept(const struct era_task *task) {
-    return task->kept ? task->response : NULL;
-}
-
-bool task_keep(struct era_task *task, struct msg *m) {
-    if (task->session->task_bytes + m->bytes.len > TASK_BYTES_MAX) {
-        task_free(task);
-        return false;
-    }
-    task->response = msg_ref(m);
-    task->kept = true;
-    task->session->task_bytes += m->bytes.len;
-    return true;
-}
-
-void task_drop(const struct channel *ch) {
-    LIST_FOR_SAFE (n, next, &ch->session->tasks) {
-        struct era_task *task = container_of(n, struct era_task, node);
-        if (task->ch == ch)
-            task_free(task);
-    }
-}
-
-void task_close_all(struct session *s) {
-    while (!list_empty(&s->tasks))
-        task_free(container_of(s->tasks.next, struct era_task, node));
-}
-
-struct channel *task_channel(const struct channel *first, const struct call *c) {
-    if (!c->subject || strcmp(c->subject, "taskId") != 0)
-        return NULL;
-    const struct era_task *task = task_find(first->session, c->server, c->name);
-    return task ? task->ch : NULL;
-}
-
-/* ---- texts ---- */
-
-bool task_is(const struct msg *m, uint32_t task, const char *status) {
-    uint32_t node = tape_is(&m->tape, task, TAPE_OBJECT) ? tape_get_str(&m->tape, task, "status") : 0;
-    return node && tape_eq(&m->tape, node, slice_str(status));
-}
-
-enum call_next task_replace(struct call *c, const char *kind, struct slice json) {
-    struct buf text;
-    buf_init(&text, MSG_BYTES_MAX);
-    buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"id\":0,\"%s\":", kind);
-    buf_put_slice(&text, json);
-    buf_put_char(&text, '}');
-    struct msg *m = json.len && !text.full ? call_read_text(c->session->core, buf_slice(&text)) : NULL;
-    buf_free(&text);
-    if (!m)
-        return call_refuse(c, RPC_INTERNAL, 502, "the server's task could not be translated");
-    msg_unref(c->response);
-    c->response = m;
-    c->translated = true;
-    return CALL_NEXT;
-}
-
-struct slice task_method(const struct call *c) {
-    return c->task_turn == TASK_GET      ? SLICE("tasks/get")
-           : c->task_turn == TASK_UPDATE ? SLICE("tasks/update")
-           : c->task_turn == TASK_CANCEL ? SLICE("tasks/cancel")
-                                         : c->method;
-}
-
-struct slice task_members(const struct call *c) {
-    return c->modern && c->task_turn == TASK_CREATE ? SLICE("\"task\":{}") : (struct slice){0};
-}
 
 /* ---- what the server asks while it works on a task ---- */
 
@@ -206,7 +49,7 @@ static void resume_waiting(struct era_task *task, const char *failure) {
     while ((n = list_pop(&due))) {
         struct call *c = container_of(n, struct call, wait);
         if (failure)
-            call_fail(c, failure);
+            answer_fail(c, failure);
         else
             call_resume(c);
     }
@@ -271,7 +114,7 @@ static struct slice acknowledged(struct call *c) {
 }
 
 /* {"resultType":…, the task, what is further said, who says it} */
-static struct slice newer_task(struct call *c, const char *type, struct slice task, struct slice more) {
+static struct slice modern_task(struct call *c, const char *type, struct slice task, struct slice more) {
     struct slice info = c->channel->server_info;
     return arena_printf(&c->arena, "{\"resultType\":\"%s\",%.*s%s%.*s%s%.*s%s}", type, SLICE_FMT(task),
                         more.len ? "," : "", SLICE_FMT(more),
@@ -284,10 +127,10 @@ static enum call_next forward_create(struct call *c) {
         return CALL_NEXT;
     if (!tools_ready(c->channel, c))
         return CALL_WAIT;
-    const struct tool *tool = tools_find(c->channel, c->name);
+    const struct tool *tool = tool_find(&c->server->tools, c->name);
     bool takes = c->client_bits & TRANSLATE_TAKES_TASKS;
     if (tool && tool->task_required && !takes)
-        return adapt_lacks(c, TRANSLATE_TAKES_TASKS);
+        return answer_lacks(c, translate_ask_capability(TRANSLATE_TAKES_TASKS));
     if (takes && tool && (tool->task_required || tool->task_optional))
         c->task_turn = TASK_CREATE;
     return CALL_NEXT;
@@ -298,9 +141,9 @@ static enum call_next update(struct call *c, struct era_task *task) {
     const struct msg *m = c->request;
     uint32_t responses = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "inputResponses") : 0;
     if (!responses || !tape_is(&m->tape, responses, TAPE_OBJECT))
-        return call_refuse(c, RPC_INVALID_PARAMS, 0, "params.inputResponses must be an object");
+        return answer_refuse(c, RPC_INVALID_PARAMS, 0, "params.inputResponses must be an object");
     if (!task || !task->ch)
-        return call_refuse(c, RPC_INVALID_PARAMS, 0, "Task not found");
+        return answer_refuse(c, RPC_INVALID_PARAMS, 0, "Task not found");
     LIST_FOR_SAFE (n, next, &task->questions) {
         struct server_question *q = container_of(n, struct server_question, node);
         char key[QUESTION_KEY_MAX];
@@ -308,20 +151,20 @@ static enum call_next update(struct call *c, struct era_task *task) {
         if (!node || !tape_is(&m->tape, node, TAPE_OBJECT) || !task->ch->link)
             continue;
         question_answer(q, task->ch, tape_raw(&m->tape, node));
-        drop(q);
+        task_drop_question(q);
     }
-    return adapt_reply(c, acknowledged(c));
+    return answer_result(c, acknowledged(c));
 }
 
-static enum call_next forward_newer(struct call *c) {
+static enum call_next forward_modern(struct call *c) {
     if (!slice_starts(c->method, SLICE("tasks/")))
         return forward_create(c);
     bool is_update = slice_is(c->method, "tasks/update"), is_get = slice_is(c->method, "tasks/get");
     if (!(c->channel->server_bits & TRANSLATE_MAKES_TASKS) ||
         !(is_update || is_get || slice_is(c->method, "tasks/cancel")))
-        return adapt_unknown_method(c);
+        return answer_unknown_method(c);
     if (!(c->client_bits & TRANSLATE_TAKES_TASKS))
-        return adapt_lacks(c, TRANSLATE_TAKES_TASKS);
+        return answer_lacks(c, translate_ask_capability(TRANSLATE_TAKES_TASKS));
     if (is_update)
         return update(c, task_find(c->session, c->server, c->name));
     c->task_turn = is_get ? TASK_GET : TASK_CANCEL;
@@ -346,10 +189,10 @@ static struct slice questions_text(struct call *c, const struct era_task *task) 
 static enum call_next answer_over(struct call *c, struct era_task *task) {
     const struct msg *m = c->response;
     if (!task || !task->ch)
-        return call_refuse(c, RPC_INTERNAL, 0, "there are too many tasks");
+        return answer_refuse(c, RPC_INTERNAL, 0, "there are too many tasks");
     if (!task->response) {
         if (!ask_result(task))
-            return call_refuse(c, RPC_INTERNAL, 502, "the server cannot be asked for the task's result");
+            return answer_refuse(c, RPC_INTERNAL, 502, "the server cannot be asked for the task's result");
         list_push(&task->waiting, &c->wait);
         return CALL_WAIT;
     }
@@ -360,7 +203,7 @@ static enum call_next answer_over(struct call *c, struct era_task *task) {
     struct slice more = arena_printf(&c->arena, "\"%s\":%.*s", good ? "result" : "error", SLICE_FMT(json));
     struct slice members = translate_task_up(&m->tape, m->rpc.body,
                                              good ? SLICE("\"completed\"") : SLICE("\"failed\""), &c->arena);
-    return task_replace(c, "result", newer_task(c, "complete", members, more));
+    return task_replace(c, "result", modern_task(c, "complete", members, more));
 }
 
 static enum call_next answer_get(struct call *c) {
@@ -380,7 +223,7 @@ static enum call_next answer_get(struct call *c) {
             status = SLICE("\"working\"");
     }
     struct slice members = translate_task_up(&m->tape, m->rpc.body, status, &c->arena);
-    return task_replace(c, "result", newer_task(c, "complete", members, more));
+    return task_replace(c, "result", modern_task(c, "complete", members, more));
 }
 
 static enum call_next answer_create(struct call *c) {
@@ -391,12 +234,12 @@ static enum call_next answer_create(struct call *c) {
     if (!id || !tape_is(&m->tape, id, TAPE_STRING))
         return CALL_NEXT; /* it was done at once */
     if (!task_begin(c, tape_text(&m->tape, id, &c->arena)))
-        return call_refuse(c, RPC_INTERNAL, 0, "there are too many tasks");
+        return answer_refuse(c, RPC_INTERNAL, 0, "there are too many tasks");
     struct slice members = translate_task_up(&m->tape, node, (struct slice){0}, &c->arena);
-    return task_replace(c, "result", newer_task(c, "task", members, (struct slice){0}));
+    return task_replace(c, "result", modern_task(c, "task", members, (struct slice){0}));
 }
 
-static enum call_next answer_newer(struct call *c) {
+static enum call_next answer_modern(struct call *c) {
     bool good = c->response->rpc.kind == RPC_RESULT;
     if (c->task_turn == TASK_CREATE && good)
         return answer_create(c);
@@ -410,10 +253,10 @@ static enum call_next answer_newer(struct call *c) {
 
 /* ---- both ---- */
 
-enum call_next task_forward(struct call *c) { return c->modern ? forward_newer(c) : task_poll_forward(c); }
+enum call_next task_forward(struct call *c) { return c->modern ? forward_modern(c) : task_poll_forward(c); }
 
 enum call_next task_answer(struct call *c) {
-    if (c->task_turn == TASK_PLAIN || c->translated)
+    if (!c->cross_era || c->task_turn == TASK_PLAIN || c->translated)
         return CALL_NEXT;
-    return c->modern ? answer_newer(c) : task_poll_answer(c);
+    return c->modern ? answer_modern(c) : task_poll_answer(c);
 }

@@ -1,11 +1,10 @@
-#include "era/task.h"
+#include "era/task_poll.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "call/answer.h"
 #include "channel/channel.h"
-#include "era/adapt.h"
 #include "era/input.h"
 #include "era/limits.h"
 #include "mcp/translate.h"
@@ -36,7 +35,7 @@ static enum call_next keep_outcome(struct call *c) {
     rand_token(id + strlen(KEPT_PREFIX), KEPT_LEN);
     struct era_task *task = task_new(c, slice_str(id));
     if (!task || !task_keep(task, c->response))
-        return call_refuse(c, RPC_INTERNAL, 0, "too much is kept for this session's tasks");
+        return answer_refuse(c, RPC_INTERNAL, 0, "too much is kept for this session's tasks");
     struct slice text =
         arena_printf(&c->arena, "{\"task\":{%.*s}}", SLICE_FMT(kept_text(c, slice_str(id), c->response)));
     return task_replace(c, "result", text);
@@ -45,12 +44,12 @@ static enum call_next keep_outcome(struct call *c) {
 static enum call_next answer_kept(struct call *c, struct msg *m) {
     if (!slice_is(c->method, "tasks/result"))
         return slice_is(c->method, "tasks/get")
-                   ? adapt_reply(c, arena_printf(&c->arena, "{%.*s}", SLICE_FMT(kept_text(c, c->name, m))))
-                   : call_refuse(c, RPC_INVALID_PARAMS, 0, "the task is over and cannot be cancelled");
+                   ? answer_result(c, arena_printf(&c->arena, "{%.*s}", SLICE_FMT(kept_text(c, c->name, m))))
+                   : answer_refuse(c, RPC_INVALID_PARAMS, 0, "the task is over and cannot be cancelled");
     struct slice json = translate_outcome_down(&m->tape, m->rpc.body, c->name, &c->arena);
     /* As if the server had answered now: nobody has looked through it yet. */
     enum call_next next = task_replace(c, "result", json);
-    return next == CALL_NEXT ? CALL_GATHER : next;
+    return next == CALL_NEXT ? CALL_ANSWERED : next;
 }
 
 /* ---- FORWARD ---- */
@@ -72,7 +71,7 @@ enum call_next task_poll_forward(struct call *c) {
     bool is_result = slice_is(c->method, "tasks/result"), is_cancel = slice_is(c->method, "tasks/cancel");
     if (!(c->channel->server_bits & TRANSLATE_MAKES_TASKS) ||
         !(is_result || is_cancel || slice_is(c->method, "tasks/get")))
-        return adapt_unknown_method(c);
+        return answer_unknown_method(c);
     const struct era_task *task = task_find(c->session, c->server, c->name);
     if (task && task_kept(task))
         return answer_kept(c, task_kept(task));
@@ -85,16 +84,13 @@ enum call_next task_poll_forward(struct call *c) {
 
 static enum call_next send_again(struct call *c, enum task_turn turn) {
     c->task_turn = turn;
-    call_rewind(c);
-    c->step--; /* FORWARD is the next one */
-    return CALL_NEXT;
+    return CALL_RESEND;
 }
 
 static void on_poll(struct io_timer *timer) {
     struct call *c = container_of(timer, struct call, timer);
     c->task_turn = TASK_GET;
-    call_rewind(c);
-    call_resume(c);
+    call_resend(c);
 }
 
 /* tasks/result has no deadline, so its timer is free. */
@@ -112,7 +108,7 @@ static enum call_next wait_and_poll(struct call *c) {
     return CALL_WAIT;
 }
 
-static enum call_next answer_result(struct call *c) {
+static enum call_next result_of_task(struct call *c) {
     const struct msg *m = c->response;
     uint32_t task = m->rpc.body;
     if (task_is(m, task, "input_required")) {
@@ -120,7 +116,7 @@ static enum call_next answer_result(struct call *c) {
         return input_continue(c) ? input_start(c) : wait_and_poll(c);
     }
     if (task_is(m, task, "cancelled"))
-        return call_refuse(c, RPC_INVALID_PARAMS, 0, "the task was cancelled");
+        return answer_refuse(c, RPC_INVALID_PARAMS, 0, "the task was cancelled");
     uint32_t result = tape_get_str(&m->tape, task, "result"), error = tape_get_str(&m->tape, task, "error");
     if (task_is(m, task, "completed") && result)
         return task_replace(c, "result", translate_outcome_down(&m->tape, result, c->name, &c->arena));
@@ -163,6 +159,6 @@ enum call_next task_poll_answer(struct call *c) {
     case TASK_UPDATE:
         return wait_and_poll(c);
     default:
-        return slice_is(c->method, "tasks/result") ? answer_result(c) : answer_get(c);
+        return slice_is(c->method, "tasks/result") ? result_of_task(c) : answer_get(c);
     }
 }

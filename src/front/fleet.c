@@ -7,7 +7,11 @@
 #include "front/env.h"
 #include "front/policies.h"
 #include "guard/guard.h"
+#include "guard/pins.h"
 #include "many/many.h"
+#include "many/presence.h"
+#include "many/sweep.h"
+#include "session/session.h"
 
 #include <stdio.h>
 
@@ -85,7 +89,7 @@ static int set_up(struct fleet *fleet, struct server *server, const struct setti
 static void entry_stop(struct fleet *fleet, struct fleet_entry *entry) {
     front_forget_server(fleet->front, entry->server);
     front_policies_unbind(&entry->policy);
-    server_free(fleet->front->core, entry->server);
+    session_remove_server(fleet->front->core, entry->server);
     free(entry);
 }
 
@@ -238,9 +242,9 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
     fleet->entries = entries;
     fleet->count = count;
     keep(fleet, take_settings);
-    fleet->front->core->prefix = (enum session_prefix)to->prefix;
-    fleet->front->core->discovery = (enum session_discovery)to->discovery.mode;
-    fleet->front->core->discovery_keep = (uint32_t)to->discovery.keep;
+    fleet->front->core->prefix = (enum server_prefix_mode)to->prefix;
+    fleet->front->core->many->discovery = (enum many_discovery)to->discovery.mode;
+    fleet->front->core->many->discovery_keep = (uint32_t)to->discovery.keep;
     say_unguarded(fleet);
     log_info("%zu server(s): %zu new, %zu ended", count, count + ended - before, ended);
     announce_changes(fleet->front->core);
@@ -267,8 +271,8 @@ void fleet_write_status(const struct fleet *fleet, struct buf *out) {
     const struct core *core = fleet->front->core;
     for (size_t i = 0; i < fleet->count; i++) {
         size_t ready, missing;
-        server_links(core, fleet->entries[i]->server, &ready, &missing);
-        buf_printf(out, "%s: %s, %zu link(s)\n", fleet->entries[i]->name, server_state(ready, missing),
+        channel_count(core, fleet->entries[i]->server, &ready, &missing);
+        buf_printf(out, "%s: %s, %zu link(s)\n", fleet->entries[i]->name, channel_state_name(ready, missing),
                    ready);
     }
 }

@@ -114,7 +114,7 @@ const char *follow_for_start(const struct follow *f, const struct settings *fres
     cleanup_buf struct buf names;
     buf_init(&names, 4096);
     settings_for_start(&running, fresh, &names);
-    free(f->core->for_start);
-    f->core->for_start = names.len ? mem_dup(names.ptr, names.len) : NULL;
-    return f->core->for_start;
+    free(f->core->restart_settings);
+    f->core->restart_settings = names.len ? mem_dup(names.ptr, names.len) : NULL;
+    return f->core->restart_settings;
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/openssl.h"
 #include "code/limits.h"
+#include "era/listen.h"
 #include "front/credentials.h"
 #include "front/env.h"
 #include "front/fleet.h"
@@ -17,10 +18,13 @@
 #include "front/front.h"
 #include "front/settings.h"
 #include "guard/guard.h"
+#include "guard/pins.h"
 #include "io/tls.h"
 #include "io/watch.h"
 #include "many/builtin.h"
 #include "many/many.h"
+#include "many/presence.h"
+#include "many/sweep.h"
 #include "profiles/profile.h"
 #include "record/span.h"
 #include "risk/supply.h"
@@ -180,7 +184,7 @@ static void on_signal(uv_signal_t *handle, int signal) {
     log_info("stopping: %u call(s) under way", g->core.calls_under_way);
     g->core.draining = true;
     front_http_drain(&g->http);
-    call_end_listens(&g->core);
+    listen_finish_all(&g->core);
     bool idle = g->core.calls_under_way == 0;
     g->core.idle = on_idle;
     io_timer_arm(&g->loop, &g->drain, idle ? 0 : FRONT_DRAIN_MS, on_drained);
@@ -257,7 +261,7 @@ static int server_set_up(struct gate *g, struct err *err) {
 
 _Static_assert((int)SETTINGS_PII_REPORT == (int)FILTER_REPORT &&
                    (int)SETTINGS_PII_BLOCK == (int)FILTER_BLOCK &&
-                   (int)SETTINGS_PII_ORGANISATION == (int)PRIVACY_ORGANISATION &&
+                   (int)SETTINGS_PII_ORGANISATION == (int)VAULT_ORGANISATION &&
                    (int)SETTINGS_AUDIT_FULL == (int)AUDIT_ARGS_FULL,
                "settings keep the order of what they set");
 
@@ -416,7 +420,7 @@ static int code_set_up(struct gate *g, struct err *err) {
 }
 
 static int fleet_set_up(struct gate *g, struct err *err) {
-    g->core.many = true;
+    g->core.many_servers = true;
     g->fleet = g->http.fleet = fleet_new(&g->http, g->config->home);
     if (fleet_apply(g->fleet, steal(g->settings), err) < 0 || code_set_up(g, err) < 0)
         return -1;
@@ -516,7 +520,7 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->state_fail_open = s->state.fail_mode == SETTINGS_FAIL_OPEN;
     config->audit_args = (enum audit_args_mode)s->audit.arguments;
     config->pii = (struct privacy_config){.mode = (enum filter_mode)s->pii.mode,
-                                          .scope = (enum privacy_scope)s->pii.scope,
+                                          .scope = (enum vault_reach)s->pii.scope,
                                           .keep_ms = s->pii.keep_ms,
                                           .rules = s->pii.rules};
     config->audit_durable = s->audit.durable;

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "call/answer.h"
 #include "io/tls.h"
 #include "wire/sse.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "call/answer.h"
 #include "front/header.h"
 #include "session/batch.h"
 #include "session/session.h"

@@ -1,6 +1,7 @@
 #include "front/probe.h"
 
 #include "base/mem.h"
+#include "call/answer.h"
 #include "call/call.h"
 #include "call/principal.h"
 #include "front/credentials.h"

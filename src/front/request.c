@@ -1,4 +1,5 @@
 /* What is common to every request: who may ask, and where it goes. */
+#include "call/answer.h"
 #include "front/auth.h"
 #include "front/fleet.h"
 #include "front/front.h"

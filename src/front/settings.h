@@ -19,7 +19,7 @@
 enum settings_type { SETTINGS_AUTO, SETTINGS_STDIO, SETTINGS_HTTP, SETTINGS_SSE };
 enum settings_share { SETTINGS_PER_SESSION, SETTINGS_SHARED };
 enum settings_prefix { SETTINGS_PREFIX_ALWAYS, SETTINGS_PREFIX_CONDITIONAL, SETTINGS_PREFIX_NEVER };
-/* In the order of enum filter_mode and of enum privacy_scope. */
+/* In the order of enum filter_mode and of enum vault_reach. */
 enum settings_pii {
     SETTINGS_PII_OFF,
     SETTINGS_PII_TOKENIZE,
@@ -125,7 +125,7 @@ struct settings {
         struct settings_list packages;
     } code;
     struct {
-        int mode; /* enum session_discovery */
+        int mode; /* enum many_discovery */
         int64_t keep;
     } discovery;
     struct {

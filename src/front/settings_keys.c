@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "guard/guard.h"
+#include "many/many.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -19,10 +20,8 @@ static const char *const prefix_names[] = {[SETTINGS_PREFIX_ALWAYS] = "always",
                                            [SETTINGS_PREFIX_CONDITIONAL] = "conditional",
                                            [SETTINGS_PREFIX_NEVER] = "never",
                                            NULL};
-static const char *const discovery_names[] = {[SESSION_DISCOVERY_ALL] = "all",
-                                              [SESSION_DISCOVERY_LAZY] = "lazy",
-                                              [SESSION_DISCOVERY_HYBRID] = "hybrid",
-                                              NULL};
+static const char *const discovery_names[] = {
+    [MANY_DISCOVERY_ALL] = "all", [MANY_DISCOVERY_LAZY] = "lazy", [MANY_DISCOVERY_HYBRID] = "hybrid", NULL};
 static const char *const pii_names[] = {
     [SETTINGS_PII_OFF] = "off",     [SETTINGS_PII_TOKENIZE] = "tokenize", [SETTINGS_PII_REDACT] = "redact",
     [SETTINGS_PII_BLOCK] = "block", [SETTINGS_PII_REPORT] = "report",     NULL};

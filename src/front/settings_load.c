@@ -8,6 +8,7 @@
 #include "front/settings_keys.h"
 #include "guard/guard.h"
 #include "io/file.h"
+#include "many/many.h"
 #include "policy/window.h"
 #include "risk/confusable.h"
 #include "risk/lockfile.h"
@@ -572,7 +573,7 @@ static void find_lock(struct settings_owned *o) {
 static int check_discovery(const struct settings *s, struct err *err) {
     if (s->discovery.keep < 0 || s->discovery.keep > SETTINGS_DISCOVERY_KEEP_MAX)
         return err_set(err, "discovery.keep: a number from 0 to %d", SETTINGS_DISCOVERY_KEEP_MAX);
-    if (s->discovery.mode != SESSION_DISCOVERY_ALL && !s->code.enabled)
+    if (s->discovery.mode != MANY_DISCOVERY_ALL && !s->code.enabled)
         return err_set(
             err, "discovery.mode: tools are found by the code server: `code: {enabled: true}` is missing");
     return 0;

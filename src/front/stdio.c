@@ -3,7 +3,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "call/answer.h"
 #include "channel/channel.h"
+#include "era/listen.h"
 #include "record/record.h"
 #include "session/batch.h"
 #include "session/session.h"
@@ -182,7 +184,7 @@ static void on_end(struct io_conn *c, void *owner, int status) {
         return;
     s->ending = true;
     s->patience_ms = io_now_ms(s->core->up.loop) + FRONT_EOF_MS;
-    call_end_listens(s->core);
+    listen_finish_all(s->core);
     if (s->session->call_count == 0)
         end_now(s);
     else

@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 #include "call/answer.h"
-#include "channel/channel.h"
-#include "channel/tools.h"
 #include "risk/confusable.h"
 #include "risk/poison.h"
 
@@ -74,12 +72,23 @@ static void clean_string(void *ctx, uint32_t node, bool key, struct slice text, 
         w->stuck = true;
 }
 
-bool clean_is_possible(struct call *c, uint32_t elem) {
+static bool is_cleanable(struct call *c, uint32_t elem) {
     const struct tape *t = &c->response->tape;
     struct slice name = tape_text(t, tape_get_str(t, elem, "name"), &c->arena);
     struct cleaning w = {.a = &c->arena, .t = t, .stuck = !risk_name_plain(name)};
     risk_strings_each(t, elem, "", NULL, &c->arena, clean_string, &w);
     return !w.stuck;
+}
+
+bool clean_hides(struct call *c, const struct tool *tool, uint32_t elem, uint64_t serial) {
+    const struct core *core = c->session->core;
+    bool pinned = guard_pins(core, c->server);
+    if (!core->guard || (!pinned && guard_of_definitions(core) < GUARD_STRIP))
+        return false;
+    /* What was not judged as it stands here (a second one of that name) is not shown. */
+    if (!tool || tool->serial != serial || tool->elem != elem)
+        return true;
+    return tool->held || guard_is_poisoned(core, tool) || (tool->poison && !is_cleanable(c, elem));
 }
 
 bool clean_list(struct call *c, uint32_t tools, uint64_t serial, struct splice *text) {
@@ -91,8 +100,8 @@ bool clean_list(struct call *c, uint32_t tools, uint64_t serial, struct splice *
         uint32_t name = tape_is(t, elem, TAPE_OBJECT) ? tape_get_str(t, elem, "name") : 0;
         if (!name || !tape_is(t, name, TAPE_STRING))
             continue;
-        const struct tool *tool = tools_find(c->channel, tape_text(t, name, &c->arena));
-        if (tool && tool->poison && !guard_hides(c, tool, elem, serial))
+        const struct tool *tool = tool_find(&c->server->tools, tape_text(t, name, &c->arena));
+        if (tool && tool->poison && !clean_hides(c, tool, elem, serial))
             risk_strings_each(t, elem, "", NULL, &c->arena, clean_string, &w);
     }
     return !w.stuck;
@@ -133,7 +142,7 @@ static void offer_changes(struct call *c, struct splice *text) {
         splice_value(text, &m->tape, says, SLICE("true"));
 }
 
-void clean_description(struct call *c, struct splice *text) {
+static void clean_description(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     offer_changes(c, text);
     uint32_t node = tape_get_str(&m->tape, m->rpc.body, "instructions");
@@ -154,7 +163,7 @@ struct slice clean_description_text(struct call *c, struct slice json) {
     if (!node || !tape_is(&t, node, TAPE_STRING))
         return json;
     struct slice said = tape_text(&t, node, &c->arena);
-    struct slice shown = clean_instructions(c->session->core, c->channel->server, said, &c->arena);
+    struct slice shown = clean_instructions(c->session->core, c->server, said, &c->arena);
     if (slice_eq(said, shown))
         return json;
     struct splice edited;
@@ -168,7 +177,7 @@ struct slice clean_description_text(struct call *c, struct slice json) {
 
 /* ---- results ---- */
 
-bool clean_result(struct call *c, struct splice *text) {
+static bool clean_result(struct call *c, struct splice *text) {
     enum guard_mode mode = guard_of_results(c->session->core);
     const struct msg *m = c->response;
     if (mode == GUARD_OFF)
@@ -177,9 +186,9 @@ bool clean_result(struct call *c, struct splice *text) {
     risk_poison_result(&m->tape, m->rpc.body, &c->arena, &f);
     if (!risk_findings_deny(&f))
         return true;
-    c->findings = risk_findings_text(&f, &c->arena);
+    call_add_finding(c, risk_findings_text(&f, &c->arena));
     /* What follows in this session may be the stranger's idea. */
-    c->session->flow |= POLICY_SRC_UNTRUSTED;
+    call_add_flow(c, POLICY_SRC_UNTRUSTED);
     if (mode == GUARD_FLAG)
         return true;
     if (mode == GUARD_STRIP) {
@@ -194,4 +203,26 @@ bool clean_result(struct call *c, struct splice *text) {
                    ? SLICE("The result is not available")
                    : arena_printf(&c->arena, "The result is withheld: %.*s", SLICE_FMT(c->findings)));
     return false;
+}
+
+/* ---- passes of FILTER ---- */
+
+/* Content that a model reads, and that others may have written. */
+static bool brings_content(const struct call *c) {
+    return c->kind == CALL_TOOLS_CALL || slice_is(c->method, "resources/read") ||
+           slice_is(c->method, "prompts/get") || slice_is(c->method, "tasks/result") ||
+           slice_is(c->method, "tasks/get"); /* in the modern era, of a task that is over */
+}
+
+enum call_next clean_filter_description(struct call *c) {
+    if (c->kind == CALL_INITIALIZE || c->kind == CALL_DISCOVER)
+        clean_description(c, c->answer);
+    return CALL_NEXT;
+}
+
+enum call_next clean_filter_result(struct call *c) {
+    if (!brings_content(c) || clean_result(c, c->answer))
+        return CALL_NEXT;
+    answer_withheld(c, "poisoned");
+    return CALL_FAIL;
 }

@@ -4,9 +4,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "call/call.h"
-#include "channel/channel.h"
-#include "channel/tools.h"
-#include "guard/clean.h"
 #include "guard/pins.h"
 #include "risk/confusable.h"
 #include "risk/poison.h"
@@ -45,7 +42,7 @@ int guard_open(struct core *core, const struct guard_config *config, struct err 
     arena_init(&g->arena);
     for (size_t i = 0; i < core->server_count; i++)
         if (core->servers[i])
-            tools_forget(core->servers[i]);
+            server_forget_tools(core->servers[i]);
     return 0;
 }
 
@@ -70,7 +67,7 @@ uint64_t guard_max_age_ms(const struct core *core, const struct server *server) 
 bool guard_may_open(struct core *core, struct server *server) {
     if (!guard_pins(core, server))
         return true;
-    tools_forget(server);
+    server_forget_tools(server);
     return pins_may_start(core->guard->pins, server);
 }
 
@@ -116,9 +113,9 @@ static void gather_others(struct guard_page *p) {
     }
 }
 
-void guard_page_init(struct guard_page *p, struct channel *ch, const struct tape *t, uint32_t tools,
-                     struct arena *keep) {
-    *p = (struct guard_page){.core = ch->session->core, .server = ch->server, .t = t, .keep = keep};
+void guard_page_init(struct guard_page *p, struct core *core, struct server *server, const struct tape *t,
+                     uint32_t tools, struct arena *keep) {
+    *p = (struct guard_page){.core = core, .server = server, .t = t, .keep = keep};
     arena_init(&p->scratch);
     map_init(&p->skeletons);
     map_init(&p->others);
@@ -195,12 +192,13 @@ void guard_first_use(struct core *core, struct server *server, struct tool_table
 /* ---- enforcing ---- */
 
 void guard_deny(struct call *c, enum policy_reason reason, struct slice rule, struct slice text) {
-    c->verdict = (struct policy_verdict){
-        .outcome = POLICY_DENY, .reason = reason, .rule = rule, .pointer = SLICE(""), .text = text};
+    call_set_verdict(
+        c, &(struct policy_verdict){
+               .outcome = POLICY_DENY, .reason = reason, .rule = rule, .pointer = SLICE(""), .text = text});
 }
 
-static bool is_poisoned(const struct guard *g, const struct tool *tool) {
-    return tool->poison && g->definitions >= GUARD_HIDE;
+bool guard_is_poisoned(const struct core *core, const struct tool *tool) {
+    return tool->poison && core->guard->definitions >= GUARD_HIDE;
 }
 
 bool guard_refuses(struct call *c, const struct tool *tool) {
@@ -216,7 +214,7 @@ bool guard_refuses(struct call *c, const struct tool *tool) {
         guard_deny(c, POLICY_BY_PIN, SLICE("(pin)"), arena_dup(&c->arena, slice_str(tool->held)));
         return true;
     }
-    if (!tool || !is_poisoned(g, tool))
+    if (!tool || !guard_is_poisoned(c->session->core, tool))
         return false;
     if (g->definitions == GUARD_HIDE)
         guard_deny(c, POLICY_BY_HIDE, SLICE("(poison)"), SLICE("This tool is not available"));
@@ -225,15 +223,4 @@ bool guard_refuses(struct call *c, const struct tool *tool) {
                    arena_printf(&c->arena, "The definition of tool `%.*s` carries instructions: %s",
                                 SLICE_FMT(c->name), tool->poison));
     return true;
-}
-
-bool guard_hides(struct call *c, const struct tool *tool, uint32_t elem, uint64_t serial) {
-    const struct guard *g = c->session->core->guard;
-    bool pinned = guard_pins(c->session->core, c->server);
-    if (!g || (!pinned && g->definitions < GUARD_STRIP))
-        return false;
-    /* What was not judged as it stands here (a second one of that name) is not shown. */
-    if (!tool || tool->serial != serial || tool->elem != elem)
-        return true;
-    return tool->held || is_poisoned(g, tool) || (tool->poison && !clean_is_possible(c, elem));
 }

@@ -40,9 +40,6 @@ void guard_close(struct core *core);
 /* Are that server's tools pinned? Then definitions must be known before a call is decided or a list is let
  * through. The gate's own servers are part of the program. */
 bool guard_pins(const struct core *core, const struct server *server);
-/* A word of warning about where the server's program comes from: a package without a version, or one with the
- * name of another. For every server that is set up. */
-void pins_warn_supply(const struct server *server);
 
 /* ---- inside the room ---- */
 
@@ -62,8 +59,8 @@ struct guard_page {
     struct arena scratch;
     struct arena *keep; /* lives as long as the tools */
 };
-void guard_page_init(struct guard_page *p, struct channel *ch, const struct tape *t, uint32_t tools,
-                     struct arena *keep);
+void guard_page_init(struct guard_page *p, struct core *core, struct server *server, const struct tape *t,
+                     uint32_t tools, struct arena *keep);
 void guard_page_free(struct guard_page *p);
 /* Fills in what a definition is judged to be. */
 void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool);
@@ -73,5 +70,9 @@ bool guard_wants_list(const struct core *core, const struct server *server);
 void guard_first_use(struct core *core, struct server *server, struct tool_table *table);
 /* Sets the verdict and says true when the call may not be made. `tool` may be NULL. */
 bool guard_refuses(struct call *c, const struct tool *tool);
-/* Is this element of the list that was just learned under `serial` kept from the client? */
-bool guard_hides(struct call *c, const struct tool *tool, uint32_t elem, uint64_t serial);
+/* Is the definition poisoned in a way that hides the tool? */
+bool guard_is_poisoned(const struct core *core, const struct tool *tool);
+enum guard_mode guard_of_definitions(const struct core *core);
+enum guard_mode guard_of_results(const struct core *core);
+void guard_record(struct core *core, bool deny, struct slice text);
+void guard_deny(struct call *c, enum policy_reason reason, struct slice rule, struct slice text);

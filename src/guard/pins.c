@@ -3,10 +3,7 @@
 #include "audit/audit.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "channel/tools.h"
-#include "guard/guard.h"
 #include "io/file.h"
-#include "many/many.h"
 #include "risk/catalogue.h"
 #include "risk/executable.h"
 #include "risk/supply.h"
@@ -59,10 +56,10 @@ static void on_lock_changed(struct io_watch *w) {
     arena_free(&p->arena);
     for (size_t i = 0; i < p->core->server_count; i++)
         if (p->core->servers[i])
-            tools_forget(p->core->servers[i]);
+            server_forget_tools(p->core->servers[i]);
     log_info("lock `%s` reloaded", p->path);
     event(p, SLICE("lock"), (struct slice){0});
-    presence_tools_changed(p->core);
+    p->core->tools_changed(p->core);
 }
 
 struct pins *pins_open(struct core *core, const char *path, bool ask, struct err *err) {
@@ -173,7 +170,8 @@ static struct slice held_key(const struct server *server, struct slice tool, str
 
 /* Once for all tools of a list, and not from the middle of it. */
 static void on_tell(struct io_timer *timer) {
-    presence_tools_changed(container_of(timer, struct pins, tell)->core);
+    struct core *core = container_of(timer, struct pins, tell)->core;
+    core->tools_changed(core);
 }
 
 static void hold(struct pins *p, const struct server *server, struct slice key, struct slice why) {

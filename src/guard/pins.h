@@ -29,3 +29,6 @@ bool pins_trusts(const struct pins *p, const struct server *server);
 const char *pins_judge(struct pins *p, const struct server *server, const struct tape *t, uint32_t def,
                        struct arena *a);
 int pins_first_use(struct pins *p, const struct server *server, struct slice elements, struct err *err);
+/* A word of warning about where the server's program comes from: a package without a version, or one with the
+ * name of another. For every server that is set up. */
+void pins_warn_supply(const struct server *server);

@@ -6,7 +6,7 @@
 #include "channel/channel.h"
 #include "many/many.h"
 #include "privacy/privacy.h"
-#include "session/session.h"
+#include "server/visible.h"
 #include "upstream/builtin.h"
 #include "wire/emit.h"
 
@@ -154,7 +154,7 @@ static uint64_t op_tools_stamp(void *owner) {
     while ((server = visible_next_any(s, &at))) {
         stamp = mix(stamp, slice_str(server->up.name));
         stamp = mix(stamp, slice_of((const char *)&server->tools_changes, sizeof(server->tools_changes)));
-        stamp = mix(stamp, slice_str(policy_hash(session_policy(s, server))));
+        stamp = mix(stamp, slice_str(policy_hash(server_policy(s, server))));
     }
     return stamp;
 }
@@ -175,7 +175,7 @@ static void op_send(void *owner, uint64_t about, struct slice text) {
 
 static struct filter_scope *op_pii_scope(void *owner) {
     struct builtin_peer *peer = owner;
-    struct vault *v = peer->session->core->privacy ? vault_of(peer->session) : NULL;
+    struct vault *v = privacy_vault(peer->session);
     if (!v)
         return NULL;
     vault_flush(v); /* what was made before; what comes now waits for the next time, or the end */

@@ -6,6 +6,7 @@
 #include "many/limits.h"
 #include "many/many.h"
 #include "many/shortlist.h"
+#include "server/visible.h"
 #include "wire/emit.h"
 
 #define HELLO_SERVERS_MAX 256
@@ -105,7 +106,7 @@ static void put_instructions(struct call *c, struct buf *out) {
                     "Several servers stand behind this one. Tools and prompts are named SERVER__NAME.\n");
     shortlist_instructions(s, out);
     while ((server = visible_next(s, &at))) {
-        const struct channel *ch = pool_channel(s, server);
+        const struct channel *ch = channel_find(s, server);
         cleanup_tape struct tape t;
         tape_init(&t);
         if (server->description.instructions &&

@@ -5,14 +5,15 @@
 #include "base/mem.h"
 #include "call/answer.h"
 #include "channel/channel.h"
-#include "channel/health.h"
+#include "era/listen.h"
+#include "many/claim.h"
 #include "many/describe.h"
 #include "many/limits.h"
-#include "many/many.h"
-#include "many/route.h"
+#include "many/rename.h"
 #include "many/seal.h"
 #include "many/shortlist.h"
 #include "mcp/names.h"
+#include "server/visible.h"
 #include "wire/emit.h"
 
 #define CURSOR "list"
@@ -149,7 +150,7 @@ static void part_missing(struct part *p, const char *why) {
     if (p->server) {
         struct channel *ch = channel_of(p->gather->call->session, p->server);
         ch->missing = true;
-        health_doubt(ch);
+        channel_doubt(ch);
         log_info("%.*s without server `%s`: %s", SLICE_FMT(p->method), p->server->up.name, why);
     }
 
@@ -184,7 +185,7 @@ static void take_element(struct part *p, const struct tape *t, uint32_t elem) {
     /* Whose a bare name is, is settled when all are there: see settle_names(). */
     else if (p->gather->bare)
         buf_put_slice(&p->items, tape_raw(t, elem));
-    else if (!route_element(p->gather->call, p->server, p->list, t, elem, &p->items)) {
+    else if (!rename_element(p->gather->call, p->server, p->list, t, elem, &p->items)) {
         p->items.len = before;
         return;
     }
@@ -388,7 +389,7 @@ static void start_listen(struct gather *g) {
     size_t at = 0;
     struct server *server;
     while ((server = visible_next(s, &at))) {
-        const struct channel *ch = pool_channel(s, server);
+        const struct channel *ch = channel_find(s, server);
         if (wanted_uris(c) || (ch && ch->state == CHANNEL_READY))
             gather_listen_to(c, server);
     }
@@ -415,6 +416,7 @@ static struct gather *gather_new(struct call *c) {
     struct gather *g = arena_new(&c->arena, struct gather);
     g->call = c;
     c->gather = g;
+    c->gathering = true;
     g->bare = !c->list_all && !visible_renames(c->session);
     buf_init(&g->left_out, GATHER_PART_BYTES);
     return g;
@@ -423,7 +425,7 @@ static struct gather *gather_new(struct call *c) {
 /* A link that rests after a failure is not waited for, nor is a server over HTTP that is being tried again.
  */
 static bool resting(struct session *s, const struct server *server) {
-    const struct channel *ch = pool_channel(s, server);
+    const struct channel *ch = channel_find(s, server);
     if (!ch || !ch->missing)
         return false;
     return (ch->state == CHANNEL_OPENING && !ch->link) || (ch->state == CHANNEL_INIT && server->up.url);
@@ -475,6 +477,7 @@ static void start_list(struct gather *g) {
     struct slice from;
     if (!read_cursor(c, &from)) {
         g->over = true;
+        c->gathering = false;
         return;
     }
     if (c->kind == CALL_TOOLS_LIST)
@@ -501,11 +504,11 @@ static void start_describe(struct gather *g) {
 /* Servers that start later are told then. */
 static void start_level(struct gather *g) {
     struct session *s = g->call->session;
-    channel_keep_level(g->call);
+    listen_keep_level(g->call);
     size_t at = 0;
     struct server *server;
     while ((server = visible_next(s, &at))) {
-        const struct channel *ch = pool_channel(s, server);
+        const struct channel *ch = channel_find(s, server);
         if (ch && ch->session == s && ch->state == CHANNEL_READY && server_offers(server, "logging"))
             ask_server(g, server, g->call->method);
     }
@@ -548,9 +551,8 @@ void gather_search(struct call *c, const char *const *methods) {
     g->starting = false;
 }
 
-bool gather_over(const struct gather *g) { return g->over; }
-
-void gather_stop(struct gather *g) {
+void gather_end(struct call *c) {
+    struct gather *g = c->gather;
     if (!g)
         return;
     g->over = true;
@@ -646,7 +648,7 @@ static void settle_names(struct gather *g) {
             size_t before = p->items.len;
             if (before)
                 buf_put_char(&p->items, ',');
-            if (route_element(g->call, server, p->list, &t, elem, &p->items))
+            if (rename_element(g->call, server, p->list, &t, elem, &p->items))
                 p->count++;
             else
                 p->items.len = before;
@@ -657,6 +659,7 @@ static void settle_names(struct gather *g) {
 static void finish(struct gather *g) {
     struct call *c = g->call;
     g->over = true;
+    c->gathering = false;
     if (g->bare)
         settle_names(g);
     io_timer_stop(c->session->core->up.loop, &g->timer);
@@ -664,7 +667,7 @@ static void finish(struct gather *g) {
         bool description = c->kind == CALL_INITIALIZE || c->kind == CALL_DISCOVER;
         struct slice text = description ? describe_text(c) : list_text(g);
         if (text.len)
-            c->answer = answer_text(c, text);
+            answer_set(c, text);
         else
             answer_error(c, RPC_INTERNAL, 502, "the servers' lists are too large together");
     }

@@ -13,16 +13,16 @@
 #pragma once
 
 #include "call/call.h"
+#include "server/server.h"
 
 struct gather;
 
-/* Starts the parts; the call then waits in its step until gather_over(). */
+/* Starts the parts; c->gathering until they are over. */
 void gather_start(struct call *c);
 /* Before a name without a prefix can be found: the lists it may stand in. */
 void gather_search(struct call *c, const char *const *methods);
-bool gather_over(const struct gather *g);
-/* The call ends early: so do its parts. NULL is fine. */
-void gather_stop(struct gather *g);
+/* The call ends: so do its parts that are under way. */
+void gather_end(struct call *c);
 /* A server of the session can be listened to from now on; `c` is a subscription. */
 void gather_listen_to(struct call *c, struct server *server);
 /* A message of the gate's own for a subscription: the named list has changed ("tools"). */

@@ -2,23 +2,24 @@
 
 #include "base/mem.h"
 #include "call/answer.h"
+#include "call/client.h"
 #include "call/principal.h"
 #include "channel/channel.h"
 #include "channel/tools.h"
+#include "many/claim.h"
 #include "many/gather.h"
-#include "many/many.h"
+#include "many/presence.h"
 #include "mcp/names.h"
-#include "session/session.h"
-
-#include <stdio.h>
+#include "server/task_owner.h"
+#include "server/visible.h"
+#include "wire/clash.h"
 
 #define LEGACY_NEWEST "2025-11-25"
-#define RELATED_TASK "io.modelcontextprotocol/related-task"
 
 static enum call_next no_such(struct call *c, const char *what) {
     int code =
         c->modern || !c->subject || strcmp(c->subject, "uri") != 0 ? RPC_INVALID_PARAMS : RPC_NO_RESOURCE;
-    return call_refuse(c, code, 0, arena_printf(&c->arena, "%s: %.*s", what, SLICE_FMT(c->name)).ptr);
+    return answer_refuse(c, code, 0, arena_printf(&c->arena, "%s: %.*s", what, SLICE_FMT(c->name)).ptr);
 }
 
 /* The message as its server knows it: policies, records and the server read the same. */
@@ -29,14 +30,12 @@ static enum call_next rename_in_request(struct call *c, uint32_t node, struct sl
     cleanup_buf struct buf bytes;
     buf_init(&bytes, MSG_BYTES_MAX);
     if (!splice_value(&text, &m->tape, node, answer_quoted(&c->arena, name)) || !splice_write(&text, &bytes))
-        return call_refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
+        return answer_refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
     struct msg *renamed = call_read_text(c->session->core, buf_slice(&bytes));
     if (!renamed)
-        return call_refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
-    c->method = arena_dup(&c->arena, c->method);
-    c->name = arena_dup(&c->arena, name);
-    c->request = renamed;
-    msg_unref(m);
+        return answer_refuse(c, RPC_INTERNAL, 0, "message could not be rewritten");
+    c->name = name;
+    call_replace_request(c, renamed);
     return CALL_NEXT;
 }
 
@@ -59,7 +58,7 @@ static struct server *app_server(struct call *c) {
     struct server *found = NULL, *server;
     size_t at = 0;
     while ((server = visible_next(c->session, &at))) {
-        if (!server->tools.has_apps || !map_get(&server->tools.by_name, c->name))
+        if (!server->tools.has_apps || !tool_find(&server->tools, c->name))
             continue;
         if (found)
             return NULL; /* nobody can say which is meant */
@@ -75,7 +74,7 @@ static enum call_next find_prefixed_tool(struct call *c) {
     if (!server)
         return no_such(c, "Unknown tool");
     if (names_split(shown, &prefix, &name) && slice_eq(prefix, server_prefix(server))) {
-        if (names_is_short(shown) && !map_get(&server->tools.by_name, name)) {
+        if (names_is_short(shown) && !tool_find(&server->tools, name)) {
             struct channel *ch = channel_for(c->session, server, c);
             if (!ch || !tools_ready(ch, c))
                 return CALL_WAIT;
@@ -124,7 +123,7 @@ static enum call_next find_bare(struct call *c, char kind, struct slice name) {
     c->server = look_up(c, kind, name);
     if (!c->server && !c->gather) {
         gather_search(c, kind == 't' ? tool_lists : kind == 'p' ? prompt_lists : resource_lists);
-        if (!gather_over(c->gather))
+        if (c->gathering)
             return CALL_WAIT; /* and then here again */
         c->server = look_up(c, kind, name);
     }
@@ -179,7 +178,7 @@ static enum call_next find_completion(struct call *c) {
     uint32_t name = ref ? tape_get_str(t, ref, "name") : 0, uri = ref ? tape_get_str(t, ref, "uri") : 0;
     uint32_t node = name ? name : uri;
     if (!node || !tape_is(t, node, TAPE_STRING))
-        return call_refuse(c, RPC_INVALID_PARAMS, 400, "params.ref must name a prompt or a resource");
+        return answer_refuse(c, RPC_INVALID_PARAMS, 400, "params.ref must name a prompt or a resource");
     c->name = arena_dup(&c->arena, tape_text(t, node, &c->arena));
     return name ? find_prompt(c, node) : find_resource(c, node);
 }
@@ -204,18 +203,18 @@ static enum call_next keep_initialize(struct call *c) {
     uint32_t params = c->request->rpc.params;
     uint32_t wanted = params ? tape_get_str(t, params, "protocolVersion") : 0;
     if (s->init_done)
-        return call_refuse(c, RPC_INVALID_REQUEST, 400, "this session has been initialised");
+        return answer_refuse(c, RPC_INVALID_REQUEST, 400, "this session has been initialised");
     if (!wanted || !tape_is(t, wanted, TAPE_STRING))
-        return call_refuse(c, RPC_INVALID_PARAMS, 400, "params.protocolVersion must be a string");
+        return answer_refuse(c, RPC_INVALID_PARAMS, 400, "params.protocolVersion must be a string");
     struct slice raw = tape_raw(t, params);
     if (raw.len > SESSION_INIT_MAX)
-        return call_refuse(c, RPC_INVALID_PARAMS, 400, "the params of initialize are too large");
+        return answer_refuse(c, RPC_INVALID_PARAMS, 400, "the params of initialize are too large");
     const char *version = LEGACY_NEWEST;
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (tape_eq(t, wanted, slice_str(known[i])))
             version = known[i];
-    snprintf(s->version, sizeof(s->version), "%s", version);
-    session_keep_initialize(s, raw);
+    client_set_version(s, slice_str(version));
+    client_keep_initialize(s, raw);
     return CALL_NEXT;
 }
 
@@ -228,7 +227,7 @@ static enum call_next hear_notification(struct call *c) {
     return CALL_FAIL; /* there is nothing to answer */
 }
 
-enum call_next route_find(struct call *c) {
+static enum call_next find_server(struct call *c) {
     struct session *s = c->session;
     bool gone = c->kind == CALL_INITIALIZE || c->kind == CALL_PING || c->kind == CALL_SET_LEVEL ||
                 slice_ends(c->method, SLICE("/subscribe")) || slice_ends(c->method, SLICE("/unsubscribe")) ||
@@ -236,7 +235,7 @@ enum call_next route_find(struct call *c) {
     if (!c->request->rpc.id)
         return hear_notification(c);
     if (c->modern ? gone : c->kind == CALL_DISCOVER || c->kind == CALL_LISTEN)
-        return call_refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
+        return answer_refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
     switch (c->kind) {
     case CALL_TOOLS_CALL:
         return visible_renames(s) ? find_prefixed_tool(c) : find_bare(c, 't', c->name);
@@ -255,217 +254,86 @@ enum call_next route_find(struct call *c) {
     default:
         if (c->subject)
             return find_by_subject(c);
-        return call_refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
+        return answer_refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
     }
     gather_start(c);
     return CALL_GATHER;
 }
 
-enum call_next route_check_task(struct call *c) {
+static enum call_next check_task(struct call *c) {
     bool about_task = c->subject && strcmp(c->subject, "taskId") == 0;
-    if (!about_task || !c->session->core->many || task_owner_is(c->session, c->server, c->name))
+    if (!about_task || !c->session->core->many_servers || task_owner_is(c->session, c->server, c->name))
         return CALL_NEXT;
     if (c->modern && slice_is(c->method, "tasks/result")) /* that era has no such method */
-        return call_refuse(c, RPC_METHOD_NOT_FOUND, 404, "Method not found");
+        return answer_refuse(c, RPC_METHOD_NOT_FOUND, 404, "Method not found");
     return no_such(c, "Task not found");
 }
 
-/* ---- the way back ---- */
+/* ---- the step ---- */
 
-struct back {
-    struct splice *text;
-    const struct tape *t;
-    struct slice prefix;
-    struct arena *a;
-    bool failed;
-};
-
-static void back_uri(struct back *b, uint32_t node) {
-    if (!node || !tape_is(b->t, node, TAPE_STRING))
-        return;
-    struct slice shown = names_show_uri(b->a, b->prefix, tape_text(b->t, node, b->a));
-    b->failed |= !splice_value(b->text, b->t, node, answer_quoted(b->a, shown));
+static enum call_next read_subject(struct call *c) {
+    const struct msg *m = c->request;
+    if (!c->subject)
+        return CALL_NEXT;
+    if (clash_alike(&m->tape, m->rpc.params, slice_str(c->subject)))
+        return answer_refuse(
+            c, RPC_INVALID_PARAMS, 400,
+            arena_printf(&c->arena, "a key differs only in case from params.%s", c->subject).ptr);
+    uint32_t node = tape_get_str(&m->tape, m->rpc.params, c->subject);
+    if (node && tape_is(&m->tape, node, TAPE_STRING) && tape_node(&m->tape, node)->len <= CALL_NAME_MAX)
+        c->name = tape_text(&m->tape, node, &c->arena);
+    else if (node || c->subject_required)
+        return answer_refuse(c, RPC_INVALID_PARAMS, 400,
+                             arena_printf(&c->arena, "params.%s must be a string of at most %d bytes",
+                                          c->subject, CALL_NAME_MAX)
+                                 .ptr);
+    return CALL_NEXT;
 }
 
-static void back_task(struct back *b, uint32_t node) {
-    if (!node || !tape_is(b->t, node, TAPE_STRING))
-        return;
-    struct slice shown = names_join(b->a, b->prefix, tape_text(b->t, node, b->a));
-    b->failed |= !splice_value(b->text, b->t, node, answer_quoted(b->a, shown));
-}
-
-static void back_meta(struct back *b, uint32_t obj) {
-    if (!obj || !tape_is(b->t, obj, TAPE_OBJECT))
-        return;
-    back_task(b, tape_path(b->t, obj, "_meta", RELATED_TASK, "taskId", NULL));
-    back_uri(b, tape_path(b->t, obj, "_meta", "ui", "resourceUri", NULL));
-    back_uri(b, tape_path(b->t, obj, "_meta", "ui/resourceUri", NULL));
-}
-
-/* A resource in a message, or a link to one. */
-static void back_content(struct back *b, uint32_t item) {
-    if (!tape_is(b->t, item, TAPE_OBJECT))
-        return;
-    uint32_t type = tape_get_str(b->t, item, "type");
-    if (type && tape_eq(b->t, type, SLICE("resource_link")))
-        back_uri(b, tape_get_str(b->t, item, "uri"));
-    else if (type && tape_eq(b->t, type, SLICE("resource")))
-        back_uri(b, tape_path(b->t, item, "resource", "uri", NULL));
-}
-
-static void back_contents(struct back *b, uint32_t list) {
-    if (list && tape_is(b->t, list, TAPE_OBJECT))
-        back_content(b, list);
-    if (!list || !tape_is(b->t, list, TAPE_ARRAY))
-        return;
-    TAPE_FOR_ELEM(b->t, list, i) { back_content(b, i); }
-}
-
-static void back_result(struct back *b, uint32_t result) {
-    if (!tape_is(b->t, result, TAPE_OBJECT))
-        return;
-    back_meta(b, result);
-    back_contents(b, tape_get_str(b->t, result, "content"));
-    back_task(b, tape_path(b->t, result, "task", "taskId", NULL));
-    back_task(b, tape_get_str(b->t, result, "taskId"));
-    uint32_t nested = tape_get_str(b->t, result, "result"); /* of a task that is done */
-    if (nested && tape_is(b->t, nested, TAPE_OBJECT))
-        back_contents(b, tape_get_str(b->t, nested, "content"));
-    uint32_t contents = tape_get_str(b->t, result, "contents");
-    if (contents && tape_is(b->t, contents, TAPE_ARRAY))
-        TAPE_FOR_ELEM(b->t, contents, i) {
-            if (tape_is(b->t, i, TAPE_OBJECT))
-                back_uri(b, tape_get_str(b->t, i, "uri"));
-        }
-    uint32_t messages = tape_get_str(b->t, result, "messages");
-    if (messages && tape_is(b->t, messages, TAPE_ARRAY))
-        TAPE_FOR_ELEM(b->t, messages, i) {
-            if (tape_is(b->t, i, TAPE_OBJECT))
-                back_contents(b, tape_get_str(b->t, i, "content"));
-        }
-}
-
-/* A task that began: from now on it is this principal's. With one server alone only its tool matters. */
-static bool note_task(struct call *c, const struct msg *m) {
-    const struct tape *t = &m->tape;
-    if (c->kind != CALL_TOOLS_CALL || !tape_is(t, m->rpc.body, TAPE_OBJECT))
-        return true;
-    uint32_t id = tape_path(t, m->rpc.body, "task", "taskId", NULL);
-    uint32_t type = tape_get_str(t, m->rpc.body, "resultType");
-    if (!id && type && tape_eq(t, type, SLICE("task")))
-        id = tape_get_str(t, m->rpc.body, "taskId");
-    return !id || !tape_is(t, id, TAPE_STRING) || task_owner_add(c, tape_text(t, id, &c->arena)) ||
-           !c->session->core->many;
-}
-
-bool route_back(struct call *c, struct splice *text, const struct msg *m) {
-    if (m->rpc.kind == RPC_RESULT && !note_task(c, m))
-        return false;
-    if (c->inner || !visible_renames(c->session))
-        return true;
-    struct back b = {text, &m->tape, server_prefix(c->server), &c->arena, false};
-    if (m->rpc.kind == RPC_RESULT)
-        back_result(&b, m->rpc.body);
-    else if (tape_is(&m->tape, m->rpc.body, TAPE_OBJECT))
-        back_uri(&b, tape_path(&m->tape, m->rpc.body, "data", "uri", NULL));
-    return !b.failed;
-}
-
-bool route_back_message(struct channel *ch, struct splice *text, const struct msg *m, struct slice method,
-                        struct arena *a) {
-    uint32_t params = m->rpc.params;
-    if (!params || !visible_renames(ch->session))
-        return true;
-    struct back b = {text, &m->tape, server_prefix(ch->server), a, false};
-    back_meta(&b, params);
-    if (slice_is(method, "notifications/resources/updated"))
-        back_uri(&b, tape_get_str(&m->tape, params, "uri"));
-    else if (slice_starts(method, SLICE("notifications/tasks")))
-        back_task(&b, tape_get_str(&m->tape, params, "taskId"));
-    return !b.failed;
-}
-
-/* ---- elements of lists ---- */
-
-struct cut { /* a value of an element that is written otherwise */
-    uint32_t start, end;
-    struct slice text;
-};
-
-#define CUTS_MAX 4
-
-struct cuts {
-    const struct tape *t;
-    struct cut items[CUTS_MAX];
-    size_t count;
-};
-
-/* Kept in the order of the text. */
-static void cut_value(struct cuts *cuts, uint32_t node, struct slice json) {
-    struct slice raw = tape_raw(cuts->t, node);
-    uint32_t start = (uint32_t)(raw.ptr - cuts->t->src.ptr);
-    size_t at = cuts->count;
-    while (at && cuts->items[at - 1].start > start) {
-        cuts->items[at] = cuts->items[at - 1];
-        at--;
+static enum call_next read_arguments(struct call *c) {
+    const struct msg *m = c->request;
+    if (c->kind == CALL_TOOLS_CALL) {
+        if (clash_alike(&m->tape, m->rpc.params, SLICE("arguments")))
+            return answer_refuse(c, RPC_INVALID_PARAMS, 400,
+                                 "a key differs only in case from params.arguments");
+        c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
+        if (c->args && !tape_is(&m->tape, c->args, TAPE_OBJECT))
+            return answer_refuse(c, RPC_INVALID_PARAMS, 400, "params.arguments must be an object");
+    } else {
+        c->args = m->rpc.params;
     }
-    cuts->items[at] = (struct cut){start, start + (uint32_t)raw.len, json};
-    cuts->count++;
-}
-
-static void cut_write(const struct cuts *cuts, uint32_t elem, struct buf *out) {
-    struct slice raw = tape_raw(cuts->t, elem);
-    uint32_t at = (uint32_t)(raw.ptr - cuts->t->src.ptr), end = at + (uint32_t)raw.len;
-    for (size_t i = 0; i < cuts->count; i++) {
-        buf_put(out, cuts->t->src.ptr + at, cuts->items[i].start - at);
-        buf_put_slice(out, cuts->items[i].text);
-        at = cuts->items[i].end;
+    c->wants_log = c->modern && m->rpc.params &&
+                   tape_path(&m->tape, m->rpc.params, "_meta", "io.modelcontextprotocol/logLevel", NULL);
+    uint32_t token = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", "progressToken", NULL) : 0;
+    if (token && m->rpc.id) {
+        if (!tape_is(&m->tape, token, TAPE_STRING) && !tape_is(&m->tape, token, TAPE_NUMBER))
+            return answer_refuse(c, RPC_INVALID_PARAMS, 400,
+                                 "params._meta.progressToken must be a string or a number");
+        c->token_raw = arena_dup(&c->arena, tape_raw(&m->tape, token));
     }
-    buf_put(out, cuts->t->src.ptr + at, end - at);
+    return CALL_NEXT;
 }
 
-static void cut_uri(struct call *c, struct cuts *cuts, struct slice prefix, uint32_t node) {
-    if (!node || !tape_is(cuts->t, node, TAPE_STRING))
-        return;
-    struct slice shown = names_show_uri(&c->arena, prefix, tape_text(cuts->t, node, &c->arena));
-    cut_value(cuts, node, answer_quoted(&c->arena, shown));
-}
-
-static const struct {
-    const char *list;   /* member of the result */
-    const char *member; /* that names an element */
-    char kind;          /* see claim_name */
-} element_names[] = {
-    {"tools", "name", 't'},    {"prompts", "name", 'p'},
-    {"resources", "uri", 'r'}, {"resourceTemplates", "uriTemplate", 'T'},
-    {"tasks", "taskId", 'k'},
-};
-
-bool route_element(struct call *c, struct server *server, const char *list, const struct tape *t,
-                   uint32_t elem, struct buf *out) {
-    size_t which = 0;
-    while (strcmp(element_names[which].list, list) != 0)
-        which++;
-    char kind = element_names[which].kind;
-    uint32_t node = tape_is(t, elem, TAPE_OBJECT) ? tape_get_str(t, elem, element_names[which].member) : 0;
-    if (!node || !tape_is(t, node, TAPE_STRING))
-        return false;
-    struct slice name = tape_text(t, node, &c->arena), prefix = server_prefix(server);
-    struct cuts cuts = {.t = t};
-    if (kind == 'k' && !task_owner_is(c->session, server, name))
-        return false;
-    if (visible_renames(c->session)) {
-        if (kind == 't')
-            cut_value(&cuts, node, answer_quoted(&c->arena, names_show(&c->arena, prefix, name)));
-        else if (kind == 'p' || kind == 'k')
-            cut_value(&cuts, node, answer_quoted(&c->arena, names_join(&c->arena, prefix, name)));
-        else
-            cut_uri(c, &cuts, prefix, node);
-        cut_uri(c, &cuts, prefix, tape_path(t, elem, "_meta", "ui", "resourceUri", NULL));
-        cut_uri(c, &cuts, prefix, tape_path(t, elem, "_meta", "ui/resourceUri", NULL));
-    } else if (kind != 'k' && !claim_name(server, kind, name)) {
-        return false;
+enum call_next route_step(struct call *c) {
+    const struct msg *m = c->request;
+    if (!c->inner)
+        c->server = c->session->only;
+    if (!m->rpc.id && c->kind == CALL_CANCELLED) {
+        call_cancel_named(c->session, c->request);
+        return CALL_DONE;
     }
-    cut_write(&cuts, elem, out);
-    return true;
+    if (m->rpc.id && c->kind == CALL_PING && !c->modern) {
+        answer_set(c, arena_printf(&c->arena, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{}}",
+                                   SLICE_FMT(c->id_raw)));
+        return CALL_FAIL;
+    }
+    /* A search that has been started below has come back. */
+    if (!c->gather && read_subject(c) == CALL_FAIL)
+        return CALL_FAIL;
+    enum call_next found = c->server ? check_task(c) : find_server(c);
+    if (found != CALL_NEXT)
+        return found;
+    if (c->kind == CALL_INITIALIZED)
+        c->session->initialized = true;
+    return read_arguments(c);
 }

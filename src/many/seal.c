@@ -5,7 +5,7 @@
 #include "base/openssl.h"
 #include "base/sha.h"
 #include "call/principal.h"
-#include "session/session.h"
+#include "many/many.h"
 
 #define SEAL_BYTES 16
 #define SEAL_CHARS (2 * SEAL_BYTES)
@@ -14,7 +14,7 @@ static void seal_of(const struct session *s, const char *purpose, struct slice t
     const struct slice parts[] = {slice_str(purpose), SLICE("\n"), slice_str(s->principal->id), SLICE("\n"),
                                   text};
     unsigned char sum[SHA_BYTES];
-    sha_hmac_once(slice_of((const char *)s->core->seal_key, sizeof(s->core->seal_key)), parts,
+    sha_hmac_once(slice_of((const char *)s->core->many->seal_key, sizeof(s->core->many->seal_key)), parts,
                   ARRAY_LEN(parts), sum);
     hex_put(sum, SEAL_BYTES, hex);
 }

@@ -3,6 +3,8 @@
 #include "call/principal.h"
 #include "many/builtin.h"
 #include "many/many.h"
+#include "record/metrics.h"
+#include "server/visible.h"
 
 #include <stdlib.h>
 
@@ -20,12 +22,12 @@ static struct server *builtin_of(const struct session *s) {
     return NULL;
 }
 
-enum session_discovery shortlist_mode(const struct session *s) {
-    return session_has_many(s) && builtin_of(s) ? s->core->discovery : SESSION_DISCOVERY_ALL;
+enum many_discovery shortlist_mode(const struct session *s) {
+    return session_has_many(s) && builtin_of(s) ? s->core->many->discovery : MANY_DISCOVERY_ALL;
 }
 
 bool shortlist_asks(const struct session *s, const struct server *server) {
-    return shortlist_mode(s) != SESSION_DISCOVERY_LAZY || server->up.builtin;
+    return shortlist_mode(s) != MANY_DISCOVERY_LAZY || server->up.builtin;
 }
 
 static uint64_t uses(const struct metrics_cell *cell) { return cell->verdicts[POLICY_ALLOW]; }
@@ -43,8 +45,8 @@ static bool counts(const struct session *s, const struct metrics_cell *cell) {
 }
 
 struct shortlist_kept *shortlist_keep(const struct session *s, struct arena *a) {
-    const struct metrics *m = &s->core->metrics;
-    if (shortlist_mode(s) != SESSION_DISCOVERY_HYBRID)
+    const struct metrics *m = s->core->metrics;
+    if (shortlist_mode(s) != MANY_DISCOVERY_HYBRID)
         return NULL;
     struct shortlist_kept *kept = arena_new(a, struct shortlist_kept);
     kept->cells = arena_array(a, const struct metrics_cell *, m->count + 1);
@@ -52,14 +54,14 @@ struct shortlist_kept *shortlist_keep(const struct session *s, struct arena *a) 
         if (counts(s, cell))
             kept->cells[kept->count++] = cell;
     qsort(kept->cells, kept->count, sizeof(kept->cells[0]), by_use);
-    if (kept->count > s->core->discovery_keep)
-        kept->count = s->core->discovery_keep;
+    if (kept->count > s->core->many->discovery_keep)
+        kept->count = s->core->many->discovery_keep;
     return kept;
 }
 
 bool shortlist_shows(const struct session *s, const struct shortlist_kept *kept, const struct server *server,
                      struct slice tool) {
-    if (shortlist_mode(s) == SESSION_DISCOVERY_ALL)
+    if (shortlist_mode(s) == MANY_DISCOVERY_ALL)
         return true;
     if (server->up.builtin)
         return builtin_shows(server, tool);
@@ -70,14 +72,14 @@ bool shortlist_shows(const struct session *s, const struct shortlist_kept *kept,
 }
 
 void shortlist_instructions(const struct session *s, struct buf *out) {
-    enum session_discovery mode = shortlist_mode(s);
-    if (mode == SESSION_DISCOVERY_ALL)
+    enum many_discovery mode = shortlist_mode(s);
+    if (mode == MANY_DISCOVERY_ALL)
         return;
     bool renames = visible_renames(s);
     struct slice prefix = renames ? server_prefix(builtin_of(s)) : (struct slice){0};
     const char *join = renames ? "__" : "";
     buf_printf(out, "\n%s The other tools of these servers are not listed but can be used:",
-               mode == SESSION_DISCOVERY_LAZY
+               mode == MANY_DISCOVERY_LAZY
                    ? "Listed are the tools that find and call others."
                    : "Listed are the tools that are used most, and those that find and call others.");
     struct server *server;

@@ -2,10 +2,11 @@
  * found (search_tools) and called all the same; what may be called is decided elsewhere. */
 #pragma once
 
-#include "call/call.h"
+#include "many/many.h"
+#include "server/server.h"
 
 /* Lists everything unless the settings say otherwise and the session sees the built-in code server. */
-enum session_discovery shortlist_mode(const struct session *s);
+enum many_discovery shortlist_mode(const struct session *s);
 /* Is that server's list needed to answer a client's tools/list? */
 bool shortlist_asks(const struct session *s, const struct server *server);
 /* The tools that were used most, for shortlist_shows(); in the arena. NULL where that does not matter. */

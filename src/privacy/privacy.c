@@ -1,31 +1,16 @@
-#include "privacy/inner.h"
+#include "privacy/privacy.h"
 
 #include "base/mem.h"
-#include "base/openssl.h"
 #include "call/principal.h"
-#include "crypto/keyfile.h"
 #include "policy/match.h"
 #include "privacy/limits.h"
 #include "server/server.h"
-
-#include <stdio.h>
-
-static int open_store(struct privacy *pii, const char *home, struct err *err) {
-    cleanup_free char *path = NULL;
-    if (pii->scope == PRIVACY_SESSION)
-        return 0;
-    if (asprintf(&path, "%s/pii/key", home) < 0)
-        return err_set(err, "out of memory");
-    if (crypto_keyfile_load(path, pii->key, sizeof(pii->key), err) < 0)
-        return -1;
-    return state_vault_open(home, &pii->store, err);
-}
 
 void privacy_set(struct privacy *pii, enum filter_mode mode, uint64_t keep_ms) {
     if (!pii)
         return;
     pii->mode = mode;
-    pii->keep_ms = keep_ms ? keep_ms : PRIVACY_KEEP_MS;
+    pii->vaults.keep_ms = keep_ms ? keep_ms : PRIVACY_KEEP_MS;
 }
 
 static void rules_free(struct pii_rules *rules, struct pii_engine *engine) {
@@ -88,14 +73,7 @@ int privacy_follow(struct core *core, const char *path, struct err *err) {
     if (load_rules(path, &rules, &engine, err) < 0)
         return -1;
     renumber(core, rules, engine);
-    size_t at = 0;
-    for (struct map_entry *e; (e = map_next(&pii->shared, &at));)
-        filter_scope_set_engine(vault_scope(((struct shared_vault *)e->value)->vault), engine);
-    LIST_FOR (n, &core->sessions) {
-        struct vault *v = container_of(n, struct session, node)->vault;
-        if (v)
-            filter_scope_set_engine(vault_scope(v), engine);
-    }
+    vaults_set_engine(&pii->vaults, core, engine);
     rules_free(pii->rules, pii->engine);
     pii->rules = rules;
     pii->engine = engine;
@@ -104,14 +82,14 @@ int privacy_follow(struct core *core, const char *path, struct err *err) {
 
 int privacy_new(const struct privacy_config *config, struct privacy **ret_pii, struct err *err) {
     struct privacy *pii = mem_zalloc(sizeof(*pii));
+    vaults_init(&pii->vaults, config->scope);
     privacy_set(pii, config->mode, config->keep_ms);
-    pii->scope = config->scope;
-    map_init(&pii->shared);
     if (load_rules(config->rules, &pii->rules, &pii->engine, err) < 0 ||
-        open_store(pii, config->home, err) < 0) {
+        vaults_open(&pii->vaults, config->home, err) < 0) {
         privacy_free(pii);
         return -1;
     }
+    pii->vaults.engine = pii->engine;
     *ret_pii = pii;
     return 0;
 }
@@ -119,18 +97,13 @@ int privacy_new(const struct privacy_config *config, struct privacy **ret_pii, s
 void privacy_free(struct privacy *pii) {
     if (!pii)
         return;
-    size_t at = 0;
-    for (struct map_entry *e; (e = map_next(&pii->shared, &at));) {
-        struct shared_vault *v = e->value;
-        vault_free(v->vault);
-        free(v->who);
-        free(v);
-    }
-    map_free(&pii->shared);
-    state_vault_close(pii->store);
+    vaults_free(&pii->vaults);
     rules_free(pii->rules, pii->engine);
-    OPENSSL_cleanse(pii->key, sizeof(pii->key));
     free(pii);
+}
+
+struct vault *privacy_vault(struct session *s) {
+    return s->core->privacy ? vault_of(&s->core->privacy->vaults, s) : NULL;
 }
 
 const struct privacy_counts *privacy_counts(const struct privacy *pii) { return &pii->counts; }
@@ -274,4 +247,9 @@ struct filter_rules privacy_restore_rules(const struct session *s, const struct 
         out.keep_literals = true;
     }
     return out;
+}
+
+void privacy_forget(struct session *s) {
+    vault_free(s->vault);
+    free(s->pii_most);
 }

@@ -1,31 +1,26 @@
 /* Personal data and secrets on their way through the gate.
  *
- *   result ── redact_answer ──▶ client           values become tokens, marks or a refusal
- *   arguments ── restore_arguments ──▶ server       tokens become values where the rules allow it
- *   arguments ── redact_arguments ──▶ log
+ *   result ── redact.c ──▶ client     values become tokens, marks or a refusal
+ *   arguments ── restore.c ──▶ server    tokens become values where the rules allow it
+ *   arguments ── redact.c ──▶ log
  *
- * What happens to which kind is said by one mode, by servers' own modes and by rules of a file (pii_file.c);
- * where values are kept, by the scope (vault.c). With core->privacy NULL nothing of this room is touched. */
+ * What happens to which kind is said by one mode, by servers' own modes and by rules of a file
+ * (privacy_rules.c); where values are kept, by the scope (vault.c). With core->privacy NULL nothing of this
+ * room is touched. */
 #pragma once
 
-#include "filter/filter.h"
-#include "session/session.h"
-
-enum privacy_scope {
-    PRIVACY_SESSION,      /* tokens of a session mean nothing outside of it; kept in memory only */
-    PRIVACY_GRANT,        /* the same tokens in all sessions of one principal */
-    PRIVACY_ORGANISATION, /* the same for everybody */
-};
+#include "privacy/privacy_rules.h"
+#include "privacy/vault.h"
+#include "server/server.h"
 
 struct privacy_config {
     const char *home;
     enum filter_mode mode;
-    enum privacy_scope scope;
+    enum vault_reach scope;
     uint64_t keep_ms;  /* how long a value is kept; 0: PRIVACY_KEEP_MS */
     const char *rules; /* a file, or NULL */
 };
 
-struct privacy;
 int privacy_new(const struct privacy_config *config, struct privacy **ret_pii, struct err *err);
 void privacy_free(struct privacy *pii); /* NULL is fine */
 /* From now on; what has been replaced stays so. NULL is fine. */
@@ -48,25 +43,37 @@ struct privacy_counts {
 const struct privacy_counts *privacy_counts(const struct privacy *pii);
 const char *privacy_kind_name(const struct privacy *pii, unsigned kind); /* NULL behind the last */
 
-/* ---- for the steps of a call ---- */
-
 /* What the results of this session held so far, for the policy: every kind that is looked for. */
 const struct policy_pii *privacy_seen(const struct session *s, struct arena *a, size_t *ret_count);
+/* The vault of the session's tokens; NULL when there are too many, or privacy is off. */
+struct vault *privacy_vault(struct session *s);
+/* The session ends. */
+void privacy_forget(struct session *s);
 
-/* A message of the server's own. False: it is kept back. */
-bool redact_message(struct session *s, struct server *server, const struct msg *m, struct splice *text);
-/* The params of a question that reaches the client in the words of the other era. False: it must not. */
-bool redact_params(struct session *s, struct server *server, struct slice *params, struct arena *a);
-/* The arguments with their values as tokens; empty when they can not be shown. */
-struct slice redact_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,
-                              struct arena *a);
+/* ---- inside the room ---- */
 
-/* ---- inside ---- */
+struct privacy {
+    struct pii_engine *engine;
+    enum filter_mode mode;
+    struct pii_rules *rules;
+    struct vaults vaults;
+    struct privacy_counts counts;
+};
 
-struct vault; /* vault.c: a scope of tokens and what is behind them */
-/* The scope that a session's tokens belong to; NULL when there are too many. */
-struct vault *vault_of(struct session *s);
-struct filter_scope *vault_scope(struct vault *v);
-/* What is new goes to the store. */
-void vault_flush(struct vault *v);
-void vault_free(struct vault *v); /* NULL is fine */
+/* Nothing is looked for in what this server says, whoever reads it. */
+bool privacy_off(const struct session *s, const struct server *server);
+/* What happens to what in a result of this tool (or in a message, when `tool` is empty). */
+void privacy_modes(const struct session *s, const struct server *server, struct slice tool,
+                   struct filter_options *ret_options);
+/* Kinds that the model may see in results of this tool because a rule says so, whatever the mode. */
+uint64_t privacy_shown(const struct session *s, const struct server *server, struct slice tool);
+/* Is it the tool whose answer is its arguments? They are for the model, or for code that the model wrote. */
+bool privacy_is_restore(const struct server *server, struct slice tool);
+/* The name under which a server's values are remembered. */
+struct slice privacy_origin(const struct server *server);
+/* Who may have what of the tokens in arguments of this tool. */
+struct filter_rules privacy_restore_rules(const struct session *s, const struct server *server,
+                                          struct slice tool, struct arena *a);
+/* What a result or message of the session held, for metrics and for the policy. */
+void privacy_note(struct session *s, const struct filter_report *report);
+void privacy_count(struct privacy *pii, const struct filter_report *report);

@@ -1,8 +1,10 @@
-/* The rules behind privacy/privacy.h. Not for other rooms. */
+/* The rules file: what happens to which kind where, and which values go back to whom. */
 #pragma once
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "filter/filter.h"
 #include "privacy/limits.h"
-#include "privacy/privacy.h"
 
 struct pii_place { /* globs; NULL: anywhere */
     const char *server;

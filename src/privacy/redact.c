@@ -4,17 +4,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "call/answer.h"
-#include "channel/channel.h"
-#include "channel/tools.h"
-#include "many/many.h"
-#include "privacy/inner.h"
 #include "privacy/limits.h"
-#include "server/server.h"
+#include "privacy/privacy.h"
+#include "server/task_owner.h"
 
 static enum filter_result redact_node(struct session *s, const struct filter_options *opt,
                                       const struct tape *t, uint32_t node, struct splice *text,
                                       struct arena *a, struct filter_report *report) {
-    struct vault *v = vault_of(s);
+    struct vault *v = privacy_vault(s);
     struct filter_edits edits = {0};
     if (!v)
         return FILTER_FAILED;
@@ -120,18 +117,10 @@ struct slice redact_summary(struct call *c) {
 
 /* The call was made and counts; only its result is kept back. */
 static void withhold(struct call *c) {
-    struct policy_verdict *v = &c->verdict;
-    v->outcome = POLICY_DENY;
-    v->reason = POLICY_BY_RULE;
-    v->rule = SLICE("pii");
-    v->text =
-        arena_printf(&c->arena, "The result was kept back: it holds %.*s", SLICE_FMT(redact_summary(c)));
-    c->outcome = "result_blocked";
-    if (c->kind == CALL_TOOLS_CALL)
-        c->answer = answer_text(c, answer_denial_text(c, policy_verdict_text(c->policy, v, &c->arena)));
-    else
-        answer_error(c, RPC_INVALID_REQUEST, 0, policy_verdict_text(c->policy, v, &c->arena).ptr);
-    c->answer_msg = NULL;
+    call_deny_as(
+        c, POLICY_BY_RULE, SLICE("pii"),
+        arena_printf(&c->arena, "The result was kept back: it holds %.*s", SLICE_FMT(redact_summary(c))));
+    answer_withheld(c, "result_blocked");
 }
 
 /* Lists are the server's own words about itself, and clients give back the names in them. */
@@ -140,19 +129,12 @@ static bool is_result(const struct call *c) {
                                           !slice_is(c->method, "server/discover"));
 }
 
-struct msg *call_reread(struct call *c, const struct splice *text) {
-    struct core *core = c->session->core;
-    struct buf *out = &core->scratch;
-    buf_reset(out);
-    return splice_write(text, out) && out->len ? call_read_text(core, buf_slice(out)) : NULL;
-}
-
 /* Values that the gate has put back are not for the model: the answer to a call that held some is looked
  * through for their kinds though its server's mode would let them pass. Only a rule about results says
  * otherwise. */
 static void keep_restored(const struct call *c, struct slice tool, struct filter_options *opt) {
     const uint64_t kinds =
-        c->restored_kinds ? c->restored_kinds & ~privacy_shown(c->session, c->channel->server, tool) : 0;
+        c->restored_kinds ? c->restored_kinds & ~privacy_shown(c->session, c->server, tool) : 0;
     for (size_t k = 0; kinds && k <= FILTER_MODE_CUSTOM; k++)
         if (kinds >> k & 1 && (opt->modes[k] == FILTER_OFF || opt->modes[k] == FILTER_REPORT))
             opt->modes[k] = FILTER_TOKENIZE;
@@ -163,16 +145,16 @@ static struct slice tool_of(const struct call *c) {
     if (c->kind == CALL_TOOLS_CALL)
         return c->name;
     const bool about_task = c->subject && strcmp(c->subject, "taskId") == 0;
-    return about_task ? task_owner_tool(c->session, c->channel->server, c->name) : (struct slice){0};
+    return about_task ? task_owner_tool(c->session, c->server, c->name) : (struct slice){0};
 }
 
 static enum filter_result redact_response(struct call *c, struct splice *text, struct filter_report *report) {
     struct session *s = c->session;
     const struct slice tool = tool_of(c);
-    const struct tool *known = tool.len ? tools_find(c->channel, tool) : NULL;
+    const struct tool *known = tool.len ? tool_find(&c->server->tools, tool) : NULL;
     const struct msg *m = c->response;
     struct filter_options opt;
-    privacy_modes(s, c->channel->server, tool, &opt);
+    privacy_modes(s, c->server, tool, &opt);
     keep_restored(c, tool, &opt);
     opt.preserve |= known && known->formats;
     if (!filter_wanted(&opt))
@@ -192,19 +174,18 @@ static enum filter_result redact_rewritten(struct call *c, struct splice *text,
     struct msg *m = call_reread(c, text);
     if (!m || !m->rpc.body)
         return FILTER_FAILED;
-    msg_unref(c->response);
-    c->response = c->answer_msg = m;
-    struct splice *fresh = answer_text(c, m->bytes);
-    c->answer = fresh;
-    return redact_response(c, fresh, report);
+    call_replace_response(c, m);
+    answer_set_response(c, c->http_status);
+    return redact_response(c, c->answer, report);
 }
 
-void redact_answer(struct call *c, struct splice *text) {
+enum call_next redact_filter(struct call *c) {
     const struct msg *m = c->response;
+    struct splice *text = c->answer;
     if (!c->session->core->privacy || (m->rpc.kind == RPC_RESULT && !is_result(c)) || !m->rpc.body)
-        return;
-    if (!c->restored_kinds && privacy_off(c->session, c->channel->server))
-        return;
+        return CALL_NEXT;
+    if (!c->restored_kinds && privacy_off(c->session, c->server))
+        return CALL_NEXT;
     struct filter_report *report = arena_new(&c->arena, struct filter_report);
     /* one edit is the id */
     const enum filter_result result =
@@ -214,9 +195,10 @@ void redact_answer(struct call *c, struct splice *text) {
     if (result == FILTER_BLOCKED) {
         withhold(c);
     } else if (result == FILTER_FAILED) {
-        c->outcome = "result_blocked";
+        call_set_outcome(c, "result_blocked");
         answer_error(c, RPC_INTERNAL, 502, "the server's answer could not be looked through for secrets");
     }
+    return CALL_NEXT;
 }
 
 struct slice redact_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,
@@ -225,7 +207,7 @@ struct slice redact_arguments(struct session *s, struct server *server, const st
     struct filter_report report = {0};
     struct splice text;
     const struct slice raw = tape_raw(t, args);
-    struct vault *v = vault_of(s);
+    struct vault *v = privacy_vault(s);
     struct filter_edits edits = {0};
     if (!v)
         return (struct slice){0};

@@ -1,11 +1,18 @@
-/* The FILTER step's part about personal data and secrets. */
+/* What servers say, on its way to the client or into the log: values become tokens, or the whole is kept
+ * back. */
 #pragma once
 
 #include "call/call.h"
+#include "server/server.h"
 
-/* Works on the answer that c->response will become; sets another one when it must be kept back. */
-void redact_answer(struct call *c, struct splice *text);
-/* A text that was edited, read as a message of its own; NULL when it is none. */
-struct msg *call_reread(struct call *c, const struct splice *text);
+/* The pass of FILTER: works on the answer; sets another one when it must be kept back. */
+enum call_next redact_filter(struct call *c);
+/* A message of the server's own. False: it is kept back. */
+bool redact_message(struct session *s, struct server *server, const struct msg *m, struct splice *text);
+/* The params of a question that reaches the client in the words of the other era. False: it must not. */
+bool redact_params(struct session *s, struct server *server, struct slice *params, struct arena *a);
+/* The arguments with their values as tokens; empty when they can not be shown. */
+struct slice redact_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,
+                              struct arena *a);
 /* What was found in the result of a call: "EMAIL 2, SECRET 1", or empty. */
 struct slice redact_summary(struct call *c);

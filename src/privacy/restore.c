@@ -1,34 +1,28 @@
 #include "privacy/restore.h"
 
 #include "call/answer.h"
-#include "privacy/inner.h"
 #include "privacy/limits.h"
-#include "privacy/redact.h"
+#include "privacy/privacy.h"
 #include "server/server.h"
 
-static bool refuse(struct call *c, const struct filter_report *report) {
+static enum call_next refuse(struct call *c, const struct filter_report *report) {
     const struct privacy *pii = c->session->core->privacy;
-    struct policy_verdict *v = &c->verdict;
     const char *name = "a value", *kind;
     for (unsigned i = 0; (kind = privacy_kind_name(pii, i)); i++)
         if (report->refused[i])
             name = kind;
-    v->outcome = POLICY_DENY;
-    v->reason = POLICY_BY_RULE;
-    v->rule = SLICE("pii");
-    v->text =
+    call_deny_as(
+        c, POLICY_BY_RULE, SLICE("pii"),
         privacy_is_restore(c->server, c->name)
             ? arena_printf(&c->arena,
                            "Values are not shown to the model: no rule about results lets %s pass here", name)
             : arena_printf(&c->arena, "The arguments hold %s that server \"%s\" may not have", name,
-                           c->server->up.name);
-    answer_denied(c);
-    return false;
+                           c->server->up.name));
+    return answer_deny(c);
 }
 
-static bool fail(struct call *c) {
-    answer_error(c, RPC_INTERNAL, 0, "the arguments could not be looked through for tokens");
-    return false;
+static enum call_next fail(struct call *c) {
+    return answer_refuse(c, RPC_INTERNAL, 0, "the arguments could not be looked through for tokens");
 }
 
 static size_t character_count(struct slice s) {
@@ -54,31 +48,28 @@ static void describe_tokens(struct call *c, const struct filter_edits *edits) {
 
 /* From here on the call is the one with the values: its arguments are read again, and so are the headers that
  * mirror them. The message with the tokens stays for those who must not see values. */
-static bool rewrite(struct call *c, const struct filter_edits *edits) {
+static enum call_next rewrite(struct call *c, const struct filter_edits *edits) {
     struct splice text;
     splice_init(&text, c->request->bytes, &c->arena);
     struct msg *m = splice_merge(&text, edits->at, edits->count) ? call_reread(c, &text) : NULL;
     if (!m)
         return fail(c);
     describe_tokens(c, edits);
-    c->asked = c->request; /* method and name point into it */
-    c->asked_args = c->args;
-    c->request = m;
-    c->args = tape_get_str(&m->tape, m->rpc.params, "arguments");
-    c->mirrored = false;
-    c->extra_headers = (struct slice){0};
-    return true;
+    call_restore_request(c, m);
+    call_set_headers(c, (struct slice){0}, false);
+    return CALL_NEXT;
 }
 
-bool restore_arguments(struct call *c) {
+enum call_next restore_step(struct call *c) {
     struct session *s = c->session;
+    call_set_policy(c, server_policy(s, c->server)); /* a refusal is on record with it */
     if (!s->core->privacy || c->kind != CALL_TOOLS_CALL || !c->args || !c->server)
-        return true;
+        return CALL_NEXT;
     if (c->server->up.builtin && !privacy_is_restore(c->server, c->name))
-        return true; /* code works with tokens: they turn back in the calls that it makes */
-    if (!s->vault && s->core->privacy->scope == PRIVACY_SESSION)
-        return true; /* no token was ever given out here */
-    struct vault *v = vault_of(s);
+        return CALL_NEXT; /* code works with tokens: they turn back in the calls that it makes */
+    if (!s->vault && s->core->privacy->vaults.reach == VAULT_SESSION)
+        return CALL_NEXT; /* no token was ever given out here */
+    struct vault *v = privacy_vault(s);
     struct filter_report *report = arena_new(&c->arena, struct filter_report);
     const struct filter_rules rules = privacy_restore_rules(s, c->server, c->name, &c->arena);
     struct filter_edits edits = {0};
@@ -94,5 +85,5 @@ bool restore_arguments(struct call *c) {
         return fail(c);
     if (report->refused_total)
         return refuse(c, report);
-    return back != FILTER_CHANGED || rewrite(c, &edits);
+    return back == FILTER_CHANGED ? rewrite(c, &edits) : CALL_NEXT;
 }

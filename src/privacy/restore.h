@@ -3,5 +3,4 @@
 
 #include "call/call.h"
 
-/* False: the call must not be made, its answer is set. */
-bool restore_arguments(struct call *c);
+enum call_next restore_step(struct call *c);

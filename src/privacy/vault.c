@@ -5,8 +5,7 @@
  *   put ─▶ memory ─▶ names of what is new ─▶ flush: seal ─▶ state/vault
  *   get ─▶ memory, else state/vault ─▶ open ─▶ memory
  */
-#include "base/sha.h"
-#include "privacy/inner.h"
+#include "privacy/vault.h"
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -14,12 +13,22 @@
 #include "base/mem.h"
 #include "base/openssl.h"
 #include "base/rand.h"
+#include "base/sha.h"
 #include "call/principal.h"
+#include "crypto/keyfile.h"
 #include "filter/box.h"
 #include "privacy/limits.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+struct shared_vault {
+    char *who; /* the principal; key of the map */
+    struct vault *vault;
+};
+
 struct vault {
-    struct privacy *pii;
+    struct vaults *all;
     bool kept; /* in the store too */
     uint8_t name[32];
     struct filter_memory *memory;
@@ -29,9 +38,9 @@ struct vault {
 };
 
 /* A key for one purpose and one scope, made from the home's own. */
-static void derive(const struct privacy *pii, const char *purpose, struct slice scope, uint8_t out[32]) {
+static void derive(const struct vaults *all, const char *purpose, struct slice scope, uint8_t out[32]) {
     const struct slice parts[] = {slice_str(purpose), SLICE("\n"), scope};
-    sha_hmac_once(slice_of((const char *)pii->key, 32), parts, ARRAY_LEN(parts), out);
+    sha_hmac_once(slice_of((const char *)all->key, 32), parts, ARRAY_LEN(parts), out);
 }
 
 static struct slice bound_to(const struct vault *v) {
@@ -42,8 +51,8 @@ static struct slice bound_to(const struct vault *v) {
 static bool take_in(struct vault *v, struct slice id, struct arena *a, struct filter_entry *ret_entry) {
     struct slice sealed, inner;
     const struct filter_vault memory = filter_memory_vault(v->memory);
-    if (!v->kept || !state_vault_get(v->pii->store, bound_to(v), id, clock_wall_ms(), a, &sealed) ||
-        !filter_box_open_entry(sealed, bound_to(v), v->pii->key + 32, a, &inner, ret_entry) ||
+    if (!v->kept || !state_vault_get(v->all->store, bound_to(v), id, clock_wall_ms(), a, &sealed) ||
+        !filter_box_open_entry(sealed, bound_to(v), v->all->key + 32, a, &inner, ret_entry) ||
         !slice_eq(inner, id))
         return false;
     memory.ops->put(memory.ctx, id, ret_entry);
@@ -51,7 +60,7 @@ static bool take_in(struct vault *v, struct slice id, struct arena *a, struct fi
 }
 
 static bool is_over(const struct vault *v, const struct filter_entry *e) {
-    return e->created_ms + v->pii->keep_ms <= clock_wall_ms();
+    return e->created_ms + v->all->keep_ms <= clock_wall_ms();
 }
 
 static enum filter_put vault_put(void *ctx, struct slice id, const struct filter_entry *e) {
@@ -88,11 +97,11 @@ static unsigned vault_prefix(void *ctx, struct slice prefix, struct arena *a,
     if (here > 1 || !v->kept)
         return here == 1 && is_over(v, ret_entry) ? 0 : here;
     const unsigned there =
-        state_vault_prefix(v->pii->store, bound_to(v), prefix, clock_wall_ms(), a, &id, &sealed);
+        state_vault_prefix(v->all->store, bound_to(v), prefix, clock_wall_ms(), a, &id, &sealed);
     if (there != 1)
         return there > 1 ? 2 : here;
     struct filter_entry e;
-    if (!filter_box_open_entry(sealed, bound_to(v), v->pii->key + 32, a, &inner, &e) || !slice_eq(inner, id))
+    if (!filter_box_open_entry(sealed, bound_to(v), v->all->key + 32, a, &inner, &e) || !slice_eq(inner, id))
         return here;
     if (here && !(slice_eq(e.value, ret_entry->value) && slice_eq(e.raw, ret_entry->raw)))
         return 2;
@@ -105,27 +114,27 @@ static void sweep(struct vault *v) {
     if (now < v->sweep_ms)
         return;
     v->sweep_ms = now + PRIVACY_SWEEP_MS;
-    filter_memory_expire(v->memory, now > v->pii->keep_ms ? now - v->pii->keep_ms : 0);
+    filter_memory_expire(v->memory, now > v->all->keep_ms ? now - v->all->keep_ms : 0);
     if (v->kept)
-        state_vault_expire(v->pii->store, now);
+        state_vault_expire(v->all->store, now);
 }
 
-static struct vault *vault_new(struct privacy *pii, const char *purpose, struct slice scope) {
+static struct vault *vault_new(struct vaults *all, const char *purpose, struct slice scope) {
     static const struct filter_vault_ops ops = {vault_put, vault_get, vault_prefix};
     struct vault *v = mem_zalloc(sizeof(*v));
     uint8_t key[32];
-    v->pii = pii;
+    v->all = all;
     v->kept = purpose != NULL;
     v->memory = filter_memory_new();
     v->sweep_ms = clock_wall_ms() + PRIVACY_SWEEP_MS;
     buf_init(&v->pending, VAULT_PENDING_MAX);
     if (purpose) {
-        derive(pii, purpose, scope, key);
-        derive(pii, "scope", slice_of((const char *)key, sizeof(key)), v->name);
+        derive(all, purpose, scope, key);
+        derive(all, "scope", slice_of((const char *)key, sizeof(key)), v->name);
     } else {
         rand_bytes(key, sizeof(key));
     }
-    v->scope = filter_scope_new(pii->engine, key, (struct filter_vault){&ops, v});
+    v->scope = filter_scope_new(all->engine, key, (struct filter_vault){&ops, v});
     OPENSSL_cleanse(key, sizeof(key));
     return v;
 }
@@ -140,28 +149,27 @@ void vault_free(struct vault *v) {
     free(v);
 }
 
-static struct vault *shared_vault(struct privacy *pii, const char *purpose, struct slice who) {
-    struct shared_vault *found = map_get(&pii->shared, who);
+static struct vault *shared_vault(struct vaults *all, const char *purpose, struct slice who) {
+    struct shared_vault *found = map_get(&all->shared, who);
     if (found)
         return found->vault;
-    if (pii->shared.count >= VAULTS_MAX)
+    if (all->shared.count >= VAULTS_MAX)
         return NULL;
     found = mem_zalloc(sizeof(*found));
     found->who = mem_dup(who.ptr, who.len);
-    found->vault = vault_new(pii, purpose, who);
-    map_put(&pii->shared, slice_of(found->who, who.len), found);
+    found->vault = vault_new(all, purpose, who);
+    map_put(&all->shared, slice_of(found->who, who.len), found);
     return found->vault;
 }
 
-struct vault *vault_of(struct session *s) {
-    struct privacy *pii = s->core->privacy;
+struct vault *vault_of(struct vaults *vs, struct session *s) {
     struct vault *v = s->vault;
-    if (pii->scope == PRIVACY_GRANT)
-        v = shared_vault(pii, "grant", slice_str(s->principal->id));
-    else if (pii->scope == PRIVACY_ORGANISATION)
-        v = shared_vault(pii, "organisation", SLICE("-"));
+    if (vs->reach == VAULT_GRANT)
+        v = shared_vault(vs, "grant", slice_str(s->principal->id));
+    else if (vs->reach == VAULT_ORGANISATION)
+        v = shared_vault(vs, "organisation", SLICE("-"));
     else if (!v)
-        v = s->vault = vault_new(pii, NULL, (struct slice){0});
+        v = s->vault = vault_new(vs, NULL, (struct slice){0});
     if (!v)
         return NULL;
     sweep(v);
@@ -180,9 +188,9 @@ static int flush_one(struct vault *v, struct slice id, struct arena *a, struct e
     buf_init(&sealed, FILTER_VALUE_MAX * 9u);
     if (!memory.ops->get(memory.ctx, id, a, &e))
         return 0;
-    if (!filter_box_seal_entry(id, &e, bound_to(v), v->pii->key + 32, &sealed))
+    if (!filter_box_seal_entry(id, &e, bound_to(v), v->all->key + 32, &sealed))
         return err_set(err, "a value could not be sealed");
-    return state_vault_put(v->pii->store, bound_to(v), id, buf_slice(&sealed), e.created_ms + v->pii->keep_ms,
+    return state_vault_put(v->all->store, bound_to(v), id, buf_slice(&sealed), e.created_ms + v->all->keep_ms,
                            err);
 }
 
@@ -193,17 +201,60 @@ void vault_flush(struct vault *v) {
         return;
     cleanup_arena struct arena a;
     arena_init(&a);
-    int rc = state_vault_begin(v->pii->store, &err);
+    int rc = state_vault_begin(v->all->store, &err);
     const bool began = rc == 0;
     while (rc == 0 && left.len) {
         const struct slice id = slice_of(left.ptr + 1, (uint8_t)left.ptr[0]);
         left = slice_from(left, 1 + id.len);
         rc = flush_one(v, id, &a, &err);
     }
-    if (began && (state_vault_commit(v->pii->store, rc == 0 ? &err : NULL) < 0 || rc < 0))
+    if (began && (state_vault_commit(v->all->store, rc == 0 ? &err : NULL) < 0 || rc < 0))
         rc = -1;
     /* the tokens work as long as the gate runs; after that they are unknown ones */
     if (rc < 0)
         log_warn("values behind tokens could not be kept: %s", err.text);
     buf_reset(&v->pending);
+}
+
+/* ---- all of them ---- */
+
+void vaults_init(struct vaults *vs, enum vault_reach reach) {
+    *vs = (struct vaults){.reach = reach};
+    map_init(&vs->shared);
+}
+
+int vaults_open(struct vaults *vs, const char *home, struct err *err) {
+    cleanup_free char *path = NULL;
+    if (vs->reach == VAULT_SESSION)
+        return 0;
+    if (asprintf(&path, "%s/pii/key", home) < 0)
+        return err_set(err, "out of memory");
+    if (crypto_keyfile_load(path, vs->key, sizeof(vs->key), err) < 0)
+        return -1;
+    return state_vault_open(home, &vs->store, err);
+}
+
+void vaults_set_engine(struct vaults *vs, const struct core *core, struct pii_engine *engine) {
+    size_t at = 0;
+    vs->engine = engine;
+    for (struct map_entry *e; (e = map_next(&vs->shared, &at));)
+        filter_scope_set_engine(((struct shared_vault *)e->value)->vault->scope, engine);
+    LIST_FOR (n, &core->sessions) {
+        struct vault *v = container_of(n, struct session, node)->vault;
+        if (v)
+            filter_scope_set_engine(v->scope, engine);
+    }
+}
+
+void vaults_free(struct vaults *vs) {
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&vs->shared, &at));) {
+        struct shared_vault *v = e->value;
+        vault_free(v->vault);
+        free(v->who);
+        free(v);
+    }
+    map_free(&vs->shared);
+    state_vault_close(vs->store);
+    OPENSSL_cleanse(vs->key, sizeof(vs->key));
 }

@@ -1,7 +1,7 @@
 #include "record/metrics.h"
 
+#include "base/mem.h"
 #include "call/call.h"
-#include "channel/tools.h"
 #include "record/limits.h"
 #include "server/server.h"
 
@@ -40,16 +40,18 @@ static const char *const known_methods[] = {"tools/call",
                                             "notifications/roots/list_changed",
                                             "notifications/progress"};
 
-void metrics_init(struct metrics *m) {
-    *m = (struct metrics){0};
+struct metrics *metrics_new(void) {
+    struct metrics *m = mem_zalloc(sizeof(*m));
     arena_init(&m->arena);
     map_init(&m->cells);
     m->rest.server = m->rest.method = SLICE("(other)");
+    return m;
 }
 
 void metrics_free(struct metrics *m) {
     map_free(&m->cells);
     arena_free(&m->arena);
+    free(m);
 }
 
 static struct slice method_label(const struct call *c) {

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "session/limits.h"
+#include "record/limits.h"
 
 struct call;
 
@@ -37,7 +37,7 @@ struct metrics {
                     [METRICS_VERDICTS]; /* calls of tools by their risk class; 0: not known */
 };
 
-void metrics_init(struct metrics *m);
+struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
 /* The call is over; `outcome` as the log calls it. */
 void metrics_count(struct metrics *m, const struct call *c, const char *outcome, uint64_t latency_us);

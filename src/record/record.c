@@ -6,13 +6,27 @@
 #include "base/mem.h"
 #include "call/answer.h"
 #include "call/principal.h"
-#include "privacy/privacy.h"
 #include "privacy/redact.h"
+#include "record/metrics.h"
 #include "record/span.h"
 #include "risk/class.h"
 #include "server/server.h"
-#include "session/steps.h"
 #include "wire/emit.h"
+
+struct recorder {
+    struct list waiting; /* calls, until the log has room */
+    struct io_timer timer;
+};
+
+void record_init(struct core *core) {
+    core->recorder = mem_zalloc(sizeof(*core->recorder));
+    list_init(&core->recorder->waiting);
+}
+
+void record_free(struct core *core) {
+    io_timer_stop(core->up.loop, &core->recorder->timer);
+    free(steal(core->recorder));
+}
 
 /* ["path","mode"]: which arguments there were, not what they said. */
 static struct slice argument_keys(const struct tape *t, uint32_t args, struct buf *out) {
@@ -146,11 +160,11 @@ static void on_recorded(struct audit_wait *wait, bool written) {
 }
 
 static void on_log_room(struct io_timer *timer) {
-    struct core *core = container_of(timer, struct core, log_timer);
+    struct recorder *recorder = container_of(timer, struct recorder, timer);
     struct list ready;
     list_init(&ready);
     struct list *n;
-    while ((n = list_pop(&core->log_waiting)))
+    while ((n = list_pop(&recorder->waiting)))
         list_push(&ready, n);
     while ((n = list_pop(&ready)))
         call_resume(container_of(n, struct call, wait));
@@ -159,11 +173,12 @@ static void on_log_room(struct io_timer *timer) {
 /* A log that is behind slows the gate down before it stops it. */
 static bool wait_for_log(struct call *c) {
     struct session *s = c->session;
+    struct recorder *recorder = s->core->recorder;
     if (clock_mono_us() - c->received_us > CALL_LOG_MS * 1000ull)
         return false;
-    list_push(&s->core->log_waiting, &c->wait);
-    if (!s->core->log_timer.due_ms)
-        io_timer_arm(s->core->up.loop, &s->core->log_timer, 0, on_log_room);
+    list_push(&recorder->waiting, &c->wait);
+    if (!recorder->timer.due_ms)
+        io_timer_arm(s->core->up.loop, &recorder->timer, 0, on_log_room);
     if (s->front->hold && !c->holding)
         s->front->hold(s, true);
     c->holding = true;
@@ -195,7 +210,7 @@ enum call_next record_step_note(struct call *c) {
     audit_health(s->core->audit, &health);
     log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method),
               health.failed ? health.fault : "is full");
-    return call_refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
+    return answer_refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
 }
 
 static void log_denial(struct call *c) {
@@ -261,7 +276,7 @@ enum call_next record_step_outcome(struct call *c) {
     }
     const char *outcome = outcome_of(c);
     const uint64_t latency_us = c->denied && !c->response ? 0 : clock_mono_us() - c->received_us;
-    metrics_count(&core->metrics, c, outcome, latency_us);
+    metrics_count(core->metrics, c, outcome, latency_us);
     span_end(c, outcome);
     if (!core->audit)
         return CALL_NEXT;
@@ -271,4 +286,9 @@ enum call_next record_step_outcome(struct call *c) {
     if (c->record && !c->denied)
         record_outcome(c, outcome, latency_us);
     return CALL_NEXT;
+}
+
+void record_end(struct call *c) {
+    if (c->recording && !c->recorded)
+        audit_cancel(c->session->core->audit, &c->audit_wait);
 }

@@ -1,8 +1,17 @@
 /* What the audit log gets to know, of calls of clients and of what servers want of clients. */
 #pragma once
 
-#include "policy/policy.h"
-#include "session/session.h"
+#include "call/call.h"
+
+void record_init(struct core *core);
+void record_free(struct core *core);
+
+/* NOTE: the decision goes on record before anything is done. */
+enum call_next record_step_note(struct call *c);
+/* RECORD: what came of it. */
+enum call_next record_step_outcome(struct call *c);
+/* The call is over. */
+void record_end(struct call *c);
 
 /* Names of the arguments, or all of them, as the settings say. May lie in the core's scratch buffer. */
 struct slice record_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,

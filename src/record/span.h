@@ -3,7 +3,7 @@
  * collector as JSON; what does not fit is dropped and counted, a call never waits for it. */
 #pragma once
 
-#include "session/session.h"
+#include "call/core.h"
 
 struct call;
 struct splice;

@@ -1,10 +1,9 @@
 #include "server/server.h"
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/sha.h"
-#include "channel/channel.h"
-#include "channel/tools.h"
-#include "many/many.h"
+#include "call/principal.h"
 #include "policy/policy.h"
 #include "server/limits.h"
 
@@ -20,7 +19,7 @@ static size_t free_slot(struct core *core) {
 struct server *server_new(struct core *core) {
     struct server *server = mem_zalloc(sizeof(*server));
     up_server_init(&server->up, &core->up);
-    tools_init(&server->tools);
+    tool_table_init(&server->tools);
     arena_init(&server->arena);
     server->slot = free_slot(core);
     /* Nobody takes its list for that of the one who had its name before. */
@@ -48,21 +47,6 @@ static void server_unused(struct up_server *up) {
     free(server);
 }
 
-void server_free(struct core *core, struct server *server) {
-    LIST_FOR (n, &core->sessions) {
-        channel_fail_calls(container_of(n, struct session, node), server);
-    }
-    LIST_FOR (n, &core->sessions) {
-        channel_drop(container_of(n, struct session, node), server);
-    }
-    core->servers[server->slot] = NULL;
-    claim_drop(core, server);
-    server_free_description(server);
-    tools_free(&server->tools);
-    policy_unref(server->policy);
-    up_server_close(&server->up, server_unused);
-}
-
 struct server *server_find(struct core *core, struct slice name) {
     for (size_t i = 0; i < core->server_count; i++)
         if (core->servers[i] && slice_is(name, core->servers[i]->up.name))
@@ -70,15 +54,78 @@ struct server *server_find(struct core *core, struct slice name) {
     return NULL;
 }
 
-void server_links(const struct core *core, const struct server *server, size_t *ret_ready,
-                  size_t *ret_missing) {
-    *ret_ready = *ret_missing = 0;
-    LIST_FOR (n, &core->sessions) {
-        const struct session *s = container_of(n, struct session, node);
-        const struct channel *ch = server->slot < s->link_count ? s->links[server->slot] : NULL;
-        *ret_ready += ch && ch->state == CHANNEL_READY;
-        *ret_missing += ch && ch->missing;
-    }
+void server_forget_tools(struct server *server) {
+    tool_table_free(&server->tools);
+    server->tools_changes++;
 }
 
-const char *server_state(size_t ready, size_t missing) { return missing ? "down" : ready ? "ready" : "idle"; }
+/* ---- what it says of itself ---- */
+
+struct slice server_prefix(const struct server *server) {
+    return slice_str(server->prefix ? server->prefix : server->up.name);
+}
+
+static void keep_raw(char **at, const struct tape *t, uint32_t node) {
+    free(*at);
+    struct slice raw = node ? tape_raw(t, node) : (struct slice){0};
+    *at = raw.len ? mem_dup(raw.ptr, raw.len) : NULL;
+}
+
+void server_learn_description(struct server *server, const struct tape *t, uint32_t result) {
+    uint32_t capabilities = tape_get_str(t, result, "capabilities");
+    uint32_t instructions = tape_get_str(t, result, "instructions");
+    if (!capabilities || !tape_is(t, capabilities, TAPE_OBJECT))
+        return;
+    keep_raw(&server->description.capabilities, t, capabilities);
+    keep_raw(&server->description.instructions, t,
+             instructions && tape_is(t, instructions, TAPE_STRING) ? instructions : 0);
+}
+
+static void free_description(struct server *server) {
+    free(server->description.capabilities);
+    free(server->description.instructions);
+    server->description = (struct server_description){0};
+}
+
+bool server_offers(const struct server *server, const char *capability) {
+    if (!server->description.capabilities)
+        return true;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    return tape_parse(&t, slice_str(server->description.capabilities), NULL) != TAPE_OK ||
+           tape_get_str(&t, 0, capability);
+}
+
+void server_release(struct core *core, struct server *server) {
+    core->servers[server->slot] = NULL;
+    free_description(server);
+    tool_table_free(&server->tools);
+    policy_unref(server->policy);
+    up_server_close(&server->up, server_unused);
+}
+
+/* ---- its policy ---- */
+
+/* Where no policy says anything, nothing passes but the greeting. */
+static const char no_policy[] =
+    "{\"version\":\"1\",\"default\":\"deny\",\"prune\":true,\"tools\":{},\"methods\":{\"*\":{\"rules\":[{"
+    "\"name\":\"(no policy)\",\"conditions\":[{\"path\":\"call.method\",\"op\":\"regex\",\"value\":"
+    "\"^(initialize|ping|server/discover|tools/list|notifications/.*)$\"}],"
+    "\"on_deny\":\"No policy allows this\"}]}}}";
+
+static struct policy *policy_of_none(struct core *core) {
+    if (!core->no_policy) {
+        cleanup_problems struct policy_problems problems;
+        policy_problems_init(&problems);
+        CHECK(policy_load(SLICE(no_policy), "none", &core->no_policy, &problems) == 0);
+    }
+    return core->no_policy;
+}
+
+struct policy *server_policy(const struct session *s, const struct server *server) {
+    if (s->principal->policy)
+        return s->principal->policy;
+    if (server && server->policy)
+        return server->policy;
+    return s->core->policy ? s->core->policy : policy_of_none(s->core);
+}

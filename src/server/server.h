@@ -2,28 +2,14 @@
  * links are found by number. */
 #pragma once
 
-#include "base/sha.h"
+#include "call/core.h"
 #include "filter/filter.h"
-#include "session/session.h"
+#include "server/tool.h"
 
 #define SERVER_REFUSED_MAX 512
 #define SERVER_FAULT_MAX 256
 
 struct policy;
-
-/* What is known of one server's tools; see tools.h. */
-struct tool_table {
-    struct arena arena;
-    struct map by_name;
-    bool loaded;
-    bool partial; /* the last of it could not be had */
-    bool printed; /* all of it came on one page, and this is its fingerprint: */
-    char print[SHA_HEX];
-    bool has_apps; /* some come with a page (MCP Apps) that calls the others by their own names */
-    uint64_t loaded_ms;
-    uint64_t serial;        /* of the list that was learned last */
-    struct buf definitions; /* of a first use, as they come */
-};
 
 struct server_description { /* what a server said of itself when it was greeted last; raw JSON, owned */
     char *capabilities;
@@ -61,12 +47,18 @@ struct server {
 struct server *server_new(struct core *core);
 /* Names may meet again behind another gate of the home: what a server is run with belongs to its origin. */
 void server_set_origin(struct server *server, char *const *command, const char *url);
-/* Its links are closed, calls under way fail, the slot is free. */
-void server_free(struct core *core, struct server *server);
-/* Links of all sessions to it that are ready, and those of sessions that miss it. */
-void server_links(const struct core *core, const struct server *server, size_t *ret_ready,
-                  size_t *ret_missing);
-/* "down", "ready" or "idle". */
-const char *server_state(size_t ready, size_t missing);
+/* No session uses it any more: the slot is free. */
+void server_release(struct core *core, struct server *server);
 /* NULL when there is none of that name. */
 struct server *server_find(struct core *core, struct slice name);
+/* Its list of tools has changed: what is known of them is not true any more. */
+void server_forget_tools(struct server *server);
+
+/* What stands in front of its names where many servers share one space. */
+struct slice server_prefix(const struct server *server);
+/* The result of initialize or server/discover. */
+void server_learn_description(struct server *server, const struct tape *t, uint32_t result);
+/* Does the server say it has that capability? True when it has not been asked yet. */
+bool server_offers(const struct server *server, const char *capability);
+/* The most specific policy: the principal's own, else the server's, else the default. */
+struct policy *server_policy(const struct session *s, const struct server *server);

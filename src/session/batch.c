@@ -1,6 +1,7 @@
 #include "session/batch.h"
 
 #include "base/mem.h"
+#include "call/answer.h"
 #include "record/record.h"
 #include "session/limits.h"
 #include "session/session.h"

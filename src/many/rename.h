@@ -1,0 +1,15 @@
+/* Answers and messages of one server on their way to a client of many: the server's names become the
+ * session's. */
+#pragma once
+
+#include "call/call.h"
+#include "channel/channel.h"
+
+/* A pass of FILTER. */
+enum call_next rename_filter(struct call *c);
+/* False when a text cannot be changed as it must be. */
+bool rename_message(struct channel *ch, struct splice *text, const struct msg *m, struct slice method,
+                    struct arena *a);
+/* One element of a list, renamed, appended to `out`. False: it is left out. */
+bool rename_element(struct call *c, struct server *server, const char *list, const struct tape *t,
+                    uint32_t elem, struct buf *out);

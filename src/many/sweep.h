@@ -1,0 +1,7 @@
+/* What is looked at once a second: idle and silent servers, unused pools. */
+#pragma once
+
+#include "many/many.h"
+
+/* From now on servers that nobody has used for their idle time are ended, and silent ones are checked. */
+void sweep_start(struct core *core);

@@ -1,0 +1,38 @@
+/* Scopes of tokens, each with a vault for the values behind them. */
+#pragma once
+
+#include "call/core.h"
+#include "filter/filter.h"
+#include "state/vault.h"
+
+struct vault;
+
+enum vault_reach {
+    VAULT_SESSION,      /* tokens of a session mean nothing outside of it; kept in memory only */
+    VAULT_GRANT,        /* the same tokens in all sessions of one principal */
+    VAULT_ORGANISATION, /* the same for everybody */
+};
+
+/* What all vaults of a gate share. */
+struct vaults {
+    enum vault_reach reach;
+    uint64_t keep_ms;
+    struct pii_engine *engine; /* the present one */
+    struct state_vault *store; /* NULL when everything stays in memory */
+    uint8_t key[64];           /* for tokens, then for encryption */
+    struct map shared;         /* vaults of principals, or the one of the organisation */
+};
+
+void vaults_init(struct vaults *vs, enum vault_reach reach);
+/* The store and its key; nothing to do for VAULT_SESSION. */
+int vaults_open(struct vaults *vs, const char *home, struct err *err);
+void vaults_free(struct vaults *vs);
+/* From now on, in those that are open too. */
+void vaults_set_engine(struct vaults *vs, const struct core *core, struct pii_engine *engine);
+
+/* The one that a session's tokens belong to; NULL when there are too many. */
+struct vault *vault_of(struct vaults *vs, struct session *s);
+struct filter_scope *vault_scope(struct vault *v);
+/* What is new goes to the store. */
+void vault_flush(struct vault *v);
+void vault_free(struct vault *v); /* NULL is fine */
