@@ -7,6 +7,7 @@
 #include "policy/eval.h"
 #include "policy/limit.h"
 #include "policy/match.h"
+#include "policy/method.h"
 #include "policy/path.h"
 #include "policy/schema_program.h"
 #include "wire/clash.h"
@@ -575,6 +576,20 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
     run_applied(e, v);
 }
 
+/* Of methods that the policy says nothing about: what the protocol does not know, where the default is deny,
+ * and questions that are a trap. An entry under `methods` decides instead. */
+static bool deny_unnamed(struct eval *e, struct policy_verdict *v) {
+    const struct policy_facts *f = e->facts;
+    if (e->policy->default_deny && !policy_method_known(f->method))
+        return deny_or_note(e, v, POLICY_BY_DEFAULT, false, SLICE("(default deny)"), SLICE("/default"),
+                            method_refused(e));
+    if (f->direction != POLICY_TO_CLIENT || !slice_is(f->method, "elicitation/create"))
+        return false;
+    const char *fault = policy_elicitation_fault(f->tape, f->args, e->arena);
+    return fault && deny_or_note(e, v, POLICY_BY_METHOD, false, SLICE("(elicitation)"), SLICE("/methods"),
+                                 slice_str(fault));
+}
+
 static void decide_method(struct eval *e, struct policy_verdict *v) {
     const struct policy *p = e->policy;
     struct slice method = e->facts->method;
@@ -590,6 +605,8 @@ static void decide_method(struct eval *e, struct policy_verdict *v) {
                      method_refused(e));
         return;
     }
+    if (e->applied_count == 0 && deny_unnamed(e, v))
+        return;
     run_applied(e, v);
 }
 

@@ -1,0 +1,10 @@
+/* What the protocol's own methods are, and what a server may ask a person for. */
+#pragma once
+
+#include "base/slice.h"
+#include "wire/tape.h"
+
+/* Is it a method of the specification, of either era and in either direction? */
+bool policy_method_known(struct slice method);
+/* Why this elicitation/create is a trap for the person who answers it, or NULL. */
+const char *policy_elicitation_fault(const struct tape *t, uint32_t params, struct arena *a);
