@@ -75,7 +75,7 @@ static void clean_string(void *ctx, uint32_t node, bool key, struct slice text, 
 static bool is_cleanable(struct call *c, uint32_t elem) {
     const struct tape *t = &c->response->tape;
     struct slice name = tape_text(t, tape_get_str(t, elem, "name"), &c->arena);
-    struct cleaning w = {.a = &c->arena, .t = t, .stuck = !risk_name_plain(name)};
+    struct cleaning w = {.a = &c->arena, .t = t, .stuck = risk_name_bad(name, &c->arena)};
     risk_strings_each(t, elem, "", NULL, &c->arena, clean_string, &w);
     return !w.stuck;
 }

@@ -89,7 +89,11 @@ void guard_record(struct core *core, bool deny, struct slice text) {
     map_put(&g->told, arena_dup(&g->arena, text), g);
     cleanup_arena struct arena a;
     arena_init(&a);
-    struct slice said = deny ? text : arena_printf(&a, "%.*s (flagged only)", SLICE_FMT(text));
+    struct slice said = arena_printf(&a, "%.*s (%s)", SLICE_FMT(text),
+                                     !deny ? "flagged only"
+                                     : g->definitions == GUARD_FLAG
+                                         ? "passes, as `poison` says"
+                                         : "`poison.definitions: flag` or `--poison flag` lets it pass");
     if (deny)
         log_warn("%.*s", SLICE_FMT(said));
     else /* honest servers look odd now and then */

@@ -567,9 +567,16 @@ void gather_end(struct call *c) {
 
 /* ---- the answer ---- */
 
+static bool is_any_missing(const struct gather *g) {
+    for (size_t i = 0; i < g->count; i++)
+        if (g->parts[i]->missing)
+            return true;
+    return g->left_out.len > 0;
+}
+
 /* Servers whose part is not all there. */
-static void emit_missing(const struct gather *g, struct emit *e) {
-    emit_key(e, "missing");
+static void emit_missing(const struct gather *g, struct emit *e, const char *key) {
+    emit_key(e, key);
     emit_array(e);
     if (g->left_out.len)
         emit_raw(e, buf_slice(&g->left_out));
@@ -596,8 +603,14 @@ static void emit_items(struct gather *g, struct emit *e) {
             emit_raw(e, buf_slice(&p->items));
     }
     emit_array_end(e);
-    if (c->list_all)
-        emit_missing(g, e);
+    if (c->list_all) {
+        emit_missing(g, e, "missing");
+    } else if (is_any_missing(g)) {
+        emit_key(e, "_meta");
+        emit_object(e);
+        emit_missing(g, e, "sallyport/missing");
+        emit_object_end(e);
+    }
     if (!next)
         return;
     struct slice purpose = arena_printf(&c->arena, CURSOR " %.*s", SLICE_FMT(c->method));

@@ -4,6 +4,7 @@
  *
  * The first denial wins; an approval is remembered and only counts when nothing denies. Shadow checks are
  * evaluated and noted, never obeyed. */
+#include "base/glyph.h"
 #include "policy/eval.h"
 #include "policy/limit.h"
 #include "policy/match.h"
@@ -116,15 +117,35 @@ static bool hidden_by(const struct policy *p, struct slice tool, const struct po
     return false;
 }
 
+/* Letters that are drawn like others: Greek, Cyrillic, Armenian, Cherokee, Coptic. */
+static bool may_imitate(uint32_t cp) {
+    return (cp >= 0x370 && cp < 0x590) || (cp >= 0x13a0 && cp < 0x1400) || (cp >= 0x2c80 && cp < 0x2d00) ||
+           (cp >= 0xab70 && cp < 0xabc0);
+}
+
+/* Full width, and mathematical letters. */
+static bool is_other_form(uint32_t cp) {
+    return (cp >= 0xff00 && cp < 0xfff0) || (cp >= 0x1d400 && cp < 0x1d800);
+}
+
+static bool is_hidden(uint32_t cp) {
+    return cp < 0x20 || glyph_is_control(cp) || glyph_is_invisible(cp) || cp == 0x2028 || cp == 0x2029;
+}
+
 /* Names that people cannot tell apart or see (zero-width, controls, look-alikes) are nobody's tool unless the
- * policy spells them out; "*" is never a tool. */
+ * policy spells them out; "*" is never a tool. Words of any language are names like others. */
 static bool name_is_plain(struct slice tool) {
+    bool ascii = false, imitates = false;
     if (tool.len == 0 || tool.len > TOOL_NAME_MAX || slice_is(tool, "*"))
         return false;
-    for (size_t i = 0; i < tool.len; i++)
-        if ((unsigned char)tool.ptr[i] < 0x20 || (unsigned char)tool.ptr[i] > 0x7e)
+    for (size_t i = 0, len; i < tool.len; i += len) {
+        uint32_t cp = glyph_next(tool, i, &len);
+        if (is_hidden(cp) || is_other_form(cp))
             return false;
-    return true;
+        ascii |= (cp | 0x20) >= 'a' && (cp | 0x20) <= 'z';
+        imitates |= may_imitate(cp);
+    }
+    return !(ascii && imitates);
 }
 
 /* Fills e->applied; the answer says whether the policy names the tool ("*" does not count). */

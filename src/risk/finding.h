@@ -16,7 +16,7 @@ enum risk_detector {
     RISK_LONG,          /* d9: much longer than it should be */
     RISK_EXFIL_PARAM,   /* d10: a required parameter that asks for the conversation */
     RISK_LOOKALIKE,     /* d11: looks like another tool's name, or is it */
-    RISK_BAD_NAME,      /* d12: not [A-Za-z0-9_.-]{1,128} */
+    RISK_BAD_NAME,      /* d12: unreadable, or letters that pretend to be others */
 };
 #define RISK_DETECTORS 13
 

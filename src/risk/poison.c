@@ -4,6 +4,7 @@
 #include "risk/poison.h"
 
 #include "base/check.h"
+#include "base/glyph.h"
 #include "base/mem.h"
 #include "risk/confusable.h"
 #include "risk/poison_text.h"
@@ -19,6 +20,27 @@ bool risk_name_plain(struct slice name) {
         if (!plain)
             return false;
     }
+    return true;
+}
+
+bool risk_name_bad(struct slice name, struct arena *a) {
+    if (risk_name_plain(name))
+        return false;
+    if (!name.len || name.len > RISK_TOOL_NAME_MAX || name.ptr[0] == ' ' || name.ptr[name.len - 1] == ' ')
+        return true;
+    bool beyond = false;
+    for (size_t i = 0, len; i < name.len; i += len) {
+        uint32_t cp = glyph_next(name, i, &len);
+        if (cp < 0x20 || glyph_is_control(cp) || glyph_is_invisible(cp) || cp == 0x2028 || cp == 0x2029)
+            return true;
+        beyond |= cp >= 0x250; /* Latin letters with their accents are what they look like */
+    }
+    if (!beyond)
+        return false;
+    struct slice skeleton = risk_skeleton(name, a);
+    for (size_t i = 0; i < skeleton.len; i++)
+        if ((unsigned char)skeleton.ptr[i] >= 0x80)
+            return false;
     return true;
 }
 
@@ -162,11 +184,13 @@ static void check_parameters(const struct tape *t, uint32_t tool, struct arena *
 
 static void check_name(const struct risk_neighbours *near, struct slice name, struct arena *a,
                        struct risk_findings *f) {
-    if (!risk_name_plain(name))
-        risk_finding_add(f, RISK_BAD_NAME, SLICE("name"), name, a);
     const struct slice *other =
         near && near->skeletons ? map_get(near->skeletons, risk_skeleton(name, a)) : NULL;
-    if (other && !slice_eq(*other, name))
+    if (other && slice_eq(*other, name))
+        other = NULL;
+    if (risk_name_bad(name, a) || (other && !risk_name_plain(name)))
+        risk_finding_add(f, RISK_BAD_NAME, SLICE("name"), name, a);
+    if (other)
         risk_finding_add(f, RISK_LOOKALIKE, SLICE("name"), *other, a);
     if (near && near->others && map_get(near->others, name)) /* two servers, one name */
         risk_finding_add(f, RISK_LOOKALIKE, SLICE("name"), name, a);

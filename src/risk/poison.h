@@ -24,8 +24,11 @@ void risk_strings_each(
 /* A result of a call: only what no honest result needs (d1 to d5), and nothing inside `data` and `blob`,
  * which hold encoded bytes. */
 void risk_poison_result(const struct tape *t, uint32_t node, struct arena *a, struct risk_findings *f);
-/* Plain by d12's rule? */
+/* [A-Za-z0-9_.-]{1,128}, as the specification advises? */
 bool risk_name_plain(struct slice name);
+/* d12: a name that nobody can read, or whose letters beyond ASCII only pretend to be others. Blanks, brackets
+ * and letters of any language are names like others. */
+bool risk_name_bad(struct slice name, struct arena *a);
 /* For struct risk_neighbours: adds the names of a tools array to a map of skeletons; the slices live in the
  * arena. A name that is there already stays with its first owner. */
 void risk_skeletons_add(struct map *skeletons, const struct tape *t, uint32_t tools, struct arena *a);

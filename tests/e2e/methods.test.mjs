@@ -2,7 +2,7 @@
 // either side says reaches the other as if nobody stood between them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ALL_PAIRS, LEGACY, LEGACY_PAIRS, MODERN_PAIRS, pair, suitePair, watch } from '../lib/index.mjs';
+import { ALL_PAIRS, LEGACY, LEGACY_PAIRS, LegacyHttp, MODERN_PAIRS, ModernHttp, legacyServer, pair, policyFile, startGate, startServe, startUpstream, suitePair, use, watch } from '../lib/index.mjs';
 
 const isProgress = (json) => json?.method === 'notifications/progress';
 const methodIs = (method) => (json) => json?.method === method;
@@ -278,3 +278,38 @@ for (const [front, back] of MODERN_PAIRS) {
     });
   });
 }
+
+test('tool names as servers have them: blanks, brackets and other languages pass, imitations do not', async (t) => {
+  const names = ['read file', 'fs/read', 'ns:op', '$cost', 'f(x)', 'größe', '日本語_検索', 'поиск'];
+  const bad = ['s\u0435nd_mail', 'gr\u00f6\u00dfe ', 'r\u00e9ad file', 'a\u200bb', 'c\u202ed', ' x'];
+  const server = use(t, await startUpstream(legacyServer({
+    tools: [...names, ...bad].map((name) => ({ name, inputSchema: { type: 'object' } })),
+    methods: { 'tools/call': ({ name }) => ({ content: [{ type: 'text', text: name }] }) },
+  })));
+  const gate = use(t, await startGate({ upstream: server.url }));
+  const client = await LegacyHttp.open(gate.url);
+  assert.deepEqual((await client.request('tools/list')).tools.map(({ name }) => name), names);
+  for (const name of names) assert.equal((await client.call(name, {})).content[0].text, name);
+  await gate.child.waitLine(/d12 bad-name .*`--poison flag` lets it pass/, { stream: 'stderr' });
+});
+
+test('what a legacy server says of caches is no reason to fail, for either era, alone or among others', async (t) => {
+  // As the Go SDK's servers do in their stateful mode.
+  const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'public' };
+  const tool = { name: 'look', inputSchema: { type: 'object' } };
+  const server = use(t, await startUpstream(legacyServer({
+    capabilities: { tools: {}, resources: {} },
+    methods: { 'tools/list': () => ({ ...cached, tools: [tool] }), 'resources/list': () => ({ ...cached, resources: [{ uri: 'a:b', name: 'b' }] }), 'resources/read': () => ({ ...cached, contents: [] }) },
+  })));
+  const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers: { go: { url: server.url }, silent: { url: 'http://127.0.0.1:9/mcp' } } } }));
+  for (const [url, prefix, listed] of [[gate.url, 'go__', 'sallyport:go/a:b'], [`${gate.url}/go`, '', 'a:b']]) {
+    for (const client of [await LegacyHttp.open(url), new ModernHttp(url)]) {
+      const { tools, cacheScope, _meta } = await client.request('tools/list');
+      assert.deepEqual(tools.map(({ name }) => name), [`${prefix}look`]);
+      assert.ok(client instanceof LegacyHttp || cacheScope === 'private');
+      if (prefix) assert.deepEqual(_meta['sallyport/missing'], ['silent'], 'and what is missing is said');
+      else assert.equal(_meta?.['sallyport/missing'], undefined);
+      assert.deepEqual((await client.request('resources/list')).resources.map(({ uri }) => uri), [listed]);
+    }
+  }
+});
