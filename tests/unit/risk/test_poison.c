@@ -40,7 +40,7 @@ static void each_detector(void **state) {
                 "description", false);
     assert_seen("{\"name\":\"a\",\"inputSchema\":{\"required\":[\"sidenote\"]}}", RISK_EXFIL_PARAM,
                 "inputSchema.required", false);
-    assert_seen("{\"name\":\"a b\"}", RISK_BAD_NAME, "name", true);
+    assert_seen("{\"name\":\"ab \"}", RISK_BAD_NAME, "name", true);
     assert_seen("{\"name\":\"rm\\u200b_file\"}", RISK_BAD_NAME, "name", true);
 }
 
