@@ -379,6 +379,15 @@ static void on_probe_timer(struct io_timer *timer) {
     on_probe_failed(&ch->init_own, "silence");
 }
 
+/* The client has stopped waiting for the answer and begins in the legacy era: the same child goes on in that.
+ */
+static void on_probe_left(struct io_timer *timer) {
+    struct channel *ch = container_of(timer, struct channel, probe_timer);
+    link_end(&ch->init);
+    ch->era = ERA_LEGACY;
+    link_ready(ch);
+}
+
 static void probe_start(struct channel *ch) {
     struct arena a;
     ch->state = CHANNEL_PROBE;
@@ -637,7 +646,8 @@ static bool channel_fits(const struct channel *ch, const struct call *c, bool al
 
 static bool channel_is_free(const struct channel *ch) {
     /* The first one may be about to serve a client of the older era. */
-    return !ch->users && list_empty(&ch->waiting) && !(ch == ch->first && ch->session->init_done);
+    return !ch->users && list_empty(&ch->waiting) && !ch->is_claimed &&
+           !(ch == ch->first && ch->session->init_done);
 }
 
 static struct channel *find_channel(struct channel *first, struct call *c, bool alone) {
@@ -730,6 +740,7 @@ static void forget_client(struct channel *first) {
 
 static struct channel *choose(struct channel *first, struct call *c) {
     if (!c->modern) {
+        first->is_claimed = true;
         if (first->own_init.len)
             forget_client(first);
         return first;
@@ -747,6 +758,8 @@ static void prepare(struct channel *ch, const struct call *c) {
     bool legacy = !c->modern;
     if (ch->state == CHANNEL_READY)
         probe_start(ch);
+    else if (ch->state == CHANNEL_PROBE && c->kind == CALL_INITIALIZE)
+        io_timer_soon(channel_loop(ch), &ch->probe_timer, on_probe_left);
     if (ch->state != CHANNEL_DOWN)
         return;
     if (ch->era == ERA_UNKNOWN && asked_over_http(ch) && !up_era_fresh(&ch->server->up, legacy)) {

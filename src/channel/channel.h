@@ -56,6 +56,7 @@ struct channel {
     struct list waiting;      /* calls, until it is ready */
     struct up_era_wait era_wait;
     struct io_timer probe_timer;
+    bool is_claimed; /* the session's own link, for a client that has begun in the legacy era */
     /* Several links to one server, see lane.c. The first one: */
     struct list others; /* the others */
     uint32_t other_count;

@@ -93,11 +93,11 @@ test('U6 stdin close, then TERM, then KILL', async (t) => {
 test('stderr comes through with the name of the server in front', async (t) => {
   const { gate, peer } = await stdioGate(t);
   await peer.call('stderr', { text: 'one line\nand another\n' });
-  await gate.child.waitLine(/\[node\] one line$/, { stream: 'stderr' });
-  await gate.child.waitLine(/\[node\] and another$/, { stream: 'stderr' });
+  await gate.child.waitLine(/\[probe.mjs\] one line$/, { stream: 'stderr' });
+  await gate.child.waitLine(/\[probe.mjs\] and another$/, { stream: 'stderr' });
   await peer.call('stderr', { text: `${'long '.repeat(4000)}\n` });
   await peer.call('stderr', { text: 'after\n' });
-  await gate.child.waitLine(/\[node\] after$/, { stream: 'stderr' });
+  await gate.child.waitLine(/\[probe.mjs\] after$/, { stream: 'stderr' });
   assert.deepEqual(gate.rpc.noise, [], 'nothing of it on stdout');
 });
 
@@ -160,7 +160,7 @@ test('U2 U6 a server that died is started again, initialised again, and the sess
     const { gate, peer } = await pair(t, front, 'child');
     const first = await peer.ask('mark');
     const dying = await peer.exchange('tools/call', { name: 'exit', arguments: { code: 5 } });
-    assert.match(dying.json.error.message, /server `node` exited with status 5/);
+    assert.match(dying.json.error.message, /server `probe.mjs` exited with status 5/);
     assert.equal(dying.json.error.code, -32603);
     const second = await peer.ask('mark');
     assert.notEqual(first.pid, second.pid);

@@ -6,7 +6,7 @@ import { chmodSync, readFileSync, renameSync, statSync, utimesSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
-  HttpConnection, HttpPeer, LEGACY, LegacyHttp, MODERN, ModernHttp, cli, initializeParams, legacyServer, modernHeaders, modernRequest, node, policyFile, rawStdio,
+  HttpConnection, HttpPeer, LEGACY, LegacyHttp, MODERN, ModernHttp, cli, initializeParams, legacyServer, modernHeaders, modernMeta, modernRequest, node, policyFile, rawStdio,
   request, startFixture, startGate, startServe, startUpstream, tempDir, tempFile, use,
 } from '../lib/index.mjs';
 
@@ -379,4 +379,24 @@ describe('requestState on several nodes', () => {
     for (const client of [here, there]) assert.match((await refusal(client, answered(asked))).message, /expired/);
     assert.equal(sent(server, 'tools/call').length, 1);
   });
+});
+
+test('initialize while server/discover is unanswered: the same child goes on, and both are answered', async (t) => {
+  // Silent to what it does not know, as many a legacy server is.
+  const command = rawStdio(async (io) => {
+    for (let m; (m = await io.message());) {
+      io.log(`got ${m.method}`);
+      if (m.method === 'initialize') io.send({ jsonrpc: '2.0', id: m.id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'quiet', version: '1' } } });
+      if (m.method === 'tools/list') io.send({ jsonrpc: '2.0', id: m.id, result: { tools: [] } });
+    }
+  });
+  const gate = use(t, await startGate({ transport: 'stdio', command, args: ['--name', 'quiet'] }));
+  const from = Date.now();
+  gate.rpc.send({ jsonrpc: '2.0', id: 'probe', method: 'server/discover', params: { _meta: modernMeta() } });
+  await gate.child.waitLine(/\[quiet\] got server\/discover/, { stream: 'stderr' });
+  gate.rpc.send({ jsonrpc: '2.0', id: 'init', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } } });
+  assert.equal((await gate.rpc.next((m) => m.id === 'init')).result.serverInfo.name, 'quiet');
+  assert.deepEqual((await gate.rpc.next((m) => m.id === 'probe')).result.supportedVersions, ['2026-07-28']);
+  assert.deepEqual((await gate.rpc.exchange('tools/list')).result.tools, []);
+  assert.ok(Date.now() - from < 9000, 'without waiting for the question to time out');
 });
