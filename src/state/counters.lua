@@ -3,10 +3,11 @@
 --   reserve   every limit is counted, or none: {1, 0, 0, SHADOW, HOLD...} or {0, INDEX, RETRY_MS, SHADOW}
 --   undo      takes holds back from the windows that they went into
 --   read      the values that count now
+--   renew     calls in flight go on to count
 --
 -- KEYS: one per limit; its kind and window are part of it. ARGV[2]: names this reservation. ARGV[3]: how long calls in
--- flight count without being renewed. Then 7 texts per limit: kind, window_ms, max, refill, amount, fingerprint, and
--- shadow (reserve, read) or hold (undo).
+-- flight count without being renewed. Then one text per limit: kind, window_ms, max, refill, amount, fingerprint, and shadow
+-- (reserve, read) or hold (undo), with blanks between them.
 --
 --   f {s: start, v: used}   s {SLOT: used}   b {s: time of v, v: used, r: rest}   i {FINGERPRINT: "first:used"}
 --   c sorted set, NAME:N by when it ends
@@ -218,15 +219,22 @@ local undo_kind = {
 }
 
 local function limit_at(i)
-  local at = 4 + (i - 1) * 7
-  return {kind = ARGV[at], window = tonumber(ARGV[at + 1]), max = big(ARGV[at + 2]), refill = tonumber(ARGV[at + 3]),
-    amount = big(ARGV[at + 4]), print = ARGV[at + 5], last = ARGV[at + 6]}
+  local kind, window, max, refill, amount, print, last = string.match(ARGV[3 + i], '^(%a) (%d+) (%d+) (%d+) (%d+) (%x+) (%d+)$')
+  return {kind = kind, window = tonumber(window), max = big(max), refill = tonumber(refill), amount = big(amount), print = print, last = last}
 end
 
 if op == 'undo' then
   for i, key in ipairs(KEYS) do
     local l = limit_at(i)
     undo_kind[l.kind](key, l)
+  end
+  return 1
+end
+
+if op == 'renew' then
+  for i, key in ipairs(KEYS) do
+    for n = 1, rounded(limit_at(i).amount) / MICRO do redis.call('ZADD', key, 'XX', now + lease, name .. ':' .. n) end
+    redis.call('PEXPIRE', key, lease * 2)
   end
   return 1
 end

@@ -312,20 +312,24 @@ static void on_renewed(struct remote_want *want, const void *reply) {
     free(want);
 }
 
-static void postgres_renew(struct remote *remote, const struct remote_call *call,
-                           const struct remote_held *h) {
-    struct postgres *p = (struct postgres *)remote;
+static void renew_one(struct postgres *p, const struct remote_call *call, const struct remote_held *h) {
     struct remote_want *want = mem_zalloc(sizeof(*want));
     struct arena a;
     arena_init(&a);
     const char *values[] = {arena_printf(&a, "%.*s", SLICE_FMT(h->key)).ptr,
-                            arena_printf(&a, "%s:%" PRIu64, remote->owner, call->number).ptr,
+                            arena_printf(&a, "%s:%" PRIu64, p->remote.owner, call->number).ptr,
                             arena_printf(&a, "%" PRId64, h->amount / STATE_MICRO).ptr,
                             arena_printf(&a, "%d", STATE_REMOTE_LEASE_MS).ptr};
     want->answered = on_renewed;
     if (!send_query(p, "SELECT sallyport_renew($1, $2, $3, $4)", 4, values, want))
         free(want);
     arena_free(&a);
+}
+
+static void postgres_renew(struct remote *remote, const struct remote_call *call) {
+    for (size_t i = 0; i < call->count; i++)
+        if (call->held[i].counted && call->held[i].kind == STATE_CONCURRENT)
+            renew_one((struct postgres *)remote, call, &call->held[i]);
 }
 
 /* ---- migrations ---- */

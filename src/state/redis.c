@@ -5,7 +5,6 @@
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "io/loop.h"
 #include "state/redis_link.h"
@@ -17,7 +16,6 @@
 #include <string.h>
 
 #define SHA1_TEXT 40
-#define LIMIT_ARGS 7 /* texts per limit that the script takes */
 
 extern const unsigned char state_counters_lua[];
 extern const size_t state_counters_lua_len;
@@ -74,45 +72,45 @@ static struct slice script_text(void) {
     return slice_of((const char *)state_counters_lua, state_counters_lua_len);
 }
 
-/* EVALSHA sha numkeys KEY... op name lease: what every call of the script begins with. */
-static void begin_script(struct command *c, const struct redis *r, const struct remote_call *call) {
-    static const char *const ops[] = {
-        [REMOTE_RESERVE] = "reserve", [REMOTE_READ] = "read", [REMOTE_UNDO] = "undo"};
+/* EVALSHA sha numkeys KEY... op name lease LIMIT...: of those limits that `takes` says. */
+static bool send_script(struct redis *r, const struct remote_call *call, const char *op,
+                        bool (*takes)(const struct remote_held *h), struct remote_want *want) {
+    struct command c;
     size_t keys = 0;
     for (size_t i = 0; i < call->count; i++)
-        keys += call->op != REMOTE_UNDO || call->held[i].counted;
-    command_init(c, 6 + keys * (1 + LIMIT_ARGS));
-    add_text(c, call->retried ? SLICE("EVAL") : SLICE("EVALSHA"));
-    add_text(c, call->retried ? script_text() : slice_str(r->sha));
-    add_number(c, (int64_t)keys);
+        keys += takes(&call->held[i]);
+    command_init(&c, 6 + keys * 2);
+    add_text(&c, call->retried ? SLICE("EVAL") : SLICE("EVALSHA"));
+    add_text(&c, call->retried ? script_text() : slice_str(r->sha));
+    add_number(&c, (int64_t)keys);
     for (size_t i = 0; i < call->count; i++)
-        if (call->op != REMOTE_UNDO || call->held[i].counted)
-            add_text(c, call->held[i].key);
-    add_text(c, slice_str(ops[call->op]));
-    add_text(c, arena_printf(&c->arena, "%s:%" PRIu64, r->remote.owner, call->number));
-    add_number(c, STATE_REMOTE_LEASE_MS);
-}
-
-static bool redis_send(struct remote *remote, struct remote_call *call) {
-    struct redis *r = (struct redis *)remote;
-    struct command c;
-    begin_script(&c, r, call);
+        if (takes(&call->held[i]))
+            add_text(&c, call->held[i].key);
+    add_text(&c, slice_str(op));
+    add_text(&c, arena_printf(&c.arena, "%s:%" PRIu64, r->remote.owner, call->number));
+    add_number(&c, STATE_REMOTE_LEASE_MS);
     for (size_t i = 0; i < call->count; i++) {
         const struct remote_held *h = &call->held[i];
-        if (call->op == REMOTE_UNDO && !h->counted)
-            continue;
-        add_text(&c, state_remote_kind(h->kind));
-        add_number(&c, (int64_t)h->window_ms);
-        add_number(&c, h->max);
-        add_number(&c, h->refill);
-        add_number(&c, h->amount);
-        add_text(&c, arena_printf(&c.arena, "%016" PRIx64, h->fingerprint));
-        if (call->op == REMOTE_UNDO)
-            add_text(&c, arena_printf(&c.arena, "%" PRIu64, h->start));
-        else
-            add_text(&c, h->shadow ? SLICE("1") : SLICE("0"));
+        uint64_t last = call->op == REMOTE_UNDO ? h->start : h->shadow;
+        if (takes(h))
+            add_text(&c, arena_printf(&c.arena,
+                                      "%.1s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %016" PRIx64
+                                      " %" PRIu64,
+                                      state_remote_kind(h->kind).ptr, h->window_ms, h->max, h->refill,
+                                      h->amount, h->fingerprint, last));
     }
-    return command_send(&c, r->link, &call->want);
+    return command_send(&c, r->link, want);
+}
+
+static bool takes_all(const struct remote_held *h) { return (void)h, true; }
+static bool takes_counted(const struct remote_held *h) { return h->counted; }
+static bool takes_leased(const struct remote_held *h) { return h->counted && h->kind == STATE_CONCURRENT; }
+
+static bool redis_send(struct remote *remote, struct remote_call *call) {
+    static const char *const ops[] = {
+        [REMOTE_RESERVE] = "reserve", [REMOTE_READ] = "read", [REMOTE_UNDO] = "undo"};
+    return send_script((struct redis *)remote, call, ops[call->op],
+                       call->op == REMOTE_UNDO ? takes_counted : takes_all, &call->want);
 }
 
 /* ---- answers ---- */
@@ -186,22 +184,10 @@ static void on_renewed(struct remote_want *want, const void *reply) {
     free(want);
 }
 
-/* ZADD KEY XX time NAME:1 NAME:2 ...; by this machine's clock, which a lease is long enough for. */
-static void redis_renew(struct remote *remote, const struct remote_call *call, const struct remote_held *h) {
-    struct redis *r = (struct redis *)remote;
-    struct command c;
-    int64_t calls = h->amount / STATE_MICRO;
-    command_init(&c, 3 + 2 * (size_t)calls);
-    add_text(&c, SLICE("ZADD"));
-    add_text(&c, h->key);
-    add_text(&c, SLICE("XX"));
-    for (int64_t i = 1; i <= calls; i++) {
-        add_number(&c, (int64_t)clock_wall_ms() + STATE_REMOTE_LEASE_MS);
-        add_text(&c, arena_printf(&c.arena, "%s:%" PRIu64 ":%" PRId64, remote->owner, call->number, i));
-    }
+static void redis_renew(struct remote *remote, const struct remote_call *call) {
     struct remote_want *want = mem_zalloc(sizeof(*want));
     want->answered = on_renewed;
-    if (!command_send(&c, r->link, want))
+    if (!send_script((struct redis *)remote, call, "renew", takes_leased, want))
         free(want);
 }
 

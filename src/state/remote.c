@@ -274,10 +274,7 @@ static void remote_health(struct state_store *store, struct state_health *ret_he
 static void on_renew(struct io_timer *timer) {
     struct remote *r = container_of(timer, struct remote, renew);
     LIST_FOR (n, &r->renewing) {
-        const struct remote_call *call = container_of(n, struct remote_call, renewing);
-        for (size_t i = 0; i < call->count; i++)
-            if (call->held[i].counted && call->held[i].kind == STATE_CONCURRENT)
-                r->carrier->renew(r, call, &call->held[i]);
+        r->carrier->renew(r, container_of(n, struct remote_call, renewing));
     }
     io_timer_arm(r->loop, timer, STATE_REMOTE_RENEW_MS, on_renew);
 }

@@ -72,7 +72,7 @@ struct remote_carrier {
     bool (*read)(struct remote_call *call, const void *reply, struct state_answer *answer);
     /* Once more, because the server forgot something; true: sent again. May be NULL. */
     bool (*again)(struct remote_call *call, const void *reply);
-    void (*renew)(struct remote *r, const struct remote_call *call, const struct remote_held *h);
+    void (*renew)(struct remote *r, const struct remote_call *call); /* its calls in flight */
     void (*health)(const struct remote *r, struct remote_link_health *ret_health);
     void (*close)(struct remote *r); /* the link; answers what waits with NULL */
 };
