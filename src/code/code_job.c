@@ -74,8 +74,8 @@ static struct code_job *job_new(struct code_req *r, const struct code_run *run) 
     j->ttl_ms = CODE_JOB_KEEP_MS;
     j->progress = j->told = -1;
     name_job(j);
-    buf_init(&j->out, CODE_JOB_OUTPUT_MAX);
-    buf_init(&j->err, CODE_JOB_OUTPUT_MAX);
+    buf_init(&j->out, CODE_RESULT_MAX);
+    buf_init(&j->err, CODE_RESULT_MAX);
     list_init(&j->calls.open);
     list_init(&j->waiters);
     code_answer_init(&j->answer);
@@ -206,9 +206,10 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
         .code = run->code,
         .context = run->context,
         .prelude = run->prelude,
+        .last_value = run->last_value,
         .memory_mb = (uint32_t)run->memory_mb,
         .timeout_ms = (uint32_t)run->timeout_ms,
-        .output_max = CODE_JOB_OUTPUT_MAX,
+        .output_max = CODE_RESULT_MAX,
         .result_max = CODE_RESULT_MAX,
         .calls_max = j->owner->server->config.calls_max,
         .workspace = j->owner->path,

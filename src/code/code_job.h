@@ -32,6 +32,7 @@ struct code_run {
     bool background;      /* answered with the job's id when it takes long */
     bool detached;        /* answered with the job's id at once */
     bool exact;           /* just the fields that the profile's model has */
+    bool last_value;      /* see struct sandbox_request */
     struct slice head;    /* a line that the answer starts with; kept */
     bool whole;           /* it stands for a process of its own: failures come with an exit status */
     void (*format)(struct code_job *j, const struct sandbox_outcome *o, struct code_answer *answer);

@@ -13,12 +13,12 @@
 #define CODE_WAIT_MS 5000                  /* a background run that ends sooner is answered at once */
 #define CODE_TIMEOUT_S 30                  /* of a run that does not say */
 #define CODE_TIMEOUT_S_MAX 3600
-#define CODE_JOBS_MAX 256                 /* of one principal: waiting, running or kept */
-#define CODE_JOBS_ACTIVE_MAX 128          /* of them waiting or running */
-#define CODE_JOB_KEEP_MS 3600000          /* how long the result of a job is kept */
-#define CODE_JOB_OUTPUT_MAX (256u << 10)  /* bytes of stdout, and of stderr, kept of a run */
-#define CODE_JOB_MESSAGE_MAX 1024         /* bytes of a progress text */
-#define CODE_RESULT_MAX (64u << 10)       /* bytes of a result; larger ones are cut by structure */
+#define CODE_JOBS_MAX 256         /* of one principal: waiting, running or kept */
+#define CODE_JOBS_ACTIVE_MAX 128  /* of them waiting or running */
+#define CODE_JOB_KEEP_MS 3600000  /* how long the result of a job is kept */
+#define CODE_JOB_MESSAGE_MAX 1024 /* bytes of a progress text */
+#define CODE_RESULT_MAX                                                                                      \
+    (64u << 10) /* bytes of a result, cut by structure; of stdout and of stderr, which keep both ends */
 #define CODE_TEXT_RESULT_MAX (256u << 10) /* bytes of a text that stands for a result */
 #define CODE_ANSWER_MAX (48u << 20)       /* bytes of one answer */
 #define CODE_IMAGES_MAX 16                /* of one answer */

@@ -23,10 +23,13 @@ static struct slice joined_text(const struct tape *t, uint32_t content, struct a
     return all;
 }
 
+/* Objects and lists are values. Any other text stays text, also where it looks like a number: "007" is not 7.
+ */
 static struct slice text_value(struct slice text, struct arena *a) {
     cleanup_tape struct tape t;
     tape_init(&t);
-    if (text.len && tape_parse(&t, text, NULL) == TAPE_OK)
+    if (text.len && tape_parse(&t, text, NULL) == TAPE_OK &&
+        (tape_is(&t, 0, TAPE_OBJECT) || tape_is(&t, 0, TAPE_ARRAY)))
         return arena_dup(a, text);
     cleanup_buf struct buf quoted;
     buf_init(&quoted, CODE_INNER_RESULT_MAX * 6);

@@ -58,6 +58,7 @@ void execute_tool(struct code_req *r) {
         .session = code_arg_text(r, "session_id", (struct slice){0}),
         .background = code_arg_bool(r, "background", false),
         .exact = exact,
+        .last_value = !exact,
         .format = execute_format,
         .handle = execute_handle,
     };
@@ -96,7 +97,7 @@ struct slice execute_error(const struct code_job *j, const struct sandbox_outcom
     case SANDBOX_CPU:
         return SLICE("CPU time limit exceeded");
     case SANDBOX_OUTPUT:
-        return arena_printf(a, "Output limit of %u bytes exceeded", CODE_JOB_OUTPUT_MAX);
+        return arena_printf(a, "Output limit of %u MB exceeded", SANDBOX_FLOOD_MAX >> 20);
     case SANDBOX_KILLED:
         if (j->asked_to_end)
             return SLICE("Execution was cancelled");

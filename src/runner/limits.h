@@ -11,6 +11,7 @@
 #define SANDBOX_TIMEOUT_MS 30000
 #define SANDBOX_TIMEOUT_MS_MAX 3600000
 #define SANDBOX_OUTPUT_MAX (1u << 20) /* bytes kept of stdout and of stderr */
+#define SANDBOX_FLOOD_MAX (16u << 20) /* bytes written on one stream before the run is ended */
 #define SANDBOX_RESULT_MAX (1u << 20)
 #define SANDBOX_CALLS_MAX 10000            /* tool calls of one run */
 #define SANDBOX_CALLS_OPEN_MAX 256         /* of them unanswered at once */

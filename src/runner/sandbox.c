@@ -439,8 +439,8 @@ struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_reques
     run->owner = owner;
     arena_init(&run->arena);
     copy_request(run, request);
-    buf_init(&run->out, run->request.output_max);
-    buf_init(&run->err, run->request.output_max);
+    for (size_t i = 0; i < ARRAY_LEN(run->output); i++)
+        sandbox_output_init(&run->output[i], run->request.output_max);
     list_push(&s->waiting, &run->node);
     s->waiting_count++;
     s->pump_again = true;

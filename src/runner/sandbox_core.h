@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "io/conn.h"
 #include "io/spawn.h"
+#include "runner/sandbox_output.h"
 #include "runner/sandbox_types.h"
 #include "sandbox/frame.h"
 #include "wire/tape.h"
@@ -143,9 +144,8 @@ struct sandbox_run {
     bool timed_out, cancelled, ended_for_violation, too_much_output, bad_frame, done_seen, fresh_session;
     struct copy_job *copy; /* files are being copied */
     uint64_t start_us, deadline_ms;
-    struct buf seen; /* its files when they were copied in; see sandbox_files.h */
-    struct buf out, err;
-    bool out_cut, err_cut;
+    struct buf seen;                 /* its files when they were copied in; see sandbox_files.h */
+    struct sandbox_output output[2]; /* by enum sandbox_stream */
     uint32_t calls, open_count, last_id, progresses;
     uint64_t call_bytes;
     uint64_t answered_us; /* the last call */

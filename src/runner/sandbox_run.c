@@ -44,8 +44,8 @@ static void run_free(struct sandbox_run *run) {
     struct sandbox *s = run->engine;
     io_timer_stop(s->loop, &run->timer);
     list_remove(&run->node);
-    buf_free(&run->out);
-    buf_free(&run->err);
+    for (size_t i = 0; i < ARRAY_LEN(run->output); i++)
+        sandbox_output_free(&run->output[i]);
     buf_free(&run->seen);
     arena_free(&run->arena);
     run->magic = 0;
@@ -72,10 +72,10 @@ static void run_deliver(struct sandbox_run *run) {
         o->result = SLICE("null");
     if (!o->error.ptr)
         o->error = SLICE("");
-    o->out = buf_slice(&run->out);
-    o->err = buf_slice(&run->err);
-    o->out_cut = run->out_cut;
-    o->err_cut = run->err_cut;
+    o->out = sandbox_output_text(&run->output[SANDBOX_STDOUT], &run->arena);
+    o->err = sandbox_output_text(&run->output[SANDBOX_STDERR], &run->arena);
+    o->out_cut = sandbox_output_cut(&run->output[SANDBOX_STDOUT]);
+    o->err_cut = sandbox_output_cut(&run->output[SANDBOX_STDERR]);
     o->images = run->images;
     o->image_count = run->image_count;
     o->violations = run->violations;
@@ -248,18 +248,17 @@ void sandbox_run_abandon(struct sandbox_run *run, const char *why) {
 
 /* ---- output ---- */
 
+/* Code that writes too much goes on: its beginning and its end are kept. Reading costs the gate time, so
+ * there is an end to that too. */
 void sandbox_run_output(struct sandbox_run *run, enum sandbox_stream which, struct slice bytes) {
-    struct buf *to = which == SANDBOX_STDOUT ? &run->out : &run->err;
-    const size_t room = run->request.output_max - to->len;
-    const bool over = bytes.len > room;
-    bytes = slice_upto(bytes, room);
-    buf_put_slice(to, bytes);
-    if (bytes.len && run->handlers->output)
-        run->handlers->output(run, run->owner, which, bytes);
-    if (!over)
-        return;
-    *(which == SANDBOX_STDOUT ? &run->out_cut : &run->err_cut) = true;
-    if (!run->too_much_output && run->box && run->sent && !run->done_seen) {
+    struct sandbox_output *to = &run->output[which];
+    const uint64_t before = to->written, max = run->request.output_max;
+    sandbox_output_put(to, bytes);
+    const struct slice within = slice_upto(bytes, before < max ? (size_t)(max - before) : 0);
+    if (within.len && run->handlers->output)
+        run->handlers->output(run, run->owner, which, within);
+    if (to->written > SANDBOX_FLOOD_MAX && !run->too_much_output && run->box && run->sent &&
+        !run->done_seen) {
         run->too_much_output = true;
         sandbox_box_kill(run->box);
     }
@@ -470,11 +469,21 @@ size_t sandbox_run_frames(struct sandbox_run *run, struct slice bytes, size_t *r
 
 /* ---- the other ends ---- */
 
-static bool says_no_memory(const struct sandbox_run *run) {
-    const struct slice err = buf_slice(&run->err);
-    return memmem(err.ptr ? err.ptr : "", err.len, "out of memory", 13) ||
-           memmem(err.ptr ? err.ptr : "", err.len, "MemoryError", 11) ||
-           memmem(err.ptr ? err.ptr : "", err.len, "Allocation failed", 17);
+static bool says_no_memory(struct sandbox_run *run) {
+    static const char *const words[] = {"out of memory", "MemoryError", "Allocation failed"};
+    const struct slice err = sandbox_output_text(&run->output[SANDBOX_STDERR], &run->arena);
+    for (size_t i = 0; err.len && i < ARRAY_LEN(words); i++)
+        if (memmem(err.ptr, err.len, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
+/* V8 crashes when an allocation fails, without a word, and that may be a large one; native libraries of
+ * Python may do so too, but also for reasons of their own. */
+static bool crashed_full(const struct sandbox_run *run, const struct frame_report *r, int sig) {
+    const bool crash = sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGTRAP || sig == SIGABRT;
+    const uint64_t limit_kb = (uint64_t)run->request.memory_mb * 1024;
+    return crash && r->rss_kb >= (run->runtime == FRAME_NODE ? limit_kb / 4 : limit_kb / 4 * 3);
 }
 
 /* Why the process went, from what we know and what the kernel says. */
@@ -491,12 +500,12 @@ static void judge_exit(struct sandbox_run *run, const struct frame_report *r) {
         set_end(run, SANDBOX_KILLED, "ended for the system call `%s`",
                 run->violations[run->violation_count - 1].name);
     else if (run->too_much_output)
-        set_end(run, SANDBOX_OUTPUT, "more than %u bytes of output", run->request.output_max);
+        set_end(run, SANDBOX_OUTPUT, "more than %u MB of output", SANDBOX_FLOOD_MAX >> 20);
     else if (run->bad_frame)
         set_end(run, SANDBOX_KILLED, "ended for a message that is not one");
     else if (sig == SIGXCPU || (sig == SIGKILL && run->request.cpu_s && r->cpu_us + 500000 >= cpu_max))
         set_end(run, SANDBOX_CPU, "more than %u seconds of CPU time", run->request.cpu_s);
-    else if (sig && (r->out_of_memory || says_no_memory(run)))
+    else if (sig && (r->out_of_memory || says_no_memory(run) || crashed_full(run, r, sig)))
         set_end(run, SANDBOX_MEMORY, "out of memory");
     else if (sig)
         set_end(run, SANDBOX_KILLED, "the process was ended by signal %d (%s)", sig, strsignal(sig));
@@ -545,10 +554,14 @@ static bool write_run(struct sandbox_run *run, struct buf *out) {
     emit_int(&e, run->fresh_session ? r->prelude : 0);
     emit_key(&e, "memory_mb");
     emit_int(&e, r->memory_mb);
+    emit_key(&e, "timeout_ms");
+    emit_int(&e, r->timeout_ms);
     emit_key(&e, "cpu_s");
     emit_int(&e, r->cpu_s);
     emit_key(&e, "echo");
     emit_bool(&e, r->echo);
+    emit_key(&e, "last");
+    emit_bool(&e, r->last_value);
     emit_key(&e, "session");
     emit_bool(&e, r->session.len > 0);
     emit_object_end(&e);

@@ -19,7 +19,7 @@ enum sandbox_exit {
     SANDBOX_MEMORY,
     SANDBOX_CPU,
     SANDBOX_KILLED,  /* cancelled, or ended for a violation, or crashed */
-    SANDBOX_OUTPUT,  /* more output than allowed: what fits is kept */
+    SANDBOX_OUTPUT,  /* a flood: more than SANDBOX_FLOOD_MAX bytes on one stream */
     SANDBOX_REFUSED, /* never ran: no runtime, tier too low, engine full or helper gone; `error` says why */
 };
 
@@ -56,7 +56,7 @@ struct sandbox_outcome {
     struct slice kind;      /* the exception's class: "ZeroDivisionError"; may be "" */
     struct slice traceback; /* the agent's own lines, no host paths */
     struct slice out, err;  /* what was written, capped */
-    bool out_cut, err_cut;  /* more was written than kept */
+    bool out_cut, err_cut; /* more was written: the beginning and the end are kept, and a line that says so */
     const struct sandbox_image *images;
     size_t image_count;
     const struct sandbox_violation *violations;
@@ -92,11 +92,12 @@ struct sandbox_request {
     struct slice context; /* JSON object of variables, or empty */
     /* Which of the config's preludes stands before the code: index + 1; 0 for none. */
     uint32_t prelude;
-    bool echo; /* Python: the value of a last line that is an expression is printed, as a prompt does */
+    bool echo;       /* Python: the value of a last line that is an expression is printed, as a prompt does */
+    bool last_value; /* Python: that value is the result of a run that sets no `result`, as in a notebook */
     uint32_t memory_mb;  /* 0: SANDBOX_MEMORY_MB */
     uint32_t timeout_ms; /* 0: SANDBOX_TIMEOUT_MS; wall clock from the code being handed over */
     uint32_t cpu_s;      /* 0: as much as the wall clock allows */
-    uint32_t output_max; /* bytes of stdout, and of stderr; 0: SANDBOX_OUTPUT_MAX */
+    uint32_t output_max; /* bytes kept of stdout, and of stderr; 0: SANDBOX_OUTPUT_MAX */
     uint32_t result_max; /* bytes of result JSON; larger is cut by structure. 0: SANDBOX_RESULT_MAX */
     uint32_t calls_max;  /* 0: SANDBOX_CALLS_MAX */
     /* Path of the directory whose files the code finds beneath /workspace and into which they are copied

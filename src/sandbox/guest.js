@@ -177,6 +177,8 @@ function ownStack(error) {
 }
 
 function describe(error) {
+  if (error instanceof RangeError && /allocation failed/i.test(error.message)) // of a buffer; the heap's own end is the process's
+    return { error: "out of memory", kind: "MemoryError", traceback: ownStack(error) };
   if (error instanceof Error) return { error: error.message || error.name, kind: error.name || "Error", traceback: ownStack(error) };
   return { error: typeof error === "string" ? error : util.inspect(error), kind: "Error", traceback: "" };
 }
@@ -196,6 +198,9 @@ function finish(outcome, value) {
     native.send(to, 0, `${text.slice(0, -1)},"result":"the result has ${result.length} characters of JSON, more than can be handed over"}`);
   }
 }
+
+// How long leftover work may take: to shortly before the gate ends the run, so that its result is not lost.
+const leftoverMs = (timeout = 0) => timeout - Math.min(500, timeout / 4);
 
 // ---- what the code finds ----
 

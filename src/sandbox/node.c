@@ -232,25 +232,43 @@ static napi_value wait_for_code(napi_env env, napi_callback_info info) {
     return number(env, zygote_wait_for_code(ms));
 }
 
+/* What state() says beside the number of calls that are not answered. */
+enum { RUN_OVER = -1, RUN_DRAINS = -2 };
+#define DRAIN_LOOK_MS 50 /* while the code's leftover work is awaited: between two looks at its deadline */
+
+/* Ticks and microtasks, then state(). Callbacks of the loop are nested in the call of loop(), so Node does
+ * not do this for them: it has to be done before anything waits. */
+static bool drain(napi_env env, napi_value self, const napi_value v[3], int32_t *ret_open) {
+    napi_value result;
+    if (napi_call_function(env, self, v[0], 0, NULL, &result) != 0 ||
+        napi_call_function(env, self, v[1], 0, NULL, &result) != 0)
+        return false;
+    napi_get_value_int32(env, result, ret_open);
+    return true;
+}
+
 /* One turn of the loop. 0: go on, 1: finished, 2: nothing is left that could finish it, -1: an exception. */
 static int turn(napi_env env, struct uv_loop *loop, napi_value self, const napi_value v[3]) {
-    napi_value result;
     int32_t open = 0;
-    if (napi_call_function(env, self, v[0], 0, NULL, &result) != 0) /* ticks and microtasks */
+    if (!drain(env, self, v, &open))
         return -1;
-    if (napi_call_function(env, self, v[1], 0, NULL, &result) != 0)
-        return -1;
-    napi_get_value_int32(env, result, &open); /* -1: finished, else calls that are not answered */
-    if (open < 0)
+    if (uv_loop_alive(loop) && open != RUN_OVER) {
+        uv_run(loop, RUN_NOWAIT);
+        if (!drain(env, self, v, &open))
+            return -1;
+    }
+    const bool alive = uv_loop_alive(loop);
+    if (open == RUN_OVER || (open == RUN_DRAINS && !alive))
         return 1;
-    if (!uv_loop_alive(loop) && open == 0)
+    if (!alive && open == 0)
         return 2;
-    if (!uv_loop_alive(loop)) /* only an answer can come */
+    if (!alive) /* only an answer can come */
         return take_frame(env, self, v[2]) ? 0 : -1;
-    uv_run(loop, RUN_NOWAIT);
     struct pollfd fds[2] = {{.fd = uv_backend_fd(loop), .events = POLLIN},
                             {.fd = CONFINE_FD_BRIDGE, .events = POLLIN}};
-    const int wait = uv_loop_alive(loop) ? uv_backend_timeout(loop) : 0; /* what just ran may have ended it */
+    int wait = uv_backend_timeout(loop);
+    if (open == RUN_DRAINS && (wait < 0 || wait > DRAIN_LOOK_MS))
+        wait = DRAIN_LOOK_MS;
     const bool frame = zygote_has_bytes() || (poll(fds, 2, wait) > 0 && fds[1].revents);
     if (frame && !take_frame(env, self, v[2]))
         return -1;

@@ -195,17 +195,23 @@ async function execute(order) {
 function runOrder(order) {
   if (order.memory_mb || order.cpu_s) native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   return new Promise((done) => {
-    let outcome, value;
+    let outcome, value, drained = Boolean(order.session);
     const end = (how, what) => { outcome ??= how; value ??= what; settle(); };
-    // What was called without await still gets its answer before the run ends.
+    const limit = setTimeout(() => { drained = true; settle(); }, leftoverMs(order.timeout_ms));
+    limit.unref();
+    // Work that the code has left is awaited: calls, timers, streams. An error ends it at once.
     settle = () => {
-      if (!outcome || openCalls) return;
+      if (!outcome || (outcome.ok && (openCalls || !drained))) return;
+      clearTimeout(limit);
       settle = fail = idle = () => {};
       finish(outcome, value);
       done();
     };
-    fail = (error) => end({ ok: false, ...describe(error) });
-    idle = () => end({ ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" });
+    fail = (error) => { outcome = { ok: false, ...describe(error) }; settle(); };
+    idle = () => {
+      drained = true;
+      end({ ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" });
+    };
     execute(order).then((what) => end({ ok: true }, what), fail);
   });
 }

@@ -256,6 +256,7 @@ const ownPlace = (line) => line.replace(/\bcode:(\d+):(\d+)/, (place, row, colum
 
 // ---- a run ----
 
+const OVER = -1, DRAINS = -2; // as in node.c
 let ended = false, onUncaught = () => {};
 process.on("uncaughtException", (error) => onUncaught(error));
 
@@ -282,8 +283,17 @@ function runOrder(order) {
   const fail = (error) => { outcome = { ok: false, ...describe(error) }; ended = true; };
   onUncaught = fail;
   execute(order).then((v) => { value = v; ended = true; }, fail);
-  // What was called without await still gets its answer before the run ends.
-  const state = native.loop(process._tickCallback, () => (ended && openCalls === 0 ? -1 : openCalls), onFrame);
+  // Work that the code has left is awaited as Node does: calls, timers, streams. An error ends it at once, and a session
+  // keeps it for its next run.
+  const deadline = performance.now() + leftoverMs(order.timeout_ms);
+  const progressOf = () => {
+    if (!ended || openCalls) return ended && !outcome.ok ? OVER : openCalls;
+    if (!outcome.ok || order.session) return OVER;
+    if (performance.now() < deadline) return DRAINS;
+    err.write("sallyport: timers or streams were still open at the time limit\n");
+    return OVER;
+  };
+  const state = native.loop(process._tickCallback, progressOf, onFrame);
   if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" };
   finish(outcome, value);
   if (!muted) optimize(settled);
@@ -358,7 +368,7 @@ if (tried === -1) {
   let timer = false;
   warmUp(1, usual);
   setTimeout(() => { timer = true; }, 1);
-  native.loop(process._tickCallback, () => (timer ? -1 : 1 - 1), onFrame);
+  native.loop(process._tickCallback, () => (timer ? OVER : 0), onFrame);
   native.exit(timer ? 0 : 1);
 }
 if (tried !== 1) {

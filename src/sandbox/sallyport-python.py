@@ -7,6 +7,7 @@ import sys
 
 MODULE, KIND = sys.argv[1], sys.argv[2]
 CODE, PRELUDE = "<code>", "<prelude>"
+LAST = "__last__"  # the value of the last expression
 FRAME_MAX = 16 << 20
 WARM_AFTER_MS = 20  # a child that is not needed at once gets ready; in a crowd that would only take time from the others
 DEPTH = 60  # of a value; the gate takes a little more
@@ -52,6 +53,7 @@ sys.path[:] = [p for p in sys.path if p.startswith("/") and os.path.isdir(p) and
 sys.path += [p for p in site.getsitepackages() + ["/usr/lib/python3/dist-packages"] if os.path.isdir(p) and p not in sys.path]
 sys.path += [p for p in sys.argv[3:] if os.path.isdir(p)]  # what the operator lets be installed
 import ast
+import atexit
 import io
 import linecache
 import random
@@ -452,13 +454,23 @@ def run_code(code, space):
         exec(code, space)
 
 
-def execute(text, space, echo):
+def keep_last(tree):
+    """The value of a last statement that is an expression, as notebooks show it, under a name of its own."""
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body[-1] = ast.copy_location(ast.Assign([ast.Name(LAST, ast.Store())], last.value), last)
+        ast.fix_missing_locations(tree)
+
+
+def execute(text, space, echo, last):
     """Compiles and runs; top-level await is allowed."""
-    if not echo and "await" not in text:
+    if not echo and not last and "await" not in text:
         return run_code(compiled(text), space)
     tree = ast.parse(text, CODE)
     if "await" in text:
         tree = ast.fix_missing_locations(Awaits().visit(tree))
+    if last:
+        keep_last(tree)
     parts = [(tree, "exec")]
     if echo and tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Interactive([tree.body.pop()])
@@ -514,9 +526,35 @@ def failed(error, text=None, lines=None):
             "traceback": own_frames(error)[-65536:] if lines is None else lines}
 
 
+SETS_RESULT = re.compile(r"^result\s*=[^=]", re.M)
+
+
+def flush_files():
+    """Files that the code has opened and not closed."""
+    import gc
+
+    for one in gc.get_objects():
+        if isinstance(one, (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)) and not one.closed:
+            try:
+                one.flush()
+            except Exception:
+                pass
+
+
+def leave():
+    """What an interpreter does at its end: threads that are no daemons are awaited, functions of atexit run."""
+    for call in reversed(getattr(threading, "_threading_atexits", ())):  # pools of threads end only then
+        call()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+
+
 def run(order, space):
     outcome = None
     space.pop("result", None)
+    space.pop(LAST, None)
     try:
         if order.get("context"):
             space.update(order["context"])
@@ -525,9 +563,11 @@ def run(order, space):
         if "cpu_s" in order and not limit(order.get("memory_mb", 0), order["cpu_s"]):
             raise RuntimeError("the limits could not be set")
         try:
-            execute(text, space, order.get("echo"))
+            execute(text, space, order.get("echo"), order.get("last") and not SETS_RESULT.search(text))
         except Returned:
             pass
+        if LAST in space:
+            space.setdefault("result", space.pop(LAST))
         if isinstance(space.get("result"), types.CoroutineType):  # an `await` was forgotten
             import asyncio
 
@@ -549,6 +589,13 @@ def run(order, space):
     except BaseException as error:
         value = "null"
         outcome = outcome or failed(error, "`result` cannot be shown as JSON: " + describe(error), "")
+    if not bridge.muted:
+        try:
+            if not order.get("session"):
+                leave()
+        except BaseException as error:
+            outcome = outcome or failed(error)
+        flush_files()
     for stream in {sys.stdout, sys.stderr, *streams}:
         try:
             stream.flush()

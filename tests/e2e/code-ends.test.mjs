@@ -1,0 +1,86 @@
+// How runs end: nothing that the code has started is lost, and what it computed is kept.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { startCode } from '../lib/code.mjs';
+import { lacksBun } from '../lib/paths.mjs';
+import { bunEnvironment, home, one, run } from '../lib/sandbox.mjs';
+
+const who = process.getuid() === 0 ? 'root' : 'user';
+const sleep = 'const sleep = (ms) => new Promise((done) => setTimeout(done, ms));';
+const SCRIPTS = [
+  // a pending timer holds up nothing else
+  `${sleep} const fs = require("fs/promises");
+const work = async () => { for (let i = 0; i < 5; i++) await fs.stat("/usr"); return "done" };
+await Promise.race([work(), sleep(1500).then(() => "guard")])`,
+  // what nobody awaits is awaited
+  `${sleep} async function main() { await sleep(50); console.log("late") } main(); console.log("started");`,
+  `setTimeout(() => require("fs").writeFileSync("/tmp/x", "text"), 30); process.on("exit", () => {}); "value"`,
+  `const fs = require("fs"); const out = fs.createWriteStream("/tmp/y"); out.write("text"); out.end(() => console.log(fs.readFileSync("/tmp/y", "utf8"))); 1`,
+  `setTimeout(() => { throw new Error("later") }, 10); 1`,
+];
+const check = ([race, main, timer, stream, thrown]) => {
+  assert.equal(race.result, 'done', JSON.stringify(race));
+  assert.deepEqual(main.output, ['started', 'late']);
+  assert.equal(timer.result, 'value');
+  assert.deepEqual([stream.output, stream.result], [['text'], 1], JSON.stringify(stream));
+  assert.deepEqual([thrown.exit, thrown.error], ['error', 'later']);
+};
+
+test('JavaScript runs its loop as Node does, to the end', async () => check(await run(who, SCRIPTS, { ext: 'js', profile: 'files' })));
+
+test('JavaScript runs its loop to the end on Bun', async (t) => {
+  const env = bunEnvironment();
+  if (lacksBun(t, env)) return;
+  check(await run(who, SCRIPTS, { ext: 'js', profile: 'files', env }));
+});
+
+test('leftover work that never ends costs the time limit, not the result', async () => {
+  const { result, exit, output } = await one(who, 'setInterval(() => {}, 100); console.log("x"); ({ kept: 1 })', { ext: 'js', args: ['--timeout', '2s'] });
+  assert.deepEqual([exit, result, output], ['ok', { kept: 1 }, ['x']]);
+});
+
+test('JavaScript that uses up its heap is out of memory', async () => {
+  const codes = ['const a = []; while (true) a.push({ x: a.length, y: "s" + a.length })', 'const m = new Map(); for (let i = 0; ; i++) m.set(i, String(i).repeat(10))',
+    'const a = []; while (true) a.push(Buffer.alloc(1 << 20, 1))', 'const b = JSON.parse("[" + "1,".repeat(3e7) + "1]"); b.map((x) => ({ x })).length'];
+  for (const { exit, error } of await run(who, codes, { ext: 'js', args: ['--memory', '64', '--timeout', '120s'] })) assert.deepEqual([exit, error], ['memory', 'out of memory']);
+});
+
+test('Python ends as an interpreter does: files are flushed, threads joined, atexit runs', async () => {
+  const workspace = join(home, 'ends');
+  mkdirSync(workspace, { mode: 0o777 });
+  const { output, result } = await one(who, `
+import atexit, threading, time
+from concurrent.futures import ThreadPoolExecutor
+f = open("/workspace/open.txt", "w")
+f.write("text")
+def late():
+    time.sleep(0.1)
+    open("/workspace/late.txt", "w").write("late")
+    print("thread")
+threading.Thread(target=late).start()
+atexit.register(print, "bye")
+pool = ThreadPoolExecutor(2)
+pool.submit(time.sleep, 0.05)
+result = 5`, { profile: 'files', args: ['--workspace', workspace] });
+  assert.deepEqual([output, result], [['thread', 'bye'], 5]);
+  assert.deepEqual([readFileSync(join(workspace, 'open.txt'), 'utf8'), readFileSync(join(workspace, 'late.txt'), 'utf8')], ['text', 'late']);
+});
+
+test('the last expression is the result of Python, unless `result` is set', async (t) => {
+  const { run: execute } = await startCode(t);
+  const CASES = [['x = 2\nx * 21', 42], ['x = 1\nx\nresult = 7\nx', 7], ['print(1)', null], ['import asyncio\nasync def f(): return 3\nawait f()', 3],
+    ['async def main(): return "m"\nmain()', 'm'], ['x = 5', null], ['[i for i in range(3)]', [0, 1, 2]], ['if True:\n    1', null], ['return 9', 9]];
+  for (const [code, expected] of CASES) assert.deepEqual((await execute(code)).result, expected, code);
+  const { run: exact } = await startCode(t, { profile: 'code-execution-mcp' });
+  assert.equal((await exact('1 + 1')).result, null, 'as its model has it');
+});
+
+test('output over the limit keeps both ends, and the run goes on', async (t) => {
+  const { run: execute } = await startCode(t);
+  const { success, truncated, result, output } = await execute('for i in range(40000): print("line", i)\nresult = "kept"');
+  assert.deepEqual([success, truncated, result], [true, true, 'kept']);
+  assert.deepEqual([output[0], output.at(-1)], ['line 0', 'line 39999']);
+  assert.ok(output.some((line) => /^\[\.\.\. \d+ bytes are left out here \.\.\.\]$/.test(line)));
+});
