@@ -46,6 +46,8 @@ struct audit {
     bool quick;        /* the last write was over before one that waits asleep would have been woken */
     struct io_loop *loop;
     struct io_task sync;
+    void (*changed)(void *owner, const struct audit_health *health);
+    void *owner;
 
     pthread_mutex_t mutex; /* everything below, and the putting end of the ring */
     pthread_cond_t wake;   /* for the writer */
@@ -62,6 +64,9 @@ struct audit {
     uint64_t failed_at; /* position up to which waits have been told of a failure */
     uint64_t gaps;
     uint64_t gaps_written;
+    uint64_t refusals;         /* decisions refused, in all */
+    uint64_t refusals_written; /* of them, those that a record tells of */
+    bool news;                 /* `changed` is to be called */
     struct audit_health health;
 
     pthread_t thread;
@@ -90,6 +95,8 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
     w->segment_bytes = config->segment_bytes ? config->segment_bytes : AUDIT_SEGMENT_BYTES;
     w->retain_ms = config->retain_ms;
     a->loop = config->loop;
+    a->changed = config->changed;
+    a->owner = config->owner;
     if (config->loop) {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (fd < 0)
@@ -167,7 +174,7 @@ void audit_close(struct audit *a) {
         uv_close((uv_handle_t *)&a->port->poll, audit_port_closed);
     }
     /* What could not be written stays for the next process. */
-    if (a->ring.head && audit_ring_used(&a->ring) == 0 && a->gaps == a->gaps_written)
+    if (a->ring.head && audit_ring_used(&a->ring) == 0 && atomic_load(&a->ring.head->lost) == 0)
         audit_ring_remove(&a->ring);
     else
         audit_ring_close(&a->ring);
@@ -201,19 +208,27 @@ static void audit_wake(struct audit *a) {
 
 /* Everybody who waits for what lies before that position is told. The lock is held. */
 static void audit_fault(struct audit *a, uint64_t before, const struct err *err) {
+    a->news |= !a->failed;
     a->failed = true;
     a->failed_at = before;
     snprintf(a->health.fault, sizeof(a->health.fault), "%.255s", err->text);
+}
+
+/* In the ring's file, where the next process finds it. The lock is held. */
+static void audit_note_lost(struct audit *a) {
+    atomic_store(&a->ring.head->lost, a->gaps - a->gaps_written + a->refusals - a->refusals_written);
 }
 
 static enum audit_result audit_lost(struct audit *a, enum audit_result why, bool must_pass) {
     if (a->on_full == AUDIT_PASS || must_pass) {
         a->gaps++;
         a->health.gaps++;
-        atomic_store(&a->ring.head->lost, a->gaps - a->gaps_written);
+        audit_note_lost(a);
         return a->on_full == AUDIT_PASS ? AUDIT_OK : why;
     }
     a->health.refused++;
+    a->refusals++;
+    audit_note_lost(a);
     return why;
 }
 
@@ -373,7 +388,14 @@ static void audit_told(uv_poll_t *handle, int status, int events) {
     if (end == DISK_FAILED)
         audit_disk_fault(a, &err);
     uint64_t safe = a->safe, failed_at = a->failed_at;
+    bool news = a->news;
+    a->news = false;
     pthread_mutex_unlock(&a->mutex);
+    if (news && a->changed) {
+        struct audit_health health;
+        audit_health(a, &health);
+        a->changed(a->owner, &health);
+    }
     audit_tell(a, safe, failed_at);
     if (a->wanted > safe)
         audit_sync_soon(a);
@@ -420,8 +442,9 @@ void audit_health(struct audit *a, struct audit_health *ret_health) {
     pthread_mutex_lock(&a->mutex);
     *ret_health = a->health;
     ret_health->failed = a->failed;
+    ret_health->passing = a->on_full == AUDIT_PASS;
     ret_health->queued = audit_ring_used(&a->ring);
-    ret_health->unrecorded = a->gaps - a->gaps_written;
+    ret_health->unrecorded = a->gaps - a->gaps_written + a->refusals - a->refusals_written;
     pthread_mutex_unlock(&a->mutex);
 }
 
@@ -450,7 +473,8 @@ static bool audit_rest(struct audit *a, bool busy) {
         a->napping = false;
     }
     while (!a->stop && !a->hasty && !a->failed && audit_ring_used(&a->ring) == 0 &&
-           a->gaps == a->gaps_written && !audit_writer_sign_due(&a->writer, clock_mono_ms())) {
+           a->gaps == a->gaps_written && a->refusals == a->refusals_written &&
+           !audit_writer_sign_due(&a->writer, clock_mono_ms())) {
         a->asleep = true;
         if (a->writer.seq > a->writer.signed_seq)
             audit_sleep(a, AUDIT_CHECKPOINT_MS);
@@ -465,7 +489,10 @@ static bool audit_rest(struct audit *a, bool busy) {
 static void audit_notify(struct audit *a) {
     const uint64_t once = 1;
     pthread_cond_broadcast(&a->told);
-    if (a->port && a->durable)
+    pthread_mutex_lock(&a->mutex);
+    bool wanted = a->port && (a->durable || a->news);
+    pthread_mutex_unlock(&a->mutex);
+    if (wanted)
         CHECK(write(a->port->fd, &once, sizeof(once)) == sizeof(once) || errno == EAGAIN);
 }
 
@@ -476,7 +503,8 @@ static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
     if (a->durable && a->safe < at)
         a->safe = at;
     a->gaps_written = gaps;
-    atomic_store(&a->ring.head->lost, a->gaps - gaps);
+    audit_note_lost(a);
+    a->news |= a->failed;
     a->failed = false;
     a->health.written = a->writer.written;
     a->health.commits = a->writer.commits;
@@ -524,7 +552,9 @@ static int audit_begin(struct audit *a, struct err *err) {
     }
     pthread_mutex_lock(&a->mutex);
     a->ready = true;
+    a->news |= a->failed || w->finding[0];
     a->failed = false;
+    memcpy(a->health.finding, w->finding, sizeof(a->health.finding));
     pthread_mutex_unlock(&a->mutex);
     audit_notify(a);
     return 0;
@@ -551,6 +581,25 @@ static bool audit_begin_until(struct audit *a) {
     return true;
 }
 
+/* Calls that were refused because nothing could be recorded are on record once something can; so is that it
+ * works again, which is tried here when there is nothing else to write. */
+static int audit_resume(struct audit *a, bool failed, uint64_t gaps, uint64_t refusals, struct err *err) {
+    char text[96];
+    if (!failed && refusals == a->refusals_written)
+        return 0;
+    snprintf(text, sizeof(text), "%llu calls were refused because they could not be recorded",
+             (unsigned long long)(refusals - a->refusals_written));
+    if (refusals != a->refusals_written && audit_writer_note(&a->writer, "gap", text, err) < 0)
+        return -1;
+    pthread_mutex_lock(&a->mutex);
+    a->refusals_written = refusals;
+    pthread_mutex_unlock(&a->mutex);
+    if (failed && audit_writer_note(&a->writer, "resumed", "writing works again", err) < 0)
+        return -1;
+    audit_wrote(a, atomic_load(&a->ring.head->tail), gaps);
+    return 0;
+}
+
 static void *audit_thread(void *arg) {
     struct audit *a = arg;
     CHECK_MAGIC(a, AUDIT_MAGIC);
@@ -562,15 +611,12 @@ static void *audit_thread(void *arg) {
     while (!stop) {
         pthread_mutex_lock(&a->mutex);
         stop = audit_rest(a, busy);
-        uint64_t gaps = a->gaps;
+        uint64_t gaps = a->gaps, refusals = a->refusals;
         bool failed = a->failed;
         pthread_mutex_unlock(&a->mutex);
         int rc = audit_work(a, gaps, &busy, &err);
-        if (rc == 0 && failed && !busy) { /* nothing to write: see whether it would work again */
-            rc = audit_writer_note(&a->writer, "resumed", "writing works again", &err);
-            if (rc == 0)
-                audit_wrote(a, atomic_load(&a->ring.head->tail), gaps);
-        }
+        if (rc == 0)
+            rc = audit_resume(a, failed, gaps, refusals, &err);
         if (rc < 0)
             audit_failed(a, &err);
     }

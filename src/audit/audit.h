@@ -27,6 +27,8 @@ enum audit_result {
 enum audit_args_mode { AUDIT_ARGS_KEYS, AUDIT_ARGS_TOKENIZED, AUDIT_ARGS_FULL };
 enum audit_on_full { AUDIT_REFUSE, AUDIT_PASS };
 
+struct audit_health;
+
 struct audit_config {
     const char *home; /* the log is HOME/audit/, the key HOME/audit.key; made when absent */
     bool durable;     /* decisions are acknowledged by audit_wait after their commit */
@@ -35,6 +37,9 @@ struct audit_config {
     uint64_t segment_bytes; /* 0: AUDIT_SEGMENT_BYTES */
     uint64_t retain_ms;     /* age of segments that are retired; 0: keep everything */
     struct io_loop *loop;   /* where `done` is called; NULL: nobody waits but audit_flush */
+    /* Called on the loop when writing fails, works again, or a loss was found at the start. May be NULL. */
+    void (*changed)(void *owner, const struct audit_health *health);
+    void *owner;
 };
 
 /* Makes the directory and starts the writer, which opens the log; what cannot be opened shows as AUDIT_FAILED
@@ -117,12 +122,14 @@ struct audit_health {
     uint64_t written;    /* records by this process */
     uint64_t queued;     /* bytes in the ring */
     uint64_t gaps;       /* records that could not be kept (setting: pass) */
-    uint64_t unrecorded; /* of them, those that no `gap` record tells of yet */
+    uint64_t unrecorded; /* of them and of refused calls, those that no `gap` record tells of yet */
     uint64_t refused;    /* puts answered FULL or FAILED */
     uint64_t commits;
     uint64_t seq;          /* newest of the chain that this process wrote */
     uint64_t committed_ms; /* wall clock of the last commit */
     bool failed;
+    bool passing; /* calls pass without a record while it fails, by setting */
     char fault[256];
+    char finding[256]; /* what was missing when this process took the log over; empty for nothing */
 };
 void audit_health(struct audit *a, struct audit_health *ret_health);

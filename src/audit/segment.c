@@ -108,7 +108,9 @@ static int segment_read_meta(struct segment *s, struct err *err) {
     static const char sql[] = "SELECT version, log_id, number, base_seq, base_hash, sealed FROM meta";
     if (sqlite3_prepare_v2(s->db, sql, -1, &row, NULL) != SQLITE_OK)
         return audit_segment_fail(s, err);
-    bool fine = sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0) == SEGMENT_VERSION &&
+    bool there = sqlite3_step(row) == SQLITE_ROW,
+         newer = there && sqlite3_column_int(row, 0) > SEGMENT_VERSION;
+    bool fine = there && sqlite3_column_int(row, 0) == SEGMENT_VERSION &&
                 sqlite3_column_bytes(row, 1) == CHAIN_ID && sqlite3_column_bytes(row, 4) == CHAIN_HASH;
     if (fine) {
         memcpy(s->meta.log_id, sqlite3_column_blob(row, 1), CHAIN_ID);
@@ -120,7 +122,9 @@ static int segment_read_meta(struct segment *s, struct err *err) {
     int rc = sqlite3_finalize(row);
     if (rc != SQLITE_OK)
         return audit_segment_fail(s, err);
-    return fine ? 0 : err_set(err, "`%s` is no segment of an audit log of this version", s->path);
+    if (newer)
+        return err_set(err, "`%s` was written by a newer version of sallyport: use that version", s->path);
+    return fine ? 0 : err_set(err, "`%s` is not a segment of an audit log", s->path);
 }
 
 static int segment_prepare(struct segment *s, struct err *err) {

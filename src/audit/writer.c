@@ -149,7 +149,13 @@ static void writer_add(struct writer *w, struct slice record) {
     w->block_count++;
 }
 
+static bool is_loss(const char *event) {
+    return strcmp(event, "gap") == 0 || strcmp(event, "unread") == 0 || strcmp(event, "broken") == 0;
+}
+
 static void writer_add_event(struct writer *w, const char *event, const char *text) {
+    if (is_loss(event))
+        snprintf(w->finding, sizeof(w->finding), "%.250s", text);
     struct audit_record r = {.kind = AUDIT_KIND_EVENT};
     r.number[AUDIT_TIME_US] = clock_wall_us();
     r.text[AUDIT_INSTANCE] = slice_str(w->instance);

@@ -18,6 +18,7 @@ struct writer {
     uint64_t retain_ms;
     uint64_t seq; /* of the newest record, at our last look */
     unsigned char hash[CHAIN_HASH];
+    char finding[256]; /* the last loss that was found while taking the log over */
     uint64_t signed_seq;
     uint64_t signed_ms; /* steady clock */
     uint64_t retire_ms; /* the same: when old segments are looked for again */

@@ -1,5 +1,6 @@
 #include "cli/gates.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "channel/channel.h"
@@ -165,6 +166,14 @@ static void put_page(const struct cli_gate_page *p, struct buf *out) {
     if (p->core->settings_fault) {
         emit_key(&e, "settings_fault");
         emit_cstr(&e, p->core->settings_fault);
+    }
+    if (p->core->audit) {
+        struct audit_health log;
+        audit_health(p->core->audit, &log);
+        if (log.failed) {
+            emit_key(&e, "audit_fault");
+            emit_cstr(&e, log.fault);
+        }
     }
     emit_key(&e, "servers");
     emit_array(&e);

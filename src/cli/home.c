@@ -1,6 +1,8 @@
 /* Where the program keeps its state. */
 #include "cli/command.h"
 
+#include "state/home_format.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,7 +28,7 @@ int cli_home(char ret_path[CLI_PATH_MAX], struct err *err) {
             return err_set(err, "%s is `%s`: it must be an absolute path", home_places[i].variable, value);
         if (snprintf(ret_path, CLI_PATH_MAX, "%s%s", value, home_places[i].below) >= CLI_PATH_MAX)
             return err_set(err, "%s is too long", home_places[i].variable);
-        return 0;
+        return state_home_format_check(ret_path, err);
     }
     return err_set(err, "no place for state: set SALLYPORT_HOME");
 }

@@ -182,7 +182,8 @@ static void text_gate(void *ctx, const struct tape *t) {
                SLICE_FMT(tape_text(t, tape_get_str(t, 0, "started_at"), &a)),
                SLICE_FMT(tape_raw(t, tape_get_str(t, 0, "sessions"))));
     static const char *const notes[][2] = {{"restart_needed_for", "needs a new start for"},
-                                           {"settings_fault", "the newest settings are not in force"}};
+                                           {"settings_fault", "the newest settings are not in force"},
+                                           {"audit_fault", "the audit log cannot be written"}};
     for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
         uint32_t note = tape_get_str(t, 0, notes[i][0]);
         if (note)

@@ -30,6 +30,7 @@
 #include "risk/supply.h"
 #include "runner/limits.h"
 #include "session/session.h"
+#include "state/home_format.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -276,6 +277,35 @@ static int pii_open(struct gate *g, struct err *err) {
     return privacy_new(&config, &g->core.privacy, err);
 }
 
+static void on_audit_changed(void *owner, const struct audit_health *health) {
+    (void)owner;
+    if (health->failed)
+        log_error("the audit log cannot be written: %s; %s", health->fault,
+                  health->passing ? "calls pass without a record" : "calls are refused");
+    else if (health->refused || health->gaps)
+        log_warn("the audit log can be written again; %llu calls were refused, %llu records are missing",
+                 (unsigned long long)health->refused, (unsigned long long)health->gaps);
+    if (health->finding[0])
+        log_warn("audit log: %s; see sallyport audit verify", health->finding);
+}
+
+/* The log outlives the counters: it tells whether they should be there. */
+static bool home_was_used(const char *home) {
+    char path[PATH_MAX];
+    return snprintf(path, sizeof(path), "%s/audit/head", home) < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
+static void tell_new_store(struct gate *g) {
+    static const char text[] = "the counters were not there and begin at zero: every limit starts anew";
+    struct state_health health;
+    state_health(g->core.state, &health);
+    if (!health.created)
+        return;
+    log_warn("`%s` is new in a home that was used before: %s", health.path, text);
+    audit_put_event(g->core.audit, SLICE("state_created"), (struct slice){0}, (struct slice){0},
+                    slice_str(text));
+}
+
 static int stores_open(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct state_config state = {
@@ -290,6 +320,7 @@ static int stores_open(struct gate *g, struct err *err) {
         .durable = config->audit_durable,
         .retain_ms = config->audit_keep_ms,
         .on_full = config->audit_pass ? AUDIT_PASS : AUDIT_REFUSE,
+        .changed = on_audit_changed,
         .loop = &g->loop,
     };
     const struct approve_settings approvals = {.mode = (enum approve_mode)config->approvals_mode,
@@ -300,10 +331,14 @@ static int stores_open(struct gate *g, struct err *err) {
     struct state_dsn dsn;
     if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
         return -1;
-    if (state_open(&state, &g->core.state, err) < 0 || audit_open(&audit, &g->core.audit, err) < 0) {
+    bool used_before = home_was_used(config->home);
+    if (state_home_format_open(config->home, err) < 0 || state_open(&state, &g->core.state, err) < 0 ||
+        audit_open(&audit, &g->core.audit, err) < 0) {
         g->exit_status = GATE_STORE_FAILED;
         return -1;
     }
+    if (used_before)
+        tell_new_store(g);
     if (config->trace_url && span_exporter_start(&g->core, config->trace_url, err) < 0)
         return -1;
     struct request_state_config keep = {config->home, config->state_key, config->park_ms};

@@ -1,4 +1,5 @@
 /* What is common to every request: who may ask, and where it goes. */
+#include "audit/audit.h"
 #include "call/answer.h"
 #include "front/auth.h"
 #include "front/fleet.h"
@@ -152,11 +153,18 @@ static void answer_health(struct front_conn *c, const struct http_head *head, en
     struct front *f = c->front;
     cleanup_buf struct buf text;
     buf_init(&text, MSG_BYTES_MAX);
-    buf_put_str(&text, f->draining ? "draining\n" : "ok\n");
+    struct audit_health log = {0};
+    if (place == PLACE_READY && f->core->audit)
+        audit_health(f->core->audit, &log);
+    bool refusing = log.failed && !log.passing;
+    buf_put_str(&text, f->draining ? "draining\n" : refusing ? "the audit log cannot be written\n" : "ok\n");
+    if (log.failed && f->loopback)
+        buf_printf(&text, "audit log: %s\n", log.fault);
     if (place == PLACE_READY && f->fleet && f->loopback)
         fleet_write_status(f->fleet, &text);
     if (head->method == HTTP_GET || head->method == HTTP_HEAD)
-        front_answer(c, f->draining ? 503 : 200, "text/plain", (struct slice){0}, buf_slice(&text));
+        front_answer(c, f->draining || refusing ? 503 : 200, "text/plain", (struct slice){0},
+                     buf_slice(&text));
     else
         front_answer(c, 405, NULL, SLICE("Allow: GET, HEAD\r\n"), (struct slice){0});
 }

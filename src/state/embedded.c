@@ -24,6 +24,7 @@ struct embedded {
     pthread_mutex_t commit_mutex; /* one transaction at a time; also over the fields below */
     struct state_health health;
     char *path;
+    bool created; /* the database, by this process */
     char *prefix;
 };
 
@@ -332,6 +333,7 @@ static void embedded_health(struct state_store *store, struct state_health *ret_
     pthread_mutex_unlock(&e->commit_mutex);
     ret_health->backend = e->path ? "sqlite" : "memory";
     ret_health->path = e->path ? e->path : "";
+    ret_health->created = e->created;
     if (e->live.head) {
         ret_health->counters = state_live_count(&e->live);
         ret_health->processes = state_live_processes(&e->live) + !e->look_only;
@@ -361,7 +363,9 @@ static int embedded_start(struct embedded *e, const char *path, struct err *err)
     if (asprintf(&live_path, "%.*s.live",
                  (int)(strlen(path) - (slice_ends(slice_str(path), SLICE(".sqlite")) ? 7 : 0)), path) < 0)
         return err_set(err, "out of memory");
+    struct stat st;
     e->path = mem_dup(path, strlen(path));
+    e->created = stat(path, &st) < 0 || st.st_size == 0;
     if (state_marks_open(path, e->look_only, &e->marks, err) < 0)
         return -1;
     if (e->look_only) {

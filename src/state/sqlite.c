@@ -32,6 +32,22 @@ static int exec_patiently(sqlite3 *db, const char *sql, struct err *err) {
     }
 }
 
+static int check_format(sqlite3 *db, const char *path, bool look_only, struct err *err) {
+    sqlite3_stmt *row = NULL;
+    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &row, NULL) != SQLITE_OK)
+        return state_sqlite_fail(db, err);
+    int format = sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int(row, 0) : -1;
+    if (sqlite3_finalize(row) != SQLITE_OK)
+        return state_sqlite_fail(db, err);
+    if (format > STATE_SQLITE_FORMAT)
+        return err_set(
+            err,
+            "`%s` was written by a newer version of sallyport (format %d; this one knows %d): use that "
+            "version",
+            path, format, STATE_SQLITE_FORMAT);
+    return look_only || format == STATE_SQLITE_FORMAT ? 0 : exec_patiently(db, "PRAGMA user_version=1", err);
+}
+
 int state_sqlite_open(const char *path, bool look_only, const char *schema, sqlite3 **ret_db,
                       struct err *err) {
     if (!look_only) { /* for this user only; SQLite gives its side files the same mode */
@@ -49,8 +65,9 @@ int state_sqlite_open(const char *path, bool look_only, const char *schema, sqli
         sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
         sqlite3_busy_timeout(db, STATE_BUSY_MS);
-        fine = look_only ||
-               (exec_patiently(db, sqlite_pragmas, err) == 0 && exec_patiently(db, schema, err) == 0);
+        fine = (look_only || exec_patiently(db, sqlite_pragmas, err) == 0) &&
+               check_format(db, path, look_only, err) == 0 &&
+               (look_only || exec_patiently(db, schema, err) == 0);
     }
     if (!fine) {
         sqlite3_close(db);

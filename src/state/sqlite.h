@@ -7,6 +7,10 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
+/* The format of all these databases, in their user_version; 0 is that of version 0.1.0, the same tables. A
+ * database with a greater number is refused. */
+#define STATE_SQLITE_FORMAT 1
+
 /* Makes the file when absent, unless it is only to be looked at, and runs `schema` on it: statements that may
  * be run again. */
 int state_sqlite_open(const char *path, bool look_only, const char *schema, sqlite3 **ret_db,

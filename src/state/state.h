@@ -141,6 +141,7 @@ struct state_counter { /* one counter, as `status` shows it */
 struct state_health {
     const char *backend; /* "sqlite", "memory", "redis", "postgres" */
     const char *path;    /* "" for none */
+    bool created;        /* by this process: there was none before */
     size_t counters;
     size_t processes;                      /* attached, this one included */
     uint64_t commits;                      /* durable marks written by this process */

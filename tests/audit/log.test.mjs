@@ -1,11 +1,11 @@
 // The audit log from outside: what calls leave in it, how it is read, and that it cannot be changed unnoticed.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
-import { DeadlineError, HttpConnection, LegacyHttp, cli, formatRequest, policyFile, post, rawStdio, startGate, tempDir, use } from '../lib/index.mjs';
+import { DeadlineError, HttpConnection, LegacyHttp, cli, formatRequest, peerFor, policyFile, post, rawStdio, request, startGate, tempDir, use } from '../lib/index.mjs';
 
 const POLICY = {
   version: '1', default: 'allow',
@@ -312,4 +312,58 @@ test('what passes unrecorded is counted while it lasts, after the end of the gat
   assert.match(told[0].text, new RegExp(`^${left} records of instance \\w{8} could not be kept$`));
   assert.equal(told.length, 1);
   while (await unrecorded());
+});
+
+test('a gate that cannot record says so: /readyz, status, metrics and the log agree', async (t) => {
+  const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+  const gate = use(t, await startGate({ policy: POLICY, command: server, env }));
+  const get = async (path) => request('GET', `${gate.origin}${path}`).then(async (answer) => ({ status: answer.status, text: await answer.text() }));
+  const peer = await peerFor('http', gate);
+  await peer.exchange('tools/call', { name: 'echo', arguments: {} });
+  assert.equal((await get('/readyz')).status, 200);
+  const db = new DatabaseSync(join(env.SALLYPORT_HOME, 'audit', '000001.sqlite'));
+  db.exec('ALTER TABLE blocks RENAME TO stolen');
+  for (let ready = 200; ready === 200; ready = (await get('/readyz')).status) await peer.exchange('tools/call', { name: 'echo', arguments: {} });
+  assert.match((await get('/readyz')).text, /audit log cannot be written[^]*blocks/);
+  assert.equal((await get('/healthz')).status, 200);
+  assert.match((await get('/metrics')).text, /audit_up 0/);
+  assert.ok((await peer.exchange('tools/call', { name: 'echo', arguments: {} })).json.error);
+  db.exec('ALTER TABLE stolen RENAME TO blocks');
+  db.close();
+  while ((await get('/readyz')).status !== 200) await get('/healthz');
+  await gate.stop();
+  assert.match(gate.child.stderr, /the audit log cannot be written: .*calls are refused/);
+  assert.match(gate.child.stderr, /the audit log can be written again/);
+  const events = lines((await cli(['audit', 'export'], { env })).stdout).map(({ event }) => event);
+  assert.ok(events.includes('gap') && events.includes('resumed'), String(events));
+});
+
+test('what was deleted is noticed: the ring of a killed gate, the counters, the signing key', async (t) => {
+  const { gate, call, ask, home, env } = await world(t);
+  await call('ping');
+  gate.child.signal('SIGKILL');
+  await gate.child.closed;
+  assert.match((await ask('audit', 'verify')).stdout + (await ask('status')).stdout, /killed/);
+  for (const name of readdirSync(join(home, 'audit')).filter((file) => file.startsWith('ring-'))) rmSync(join(home, 'audit', name));
+  const gone = await ask('audit', 'verify');
+  assert.equal(gone.code, 1);
+  assert.match(gone.stdout, /ring of instance .* gone or damaged/);
+  for (const name of readdirSync(home).filter((file) => file.startsWith('state.'))) rmSync(join(home, name));
+  const next = use(t, await startGate({ transport: 'stdio', policy: POLICY, command: server, env }));
+  await next.rpc.initialize();
+  await next.stop();
+  assert.match(next.child.stderr, /every limit starts anew/);
+  assert.match(next.child.stderr, /its last records may be missing/);
+  const events = lines((await ask('audit', 'export')).stdout).map(({ event }) => event);
+  assert.ok(events.includes('gap') && events.includes('state_created'), String(events));
+  const verified = await ask('audit', 'verify');
+  assert.equal(verified.code, 0, verified.stdout);
+  assert.match(verified.stdout, /1 gaps are on record/);
+  rmSync(join(home, 'audit.key'));
+  const broken = await cli(['-c', policyFile(POLICY), '--', ...server], { env });
+  assert.equal(broken.code, 4);
+  assert.match(broken.stderr, /audit\.key` is missing/);
+  writeFileSync(join(home, 'format'), 'sallyport home 99\n');
+  for (const line of [['audit', 'verify'], ['grants', 'list'], ['-c', policyFile(POLICY), '--', ...server]])
+    assert.match((await cli(line, { env })).stderr, /newer version of sallyport/);
 });
