@@ -6,6 +6,8 @@
 #include "audit/audit.h"
 #include "base/sha.h"
 #include "call/core.h"
+#include "call/principal.h"
+#include "call/trail.h"
 #include "policy/policy.h"
 #include "state/state.h"
 #include "wire/splice.h"
@@ -264,7 +266,11 @@ static inline void call_set_policy(struct call *c, struct policy *policy) {
 static inline void call_set_outcome(struct call *c, const char *outcome) { c->outcome = outcome; }
 static inline void call_set_denied(struct call *c, bool denied) { c->denied = denied; }
 static inline void call_set_sent(struct call *c, bool sent) { c->sent = sent; }
-static inline void call_add_flow(struct call *c, uint32_t labels) { c->session->flow |= labels; }
+/* Labels that the call's identity gathers by making it. */
+static inline void call_add_flow(struct call *c, uint32_t labels) {
+    if (labels)
+        trail_add(trail_of(c->session->core, c->session->principal->id), labels, c->judged_ms);
+}
 /* Header lines that mirror the arguments; `by_client` says that they came with the message. */
 static inline void call_set_headers(struct call *c, struct slice lines, bool by_client) {
     c->extra_headers = lines;

@@ -40,6 +40,8 @@ enum server_prefix_mode { SERVER_PREFIX_ALWAYS, SERVER_PREFIX_MANY, SERVER_PREFI
 struct core {
     struct up_core up;
     const struct call_walk *walk; /* the steps of a call; session/steps.c has them */
+    struct map trails;            /* identity → struct trail: flow labels; trail.c */
+    uint64_t flow_window_ms;      /* how long a label lasts */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;
@@ -118,7 +120,6 @@ struct session {
     uint32_t call_count;
     struct map by_id;  /* calls under way by the client's id */
     struct slots asks; /* requests at the client; client_ask.c */
-    uint32_t flow;     /* labels gathered by allowed calls; call_add_flow() */
     /* What a legacy client said in its handshake; client.c. */
     char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
     struct text init_params;           /* raw: to repeat initialize with a restarted server */
@@ -134,7 +135,6 @@ struct session {
     struct channel **channels; /* by the server's slot; NULL before the first use */
     size_t channel_count;
     /* privacy/ */
-    uint32_t *pii_most;  /* of each kind in one result, last of all together; NULL: none */
     struct vault *vault; /* of its tokens; NULL before the first, or when the scope is wider */
     /* era/ */
     struct list tasks; /* of servers of the other era */

@@ -40,6 +40,7 @@ struct wrap_options {
     bool audit_durable;
     uint64_t audit_keep_ms;
     int audit_on_full;
+    uint64_t flow_window_ms;
     int approvals;
     int elicitation;
     uint64_t approval_timeout_ms;
@@ -140,6 +141,8 @@ static const struct cli_option wrap_rows[] = {
      .help = "retire parts of the audit log that are older, 90d for instance; 0s keeps everything"},
     {CLI_CHOICE(struct wrap_options, audit_on_full), .name = "audit-on-full", .choices = on_full_names,
      .fallback = "refuse", .help = "what happens to calls when the audit log is full or fails"},
+    {CLI_DURATION(struct wrap_options, flow_window_ms), .name = "flow-window", .argument = "TIME",
+     .fallback = "8h", .help = "how long an identity keeps the flow labels that its calls gather"},
     {CLI_CHOICE(struct wrap_options, approvals), .name = "approvals", .choices = approvals_names,
      .fallback = "auto",
      .help = "how a person is reached: auto asks at the client where it can, else the agent tries again; "
@@ -259,6 +262,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .audit_durable = opt->audit_durable,
         .audit_keep_ms = opt->audit_keep_ms,
         .audit_pass = opt->audit_on_full == FULL_PASS,
+        .flow_window_ms = opt->flow_window_ms,
         .approvals_mode = opt->approvals,
         .approvals_persons = opt->elicitation == ELICITATION_TRUSTED ||
                              (opt->elicitation == ELICITATION_BY_TRANSPORT && opt->transport == GATE_STDIO),

@@ -237,6 +237,23 @@ static enum call_next deny_ungranted(struct call *c) {
     return answer_deny(c);
 }
 
+/* A grant for some tools opens nothing else that a server holds. */
+static bool reads_beside_tools(struct slice method) {
+    return slice_starts(method, SLICE("resources/")) || slice_starts(method, SLICE("prompts/")) ||
+           slice_starts(method, SLICE("completion/"));
+}
+
+static enum call_next deny_beside_tools(struct call *c) {
+    c->verdict = (struct policy_verdict){
+        .outcome = POLICY_DENY,
+        .reason = POLICY_BY_METHOD,
+        .rule = SLICE("(grant)"),
+        .text =
+            SLICE("This grant is for certain tools; resources, prompts and completion are not among them"),
+    };
+    return answer_deny(c);
+}
+
 /* Rules about classes, flows and schemas, and pins, need the server's own definition: it is asked for first.
  * A list of pinned tools is compared with what is known before it passes. */
 static bool wants_definition(const struct call *c) {
@@ -257,6 +274,8 @@ enum call_next judge_step_decide(struct call *c) {
         call_set_policy(c, server_policy(s, c->server));
     if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
         return deny_ungranted(c);
+    if (s->principal->tool_count && reads_beside_tools(c->method))
+        return deny_beside_tools(c);
     if (wants_definition(c)) {
         struct channel *ch = channel_for(s, c->server, c);
         if (!ch || !tools_checked(ch, c))
@@ -286,7 +305,9 @@ enum call_next judge_step_decide(struct call *c) {
         .more = s->principal->facts,
         .more_count = s->principal->fact_count,
         .session = slice_str(s->name),
-        .flow = s->flow,
+        .flow = policy_has_flows(c->policy)
+                    ? trail_labels(s->core, trail_of(s->core, s->principal->id), c->judged_ms)
+                    : 0,
         .pii_closed = true,
         .args_hash = c->args_hash,
         .now_ms = c->judged_ms,

@@ -68,6 +68,7 @@ static void follow_approvals(struct follow *f, const struct settings *old, const
                                               .persons = fresh->approvals.elicitation ==
                                                          SETTINGS_ELICITATION_TRUSTED};
     approve_set(f->core, &settings);
+    f->core->flow_window_ms = fresh->flows.window_ms ? fresh->flows.window_ms : TRAIL_WINDOW_MS;
     if (slice_same_str(old->approvals.webhook, fresh->approvals.webhook) &&
         slice_same_str(old->approvals.secret, fresh->approvals.secret))
         return;

@@ -327,6 +327,8 @@ static int stores_open(struct gate *g, struct err *err) {
                                                .timeout_ms = config->approvals_timeout_ms,
                                                .persons = config->approvals_persons};
     approve_init(&g->core, config->home, &approvals);
+    if (config->flow_window_ms)
+        g->core.flow_window_ms = config->flow_window_ms;
     g->core.audit_args = config->audit_args;
     struct state_dsn dsn;
     if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
@@ -566,6 +568,7 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->pins_max_age_ms = s->pins.max_age_ms;
     config->poison = s->poison.definitions;
     config->poison_results = s->poison.results;
+    config->flow_window_ms = s->flows.window_ms;
     config->approvals_mode = s->approvals.mode;
     config->approvals_timeout_ms = s->approvals.timeout_ms;
     config->approvals_persons = s->approvals.elicitation == SETTINGS_ELICITATION_TRUSTED;

@@ -57,6 +57,7 @@ struct gate_config {
     bool audit_durable;            /* a call is made only when its record is on disk */
     uint64_t audit_keep_ms;        /* older parts of the log are retired; 0: never */
     bool audit_pass;               /* calls pass when the log is full or fails; the gap is counted */
+    uint64_t flow_window_ms;       /* how long a flow label lasts; 0: the default */
     bool approvals_persons;        /* a person sits at every client; see struct approve_settings */
     int approvals_mode;            /* enum approve_mode: how a person is reached */
     uint64_t approvals_timeout_ms; /* how long a call may wait for one, where the policy says nothing */

@@ -141,6 +141,9 @@ struct settings {
         const char *rules; /* a path, or NULL */
     } pii;
     struct {
+        uint64_t window_ms; /* how long a flow label lasts; 0: the default */
+    } flows;
+    struct {
         int mode;        /* enum settings_approvals */
         int elicitation; /* enum settings_elicitation */
         uint64_t timeout_ms;

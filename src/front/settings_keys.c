@@ -108,6 +108,11 @@ static const struct settings_key pii_keys[] = {
      .help = "a file: modes by server, tool, kind and grant; who may have values back; kinds of your own"},
     {0},
 };
+static const struct settings_key flows_keys[] = {
+    {"window", KEY_DURATION, AT(flows.window_ms),
+     .help = "how long an identity keeps the flow labels that its calls gather; 8h by default"},
+    {0},
+};
 static const struct settings_key approvals_keys[] = {
     {"mode", KEY_CHOICE, AT(approvals.mode), approval_names,
      .help = "how a client learns that a person must agree"},
@@ -224,6 +229,7 @@ const struct settings_key settings_root_keys[] = {
     {"discovery", KEY_SECTION, .keys = discovery_keys, .help = "which tools are listed, which are found"},
     {"state", KEY_SECTION, .keys = state_keys, .help = "the store"},
     {"pii", KEY_SECTION, .keys = pii_keys, .help = "personal data and secrets"},
+    {"flows", KEY_SECTION, .keys = flows_keys, .help = "what policies remember of an identity's calls"},
     {"approvals", KEY_SECTION, .keys = approvals_keys, .help = "calls that a person must agree to"},
     {"traces", KEY_SECTION, .keys = traces_keys, .help = "where calls are traced"},
     {"pins", KEY_SECTION, .keys = pins_keys, .help = "tools that must stay what was accepted"},

@@ -1,7 +1,9 @@
 #include "privacy/privacy.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "call/principal.h"
+#include "call/trail.h"
 #include "policy/match.h"
 #include "privacy/limits.h"
 #include "server/server.h"
@@ -54,8 +56,9 @@ static void renumber(const struct core *core, const struct pii_rules *to, const 
                            : -1;
         pii->counts.found[i] = from[i] < 0 ? 0 : counts.found[from[i]];
     }
-    LIST_FOR (n, &core->sessions) {
-        uint32_t *most = container_of(n, struct session, node)->pii_most, old[PII_KINDS_MAX];
+    size_t at = 0;
+    for (struct map_entry *e; (e = map_next(&core->trails, &at));) {
+        uint32_t *most = ((struct trail *)e->value)->pii_most, old[PII_KINDS_MAX];
         if (!most)
             continue;
         memcpy(old, most, sizeof(old));
@@ -143,11 +146,13 @@ const struct policy_pii *privacy_seen(const struct session *s, struct arena *a, 
     if (!core->privacy)
         return NULL;
     struct policy_pii *seen = arena_array(a, struct policy_pii, PII_KINDS_MAX + 1);
+    const struct trail *t = trail_of(s->core, s->principal->id);
+    const uint32_t *most = t->pii_ms + core->flow_window_ms >= clock_wall_ms() ? t->pii_most : NULL;
     for (unsigned i = 0; (name = privacy_kind_name(core->privacy, i)); i++)
         if (looked_for(core, i))
-            seen[n++] = (struct policy_pii){slice_str(name), s->pii_most ? s->pii_most[i] : 0};
+            seen[n++] = (struct policy_pii){slice_str(name), most ? most[i] : 0};
     if (n) /* all kinds together */
-        seen[n++].most = s->pii_most ? s->pii_most[PII_KINDS_MAX] : 0;
+        seen[n++].most = most ? most[PII_KINDS_MAX] : 0;
     *ret_count = n;
     return seen;
 }
@@ -158,11 +163,13 @@ void privacy_note(struct session *s, const struct filter_report *report) {
     privacy_count(s->core->privacy, report);
     if (!report->found)
         return;
-    if (!s->pii_most)
-        s->pii_most = mem_zalloc((PII_KINDS_MAX + 1) * sizeof(*s->pii_most));
+    struct trail *t = trail_of(s->core, s->principal->id);
+    if (!t->pii_most)
+        t->pii_most = mem_zalloc((PII_KINDS_MAX + 1) * sizeof(*t->pii_most));
+    t->pii_ms = clock_wall_ms();
     for (size_t i = 0; i < PII_KINDS_MAX; i++)
-        keep_most(&s->pii_most[i], report->counts[i]);
-    keep_most(&s->pii_most[PII_KINDS_MAX], report->found);
+        keep_most(&t->pii_most[i], report->counts[i]);
+    keep_most(&t->pii_most[PII_KINDS_MAX], report->found);
 }
 
 struct slice privacy_origin(const struct server *server) {
@@ -249,7 +256,4 @@ struct filter_rules privacy_restore_rules(const struct session *s, const struct 
     return out;
 }
 
-void privacy_forget(struct session *s) {
-    vault_free(s->vault);
-    free(s->pii_most);
-}
+void privacy_forget(struct session *s) { vault_free(s->vault); }

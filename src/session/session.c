@@ -64,6 +64,8 @@ void session_core_init(struct core *core, struct io_loop *loop, struct spawn *sp
     msg_pool_init(&core->up.msgs);
     buf_init(&core->scratch, MSG_BYTES_MAX);
     list_init(&core->sessions);
+    map_init(&core->trails);
+    core->flow_window_ms = TRAIL_WINDOW_MS;
     core->walk = &steps_walk;
     core->tools_changed = presence_tools_changed;
     core->metrics = metrics_new();
@@ -98,6 +100,7 @@ void session_core_free(struct core *core) {
     guard_close(core);
     task_owner_free(core);
     call_pool_free(core);
+    trail_free_all(core);
     msg_pool_free(&core->up.msgs);
     policy_unref(core->policy);
     policy_unref(core->no_policy);

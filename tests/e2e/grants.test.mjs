@@ -151,6 +151,9 @@ describe('at the gate', () => {
       const peer = await peerFor('http', gate, { headers: bearer(await grant(grantName, '--server', name, '--tool', pattern)) });
       assert.deepEqual((await peer.request('tools/list')).tools.map((tool) => tool.name), ['echo']);
       assert.ok(await peer.call('echo'));
+      for (const [method, params] of [['resources/list', {}], ['resources/read', { uri: 'x://1' }], ['prompts/list', {}], ['prompts/get', { name: 'p' }], ['completion/complete', { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: '' } }]]) {
+        assert.match((await peer.exchange(method, params)).json.error?.message ?? '', /grant is for certain tools/, method);
+      }
       const denied = (await peer.exchange('tools/call', { name: 'log', arguments: {} })).json;
       const absent = (await peer.exchange('tools/call', { name: 'nosuch', arguments: {} })).json;
       assert.deepEqual(JSON.stringify(denied.error ?? denied.result).replaceAll('log', 'nosuch'), JSON.stringify(absent.error ?? absent.result), 'one cannot tell it from a tool that is not there');

@@ -85,14 +85,15 @@ describe('scopes and facts', { concurrency: 1 }, () => {
     for (const who of ['bob one', 'bob modern']) assert.equal(await denied(peers[who], 'a__who', { grant: { name: 'anna' }, 'grant.name': 'anna' }), true, who);
   });
 
-  test('what a stateless client has touched is remembered for its principal, over all servers of an endpoint, and for nobody else', async () => {
+  test('what a client has touched is remembered for its principal, in every session and endpoint, and for nobody else', async () => {
     assert.equal(await denied(peers['anna modern'], 'b__send_email'), false);
     assert.equal(await denied(peers['anna modern'], 'a__read_file'), false);
     assert.equal(await denied(peers['anna modern'], 'b__send_email'), true);
     assert.equal(await denied(await peerFor('modern-http', gate, { headers: peers['anna modern'].extraHeaders }), 'a__send_email'), true, 'another connection is the same principal');
     assert.equal(await denied(peers['bob modern'], 'b__send_email'), false);
     assert.equal(await denied(peers['bob at a'], 'send_email'), false);
-    assert.equal(await denied(peers['anna one'], 'b__send_email'), false, 'a session of the handshake era is one by itself');
+    assert.equal(await denied(peers['anna one'], 'b__send_email'), true, 'another session is the same principal');
+    assert.equal(await denied(peers['anna at a'], 'send_email'), true, 'and so is another endpoint');
   });
 });
 
