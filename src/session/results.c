@@ -46,7 +46,8 @@ enum call_next results_learn(struct call *c) {
 
 enum call_next results_keep_private(struct call *c) {
     const struct msg *m = c->response;
-    uint32_t scope = c->modern ? tape_get_str(&m->tape, m->rpc.body, "cacheScope") : 0;
+    /* What came from the other era was made private where it was translated. */
+    uint32_t scope = c->modern && !c->cross_era ? tape_get_str(&m->tape, m->rpc.body, "cacheScope") : 0;
     bool good = !scope || !tape_eq(&m->tape, scope, SLICE("public")) ||
                 splice_value(c->answer, &m->tape, scope, SLICE("\"private\""));
     return good ? CALL_NEXT : not_rewritten(c);
