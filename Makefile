@@ -37,6 +37,10 @@ bench: release
 	@bench/discover
 	@bench/sessions
 
+interop: all
+	@scripts/setup test
+	@tests/interop/run
+
 fuzz: all
 	@scripts/setup test
 	@$(MAKE) --no-print-directory build-fuzz/build.ninja
@@ -73,4 +77,4 @@ build-fuzz/build.ninja:
 setup:
 	@scripts/setup build
 
-.PHONY: all run test coverage release install bench fuzz deb lint format clean setup
+.PHONY: all run test coverage release install bench interop fuzz deb lint format clean setup
