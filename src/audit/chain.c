@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #define HEAD_BYTES_MAX 4096
+#define CHAIN_KEY_NAME 17
 
 static const char record_tag[16] = "sallyport-rec-1";
 static const char point_tag[16] = "sallyport-cp-1";
@@ -45,7 +46,8 @@ int audit_chain_key_check(const char *home, struct err *err) {
     return crypto_signer_check(secret, public, err);
 }
 
-void audit_chain_key_name(const struct crypto_signer *key, char name[CHAIN_KEY_NAME]) {
+/* First bytes of the SHA-256 of the public key, in hex. */
+static void key_name(const struct crypto_signer *key, char name[CHAIN_KEY_NAME]) {
     unsigned char raw[CRYPTO_SIGNATURE_KEY], digest[SHA_BYTES];
     struct slice bytes = slice_of((const char *)raw, sizeof(raw));
     crypto_signer_public(key, raw);
@@ -107,7 +109,7 @@ int audit_chain_head_write(const char *dir, const struct crypto_signer *key, con
     head_hex(&e, "hash", point->hash, CHAIN_HASH);
     emit_key(&e, "time_ms");
     emit_int(&e, (int64_t)point->time_ms);
-    audit_chain_key_name(key, name);
+    key_name(key, name);
     emit_key(&e, "key");
     emit_cstr(&e, name);
     head_hex(&e, "signature", point->signature, CHAIN_SIGNATURE);

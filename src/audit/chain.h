@@ -28,9 +28,6 @@ int audit_chain_key_load(const char *home, struct crypto_signer **ret_key, struc
 int audit_chain_key_check(const char *home, struct err *err);
 void audit_chain_sign(const struct crypto_signer *key, struct chain_point *point);
 bool audit_chain_check(const struct crypto_signer *key, const struct chain_point *point);
-/* First bytes of the SHA-256 of the public key, in hex. */
-#define CHAIN_KEY_NAME 17
-void audit_chain_key_name(const struct crypto_signer *key, char name[CHAIN_KEY_NAME]);
 
 /* The newest point, beside the log: DIR/head, one line of JSON. */
 int audit_chain_head_write(const char *dir, const struct crypto_signer *key, const struct chain_point *point,

@@ -28,16 +28,6 @@ void log_set_level(enum log_level level) { atomic_store(&log_threshold, (int)lev
 
 enum log_level log_get_level(void) { return (enum log_level)atomic_load(&log_threshold); }
 
-int log_level_from(const char *name, enum log_level *ret_level) {
-    for (size_t i = 0; i < ARRAY_LEN(log_names); i++) {
-        if (strcmp(name, log_names[i]) == 0) {
-            *ret_level = (enum log_level)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 /* How many bytes the character has; 0 when they are none. */
 static size_t log_char(struct slice at) {
     const unsigned char *b = (const unsigned char *)at.ptr;

@@ -11,8 +11,6 @@ void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 /* One JSON object a line: time, level, message. */
 void log_set_json(bool on);
-/* -1 when the name is none of debug, info, warn, error. */
-int log_level_from(const char *name, enum log_level *ret_level);
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_line(enum log_level level, struct slice text);
 /* From now on lines of this thread leave together, at log_flush or when they are many: a gate that refuses

@@ -71,8 +71,6 @@ static const struct place {
     {GEMINI, PROJECT, ".gemini/settings.json", "mcpServers"},
 };
 
-const struct cli_client *cli_client_at(size_t i) { return i < ARRAY_LEN(clients) ? &clients[i] : NULL; }
-
 const struct cli_client *cli_client_find(const char *name, struct err *err) {
     const char *names[ARRAY_LEN(clients) + 1] = {0};
     for (size_t i = 0; i < ARRAY_LEN(clients); i++) {

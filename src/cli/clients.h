@@ -56,8 +56,6 @@ struct cli_client_file {
     struct err err;
 };
 
-/* NULL behind the last. */
-const struct cli_client *cli_client_at(size_t i);
 const struct cli_client *cli_client_find(const char *name, struct err *err);
 
 struct cli_clients {

@@ -50,7 +50,6 @@ struct detect {
     bool literals;
     const char *p;
     uint32_t n;
-    uint32_t from;
     struct slice key; /* the whole text is the value of this one */
     struct pii_keys *outer_keys;
     uint32_t key_hints; /* of it, once asked for */

@@ -53,8 +53,6 @@ int filter_mode_from(struct slice name) {
     return -1;
 }
 
-const char *filter_mode_name(enum filter_mode mode) { return mode_names[mode]; }
-
 static enum filter_mode mode_of(const struct filter_options *opt, unsigned kind) {
     return opt->modes[kind < PII_BUILTIN ? kind : FILTER_MODE_CUSTOM];
 }
@@ -200,8 +198,8 @@ static void replace_twins(struct pass *p) {
 
 static bool worth(struct pass *p) { return !p->failed && !p->spans.full; }
 
-static bool scan_layer(struct pass *p, const struct source_layer *l, struct slice key, uint32_t from) {
-    const struct pii_context ctx = {.key = key, .keys = p->keys, .from = from};
+static bool scan_layer(struct pass *p, const struct source_layer *l, struct slice key) {
+    const struct pii_context ctx = {.key = key, .keys = p->keys};
     p->spans.count = 0;
     pii_scan(filter_scope_engine(p->s), &p->scan, l->text, &ctx, &p->spans);
     return !p->spans.full;
@@ -210,7 +208,7 @@ static bool scan_layer(struct pass *p, const struct source_layer *l, struct slic
 /* A JSON number becomes a string with a token in it; its quotes are escaped as deep as it lies. */
 static void number_item(struct pass *p, const struct source_item *item) {
     const struct slice text = item->layer.text;
-    if (text.len < 7 || text.len > 19 || !ch_digit(text.ptr[0]) || !scan_layer(p, &item->layer, item->key, 0))
+    if (text.len < 7 || text.len > 19 || !ch_digit(text.ptr[0]) || !scan_layer(p, &item->layer, item->key))
         return;
     if (p->spans.count != 1 || p->spans.at[0].start != 0 || p->spans.at[0].end != text.len)
         return;
@@ -250,7 +248,7 @@ static uint32_t join_parts(struct pass *p, const struct source_layer *now, unsig
     memcpy(both, old->text.ptr + old->text.len - tail, tail);
     memcpy(both + tail, now->text.ptr, head);
     const struct source_layer joined = {.text = slice_of(both, tail + head)};
-    if (!scan_layer(p, &joined, (struct slice){0}, 0))
+    if (!scan_layer(p, &joined, (struct slice){0}))
         return 0;
     for (uint32_t i = 0; i < p->spans.count; i++) {
         const struct pii_span span = p->spans.at[i];
@@ -276,7 +274,7 @@ static bool scan_item(struct pass *p, const struct source_item *item) {
         p->spans.count = 0;
         return true;
     }
-    if (!scan_layer(p, &item->layer, item->key, 0))
+    if (!scan_layer(p, &item->layer, item->key))
         return false;
     struct pii_key *key = item->is_key && !p->spans.count ? pii_keys_at(p->keys, text) : NULL;
     if (key)
@@ -335,7 +333,7 @@ enum filter_result filter_text(struct filter_scope *s, const struct filter_optio
     struct pass p;
     pass_init(&p, s, opt, text, report);
     const struct source_layer layer = {.text = text};
-    if (!scan_layer(&p, &layer, key, 0))
+    if (!scan_layer(&p, &layer, key))
         p.failed = true;
     for (uint32_t i = 0; i < p.spans.count && worth(&p); i++)
         replace(&p, &layer, p.spans.at[i].start, p.spans.at[i].end, p.spans.at[i].kind);
@@ -368,104 +366,4 @@ enum filter_result filter_json_edits(struct filter_scope *s, const struct filter
         *ret_edits = filter_source_keep(&p.edits, a);
     pass_free(&p);
     return result;
-}
-
-/* --- streams --- */
-
-struct filter_stream {
-    struct filter_scope *s;
-    struct filter_options opt;
-    struct buf held; /* what went out lately, then what did not yet */
-    uint32_t before; /* bytes of `held` that are out */
-    bool stopped;
-};
-
-struct filter_stream *filter_stream_new(struct filter_scope *s, const struct filter_options *opt) {
-    struct filter_stream *st = mem_zalloc(sizeof(*st));
-    st->s = s;
-    st->opt = *opt;
-    buf_init(&st->held, FILTER_STREAM_BLOCK + FILTER_STREAM_BEFORE + 64);
-    return st;
-}
-
-void filter_stream_free(struct filter_stream *st) {
-    if (!st)
-        return;
-    buf_free(&st->held);
-    free(st);
-}
-
-/* Filters held[before..before+len) and moves on. */
-static enum filter_result stream_emit(struct filter_stream *st, uint32_t len, struct buf *out,
-                                      struct filter_report *report) {
-    struct pass p;
-    const struct slice text = slice_of(st->held.ptr, st->before + len);
-    pass_init(&p, st->s, &st->opt, text, report);
-    const struct source_layer layer = {.text = text};
-    if (!scan_layer(&p, &layer, (struct slice){0}, st->before))
-        p.failed = true;
-    if (st->before)
-        filter_source_edit_add(&p.edits, 0, st->before, (struct slice){0});
-    for (uint32_t i = 0; i < p.spans.count && worth(&p); i++)
-        replace(&p, &layer, p.spans.at[i].start, p.spans.at[i].end, p.spans.at[i].kind);
-    enum filter_result result = pass_finish(&p, out);
-    if (result == FILTER_SAME) {
-        buf_put_slice(out, text);
-        result = out->full ? FILTER_FAILED : FILTER_CHANGED;
-    }
-    st->stopped = result != FILTER_CHANGED;
-    const uint32_t done = st->before + len;
-    const uint32_t keep = done < FILTER_STREAM_BEFORE ? done : FILTER_STREAM_BEFORE;
-    memmove(st->held.ptr, st->held.ptr + done - keep, st->held.len - (done - keep));
-    st->held.len -= done - keep;
-    st->before = keep;
-    return result;
-}
-
-/* Where a full block is cut: by its bytes alone, so that it is the same however they arrived. */
-static uint32_t stream_cut(struct slice block) {
-    const char *begin = NULL;
-    for (const char *at = block.ptr;
-         (at = memmem(at, (size_t)(block.ptr + block.len - at), "-----BEGIN", 10)); at += 10)
-        begin = at;
-    if (begin && begin > block.ptr && !memmem(begin, (size_t)(block.ptr + block.len - begin), "-----END", 8))
-        return (uint32_t)(begin - block.ptr);
-    const char *nl = memrchr(block.ptr, '\n', block.len);
-    if (!nl)
-        nl = memrchr(block.ptr, ' ', block.len);
-    if (nl)
-        return (uint32_t)(nl - block.ptr) + 1;
-    uint32_t cut = (uint32_t)block.len;
-    while (cut > 1 && ((uint8_t)block.ptr[cut - 1] & 0xC0) == 0x80)
-        cut--;
-    return cut > 1 ? cut - 1 : (uint32_t)block.len;
-}
-
-enum filter_result filter_stream_feed(struct filter_stream *st, struct slice piece, struct buf *out,
-                                      struct filter_report *report) {
-    while (!st->stopped && piece.len) {
-        const size_t pending = st->held.len - st->before;
-        const size_t room = FILTER_STREAM_BLOCK - pending;
-        const struct slice take = slice_upto(piece, room);
-        buf_put_slice(&st->held, take);
-        piece = slice_from(piece, take.len);
-        if (st->held.len - st->before < FILTER_STREAM_BLOCK)
-            break;
-        const uint32_t cut = stream_cut(slice_of(st->held.ptr + st->before, FILTER_STREAM_BLOCK));
-        const enum filter_result r = stream_emit(st, cut, out, report);
-        if (r != FILTER_CHANGED)
-            return r;
-    }
-    return st->stopped ? FILTER_FAILED : FILTER_CHANGED;
-}
-
-enum filter_result filter_stream_end(struct filter_stream *st, struct buf *out,
-                                     struct filter_report *report) {
-    if (st->stopped)
-        return FILTER_FAILED;
-    if (st->held.len == st->before)
-        return FILTER_CHANGED;
-    const enum filter_result r = stream_emit(st, (uint32_t)st->held.len - st->before, out, report);
-    st->held.len = st->before = 0;
-    return r;
 }

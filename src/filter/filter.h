@@ -53,7 +53,6 @@ enum filter_result {
 void filter_options_set(struct filter_options *opt, enum filter_mode mode);
 /* "off", "tokenize", "redact", "block", "report"; -1 for others. */
 int filter_mode_from(struct slice name);
-const char *filter_mode_name(enum filter_mode mode);
 /* Is there anything to do at all? With everything off the call path may skip the room. */
 bool filter_wanted(const struct filter_options *opt);
 
@@ -98,14 +97,3 @@ enum filter_result filter_restore_edits(struct filter_scope *s, const struct fil
  * have none of: they are counted as refused. */
 enum filter_result filter_check_json(struct filter_scope *s, const struct filter_rules *rules,
                                      const struct tape *t, uint32_t node, struct filter_report *report);
-
-/* --- streams: text in pieces; the output is the same for every cutting --- */
-
-struct filter_stream;
-struct filter_stream *filter_stream_new(struct filter_scope *s, const struct filter_options *opt);
-void filter_stream_free(struct filter_stream *st);
-/* Appends what may go out to `out`; holds back FILTER_STREAM_BLOCK bytes at most. Not FILTER_SAME here:
- * CHANGED stands for "go on". */
-enum filter_result filter_stream_feed(struct filter_stream *st, struct slice piece, struct buf *out,
-                                      struct filter_report *report);
-enum filter_result filter_stream_end(struct filter_stream *st, struct buf *out, struct filter_report *report);

@@ -40,5 +40,3 @@
 #define FILTER_TWINS_MAX 256     /* values of one document looked for a second time */
 #define FILTER_TWIN_TEXT_MAX 256 /* bytes of a text they are looked for in */
 #define FILTER_TWIN_CHECKS_MAX 65536
-#define FILTER_STREAM_BLOCK 16384 /* the most a stream holds back */
-#define FILTER_STREAM_BEFORE 512  /* bytes of what went out already that still give context */

@@ -75,7 +75,7 @@ bool pii_detect_starts(const struct detect *d, uint32_t i) {
 void pii_detect_add(struct detect *d, uint32_t start, uint32_t end, unsigned kind, unsigned score,
                     const char *sub) {
     struct pii_spans *s = d->out;
-    if (score < d->score_min || start < d->from || start >= end)
+    if (score < d->score_min || start >= end)
         return;
     if (s->count == s->cap) {
         if (s->count >= PII_SPANS_MAX) {
@@ -458,7 +458,7 @@ static uint32_t class_blocks(const struct detect *d, uint32_t base, uint32_t mos
 /* A short text of letters alone, without a digit, a sign or a run that could be a key: names and labels. Only
  * a word that reads as a token may stand there. */
 static bool nothing_there(struct detect *d, const struct class_masks *m) {
-    if (d->n > 2 * CLASS_BYTES || d->from)
+    if (d->n > 2 * CLASS_BYTES)
         return false;
     const bool two = d->n > CLASS_BYTES;
     uint64_t run = window(m[0].joint, m[1].joint);
@@ -489,7 +489,7 @@ static bool folds(const struct detect *d, uint32_t base, const struct class_mask
 /* Where the first block is that folding may change. */
 static uint32_t plain_pass(struct detect *d) {
     struct class_masks m[SCAN_BLOCKS + 2]; /* of a stretch, the block behind it, and none behind the last */
-    uint32_t carry = 0, skip = 0, base = d->from & ~(CLASS_BYTES - 1u);
+    uint32_t carry = 0, skip = 0, base = 0;
     uint32_t odd = FOLDS_NOWHERE;
     if (base >= d->n)
         return odd;
@@ -524,14 +524,13 @@ void pii_scan_plain(struct detect *d) {
 
 static void scan_folded(struct detect *d, uint32_t first, uint32_t odd) {
     uint32_t len, *map;
-    /* what is only context was not looked through */
-    char *text = pii_decode_fold(slice_of(d->p, d->n), d->from ? 0 : odd, &len, &map);
+    char *text = pii_decode_fold(slice_of(d->p, d->n), odd, &len, &map);
     if (!text) {
         pii_rules_scan(d);
         return;
     }
     const char *p = d->p;
-    const uint32_t n = d->n, from = d->from;
+    const uint32_t n = d->n;
     uint32_t kept = first; /* tokens are read in the text as it is */
     for (uint32_t i = first; i < d->out->count; i++)
         if (d->out->at[i].kind == PII_LITERAL)
@@ -540,7 +539,6 @@ static void scan_folded(struct detect *d, uint32_t first, uint32_t odd) {
     d->literals = false;
     d->p = text;
     d->n = len;
-    d->from = 0;
     d->percent_done = d->assign_done = d->option_u = 0;
     d->columns = (struct columns){0};
     pii_scan_plain(d);
@@ -549,13 +547,12 @@ static void scan_folded(struct detect *d, uint32_t first, uint32_t odd) {
         s.start = map[s.start];
         s.end = map[s.end];
         /* invisible characters behind the last one stay outside */
-        if (s.start >= from && s.end > s.start)
+        if (s.end > s.start)
             d->out->at[kept++] = s;
     }
     d->out->count = kept;
     d->p = p;
     d->n = n;
-    d->from = from;
     free(map);
     free(text);
 }
@@ -578,7 +575,6 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
         .literals = opt->literals,
         .p = text.ptr,
         .n = (uint32_t)text.len,
-        .from = ctx ? ctx->from : 0,
         .out = out,
     };
     const uint32_t first = out->count;

@@ -70,7 +70,6 @@ struct pii_key *pii_keys_at(struct pii_keys *k, struct slice key);
 struct pii_context {
     struct slice key;
     struct pii_keys *keys; /* or NULL */
-    uint32_t from;         /* spans that start before it are not reported */
 };
 
 /* Appends the spans of `text`, sorted and disjoint. Spans of earlier calls in `out` are left alone. */

@@ -9,17 +9,6 @@
 #define HOST_LABEL_MAX 63
 #define HOST_NAME_MAX 253
 
-const char *policy_url_fault_text(enum policy_url_fault fault) {
-    static const char *const texts[] = {
-        [POLICY_URL_OK] = "fine",
-        [POLICY_URL_SYNTAX] = "not a plain absolute URL",
-        [POLICY_URL_SCHEME] = "only http and https are permitted",
-        [POLICY_URL_USERINFO] = "user names in URLs are not permitted",
-        [POLICY_URL_PRIVATE] = "private, local and metadata addresses are not permitted",
-    };
-    return texts[fault];
-}
-
 /* One part of an IPv4 address as inet_aton reads it: decimal, 0octal or 0xhex. */
 static bool number_part(struct slice part, uint64_t *ret) {
     unsigned base = 10;

@@ -43,7 +43,6 @@ enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct 
 bool policy_host_match(struct slice host, struct slice pattern);
 /* Whether a host could ever match it: a name, an address, `*.` and a name, or `*`. */
 bool policy_host_is_pattern(struct slice pattern, struct arena *a);
-const char *policy_url_fault_text(enum policy_url_fault fault);
 
 enum policy_sql_dialect {
     POLICY_SQL_ANY, /* whatever database it reaches: what all of them read alike and none acts on */

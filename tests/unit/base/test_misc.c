@@ -97,15 +97,6 @@ static void test_nearest(void **state) {
     assert_null(nearest_word(slice_of(overlong, sizeof(overlong)), words));
 }
 
-static void test_log_levels(void **state) {
-    (void)state;
-    enum log_level level = LOG_DEBUG;
-    assert_int_equal(log_level_from("warn", &level), 0);
-    assert_int_equal(level, LOG_WARN);
-    assert_int_equal(log_level_from("loud", &level), -1);
-    assert_int_equal(level, LOG_WARN);
-}
-
 /* What comes again is counted until somebody asks, or something else comes. */
 static void test_log_often(void **state) {
     (void)state;
@@ -178,9 +169,9 @@ static void test_log_hold(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),      cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
-        cmocka_unit_test(test_nearest),   cmocka_unit_test(test_log_levels), cmocka_unit_test(test_log_hold),
-        cmocka_unit_test(test_log_often), cmocka_unit_test(test_hmac),
+        cmocka_unit_test(test_list),    cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
+        cmocka_unit_test(test_nearest), cmocka_unit_test(test_log_hold),   cmocka_unit_test(test_log_often),
+        cmocka_unit_test(test_hmac),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
