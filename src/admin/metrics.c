@@ -173,9 +173,8 @@ static void put_servers(struct buf *out, const struct core *core) {
         {"server_tools", "gauge", "Tools that a server is known to have.", tools},
         {"server_restarts_total", "counter", "Processes of a server that ended by themselves or hung.",
          ended},
-        {"server_health_checks_total", "counter", "How often a silent server was asked for a sign of life.",
-         health_checks},
-        {"server_health_failures_total", "counter", "How often there was none.", health_misses},
+        {"server_health_checks_total", "counter", "Health checks sent to silent servers.", health_checks},
+        {"server_health_failures_total", "counter", "Health checks that failed.", health_misses},
     };
     for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         head(out, rows[k].name, rows[k].type, rows[k].help);

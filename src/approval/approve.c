@@ -212,7 +212,7 @@ static struct slice question_params(struct call *c) {
     return json;
 }
 
-/* ---- seals of the stateless era ---- */
+/* ---- seals of the modern era ---- */
 
 static struct slice sealed_text(struct call *c, struct slice id, struct slice digest) {
     return arena_printf(&c->arena, "%.*s|%.*s", SLICE_FMT(id), SLICE_FMT(digest));
@@ -318,7 +318,7 @@ static void decide_for_client(struct call *c, struct slice id, bool approve) {
         log_error("approvals: %s", err.text);
 }
 
-/* A client of the stateless era came back with its user's answer. False: the state is not one of ours for
+/* A modern client came back with its user's answer. False: the state is not one of ours for
  * this call. */
 static bool take_input(struct call *c, struct slice digest) {
     struct approvals *ap = c->session->core->approvals;

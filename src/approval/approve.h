@@ -2,8 +2,8 @@
  * call. How the person is reached depends on the client and on the gate's setting:
  *
  *   elicit   the client said that it can ask its user: it is asked
- *              older era: a request of ours on the call's own stream; the call waits
- *              stateless era: an `input_required` result with a sealed state; the client calls again
+ *              legacy: a request of ours on the call's own stream; the call waits
+ *              modern: an `input_required` result with a sealed state; the client calls again
  *   retry    error -32003 with the id of the approval; the same call, made again, passes once approved
  *   hold     the call waits, with progress for a client that wants some
  *

@@ -5,7 +5,7 @@
 #include "channel/channel.h"
 #include "server/server.h"
 
-/* Over HTTP the stateless era cancels by closing; everywhere else the server is told. */
+/* Over HTTP the modern era cancels by closing; everywhere else the server is told. */
 void await_cancel(struct call *c, struct slice reason) {
     struct link *link = c->channel ? c->channel->link : NULL;
     if (!link || !c->req.id || c->kind == CALL_INITIALIZE || (channel_is_modern(c->channel) && link->is_http))

@@ -1,15 +1,16 @@
-/* Which link a call travels on. The client's era and the server's are two things:
+/* Which channel a call travels on. The client's era and the server's are two things:
  *
- *   client     server      link
- *   legacy     legacy      the session's own; the client's initialize passes as it is
- *   modern     modern      the session's own (of all requests of a principal); nothing to set up
- *   legacy     modern      the session's own; the gate has asked server/discover and answers initialize
- * itself modern     legacy      a lane: initialised by the gate in the client's words
+ *   client     server      channel
+ *   legacy     legacy      the session's first; the client's initialize is forwarded as it is
+ *   modern     modern      the session's first; nothing to set up
+ *   legacy     modern      the session's first; the gate asks server/discover and answers initialize itself
+ *   modern     legacy      one of several: initialised by the gate in the client's words
  *
- * Lanes. A server of the older era is told once what its client can do, so requests with other capabilities
- * have another lane. Over HTTP every message comes on the stream of its request, so requests share a lane.
- * Pipes and HTTP+SSE do not say to which request a question belongs: there a request that may be asked
- * something has a lane for itself until it is over. When all are taken, it waits. */
+ * Why several: a legacy server learns once, at initialize, what its client can do, so requests with different
+ * capabilities need different channels. Over HTTP every message comes on the stream of its request, so
+ * requests with the same capabilities share one. Pipes and HTTP+SSE do not say to which request a question
+ * belongs: there a request that may be asked something has a channel for itself until it is over, and waits
+ * when all are taken. */
 #include "channel/channel.h"
 
 #include "base/check.h"
@@ -194,12 +195,12 @@ static void on_refused(struct io_timer *timer) {
     fail_waiting(ch, ch->server->refused);
 }
 
-/* Some servers may not be spoken to at all. */
+/* A pinned server whose program has changed is not started. */
 static bool may_open(struct channel *ch) {
     ch->state = CHANNEL_OPENING;
     if (guard_may_open(ch->session->core, ch->server))
         return true;
-    /* Not from here: the call that wants it is in the middle of a step. */
+    /* Later: the call that needs it is in the middle of a step. */
     io_timer_soon(channel_loop(ch), &ch->backoff, on_refused);
     return false;
 }
@@ -211,7 +212,7 @@ static void open_link(struct channel *ch) {
     ch->link = link_open(&ch->server->up, ch->session->core->channels->link_events, ch);
 }
 
-/* Requests of the stateless era need no greeting, by which a server over HTTP would be found to be back. */
+/* Modern requests need no initialize, so nothing else would show that a server over HTTP answers again. */
 static bool must_check_era(const struct channel *ch) {
     return ch->missing && ch->session->stateless && !ch->own_init.len && asked_over_http(ch);
 }
@@ -347,7 +348,7 @@ static void on_era(struct up_era_wait *w) {
     } else if (first_waiting_is_modern(ch)) {
         fail_waiting(ch, w->why);
     } else {
-        /* Nothing was learned; initialize will tell. */
+        /* The probe failed: try initialize. */
         ch->era = ERA_LEGACY;
         link_start(ch);
     }
@@ -368,11 +369,11 @@ static void on_era_checked(struct up_era_wait *w) {
         open_link(ch);
         return;
     }
-    events_of(ch)->back(ch); /* its lanes are greeted when they are needed */
+    events_of(ch)->back(ch); /* its channels are initialised when they are needed */
     resume_all(&ch->waiting);
 }
 
-/* On a child it is asked on the link itself; one that takes it badly is started anew. */
+/* A child is probed on its link. One that fails the probe is restarted. */
 static void on_probe_timer(struct io_timer *timer) {
     struct channel *ch = container_of(timer, struct channel, probe_timer);
     link_end(&ch->init);
@@ -430,7 +431,7 @@ static void probe_over(struct channel *ch, bool modern) {
         link_ready(ch);
         return;
     }
-    /* A server of the older era starts anew: who knows what it made of the question. */
+    /* A legacy child is restarted: the probe may have confused it. */
     link_drop(ch);
     resume_all(&ch->waiting);
 }
@@ -501,7 +502,7 @@ void channel_up(void *owner) {
         link_ready(ch);
 }
 
-/* A session of the older era, and a server that turns out not to know it. */
+/* A legacy session whose server turns out to be modern only. */
 static bool try_modern(struct channel *ch) {
     struct up_server *up = &ch->server->up;
     if (up->era.pinned || up->use_sse || ch->own_init.len)
@@ -576,7 +577,7 @@ void channel_down(void *owner, const char *why, int exit_status) {
     struct session *s = ch->session;
     bool lost_session = exit_status == LINK_LOST; /* the server is there, what we had with it is not */
     if (ch->state == CHANNEL_PROBE) {
-        /* It did not survive the question, so it does not know it. */
+        /* It did not survive the probe, so it is not modern. */
         probe_over(ch, false);
         return;
     }
@@ -598,7 +599,7 @@ void channel_down(void *owner, const char *why, int exit_status) {
         s->front->server_ended(s, why, exit_status);
 }
 
-/* ---- lanes ---- */
+/* ---- modern clients of legacy servers ---- */
 
 void channel_read_client(struct call *c) {
     const struct msg *m = c->request;
@@ -614,7 +615,7 @@ void channel_read_client(struct call *c) {
         c->client_info = tape_raw(&m->tape, info);
 }
 
-/* From now on this lane is for clients like this one. */
+/* From now on this channel is for clients like this one. */
 static void channel_adopt(struct channel *ch, struct call *c) {
     struct arena a;
     arena_init(&a);
@@ -645,7 +646,7 @@ static bool channel_fits(const struct channel *ch, const struct call *c, bool al
 }
 
 static bool channel_is_free(const struct channel *ch) {
-    /* The first one may be about to serve a client of the older era. */
+    /* The first one may be about to serve a legacy client. */
     return !ch->users && list_empty(&ch->waiting) && !ch->is_claimed &&
            !(ch == ch->first && ch->session->init_done);
 }
@@ -728,7 +729,7 @@ static struct channel *legacy_channel_for(struct channel *first, struct call *c)
     return c->chosen;
 }
 
-/* A client that first spoke the newer era and now starts the older one has the server to itself, anew. */
+/* A client that first spoke the modern era and now starts the legacy one: the server is restarted for it. */
 static void forget_client(struct channel *first) {
     text_free(&first->own_init);
     text_free(&first->client_caps);

@@ -31,16 +31,16 @@ enum channel_state {
 /* The era that is spoken on a link; the client's own may be the other one. */
 enum era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
 
-/* What is known of a link's signs of life; see health.h. */
+/* The health checks of a channel; see health.h. */
 struct channel_health {
-    struct health_check *check; /* it has been asked for one, or NULL */
+    struct health_check *check; /* under way, or NULL */
     uint64_t since_ms;          /* when its state or what it said last changed */
-    uint64_t tell_ms;           /* before which clients are not told again that it is back */
+    uint64_t tell_ms;           /* clients are not notified again before this time */
     uint32_t heard;             /* messages then */
     int state;                  /* and the state; enum channel_state */
     uint8_t tells;
-    bool doubt; /* to be asked at the next sweep */
-    bool again; /* because the question before broke off */
+    bool doubt; /* check at the next sweep */
+    bool again; /* retry: the previous check was interrupted */
 };
 
 struct channel {
@@ -56,15 +56,15 @@ struct channel {
     struct list waiting;      /* calls, until it is ready */
     struct up_era_wait era_wait;
     struct io_timer probe_timer;
-    bool is_claimed; /* the session's own link, for a client that has begun in the legacy era */
-    /* Several links to one server, see lane.c. The first one: */
+    bool is_claimed; /* the session's own, for a client that has begun in the legacy era */
+    /* Several channels to one server, see channel.c. The first one: */
     struct list others; /* the others */
     uint32_t other_count;
-    struct list waiting_exclusive; /* calls that wait for a lane of their own */
+    struct list waiting_exclusive; /* calls that wait for a channel of their own */
     /* every one: */
     struct channel *first;
     struct list other_node;
-    struct text own_init;    /* the params of our own initialize for clients of the stateless era */
+    struct text own_init;    /* the params of our own initialize for modern clients */
     struct text client_caps; /* the capabilities that it was made from, as the client wrote them */
     uint32_t users;          /* calls that have chosen it */
     struct call *holder;     /* the only one that a question can belong to, or NULL */
@@ -73,8 +73,8 @@ struct channel {
     struct io_timer idle;
     struct list notes;     /* small requests of our own: levels and subscriptions */
     bool level_pending;    /* one of them that calls wait for */
-    struct map subscribed; /* URIs that a client of the older era wants to hear of, owned */
-    /* For such a client and a server of the newer era; see listen.c: */
+    struct map subscribed; /* URIs that a legacy client wants to hear of, owned */
+    /* For such a client and a modern server; see listen.c: */
     struct listen_stream *listen;
     struct io_timer listen_timer;
     struct own_request init_own; /* our own initialize or server/discover */

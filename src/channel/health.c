@@ -20,8 +20,8 @@ static bool over_http(const struct channel *ch) { return ch->server->up.url != N
 
 /* ---- is it at work? ---- */
 
-/* Many servers do one thing at a time and hear nothing meanwhile. Whether a call takes too long is for the
- * call to say. Lists and greetings are no work. */
+/* Many servers do one thing at a time and read nothing meanwhile, so a busy server is not checked: its calls
+ * have time-outs of their own. Lists and initialize do not count as work. */
 static bool is_work(const void *call) {
     const struct own_request *own = call;
     const struct call *c = call;
@@ -76,7 +76,7 @@ static void on_give_up(struct io_timer *timer) {
         channel_init_late(ch, why);
 }
 
-/* While a link is up or being greeted its back-off does not run. */
+/* The back-off timer is free while a link is up or being initialised. */
 static void give_up(struct channel *ch) {
     io_timer_arm(ch->session->core->up.loop, &ch->backoff, 0, on_give_up);
 }
@@ -92,8 +92,8 @@ static void missed(struct channel *ch, const char *why, uint64_t now) {
 }
 
 static void silence_text(const struct channel *ch, uint64_t ms, char why[SERVER_FAULT_MAX]) {
-    snprintf(why, SERVER_FAULT_MAX, "server `%s` gave no sign of life within %llu s", ch->server->up.name,
-             (unsigned long long)(ms + 999) / 1000);
+    snprintf(why, SERVER_FAULT_MAX, "server `%s` did not answer a health check within %llu s",
+             ch->server->up.name, (unsigned long long)(ms + 999) / 1000);
 }
 
 /* ---- asking ---- */

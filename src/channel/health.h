@@ -1,13 +1,12 @@
-/* Servers that are there and say nothing. One that was silent for its interval and has nothing to do is asked
- * for a sign of life: ping in the older era, server/discover in the newer one. Any answer is one, a refusal
- * too.
+/* Health checks. A server that was silent for its interval and has no work is sent a request: ping in the
+ * legacy era, server/discover in the modern one. Any answer passes the check, an error too.
  *
- *   silent ──ask──▶ asked ──answer──▶ silent
- *                     └── timeout ──▶ given up: a child is killed and started anew, an HTTP server is tried
- *                                     again, both after the usual delays
+ *   silent ──check──▶ checked ──answer──▶ silent
+ *                       └── timeout ──▶ down: a child is killed and restarted, an HTTP server is retried,
+ *                                       both with the usual back-off
  *
- * A child is asked on each of its links; a server over HTTP once for all of them. Looked at once a second by
- * the sweep of many.c; calls pay nothing for it but one count a message. */
+ * A child is checked on each of its channels; a server over HTTP once for all of them. many/sweep.c runs this
+ * once a second. The cost for calls is one counter per message. */
 #pragma once
 
 #include "channel/channel.h"
@@ -16,5 +15,5 @@
 void health_start(struct core *core);
 /* Every SWEEP_MS. */
 void health_sweep(struct core *core);
-/* The link is over: nobody waits for its sign of life. */
+/* The link is closed: forget the check under way. */
 void health_forget(struct channel *ch);

@@ -4,12 +4,13 @@
 #define CHANNEL_BACKOFF_MS 250 /* before a server that ended is started again; doubles */
 #define CHANNEL_BACKOFF_MAX_MS 30000
 #define CHANNEL_OTHERS_MAX                                                                                   \
-    8 /* links beside the first to one server of the older era, for clients of the newer */
-#define CHANNEL_IDLE_MS 300000  /* an unused one is closed */
+    8                          /* links beside the first to one server of the legacy era, for modern clients \
+                                */
+#define CHANNEL_IDLE_MS 300000 /* an unused one is closed */
 #define CHANNEL_STEADY_MS 10000 /* a server that ran this long starts from the first delay again */
-#define HEALTH_START_MS 300000  /* for a child to answer its greeting: it may first be downloaded */
+#define HEALTH_START_MS 300000  /* for a child to answer initialize: npx may first download it */
 #define HEALTH_INIT_MS 60000    /* the same for a server over HTTP that nobody misses yet */
 #define HEALTH_RETRY_MS 300000  /* before a server that was given up is tried again */
-#define HEALTH_TELLS_MAX 6      /* doublings of the time before clients hear again that one is back */
+#define HEALTH_TELLS_MAX 6      /* doublings of the time between two notifications that a server is back */
 #define SWEEP_MS 1000           /* how often idle and silent servers are looked for */
 #define CHANNEL_URIS_MAX 256    /* resources that one client subscribes to */

@@ -103,7 +103,7 @@ static void put_pid(struct emit *e, const struct channel *ch, size_t *left) {
     --*left;
 }
 
-/* The processes of one server: of each session, and of each of its lanes. */
+/* The processes of one server: of each session, and of each of its further channels. */
 static void put_pids(struct emit *e, const struct core *core, size_t slot) {
     size_t left = PAGE_PIDS_MAX;
     emit_key(e, "pids");

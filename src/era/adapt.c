@@ -22,7 +22,7 @@
 static const char *const legacy_versions[] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18",
                                               UP_LEGACY_VERSION};
 
-/* ---- a client of the older era, a server of the newer ---- */
+/* ---- a legacy client, a modern server ---- */
 
 /* What the client said of itself in initialize, as every request repeats it. */
 static void read_client(struct session *s) {
@@ -32,7 +32,7 @@ static void read_client(struct session *s) {
     cleanup_arena struct arena a;
     tape_init(&t);
     arena_init(&a);
-    /* Servers of the older era speak up without being asked to. */
+    /* Legacy servers speak up without being asked to. */
     struct translate_client client = {.capabilities = SLICE("{}"),
                                       .log_level = slice_str(s->log_level[0] ? s->log_level : "info")};
     struct translate_client with_tasks = client;
@@ -100,7 +100,7 @@ static enum call_next forward_up(struct call *c) {
         listen_refresh(c->channel);
         return CALL_FAIL;
     }
-    /* What it would say with a notification the stateless era says otherwise, or not at all. */
+    /* What it would say with a notification the modern era says otherwise, or not at all. */
     if (!c->request->rpc.id)
         return CALL_FAIL;
     if (slice_is(c->method, "logging/setLevel"))
@@ -126,7 +126,7 @@ static bool request_up(struct call *c, struct splice *text, struct slice token) 
                                 c->task_turn == TASK_GET ? (struct slice){0} : input_members(c));
 }
 
-/* ---- a client of the newer era, a server of the older ---- */
+/* ---- a modern client, a legacy server ---- */
 
 static enum call_next answer_discover(struct call *c) {
     struct tape t;
@@ -209,7 +209,7 @@ static uint32_t refused_bit(struct call *c) {
     return translate_lacking_bit(tape_text(&m->tape, text, &c->arena)) & ~c->client_bits;
 }
 
-/* The call failed because the client could not be asked: the newer era has a word for that. */
+/* The call failed because the client could not be asked: the modern era has a word for that. */
 static uint32_t lacks_capability(struct call *c) {
     const struct msg *m = c->response;
     uint32_t flag = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "isError") : 0;
@@ -224,7 +224,7 @@ static int64_t error_code(const struct msg *m) {
     return node && tape_int(&m->tape, node, &code) ? code : 0;
 }
 
-/* What a client of the newer era does about a refusal that has nothing to do with the call itself: the
+/* What a modern client does about a refusal that has nothing to do with the call itself: the
  * headers were made from a list of tools that has changed, or a version was not taken that is. Once. */
 enum call_next adapt_retry(struct call *c) {
     const struct msg *m = c->response;
@@ -266,7 +266,7 @@ enum call_next adapt_answer(struct call *c) {
     return translate_result_down(text, &m->tape, m->rpc.body, c->method) ? CALL_NEXT : bad_answer(c);
 }
 
-/* ---- what servers of the older era say on their own account ---- */
+/* ---- what legacy servers say on their own account ---- */
 
 /* Log lines go to the call on whose stream they came; on pipes, to the only one under way. */
 static struct call *log_reader(struct channel *ch, struct call *call) {

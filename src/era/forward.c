@@ -81,7 +81,7 @@ enum call_next forward_step(struct call *c) {
     c->cross_era = c->modern != channel_is_modern(ch);
     struct link *link = ch->link;
     if (c->subcall && c->kind == CALL_INITIALIZE) {
-        /* The gate greets the server itself; all that is wanted is to know what it says. */
+        /* The gate initialises servers itself; this call only waits for that. */
         if (channel_is_modern(ch) && !channel_describe(ch, c))
             return CALL_WAIT;
         answer_set(c, SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"));

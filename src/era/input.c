@@ -112,7 +112,7 @@ enum call_next input_filter(struct call *c) {
     return CALL_FAIL;
 }
 
-/* ---- a client of the older era ---- */
+/* ---- a legacy client ---- */
 
 static void on_answered(struct call *c, uint64_t ask, struct msg *m);
 
@@ -177,7 +177,7 @@ enum call_next input_start(struct call *c) {
     if ((!translate_may_ask(c->method) && !of_task(c)) || bad || (!requests && !state))
         return fail(c, RPC_INTERNAL, "the server's questions cannot be read");
     if (++r->count > INPUT_ROUNDS_MAX)
-        return fail(c, RPC_INTERNAL, "the server asks again and again");
+        return fail(c, RPC_INTERNAL, "the server asked too many rounds of questions");
     r->state = state ? arena_dup(&c->arena, tape_raw(&m->tape, state)) : (struct slice){0};
     r->question_count = 0;
     r->open = 0;

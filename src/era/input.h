@@ -1,5 +1,5 @@
-/* Questions in an answer (`input_required`), which is how servers of the stateless era ask. A client of that
- * era gets them as they are, once they have been decided on; one of the older era is asked each of them by a
+/* Questions in an answer (`input_required`), which is how modern servers ask. A client of that
+ * era gets them as they are, once they have been decided on; a legacy one is asked each of them by a
  * request, and the call is repeated with what it said. */
 #pragma once
 

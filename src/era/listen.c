@@ -108,7 +108,7 @@ enum call_next listen_log_level(struct call *c) {
     return CALL_WAIT;
 }
 
-/* ---- a client of the newer era listens ---- */
+/* ---- a modern client listens ---- */
 
 static const struct {
     const char *member, *method;
@@ -307,7 +307,7 @@ void listen_deliver(struct channel *ch, struct msg *m, struct slice method, stru
     }
 }
 
-/* ---- a client of the older era listens to a server of the newer one ---- */
+/* ---- a legacy client listens to a modern server ---- */
 
 struct listen_stream {
     struct own_request own;
@@ -323,7 +323,7 @@ static void listen_end(struct listen_stream *l, bool tell) {
     struct channel *ch = l->ch;
     listen_end(l->previous, tell); /* never more than one */
     if (tell && ch->link && l->req.id && !ch->link->is_http)
-        channel_cancel(ch, l->req.id, SLICE("nobody listens any more"));
+        channel_cancel(ch, l->req.id, SLICE("no client is subscribed any more"));
     link_end(&l->req);
     free(l);
 }

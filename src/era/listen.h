@@ -1,19 +1,19 @@
-/* Changes of lists and resources across the eras. A client of the newer era listens by a request that stays
- * open; a server of the older one is subscribed to for it. A client of the older era has its subscriptions
- * gathered in one such request to a server of the newer one. Log levels, too, are wishes that travel by
- * themselves in the older era only. */
+/* Changes of lists and resources across the eras. A modern client listens by a request that stays
+ * open; a legacy server is subscribed to for it. A legacy client has its subscriptions
+ * gathered in one such request to a modern server. Log levels, too, are wishes that travel by
+ * themselves in the legacy era only. */
 #pragma once
 
 #include "call/call.h"
 #include "channel/channel.h"
 
-/* subscriptions/listen for a server of the older era. */
+/* subscriptions/listen for a legacy server. */
 enum call_next listen_start(struct call *c);
 /* A notification of such a server: to everybody who listens for it. */
 void listen_deliver(struct channel *ch, struct msg *m, struct slice method, struct arena *a);
 void listen_leave(struct call *c); /* the call is over */
 
-/* resources/subscribe and unsubscribe for a server of the newer era. */
+/* resources/subscribe and unsubscribe for a modern server. */
 enum call_next listen_subscribe(struct call *c, bool on);
 /* One request for all that the session wants to hear of, if there is anything and the link is ready. */
 void listen_refresh(struct channel *ch);

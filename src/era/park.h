@@ -1,13 +1,13 @@
-/* Questions of servers of the older era for clients of the newer one, which are not sent requests. The call
+/* Questions of legacy servers for modern clients, which are not sent requests. The call
  * is answered with the questions (`input_required`) while the server still works on it; the client comes back
  * with a new request that has the answers, and takes the waiting call over.
  *
  *   call ── server asks ──▶ gather ──▶ answered with questions; the request is parked
  *   next call, with requestState ──▶ answers go to the server; the request is this call's now
  *
- * The state that the client brings back is sealed for its principal and says which call it belongs to. On a
- * node that has the key but not the parked request, the call is made anew and the same questions are answered
- * from it.
+ * The state that the client brings back is encrypted for its principal and says which call it belongs to. On
+ * a node that has the key but not the parked request, the call is made anew and the same questions are
+ * answered from it.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* What a server of the older era asks in the middle of a call or a task, kept until a client of the newer one
+/* What a legacy server asks in the middle of a call or a task, kept until a modern client
  * answers it. */
 #pragma once
 
@@ -12,7 +12,7 @@ struct server_question {
     uint32_t number; /* its key is "q" and this */
     char *server_id; /* raw */
     char *method;
-    char *params; /* JSON in the words of the newer era */
+    char *params; /* JSON in the words of the modern era */
 };
 
 /* A server's words as the client gets them: in its own era, and without what it must not see. False: there is

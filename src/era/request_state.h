@@ -23,6 +23,6 @@ void request_state_free(struct core *core);
 uint64_t request_state_ms(const struct core *core);
 struct slice request_state_encrypt(const struct core *core, struct slice owner, struct slice text,
                                    struct arena *a);
-/* Empty when it was not sealed here for this owner. */
+/* Empty when it was not encrypted here for this owner. */
 struct slice request_state_decrypt(const struct core *core, struct slice owner, struct slice sealed,
                                    struct arena *a);

@@ -82,7 +82,7 @@ static void on_message(struct own_request *own, struct msg *m) {
     arena_free(&a);
 }
 
-/* tasks/result is how a server of the older era is asked for the result, and for its questions. */
+/* tasks/result is how a legacy server is asked for the result, and for its questions. */
 static bool ask_result(struct era_task *task) {
     struct channel *ch = task->ch;
     struct buf id;
@@ -103,7 +103,7 @@ static bool ask_result(struct era_task *task) {
     return task->req.id != 0;
 }
 
-/* ---- a client of the newer era ---- */
+/* ---- a modern client ---- */
 
 static struct slice acknowledged(struct call *c) {
     return c->channel->server_info.len
@@ -185,7 +185,7 @@ static struct slice questions_text(struct call *c, const struct era_task *task) 
     return text;
 }
 
-/* A task that is over has its result in it, which the older era asks for by itself. */
+/* A task that is over has its result in it, which the legacy era asks for by itself. */
 static enum call_next answer_over(struct call *c, struct era_task *task) {
     const struct msg *m = c->response;
     if (!task || !task->ch)
@@ -245,7 +245,7 @@ static enum call_next answer_modern(struct call *c) {
         return answer_create(c);
     if (c->task_turn == TASK_GET && good)
         return answer_get(c);
-    /* One that is over cannot be cancelled in the older era; in the newer that is no error. */
+    /* One that is over cannot be cancelled in the legacy era; in the modern era that is no error. */
     if (c->task_turn == TASK_CANCEL && (good || task_find(c->session, c->server, c->name)))
         return task_replace(c, "result", acknowledged(c));
     return CALL_NEXT;

@@ -1,9 +1,9 @@
 /* Tasks across the eras: those of 2025-11-25 and those of the extension of 2026-07-28. What the client gets
  * is of its own era; docs/protocol.md has the table. call.c and adapt.c ask here; nobody else has to know.
  *
- *   task.c       a client of the newer era, a server of the older: tasks stay on the link that they began on,
+ *   task.c       a modern client, a legacy server: tasks stay on the link that they began on,
  *                tasks/result is asked for by the gate, and what the server asks meanwhile is kept
- *   task_poll.c  a client of the older era, a server of the newer: tasks/result is a loop of tasks/get, and
+ *   task_poll.c  a legacy client, a modern server: tasks/result is a loop of tasks/get, and
  *                a call that was over at once is a task that the gate keeps */
 #pragma once
 

@@ -4,7 +4,7 @@
 #define FRONT_CONNS_MAX 4096
 #define FRONT_IDLE_MS 75000      /* a connection without a request */
 #define FRONT_REQUEST_MS 60000   /* from the first byte of a request to its last */
-#define FRONT_KEEPALIVE_MS 15000 /* an open stream or a waiting answer shows a sign of life this often */
+#define FRONT_KEEPALIVE_MS 15000 /* an open stream or a waiting answer sends a keep-alive this often */
 #define FRONT_PIPELINE_MAX 65536 /* bytes of further requests read while one is being answered */
 #define FRONT_SESSION_IDLE_MS 1800000
 #define FRONT_STREAM_EVENTS_MAX 256 /* kept for resumption, a stream */
@@ -33,7 +33,7 @@
 #define SETTINGS_NAME_MAX 64     /* of a server's name, in characters */
 #define SETTINGS_PREFIX_MAX 32   /* of what stands in front of its tools */
 #define SETTINGS_IDLE_MS 900000  /* a server without calls is ended after this, unless told otherwise */
-#define SETTINGS_HEALTH_MS 30000 /* of silence, before a server is asked for a sign of life */
+#define SETTINGS_HEALTH_MS 30000 /* of silence, before a health check */
 #define SETTINGS_HEALTH_TIMEOUT_MS 15000
 #define SETTINGS_APPROVAL_MS 1800000
 #define SETTINGS_DISCOVERY_KEEP 10 /* of the most used tools, in a hybrid list */

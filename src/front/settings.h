@@ -97,7 +97,7 @@ struct settings_server {
     const char *prefix;  /* in front of its tools' names */
     uint64_t idle_ms;    /* without a call, before it is ended; 0: never */
     uint64_t timeout_ms; /* of a call without a word from it; 0: the default */
-    uint64_t health_ms;  /* of silence, before it is asked for a sign of life; 0: never */
+    uint64_t health_ms;  /* of silence, before a health check; 0: never */
     uint64_t health_timeout_ms;
     bool disabled;
 };

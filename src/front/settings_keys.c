@@ -68,8 +68,7 @@ static const struct settings_key code_keys[] = {
      .at_start = true},
     {0},
 };
-static const char interval_help[] =
-    "of silence without anything to do, after which it is asked for a sign of life; never: it is not asked";
+static const char interval_help[] = "of silence without work before a health check; never: no health checks";
 static const char timeout_help[] = "for its answer; then it is started anew, or tried again";
 static const struct settings_key health_keys[] = {
     {"interval", KEY_DURATION, AT(health_ms), .help = interval_help},
@@ -223,7 +222,7 @@ const struct settings_key settings_root_keys[] = {
     {"prefix", KEY_CHOICE, AT(prefix), prefix_names, .help = "server names in front of tool names"},
     {"share", KEY_CHOICE, AT(share), share_names, .help = "the default for every server"},
     {"idle", KEY_DURATION, AT(idle_ms), .help = "the default for every server"},
-    {"health", KEY_SECTION, .keys = health_keys, .help = "signs of life: the default for every server"},
+    {"health", KEY_SECTION, .keys = health_keys, .help = "health checks: the default for every server"},
     {"servers", KEY_SERVERS, .help = "the MCP servers behind the gate, by name"},
     {"code", KEY_SECTION, .keys = code_keys, .help = "the built-in code server"},
     {"discovery", KEY_SECTION, .keys = discovery_keys, .help = "which tools are listed, which are found"},
@@ -272,7 +271,7 @@ const struct settings_key settings_server_keys[] = {
     {"idle", KEY_DURATION, SERVER_AT(idle_ms), .help = "end it after this long without a call"},
     {"timeout", KEY_DURATION, SERVER_AT(timeout_ms),
      .help = "end a call after this long without a word from it"},
-    {"health", KEY_SECTION, .keys = server_health_keys, .help = "signs of life that it must give"},
+    {"health", KEY_SECTION, .keys = server_health_keys, .help = "its health checks"},
     {"disabled", KEY_BOOL, SERVER_AT(disabled), .help = "leave it out"},
     {0},
 };

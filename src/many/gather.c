@@ -266,7 +266,7 @@ static void part_event(struct call_sink *sink, const struct session_out *out) {
     if (!c->sink)
         return;
     if (c->kind != CALL_LISTEN) {
-        /* In the stateless era lists are only spoken of where somebody subscribed. */
+        /* In the modern era lists are only spoken of where somebody subscribed. */
         if (!c->modern)
             c->sink->ops->event(c->sink, out);
         return;
@@ -468,7 +468,7 @@ static bool read_cursor(struct call *c, struct slice *ret_server) {
     if (tape_is(t, node, TAPE_STRING) &&
         seal_open(c->session, purpose.ptr, tape_text(t, node, &c->arena), ret_server))
         return true;
-    answer_error(c, RPC_INVALID_PARAMS, 400, "params.cursor is none of ours");
+    answer_error(c, RPC_INVALID_PARAMS, 400, "params.cursor was not issued by this gate");
     return false;
 }
 

@@ -83,7 +83,7 @@ static void tell(struct channel *ch, const char *method, const char *member, str
     buf_free(&text);
 }
 
-/* What the client asked another process for: its log level, changes of resources. Servers of the newer era
+/* What the client asked another process for: its log level, changes of resources. Modern servers
  * are told by listen.c. */
 static void renew(struct channel *ch) {
     struct session *s = ch->session;

@@ -194,7 +194,8 @@ static enum call_next find_by_subject(struct call *c) {
 
 /* ---- what the gate itself answers ---- */
 
-/* What is agreed with the client; its servers are greeted in the client's own words as they are needed. */
+/* What is agreed with the client. Its servers are initialised with the client's own params when they are
+ * needed. */
 static enum call_next keep_initialize(struct call *c) {
     static const char *const known[] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18",
                                         LEGACY_NEWEST};

@@ -176,7 +176,7 @@ bool translate_result_up(struct splice *text, const struct tape *t, uint32_t res
     return splice_edit_members(text, t, result, drop, add);
 }
 
-/* What a client of the older era would trip over: structured content that is no object. Its text stays, or is
+/* What a legacy client would trip over: structured content that is no object. Its text stays, or is
  * made of it where there is none. */
 static struct slice plain_content(const struct tape *t, uint32_t result, struct arena *a, bool *ret_drop) {
     uint32_t structured = tape_get_str(t, result, "structuredContent");
@@ -218,7 +218,7 @@ bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t too
     uint32_t schema = tape_get_str(t, tool, "outputSchema");
     uint32_t type = is_object(t, schema) ? tape_get_str(t, schema, "type") : 0;
     bool plain = !schema || (type && tape_eq(t, type, SLICE("object")));
-    /* The newer era leaves it to the server which calls become tasks, so any may. */
+    /* The modern era leaves it to the server which calls become tasks, so any may. */
     struct slice add = tasks && !tape_get_str(t, tool, "execution")
                            ? SLICE("\"execution\":{\"taskSupport\":\"optional\"}")
                            : (struct slice){0};
@@ -228,7 +228,7 @@ bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t too
 int64_t translate_error_up(int64_t code, struct slice method) {
     if (code == RPC_RESOURCE_NOT_FOUND)
         return slice_is(method, "resources/read") ? RPC_INVALID_PARAMS : RPC_INTERNAL;
-    /* Only the stateless era itself may speak in its own codes. */
+    /* Only the modern era itself may speak in its own codes. */
     return code <= RPC_HEADER_MISMATCH && code >= RPC_RESERVED_LAST ? RPC_INTERNAL : code;
 }
 
@@ -364,7 +364,7 @@ struct slice translate_client(const struct tape *t, uint32_t c, bool tasks, stru
 /* ---- tasks ---- */
 
 static const struct {
-    const char *older, *newer;
+    const char *legacy, *modern;
 } task_members[] = {
     {"taskId", "taskId"},       {"statusMessage", "statusMessage"},
     {"createdAt", "createdAt"}, {"lastUpdatedAt", "lastUpdatedAt"},
@@ -382,10 +382,10 @@ static struct slice task_text(const struct tape *t, uint32_t task, struct slice 
     uint32_t own = member(t, task, "status");
     emit_raw(&e, status.len ? status : own ? tape_raw(t, own) : SLICE("\"working\""));
     for (size_t i = 0; i < ARRAY_LEN(task_members); i++) {
-        uint32_t node = member(t, task, up ? task_members[i].older : task_members[i].newer);
+        uint32_t node = member(t, task, up ? task_members[i].legacy : task_members[i].modern);
         if (!node)
             continue;
-        emit_key(&e, up ? task_members[i].newer : task_members[i].older);
+        emit_key(&e, up ? task_members[i].modern : task_members[i].legacy);
         emit_raw(&e, tape_raw(t, node));
     }
     emit_object_end(&e);
@@ -485,7 +485,7 @@ struct slice translate_description_down(const struct tape *t, uint32_t result, s
     struct emit e;
     uint32_t c = tape_get_str(t, result, "capabilities");
     uint32_t info = member(t, tape_get_str(t, result, "_meta"), UP_META_SERVER);
-    if (!is_object(t, info)) /* some say it as the older era did */
+    if (!is_object(t, info)) /* some say it as the legacy era did */
         info = tape_get_str(t, result, "serverInfo");
     buf_init(&out, MSG_BYTES_MAX);
     emit_init(&e, &out);

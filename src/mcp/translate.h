@@ -1,5 +1,5 @@
 /* Messages of one era of the protocol in the words of the other. Pure: texts in, edits and texts out. `up` is
- * from the handshake era to the stateless one, `down` the way back. What needs no change keeps its bytes. */
+ * from the legacy era to the modern one, `down` the way back. What needs no change keeps its bytes. */
 #pragma once
 
 #include "upstream/era.h"
@@ -15,7 +15,7 @@ enum translate_capability {
     TRANSLATE_FORM = 4, /* elicitation with a form */
     TRANSLATE_URL = 8,  /* elicitation with an address */
     TRANSLATE_ASKS = TRANSLATE_SAMPLING | TRANSLATE_ROOTS | TRANSLATE_FORM | TRANSLATE_URL,
-    TRANSLATE_TAKES_TASKS = 16, /* a client of the newer era that an answer may be a task for */
+    TRANSLATE_TAKES_TASKS = 16, /* a modern client that an answer may be a task for */
     TRANSLATE_LOGGING = 256,
     TRANSLATE_SUBSCRIBE = 512,
     TRANSLATE_TOOLS_CHANGED = 1024,
@@ -35,7 +35,7 @@ uint32_t translate_lacking_bit(struct slice text);
 /* {"sampling":{}} …: what a client would have to declare. */
 const char *translate_ask_capability(uint32_t bit);
 
-/* How a client of the older era is described in each request. Raw JSON; an empty log level asks for none. */
+/* How a legacy client is described in each request. Raw JSON; an empty log level asks for none. */
 struct translate_client {
     struct slice info;
     struct slice capabilities;
@@ -45,16 +45,16 @@ struct translate_client {
 /* "_meta":{…}: the member of params that says so. */
 struct slice translate_client_meta(const struct translate_client *client, struct arena *a);
 
-/* A request's params for a server of the stateless era. `client` comes from translate_client_meta and is
+/* A request's params for a modern server. `client` comes from translate_client_meta and is
  * referred to where nothing has to be added to it. `token` replaces the progress token when there is
  * one, `trace` the trace context; `more` are further members of params. */
 bool translate_request_up(struct splice *text, const struct tape *t, const struct rpc *rpc,
                           struct slice client, struct slice token, struct slice trace, struct slice more);
-/* The same for a server of the older era. */
+/* The same for a legacy server. */
 bool translate_request_down(struct splice *text, const struct tape *t, const struct rpc *rpc,
                             struct slice token, struct slice trace, struct slice more);
 
-/* A result for a client of the stateless era, and for one of the older. `server_info` raw, or empty. */
+/* A result for a modern client, and for a legacy one. `server_info` raw, or empty. */
 bool translate_result_up(struct splice *text, const struct tape *t, uint32_t result, struct slice method,
                          struct slice server_info);
 bool translate_result_down(struct splice *text, const struct tape *t, uint32_t result, struct slice method);
@@ -65,9 +65,9 @@ bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t too
 int64_t translate_error_up(int64_t code, struct slice method);
 int64_t translate_error_down(int64_t code, struct slice method, const struct tape *t, uint32_t error);
 bool translate_is_cacheable(struct slice method);
-/* A method that the stateless era has done away with. */
+/* A method that the modern era has done away with. */
 bool translate_is_gone(struct slice method);
-/* A revision of the older era that has tasks. */
+/* A revision of the legacy era that has tasks. */
 bool translate_knows_tasks(struct slice version);
 /* A method whose answer may be a question. */
 bool translate_may_ask(struct slice method);
@@ -76,20 +76,20 @@ bool translate_may_ask(struct slice method);
 struct slice translate_description_up(const struct tape *t, uint32_t result, struct arena *a);
 struct slice translate_description_down(const struct tape *t, uint32_t result, struct slice version,
                                         struct arena *a);
-/* A client's capabilities without what only one era knows; with or without the tasks of the newer one. */
+/* A client's capabilities without what only one era knows; with or without the tasks of the modern one. */
 struct slice translate_client(const struct tape *t, uint32_t capabilities, bool tasks, struct arena *a);
 
-/* The members of a task (without braces) in the words of the newer era, or of the older. An empty status is
- * its own. */
+/* The members of a task (without braces) in the words of the modern era, or the legacy one. An empty status
+ * is its own. */
 struct slice translate_task_up(const struct tape *t, uint32_t task, struct slice status, struct arena *a);
 struct slice translate_task_down(const struct tape *t, uint32_t task, struct slice status, struct arena *a);
-/* The result of a task's call as it stands in the task (newer), and as tasks/result gives it (older); JSON.
+/* The result of a task's call as it stands in the task (modern), and as tasks/result gives it (legacy); JSON.
  */
 struct slice translate_outcome_up(const struct tape *t, uint32_t result, struct arena *a);
 struct slice translate_outcome_down(const struct tape *t, uint32_t result, struct slice task_id,
                                     struct arena *a);
 
-/* The params of a server's question as the other era has them. In the older one an address to visit has a
+/* The params of a server's question as the other era has them. In the legacy one an address to visit has a
  * name: `elicitation_id`, NULL for none. */
 struct slice translate_ask(const struct tape *t, uint32_t params, const char *elicitation_id,
                            struct arena *a);

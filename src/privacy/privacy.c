@@ -200,7 +200,7 @@ void privacy_modes(const struct session *s, const struct server *server, struct 
     const struct privacy *pii = s->core->privacy;
     *ret_options = (struct filter_options){
         .depth = PII_DEPTH_MAX, .preserve = pii->rules->preserve, .origin = privacy_origin(server)};
-    ret_options->known = server->up.builtin != NULL; /* what code has seen was looked through before */
+    ret_options->known = server->up.builtin != NULL; /* what code has seen was scanned before */
     filter_options_set(ret_options, mode_of(pii, server));
     for (size_t i = 0; i < pii->rules->mode_count; i++) {
         const struct pii_mode_rule *r = &pii->rules->modes[i];

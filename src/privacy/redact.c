@@ -196,7 +196,7 @@ enum call_next redact_filter(struct call *c) {
         withhold(c);
     } else if (result == FILTER_FAILED) {
         call_set_outcome(c, "result_blocked");
-        answer_error(c, RPC_INTERNAL, 502, "the server's answer could not be looked through for secrets");
+        answer_error(c, RPC_INTERNAL, 502, "the server's answer could not be scanned for secrets");
     }
     return CALL_NEXT;
 }

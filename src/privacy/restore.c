@@ -22,7 +22,7 @@ static enum call_next refuse(struct call *c, const struct filter_report *report)
 }
 
 static enum call_next fail(struct call *c) {
-    return answer_refuse(c, RPC_INTERNAL, 0, "the arguments could not be looked through for tokens");
+    return answer_refuse(c, RPC_INTERNAL, 0, "the arguments could not be scanned for tokens");
 }
 
 static size_t character_count(struct slice s) {

@@ -189,7 +189,7 @@ static int flush_one(struct vault *v, struct slice id, struct arena *a, struct e
     if (!memory.ops->get(memory.ctx, id, a, &e))
         return 0;
     if (!filter_box_seal_entry(id, &e, bound_to(v), v->all->key + 32, &sealed))
-        return err_set(err, "a value could not be sealed");
+        return err_set(err, "a value could not be encrypted");
     return state_vault_put(v->all->store, bound_to(v), id, buf_slice(&sealed), e.created_ms + v->all->keep_ms,
                            err);
 }
@@ -212,7 +212,7 @@ void vault_flush(struct vault *v) {
         rc = -1;
     /* the tokens work as long as the gate runs; after that they are unknown ones */
     if (rc < 0)
-        log_warn("values behind tokens could not be kept: %s", err.text);
+        log_warn("the values behind new tokens could not be stored: %s", err.text);
     buf_reset(&v->pending);
 }
 

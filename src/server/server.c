@@ -106,7 +106,7 @@ void server_release(struct core *core, struct server *server) {
 
 /* ---- its policy ---- */
 
-/* Where no policy says anything, nothing passes but the greeting. */
+/* Without a policy only initialize, ping and empty lists are allowed. */
 static const char no_policy[] =
     "{\"version\":\"1\",\"default\":\"deny\",\"prune\":true,\"tools\":{},\"methods\":{\"*\":{\"rules\":[{"
     "\"name\":\"(no policy)\",\"conditions\":[{\"path\":\"call.method\",\"op\":\"regex\",\"value\":"

@@ -11,7 +11,7 @@
 
 struct policy;
 
-struct server_description { /* what a server said of itself when it was greeted last; raw JSON, owned */
+struct server_description { /* from the last initialize or server/discover; raw JSON, owned */
     char *capabilities;
     char *instructions;
 };
@@ -20,17 +20,17 @@ struct server {
     struct up_server up;
     size_t slot;
     const char *prefix;  /* in front of its tools' names; NULL: its name */
-    bool shared;         /* one link for all sessions of a principal */
-    uint64_t idle_ms;    /* without a call, before a link is ended; 0: never */
+    bool shared;         /* one channel for all sessions of a principal */
+    uint64_t idle_ms;    /* without a call, before a channel is closed; 0: never */
     uint64_t timeout_ms; /* of a call without a word from the server; 0: CALL_IDLE_MS */
-    uint64_t health_ms;  /* of silence, before it is asked for a sign of life; 0: never */
+    uint64_t health_ms;  /* of silence, before a health check; 0: never */
     uint64_t health_timeout_ms;
-    uint64_t health_checks; /* how often it was asked, and how often in vain */
+    uint64_t health_checks; /* health checks sent, and those that failed */
     uint64_t health_misses;
     uint64_t heard_ms;            /* by any of its links, on the clock of health.c */
     uint64_t asked_ms;            /* the same */
     uint64_t gone_ms;             /* over HTTP: links that have heard nothing since are over */
-    char fault[SERVER_FAULT_MAX]; /* why it was given up, until it is back */
+    char fault[SERVER_FAULT_MAX]; /* why it is down; empty when it is not */
     struct server_description description;
     struct policy *policy; /* its own, or NULL */
     const char *pin_name;  /* what the lock calls it; NULL: as everybody does */

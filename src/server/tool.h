@@ -16,7 +16,7 @@ struct tool {
     struct mirror_param *params; /* arguments that are mirrored as headers */
     size_t param_count;
     bool bad_marks;                    /* they break the rules: it must not be used over HTTP */
-    bool task_optional, task_required; /* its calls may or must be tasks, in the older era's words */
+    bool task_optional, task_required; /* its calls may or must be tasks, in the legacy era's words */
     struct policy_traits traits;
     uint32_t tags;                /* 1 << risk tag: those that policies know and the others */
     uint8_t confidence;           /* in the class, of 100 */

@@ -139,7 +139,7 @@ static void on_notification(struct channel *ch, struct call *call, struct msg *m
     if (to && !call && ch->session->stateless && slice_is(method, "notifications/message") && !to->wants_log)
         to = NULL;
     if (!deliver_message(ch, to, &out))
-        log_debug("server `%s`: %.*s has nobody to go to", ch->server->up.name, SLICE_FMT(method));
+        log_debug("server `%s`: %.*s: no client to deliver it to", ch->server->up.name, SLICE_FMT(method));
 }
 
 void messages_from_server(struct channel *ch, struct call *call, struct msg *m) {

@@ -87,7 +87,7 @@ static const struct {
     {judge_filter_shadow_size, true}, /* a cap in shadow mode is noted */
     /* Personal data last: it must see what the others have made of it. Errors hold some, too. */
     {redact_filter},
-    /* Lists are not looked through for it: clients give back the names in them. */
+    /* Lists are not redacted: clients send the names in them back. */
     {results_filter_tools, true}, /* tools that the client may not see */
     {results_subscription, true}, /* the client's own id of its subscription */
 };

@@ -69,18 +69,18 @@ describe('signs of life', () => {
     const told = (what) => gate.child.waitLine(what, { stream: 'stderr' });
     // A child is killed and started anew.
     const child = async () => {
-      await told(/server `child` gave no sign of life within 3 s/);
+      await told(/server `child` did not answer a health check within 3 s/);
       await told(/server `child` is back/);
       await until(old, 'child', true);
       assert.notEqual((await old.ask('child__mark')).pid, pid);
     };
     // A server over HTTP that takes requests and says nothing is left out, and is there again when it answers.
     const http = async () => {
-      await told(/server `http` gave no sign of life within 3 s/);
+      await told(/server `http` did not answer a health check within 3 s/);
       await Promise.all([until(old, 'http', false), until(modern, 'http', false)]);
       assert.match(await readyz(), /^http: down/m);
       const { state, fault } = await status('http');
-      assert.deepEqual([state, /gave no sign of life/.test(fault)], ['down', true], fault);
+      assert.deepEqual([state, /did not answer a health check/.test(fault)], ['down', true], fault);
       process.kill(upstream.pid, 'SIGCONT');
       await Promise.all([until(old, 'http', true), until(modern, 'http', true)]);
       assert.deepEqual(await modern.ask('http__echo', { n: 1 }), { n: 1 });
@@ -97,7 +97,7 @@ describe('signs of life', () => {
       dead = false;
       await Promise.all([until(old, 'torn', true), until(modern, 'torn', true)]);
     };
-    await Promise.all([child(), http(), broken(), told(/server `unused` is idle/)]); // a sign of life is no use
+    await Promise.all([child(), http(), broken(), told(/server `unused` is idle/)]); // a health check is no use
     await old.call('works__release', { key: 'k' });
     assert.match((await held).content[0].text, /held k/);
     assert.deepEqual(processes('probe.mjs works'), working);
