@@ -78,6 +78,7 @@ static void schema_cleanup(struct policy_schema **s) { policy_schema_free(*s); }
 
 struct compiler {
     struct policy_schema *s;
+    bool ref_alone;  /* draft 7 and earlier: what stands beside a $ref is ignored */
     uint32_t *queue; /* schema nodes still to read */
     size_t count, cap;
     struct arena arena;
@@ -160,20 +161,23 @@ static bool shape_is(const struct tape *t, uint32_t node, enum word word) {
 }
 
 /* Whether the dialect that the schema names is one whose keywords mean what they mean here. */
-static bool dialect_is_known(const struct tape *t, uint32_t value, struct arena *a) {
-    static const char *const known[] = {
-        "json-schema.org/draft/2020-12/schema", "json-schema.org/draft/2019-09/schema",
-        "json-schema.org/draft-07/schema",      "json-schema.org/draft-06/schema",
-        "json-schema.org/draft-04/schema",      "json-schema.org/schema"};
-    struct slice name = tape_text(t, value, a), scheme = name;
+static bool read_dialect(struct compiler *c, uint32_t value) {
+    static const char *const known[] = {"json-schema.org/draft/2020-12/schema",
+                                        "json-schema.org/draft/2019-09/schema",
+                                        "json-schema.org/schema",
+                                        "json-schema.org/draft-07/schema",
+                                        "json-schema.org/draft-06/schema",
+                                        "json-schema.org/draft-04/schema"};
+    struct slice name = tape_text(&c->s->tape, value, &c->arena);
     if (slice_starts(name, SLICE("http://")))
-        scheme = slice_from(name, strlen("http://"));
+        name = slice_from(name, strlen("http://"));
     else if (slice_starts(name, SLICE("https://")))
-        scheme = slice_from(name, strlen("https://"));
-    if (slice_ends(scheme, SLICE("#")))
-        scheme.len--;
+        name = slice_from(name, strlen("https://"));
+    if (slice_ends(name, SLICE("#")))
+        name.len--;
+    c->ref_alone = slice_starts(name, SLICE("json-schema.org/draft-0"));
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (slice_is(scheme, known[i]))
+        if (slice_is(name, known[i]))
             return true;
     return false;
 }
@@ -184,7 +188,7 @@ static int refuse_unknown(struct compiler *c, const struct sub *sub, enum word w
         return err_set(c->err, "\"%s\" is not supported", policy_schema_words[word]);
     if (word == W_ID && sub != c->s->subs[0])
         return err_set(c->err, "\"$id\" inside a schema is not supported");
-    if (word == W_SCHEMA && !dialect_is_known(&c->s->tape, value, &c->arena))
+    if (word == W_SCHEMA && !read_dialect(c, value))
         return err_set(c->err, "the dialect that \"$schema\" names is not supported");
     return 0;
 }
@@ -246,6 +250,9 @@ static int compile_sub(struct compiler *c, uint32_t node) {
             break;
         }
     }
+    for (int w = 0; c->ref_alone && sub->at[W_REF] && w < W_COUNT; w++)
+        if (w != W_REF && w != W_DEFS && w != W_DEFINITIONS)
+            sub->at[w] = 0;
     if (sub->at[W_ADDITIONAL_ITEMS] && sub->at[W_PREFIX_ITEMS] && !sub->at[W_ITEMS])
         sub->at[W_ITEMS] = sub->at[W_ADDITIONAL_ITEMS];
     return 0;

@@ -126,6 +126,60 @@ test('schemas that lead into themselves end', () => {
   assert.equal(outside, undefined); // no network: refused at load
 });
 
+test('what is not implemented is refused, never ignored', () => {
+  const odd = [
+    { $recursiveRef: '#' }, { $recursiveAnchor: true }, { $vocabulary: {} }, { properties: { a: { $id: 'https://example.com/a' } } }, { $schema: 'https://example.com/own' },
+    { $dynamicRef: 'other.json#x' }, { pattern: '(' }, { exclusiveMaximum: true, maximum: 5 },
+  ];
+  for (const [i, answer] of check(odd.map((schema) => [schema, [1]])).entries()) assert.equal(answer, undefined, JSON.stringify(odd[i]));
+});
+
+test('keywords of earlier drafts', () => {
+  const names = { dependencies: { a: ['b'] } };
+  const schemas = { dependencies: { a: { required: ['c'] }, d: false } };
+  const refs = { properties: { a: { $ref: '#/definitions/n', maximum: 3 } }, definitions: { n: { type: 'number' } } };
+  const answers = check([
+    [names, [{ a: 1 }, { a: 1, b: 2 }, { c: 1 }]], [schemas, [{ a: 1 }, { a: 1, c: 2 }, { d: 1 }, {}]], [{ items: [{ type: 'string' }], additionalItems: false }, [['a'], [1], ['a', 'b']]],
+    [refs, [{ a: 5 }]], [{ $schema: 'http://json-schema.org/draft-07/schema#', ...refs }, [{ a: 5 }, { a: 'x' }]],
+  ]);
+  assert.deepEqual(answers, [[false, true, true], [false, true, false, true], [true, false, false], [false], [true, false]]);
+});
+
+test('numbers are compared exactly', () => {
+  const raw = (schema, value) => simulate([`{"id":1,"policy":${JSON.stringify(policy(0)).replace('"value":0', `"value":${schema}`)},"steps":[{"call":{"name":"t","arguments":{"x":${value}}}}]}`])[0].steps[0].allowed;
+  assert.equal(raw('{"const":9007199254740993}', '9007199254740993'), true);
+  assert.equal(raw('{"const":9007199254740993}', '9007199254740992'), false);
+  assert.equal(raw('{"enum":[9007199254740993]}', '9007199254740993.0'), true);
+  assert.equal(raw('{"maximum":9007199254740992}', '9007199254740993'), false);
+  assert.equal(raw('{"exclusiveMaximum":972783798187987123}', '972783798187987122.9'), true);
+  assert.equal(raw('{"multipleOf":0.0001}', '0.0075'), true);
+  assert.equal(raw('{"multipleOf":0.01}', '19.99'), true);
+  assert.equal(raw('{"type":"integer"}', '12345678901234567890.5'), false);
+  assert.equal(raw('{"uniqueItems":true}', '[9007199254740993,9007199254740992]'), true);
+});
+
+// No registry that the set-up may use has the official suite for 2020-12: where a copy is at hand, all of it runs.
+test('the official suite: every case right, or its schema refused', (t) => {
+  const dir = process.env.JSON_SCHEMA_TEST_SUITE;
+  if (!dir) {
+    console.error('SKIPPED: the official suite; set JSON_SCHEMA_TEST_SUITE to a folder such as JSON-Schema-Test-Suite/tests/draft2020-12');
+    t.skip('no JSON_SCHEMA_TEST_SUITE');
+    return;
+  }
+  let right = 0;
+  for (const file of readdirSync(dir).filter((name) => name.endsWith('.json'))) {
+    const groups = JSON.parse(readFileSync(path.join(dir, file), 'utf8'));
+    const answers = check(groups.map(({ schema, tests }) => [typeof schema === 'object' ? schema : { allOf: [schema] }, tests.map(({ data }) => data)]));
+    for (const [i, { description, tests }] of groups.entries())
+      for (const [j, one] of tests.entries()) {
+        if (!answers[i]) continue;
+        assert.equal(answers[i][j], one.valid, `${file}: ${description}: ${one.description}`);
+        right++;
+      }
+  }
+  assert.ok(right > 1000, `only ${right} cases`);
+});
+
 test('inputSchemas of real servers', (t) => {
   const ajv = ajvOrSkip(t);
   const dir = ajv && dataOrSkip(t, 'toollists');
