@@ -32,7 +32,7 @@ static void decide(const struct policy *p, const struct tape *t, const char *too
     CHECK(v.outcome == again.outcome && slice_eq(v.rule, again.rule));
     check_verdict(p, &v, &a);
     if (v.outcome != POLICY_DENY && !policy_memory_reserve(m, &v, &a, &retry))
-        policy_memory_settle(m, &v, false);
+        policy_memory_settle(m, &v, POLICY_ENDED);
     arena_free(&a);
 }
 

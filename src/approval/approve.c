@@ -369,7 +369,7 @@ static void on_tick(struct io_timer *timer);
 
 static enum call_next wait_here(struct call *c) {
     struct approvals *ap = c->session->core->approvals;
-    call_settle(c, STATE_ROLLBACK); /* nothing is held while a person is asked */
+    call_settle(c, UINT64_MAX); /* nothing is held while a person is asked */
     c->approval->waiting = true;
     list_push(&ap->waiting, &c->wait);
     /* What is told to the client is told from there: its front may take the call apart when it is. */

@@ -312,11 +312,11 @@ void call_deny_as(struct call *c, enum policy_reason reason, struct slice rule, 
     c->verdict.text = text;
 }
 
-void call_settle(struct call *c, enum state_outcome outcome) {
+void call_settle(struct call *c, uint64_t give_back) {
     if (!c->reserving)
         return;
     c->reserving = false;
-    state_settle(&c->ticket, outcome);
+    state_settle_each(&c->ticket, give_back);
 }
 
 void call_add_finding(struct call *c, struct slice text) {

@@ -254,8 +254,8 @@ struct slice call_id_key(const struct tape *t, uint32_t id, struct arena *a);
 void call_set_verdict(struct call *c, const struct policy_verdict *verdict);
 /* The verdict becomes a denial; limits and caps stay as they are. */
 void call_deny_as(struct call *c, enum policy_reason reason, struct slice rule, struct slice text);
-/* What its limits hold is kept or given back; once. */
-void call_settle(struct call *c, enum state_outcome outcome);
+/* What its limits hold is kept, or given back by the bits of state_settle_each; once. */
+void call_settle(struct call *c, uint64_t give_back);
 void call_add_finding(struct call *c, struct slice text);
 /* Takes a reference, in place of the one before. */
 static inline void call_set_policy(struct call *c, struct policy *policy) {

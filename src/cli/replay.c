@@ -190,7 +190,9 @@ static void replay_decide(struct replay *r, const struct audit_entry *e, const s
             policy_refuse(refused, retry_ms, a, &v);
         else
             policy_memory_settle(&r->memory, &v,
-                                 map_get(&r->failed, slice_of((const char *)&call, sizeof(call))));
+                                 map_get(&r->failed, slice_of((const char *)&call, sizeof(call)))
+                                     ? POLICY_FAILED
+                                     : POLICY_ENDED);
     }
     replay_compare(r, e, &v);
 }

@@ -12,6 +12,7 @@
 #include "channel/channel.h"
 #include "channel/tools.h"
 #include "decision/files.h"
+#include "decision/limits.h"
 #include "guard/guard.h"
 #include "privacy/privacy.h"
 #include "record/span.h"
@@ -93,12 +94,28 @@ bool judge_read_counter(void *ctx, const struct policy_limit *limit, int64_t *re
     return state_read(j->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
 }
 
+/* Every JSON-RPC error gives such a limit back, and a server may answer so for calls that it has carried out:
+ * so errors give back no more than the maximum, counted beside the limit itself. */
+static bool has_refund_counter(const struct policy_limit *limit, size_t limit_count) {
+    return limit->refund == POLICY_REFUND_ERRORS && limit->kind != POLICY_CONCURRENT && limit->amount > 0 &&
+           limit->max != POLICY_NO_MAX && limit_count <= JUDGE_REFUNDS_MAX;
+}
+
 enum state_step judge_reserve(const struct judge *j, const struct policy_verdict *v, uint64_t now_ms,
                               struct state_ticket *ticket, state_done_fn *done, void *ctx) {
-    struct state_limit *limits = arena_array(j->arena, struct state_limit, v->limit_count);
-    for (size_t i = 0; i < v->limit_count; i++)
+    struct state_limit *limits = arena_array(j->arena, struct state_limit, 2 * v->limit_count);
+    size_t count = v->limit_count;
+    for (size_t i = 0; i < v->limit_count; i++) {
         limits[i] = limit_of(j, &v->limits[i]);
-    return state_reserve(j->core->state, limits, v->limit_count, now_ms, ticket, done, ctx);
+        if (!j->refunds || !has_refund_counter(&v->limits[i], v->limit_count))
+            continue;
+        struct state_limit *refunds = &limits[count++];
+        *refunds = limits[i];
+        refunds->key = arena_printf(j->arena, "%.*s/refunds", SLICE_FMT(limits[i].key));
+        refunds->kind = limits[i].kind == STATE_FIXED ? STATE_FIXED : STATE_SLIDING;
+        refunds->shadow = true; /* full: nothing is given back any more */
+    }
+    return state_reserve(j->core->state, limits, count, now_ms, ticket, done, ctx);
 }
 
 /* The agent reads only that it failed; why is for the operator. */
@@ -200,7 +217,7 @@ static bool hash_arguments(struct call *c) {
 /* ---- the verdict ---- */
 
 static struct judge judge_of(struct call *c) {
-    return (struct judge){c->session->core, c->policy, c->server, &c->arena, c->fetched};
+    return (struct judge){c->session->core, c->policy, c->server, &c->arena, true, c->fetched};
 }
 
 static void on_fetched(struct state_fetch *fetch, enum state_result result) {
@@ -368,13 +385,40 @@ enum call_next judge_step_reserve(struct call *c) {
     return step == STATE_WAIT ? CALL_WAIT : reserved(c);
 }
 
-/* Kept when the server may have done it: a JSON-RPC error says that it has not, and what was never sent
- * cannot have happened. A call that timed out or was cancelled counts. */
+static bool is_proven(const struct msg *m) {
+    uint32_t node = tape_get_str(&m->tape, m->rpc.body, "code");
+    int64_t code = 0;
+    return node && tape_int(&m->tape, node, &code) &&
+           (code == RPC_METHOD_NOT_FOUND || code == RPC_INVALID_PARAMS);
+}
+
+/* One bit for each limit that is given back, and for each counter of refunds that is not used. */
+static uint64_t given_back(const struct call *c) {
+    const struct policy_verdict *v = &c->verdict;
+    bool failed = c->response && c->response->rpc.kind == RPC_ERROR;
+    bool proven = failed && is_proven(c->response);
+    uint64_t give_back = 0;
+    size_t refunds = v->limit_count;
+    for (size_t i = 0; i < v->limit_count && i < 64; i++) {
+        const struct policy_limit *limit = &v->limits[i];
+        bool gives = limit->refund == POLICY_REFUND_ERRORS ? failed && v->limit_count <= JUDGE_REFUNDS_MAX
+                                                           : limit->refund == POLICY_REFUND_PROVEN && proven;
+        if (has_refund_counter(limit, v->limit_count)) {
+            gives = gives && !(c->ticket.answer.shadow_refused >> refunds & 1);
+            give_back |= gives ? 0 : (uint64_t)1 << refunds;
+            refunds++;
+        }
+        give_back |= (uint64_t)gives << i;
+    }
+    return give_back;
+}
+
+/* Kept when the server may have done it. What was never sent cannot have happened; a call that timed out or
+ * was cancelled counts. */
 enum call_next judge_step_settle(struct call *c) {
     if (c->fetched)
         state_unfetch(&c->fetched->fetch);
-    bool refused = c->response && c->response->rpc.kind == RPC_ERROR;
-    call_settle(c, c->sent && !refused ? STATE_KEEP : STATE_ROLLBACK);
+    call_settle(c, c->sent ? given_back(c) : UINT64_MAX);
     return CALL_NEXT;
 }
 

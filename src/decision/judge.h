@@ -23,6 +23,7 @@ struct judge { /* whose counters */
     const struct policy *policy;
     const struct server *server;
     struct arena *arena;
+    bool refunds;                /* the answer may give limits back, so what it gives back is counted */
     struct judge_fetch *fetched; /* NULL: the store answers at once, or nothing can wait for it */
 };
 

@@ -36,7 +36,7 @@ static void reverse_decide(struct reverse *r, struct slice method, const struct 
     struct session *s = r->ch->session;
     const struct principal *who = s->principal;
     r->policy = server_policy(s, r->ch->server);
-    struct judge j = {s->core, r->policy, r->ch->server, r->arena, NULL};
+    struct judge j = {s->core, r->policy, r->ch->server, r->arena, false, NULL};
     const struct policy_counters counters = {judge_read_counter, &j};
     r->facts = (struct policy_facts){
         .method = method,

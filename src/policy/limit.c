@@ -146,6 +146,7 @@ bool policy_limit_build(struct eval *e, const struct limit_rule *rule, struct po
     uint64_t now = e->facts->now_ms;
     *ret_limit = (struct policy_limit){
         .kind = rule->kind,
+        .refund = rule->refund,
         .key = rule->identical ? identical_key(e, key) : key,
         .label = rule->label,
         .window_ms = rule->window_ms,

@@ -107,6 +107,24 @@ static void read_amount(struct loader *l, const struct tree *t, struct place pla
     rule->from_count = 1;
 }
 
+/* Money is given back only where it is proven that nothing was spent; Intercept gives back calls for every
+ * error. */
+static void read_refund(struct loader *l, const struct tree *t, struct place place, struct limit_rule *rule) {
+    static const char *const words[] = {"errors", "proven", "never", NULL};
+    struct slice text = policy_member_text(l, t, place, "refund");
+    bool by_errors = l->policy->dialect == POLICY_INTERCEPT && !rule->from_count;
+    rule->refund = by_errors ? POLICY_REFUND_ERRORS : POLICY_REFUND_PROVEN;
+    for (int i = 0; words[i]; i++)
+        if (slice_is(text, words[i])) {
+            rule->refund = (enum policy_refund)i;
+            return;
+        }
+    if (text.len)
+        policy_problem(l, tree_get(t, "refund"), place.pointer, policy_hint(l, text, words),
+                       "%.*s: refund must be \"never\", \"proven\", or \"errors\", got \"%.*s\"",
+                       SLICE_FMT(place.prefix), SLICE_FMT(text));
+}
+
 static const char *const window_names[] = {"minute", "hour", "day", NULL};
 
 /* "N/window" as in Intercept: Go's Atoi on the left. */
@@ -178,7 +196,7 @@ static void publish_counter(struct loader *l, struct limit_rule *rule, const str
 }
 
 void policy_load_rate_map(const struct rule *r, const struct tree *rate) {
-    static const char *const keys[] = {"max", "window", "scope", NULL};
+    static const char *const keys[] = {"max", "window", "scope", "refund", NULL};
     struct loader *l = r->l;
     struct place place = policy_place_key(l, r->place, SLICE("rate_limit"));
     policy_check_keys(l, rate, place, keys);
@@ -196,6 +214,7 @@ void policy_load_rate_map(const struct rule *r, const struct tree *rate) {
                           "window must be \"minute\", \"hour\", \"day\", or a number of seconds");
         return;
     }
+    read_refund(l, tree_get(rate, "refund") ? rate : r->t, place, &limit);
     limit.max = max->integer * POLICY_MICRO;
     limit.counter = policy_rate_counter(l, rate);
     limit.text = r->on_deny.len ? r->on_deny
@@ -212,6 +231,7 @@ void policy_load_rate_text(const struct rule *r, const struct tree *rate) {
     uint64_t count;
     if (!policy_rate_parse(rate->text, &count, &window))
         return;
+    read_refund(l, r->t, r->place, &limit);
     limit.window_ms = policy_window_from(window);
     limit.max = (int64_t)count * POLICY_MICRO;
     limit.counter = policy_rate_counter(l, rate);
@@ -225,7 +245,8 @@ void policy_load_rate_text(const struct rule *r, const struct tree *rate) {
 /* "$500/day", or {max, window, from, unit}. */
 static bool spend_parts(const struct rule *r, const struct tree *spend, struct limit_rule *limit,
                         struct slice *ret_window) {
-    static const char *const keys[] = {"max", "window", "from", "unit", "scope", "numeric_strings", NULL};
+    static const char *const keys[] = {"max",   "window",          "from",   "unit",
+                                       "scope", "numeric_strings", "refund", NULL};
     struct loader *l = r->l;
     struct place place = policy_place_key(l, r->place, SLICE("spend_limit"));
     if (spend->type == TREE_MAP) {
@@ -267,6 +288,8 @@ void policy_load_spend(const struct rule *r, const struct tree *spend) {
         limit.from = paths;
         limit.from_count = ARRAY_LEN(usual);
     }
+    bool is_map = spend->type == TREE_MAP && tree_get(spend, "refund");
+    read_refund(l, is_map ? spend : r->t, r->place, &limit);
     limit.counter = POLICY_TEXT("_spend_%.*s", SLICE_FMT(window));
     limit.text =
         r->on_deny.len
@@ -311,8 +334,9 @@ int64_t policy_cap_from(const struct cond *c) {
 }
 
 void policy_load_state(const struct rule *r, const struct tree *state, struct check *check) {
-    static const char *const keys[] = {"counter", "window", "increment",       "increment_from",
-                                       "unit",    "scope",  "numeric_strings", NULL};
+    static const char *const keys[] = {"counter",         "window", "increment",
+                                       "increment_from",  "unit",   "scope",
+                                       "numeric_strings", "refund", NULL};
     struct loader *l = r->l;
     struct place place = policy_place_key(l, r->place, SLICE("state"));
     if (state->type != TREE_MAP) {
@@ -335,6 +359,7 @@ void policy_load_state(const struct rule *r, const struct tree *state, struct ch
     read_increment(l, state, place, &limit);
     limit.scope = scope_from(l, state, place, limit.scope);
     read_amount(l, state, place, "increment_from", &limit);
+    read_refund(l, tree_get(state, "refund") ? state : r->t, place, &limit);
     struct cond *own = check ? own_limit(r, check, limit.counter) : NULL;
     if (own) {
         limit.max = policy_cap_from(own);
@@ -422,8 +447,9 @@ static void check_shared(struct loader *l, struct limit_rule *limit, struct plac
 static void read_limit(struct loader *l, const struct tree *t, struct place place, struct entry *entry,
                        const struct rule *r, size_t index) {
     static const char *const keys[] = {
-        "counter", "window", "max",  "scope",           "increment_from", "unit",        "kind",   "burst",
-        "on_deny", "name",   "mode", "numeric_strings", "increment",      "description", "reason", NULL};
+        "counter", "window",  "max",  "scope", "increment_from",  "unit",      "kind",
+        "burst",   "on_deny", "name", "mode",  "numeric_strings", "increment", "description",
+        "reason",  "refund",  NULL};
     if (t->type != TREE_MAP) {
         policy_problem_at(l, t, place, "a limit must be a mapping");
         return;
@@ -444,6 +470,7 @@ static void read_limit(struct loader *l, const struct tree *t, struct place plac
     limit_bounds(l, t, place, &limit, &window);
     read_increment(l, t, place, &limit);
     read_amount(l, t, place, "increment_from", &limit);
+    read_refund(l, t, place, &limit);
     limit.name = policy_member_text(l, t, place, "name");
     if (!limit.name.len)
         limit.name = limit.counter;

@@ -6,7 +6,7 @@
 static const char *const rule_keys[] = {
     "name",  "action",      "conditions",       "on_deny",          "rate_limit", "state",      "reason",
     "mode",  "validate",    "approval_timeout", "spend_limit",      "limits",     "on_pending", "approvers",
-    "scope", "description", "on_missing",       "max_result_bytes", NULL};
+    "scope", "description", "on_missing",       "max_result_bytes", "refund",     NULL};
 
 /* ---- checks ---- */
 
@@ -153,6 +153,11 @@ static void check_idle_keys(const struct rule *r, enum action action) {
             policy_problem(l, tree_get(r->t, approval[i]), r->place.pointer, (struct slice){0},
                            "%.*s: %s needs action \"require_approval\"", SLICE_FMT(r->place.prefix),
                            approval[i]);
+    if (tree_get(r->t, "refund") && !tree_get(r->t, "rate_limit") && !tree_get(r->t, "spend_limit") &&
+        !tree_get(r->t, "state"))
+        policy_problem(
+            l, tree_get(r->t, "refund"), r->place.pointer, SLICE("each of `limits` has a refund of its own"),
+            "%.*s: refund needs a rate_limit, a spend_limit or a state", SLICE_FMT(r->place.prefix));
     if (tree_get(r->t, "scope") && !tree_get(r->t, "rate_limit") && !tree_get(r->t, "spend_limit") &&
         !tree_get(r->t, "state"))
         policy_problem(

@@ -90,8 +90,28 @@ const struct policy_limit *policy_memory_reserve(struct policy_memory *m, struct
     return NULL;
 }
 
-void policy_memory_settle(struct policy_memory *m, const struct policy_verdict *v, bool roll_back) {
+/* Within a window answers give back no more than the maximum: they have a counter of their own. */
+static bool refund_fits(struct policy_memory *m, const struct policy_limit *limit) {
+    struct policy_limit refunds = *limit;
+    if (limit->max == POLICY_NO_MAX)
+        return true;
+    refunds.key = arena_printf(&m->arena, "%.*s/refunds", SLICE_FMT(limit->key));
+    refunds.kind = limit->kind == POLICY_FIXED ? POLICY_FIXED : POLICY_SLIDING;
+    return policy_meter_reserve(&meter_for(m, &refunds)->meter, &refunds, m->now_ms, NULL);
+}
+
+static bool gives_back(struct policy_memory *m, const struct policy_limit *limit, enum policy_ending ending) {
+    if (ending == POLICY_NEVER_SENT || limit->kind == POLICY_CONCURRENT)
+        return true;
+    if (ending == POLICY_ENDED || limit->refund == POLICY_REFUND_NEVER ||
+        (limit->refund == POLICY_REFUND_PROVEN && ending != POLICY_FAILED_PROVEN))
+        return false;
+    return limit->refund == POLICY_REFUND_PROVEN || refund_fits(m, limit);
+}
+
+void policy_memory_settle(struct policy_memory *m, const struct policy_verdict *v,
+                          enum policy_ending ending) {
     for (size_t i = 0; i < v->limit_count; i++)
-        if (roll_back || v->limits[i].kind == POLICY_CONCURRENT)
+        if (gives_back(m, &v->limits[i], ending))
             policy_meter_release(&meter_for(m, &v->limits[i])->meter, &v->limits[i], m->now_ms);
 }

@@ -38,6 +38,6 @@ struct policy_counters policy_memory_counters(struct policy_memory *m);
  * the limit that refused, with *ret_retry_ms. */
 const struct policy_limit *policy_memory_reserve(struct policy_memory *m, struct policy_verdict *v,
                                                  struct arena *a, uint64_t *ret_retry_ms);
-/* The call is over: a failed one gives everything back, a finished one only its place among the concurrent.
- */
-void policy_memory_settle(struct policy_memory *m, const struct policy_verdict *v, bool roll_back);
+enum policy_ending { POLICY_ENDED, POLICY_NEVER_SENT, POLICY_FAILED, POLICY_FAILED_PROVEN };
+/* The call is over: what is given back depends on each limit; its place among the concurrent always is. */
+void policy_memory_settle(struct policy_memory *m, const struct policy_verdict *v, enum policy_ending ending);

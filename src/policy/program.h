@@ -140,6 +140,7 @@ enum scope { SCOPE_POLICY, SCOPE_GRANT, SCOPE_IDENTITY, SCOPE_SESSION, SCOPE_SER
 
 struct limit_rule {
     enum policy_limit_kind kind;
+    enum policy_refund refund;
     enum scope scope;
     struct slice counter;
     struct slice label; /* SCOPE.COUNTER */

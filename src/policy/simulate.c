@@ -5,6 +5,7 @@
 #include "policy/schema.h"
 #include "policy/tick.h"
 #include "wire/emit.h"
+#include "wire/rpc.h"
 
 #include <stdlib.h>
 
@@ -212,17 +213,21 @@ static void step_pii(struct simulation *s, uint32_t step) {
     note_pii(s, (struct slice){0}, all > INT32_MAX ? INT32_MAX : (uint32_t)all);
 }
 
-enum upstream { UPSTREAM_OK, UPSTREAM_ERROR };
-
 /* A word, or the JSON-RPC answer itself: only a non-null `error` counts as one. */
-static enum upstream step_upstream(struct simulation *s, uint32_t step) {
+static enum policy_ending step_ending(struct simulation *s, uint32_t step) {
     uint32_t node = tape_get_str(&s->tape, step, "upstream");
+    int64_t code = 0;
     if (!node)
-        return UPSTREAM_OK;
+        return POLICY_ENDED;
     if (tape_is(&s->tape, node, TAPE_STRING))
-        return tape_eq(&s->tape, node, SLICE("error")) ? UPSTREAM_ERROR : UPSTREAM_OK;
+        return tape_eq(&s->tape, node, SLICE("error")) ? POLICY_FAILED : POLICY_ENDED;
     uint32_t error = tape_get_str(&s->tape, node, "error");
-    return error && !tape_is(&s->tape, error, TAPE_NULL) ? UPSTREAM_ERROR : UPSTREAM_OK;
+    if (!error || tape_is(&s->tape, error, TAPE_NULL))
+        return POLICY_ENDED;
+    uint32_t number = tape_get_str(&s->tape, error, "code");
+    if (number)
+        tape_int(&s->tape, number, &code);
+    return code == RPC_METHOD_NOT_FOUND || code == RPC_INVALID_PARAMS ? POLICY_FAILED_PROVEN : POLICY_FAILED;
 }
 
 static void put_text_or_null(struct emit *e, const char *key, struct slice text) {
@@ -293,7 +298,7 @@ static void run_call(struct simulation *s, uint32_t step) {
             policy_refuse(refused, retry_ms, &s->call, &v);
         else /* a call that waits for approval has not been made */
             policy_memory_settle(&s->memory, &v,
-                                 v.outcome == POLICY_APPROVE || step_upstream(s, step) == UPSTREAM_ERROR);
+                                 v.outcome == POLICY_APPROVE ? POLICY_NEVER_SENT : step_ending(s, step));
     }
     if (v.outcome == POLICY_ALLOW) {
         s->flow |= f.traits.tags;

@@ -17,8 +17,18 @@ enum policy_limit_kind {
     POLICY_CONCURRENT, /* calls in flight; given back at settle whatever the outcome */
 };
 
+/* Which answers of the server give back what a call was counted for. What was never sent is always given
+ * back. */
+enum policy_refund {
+    POLICY_REFUND_ERRORS, /* every JSON-RPC error, but within a window no more than the maximum in all */
+    POLICY_REFUND_PROVEN, /* errors by which the server has done nothing: unknown method or tool, invalid
+                             params */
+    POLICY_REFUND_NEVER,
+};
+
 struct policy_limit {
     enum policy_limit_kind kind;
+    enum policy_refund refund;
     struct slice
         key; /* unique within the store, scope and identity included; kind and window are not in it */
     struct slice label; /* SCOPE.COUNTER, for people and for simulate */

@@ -96,11 +96,11 @@ static void wants_add(struct wants *w, const struct live *l, const struct live_c
     want->where = (struct state_hold){.counter = state_live_index(l, c), .generation = c->generation};
 }
 
-static void embedded_undo(struct embedded *e, struct state_ticket *ticket, bool concurrent_only) {
+static void embedded_undo(struct embedded *e, struct state_ticket *ticket, uint64_t give_back) {
     for (uint32_t i = ticket->count; i-- > 0;) {
         const struct state_hold *hold = &ticket->holds[i];
         struct live_counter *c = state_live_held(&e->live, hold);
-        if (c && (!concurrent_only || c->kind == STATE_CONCURRENT))
+        if (c && (state_gives_back(give_back, hold->index) || c->kind == STATE_CONCURRENT))
             state_meter_undo(&c->meter, (enum state_kind)c->kind, c->window_ms, e->live.owner, hold);
     }
 }
@@ -149,6 +149,7 @@ static void embedded_try(struct embedded *e, const struct state_limit *limits, s
     state_live_lock(&e->live);
     for (size_t i = 0; i < count && answer->result == STATE_GRANTED; i++) {
         struct live_counter *c;
+        ticket->holds[ticket->count].index = (uint32_t)i;
         enum add_result result = embedded_add(e, &limits[i], now_ms, ticket, &c);
         if (result == ADD_FAULT) {
             answer->result = STATE_FAULT;
@@ -165,7 +166,7 @@ static void embedded_try(struct embedded *e, const struct state_limit *limits, s
     if (answer->result != STATE_GRANTED)
         wants->count = 0;
     if (answer->result != STATE_GRANTED || wants->count > 0) {
-        embedded_undo(e, ticket, false);
+        embedded_undo(e, ticket, UINT64_MAX);
         ticket->count = 0;
     }
     state_live_unlock(&e->live);
@@ -253,14 +254,14 @@ static enum state_step embedded_reserve(struct state_store *store, const struct 
     return STATE_DONE;
 }
 
-static void embedded_settle(struct state_ticket *ticket, enum state_outcome outcome) {
+static void embedded_settle(struct state_ticket *ticket, uint64_t give_back) {
     struct embedded *e = (struct embedded *)ticket->store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
     if (!ticket->holds)
         return;
     if (ticket->count > 0) {
         state_live_lock(&e->live);
-        embedded_undo(e, ticket, outcome == STATE_KEEP);
+        embedded_undo(e, ticket, give_back);
         state_live_unlock(&e->live);
     }
     ticket_free(ticket);

@@ -167,7 +167,7 @@ static enum state_step remote_reserve(struct state_store *store, const struct st
     return STATE_WAIT;
 }
 
-static void remote_settle(struct state_ticket *ticket, enum state_outcome outcome) {
+static void remote_settle(struct state_ticket *ticket, uint64_t give_back) {
     struct remote_call *call = ticket->wait;
     ticket->wait = NULL;
     if (call->ticket) { /* still on its way */
@@ -177,7 +177,7 @@ static void remote_settle(struct state_ticket *ticket, enum state_outcome outcom
     size_t left = 0;
     for (size_t i = 0; i < call->count; i++) {
         struct remote_held *h = &call->held[i];
-        h->counted = h->counted && (outcome == STATE_ROLLBACK || h->kind == STATE_CONCURRENT);
+        h->counted = h->counted && (state_gives_back(give_back, i) || h->kind == STATE_CONCURRENT);
         left += h->counted;
     }
     if (left)

@@ -117,9 +117,13 @@ enum state_step state_reserve(struct state_store *store, const struct state_limi
     return store->ops->reserve(store, limits, count, now_ms, ticket, done, ctx);
 }
 
-void state_settle(struct state_ticket *ticket, enum state_outcome outcome) {
+void state_settle_each(struct state_ticket *ticket, uint64_t give_back) {
     if (ticket->holds || ticket->wait)
-        ticket->store->ops->settle(ticket, outcome);
+        ticket->store->ops->settle(ticket, give_back);
+}
+
+void state_settle(struct state_ticket *ticket, enum state_outcome outcome) {
+    state_settle_each(ticket, outcome == STATE_ROLLBACK ? UINT64_MAX : 0);
 }
 
 enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,

@@ -57,6 +57,7 @@ struct state_answer {
 
 struct state_hold { /* one limit's part of a reservation: enough to take it back from the window it went into
                      */
+    uint32_t index; /* of the limit */
     uint32_t counter;
     uint32_t generation;
     uint64_t start_ms;
@@ -105,6 +106,12 @@ enum state_step state_reserve(struct state_store *store, const struct state_limi
  * way. A ticket that was refused, or settled before, is left alone. On a ticket that still waits it cancels:
  * done will not be called and what the store may still grant is taken back. */
 void state_settle(struct state_ticket *ticket, enum state_outcome outcome);
+/* The same for each limit by itself: bit i of give_back takes limits[i] back, for i < 64. Later ones are kept
+ * unless all bits are set. */
+void state_settle_each(struct state_ticket *ticket, uint64_t give_back);
+static inline bool state_gives_back(uint64_t give_back, size_t i) {
+    return i < 64 ? give_back >> i & 1 : give_back == UINT64_MAX;
+}
 /* For state conditions: the value that counts at now_ms, 0 for an unknown counter. STATE_GRANTED or _FAULT.
  */
 enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
@@ -161,7 +168,7 @@ void state_health(struct state_store *store, struct state_health *ret_health);
 struct state_ops {
     enum state_step (*reserve)(struct state_store *store, const struct state_limit *limits, size_t count,
                                uint64_t now_ms, struct state_ticket *ticket, state_done_fn *done, void *ctx);
-    void (*settle)(struct state_ticket *ticket, enum state_outcome outcome);
+    void (*settle)(struct state_ticket *ticket, uint64_t give_back);
     enum state_result (*read)(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
                               int64_t *ret_micro);
     /* NULL for a store that answers at once. */

@@ -60,15 +60,15 @@ for (const front of FRONTS) {
       assert.ok(!denied(await outcome(elsewhere.peer, 'pay')), 'another home is another memory');
     });
 
-    test('a JSON-RPC error gives the reservation back; a result with isError does not, nor does a broken connection', async (t) => {
+    test('an error by which nothing was done gives the reservation back; a result with isError does not, nor does a broken connection', async (t) => {
       const { peer, calls } = await world(t, blocks({ pay: { limits: [sliding(3)] } }), {
         front, call: ({ arguments: { how } }, { reply }) => {
-          if (how === 'error') throw { code: -32000, message: 'no' };
+          if (how === 'error') throw { code: -32602, message: 'no' };
           if (how === 'drop') return reply.drop() && undefined;
           return how === 'is_error' ? { ...text('no'), isError: true } : text('done');
         },
       });
-      for (let i = 0; i < 5; i++) assert.equal((await outcome(peer, 'pay', { how: 'error' })).error.code, -32000);
+      for (let i = 0; i < 5; i++) assert.equal((await outcome(peer, 'pay', { how: 'error' })).error.code, -32602);
       assert.ok(!denied(await outcome(peer, 'pay', { how: 'is_error' })));
       assert.equal((await outcome(peer, 'pay', { how: 'drop' })).error.code, -32603);
       assert.ok(!denied(await outcome(peer, 'pay', {})));

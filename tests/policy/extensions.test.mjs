@@ -426,3 +426,22 @@ test('arguments that are no object', () => {
   const policy = { version: '1', tools: { t: { rules: [{ name: 'no', action: 'deny' }] } } };
   assert.deepEqual(verdicts(policy, [call([1]), call('x'), call(5)]), ['deny', 'deny', 'deny']);
 });
+
+test('what an error gives back', () => {
+  const failing = (n, upstream = 'error') => Array.from({ length: n }, () => ({ call: { name: 't', arguments: { amount: 1 } }, upstream }));
+  const passed = (policy, steps) => { const [answer] = simulate([{ id: 1, policy, steps }]); assert.equal(answer.error, undefined, `${answer.error}`); return answer.steps.filter((step) => step.allowed).length; };
+  const a = (more) => ({ version: '1', tools: { t: { rules: [{ name: 'r', ...more }] } } });
+  const b = (more) => ({ version: '1', default: 'deny', tools: { t: { limits: [{ counter: 'c', window: 'day', max: 3, ...more }] } } });
+  const invalid = { error: { code: -32602, message: 'x' } };
+  assert.equal(passed(a({ rate_limit: '3/day' }), failing(20)), 6); // its maximum once more, and no more
+  assert.equal(passed(a({ rate_limit: { max: 3, window: 'day', refund: 'never' } }), failing(20, invalid)), 3);
+  assert.equal(passed(a({ rate_limit: '3/day', refund: 'proven' }), failing(20)), 3);
+  assert.equal(passed(a({ rate_limit: '3/day', refund: 'proven' }), failing(20, invalid)), 20);
+  assert.equal(passed(a({ spend_limit: '$3/day' }), failing(20)), 3);
+  assert.equal(passed(b({}), failing(20)), 3);
+  assert.equal(passed(b({}), failing(20, invalid)), 20);
+  assert.equal(passed(b({ refund: 'errors' }), failing(20)), 6);
+  const [wrong, idle] = simulate([{ id: 1, policy: b({ refund: 'always' }), steps: [] }, { id: 2, policy: a({ action: 'deny', refund: 'never' }), steps: [] }]);
+  assert.match(wrong.error[0], /refund must be "never", "proven", or "errors", got "always"/);
+  assert.match(idle.error[0], /refund needs a rate_limit, a spend_limit or a state/);
+});

@@ -142,6 +142,19 @@ export class Reference {
     return found && found.start === Math.floor(now / window) ? found.value : 0;
   }
 
+  add(key, window, now, amount) {
+    this.counters.set(`${key}@${window}`, { start: Math.floor(now / window), value: this.read(key, window, now) + amount });
+  }
+
+  /** Whether an error gives the amount back: only calls, only in Intercept's dialect, and never more than the maximum. */
+  refunds(limit, amount, now) {
+    const key = `${limit.key}/refunds`;
+    if (this.layer || limit.money) return false;
+    if (limit.max !== Infinity && this.read(key, limit.window, now) + amount > limit.max) return false;
+    this.add(key, limit.window, now, amount);
+    return true;
+  }
+
   /** The checks and limits of one tool's entry, in order. */
   entry(name, t, scope) {
     const out = { checks: [], limits: [] };
@@ -180,7 +193,7 @@ export class Reference {
     const key = `${scope}.${r.state.counter}`;
     const cap = r.conditions.find((c) => c.path === `state.${key}` && (c.op === 'lt' || c.op === 'lte'));
     const max = !cap ? Infinity : cap.op === 'lte' ? cap.value * MICRO : cap.value * MICRO - 1;
-    return { rule, key, cap, window: WINDOWS[r.state.window], max, amount: this.amount(r.state) };
+    return { rule, key, cap, window: WINDOWS[r.state.window], max, amount: this.amount(r.state), money: Boolean(r.state.increment_from) };
   }
 
   decide(name, args = {}, now, upstream = 'ok') {
@@ -211,9 +224,8 @@ export class Reference {
       added.set(id, (added.get(id) ?? 0) + amounts[i]);
     }
     if (approve !== null) return { verdict: 'approve', rule: approve };
-    if (upstream !== 'error')
-      for (const [i, l] of limits.entries())
-        this.counters.set(`${l.key}@${l.window}`, { start: Math.floor(now / l.window), value: this.read(l.key, l.window, now) + amounts[i] });
+    for (const [i, l] of limits.entries())
+      if (upstream !== 'error' || !this.refunds(l, amounts[i], now)) this.add(l.key, l.window, now, amounts[i]);
     return { verdict: 'allow', rule: null };
   }
 
