@@ -539,9 +539,14 @@ static bool touches_agent_config(struct eval *e) {
     const struct policy_facts *f = e->facts;
     if (!policy_has_args(f) || f->traits.class == POLICY_CLASS_READ)
         return false;
-    for (uint32_t i = f->args + 1; i < tape_node(f->tape, f->args)->next; i++)
-        if (tape_is(f->tape, i, TAPE_STRING) && policy_names_agent_config(tape_text(f->tape, i, e->arena)))
+    bool is_command = f->traits.class == POLICY_CLASS_EXECUTE;
+    for (uint32_t i = f->args + 1; i < tape_node(f->tape, f->args)->next; i++) {
+        if (!tape_is(f->tape, i, TAPE_STRING))
+            continue;
+        struct slice text = tape_text(f->tape, i, e->arena);
+        if (!policy_spend(&e->budget, 1 + text.len) || policy_preset_names_config(text, is_command))
             return true;
+    }
     return false;
 }
 

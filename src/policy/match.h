@@ -63,8 +63,9 @@ enum policy_sql_answer {
 /* Is it one statement that only reads? */
 enum policy_sql_answer policy_sql_judge(struct slice sql, enum policy_sql_dialect dialect);
 
-/* A path with a component that agents, editors or shells take orders from: .cursor, mcp.json, .bashrc … */
-bool policy_names_agent_config(struct slice text);
+/* A path with a component that agents, editors, shells or the system take orders from: .cursor, mcp.json,
+ * .bashrc … Of any length and in any number of lines; in a command every word counts. */
+bool policy_preset_names_config(struct slice text, bool is_command);
 
 /* Nothing in it that a shell treats specially, and no control characters. */
 bool policy_shell_clean(struct slice text);

@@ -445,3 +445,14 @@ test('what an error gives back', () => {
   assert.match(wrong.error[0], /refund must be "never", "proven", or "errors", got "always"/);
   assert.match(idle.error[0], /refund needs a rate_limit, a spend_limit or a state/);
 });
+
+test('what agents, editors, shells and the system obey is protected, however it is written', () => {
+  const policy = { version: '1', presets: ['protect_agent_config'], tools: {} };
+  const names = ['/a/GEMINI.md', '.windsurfrules', 'x/.clinerules', '/etc/systemd/system/x.service', '~/.config/systemd/user/x.timer', '~/.config/autostart/x.desktop',
+    '/etc/cron.d/x', '/var/spool/cron/crontabs/root', 'a/.github/workflows/x.yml', 'a/.github//./workflows/x.yml', 'file:///home/a/.bashrc?x=1', '.bashrc ', 'mcp.json.', 'mcp.json::$DATA',
+    `${'./'.repeat(4000)}.bashrc`, 'x\n/../.bashrc', 'a/.SSH/config', '/Library/LaunchAgents/x.plist'];
+  for (const x of names) assert.deepEqual(verdicts(policy, [call({ x }), call({ deep: [{ [x]: 1 }] })]), ['deny', 'deny'], x);
+  const fine = ['/a/notes.md', 'a.git', 'workflows/x.yml', '.github/dependabot.yml', 'my.bashrc', 'see .bashrc and .ssh', 'https://github.com/a/b.git', `${'text\n'.repeat(5000)}`];
+  for (const x of fine) assert.deepEqual(verdicts(policy, [call({ x })]), ['allow'], x);
+  assert.deepEqual(verdicts(policy, [{ ...call({ x: 'echo y>>"$HOME"/.zshrc; ls' }), class: 'Execute' }, { ...call({ x: 'crontab -r' }), class: 'Execute' }]), ['deny', 'deny']);
+});

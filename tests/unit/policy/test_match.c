@@ -84,13 +84,13 @@ static void test_hosts(void **state) {
 
 static void test_agent_config(void **state) {
     (void)state;
-    assert_true(policy_names_agent_config(SLICE(".cursor/mcp.json")));
-    assert_true(policy_names_agent_config(SLICE("a/b/../.VSCode/x")));
-    assert_true(policy_names_agent_config(SLICE("~\\.ssh\\config")));
-    assert_true(policy_names_agent_config(SLICE("/x/.git/hooks/pre-commit")));
-    assert_false(policy_names_agent_config(SLICE("read .bashrc first")));
-    assert_false(policy_names_agent_config(SLICE("/srv/.gitignore")));
-    assert_false(policy_names_agent_config(SLICE("")));
+    assert_true(policy_preset_names_config(SLICE(".cursor/mcp.json"), false));
+    assert_true(policy_preset_names_config(SLICE("a/b/../.VSCode/x"), false));
+    assert_true(policy_preset_names_config(SLICE("~\\.ssh\\config"), false));
+    assert_true(policy_preset_names_config(SLICE("/x/.git/hooks/pre-commit"), false));
+    assert_false(policy_preset_names_config(SLICE("read .bashrc first"), false));
+    assert_false(policy_preset_names_config(SLICE("/srv/.gitignore"), false));
+    assert_false(policy_preset_names_config(SLICE(""), false));
 }
 
 static void test_shell(void **state) {
