@@ -3,6 +3,7 @@
  * is no moment between check and use, whatever the guest renames meanwhile. */
 #include "runner/sandbox_files.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "runner/limits.h"
 #include "wire/tape.h"
@@ -17,6 +18,8 @@
 #include <sys/syscall.h>
 
 #define NAME_BYTES_MAX 255
+#define RECENT_MS 50     /* a file that was written since could be written again at the same time */
+#define CONFLICTS_MAX 99 /* versions of one file beside it */
 
 struct level {
     DIR *from;
@@ -24,10 +27,15 @@ struct level {
     char name[NAME_BYTES_MAX + 1];
 };
 
-/* A host's file, or directory, at one moment. */
+/* A file, or directory, at one moment. Time goes in steps of some milliseconds here, and two changes may fall
+ * into one; but a change also sets the time of the last write, which copying has set back. */
+struct moment {
+    ino_t inode; /* 0: cannot be told from a later one */
+    struct timespec changed, written;
+};
+
 struct seen {
-    ino_t inode;
-    struct timespec changed;
+    struct moment host, guest;
 };
 
 struct copy {
@@ -79,9 +87,31 @@ static bool name_fits(const char *name) {
     return len > 0 && len <= NAME_BYTES_MAX && tape_utf8_valid(slice_of(name, len));
 }
 
+static struct moment moment_of(const struct stat *st) {
+    return (struct moment){st->st_ino, st->st_ctim, st->st_mtim};
+}
+
+static bool same_time(struct timespec a, struct timespec b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_moment(const struct moment *m, const struct stat *st) {
+    return m->inode == st->st_ino && same_time(m->changed, st->st_ctim) && same_time(m->written, st->st_mtim);
+}
+
+/* What was copied in and has not changed since, on the guest's side or on the host's; NULL when there is
+ * none.
+ */
+static const struct seen *unchanged(const struct sandbox_files *job, const struct stat *st, bool guest) {
+    const struct seen *all = (const struct seen *)job->seen.ptr;
+    for (size_t i = 0; i < job->seen.len / sizeof(*all); i++)
+        if (same_moment(guest ? &all[i].guest : &all[i].host, st))
+            return &all[i];
+    return NULL;
+}
+
 static bool same_file(const struct stat *a, const struct stat *b) {
-    return S_ISREG(b->st_mode) && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+    return S_ISREG(b->st_mode) && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim);
 }
 
 /* At most the bytes it had when it was opened, and never more than are left of the quota. */
@@ -104,27 +134,79 @@ static int copy_bytes(struct copy *c, int in, int out, uint64_t size) {
     return 0;
 }
 
-static void copy_file(struct copy *c, int in, const struct stat *st, int to, const char *name) {
-    struct sandbox_files *job = c->job;
-    struct stat there;
-    if (job->bytes + (uint64_t)st->st_size > job->bytes_max)
-        return skip(c, name, "the workspace is full");
-    if (job->files >= job->files_max)
-        return skip(c, name, "too many files");
-    job->files++;
-    if (fstatat(to, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && same_file(st, &there)) {
-        job->bytes += (uint64_t)st->st_size;
-        return;
-    }
+static int unlink_as(const struct sandbox_files *job, int dir, const char *name, int flags) {
     as_guest(job, !job->from_guest);
-    if (unlinkat(to, name, 0) != 0 && errno == EISDIR)
-        unlinkat(to, name, AT_REMOVEDIR);
+    const int done = unlinkat(dir, name, flags);
+    const int code = errno;
     as_guest(job, false);
+    errno = code;
+    return done;
+}
+
+static bool same_bytes(int in, int dir, const char *name) {
+    cleanup_fd int other = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    char a[16384], b[16384];
+    ssize_t got = 1;
+    off_t at = 0;
+    bool same = other >= 0;
+    for (; same && got > 0; at += got) {
+        got = pread(in, a, sizeof(a), at);
+        same = got >= 0 && pread(other, b, sizeof(b), at) == got && memcmp(a, b, (size_t)got) == 0;
+    }
+    return same;
+}
+
+/* The host's file has changed since it was copied in, or came since: another run or a tool wrote it. It
+ * stays, and the guest's goes beside it. False when no name is free. */
+static bool name_beside(struct copy *c, int to, const char *name, char ret_name[NAME_BYTES_MAX + 1]) {
+    struct stat st;
+    for (int i = 1; i <= CONFLICTS_MAX; i++) {
+        const int len = i == 1 ? snprintf(ret_name, NAME_BYTES_MAX + 1, "%s.conflict", name)
+                               : snprintf(ret_name, NAME_BYTES_MAX + 1, "%s.conflict-%d", name, i);
+        if (len > NAME_BYTES_MAX)
+            break;
+        if (fstatat(to, ret_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            continue;
+        char why[NAME_BYTES_MAX + 100];
+        snprintf(why, sizeof(why), "was changed elsewhere during the run; the run's own is in %s", ret_name);
+        skip(c, name, why);
+        return true;
+    }
+    skip(c, name, "was changed elsewhere during the run, and there is no name left for the run's own");
+    return false;
+}
+
+static void write_file(struct copy *c, int in, const struct stat *st, int to, const char *name) {
+    struct sandbox_files *job = c->job;
+    unlink_as(job, to, name, 0);
+    unlink_as(job, to, name, AT_REMOVEDIR);
     cleanup_fd int out = open_beneath(job, !job->from_guest, to, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (out < 0 || copy_bytes(c, in, out, (uint64_t)st->st_size) != 0)
         return skip(c, name, strerror(errno));
     const struct timespec times[2] = {st->st_mtim, st->st_mtim};
     futimens(out, times);
+}
+
+static void copy_file(struct copy *c, int in, const struct stat *st, int to, const char *name) {
+    struct sandbox_files *job = c->job;
+    struct stat there;
+    char beside[NAME_BYTES_MAX + 1];
+    if (job->bytes + (uint64_t)st->st_size > job->bytes_max)
+        return skip(c, name, "the workspace is full");
+    if (job->files >= job->files_max)
+        return skip(c, name, "too many files");
+    job->files++;
+    const bool exists = fstatat(to, name, &there, AT_SYMLINK_NOFOLLOW) == 0;
+    if ((exists && same_file(st, &there)) || (job->from_guest && unchanged(job, st, true))) {
+        job->bytes += (uint64_t)st->st_size;
+        return;
+    }
+    if (job->from_guest && exists && S_ISREG(there.st_mode) && !unchanged(job, &there, false)) {
+        if (same_bytes(in, to, name) || !name_beside(c, to, name, beside))
+            return;
+        name = beside;
+    }
+    write_file(c, in, st, to, name);
 }
 
 static int open_directory(struct copy *c, int to, const char *name) {
@@ -150,6 +232,20 @@ static void push(struct copy *c, int take_from, int take_to, const char *name) {
     snprintf(l->name, sizeof(l->name), "%s", name);
 }
 
+/* On the way in: both sides as they are now. Of a directory it only matters that it was there. */
+static void remember(struct sandbox_files *job, const struct stat *host, int to, const char *name) {
+    struct seen s = {.host = moment_of(host)};
+    struct stat st;
+    if (job->from_guest)
+        return;
+    const uint64_t written_ms =
+        (uint64_t)host->st_mtim.tv_sec * 1000 + (uint64_t)host->st_mtim.tv_nsec / 1000000;
+    const bool old = clock_wall_ms() > written_ms + RECENT_MS;
+    if (to >= 0 && old && fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        s.guest = moment_of(&st);
+    buf_put(&job->seen, &s, sizeof(s));
+}
+
 static void take_entry(struct copy *c, const struct level *l, const char *name) {
     struct stat st;
     if (!name_fits(name))
@@ -161,13 +257,13 @@ static void take_entry(struct copy *c, const struct level *l, const char *name) 
         close(in);
         return skip(c, name, "neither a file nor a directory");
     }
-    if (!c->job->from_guest)
-        buf_put(&c->job->seen, &(struct seen){st.st_ino, st.st_ctim}, sizeof(struct seen));
     if (S_ISREG(st.st_mode)) {
         copy_file(c, in, &st, l->to, name);
+        remember(c->job, &st, l->to, name);
         close(in);
         return;
     }
+    remember(c->job, &st, -1, name);
     const int to = c->depth < SANDBOX_DEPTH_MAX ? open_directory(c, l->to, name) : -1;
     if (to < 0) {
         close(in);
@@ -177,15 +273,6 @@ static void take_entry(struct copy *c, const struct level *l, const char *name) 
 }
 
 static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
-
-static int unlink_as(const struct sandbox_files *job, int dir, const char *name, int flags) {
-    as_guest(job, !job->from_guest);
-    const int done = unlinkat(dir, name, flags);
-    const int code = errno;
-    as_guest(job, false);
-    errno = code;
-    return done;
-}
 
 /* A file or a whole directory of `to`. */
 static void remove_one(const struct sandbox_files *job, int to, const char *top) {
@@ -225,15 +312,8 @@ static void remove_one(const struct sandbox_files *job, int to, const char *top)
 /* Another run, or the client itself, may have put it there meanwhile, or changed it: then it is not this
  * run's to remove. Clocks would not tell: those of file systems tick every few milliseconds. */
 static bool came_since(const struct sandbox_files *job, int to, const char *name) {
-    const struct seen *all = (const struct seen *)job->seen.ptr;
     struct stat st;
-    if (fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return true;
-    for (size_t i = 0; i < job->seen.len / sizeof(struct seen); i++)
-        if (all[i].inode == st.st_ino && all[i].changed.tv_sec == st.st_ctim.tv_sec &&
-            all[i].changed.tv_nsec == st.st_ctim.tv_nsec)
-            return false;
-    return true;
+    return fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !unchanged(job, &st, false);
 }
 
 /* What is gone on this side goes on the other. */

@@ -13,7 +13,10 @@ struct sandbox_files {
     uint64_t bytes_max;
     uint32_t files_max;
     bool remove_missing; /* files of `to` that `from` lacks go; on the way out only those that are in seen */
-    struct buf seen;     /* what was copied in, as it was then: filled on the way in, read on the way out */
+    /* What was copied in, as it was on both sides: filled on the way in, read on the way out. Only what the
+     * guest has changed since is written back. Where the host's file has changed too, both are kept: the
+     * guest's under another name. */
+    struct buf seen;
     /* out */
     uint64_t bytes;
     uint32_t files;

@@ -263,6 +263,7 @@ process.on("uncaughtException", (error) => onUncaught(error));
 async function execute(order) {
   if (order.context) Object.assign(globalThis, order.context); // some names cannot be given anew
   const code = unfence(order.code);
+  running = { code, last: -1, map: null }; // until it is compiled, places are those of the code itself
   const exports = {}, isTyped = order.language === "typescript", options = { keep: order.session };
   let made = order.session || (isTyped && code.includes("<")) ? null : compileSkimmed(code);
   made ??= isTyped ? compileTyped(code, FILE, options) : compile(code, FILE, options);

@@ -84,3 +84,29 @@ test('output over the limit keeps both ends, and the run goes on', async (t) => 
   assert.deepEqual([output[0], output.at(-1)], ['line 0', 'line 39999']);
   assert.ok(output.some((line) => /^\[\.\.\. \d+ bytes are left out here \.\.\.\]$/.test(line)));
 });
+
+test('only what a run has changed is written back; of a file that was changed elsewhere too, both stay', async (t) => {
+  const { peer, run: execute } = await startCode(t);
+  const write = (filename, content) => peer.call('write_workspace_file', { filename, content });
+  const text = async (filename) => JSON.parse((await peer.call('read_workspace_file', { filename })).content[0].text).content;
+  for (const name of ['untouched.txt', 'both.txt', 'same.txt', 'mine.txt']) await write(name, 'before');
+  await new Promise((done) => setTimeout(done, 100)); // a file that was written just now could not be told from one that the run wrote
+  const waiting = execute(`
+import time, pathlib
+pathlib.Path("both.txt").write_text("of the run")
+pathlib.Path("same.txt").write_text("agreed")
+pathlib.Path("mine.txt").write_text("of the run")
+call_tool("code", "write_workspace_file", filename="started", content="")
+while not any(f.startswith("go") for f in call_tool("code", "list_workspace_files")["files"]): time.sleep(0.05)`);
+  while ((await text('started')) === undefined) await new Promise((done) => setTimeout(done, 20));
+  await write('untouched.txt', 'of another');
+  await write('both.txt', 'of another');
+  await write('same.txt', 'agreed');
+  await write('go', 'now'); // the run waits for it
+  const { workspace_error: said } = await waiting;
+  assert.deepEqual([await text('untouched.txt'), await text('both.txt'), await text('both.txt.conflict'), await text('same.txt'), await text('mine.txt')],
+    ['of another', 'of another', 'of the run', 'agreed', 'of the run']);
+  assert.match(said, /both\.txt: was changed elsewhere during the run; the run's own is in both\.txt\.conflict/);
+  const { files } = JSON.parse((await peer.call('list_workspace_files')).content[0].text);
+  assert.deepEqual(files.filter((f) => /conflict/.test(f)), ['both.txt.conflict']);
+});
