@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* FULL: what is written here is a promise that must outlast the machine. One fsync each, and writes are rare
  * by design. */
@@ -50,7 +51,9 @@ static int check_format(sqlite3 *db, const char *path, bool look_only, struct er
 
 int state_sqlite_open(const char *path, bool look_only, const char *schema, sqlite3 **ret_db,
                       struct err *err) {
-    if (!look_only) { /* for this user only; SQLite gives its side files the same mode */
+    /* For this user only; SQLite gives its side files the same mode. A file that is there is not touched:
+     * closing it would end the locks that another connection of this process has on it. */
+    if (!look_only && access(path, F_OK) < 0) {
         cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
             return err_set(err, "%s", strerror(errno));
