@@ -31,6 +31,7 @@ struct server;
 struct session;
 struct span_exporter;
 struct state_store;
+struct stops;
 struct task_owners;
 struct vault;
 
@@ -70,6 +71,7 @@ struct core {
     struct span_exporter *spans; /* NULL: nothing is traced */
     struct channels *channels;
     struct decisions *decisions;
+    struct stops *stops; /* the kill switch; NULL: nothing can be stopped */
     struct approvals *approvals; /* NULL: nobody can approve */
     struct parks *parks;
     struct request_state *request_state; /* keys for what clients keep for the gate between two requests */

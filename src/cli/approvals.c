@@ -12,7 +12,6 @@
 #include "state/grants.h"
 #include "wire/emit.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,14 +80,6 @@ static void approvals_cleanup(struct state_approvals **s) { state_approvals_clos
 static int open_store(struct state_approvals **ret_store, struct err *err) {
     char home[CLI_PATH_MAX];
     return cli_home(home, err) < 0 ? -1 : state_approvals_open(home, ret_store, err);
-}
-
-/* Whoever may write to the home may decide; on record is the name that the system knows. */
-static struct slice local_name(struct arena *a) {
-    const struct passwd *user = getpwuid(geteuid());
-    if (user)
-        return arena_printf(a, "cli:%s", user->pw_name);
-    return arena_printf(a, "cli:%u", (unsigned)geteuid());
 }
 
 /* Names and arguments come from agents: what cannot be seen is spelled out, and nothing moves a cursor. */
@@ -307,7 +298,7 @@ static int decide(enum verb verb, const struct approvals_options *opt, const str
         return cli_fail(CLI_FAILED, &err);
     struct state_decision d = {.id = slice_str(rest->operands[0]),
                                .approve = verb == VERB_APPROVE,
-                               .decider = local_name(&a),
+                               .decider = cli_user(&a),
                                .note = slice_str(opt->note),
                                .now_ms = clock_wall_ms()};
     if (verb == VERB_APPROVE && confirm(s, opt, d.id, &a, &d.decider, &err) < 0)

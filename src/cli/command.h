@@ -145,6 +145,10 @@ const char *cli_verb_of(const struct cli_command *command, const char *group);
 /* home.c: the state directory, $SALLYPORT_HOME or its fallbacks. Nothing is created. */
 int cli_home(char ret_path[CLI_PATH_MAX], struct err *err);
 
+/* "cli:USER": whoever may write to the home may decide; on record is the name that the system knows. */
+struct arena;
+struct slice cli_user(struct arena *a);
+
 /* Where sallyport.yaml and policies are kept: sallyport in $XDG_CONFIG_HOME or ~/.config. */
 int cli_home_config_dir(char ret_path[CLI_PATH_MAX], struct err *err);
 /* Which settings a command means: those given, else ./sallyport.yaml, else that of the directory above. False

@@ -1,8 +1,10 @@
 /* Where the program keeps its state. */
 #include "cli/command.h"
 
+#include "base/arena.h"
 #include "state/home_format.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,6 +19,13 @@ static const struct {
     {"XDG_STATE_HOME", "/sallyport"},
     {"HOME", "/.local/state/sallyport"},
 };
+
+struct slice cli_user(struct arena *a) {
+    const struct passwd *user = getpwuid(geteuid());
+    if (user)
+        return arena_printf(a, "cli:%s", user->pw_name);
+    return arena_printf(a, "cli:%u", (unsigned)geteuid());
+}
 
 int cli_home(char ret_path[CLI_PATH_MAX], struct err *err) {
     for (size_t i = 0; i < sizeof(home_places) / sizeof(home_places[0]); i++) {

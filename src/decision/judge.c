@@ -13,6 +13,7 @@
 #include "channel/tools.h"
 #include "decision/files.h"
 #include "decision/limits.h"
+#include "decision/stop.h"
 #include "guard/guard.h"
 #include "privacy/privacy.h"
 #include "record/span.h"
@@ -289,6 +290,8 @@ enum call_next judge_step_decide(struct call *c) {
     span_begin(c);
     if (!c->policy)
         call_set_policy(c, server_policy(s, c->server));
+    if (stop_refuses(c))
+        return answer_deny(c);
     if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
         return deny_ungranted(c);
     if (s->principal->tool_count && reads_beside_tools(c->method))

@@ -9,6 +9,7 @@
 #include "channel/channel.h"
 #include "decision/files.h"
 #include "decision/judge.h"
+#include "decision/stop.h"
 #include "record/record.h"
 #include "server/server.h"
 
@@ -55,6 +56,7 @@ static void reverse_decide(struct reverse *r, struct slice method, const struct 
         .files = &files_system,
     };
     policy_decide(r->policy, &r->facts, r->arena, NULL, &r->verdict);
+    stop_judge(s->core, r->ch->server, who, r->arena, &r->verdict);
     r->facts.counters = NULL;
     if (r->verdict.outcome == POLICY_ALLOW && r->verdict.limit_count)
         reverse_reserve(r, &j);

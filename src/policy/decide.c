@@ -30,6 +30,7 @@ const char *policy_reason_name(enum policy_reason reason) {
         [POLICY_BY_PIN] = "pin",
         [POLICY_BY_POISON] = "poison",
         [POLICY_BY_AMBIGUITY] = "ambiguous_arguments",
+        [POLICY_BY_STOP] = "stopped",
     };
     return names[reason];
 }

@@ -41,6 +41,7 @@ enum policy_reason {
     POLICY_BY_PIN,       /* the tool is not what was accepted */
     POLICY_BY_POISON,    /* its definition carries instructions */
     POLICY_BY_AMBIGUITY, /* a server may read the arguments otherwise than the policy does */
+    POLICY_BY_STOP,      /* an operator has stopped it */
 };
 const char *policy_reason_name(enum policy_reason reason);
 const char *policy_outcome_name(enum policy_outcome outcome);

@@ -8,18 +8,15 @@
 #include "base/rand.h"
 #include "base/sha.h"
 #include "io/file.h"
+#include "state/generation.h"
 #include "state/sqlite.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define GRANTS_FILE "grants.sqlite"
 #define GRANTS_LIVE "grants.live"
-#define GRANTS_LIVE_BYTES 4096
 #define GRANT_HINT_CHARS 8
 
 struct row { /* a grant, with what nobody else needs to see */
@@ -71,27 +68,14 @@ void state_token_hash(struct slice token, unsigned char ret_hash[STATE_HASH_BYTE
 
 /* ---- opening ---- */
 
-static int live_open(struct state_grants *g, const char *home, struct err *err) {
-    cleanup_free char *path = NULL;
-    if (asprintf(&path, "%s/" GRANTS_LIVE, home) < 0)
-        return err_set(err, "out of memory");
-    cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || ftruncate(fd, GRANTS_LIVE_BYTES) < 0)
-        return err_set(err, "`%s`: %s", path, strerror(errno));
-    void *at = mmap(NULL, GRANTS_LIVE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        return err_set(err, "map `%s`: %s", path, strerror(errno));
-    g->live = at;
-    return 0;
-}
-
 static int grants_setup(struct state_grants *g, const char *home, struct err *err) {
     cleanup_free char *path = NULL;
     if (asprintf(&path, "%s/" GRANTS_FILE, home) < 0)
         return err_set(err, "out of memory");
     if (g->look_only && access(path, F_OK) < 0 && errno == ENOENT)
         return 0;
-    if (!g->look_only && (io_make_dir(home, err) < 0 || live_open(g, home, err) < 0))
+    if (!g->look_only &&
+        (io_make_dir(home, err) < 0 || state_generation_open(home, GRANTS_LIVE, &g->live, err) < 0))
         return -1;
     if (state_sqlite_open(path, g->look_only, grants_schema, &g->db, err) < 0)
         return err_wrap(err, "open `%s`", path);
@@ -118,8 +102,7 @@ void state_grants_close(struct state_grants *g) {
         return;
     state_grants_write_used(g);
     sqlite3_close(g->db);
-    if (g->live)
-        munmap((void *)g->live, GRANTS_LIVE_BYTES);
+    state_generation_close(g->live);
     map_free(&g->by_hash);
     map_free(&g->by_name);
     arena_free(&g->arena);
@@ -128,9 +111,7 @@ void state_grants_close(struct state_grants *g) {
 
 /* ---- reading ---- */
 
-uint64_t state_grants_generation(const struct state_grants *g) {
-    return g->live ? atomic_load_explicit(g->live, memory_order_acquire) : 0;
-}
+uint64_t state_grants_generation(const struct state_grants *g) { return state_generation_get(g->live); }
 
 uint64_t state_grants_seen(const struct state_grants *g) { return g->seen; }
 
@@ -369,11 +350,11 @@ static void mint(char token[STATE_TOKEN_TEXT], unsigned char hash[STATE_HASH_BYT
 /* Runs one change and tells every gate: before, so that one which dies here cannot leave them asleep, and
  * after, because only then there is something to see. */
 static int change(struct state_grants *g, sqlite3_stmt *s, struct err *err) {
-    atomic_fetch_add_explicit(g->live, 1, memory_order_acq_rel);
+    state_generation_raise(g->live);
     sqlite3_step(s);
     int changed = sqlite3_changes(g->db);
     int rc = sqlite3_finalize(s);
-    atomic_fetch_add_explicit(g->live, 1, memory_order_acq_rel);
+    state_generation_raise(g->live);
     if (rc != SQLITE_OK)
         return state_sqlite_fail(g->db, err);
     if (state_grants_refresh(g, err) < 0)

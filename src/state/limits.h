@@ -20,6 +20,12 @@
 #define STATE_GRANT_GLOBS_MAX 64         /* patterns for servers, and for tools */
 #define STATE_GRANT_USED_MS 60000        /* how exactly the last use of a grant is known */
 
+#define STATE_LOGIN_MS 43200000ull /* how long somebody stays signed in to the console: 12 hours */
+#define STATE_LINK_MS 900000ull    /* how long a link that signs somebody in is good */
+#define STATE_STOPS_MAX 256        /* things that are stopped at once */
+#define STATE_STOP_TEXT_MAX 512    /* bytes of what is stopped, and of why */
+#define STATE_VERSIONS_MAX 200     /* versions that are kept of one file */
+
 #define STATE_APPROVALS_PENDING_MAX 1000      /* approvals that wait for a person */
 #define STATE_APPROVALS_IDENTITY_MAX 100      /* of which one identity may have so many */
 #define STATE_APPROVAL_ARGS_MAX (64u << 10)   /* bytes of the arguments that an approver is shown */

@@ -1,0 +1,184 @@
+/* The kill switch: stop-all, stop, stop-grant, resume. What is stopped holds at every gate of the home, at
+ * once. */
+#include "state/stops.h"
+
+#include "audit/audit.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "wire/emit.h"
+
+struct stops_options {
+    const char *reason;
+    bool cancel;
+    bool json;
+};
+
+static const struct cli_option stop_rows[] = {
+    {CLI_TEXT(struct stops_options, reason), .name = "reason", .argument = "TEXT",
+     .help = "why; agents read it in the refusal"},
+    {CLI_SWITCH(struct stops_options, cancel), .name = "cancel", .help = "cancel calls in flight, too"},
+    {CLI_SWITCH(struct stops_options, json), .name = "json", .help = "print JSON"},
+    {0},
+};
+static const struct cli_option resume_rows[] = {
+    {CLI_SWITCH(struct stops_options, json), .name = "json", .help = "print JSON"}, {0}};
+
+static void stops_cleanup(struct state_stops **s) { state_stops_close(*s); }
+#define cleanup_stops __attribute__((cleanup(stops_cleanup)))
+
+/* What is not on record is said so; it holds nevertheless. */
+static void record(const char *home, const char *event, const struct state_stop *stop, struct slice who) {
+    struct err err = {0};
+    struct audit *audit = NULL;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct audit_action action = {
+        .name = slice_str(event),
+        .identity = who,
+        .text = arena_printf(&a, "%s%s%.*s", state_stop_scope_name(stop->scope), stop->reason.len ? ": " : "",
+                             SLICE_FMT(stop->reason)),
+        .server = stop->scope == STATE_STOP_SERVER ? stop->name : (struct slice){0},
+        .grant = stop->scope == STATE_STOP_GRANT ? stop->name : (struct slice){0},
+    };
+    if (audit_open(&(struct audit_config){.home = home}, &audit, &err) < 0 ||
+        audit_put_action(audit, &action) != AUDIT_OK || audit_flush(audit, &err) < 0) {
+        err_wrap(&err, "not in the audit log");
+        cli_fail(CLI_FAILED, &err);
+    }
+    audit_close(audit);
+}
+
+static int print_stops(struct state_stops *s, bool json) {
+    cleanup_buf struct buf out;
+    buf_init(&out, CLI_TEXT_MAX);
+    struct emit e;
+    emit_init(&e, &out);
+    if (json)
+        emit_array(&e);
+    for (size_t i = 0; i < state_stops_count(s); i++) {
+        const struct state_stop *stop = state_stops_at(s, i);
+        if (json)
+            state_stop_json(&e, stop);
+        else
+            buf_printf(&out, "stopped: %s%s%.*s, by %.*s%s%.*s\n", state_stop_scope_name(stop->scope),
+                       stop->name.len ? " " : "", SLICE_FMT(stop->name), SLICE_FMT(stop->by),
+                       stop->reason.len ? ": " : "", SLICE_FMT(stop->reason));
+    }
+    if (json)
+        emit_array_end(&e);
+    else if (!state_stops_count(s))
+        buf_put_str(&out, "nothing is stopped");
+    if (out.len && out.ptr[out.len - 1] != '\n')
+        buf_put_char(&out, '\n');
+    return cli_print(&out);
+}
+
+static int open_stops(char home[CLI_PATH_MAX], struct state_stops **ret_stops, struct err *err) {
+    return cli_home(home, err) < 0 ? -1 : state_stops_open(home, ret_stops, err);
+}
+
+static int stop_what(const struct stops_options *opt, enum state_stop_scope scope, const char *name) {
+    char home[CLI_PATH_MAX];
+    struct err err = {0};
+    cleanup_stops struct state_stops *s = NULL;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct state_stop want = {.scope = scope,
+                              .name = slice_str(name),
+                              .reason = slice_str(opt->reason ? opt->reason : ""),
+                              .by = cli_user(&a),
+                              .at_ms = clock_wall_ms(),
+                              .cancel = opt->cancel};
+    if (open_stops(home, &s, &err) < 0 || state_stops_put(s, &want, NULL, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    record(home, "stopped", &want, want.by);
+    return print_stops(s, opt->json);
+}
+
+static int stop_all_run(const void *options, const struct cli_rest *rest) {
+    (void)rest;
+    return stop_what(options, STATE_STOP_ALL, "");
+}
+
+static int stop_run(const void *options, const struct cli_rest *rest) {
+    return stop_what(options, STATE_STOP_SERVER, rest->operands[0]);
+}
+
+static int stop_grant_run(const void *options, const struct cli_rest *rest) {
+    return stop_what(options, STATE_STOP_GRANT, rest->operands[0]);
+}
+
+/* Everything, or what has this name. */
+static int resume_run(const void *options, const struct cli_rest *rest) {
+    const struct stops_options *opt = options;
+    char home[CLI_PATH_MAX];
+    struct err err = {0};
+    cleanup_stops struct state_stops *s = NULL;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    if (open_stops(home, &s, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
+    size_t resumed = 0;
+    for (size_t i = state_stops_count(s); i-- > 0;) {
+        struct state_stop stop = *state_stops_at(s, i);
+        if (rest->operand_count && !slice_is(stop.name, rest->operands[0]))
+            continue;
+        stop.name = arena_dup(&a, stop.name);
+        stop.reason = arena_dup(&a, stop.reason);
+        if (state_stops_remove(s, stop.id, &err) < 0)
+            return cli_fail(CLI_FAILED, &err);
+        record(home, "resumed", &stop, cli_user(&a));
+        resumed++;
+    }
+    if (rest->operand_count && !resumed) {
+        err_set(&err, "`%s` is not stopped", rest->operands[0]);
+        return cli_fail(CLI_NO, &err);
+    }
+    return print_stops(s, opt->json);
+}
+
+static const struct cli_example stop_all_examples[] = {
+    {"sallyport stop-all --reason \"looking into odd payments\" --cancel",
+     "refuse everything, and end what is in flight"},
+    {0}};
+
+const struct cli_command cli_stop_all = {
+    .name = "stop-all",
+    .summary = "refuse every call at once, at every gate of this home",
+    .detail = "Holds until `sallyport resume`, also over restarts. It is on record who stopped it and why.",
+    .options = stop_rows,
+    .options_size = sizeof(struct stops_options),
+    .examples = stop_all_examples,
+    .run = stop_all_run,
+};
+const struct cli_command cli_stop = {
+    .name = "stop",
+    .summary = "refuse every call to one server",
+    .options = stop_rows,
+    .options_size = sizeof(struct stops_options),
+    .operands = "SERVER",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = stop_run,
+};
+const struct cli_command cli_stop_grant = {
+    .name = "stop-grant",
+    .summary = "refuse every call under one grant",
+    .options = stop_rows,
+    .options_size = sizeof(struct stops_options),
+    .operands = "NAME",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = stop_grant_run,
+};
+const struct cli_command cli_resume = {
+    .name = "resume",
+    .summary = "let calls pass again: all, or what was stopped under a name",
+    .options = resume_rows,
+    .options_size = sizeof(struct stops_options),
+    .operands = "[NAME]",
+    .operands_max = 1,
+    .run = resume_run,
+};

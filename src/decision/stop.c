@@ -1,0 +1,121 @@
+#include "decision/stop.h"
+
+#include "base/mem.h"
+#include "call/answer.h"
+#include "call/call.h"
+#include "call/principal.h"
+#include "decision/limits.h"
+#include "server/server.h"
+#include "state/stops.h"
+
+struct stops {
+    struct core *core;
+    struct state_stops *store;
+    struct io_timer timer; /* looks whether another process has stopped something */
+    size_t swept;          /* how many there were when calls were last ended */
+};
+
+static void on_look(struct io_timer *timer) {
+    struct stops *s = container_of(timer, struct stops, timer);
+    if (state_stops_refresh(s->store) || s->swept != state_stops_count(s->store)) {
+        s->swept = state_stops_count(s->store);
+        stop_sweep(s->core);
+    }
+    io_timer_arm(s->core->up.loop, timer, STOP_LOOK_MS, on_look);
+}
+
+int stop_open(struct core *core, const char *home, struct err *err) {
+    struct stops *s = mem_zalloc(sizeof(*s));
+    s->core = core;
+    if (state_stops_open(home, &s->store, err) < 0) {
+        free(s);
+        return -1;
+    }
+    core->stops = s;
+    io_timer_arm(core->up.loop, &s->timer, STOP_LOOK_MS, on_look);
+    return 0;
+}
+
+void stop_close(struct core *core) {
+    struct stops *s = steal(core->stops);
+    if (!s)
+        return;
+    io_timer_stop(core->up.loop, &s->timer);
+    state_stops_close(s->store);
+    free(s);
+}
+
+struct state_stops *stop_store(const struct core *core) {
+    return core->stops ? core->stops->store : NULL;
+}
+
+/* ---- verdicts ---- */
+
+static const struct state_stop *stop_for(struct core *core, const struct server *server,
+                                         const struct principal *who) {
+    if (!core->stops)
+        return NULL;
+    return state_stops_match(core->stops->store, server ? slice_str(server->up.name) : (struct slice){0},
+                             slice_str(who->grant));
+}
+
+static struct slice stop_text(const struct state_stop *stop, struct arena *a) {
+    static const char *const what[] = {"Everything", "This server", "This grant"};
+    return arena_printf(a, "%s has been stopped by an operator%s%.*s", what[stop->scope],
+                        stop->reason.len ? ": " : "", SLICE_FMT(stop->reason));
+}
+
+/* What does something at a server; greetings and lists keep clients connected. */
+static bool acts(const struct call *c) {
+    return c->kind == CALL_TOOLS_CALL || c->kind == CALL_OTHER || c->kind == CALL_COMPLETE;
+}
+
+bool stop_judge(struct core *core, const struct server *server, const struct principal *who, struct arena *a,
+                struct policy_verdict *v) {
+    const struct state_stop *stop = stop_for(core, server, who);
+    if (stop)
+        *v = (struct policy_verdict){.outcome = POLICY_DENY,
+                                     .reason = POLICY_BY_STOP,
+                                     .rule = SLICE("(stopped)"),
+                                     .text = stop_text(stop, a)};
+    return stop;
+}
+
+bool stop_refuses(struct call *c) {
+    return acts(c) && stop_judge(c->session->core, c->server, c->session->principal, &c->arena, &c->verdict);
+}
+
+/* ---- calls under way ---- */
+
+void stop_call(struct call *c, const char *why) {
+    call_stop(c, why, answer_text(c, answer_error_text(&c->arena, c->id_raw, RPC_INTERNAL, why)));
+}
+
+static bool is_stopped(const struct call *c) {
+    const struct state_stop *stop =
+        acts(c) && c->server ? stop_for(c->session->core, c->server, c->session->principal) : NULL;
+    return stop && (stop->cancel || !c->sent);
+}
+
+/* A call that ends may take others with it: after each one the walk begins anew. */
+static bool end_one(struct session *s) {
+    LIST_FOR (n, &s->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (!is_stopped(c))
+            continue;
+        stop_call(c, "stopped by an operator");
+        return true;
+    }
+    return false;
+}
+
+void stop_sweep(struct core *core) {
+    for (uint32_t left = core->calls_under_way; left-- > 0;) {
+        bool any = false;
+        LIST_FOR_SAFE (n, next, &core->sessions) {
+            any |= end_one(container_of(n, struct session, node));
+        }
+        if (!any)
+            return;
+    }
+}

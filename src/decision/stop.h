@@ -1,0 +1,29 @@
+/* The kill switch at this gate: what is stopped is refused before a policy is asked, and what waits or is
+ * under way is cancelled. See state/stops.h. */
+#pragma once
+
+#include "base/err.h"
+
+struct arena;
+struct call;
+struct core;
+struct policy_verdict;
+struct principal;
+struct server;
+struct state_stops;
+
+int stop_open(struct core *core, const char *home, struct err *err);
+void stop_close(struct core *core); /* after the last session; fine when it was never opened */
+/* NULL where nothing can be stopped. */
+struct state_stops *stop_store(const struct core *core);
+
+/* Sets the verdict and says true when the call may not be made. */
+bool stop_refuses(struct call *c);
+/* The same for anything between this server and whoever is behind a session. */
+bool stop_judge(struct core *core, const struct server *server, const struct principal *who, struct arena *a,
+                struct policy_verdict *v);
+/* Calls that were not sent yet, and those under way where the stop says so, end. Also done by itself, soon
+ * after another process has stopped something. */
+void stop_sweep(struct core *core);
+/* Ends one call: the server is told, and the client gets an error. */
+void stop_call(struct call *c, const char *why);

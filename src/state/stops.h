@@ -1,0 +1,46 @@
+/* The kill switch: what is stopped, by whom and why. Rows lie in stops.sqlite of the home, so they outlive
+ * every process and hold at every gate of it; each gate keeps a copy and sees with one load that it is old.
+ *
+ *   sallyport stop-all, POST /stops ──▶ stops.sqlite, stops.live ──▶ every call: one load, and a look where
+ * something is stopped */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "state/limits.h"
+
+enum state_stop_scope { STATE_STOP_ALL, STATE_STOP_SERVER, STATE_STOP_GRANT, STATE_STOP_SCOPES };
+const char *state_stop_scope_name(enum state_stop_scope scope);
+/* -1 for any other name. */
+int state_stop_scope_from(struct slice name, enum state_stop_scope *ret_scope);
+
+struct state_stop {
+    uint64_t id;
+    enum state_stop_scope scope;
+    struct slice name; /* of the server or grant; empty for everything */
+    struct slice reason;
+    struct slice by;
+    uint64_t at_ms;
+    bool cancel; /* calls in flight, too */
+};
+
+struct state_stops;
+
+int state_stops_open(const char *home, struct state_stops **ret_stops, struct err *err);
+void state_stops_close(struct state_stops *s); /* NULL is fine */
+
+/* Takes in what changed. True when something did; what was handed out before is void then. A store that
+ * cannot be read keeps the last state known. */
+bool state_stops_refresh(struct state_stops *s);
+size_t state_stops_count(const struct state_stops *s);
+const struct state_stop *state_stops_at(const struct state_stops *s, size_t i); /* the oldest first */
+/* What stops a call to this server under this grant, or NULL; for every call. */
+const struct state_stop *state_stops_match(struct state_stops *s, struct slice server, struct slice grant);
+
+/* The same scope and name again replaces what was there. *ret_id may be NULL. */
+int state_stops_put(struct state_stops *s, const struct state_stop *stop, uint64_t *ret_id, struct err *err);
+/* How many were removed, or -1. id 0: all of them. */
+int state_stops_remove(struct state_stops *s, uint64_t id, struct err *err);
+
+struct emit;
+void state_stop_json(struct emit *e, const struct state_stop *stop);
