@@ -1,12 +1,16 @@
 #include "admin/admin.h"
 
 #include "admin/api.h"
+#include "admin/page.h"
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "call/principal.h"
 #include "state/grants.h"
+#include "state/logins.h"
+#include "state/versions.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #define API SLICE("/api/v1/")
 
@@ -16,45 +20,105 @@ static void call_end(struct api_call *c) {
     arena_free(&c->arena);
 }
 
-/* "/a/{x}/b" against "/a/1/b": *ret_arg is "1". */
-static bool path_fits(const char *pattern, struct slice path, struct slice *ret_arg) {
-    const char *open = strchr(pattern, '{');
-    if (!open)
-        return slice_is(path, pattern);
-    const char *close = strchr(open, '}') + 1;
-    struct slice before = slice_of(pattern, (size_t)(open - pattern)), after = slice_str(close);
-    if (path.len <= before.len + after.len || !slice_starts(path, before) || !slice_ends(path, after))
-        return false;
-    *ret_arg = slice_of(path.ptr + before.len, path.len - before.len - after.len);
-    return slice_find(*ret_arg, '/') < 0;
-}
+/* ---- routes ---- */
 
-/* The route, or NULL; *ret_known when the path exists for another method. */
-static const struct api_route *find_route(const struct http_head *head, struct slice *ret_arg,
-                                          bool *ret_known) {
-    *ret_known = false;
-    for (const struct api_route *r = api_routes; r->path; r++) {
-        if (!path_fits(r->path, head->path, ret_arg))
-            continue;
-        *ret_known = true;
-        if (r->method == head->method)
-            return r;
+struct args {
+    struct slice items[2];
+    size_t count;
+};
+
+/* "/a/{x}/b" against "/a/1/b": the first argument is "1". */
+static bool path_fits(const char *pattern, struct slice path, struct args *ret) {
+    struct slice want = slice_str(pattern), one, have;
+    *ret = (struct args){0};
+    while (want.len || path.len) {
+        if (!want.len || !path.len)
+            return false;
+        slice_cut(&want, '/', &one);
+        slice_cut(&path, '/', &have);
+        if (!one.len || one.ptr[0] != '{') {
+            if (!slice_eq(one, have))
+                return false;
+        } else if (!have.len || ret->count == ARRAY_LEN(ret->items)) {
+            return false;
+        } else {
+            ret->items[ret->count++] = have;
+        }
     }
-    return NULL;
+    return true;
 }
 
-/* Whoever may use an open gate may look at it, no more: agents are among them, and who could make grants or
- * decide could approve its own calls. */
-static bool may(const struct principal *who, uint32_t roles) {
+/* The route, or NULL; *ret_methods are those that the path is there for. A path without {…} comes first. */
+static const struct api_route *find_route(const struct http_head *head, struct args *ret_args,
+                                          uint32_t *ret_methods) {
+    const struct api_route *found = NULL;
+    struct args args;
+    enum http_method method = head->method == HTTP_HEAD ? HTTP_GET : head->method;
+    *ret_methods = 0;
+    for (const struct api_route *r = api_routes; r->path; r++) {
+        if (!path_fits(r->path, head->path, &args))
+            continue;
+        *ret_methods |= 1u << r->method;
+        if (r->method != method || (found && args.count))
+            continue;
+        found = r;
+        *ret_args = args;
+    }
+    return found;
+}
+
+static const char *const method_names[] = {
+    [HTTP_GET] = "GET",       [HTTP_POST] = "POST",   [HTTP_PUT] = "PUT",
+    [HTTP_DELETE] = "DELETE", [HTTP_PATCH] = "PATCH", [HTTP_OTHER] = NULL};
+
+static void answer_method(struct api_call *c, uint32_t methods) {
+    struct slice line = SLICE("Allow: ");
+    const char *between = "";
+    for (int m = HTTP_GET; m < HTTP_OTHER; m++) {
+        if (!(methods >> m & 1) || !method_names[m])
+            continue;
+        line = arena_printf(&c->arena, "%.*s%s%s", SLICE_FMT(line), between, method_names[m]);
+        between = ", ";
+    }
+    c->more = arena_printf(&c->arena, "%.*s\r\n", SLICE_FMT(line));
+    api_error(c, 405, "method not allowed");
+}
+
+/* %41 is A; empty when it is malformed or holds a NUL. */
+static struct slice decode(struct api_call *c, struct slice text) {
+    char *to = arena_alloc(&c->arena, text.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.ptr[i];
+        if (byte == '%') {
+            char hex[3] = {i + 1 < text.len ? text.ptr[i + 1] : '\0',
+                           i + 2 < text.len ? text.ptr[i + 2] : '\0', '\0'};
+            char *end;
+            byte = (unsigned char)strtoul(hex, &end, 16);
+            if (end != hex + 2 || !byte)
+                return (struct slice){0};
+            i += 2;
+        }
+        to[len++] = (char)byte;
+    }
+    to[len] = '\0';
+    return slice_of(to, len);
+}
+
+/* Whoever may use an open gate may look at it and try policies, no more: agents are among them, and who could
+ * make grants, decide, or write a policy could let its own calls pass. */
+static bool may(const struct principal *who, const struct api_route *route) {
     uint32_t has = who ? who->roles : 0;
-    if (who && who->kind == PRINCIPAL_LOCAL)
+    if (!route->roles)
+        return true;
+    if (who && who->kind == PRINCIPAL_LOCAL && !route->changes)
         has |= PRINCIPAL_VIEWER | PRINCIPAL_POLICY_MANAGER;
-    return !roles || (has & (roles | PRINCIPAL_ADMIN));
+    return has & (route->roles | PRINCIPAL_ADMIN);
 }
 
 static bool read_body(struct api_call *c, const struct api_route *route) {
     const struct web_request *r = c->request;
-    if (!route->body || (!r->body.len && route->method == HTTP_POST && strcmp(route->body, "Note") == 0))
+    if (!route->body || (!r->body.len && route->body_optional))
         return true;
     if (r->body.len > ADMIN_BODY_MAX)
         return api_error(c, 413, "at most %u bytes", ADMIN_BODY_MAX), false;
@@ -74,11 +138,18 @@ static void serve_api(struct admin *a, const struct web_request *r) {
     tape_init(&c.body);
     buf_init(&c.out, ADMIN_OUT_MAX);
     emit_init(&c.e, &c.out);
-    bool known;
-    const struct api_route *route = find_route(r->head, &c.arg, &known);
-    if (!route)
-        api_error(&c, known ? 405 : 404, known ? "method not allowed" : "Not found");
-    else if (!may(r->who, route->roles))
+    uint32_t methods;
+    struct args args;
+    const struct api_route *route = find_route(r->head, &args, &methods);
+    if (route) {
+        c.arg = decode(&c, args.items[0]);
+        c.arg2 = decode(&c, args.items[1]);
+    }
+    if (!route && methods)
+        answer_method(&c, methods);
+    else if (!route || (args.count > 0 && !c.arg.len) || (args.count > 1 && !c.arg2.len))
+        api_error(&c, 404, "Not found");
+    else if (!may(r->who, route))
         api_error(&c, 403, "this needs another role");
     else if (read_body(&c, route))
         route->serve(&c);
@@ -103,10 +174,10 @@ static enum web_need site_need(void *ctx, const struct http_head *head) {
         return WEB_NOTHING;
     if (!slice_starts(head->path, API))
         return WEB_NOT_MINE;
-    struct slice arg;
-    bool known;
-    const struct api_route *route = find_route(head, &arg, &known);
-    return route && !route->roles ? WEB_NOTHING : WEB_PRINCIPAL;
+    struct args args;
+    uint32_t methods;
+    const struct api_route *route = find_route(head, &args, &methods);
+    return route && !route->roles ? WEB_NOTHING : WEB_CONSOLE;
 }
 
 static void site_serve(void *ctx, const struct web_request *r) {
@@ -131,6 +202,8 @@ struct admin *admin_new(const struct admin_config *config) {
                         .site = {.need = site_need, .serve = site_serve, .ctx = a}};
     list_init(&a->jobs);
     list_init(&a->streams);
+    list_init(&a->tallies);
+    list_init(&a->desks);
     admin_set_secret(a, config->callback_secret);
     return a;
 }
@@ -144,7 +217,11 @@ void admin_free(struct admin *a) {
     if (!a)
         return;
     api_audit_free(a);
+    api_overview_free(a);
+    api_desks_free(a);
     state_grants_close(a->grants);
+    state_logins_close(a->logins);
+    state_versions_close(a->versions);
     free(a->callback_secret);
     free(a);
 }

@@ -1,4 +1,4 @@
-/* What people and their tools see of a running gate: /metrics, the admin API under /api/v1 and the dashboard
+/* What people and their tools see of a running gate: /metrics, the admin API under /api/v1 and the console
  * under /ui/. It is handed to the HTTP front as a site (session/web.h). */
 #pragma once
 

@@ -2,12 +2,17 @@
 #pragma once
 
 #include "admin/limits.h"
+#include "io/loop.h"
+#include "policy/policy.h"
 #include "session/session.h"
 #include "session/web.h"
 #include "wire/emit.h"
 #include "wire/tape.h"
 
+struct audit_tally;
 struct state_grants;
+struct state_logins;
+struct state_versions;
 
 struct admin {
     struct core *core;
@@ -15,8 +20,12 @@ struct admin {
     char *callback_secret; /* owned */
     struct web_site site;
     uint64_t started_ms;
-    struct state_grants *grants; /* NULL before the first use */
-    struct list jobs;            /* of the audit log */
+    struct state_grants *grants; /* NULL before the first use, like the next two */
+    struct state_logins *logins;
+    struct state_versions *versions;
+    struct list desks;   /* sessions of people who make calls from the console */
+    struct list tallies; /* of the log, one for each span that was asked for */
+    struct list jobs;    /* of the audit log */
     size_t job_count;
     struct list streams;
     size_t stream_count;
@@ -28,7 +37,9 @@ struct admin {
 struct api_call {
     struct admin *admin;
     const struct web_request *request;
-    struct slice arg; /* what stands for {…} in the path */
+    struct slice arg;  /* what stands for the first {…} in the path, decoded */
+    struct slice arg2; /* and for the second */
+    struct slice more; /* further header lines of the answer */
     struct arena arena;
     struct tape body;
     struct buf out; /* the answer in the making */
@@ -38,11 +49,12 @@ struct api_call {
 struct api_query {
     const char *name;
     const char *help;
+    bool number;
 };
 
 struct api_route {
     enum http_method method;
-    const char *path; /* with at most one {name} */
+    const char *path; /* with at most two {names} */
     uint32_t roles;   /* any of these, or admin; 0: a proof of its own */
     void (*serve)(struct api_call *c);
     const char *id;
@@ -50,6 +62,9 @@ struct api_route {
     const struct api_query *query; /* NULL-terminated, or NULL */
     const char *body;              /* name of a schema, or NULL */
     const char *answer;            /* name of a schema */
+    bool body_optional;
+    bool changes; /* something: not for those whom nobody has asked who they are */
+    bool made;    /* answers 201 */
 };
 extern const struct api_route api_routes[];
 extern const char api_schemas[];
@@ -58,15 +73,80 @@ extern const char api_schemas[];
 void api_answer(struct api_call *c, int status);
 void api_error(struct api_call *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Somebody did something here: on record, with who. */
+struct audit_action;
+void api_record(struct api_call *c, struct audit_action action);
+
 /* A text member of the body, or empty. */
 struct slice api_member(struct api_call *c, const char *name);
 /* A query parameter, or empty. */
 struct slice api_query_text(struct api_call *c, const char *name);
+/* A whole number in the body; `fallback` when absent. False, and answered, when it is none between 0 and max.
+ */
+bool api_member_number(struct api_call *c, const char *name, uint64_t max, uint64_t fallback,
+                       uint64_t *ret_value);
+bool api_member_flag(struct api_call *c, const char *name);
 /* A number between 1 and max; `fallback` when absent. False, and answered, when it is none. */
 bool api_query_number(struct api_call *c, const char *name, uint64_t max, uint64_t fallback,
                       uint64_t *ret_value);
 
+/* A time in UTC, RFC 3339; 0 for an empty text. False, and answered, when it is none. */
+bool api_read_time(struct api_call *c, const char *name, struct slice text, uint64_t *ret_us);
+
+/* worker.c: work that takes time which calls do not have. `run` works in a thread of the pool and writes the
+ * answer; then the client gets it, or `done` is called on the loop. What it works on lives in the job's
+ * arena. */
+struct api_job {
+    uv_work_t work;
+    struct list node;
+    struct admin *admin;     /* NULL once that is gone; not for the thread */
+    struct web_reply *reply; /* NULL when nobody waits */
+    void (*run)(struct api_job *j);
+    void (*done)(struct api_job *j); /* NULL: the answer is for the reply */
+    void (*drop)(void *what);        /* NULL: it goes with the arena */
+    const char *home;
+    struct arena arena;
+    void *what;
+    struct buf out;
+    struct emit e;
+    const char *type;  /* of the answer; NULL: application/json */
+    struct slice more; /* header lines */
+    int status;        /* of the answer; 0: 200 */
+    bool failed;
+    struct err err;
+};
+/* For this request; NULL, and answered, when too many are worked on. */
+struct api_job *api_job_for(struct api_call *c);
+struct api_job *api_job_new(struct admin *a);
+void api_job_start(struct api_job *j, void (*run)(struct api_job *j));
+void api_jobs_leave(struct admin *a); /* the threads end by themselves, and their results with them */
+
+/* signin.c */
+void api_session(struct api_call *c);
+void api_sign_in(struct api_call *c);
+void api_sign_in_link(struct api_call *c);
+void api_sign_out(struct api_call *c);
+/* overview.c */
+void api_overview(struct api_call *c);
+void api_limits(struct api_call *c);
+void api_overview_free(struct admin *a);
+/* killswitch.c */
+void api_stops(struct api_call *c);
+void api_stop(struct api_call *c);
+void api_resume(struct api_call *c);
+/* calls.c */
+void api_calls(struct api_call *c);
+void api_call_cancel(struct api_call *c);
+/* desk.c */
+struct server;
+/* The server is asked for its tools, and the answer lists them; false: it cannot be asked. */
+bool api_desk_list(struct api_call *c, struct server *server);
+void api_playground(struct api_call *c);
+void api_desks_free(struct admin *a);
 /* look.c */
+void api_put_tools(struct admin *a, const struct server *s, struct emit *e);
+struct policy_traits api_tool_traits(const struct server *s, struct slice tool);
+void api_server(struct api_call *c);
 void api_status(struct api_call *c);
 void api_servers(struct api_call *c);
 void api_tools(struct api_call *c);
@@ -88,14 +168,26 @@ void api_callback(struct api_call *c);
 void api_policies(struct api_call *c);
 void api_validate(struct api_call *c);
 void api_dry_run(struct api_call *c);
+void api_explain(struct api_call *c);
+void api_problems(struct emit *e, const struct policy_problems *problems);
+/* policyfiles.c */
+void api_policy(struct api_call *c);
+void api_policy_save(struct api_call *c);
+void api_policy_history(struct api_call *c);
+void api_policy_version(struct api_call *c);
+void api_policy_revert(struct api_call *c);
+void api_policy_edit(struct api_call *c);
+#define API_POLICY_ID 17
+void api_policy_id(const char *path, char ret_id[API_POLICY_ID]);
+/* trial.c */
+void api_replay(struct api_call *c);
 /* audit.c */
 void api_audit(struct api_call *c);
+void api_audit_one(struct api_call *c);
+void api_audit_export(struct api_call *c);
 void api_audit_stream(struct api_call *c);
 void api_audit_free(struct admin *a);
 /* openapi.c */
 void api_document(struct api_call *c);
-/* page.c */
-bool page_has(struct slice path);
-void page_serve(const struct web_request *r);
 /* metrics.c */
 void api_write_metrics(struct admin *a, struct buf *out);

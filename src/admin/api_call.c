@@ -1,20 +1,23 @@
 /* One request at the API: what was asked, and its answer. */
 #include "admin/api.h"
+#include "audit/audit.h"
+#include "call/principal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 /* ---- answers ---- */
 
-#define API_HEADERS SLICE("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+#define API_HEADERS "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 
 void api_answer(struct api_call *c, int status) {
     struct web_reply *reply = c->request->reply;
+    struct slice headers = arena_printf(&c->arena, API_HEADERS "%.*s", SLICE_FMT(c->more));
     buf_put_char(&c->out, '\n');
     if (c->out.full)
-        reply->ops->answer(reply, 500, "application/json", API_HEADERS, SLICE("{\"error\":\"too large\"}\n"));
+        reply->ops->answer(reply, 500, "application/json", headers, SLICE("{\"error\":\"too large\"}\n"));
     else
-        reply->ops->answer(reply, status, "application/json", API_HEADERS, buf_slice(&c->out));
+        reply->ops->answer(reply, status, "application/json", headers, buf_slice(&c->out));
 }
 
 void api_error(struct api_call *c, int status, const char *fmt, ...) {
@@ -56,4 +59,27 @@ bool api_query_number(struct api_call *c, const char *name, uint64_t max, uint64
         return true;
     api_error(c, 400, "%s must be a number from 1 to %llu", name, (unsigned long long)max);
     return false;
+}
+
+bool api_member_number(struct api_call *c, const char *name, uint64_t max, uint64_t fallback,
+                       uint64_t *ret_value) {
+    uint32_t node = c->body.count ? tape_get_str(&c->body, 0, name) : 0;
+    int64_t value;
+    *ret_value = fallback;
+    if (!node)
+        return true;
+    if (tape_int(&c->body, node, &value) && value >= 0 && (uint64_t)value <= max)
+        return *ret_value = (uint64_t)value, true;
+    api_error(c, 400, "%s must be a whole number from 0 to %llu", name, (unsigned long long)max);
+    return false;
+}
+
+bool api_member_flag(struct api_call *c, const char *name) {
+    uint32_t node = c->body.count ? tape_get_str(&c->body, 0, name) : 0;
+    return node && tape_is(&c->body, node, TAPE_TRUE);
+}
+
+void api_record(struct api_call *c, struct audit_action action) {
+    action.identity = slice_str(c->request->who->id);
+    audit_put_action(c->admin->core->audit, &action);
 }

@@ -1,5 +1,5 @@
-/* The audit log at the API: questions, and a live stream. Reading the log takes time that calls do not have,
- * so it is done by a thread of the pool; the loop only passes the result on. */
+/* The audit log at the API: questions, one record, exports, and a live stream. Reading the log is a job for a
+ * thread (worker.c); the loop only passes the result on. */
 #include "admin/api.h"
 #include "audit/format.h"
 #include "audit/log_reader.h"
@@ -8,89 +8,10 @@
 #include <stdio.h>
 #include <time.h>
 
-struct job {
-    uv_work_t work;
-    struct list node;
-    struct admin *admin;     /* NULL once that is gone */
-    struct web_reply *reply; /* NULL when nobody waits any more, and for the tail */
-    char *home;
-    struct arena arena; /* holds the texts of the filter */
-    struct audit_filter filter;
-    bool newest; /* only look where the end is */
-    uint64_t last_seq;
-    struct buf out; /* a JSON array, or for the tail a line a record */
-    struct emit e;
-    bool failed;
-    struct err err;
-};
-
-static struct job *job_new(struct admin *a) {
-    struct job *j = mem_zalloc(sizeof(*j));
-    j->admin = a;
-    j->home = mem_dup(a->home, strlen(a->home));
-    j->work.data = j;
-    arena_init(&j->arena);
-    buf_init(&j->out, ADMIN_OUT_MAX);
-    emit_init(&j->e, &j->out);
-    list_push(&a->jobs, &j->node);
-    a->job_count++;
-    return j;
-}
-
-static void job_free(struct job *j) {
-    if (j->admin) {
-        list_remove(&j->node);
-        j->admin->job_count--;
-    }
-    arena_free(&j->arena);
-    buf_free(&j->out);
-    free(j->home);
-    free(j);
-}
-
-/* ---- questions ---- */
-
-static bool put_entry(void *ctx, const struct audit_entry *entry) {
-    struct job *j = ctx;
-    cleanup_buf struct buf one;
-    buf_init(&one, AUDIT_RECORD_MAX * 8);
-    audit_format_json(&one, entry);
-    emit_raw(&j->e, buf_slice(&one));
-    return !j->out.full;
-}
-
-static void query_work(uv_work_t *work) {
-    struct job *j = work->data;
-    cleanup_audit_log struct audit_log *log = NULL;
-    emit_array(&j->e);
-    j->failed = audit_log_open(j->home, &log, &j->err) < 0 ||
-                audit_log_walk_back(log, &j->filter, put_entry, j, &j->err) < 0;
-    emit_array_end(&j->e);
-    buf_put_char(&j->out, '\n');
-}
-
-#define LOG_HEADERS SLICE("Cache-Control: no-store\r\n")
-
-static void query_done(uv_work_t *work, int status) {
-    struct job *j = work->data;
-    struct web_reply *reply = j->reply;
-    bool fine = status == 0 && !j->failed && !j->out.full;
-    if (reply && fine)
-        reply->ops->answer(reply, 200, "application/json", LOG_HEADERS, buf_slice(&j->out));
-    else if (reply)
-        reply->ops->answer(reply, 503, "application/json", LOG_HEADERS,
-                           SLICE("{\"error\":\"the audit log cannot be read\"}\n"));
-    job_free(j);
-}
-
-static void query_gone(void *owner) {
-    struct job *j = owner;
-    j->reply = NULL;
-}
+/* ---- what is asked for ---- */
 
 /* RFC 3339 in UTC, or empty. */
-static bool read_time(struct api_call *c, const char *name, uint64_t *ret_us) {
-    struct slice text = api_query_text(c, name);
+bool api_read_time(struct api_call *c, const char *name, struct slice text, uint64_t *ret_us) {
     struct tm tm = {0};
     *ret_us = 0;
     if (!text.len)
@@ -106,29 +27,208 @@ static bool read_time(struct api_call *c, const char *name, uint64_t *ret_us) {
     return true;
 }
 
-void api_audit(struct api_call *c) {
+static bool read_kind(struct api_call *c, uint32_t *ret_kinds) {
+    static const struct {
+        const char *name;
+        uint32_t kinds;
+    } rows[] = {{"", 0},
+                {"all", 0},
+                {"decision", 1u << AUDIT_KIND_DECISION},
+                {"outcome", 1u << AUDIT_KIND_OUTCOME},
+                {"event", 1u << AUDIT_KIND_EVENT}};
+    struct slice name = api_query_text(c, "kind");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (slice_is(name, rows[i].name))
+            return *ret_kinds = rows[i].kinds, true;
+    api_error(c, 400, "kind must be decision, outcome, event or all");
+    return false;
+}
+
+/* False, and answered, where a value is none. The texts live in the call's arena. */
+static bool read_filter(struct api_call *c, uint64_t limit, uint64_t limit_max, struct audit_filter *f) {
     static const struct {
         const char *name;
         enum audit_text text;
     } rows[] = {{"tool", AUDIT_TOOL},       {"server", AUDIT_SERVER},     {"verdict", AUDIT_VERDICT},
                 {"rule", AUDIT_RULE},       {"identity", AUDIT_IDENTITY}, {"grant", AUDIT_GRANT},
-                {"session", AUDIT_SESSION}, {"method", AUDIT_METHOD},     {"event", AUDIT_EVENT}};
-    struct audit_filter f = {0};
-    if (c->admin->job_count >= ADMIN_JOBS_MAX) {
-        api_error(c, 503, "too many questions at once");
+                {"session", AUDIT_SESSION}, {"method", AUDIT_METHOD},     {"event", AUDIT_EVENT},
+                {"reason", AUDIT_REASON},   {"class", AUDIT_CLASS}};
+    *f = (struct audit_filter){0};
+    uint64_t before, after;
+    if (!api_read_time(c, "since", api_query_text(c, "since"), &f->since_us) ||
+        !api_read_time(c, "until", api_query_text(c, "until"), &f->until_us) || !read_kind(c, &f->kinds) ||
+        !api_query_number(c, "limit", limit_max, limit, &f->limit) ||
+        !api_query_number(c, "before", INT64_MAX, 0, &before) ||
+        !api_query_number(c, "after", INT64_MAX, 0, &after) ||
+        !api_query_number(c, "parent", INT64_MAX, 0, &f->parent))
+        return false;
+    f->to_seq = before ? before - 1 : 0;
+    f->from_seq = after ? after + 1 : 0;
+    if (before == 1)
+        f->from_seq = INT64_MAX; /* nothing is before the first */
+    f->search = api_query_text(c, "text");
+    f->outcome = api_query_text(c, "outcome");
+    f->shadowed = api_query_text(c, "shadow").len > 0;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        f->text[rows[i].text] = api_query_text(c, rows[i].name);
+    return true;
+}
+
+struct question {
+    struct audit_filter filter;
+    bool oldest;   /* first, decisions and outcomes each by itself */
+    uint64_t call; /* of the one record, to find its outcome by */
+    bool found;
+    int format; /* of an export */
+};
+
+/* The filter's texts move into the job. */
+static struct question *question_of(struct api_job *j, const struct audit_filter *f) {
+    struct question *q = arena_new(&j->arena, struct question);
+    *q = (struct question){.filter = *f};
+    q->filter.search = arena_dup(&j->arena, f->search);
+    q->filter.outcome = arena_dup(&j->arena, f->outcome);
+    for (size_t i = 0; i < AUDIT_TEXTS; i++)
+        q->filter.text[i] = arena_dup(&j->arena, f->text[i]);
+    j->what = q;
+    return q;
+}
+
+/* ---- lists ---- */
+
+static bool put_entry(void *ctx, const struct audit_entry *entry) {
+    struct api_job *j = ctx;
+    cleanup_buf struct buf one;
+    buf_init(&one, AUDIT_RECORD_MAX * 8);
+    audit_format_json(&one, entry);
+    emit_raw(&j->e, buf_slice(&one));
+    return !j->out.full;
+}
+
+static void list_run(struct api_job *j) {
+    const struct question *q = j->what;
+    cleanup_audit_log struct audit_log *log = NULL;
+    emit_array(&j->e);
+    j->failed =
+        audit_log_open(j->home, &log, &j->err) < 0 ||
+        (q->oldest ? audit_log_walk : audit_log_walk_back)(log, &q->filter, put_entry, j, &j->err) < 0;
+    emit_array_end(&j->e);
+    buf_put_char(&j->out, '\n');
+}
+
+void api_audit(struct api_call *c) {
+    struct audit_filter f;
+    struct slice order = api_query_text(c, "order");
+    if (order.len && !slice_is(order, "oldest") && !slice_is(order, "newest")) {
+        api_error(c, 400, "order must be newest or oldest");
         return;
     }
-    if (!read_time(c, "since", &f.since_us) || !read_time(c, "until", &f.until_us) ||
-        !api_query_number(c, "limit", ADMIN_LIST_MAX, 100, &f.limit))
+    if (!read_filter(c, 100, ADMIN_LIST_MAX, &f))
         return;
-    struct job *j = job_new(c->admin);
-    j->filter = f;
-    j->filter.search = arena_dup(&j->arena, api_query_text(c, "text"));
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        j->filter.text[rows[i].text] = arena_dup(&j->arena, api_query_text(c, rows[i].name));
-    j->reply = c->request->reply;
-    j->reply->ops->later(j->reply, j, query_gone);
-    uv_queue_work(&c->admin->core->up.loop->uv, &j->work, query_work, query_done);
+    struct api_job *j = api_job_for(c);
+    if (!j)
+        return;
+    question_of(j, &f)->oldest = slice_is(order, "oldest");
+    api_job_start(j, list_run);
+}
+
+/* ---- one ---- */
+
+static bool put_one(void *ctx, const struct audit_entry *entry) {
+    struct api_job *j = ctx;
+    struct question *q = j->what;
+    if (entry->seq != q->filter.to_seq)
+        return true;
+    q->found = true;
+    audit_format_json(&j->out, entry);
+    j->out.len -= j->out.len > 0; /* its brace */
+    cleanup_audit_log struct audit_log *log = NULL;
+    char hash[AUDIT_HASH_TEXT];
+    if (audit_log_open(j->home, &log, &j->err) == 0 && audit_log_hash(log, entry->seq, hash, &j->err) > 0)
+        buf_printf(&j->out, ",\"hash\":\"%s\"", hash);
+    buf_put_str(&j->out, "}\n");
+    return false;
+}
+
+static void one_run(struct api_job *j) {
+    const struct question *q = j->what;
+    cleanup_audit_log struct audit_log *log = NULL;
+    j->failed = audit_log_open(j->home, &log, &j->err) < 0 ||
+                audit_log_walk_back(log, &q->filter, put_one, j, &j->err) < 0;
+    if (j->failed || q->found)
+        return;
+    j->status = 404;
+    j->failed = true;
+    err_set(&j->err, "no such record");
+}
+
+/* Which record the path names; 0, and answered, when it is none. */
+static uint64_t seq_of(struct api_call *c) {
+    uint64_t seq;
+    if (slice_to_u64(c->arg, &seq) && seq >= 1 && seq <= INT64_MAX)
+        return seq;
+    api_error(c, 404, "no such record");
+    return 0;
+}
+
+void api_audit_one(struct api_call *c) {
+    uint64_t seq = seq_of(c);
+    struct api_job *j = seq ? api_job_for(c) : NULL;
+    if (!j)
+        return;
+    question_of(j, &(struct audit_filter){.from_seq = seq, .to_seq = seq});
+    api_job_start(j, one_run);
+}
+
+/* ---- exports ---- */
+
+static const struct {
+    const char *name, *type;
+    void (*head)(struct buf *out);
+    void (*put)(struct buf *out, const struct audit_entry *e);
+} formats[] = {{"jsonl", "application/jsonl", NULL, audit_format_json},
+               {"csv", "text/csv; charset=utf-8", audit_format_csv_head, audit_format_csv},
+               {"cef", "text/plain; charset=utf-8", NULL, audit_format_cef}};
+
+static bool put_export(void *ctx, const struct audit_entry *entry) {
+    struct api_job *j = ctx;
+    const struct question *q = j->what;
+    formats[q->format].put(&j->out, entry);
+    if (j->out.len && j->out.ptr[j->out.len - 1] != '\n')
+        buf_put_char(&j->out, '\n');
+    return !j->out.full;
+}
+
+static void export_run(struct api_job *j) {
+    const struct question *q = j->what;
+    cleanup_audit_log struct audit_log *log = NULL;
+    if (formats[q->format].head)
+        formats[q->format].head(&j->out);
+    j->failed = audit_log_open(j->home, &log, &j->err) < 0 ||
+                audit_log_walk_back(log, &q->filter, put_export, j, &j->err) < 0;
+}
+
+void api_audit_export(struct api_call *c) {
+    struct audit_filter f;
+    struct slice name = api_query_text(c, "format");
+    int format = name.len ? -1 : 0;
+    for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+        if (slice_is(name, formats[i].name))
+            format = (int)i;
+    if (format < 0) {
+        api_error(c, 400, "format must be jsonl, csv or cef");
+        return;
+    }
+    if (!read_filter(c, ADMIN_EXPORT_MAX, ADMIN_EXPORT_MAX, &f))
+        return;
+    struct api_job *j = api_job_for(c);
+    if (!j)
+        return;
+    question_of(j, &f)->format = format;
+    j->type = formats[format].type;
+    j->more = arena_printf(&j->arena, "Content-Disposition: attachment; filename=\"audit.%s\"\r\n",
+                           formats[format].name);
+    api_job_start(j, export_run);
 }
 
 /* ---- the live stream ---- */
@@ -142,28 +242,35 @@ struct stream {
 
 static void on_tail(struct io_timer *timer);
 
+/* One look at the end of the log. */
+struct tail {
+    struct audit_filter filter;
+    bool newest; /* only look where the end is */
+    uint64_t last_seq;
+};
+
 static bool note_newest(void *ctx, const struct audit_entry *entry) {
-    struct job *j = ctx;
-    j->last_seq = entry->outcome_seq > entry->seq ? entry->outcome_seq : entry->seq;
+    struct api_job *j = ctx;
+    ((struct tail *)j->what)->last_seq = entry->outcome_seq > entry->seq ? entry->outcome_seq : entry->seq;
     return false;
 }
 
 static bool put_line(void *ctx, const struct audit_entry *entry) {
-    struct job *j = ctx;
-    j->last_seq = entry->seq;
+    struct api_job *j = ctx;
+    ((struct tail *)j->what)->last_seq = entry->seq;
     audit_format_json(&j->out, entry);
     return buf_put_char(&j->out, '\n');
 }
 
-static void tail_work(uv_work_t *work) {
-    struct job *j = work->data;
+static void tail_run(struct api_job *j) {
+    const struct tail *t = j->what;
     cleanup_audit_log struct audit_log *log = NULL;
     if (audit_log_open(j->home, &log, &j->err) < 0)
         j->failed = true;
-    else if (j->newest)
-        j->failed = audit_log_walk_back(log, &j->filter, note_newest, j, &j->err) < 0;
+    else if (t->newest)
+        j->failed = audit_log_walk_back(log, &t->filter, note_newest, j, &j->err) < 0;
     else
-        j->failed = audit_log_walk(log, &j->filter, put_line, j, &j->err) < 0;
+        j->failed = audit_log_walk(log, &t->filter, put_line, j, &j->err) < 0;
 }
 
 static void stream_free(struct stream *st) {
@@ -196,32 +303,32 @@ static void tail_greet(struct admin *a) {
     }
 }
 
-static void tail_done(uv_work_t *work, int status) {
-    struct job *j = work->data;
+static void tail_done(struct api_job *j) {
+    const struct tail *t = j->what;
     struct admin *a = j->admin;
-    if (a) {
-        a->tail_busy = false;
-        if (status == 0 && !j->failed && j->last_seq > a->tail_seq) {
-            a->tail_seq = j->last_seq;
-            tail_spread(a, buf_slice(&j->out));
-        }
-        if (a->tail_seq)
-            tail_greet(a);
-        if (!list_empty(&a->streams))
-            io_timer_arm(a->core->up.loop, &a->tail_timer, ADMIN_TAIL_MS, on_tail);
+    a->tail_busy = false;
+    if (!j->failed && t->last_seq > a->tail_seq) {
+        a->tail_seq = t->last_seq;
+        tail_spread(a, buf_slice(&j->out));
     }
-    job_free(j);
+    if (a->tail_seq)
+        tail_greet(a);
+    if (!list_empty(&a->streams))
+        io_timer_arm(a->core->up.loop, &a->tail_timer, ADMIN_TAIL_MS, on_tail);
 }
 
 static void tail_look(struct admin *a) {
     if (a->tail_busy)
         return;
     a->tail_busy = true;
-    struct job *j = job_new(a);
-    j->newest = a->tail_seq == 0;
-    if (!j->newest)
-        j->filter = (struct audit_filter){.from_seq = a->tail_seq + 1, .limit = ADMIN_TAIL_RECORDS_MAX};
-    uv_queue_work(&a->core->up.loop->uv, &j->work, tail_work, tail_done);
+    struct api_job *j = api_job_new(a);
+    struct tail *t = arena_new(&j->arena, struct tail);
+    *t = (struct tail){.newest = a->tail_seq == 0};
+    if (!t->newest)
+        t->filter = (struct audit_filter){.from_seq = a->tail_seq + 1, .limit = ADMIN_TAIL_RECORDS_MAX};
+    j->what = t;
+    j->done = tail_done;
+    api_job_start(j, tail_run);
 }
 
 static void on_tail(struct io_timer *timer) {
@@ -258,10 +365,5 @@ void api_audit_free(struct admin *a) {
     LIST_FOR_SAFE (n, next, &a->streams) {
         stream_free(container_of(n, struct stream, node));
     }
-    LIST_FOR_SAFE (n, next, &a->jobs) {
-        struct job *j = container_of(n, struct job, node);
-        list_remove(n);
-        j->admin = NULL; /* the thread ends by itself, and its result with it */
-        j->reply = NULL;
-    }
+    api_jobs_leave(a);
 }

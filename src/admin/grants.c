@@ -17,9 +17,7 @@ static struct state_grants *grants_of(struct api_call *c) {
 }
 
 static void record(struct api_call *c, const char *event, struct slice name) {
-    struct audit_action action = {
-        .name = slice_str(event), .identity = slice_str(c->request->who->id), .text = name};
-    audit_put_action(c->admin->core->audit, &action);
+    api_record(c, (struct audit_action){.name = slice_str(event), .text = name});
 }
 
 void api_grants(struct api_call *c) {
@@ -70,7 +68,7 @@ static bool read_roles(struct api_call *c, uint32_t *ret_roles) {
 void api_grant_create(struct api_call *c) {
     struct state_grant want = {.name = arena_dup(&c->arena, api_member(c, "name")).ptr,
                                .label = arena_dup(&c->arena, api_member(c, "label")).ptr,
-                               .policy = "",
+                               .policy = arena_dup(&c->arena, api_member(c, "policy")).ptr,
                                .limits = arena_dup(&c->arena, api_member(c, "limits")).ptr,
                                .hint = ""};
     struct slice lasts = api_member(c, "expires_in_seconds");
@@ -79,7 +77,7 @@ void api_grant_create(struct api_call *c) {
     if (lasts.len || (node && (!tape_int(&c->body, node, &seconds) || seconds < 1 || seconds > 3153600000)) ||
         !read_list(c, "servers", &want.servers, &want.server_count) ||
         !read_list(c, "tools", &want.tools, &want.tool_count) || !read_roles(c, &want.roles)) {
-        api_error(c, 400, "name, label, limits, servers[], tools[], roles[], expires_in_seconds");
+        api_error(c, 400, "name, label, policy, limits, servers[], tools[], roles[], expires_in_seconds");
         return;
     }
     struct state_grants *g = grants_of(c);

@@ -5,6 +5,10 @@
 #define ADMIN_BODY_MAX (4u << 20)     /* bytes of a request's body */
 #define ADMIN_LIST_MAX 1000           /* entries of one listing, unless fewer are asked for */
 #define ADMIN_JOBS_MAX 16             /* questions to the audit log that are worked on at once */
+#define ADMIN_EXPORT_MAX 1000000      /* records of one export */
+#define ADMIN_EDIT_DEPTH_MAX 16       /* steps on the way to a place in a policy */
+#define ADMIN_DESKS_MAX 32            /* people who make calls from the console */
+#define ADMIN_DESK_IDLE_MS 300000     /* after which their session ends */
 #define ADMIN_STREAMS_MAX 64          /* live streams */
 #define ADMIN_TAIL_MS 250             /* between two looks at the log for them */
 #define ADMIN_TAIL_RECORDS_MAX 500    /* records that one look takes along */

@@ -4,11 +4,15 @@
 #include "audit/audit.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "call/principal.h"
 #include "channel/tools.h"
 #include "code/code.h"
+#include "decision/stop.h"
 #include "guard/guard.h"
 #include "risk/poison.h"
+#include "risk/tokens.h"
 #include "server/server.h"
+#include "state/stops.h"
 
 static void put_number(struct emit *e, const char *key, uint64_t value) {
     emit_key(e, key);
@@ -18,6 +22,25 @@ static void put_number(struct emit *e, const char *key, uint64_t value) {
 static void put_text(struct emit *e, const char *key, struct slice value) {
     emit_key(e, key);
     emit_str(e, value);
+}
+
+static void put_policy_fault(void *ctx, const struct core_policy *one) {
+    struct emit *e = ctx;
+    if (!one->fault)
+        return;
+    emit_object(e);
+    put_text(e, "path", slice_str(one->path));
+    put_text(e, "error", slice_str(one->fault));
+    emit_object_end(e);
+}
+
+static void put_policy_faults(struct api_call *c) {
+    const struct core_files *files = &c->admin->core->files;
+    emit_key(&c->e, "policy_faults");
+    emit_array(&c->e);
+    if (files->each_policy)
+        files->each_policy(files->owner, put_policy_fault, &c->e);
+    emit_array_end(&c->e);
 }
 
 void api_status(struct api_call *c) {
@@ -38,6 +61,7 @@ void api_status(struct api_call *c) {
         put_text(e, "restart_needed_for", slice_str(core->restart_settings));
     if (core->settings_fault)
         put_text(e, "settings_fault", slice_str(core->settings_fault));
+    put_policy_faults(c);
     if (core->approvals && core->approvals->store)
         put_number(e, "approvals_pending", state_approvals_pending(core->approvals->store, clock_wall_ms()));
     if (core->audit) {
@@ -53,17 +77,29 @@ void api_status(struct api_call *c) {
     api_answer(c, 200);
 }
 
+static size_t count_tools(const struct server *s, bool (*is)(const struct tool *tool)) {
+    size_t at = 0, count = 0;
+    for (const struct map_entry *e; (e = map_next(&s->tools.by_name, &at));)
+        count += is(e->value);
+    return count;
+}
+
+static bool is_held(const struct tool *tool) { return tool->held; }
+static bool is_poisoned(const struct tool *tool) { return tool->poison; }
+
 static void put_server(struct api_call *c, const struct server *s) {
+    struct core *core = c->admin->core;
+    struct state_stops *stops = stop_store(core);
     struct emit *e = &c->e;
     size_t ready, missing;
-    channel_count(c->admin->core, s, &ready, &missing);
+    channel_count(core, s, &ready, &missing);
     emit_object(e);
     put_text(e, "name", slice_str(s->up.name));
     /* Command lines and URLs may hold secrets: only their kind is told. */
     put_text(e, "transport", s->up.url ? SLICE("http") : s->up.argv ? SLICE("stdio") : SLICE("builtin"));
     put_text(e, "state", slice_str(channel_state_name(ready, missing)));
-    if (s->fault[0])
-        put_text(e, "fault", slice_str(s->fault));
+    if (s->fault[0] || s->refused[0])
+        put_text(e, "fault", slice_str(s->fault[0] ? s->fault : s->refused));
     put_number(e, "links", ready);
     put_number(e, "connections", s->up.conn_count);
     emit_key(e, "tools_known");
@@ -71,6 +107,11 @@ static void put_server(struct api_call *c, const struct server *s) {
     put_number(e, "tools", s->tools.by_name.count);
     if (s->policy)
         put_text(e, "policy", policy_name(s->policy));
+    put_number(e, "restarts", s->up.ended_count + s->health_misses);
+    put_number(e, "held", count_tools(s, is_held));
+    put_number(e, "poisoned", count_tools(s, is_poisoned));
+    emit_key(e, "stopped");
+    emit_bool(e, stops && state_stops_match(stops, slice_str(s->up.name), (struct slice){0}));
     emit_object_end(e);
 }
 
@@ -81,6 +122,16 @@ void api_servers(struct api_call *c) {
         if (core->servers[i])
             put_server(c, core->servers[i]);
     emit_array_end(&c->e);
+    api_answer(c, 200);
+}
+
+void api_server(struct api_call *c) {
+    const struct server *s = server_find(c->admin->core, c->arg);
+    if (!s) {
+        api_error(c, 404, "no server `%.*s`", SLICE_FMT(c->arg));
+        return;
+    }
+    put_server(c, s);
     api_answer(c, 200);
 }
 
@@ -109,13 +160,25 @@ static void put_risk(struct emit *e, const struct tool *tool) {
     emit_array_end(e);
 }
 
-void api_tools(struct api_call *c) {
-    const struct server *s = server_find(c->admin->core, c->arg);
-    if (!s) {
-        api_error(c, 404, "no server `%.*s`", SLICE_FMT(c->arg));
+/* What only the definition itself tells. */
+static void put_definition(struct emit *e, const struct tool *tool) {
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (!tool->raw.len || tape_parse(&t, tool->raw, NULL) != TAPE_OK)
         return;
+    uint32_t text = tape_get_str(&t, 0, "description"), schema = tape_get_str(&t, 0, "inputSchema");
+    if (text && tape_is(&t, text, TAPE_STRING)) {
+        emit_key(e, "description");
+        emit_raw(e, tape_raw(&t, text));
     }
-    struct emit *e = &c->e;
+    if (schema) {
+        emit_key(e, "schema");
+        emit_raw(e, tape_raw(&t, schema));
+    }
+    put_number(e, "tokens", risk_tokens_of(tool->raw));
+}
+
+void api_put_tools(struct admin *a, const struct server *s, struct emit *e) {
     size_t at = 0;
     const struct map_entry *entry;
     emit_array(e);
@@ -125,17 +188,34 @@ void api_tools(struct api_call *c) {
         put_text(e, "name", entry->key);
         put_risk(e, tool);
         put_text(e, "fingerprint", slice_str(tool->fingerprint));
-        put_text(e, "pin",
-                 slice_str(tool->held                      ? "held"
-                           : guard_pins(c->admin->core, s) ? "accepted"
-                                                           : "none"));
+        put_text(e, "pin", slice_str(tool->held ? "held" : guard_pins(a->core, s) ? "accepted" : "none"));
         if (tool->held)
             put_text(e, "held", slice_str(tool->held));
         if (tool->poison)
             put_text(e, "poison", slice_str(tool->poison));
+        put_definition(e, tool);
         emit_object_end(e);
     }
     emit_array_end(e);
+}
+
+struct policy_traits api_tool_traits(const struct server *s, struct slice name) {
+    const struct tool *tool = map_get(&s->tools.by_name, name);
+    return tool ? tool->traits : (struct policy_traits){0};
+}
+
+void api_tools(struct api_call *c) {
+    struct server *s = server_find(c->admin->core, c->arg);
+    if (!s) {
+        api_error(c, 404, "no server `%.*s`", SLICE_FMT(c->arg));
+        return;
+    }
+    /* Only people who are known start a server by looking at it. */
+    const struct principal *who = c->request->who;
+    bool may_ask = who->roles && principal_may_use(who, c->arg);
+    if (!s->tools.loaded && may_ask && !api_query_text(c, "known").len && api_desk_list(c, s))
+        return;
+    api_put_tools(c->admin, s, &c->e);
     api_answer(c, 200);
 }
 

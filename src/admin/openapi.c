@@ -24,7 +24,7 @@ static void put_ref(struct emit *e, const char *schema, const char *type) {
     emit_object_end(e);
 }
 
-static void put_parameter(struct emit *e, struct slice name, const char *in, const char *help) {
+static void put_parameter(struct emit *e, struct slice name, const char *in, const char *help, bool number) {
     emit_object(e);
     emit_key(e, "name");
     emit_str(e, name);
@@ -34,29 +34,34 @@ static void put_parameter(struct emit *e, struct slice name, const char *in, con
     if (help)
         put(e, "description", help);
     emit_key(e, "schema");
-    emit_raw(e, SLICE("{\"type\":\"string\"}"));
+    emit_raw(e, number ? SLICE("{\"type\":\"integer\",\"minimum\":1}") : SLICE("{\"type\":\"string\"}"));
     emit_object_end(e);
 }
 
 static void put_parameters(struct emit *e, const struct api_route *r) {
-    const char *open = strchr(r->path, '{');
     emit_key(e, "parameters");
     emit_array(e);
-    if (open)
-        put_parameter(e, slice_of(open + 1, (size_t)(strchr(open, '}') - open - 1)), "path", NULL);
+    for (const char *open = strchr(r->path, '{'); open; open = strchr(open + 1, '{'))
+        put_parameter(e, slice_of(open + 1, (size_t)(strchr(open, '}') - open - 1)), "path", NULL, false);
     for (const struct api_query *q = r->query; q && q->name; q++)
-        put_parameter(e, slice_str(q->name), "query", q->help);
+        put_parameter(e, slice_str(q->name), "query", q->help, q->number);
     emit_array_end(e);
 }
 
+/* What an answer is, where it is not JSON. */
+static const char *type_of(const struct api_route *r) {
+    if (strcmp(r->answer, "EventStream") == 0)
+        return "text/event-stream";
+    return strcmp(r->answer, "Export") == 0 ? "*/*" : "application/json";
+}
+
 static void put_responses(struct emit *e, const struct api_route *r) {
-    bool stream = strcmp(r->answer, "EventStream") == 0;
     emit_key(e, "responses");
     emit_object(e);
-    emit_key(e, strcmp(r->id, "createGrant") == 0 ? "201" : "200");
+    emit_key(e, r->made ? "201" : "200");
     emit_object(e);
     put(e, "description", "as asked");
-    put_ref(e, r->answer, stream ? "text/event-stream" : "application/json");
+    put_ref(e, r->answer, type_of(r));
     emit_object_end(e);
     emit_key(e, "default");
     emit_object(e);
@@ -77,7 +82,11 @@ static void put_roles(struct emit *e, uint32_t roles) {
 }
 
 static void put_operation(struct emit *e, const struct api_route *r) {
-    static const char *const methods[] = {[HTTP_GET] = "get", [HTTP_POST] = "post", [HTTP_DELETE] = "delete"};
+    static const char *const methods[] = {[HTTP_GET] = "get",
+                                          [HTTP_POST] = "post",
+                                          [HTTP_PUT] = "put",
+                                          [HTTP_DELETE] = "delete",
+                                          [HTTP_PATCH] = "patch"};
     emit_key(e, methods[r->method]);
     emit_object(e);
     put(e, "operationId", r->id);
@@ -92,7 +101,7 @@ static void put_operation(struct emit *e, const struct api_route *r) {
         emit_key(e, "requestBody");
         emit_object(e);
         emit_key(e, "required");
-        emit_bool(e, strcmp(r->body, "Note") != 0);
+        emit_bool(e, !r->body_optional);
         put_ref(e, r->body, "application/json");
         emit_object_end(e);
     }
@@ -124,9 +133,11 @@ void admin_openapi(struct buf *out) {
     put(&e, "title", "Sallyport admin API");
     put(&e, "version", "1");
     put(&e, "description",
-        "A running gate: its servers, sessions, grants, policies, approvals and audit log. Every request "
-        "needs a "
-        "bearer token of somebody with one of the roles in x-roles.");
+        "A running gate: its servers, sessions, grants, policies, approvals, stops and audit log. Every "
+        "request needs a "
+        "bearer token of somebody with one of the roles in x-roles, or the cookie of somebody who is signed "
+        "in to the "
+        "console; with a cookie, what changes something needs the header " WEB_CONSOLE_HEADER " besides.");
     emit_object_end(&e);
     emit_key(&e, "security");
     emit_raw(&e, SLICE("[{\"bearer\":[]}]"));

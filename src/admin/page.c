@@ -1,37 +1,52 @@
-/* The dashboard: three files of web/, part of the program. They hold no data; what they show they ask of the
- * API, with the token that a person gives them. */
-#include "admin/api.h"
+/* The console's files. They hold no data; what they show they ask of the API. */
+#include "admin/page.h"
 
-extern const unsigned char admin_index_html[], admin_app_js[], admin_app_css[];
-extern const size_t admin_index_html_len, admin_app_js_len, admin_app_css_len;
+#include <stdio.h>
+#include <string.h>
 
 /* Nothing from elsewhere, nothing inline, in nobody's frame. */
 #define PAGE_HEADERS                                                                                         \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                                        \
-    "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCache-Control: no-cache\r\n"
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                        \
+    "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"           \
+    "Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Resource-Policy: same-origin\r\n"               \
+    "Cache-Control: no-cache\r\n"
 
-bool page_has(struct slice path) { return slice_is(path, "/ui") || slice_starts(path, SLICE("/ui/")); }
+bool page_has(struct slice path) {
+    return slice_is(path, "/") || slice_is(path, "/ui") || slice_starts(path, SLICE("/ui/"));
+}
+
+/* A name without a dot is a view: the page itself finds out which. */
+static const struct page_file *find_file(struct slice path) {
+    struct slice name = slice_from(path, 4);
+    bool view = slice_find(name, '.') < 0;
+    for (const struct page_file *f = page_files; f->name; f++)
+        if (slice_is(view ? SLICE("index.html") : name, f->name))
+            return f;
+    return NULL;
+}
 
 void page_serve(const struct web_request *r) {
-    const struct {
-        const char *path, *type;
-        struct slice body;
-    } files[] = {
-        {"/ui/", "text/html; charset=utf-8", {(const char *)admin_index_html, admin_index_html_len}},
-        {"/ui/app.js", "text/javascript; charset=utf-8", {(const char *)admin_app_js, admin_app_js_len}},
-        {"/ui/app.css", "text/css; charset=utf-8", {(const char *)admin_app_css, admin_app_css_len}},
-    };
     const struct web_reply_ops *reply = r->reply->ops;
-    if (slice_is(r->head->path, "/ui")) {
+    struct slice path = r->head->path;
+    if (slice_is(path, "/") || slice_is(path, "/ui")) {
         reply->answer(r->reply, 308, NULL, SLICE("Location: /ui/\r\n"), (struct slice){0});
         return;
     }
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (!slice_is(r->head->path, files[i].path))
-            continue;
-        reply->answer(r->reply, 200, files[i].type, SLICE(PAGE_HEADERS), files[i].body);
+    const struct page_file *f = find_file(path);
+    if (!f) {
+        reply->answer(r->reply, 404, "application/json", (struct slice){0},
+                      SLICE("{\"error\":\"Not found\"}\n"));
         return;
     }
-    reply->answer(r->reply, 404, "application/json", (struct slice){0}, SLICE("{\"error\":\"Not found\"}\n"));
+    char headers[1024], tag[32];
+    snprintf(tag, sizeof(tag), "\"%s\"", f->tag);
+    int n = snprintf(headers, sizeof(headers), PAGE_HEADERS "ETag: %s\r\n", tag);
+    if (slice_is(http_value_of(r->head, SLICE("If-None-Match")), tag)) {
+        reply->answer(r->reply, 304, NULL, slice_of(headers, (size_t)n), (struct slice){0});
+        return;
+    }
+    n += snprintf(headers + n, sizeof(headers) - (size_t)n, "Content-Encoding: gzip\r\n");
+    reply->answer(r->reply, 200, f->type, slice_of(headers, (size_t)n),
+                  slice_of((const char *)f->gzip, f->len));
 }

@@ -1,25 +1,56 @@
 /* Policies at the API: which are in force, whether a text is one, and what it would say. */
 #include "admin/api.h"
+#include "base/clock.h"
+#include "policy/memory.h"
 #include "policy/policy.h"
 #include "policy/simulate.h"
+#include "policy/trace.h"
 #include "server/server.h"
 
-static void put_policy(struct emit *e, const struct policy *p, const char *server) {
+struct listing {
+    struct api_call *call;
+    const struct policy *policy; /* whose file is looked for */
+    const char *path, *fault;
+};
+
+static void note_file(void *ctx, const struct core_policy *one) {
+    struct listing *l = ctx;
+    if (one->policy != l->policy)
+        return;
+    l->path = one->path;
+    l->fault = one->fault;
+}
+
+static void put_text(struct emit *e, const char *key, const char *text) {
+    if (!text)
+        return;
+    emit_key(e, key);
+    emit_cstr(e, text);
+}
+
+static void put_policy(struct api_call *c, const struct policy *p, const char *server) {
+    const struct core_files *files = &c->admin->core->files;
+    struct listing l = {.policy = p};
+    struct emit *e = &c->e;
+    char id[API_POLICY_ID];
     if (!p)
         return;
+    if (files->each_policy)
+        files->each_policy(files->owner, note_file, &l);
     emit_object(e);
+    if (l.path) {
+        api_policy_id(l.path, id);
+        put_text(e, "id", id);
+        put_text(e, "path", l.path);
+    }
     emit_key(e, "name");
     emit_str(e, policy_name(p));
-    if (server) {
-        emit_key(e, "server");
-        emit_cstr(e, server);
-    }
-    emit_key(e, "hash");
-    emit_cstr(e, policy_hash(p));
+    put_text(e, "server", server);
+    put_text(e, "fault", l.fault);
+    put_text(e, "hash", policy_hash(p));
     emit_key(e, "version");
     emit_str(e, policy_version(p));
-    emit_key(e, "dialect");
-    emit_cstr(e, policy_dialect(p) == POLICY_INTERCEPT ? "intercept" : "policylayer");
+    put_text(e, "dialect", policy_dialect(p) == POLICY_INTERCEPT ? "intercept" : "policylayer");
     emit_key(e, "shadow");
     emit_bool(e, policy_is_shadow(p));
     emit_key(e, "tools");
@@ -27,15 +58,57 @@ static void put_policy(struct emit *e, const struct policy *p, const char *serve
     emit_object_end(e);
 }
 
+/* Is it the default, or some server's? */
+static bool is_placed(const struct core *core, const struct policy *p) {
+    bool placed = core->policy == p;
+    for (size_t i = 0; i < core->server_count; i++)
+        placed |= core->servers[i] && core->servers[i]->policy == p;
+    return placed;
+}
+
+static void put_others(void *ctx, const struct core_policy *one) {
+    struct listing *l = ctx;
+    if (!is_placed(l->call->admin->core, one->policy))
+        put_policy(l->call, one->policy, NULL);
+}
+
 void api_policies(struct api_call *c) {
     const struct core *core = c->admin->core;
+    struct listing l = {.call = c};
     emit_array(&c->e);
-    put_policy(&c->e, core->policy, NULL);
+    put_policy(c, core->policy, NULL);
     for (size_t i = 0; i < core->server_count; i++)
         if (core->servers[i])
-            put_policy(&c->e, core->servers[i]->policy, core->servers[i]->up.name);
+            put_policy(c, core->servers[i]->policy, core->servers[i]->up.name);
+    if (core->files.each_policy)
+        core->files.each_policy(core->files.owner, put_others, &l);
     emit_array_end(&c->e);
     api_answer(c, 200);
+}
+
+void api_problems(struct emit *e, const struct policy_problems *problems) {
+    emit_key(e, "problems");
+    emit_array(e);
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct policy_problem *one = &problems->items[i];
+        emit_object(e);
+        emit_key(e, "severity");
+        emit_cstr(e, one->severity == POLICY_ERROR ? "error" : "warning");
+        emit_key(e, "text");
+        emit_str(e, one->text);
+        emit_key(e, "pointer");
+        emit_str(e, one->pointer);
+        if (one->hint.len) {
+            emit_key(e, "hint");
+            emit_str(e, one->hint);
+        }
+        emit_key(e, "line");
+        emit_int(e, one->line);
+        emit_key(e, "column");
+        emit_int(e, one->column);
+        emit_object_end(e);
+    }
+    emit_array_end(e);
 }
 
 void api_validate(struct api_call *c) {
@@ -54,22 +127,7 @@ void api_validate(struct api_call *c) {
     emit_object(e);
     emit_key(e, "valid");
     emit_bool(e, valid);
-    emit_key(e, "problems");
-    emit_array(e);
-    for (size_t i = 0; i < problems.count; i++) {
-        const struct policy_problem *one = &problems.items[i];
-        emit_object(e);
-        emit_key(e, "severity");
-        emit_cstr(e, one->severity == POLICY_ERROR ? "error" : "warning");
-        emit_key(e, "text");
-        emit_str(e, one->text);
-        emit_key(e, "pointer");
-        emit_str(e, one->pointer);
-        emit_key(e, "line");
-        emit_int(e, one->line);
-        emit_object_end(e);
-    }
-    emit_array_end(e);
+    api_problems(e, &problems);
     emit_object_end(e);
     api_answer(c, 200);
     policy_unref(p);
@@ -79,5 +137,45 @@ void api_validate(struct api_call *c) {
 void api_dry_run(struct api_call *c) {
     policy_simulate_line(c->request->body, NULL, &c->out);
     c->out.len -= c->out.len > 0; /* its newline */
+    api_answer(c, 200);
+}
+
+/* What a policy says to one call, and what it looked at. */
+void api_explain(struct api_call *c) {
+    cleanup_problems struct policy_problems problems;
+    cleanup_policy struct policy *policy = NULL;
+    cleanup_memory struct policy_memory memory;
+    policy_problems_init(&problems);
+    policy_memory_init(&memory);
+    uint32_t args = tape_get_str(&c->body, 0, "arguments");
+    if (policy_load(api_member(c, "policy_text"), "policy", &policy, &problems) < 0) {
+        api_error(c, 400, "%.*s", SLICE_FMT(problems.items[0].text));
+        return;
+    }
+    if (!api_member(c, "tool").len || (args && !tape_is(&c->body, args, TAPE_OBJECT))) {
+        api_error(c, 400, "tool is a text, arguments an object");
+        return;
+    }
+    memory.now_ms = clock_wall_ms();
+    struct policy_counters counters = policy_memory_counters(&memory);
+    struct policy_facts facts = {.method = SLICE("tools/call"),
+                                 .server = api_member(c, "server"),
+                                 .tool = api_member(c, "tool"),
+                                 .grant = api_member(c, "grant"),
+                                 .traits.class = policy_class_from(api_member(c, "class")),
+                                 .tape = &c->body,
+                                 .args = args,
+                                 .now_ms = memory.now_ms,
+                                 .counters = &counters};
+    struct policy_trace trace = {.arena = &c->arena};
+    struct policy_verdict verdict;
+    uint64_t retry_ms = 0;
+    policy_decide(policy, &facts, &c->arena, &trace, &verdict);
+    const struct policy_limit *refused = NULL;
+    if (verdict.outcome != POLICY_DENY)
+        refused = policy_memory_reserve(&memory, &verdict, &c->arena, &retry_ms);
+    if (refused)
+        policy_refuse(refused, retry_ms, &c->arena, &verdict);
+    policy_trace_json(&c->e, &trace, &verdict, policy_verdict_text(policy, &verdict, &c->arena));
     api_answer(c, 200);
 }

@@ -4,35 +4,76 @@
 
 #define LOOK (PRINCIPAL_VIEWER | PRINCIPAL_APPROVER | PRINCIPAL_POLICY_MANAGER)
 
-static const struct api_query limit_query[] = {{"limit", "at most so many, 1 to 1000; 100 by default"}, {0}};
+static const struct api_query limit_query[] = {
+    {"limit", "at most so many, 1 to 1000; 100 by default", .number = true}, {0}};
 static const struct api_query approvals_query[] = {
     {"status", "pending, approved, denied, expired or used; all by default"},
     {"identity", "only those of this requester"},
-    {"limit", "at most so many, the newest; 100 by default"},
+    {"limit", "at most so many, the newest; 100 by default", .number = true},
     {0}};
+#define AUDIT_FILTERS                                                                                        \
+    {"since", "from then on, RFC 3339 in UTC"}, {"until", "up to then"},                                     \
+        {"before", "records with a lower number: the cursor of the next page", .number = true},              \
+        {"after", "records with a higher number", .number = true},                                           \
+        {"kind", "decision, outcome, event or all"},                                                         \
+        {"tool", "calls of this tool; a * at the end stands for any ending, here and below"},                \
+        {"server", "calls to this server"}, {"verdict", "allow, deny or approve"},                           \
+        {"rule", "decided by this rule"}, {"reason", "for this reason"},                                     \
+        {"class", "of tools of this class"}, {"identity", "of this identity"},                               \
+        {"grant", "under this grant"}, {"session", "of this session"}, {"method", "of this method"},         \
+        {"event", "events of this name"}, {"outcome", "whose calls ended so"},                               \
+        {"shadow", "1: only with a shadow verdict"},                                                         \
+        {"parent", "made by this call, and itself", .number = true}, {                                       \
+        "text", "with all of these words somewhere in the record"                                            \
+    }
+
 static const struct api_query audit_query[] = {
-    {"since", "from then on, RFC 3339 in UTC"},
-    {"until", "up to then"},
-    {"tool", "calls of this tool; a * at the end stands for any ending, here and below"},
-    {"server", "calls to this server"},
-    {"verdict", "allow, deny or approve"},
-    {"rule", "decided by this rule"},
-    {"identity", "of this identity"},
-    {"grant", "under this grant"},
-    {"session", "of this session"},
-    {"method", "of this method"},
-    {"event", "events of this name"},
-    {"text", "with all of these words somewhere in the record"},
-    {"limit", "at most so many, the newest; 100 by default"},
+    AUDIT_FILTERS,
+    {"order", "newest (default), or oldest: decisions and outcomes each by itself"},
+    {"limit", "at most so many; 100 by default", .number = true},
     {0}};
+static const struct api_query export_query[] = {
+    AUDIT_FILTERS,
+    {"format", "jsonl (default), csv or cef"},
+    {"limit", "at most so many, the newest; a million by default", .number = true},
+    {0}};
+static const struct api_query tools_query[] = {{"known", "1: only what is known already"}, {0}};
+static const struct api_query overview_query[] = {
+    {"range", "seconds up to now; an hour by default", .number = true}, {0}};
 
 const struct api_route api_routes[] = {
     {HTTP_GET, "/api/v1/openapi.json", LOOK, api_document, "getOpenapi", "This document", .answer = "Any"},
+    {HTTP_GET, "/api/v1/session", LOOK, api_session, "getSession", "Who is asking, and with which roles",
+     .answer = "Me"},
+    {HTTP_POST, "/api/v1/session", LOOK, api_sign_in, "signIn",
+     "Sign in to the console with the token that is shown; the answer sets a cookie", .answer = "Me",
+     .made = true},
+    {HTTP_DELETE, "/api/v1/session", LOOK, api_sign_out, "signOut", "Sign out", .answer = "Any"},
+    {HTTP_POST, "/api/v1/session/link", 0, api_sign_in_link, "signInByLink",
+     "Sign in by a one-time link of `sallyport ui`", .body = "Link", .answer = "Any", .made = true},
+    {HTTP_GET, "/api/v1/overview", LOOK, api_overview, "getOverview",
+     "Calls, latencies and what stands out, over a time", overview_query, .answer = "Overview"},
+    {HTTP_GET, "/api/v1/limits", LOOK, api_limits, "listLimits", "Counters of limits that are in use",
+     .answer = "Limits"},
+    {HTTP_GET, "/api/v1/stops", LOOK, api_stops, "listStops", "What is stopped", .answer = "Stops"},
+    {HTTP_POST, "/api/v1/stops", PRINCIPAL_ADMIN, api_stop, "stop",
+     "Refuse every call at once: of everybody, to one server, or under one grant", .body = "NewStop",
+     .answer = "Stop", .changes = true, .made = true},
+    {HTTP_DELETE, "/api/v1/stops/{id}", PRINCIPAL_ADMIN, api_resume, "resume", "Let calls pass again",
+     .answer = "Stop", .changes = true},
+    {HTTP_GET, "/api/v1/calls", LOOK, api_calls, "listCalls", "Calls in flight", limit_query,
+     .answer = "Calls"},
+    {HTTP_POST, "/api/v1/calls/{id}/cancel", PRINCIPAL_ADMIN, api_call_cancel, "cancelCall",
+     "End a call in flight", .answer = "Call", .changes = true},
     {HTTP_GET, "/api/v1/status", LOOK, api_status, "getStatus", "The gate at a glance", .answer = "Status"},
     {HTTP_GET, "/api/v1/servers", LOOK, api_servers, "listServers", "The servers behind the gate",
      .answer = "Servers"},
+    {HTTP_GET, "/api/v1/servers/{server}", LOOK, api_server, "getServer", "One of them", .answer = "Server"},
     {HTTP_GET, "/api/v1/servers/{server}/tools", LOOK, api_tools, "listTools",
-     "The tools that a server is known to have", .answer = "Tools"},
+     "The tools that a server has; it is asked where they are not known yet", tools_query, .answer = "Tools"},
+    {HTTP_POST, "/api/v1/playground", PRINCIPAL_ADMIN, api_playground, "callTool",
+     "Call a tool as yourself or as a grant, with every step that a call of an agent takes",
+     .body = "ToolCall", .answer = "ToolAnswer", .changes = true},
     {HTTP_GET, "/api/v1/sessions", LOOK, api_sessions, "listSessions", "Open sessions", limit_query,
      .answer = "Sessions"},
     {HTTP_GET, "/api/v1/jobs", LOOK, api_jobs, "listJobs",
@@ -40,7 +81,8 @@ const struct api_route api_routes[] = {
     {HTTP_GET, "/api/v1/grants", PRINCIPAL_ADMIN, api_grants, "listGrants", "Grants, without their tokens",
      .answer = "Grants"},
     {HTTP_POST, "/api/v1/grants", PRINCIPAL_ADMIN, api_grant_create, "createGrant",
-     "A new grant; its token is shown this once", .body = "NewGrant", .answer = "Grant"},
+     "A new grant; its token is shown this once", .body = "NewGrant", .answer = "Grant", .changes = true,
+     .made = true},
     {HTTP_POST, "/api/v1/grants/{name}/rotate", PRINCIPAL_ADMIN, api_grant_rotate, "rotateGrant",
      "A new token, shown this once; the old one goes on for grace_seconds", .body = "Rotation",
      .answer = "Grant"},
@@ -53,21 +95,46 @@ const struct api_route api_routes[] = {
     {HTTP_POST, "/api/v1/policies/dry-run", PRINCIPAL_POLICY_MANAGER, api_dry_run, "dryRunPolicy",
      "What a policy would say to these calls; nothing is called and nothing counted", .body = "DryRun",
      .answer = "DryRunResult"},
+    {HTTP_POST, "/api/v1/policies/explain", PRINCIPAL_POLICY_MANAGER, api_explain, "explainPolicy",
+     "What a policy says to one call, and every condition it looked at", .body = "Question",
+     .answer = "Explanation"},
+    {HTTP_POST, "/api/v1/policies/replay", PRINCIPAL_POLICY_MANAGER, api_replay, "replayPolicy",
+     "What a policy would change about the calls on record", .body = "ReplayQuestion", .answer = "Replay"},
+    {HTTP_POST, "/api/v1/policies/edit", PRINCIPAL_POLICY_MANAGER, api_policy_edit, "editPolicy",
+     "Change places of a policy's text and leave its comments; nothing is saved", .body = "PolicyEdits",
+     .answer = "EditedPolicy"},
+    {HTTP_GET, "/api/v1/policies/{id}", LOOK, api_policy, "getPolicy",
+     "The text of a policy file; its ETag is its hash", .answer = "PolicyFile"},
+    {HTTP_PUT, "/api/v1/policies/{id}", PRINCIPAL_POLICY_MANAGER, api_policy_save, "savePolicy",
+     "Write a policy file; If-Match names the text that is replaced", .body = "PolicyText",
+     .answer = "PolicyFile", .changes = true},
+    {HTTP_GET, "/api/v1/policies/{id}/history", LOOK, api_policy_history, "listPolicyVersions",
+     "The versions that were written", .answer = "PolicyVersions"},
+    {HTTP_GET, "/api/v1/policies/{id}/history/{version}", LOOK, api_policy_version, "getPolicyVersion",
+     "One of them", .answer = "PolicyVersionText"},
+    {HTTP_POST, "/api/v1/policies/{id}/revert", PRINCIPAL_POLICY_MANAGER, api_policy_revert, "revertPolicy",
+     "Put an earlier version in force", .body = "Revert", .answer = "PolicyFile", .changes = true},
     {HTTP_GET, "/api/v1/approvals", LOOK, api_approvals, "listApprovals",
      "Calls that wait, or waited, for a person", approvals_query, .answer = "Approvals"},
     {HTTP_GET, "/api/v1/approvals/{id}", LOOK, api_approval, "getApproval", "One of them",
      .answer = "Approval"},
     {HTTP_POST, "/api/v1/approvals/{id}/approve", PRINCIPAL_APPROVER, api_approve, "approve",
-     "Let the call pass, once; who asked for it cannot", .body = "Note", .answer = "Approval"},
+     "Let the call pass, once; who asked for it cannot", .body = "Note", .body_optional = true,
+     .answer = "Approval", .changes = true},
     {HTTP_POST, "/api/v1/approvals/{id}/deny", PRINCIPAL_APPROVER, api_deny, "deny", "Refuse the call",
-     .body = "Note", .answer = "Approval"},
+     .body = "Note", .body_optional = true, .answer = "Approval", .changes = true},
     {HTTP_POST, "/api/v1/approvals/{id}/expire", PRINCIPAL_APPROVER, api_expire, "expire",
-     "End a request or an unused approval before its time", .body = "Note", .answer = "Approval"},
+     "End a request or an unused approval before its time", .body = "Note", .body_optional = true,
+     .answer = "Approval", .changes = true},
     {HTTP_POST, "/api/v1/approvals/callback", 0, api_callback, "approvalCallback",
      "The answer to a webhook: signed like the webhook itself, good once", .body = "Callback",
      .answer = "Approval"},
     {HTTP_GET, "/api/v1/audit", LOOK, api_audit, "queryAudit", "Search the audit log, newest first",
      audit_query, .answer = "Records"},
+    {HTTP_GET, "/api/v1/audit/export", LOOK, api_audit_export, "exportAudit", "The same as a file",
+     export_query, .answer = "Export"},
+    {HTTP_GET, "/api/v1/audit/{seq}", LOOK, api_audit_one, "getRecord",
+     "One record, with its hash in the chain", .answer = "Record"},
     {HTTP_GET, "/api/v1/audit/stream", LOOK, api_audit_stream, "streamAudit",
      "Records as they are written, as server-sent events; the first event says from where on",
      .answer = "EventStream"},

@@ -5,6 +5,7 @@
 #define TIME_OR_NULL "{\"type\":[\"string\",\"null\"],\"format\":\"date-time\"}"
 #define TIME "{\"type\":\"string\",\"format\":\"date-time\"}"
 #define NUMBER "{\"type\":\"integer\"}"
+#define NUMBER_OR_NULL "{\"type\":[\"integer\",\"null\"]}"
 #define REAL "{\"type\":\"number\"}"
 #define FLAG "{\"type\":\"boolean\"}"
 #define OBJECT "{\"type\":\"object\"}"
@@ -21,23 +22,60 @@ const char api_schemas[] = "{"
     MEMBER("Any", OBJECT) ","
     MEMBER("Error", HAS(
         MEMBER("error", TEXT)) NEEDS("\"error\"")) ","
+    MEMBER("Me", HAS(
+        MEMBER("identity", TEXT) "," MEMBER("roles", LIST(TEXT)) "," MEMBER("signed_in", FLAG) "," MEMBER("open", FLAG) ","
+        MEMBER("expires_at", TIME)) NEEDS("\"identity\",\"roles\",\"signed_in\",\"open\"")) ","
+    MEMBER("Link", HAS(MEMBER("code", TEXT)) NEEDS("\"code\"")) ","
+    MEMBER("Totals", HAS(
+        MEMBER("calls", NUMBER) "," MEMBER("allow", NUMBER) "," MEMBER("deny", NUMBER) "," MEMBER("approve", NUMBER) ","
+        MEMBER("failed", NUMBER) "," MEMBER("p50_us", NUMBER) "," MEMBER("p90_us", NUMBER) "," MEMBER("p99_us", NUMBER)) NEEDS("\"calls\",\"allow\",\"deny\",\"approve\",\"failed\"")) ","
+    MEMBER("Overview", HAS(
+        MEMBER("since", TIME) "," MEMBER("until", TIME) "," MEMBER("step_seconds", REAL) "," MEMBER("times", LIST(NUMBER)) ","
+        MEMBER("allow", LIST(NUMBER)) "," MEMBER("deny", LIST(NUMBER)) "," MEMBER("approve", LIST(NUMBER)) "," MEMBER("failed", LIST(NUMBER)) ","
+        MEMBER("p50_us", LIST(NUMBER_OR_NULL)) "," MEMBER("p90_us", LIST(NUMBER_OR_NULL)) "," MEMBER("p99_us", LIST(NUMBER_OR_NULL)) ","
+        MEMBER("totals", REF("Totals")) ","
+        MEMBER("tools", LIST(HAS(MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("calls", NUMBER) "," MEMBER("denied", NUMBER) "," MEMBER("p90_us", NUMBER)) "}")) ","
+        MEMBER("denials", LIST(HAS(MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("rule", TEXT) "," MEMBER("reason", TEXT) "," MEMBER("count", NUMBER) "," MEMBER("last_seq", NUMBER) "," MEMBER("last_time", TIME)) "}")) ","
+        MEMBER("identities", LIST(HAS(MEMBER("identity", TEXT) "," MEMBER("calls", NUMBER) "," MEMBER("denied", NUMBER) "," MEMBER("p90_us", NUMBER)) "}"))) NEEDS("\"since\",\"until\",\"step_seconds\",\"times\",\"totals\",\"tools\",\"denials\",\"identities\"")) ","
+    MEMBER("Limit", HAS(
+        MEMBER("name", TEXT) "," MEMBER("key", TEXT) "," MEMBER("used", REAL) "," MEMBER("max", REAL) ","
+        MEMBER("window_seconds", NUMBER) "," MEMBER("resets_at", TIME)) NEEDS("\"name\",\"key\",\"used\",\"max\"")) ","
+    MEMBER("Limits", LIST(REF("Limit"))) ","
+    MEMBER("Stop", HAS(
+        MEMBER("id", TEXT) "," MEMBER("scope", ONE_OF("\"all\",\"server\",\"grant\"")) "," MEMBER("name", TEXT) ","
+        MEMBER("reason", TEXT) "," MEMBER("by", TEXT) "," MEMBER("at", TIME)) NEEDS("\"id\",\"scope\",\"by\",\"at\"")) ","
+    MEMBER("Stops", LIST(REF("Stop"))) ","
+    MEMBER("NewStop", HAS(
+        MEMBER("scope", ONE_OF("\"all\",\"server\",\"grant\"")) "," MEMBER("name", TEXT) "," MEMBER("reason", TEXT) "," MEMBER("cancel", FLAG)) NEEDS("\"scope\"")) ","
+    MEMBER("Call", HAS(
+        MEMBER("id", TEXT) "," MEMBER("identity", TEXT) "," MEMBER("session", TEXT) "," MEMBER("server", TEXT) ","
+        MEMBER("method", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("started_at", TIME) "," MEMBER("step", TEXT)) NEEDS("\"id\",\"identity\",\"session\",\"server\",\"method\",\"started_at\",\"step\"")) ","
+    MEMBER("Calls", LIST(REF("Call"))) ","
     MEMBER("Status", HAS(
         MEMBER("version", TEXT) "," MEMBER("started_at", TIME) "," MEMBER("identity", TEXT) ","
         MEMBER("servers", NUMBER) "," MEMBER("sessions", NUMBER) "," MEMBER("calls_under_way", NUMBER) ","
         MEMBER("draining", FLAG) "," MEMBER("approvals_pending", NUMBER) ","
         MEMBER("restart_needed_for", TEXT) "," MEMBER("settings_fault", TEXT) ","
+        MEMBER("policy_faults", LIST(HAS(MEMBER("path", TEXT) "," MEMBER("error", TEXT)) "}")) ","
         MEMBER("audit_seq", NUMBER) "," MEMBER("audit_refused", NUMBER) "," MEMBER("audit_unrecorded", NUMBER) "," MEMBER("audit_fault", TEXT)) NEEDS("\"version\",\"started_at\",\"identity\",\"servers\",\"sessions\",\"calls_under_way\",\"draining\"")) ","
     MEMBER("Server", HAS(
         MEMBER("name", TEXT) "," MEMBER("transport", ONE_OF("\"stdio\",\"http\",\"builtin\"")) ","
         MEMBER("state", ONE_OF("\"ready\",\"idle\",\"down\"")) "," MEMBER("fault", TEXT) ","
         MEMBER("links", NUMBER) "," MEMBER("connections", NUMBER) "," MEMBER("tools_known", FLAG) ","
-        MEMBER("tools", NUMBER) "," MEMBER("policy", TEXT)) NEEDS("\"name\",\"transport\",\"state\",\"links\",\"connections\",\"tools_known\",\"tools\"")) ","
+        MEMBER("tools", NUMBER) "," MEMBER("policy", TEXT) "," MEMBER("restarts", NUMBER) "," MEMBER("held", NUMBER) ","
+        MEMBER("poisoned", NUMBER) "," MEMBER("stopped", FLAG)) NEEDS("\"name\",\"transport\",\"state\",\"links\",\"connections\",\"tools_known\",\"tools\"")) ","
     MEMBER("Servers", LIST(REF("Server"))) ","
     MEMBER("Tool", HAS(
         MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("severity", TEXT) "," MEMBER("confidence", REAL) ","
         MEMBER("tags", LIST(TEXT)) "," MEMBER("findings", LIST(TEXT)) "," MEMBER("fingerprint", TEXT) ","
-        MEMBER("pin", ONE_OF("\"accepted\",\"held\",\"none\"")) "," MEMBER("held", TEXT) "," MEMBER("poison", TEXT)) NEEDS("\"name\",\"category\",\"severity\",\"confidence\",\"tags\",\"findings\",\"fingerprint\",\"pin\"")) ","
+        MEMBER("pin", ONE_OF("\"accepted\",\"held\",\"none\"")) "," MEMBER("held", TEXT) "," MEMBER("poison", TEXT) ","
+        MEMBER("description", TEXT) "," MEMBER("schema", ANYTHING) "," MEMBER("tokens", NUMBER)) NEEDS("\"name\",\"category\",\"severity\",\"confidence\",\"tags\",\"findings\",\"fingerprint\",\"pin\"")) ","
     MEMBER("Tools", LIST(REF("Tool"))) ","
+    MEMBER("ToolCall", HAS(
+        MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("arguments", OBJECT) "," MEMBER("grant", TEXT) "," MEMBER("dry_run", FLAG)) NEEDS("\"server\",\"tool\"")) ","
+    MEMBER("ToolAnswer", HAS(
+        MEMBER("verdict", ONE_OF("\"allow\",\"deny\",\"approve\"")) "," MEMBER("rule", TEXT) "," MEMBER("text", TEXT) "," MEMBER("result", OBJECT) ","
+        MEMBER("error", TEXT) "," MEMBER("approval_id", TEXT) "," MEMBER("latency_us", NUMBER) "," MEMBER("call", NUMBER)) "}") ","
     MEMBER("Session", HAS(
         MEMBER("session", TEXT) "," MEMBER("identity", TEXT) "," MEMBER("server", TEXT) ","
         MEMBER("version", TEXT) "," MEMBER("calls", NUMBER)) NEEDS("\"session\",\"identity\",\"version\",\"calls\"")) ","
@@ -59,21 +97,47 @@ const char api_schemas[] = "{"
     MEMBER("Grants", LIST(REF("Grant"))) ","
     MEMBER("NewGrant", HAS(
         MEMBER("name", TEXT) "," MEMBER("label", TEXT) "," MEMBER("servers", LIST(TEXT)) ","
-        MEMBER("tools", LIST(TEXT)) "," MEMBER("limits", TEXT) ","
+        MEMBER("tools", LIST(TEXT)) "," MEMBER("policy", TEXT) "," MEMBER("limits", TEXT) ","
         MEMBER("roles", LIST(ONE_OF("\"admin\",\"policy-manager\",\"approver\",\"viewer\",\"person\""))) ","
         MEMBER("expires_in_seconds", NUMBER)) NEEDS("\"name\"")) ","
     MEMBER("Rotation", HAS(
         MEMBER("grace_seconds", NUMBER)) "}") ","
     MEMBER("Policy", HAS(
+        MEMBER("id", TEXT) "," MEMBER("path", TEXT) "," MEMBER("fault", TEXT) ","
         MEMBER("name", TEXT) "," MEMBER("server", TEXT) "," MEMBER("hash", TEXT) ","
         MEMBER("version", TEXT) "," MEMBER("dialect", ONE_OF("\"intercept\",\"policylayer\"")) "," MEMBER("shadow", FLAG) ","
         MEMBER("tools", NUMBER)) NEEDS("\"name\",\"hash\",\"version\",\"dialect\",\"shadow\",\"tools\"")) ","
     MEMBER("Policies", LIST(REF("Policy"))) ","
     MEMBER("PolicyText", HAS(
-        MEMBER("policy_text", TEXT)) NEEDS("\"policy_text\"")) ","
+        MEMBER("policy_text", TEXT) "," MEMBER("note", TEXT)) NEEDS("\"policy_text\"")) ","
+    MEMBER("PolicyFile", HAS(
+        MEMBER("id", TEXT) "," MEMBER("name", TEXT) "," MEMBER("path", TEXT) "," MEMBER("hash", TEXT) "," MEMBER("text", TEXT) ","
+        MEMBER("is_default", FLAG) "," MEMBER("servers", LIST(TEXT))) NEEDS("\"id\",\"name\",\"path\",\"hash\",\"text\",\"is_default\",\"servers\"")) ","
+    MEMBER("PolicyVersions", LIST(HAS(
+        MEMBER("version", NUMBER) "," MEMBER("hash", TEXT) "," MEMBER("by", TEXT) "," MEMBER("note", TEXT) "," MEMBER("at", TIME) ","
+        MEMBER("current", FLAG)) NEEDS("\"version\",\"hash\",\"by\",\"at\",\"current\""))) ","
+    MEMBER("PolicyVersionText", HAS(
+        MEMBER("version", NUMBER) "," MEMBER("text", TEXT)) NEEDS("\"version\",\"text\"")) ","
+    MEMBER("Revert", HAS(MEMBER("version", NUMBER)) NEEDS("\"version\"")) ","
+    MEMBER("PolicyEdits", HAS(
+        MEMBER("policy_text", TEXT) "," MEMBER("edits", LIST(HAS(MEMBER("path", LIST(ANYTHING)) "," MEMBER("value", ANYTHING)) NEEDS("\"path\"")))) NEEDS("\"policy_text\"")) ","
+    MEMBER("EditedPolicy", HAS(
+        MEMBER("policy_text", TEXT) "," MEMBER("policy", OBJECT) "," MEMBER("valid", FLAG) "," MEMBER("problems", LIST(REF("Problem")))) NEEDS("\"policy_text\",\"valid\",\"problems\"")) ","
+    MEMBER("Question", HAS(
+        MEMBER("policy_text", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("server", TEXT) "," MEMBER("grant", TEXT) "," MEMBER("class", TEXT) ","
+        MEMBER("arguments", OBJECT)) NEEDS("\"policy_text\",\"tool\"")) ","
+    MEMBER("Explanation", HAS(
+        MEMBER("verdict", ONE_OF("\"allow\",\"deny\",\"approve\"")) "," MEMBER("reason", TEXT) "," MEMBER("rule", TEXT) "," MEMBER("pointer", TEXT) ","
+        MEMBER("text", TEXT) "," MEMBER("detail", TEXT) "," MEMBER("trace", LIST(OBJECT))) NEEDS("\"verdict\",\"reason\",\"trace\"")) ","
+    MEMBER("ReplayQuestion", HAS(MEMBER("policy_text", TEXT) "," MEMBER("since", TIME)) NEEDS("\"policy_text\"")) ","
+    MEMBER("Change", HAS(
+        MEMBER("count", NUMBER) "," MEMBER("by", LIST(OBJECT))) NEEDS("\"count\",\"by\"")) ","
+    MEMBER("Replay", HAS(
+        MEMBER("calls", NUMBER) "," MEMBER("unchanged", NUMBER) "," MEMBER("newly_denied", REF("Change")) "," MEMBER("newly_allowed", REF("Change")) ","
+        MEMBER("newly_need_approval", REF("Change")) "," MEMBER("not_judged", REF("Change"))) NEEDS("\"calls\",\"unchanged\"")) ","
     MEMBER("Problem", HAS(
         MEMBER("severity", ONE_OF("\"error\",\"warning\"")) "," MEMBER("text", TEXT) ","
-        MEMBER("pointer", TEXT) "," MEMBER("line", NUMBER)) NEEDS("\"severity\",\"text\"")) ","
+        MEMBER("pointer", TEXT) "," MEMBER("hint", TEXT) "," MEMBER("line", NUMBER) "," MEMBER("column", NUMBER)) NEEDS("\"severity\",\"text\"")) ","
     MEMBER("Validation", HAS(
         MEMBER("valid", FLAG) "," MEMBER("problems", LIST(REF("Problem")))) NEEDS("\"valid\",\"problems\"")) ","
     MEMBER("DryRun", HAS(
@@ -102,6 +166,7 @@ const char api_schemas[] = "{"
         MEMBER("seq", NUMBER) "," MEMBER("kind", ONE_OF("\"decision\",\"outcome\",\"event\"")) ","
         MEMBER("time", TIME)) ",\"additionalProperties\":true" NEEDS("\"seq\",\"kind\",\"time\"")) ","
     MEMBER("Records", LIST(REF("Record"))) ","
+    MEMBER("Export", TEXT) ","
     MEMBER("EventStream", "{\"type\":\"string\",\"description\":\"events of the type record, each with a Record as its data\"}")
     "}";
 /* clang-format on */

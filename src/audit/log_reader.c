@@ -5,6 +5,7 @@
 #include "audit/segment.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -15,6 +16,8 @@
 #define LOG_SETTLE_MS 300
 #define LOG_SETTLE_STEP_NS 3000000
 #define LOG_OUTCOMES_MAX 1000000 /* outcomes whose decision has not been met yet */
+#define LOG_AHEAD 20000          /* records behind a decision that are searched for its outcome */
+#define LOG_ORDER_US 60000000    /* records of several processes are out of order by less than that */
 #define LOG_BLOCK_FRAMES_MAX (AUDIT_BLOCK_BYTES / SEGMENT_FRAME_HEAD)
 
 struct audit_log {
@@ -97,7 +100,7 @@ bool audit_filter_matches(const struct audit_filter *f, uint64_t seq, const stru
     uint64_t time_us = r->number[AUDIT_TIME_US];
     if ((f->kinds && !(f->kinds & 1u << r->kind)) || (f->from_seq && seq < f->from_seq) ||
         (f->to_seq && seq > f->to_seq) || (f->since_us && time_us < f->since_us) ||
-        (f->until_us && time_us > f->until_us) ||
+        (f->until_us && time_us > f->until_us) || (f->shadowed && !r->text[AUDIT_SHADOW].len) ||
         (f->parent && r->number[AUDIT_PARENT] != f->parent && r->number[AUDIT_CALL] != f->parent))
         return false;
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
@@ -175,7 +178,9 @@ static void walk_decision(struct walk *w, uint64_t seq, const struct audit_recor
         kept_free(k);
         k = NULL;
     }
-    if (audit_filter_matches(w->filter, seq, r))
+    struct slice status = k ? k->record.text[AUDIT_STATUS] : (struct slice){0};
+    bool wanted = !w->filter->outcome.len || slice_eq(w->filter->outcome, status);
+    if (wanted && audit_filter_matches(w->filter, seq, r))
         walk_show(
             w, &(struct audit_entry){
                    .seq = seq, .record = r, .outcome = k ? &k->record : NULL, .outcome_seq = k ? k->seq : 0});
@@ -195,6 +200,10 @@ static int walk_block_back(struct walk *w, sqlite3_stmt *row, struct err *err) {
         struct audit_record r;
         if (!audit_record_read(w->frames[count], &r))
             return walk_damaged(first + count, err);
+        if (r.number[AUDIT_TIME_US] + LOG_ORDER_US < w->filter->since_us) {
+            w->ended = true; /* so is everything before it */
+            break;
+        }
         if (r.kind == AUDIT_KIND_OUTCOME)
             walk_keep(w, first + count, w->frames[count]);
         else if (r.kind == AUDIT_KIND_DECISION)
@@ -209,7 +218,11 @@ static int walk_segment(struct walk *w, const char *dir, uint64_t number, bool b
     struct segment s;
     if (audit_segment_open(&s, dir, number, SEGMENT_READ, err) < 0)
         return audit_segment_is_blank(dir, number) ? 0 : -1;
-    sqlite3_stmt *rows = audit_segment_blocks(&s, w->filter->from_seq, back);
+    /* An outcome comes after its decision: walking back, those of the last decisions are wanted, too. */
+    uint64_t to = w->filter->to_seq;
+    if (to && back)
+        to += LOG_AHEAD;
+    sqlite3_stmt *rows = audit_segment_blocks(&s, w->filter->from_seq, to, back);
     int rc = rows ? 0 : audit_segment_fail(&s, err);
     while (rc == 0 && !w->ended && sqlite3_step(rows) == SQLITE_ROW)
         rc = back ? walk_block_back(w, rows, err) : walk_block(w, rows, err);
@@ -244,4 +257,114 @@ int audit_log_walk_back(struct audit_log *log, const struct audit_filter *filter
     free(w.frames);
     free(w.room);
     return rc;
+}
+
+/* ---- seeking ---- */
+
+/* The first block that begins at or before `seq`: where it begins, and the time of its first record. */
+static bool seek_block(struct segment *s, uint64_t seq, uint64_t *ret_first, uint64_t *ret_us) {
+    cleanup_free char *room = NULL;
+    struct segment_frame frame;
+    struct audit_record r;
+    bool found = false;
+    sqlite3_stmt *rows = audit_segment_blocks(s, seq, seq, true);
+    if (rows && sqlite3_step(rows) == SQLITE_ROW) {
+        struct slice body = audit_unpack(audit_segment_column(rows, 3), &room);
+        found = audit_segment_frame_next(&body, &frame) && audit_record_read(frame.bytes, &r);
+        *ret_first = (uint64_t)sqlite3_column_int64(rows, 0);
+        *ret_us = found ? r.number[AUDIT_TIME_US] : 0;
+    }
+    sqlite3_finalize(rows);
+    return found;
+}
+
+/* The last block of the segment whose first record is older than that; 0 when there is none. */
+static uint64_t seek_segment(struct segment *s, uint64_t since_us) {
+    unsigned char hash[CHAIN_HASH];
+    uint64_t low = s->meta.base_seq + 1, high, found = 0, first, time_us;
+    if (audit_segment_read_head(s, &high, hash, NULL) < 0)
+        return 0;
+    while (low <= high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (!seek_block(s, middle, &first, &time_us))
+            break;
+        if (time_us < since_us) {
+            found = first;
+            low = middle + 1;
+        } else if (first <= low) {
+            break;
+        } else {
+            high = first - 1;
+        }
+    }
+    return found;
+}
+
+int audit_log_seek(struct audit_log *log, uint64_t since_us, uint64_t *ret_seq, struct err *err) {
+    since_us = since_us > LOG_ORDER_US ? since_us - LOG_ORDER_US : 0;
+    *ret_seq = 1;
+    for (size_t i = log->count; i-- > 0;) {
+        struct segment s;
+        if (audit_segment_open(&s, log->dir, log->numbers[i], SEGMENT_READ, err) < 0) {
+            if (audit_segment_is_blank(log->dir, log->numbers[i]))
+                continue;
+            return -1;
+        }
+        uint64_t found = seek_segment(&s, since_us);
+        *ret_seq = found ? found : s.meta.base_seq + 1;
+        audit_segment_close(&s);
+        if (found)
+            break;
+    }
+    return 0;
+}
+
+/* ---- hashes ---- */
+
+/* From the hash before this block through its records up to `seq`. */
+static bool hash_block(sqlite3_stmt *row, uint64_t seq, unsigned char hash[CHAIN_HASH]) {
+    cleanup_free char *room = NULL;
+    struct slice body = audit_unpack(audit_segment_column(row, 3), &room);
+    struct segment_frame frame;
+    uint64_t at = (uint64_t)sqlite3_column_int64(row, 0);
+    for (; at <= seq && audit_segment_frame_next(&body, &frame); at++)
+        audit_chain_extend(hash, at, frame.bytes);
+    return at > seq;
+}
+
+static bool hash_in_segment(struct segment *s, uint64_t seq, unsigned char hash[CHAIN_HASH]) {
+    memcpy(hash, s->meta.base_hash, CHAIN_HASH);
+    sqlite3_stmt *rows = audit_segment_blocks(s, seq, seq, true);
+    bool found = rows && sqlite3_step(rows) == SQLITE_ROW;
+    uint64_t first = found ? (uint64_t)sqlite3_column_int64(rows, 0) : 0;
+    if (found && first > s->meta.base_seq + 1) {
+        sqlite3_stmt *before = audit_segment_blocks(s, first - 1, first - 1, true);
+        found =
+            before && sqlite3_step(before) == SQLITE_ROW && audit_segment_column(before, 2).len == CHAIN_HASH;
+        if (found)
+            memcpy(hash, audit_segment_column(before, 2).ptr, CHAIN_HASH);
+        sqlite3_finalize(before);
+    }
+    found = found && hash_block(rows, seq, hash);
+    sqlite3_finalize(rows);
+    return found;
+}
+
+int audit_log_hash(struct audit_log *log, uint64_t seq, char ret_hex[AUDIT_HASH_TEXT], struct err *err) {
+    for (size_t i = log->count; i-- > 0;) {
+        struct segment s;
+        unsigned char hash[CHAIN_HASH];
+        if (audit_segment_open(&s, log->dir, log->numbers[i], SEGMENT_READ, err) < 0) {
+            if (audit_segment_is_blank(log->dir, log->numbers[i]))
+                continue;
+            return -1;
+        }
+        bool here = seq > s.meta.base_seq, found = here && hash_in_segment(&s, seq, hash);
+        audit_segment_close(&s);
+        if (found)
+            hex_str(hash, CHAIN_HASH, ret_hex);
+        if (here)
+            return found;
+    }
+    return 0;
 }

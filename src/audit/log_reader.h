@@ -19,6 +19,8 @@ struct audit_filter {
     struct slice text[AUDIT_TEXTS]; /* equal, or with `*` at the end: begins so; empty: any */
     uint64_t parent;                /* made by this call, or that call itself; 0: any */
     struct slice search;            /* every word of it occurs in some text; case does not matter */
+    struct slice outcome;           /* how a decision's call ended; newest-first only; empty: any */
+    bool shadowed;                  /* only where a shadow verdict was noted */
     uint64_t limit;                 /* 0: none */
 };
 
@@ -38,4 +40,9 @@ int audit_log_walk(struct audit_log *log, const struct audit_filter *filter, aud
 /* Newest first; a decision comes with its outcome, and outcomes do not come by themselves. */
 int audit_log_walk_back(struct audit_log *log, const struct audit_filter *filter, audit_entry_fn *each,
                         void *ctx, struct err *err);
+/* The first record whose time is not before that, or one not long before; 1 for an empty log. */
+int audit_log_seek(struct audit_log *log, uint64_t since_us, uint64_t *ret_seq, struct err *err);
+#define AUDIT_HASH_TEXT 65
+/* The chain's hash at that record, in hex: 1, 0 when there is no such record, or -1. */
+int audit_log_hash(struct audit_log *log, uint64_t seq, char ret_hex[AUDIT_HASH_TEXT], struct err *err);
 bool audit_filter_matches(const struct audit_filter *filter, uint64_t seq, const struct audit_record *r);

@@ -346,17 +346,18 @@ bool audit_segment_frame_next(struct slice *body, struct segment_frame *ret_fram
     return true;
 }
 
-sqlite3_stmt *audit_segment_blocks(struct segment *s, uint64_t from_seq, bool newest_first) {
+sqlite3_stmt *audit_segment_blocks(struct segment *s, uint64_t from_seq, uint64_t to_seq, bool newest_first) {
     sqlite3_stmt *rows = NULL;
     /* The block that holds from_seq may begin before it. */
-    const char *sql = newest_first
-                          ? "SELECT first_seq,count,hash,body FROM blocks WHERE first_seq>=coalesce((SELECT"
-                            " max(first_seq) FROM blocks WHERE first_seq<=?1),0) ORDER BY first_seq DESC"
-                          : "SELECT first_seq,count,hash,body FROM blocks WHERE first_seq>=coalesce((SELECT"
-                            " max(first_seq) FROM blocks WHERE first_seq<=?1),0) ORDER BY first_seq";
+#define BLOCKS                                                                                               \
+    "SELECT first_seq,count,hash,body FROM blocks WHERE first_seq>=coalesce((SELECT"                         \
+    " max(first_seq) FROM blocks WHERE first_seq<=?1),0) AND first_seq<=?2 ORDER BY first_seq"
+    const char *sql = newest_first ? BLOCKS " DESC" : BLOCKS;
+#undef BLOCKS
     if (sqlite3_prepare_v2(s->db, sql, -1, &rows, NULL) != SQLITE_OK)
         return NULL;
     sqlite3_bind_int64(rows, 1, (sqlite3_int64)from_seq);
+    sqlite3_bind_int64(rows, 2, to_seq ? (sqlite3_int64)to_seq : INT64_MAX);
     return rows;
 }
 

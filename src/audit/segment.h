@@ -79,6 +79,7 @@ void audit_segment_frame_head(char to[SEGMENT_FRAME_HEAD], size_t len, const uns
 /* The next frame of a block; false at the end, and when *body is not empty then: it is damaged. */
 bool audit_segment_frame_next(struct slice *body, struct segment_frame *ret_frame);
 
-/* Statement over blocks from `seq` on, in order: first_seq, count, hash, body. */
-sqlite3_stmt *audit_segment_blocks(struct segment *s, uint64_t from_seq, bool newest_first);
+/* Statement over blocks from `seq` on (and up to to_seq, unless that is 0), in order: first_seq, count, hash,
+ * body. */
+sqlite3_stmt *audit_segment_blocks(struct segment *s, uint64_t from_seq, uint64_t to_seq, bool newest_first);
 struct slice audit_segment_column(sqlite3_stmt *row, int column); /* a BLOB, borrowed until the next step */

@@ -336,7 +336,7 @@ static bool verify_close(struct verify *v, struct segment *s, sqlite3_stmt *head
 }
 
 static bool verify_walk(struct verify *v, struct segment *s, bool last) {
-    sqlite3_stmt *rows = audit_segment_blocks(s, 0, false);
+    sqlite3_stmt *rows = audit_segment_blocks(s, 0, 0, false);
     sqlite3_stmt *points =
         verify_prepare(s, "SELECT seq,hash,time_ms,signature FROM checkpoints ORDER BY seq");
     sqlite3_stmt *head = verify_prepare(s, "SELECT seq,hash FROM head");

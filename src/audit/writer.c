@@ -426,7 +426,7 @@ static int writer_point(struct writer *w, bool seal, struct chain_point *ret_poi
 
 /* When the newest record of a segment was written; 0 when that cannot be told. */
 static uint64_t writer_last_us(struct segment *s) {
-    sqlite3_stmt *rows = audit_segment_blocks(s, 0, true);
+    sqlite3_stmt *rows = audit_segment_blocks(s, 0, 0, true);
     uint64_t time_us = 0;
     cleanup_free char *room = NULL;
     if (rows && sqlite3_step(rows) == SQLITE_ROW) {

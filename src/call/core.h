@@ -37,6 +37,23 @@ struct vault;
 
 enum server_prefix_mode { SERVER_PREFIX_ALWAYS, SERVER_PREFIX_MANY, SERVER_PREFIX_NEVER };
 
+/* A policy file in use. */
+struct core_policy {
+    const char *path;
+    struct policy *policy; /* that is in force */
+    const char *fault;     /* why what the file holds is not, or NULL */
+};
+
+/* The files that the gate is run from, for those who show and change them. */
+struct core_files {
+    void (*each_policy)(void *owner, void (*each)(void *ctx, const struct core_policy *one), void *ctx);
+    /* This file has just been written: it is read at once. */
+    void (*policy_written)(void *owner, const char *path);
+    const char *(*settings_path)(void *owner); /* NULL: there is none */
+    void (*settings_written)(void *owner);
+    void *owner;
+};
+
 /* What all sessions of one loop share. */
 struct core {
     struct up_core up;
@@ -71,7 +88,7 @@ struct core {
     struct span_exporter *spans; /* NULL: nothing is traced */
     struct channels *channels;
     struct decisions *decisions;
-    struct stops *stops; /* the kill switch; NULL: nothing can be stopped */
+    struct stops *stops;         /* the kill switch; NULL: nothing can be stopped */
     struct approvals *approvals; /* NULL: nobody can approve */
     struct parks *parks;
     struct request_state *request_state; /* keys for what clients keep for the gate between two requests */
@@ -79,9 +96,12 @@ struct core {
     struct many *many;
     struct code_server *code; /* the built-in server; NULL: there is none */
     /* The front's: */
-    char *restart_settings; /* owned: names of settings that have changed and need a restart; NULL: none */
-    char *settings_fault;   /* owned: why the newest settings are not in force, or NULL */
+    char *restart_settings;  /* owned: names of settings that have changed and need a restart; NULL: none */
+    char *settings_fault;    /* owned: why the newest settings are not in force, or NULL */
+    struct core_files files; /* all zero: they cannot be seen */
     void (*refresh_principals)(void *owner); /* re-reads revoked grants; may be NULL */
+    /* Whoever holds the grant of this name, or NULL; borrowed until the next refresh. */
+    struct principal *(*principal_of)(void *owner, struct slice grant);
     void *principals_owner;
     /* The tools that clients may see have changed: tells every client. Set by session/. */
     void (*tools_changed)(struct core *core);

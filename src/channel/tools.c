@@ -17,7 +17,8 @@
 #define TOOLS_PAGE_MS 30000 /* for one page of it */
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
-#define TOOLS_AGAIN_MAX 4 /* a list that changes while it is read */
+#define TOOLS_RAW_MAX (64u << 10) /* bytes of one definition that are kept to be shown */
+#define TOOLS_AGAIN_MAX 4         /* a list that changes while it is read */
 
 /* ---- asking ---- */
 
@@ -78,6 +79,8 @@ static void learn_tool(struct guard_page *p, struct tool_table *table, uint32_t 
         memcpy(tool->fingerprint, text.ptr, text.len < sizeof(tool->fingerprint) ? text.len : 0);
         buf_free(&text);
     }
+    if (tape_raw(t, def).len <= TOOLS_RAW_MAX)
+        tool->raw = arena_dup(&table->arena, tape_raw(t, def));
     tool->serial = table->serial;
     tool->elem = def;
     guard_judge(p, def, tool);

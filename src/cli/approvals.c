@@ -298,7 +298,7 @@ static int decide(enum verb verb, const struct approvals_options *opt, const str
         return cli_fail(CLI_FAILED, &err);
     struct state_decision d = {.id = slice_str(rest->operands[0]),
                                .approve = verb == VERB_APPROVE,
-                               .decider = cli_user(&a),
+                               .decider = cli_home_user(&a),
                                .note = slice_str(opt->note),
                                .now_ms = clock_wall_ms()};
     if (verb == VERB_APPROVE && confirm(s, opt, d.id, &a, &d.decider, &err) < 0)

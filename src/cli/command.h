@@ -147,7 +147,7 @@ int cli_home(char ret_path[CLI_PATH_MAX], struct err *err);
 
 /* "cli:USER": whoever may write to the home may decide; on record is the name that the system knows. */
 struct arena;
-struct slice cli_user(struct arena *a);
+struct slice cli_home_user(struct arena *a);
 
 /* Where sallyport.yaml and policies are kept: sallyport in $XDG_CONFIG_HOME or ~/.config. */
 int cli_home_config_dir(char ret_path[CLI_PATH_MAX], struct err *err);

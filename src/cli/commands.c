@@ -41,7 +41,12 @@ extern const struct cli_command cli_login;
 extern const struct cli_command cli_code_run;
 extern const struct cli_command cli_doctor;
 extern const struct cli_command cli_replay;
+extern const struct cli_command cli_resume;
 extern const struct cli_command cli_status;
+extern const struct cli_command cli_stop;
+extern const struct cli_command cli_stop_all;
+extern const struct cli_command cli_stop_grant;
+extern const struct cli_command cli_ui;
 extern const struct cli_command cli_version;
 extern const struct cli_command cli_help;
 extern const struct cli_command cli_completion;
@@ -51,6 +56,7 @@ static const struct cli_command *const commands[] = {
     &cli_import,
     &cli_export,
     &cli_serve,
+    &cli_ui,
     &cli_validate,
     &cli_explain,
     &cli_simulate,
@@ -76,6 +82,10 @@ static const struct cli_command *const commands[] = {
     &cli_approvals_approve,
     &cli_approvals_deny,
     &cli_approvals_expire,
+    &cli_stop_all,
+    &cli_stop,
+    &cli_stop_grant,
+    &cli_resume,
     &cli_audit_tail,
     &cli_audit_query,
     &cli_audit_show,

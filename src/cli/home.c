@@ -20,7 +20,7 @@ static const struct {
     {"HOME", "/.local/state/sallyport"},
 };
 
-struct slice cli_user(struct arena *a) {
+struct slice cli_home_user(struct arena *a) {
     const struct passwd *user = getpwuid(geteuid());
     if (user)
         return arena_printf(a, "cli:%s", user->pw_name);

@@ -1,6 +1,9 @@
 #include "cli/site.h"
 
 #include "admin/admin.h"
+#include "front/settings.h"
+
+#include <stdio.h>
 
 static const struct web_site *site_open(void *ctx, struct core *core, const struct gate_config *config,
                                         uint16_t port) {
@@ -9,6 +12,11 @@ static const struct web_site *site_open(void *ctx, struct core *core, const stru
         .core = core, .home = config->home, .callback_secret = config->approvals_secret};
     site->admin = admin_new(&admin);
     cli_gate_page_open(&site->page, core, config->home, config->bind, port);
+    if (site->opened) {
+        char origin[SETTINGS_HOST_MAX + 32];
+        snprintf(origin, sizeof(origin), "http://%s:%u", config->bind, port);
+        site->opened(site, config->home, origin);
+    }
     return admin_site(site->admin);
 }
 

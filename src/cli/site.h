@@ -7,6 +7,9 @@
 struct cli_site {
     struct admin *admin;
     struct cli_gate_page page;
+    /* Told once the gate listens; NULL: nobody is. */
+    void (*opened)(struct cli_site *site, const char *home, const char *origin);
+    bool print_only; /* for `opened` */
 };
 /* The site outlives the run. */
 void cli_site_add(struct cli_site *site, struct gate_config *config);

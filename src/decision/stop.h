@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 struct arena;
 struct call;
 struct core;

@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/tls.h"
 #include "state/grants.h"
+#include "state/logins.h"
 
 #include <pwd.h>
 
@@ -28,6 +29,7 @@ struct front_auth {
     char token[FRONT_TOKEN_MAX]; /* empty: none */
     struct principal *everyone;  /* of an open gate, and of the one token */
     struct state_grants *grants; /* or NULL */
+    struct state_logins *logins; /* of the console, or NULL */
     uint64_t generation;         /* of the grants, as taken in */
     uint64_t epoch;              /* raised whenever something that was good may no longer be */
     uint64_t used_written_ms;
@@ -128,6 +130,13 @@ static struct principal *grant_hold(struct front_auth *auth, const struct state_
     if (h)
         holder_drop(&auth->by_grant, h);
     return holder_add(auth, &auth->by_grant, slice_str(g->name), grant_principal(g), g->version, g->policy);
+}
+
+static struct principal *principal_of(void *owner, struct slice name) {
+    struct front_auth *auth = owner;
+    const struct state_grant *g = auth->grants ? state_grants_by_name(auth->grants, name) : NULL;
+    bool holds = g && !g->revoked_ms && (!g->expires_ms || g->expires_ms > clock_wall_ms());
+    return holds ? grant_hold(auth, g) : NULL;
 }
 
 static void sweep_soon(struct front_auth *auth);
@@ -449,14 +458,103 @@ static struct principal *by_cert(struct front_conn *c, struct front_verdict *ver
     return f.who->excess ? NULL : identity_hold(auth, f.who, expires_s * 1000);
 }
 
+/* ---- people who are signed in to the console ---- */
+
+static struct slice cookie_of(const struct front_conn *c, const struct http_head *head) {
+    char name[WEB_COOKIE_NAME_MAX];
+    size_t len = (size_t)snprintf(name, sizeof(name), WEB_COOKIE "=", c->front->port);
+    struct slice rest = http_value_of(head, SLICE("Cookie")), one;
+    while (rest.len) {
+        slice_cut(&rest, ';', &one);
+        one = slice_trim(one);
+        if (slice_starts(one, slice_of(name, len)))
+            return slice_from(one, len);
+    }
+    return (struct slice){0};
+}
+
+/* A page of another origin makes the browser send the cookie, too, when it is of the same host: so a request
+ * counts only when the browser says that it comes from our own page. What changes something needs a header
+ * besides that no form can send. */
+static bool from_own_page(const struct http_head *head) {
+    struct slice site = http_value_of(head, SLICE("Sec-Fetch-Site"));
+    struct slice origin = http_value(head, HTTP_FIELD_ORIGIN), host = http_value(head, HTTP_FIELD_HOST);
+    bool reads = head->method == HTTP_GET || head->method == HTTP_HEAD;
+    if (site.len && !slice_is(site, "same-origin") && !(reads && slice_is(site, "none")))
+        return false;
+    if (origin.len) {
+        ptrdiff_t colon = slice_find(origin, ':');
+        if (colon < 0 || !slice_eq_nocase(slice_from(origin, (size_t)colon + 3), host))
+            return false;
+    }
+    return reads || http_value_of(head, SLICE(WEB_CONSOLE_HEADER)).len > 0;
+}
+
+/* Of this machine: what they may do was settled when their link was made. */
+static struct principal *user_hold(struct front_auth *auth, const struct state_login *login) {
+    struct slice key =
+        arena_printf(&auth->front->scratch, "user %u %.*s", login->roles, SLICE_FMT(login->name));
+    struct holder *h = map_get(&auth->by_identity, key);
+    if (h)
+        return h->principal;
+    struct principal *p = principal_new(PRINCIPAL_LOCAL, arena_dup(&auth->front->scratch, login->name).ptr);
+    p->roles = login->roles;
+    return holder_add(auth, &auth->by_identity, key, p, 0, NULL);
+}
+
+static struct principal *grant_of_login(struct front_auth *auth, const struct state_login *login,
+                                        uint64_t now_ms) {
+    const struct state_grant *g = auth->grants ? state_grants_by_name(auth->grants, login->name) : NULL;
+    bool holds = g && !g->revoked_ms && g->version == login->grant_version &&
+                 (!g->expires_ms || g->expires_ms > now_ms);
+    return holds ? grant_hold(auth, g) : NULL;
+}
+
+/* NULL: *verdict says what to answer. */
+static struct principal *by_cookie(struct front_conn *c, const struct http_head *head,
+                                   struct front_verdict *verdict) {
+    struct front_auth *auth = c->front->auth;
+    struct slice cookie = c->console && auth->logins ? cookie_of(c, head) : (struct slice){0};
+    struct state_login login;
+    uint64_t now_ms = clock_wall_ms();
+    struct principal *p = NULL;
+    struct err err;
+    if (!cookie.len || state_logins_find(auth->logins, cookie, now_ms, &c->front->scratch, &login, &err) <= 0)
+        return NULL;
+    if (!from_own_page(head)) {
+        *verdict = (struct front_verdict){.status = 403,
+                                          .message = "this request does not come from the console's page"};
+        return NULL;
+    }
+    if (login.kind == STATE_LOGIN_GRANT)
+        p = grant_of_login(auth, &login, now_ms);
+    else if (login.kind == STATE_LOGIN_USER)
+        p = user_hold(auth, &login);
+    else if (login.kind == STATE_LOGIN_TOKEN)
+        p = by_token(c, login.token, verdict);
+    if (p)
+        c->cookie = cookie;
+    return p;
+}
+
 bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {
     struct front_verdict *verdict = ret_verdict;
     struct front_auth *auth = c->front->auth;
+    struct slice shown = http_value(head, HTTP_FIELD_AUTHORIZATION);
+    *verdict = (struct front_verdict){.status = 401, .message = "Unauthorized"};
     c->principal = auth->everyone;
+    look_at_grants(auth);
+    struct principal *signed_in = shown.len ? NULL : by_cookie(c, head, verdict);
+    if (signed_in) {
+        remember(c, shown, signed_in);
+        c->memo.len = SIZE_MAX; /* never the same again, but keeps the principal */
+        c->principal = signed_in;
+        return true;
+    }
+    if (verdict->status == 403 || verdict->wait)
+        return false;
     if (auth->open)
         return true;
-    struct slice shown = http_value(head, HTTP_FIELD_AUTHORIZATION);
-    look_at_grants(auth);
     c->ends_ms = 0;
     if (remembers(c, shown)) {
         c->principal = c->memo.principal;
@@ -465,7 +563,6 @@ bool front_recognise(struct front_conn *c, const struct http_head *head, struct 
     struct slice token = bearer(shown);
     struct principal *p = NULL;
     uint64_t ends_ms = 0;
-    *verdict = (struct front_verdict){.status = 401, .message = "Unauthorized"};
     if (token.len && is_the_token(auth, token))
         p = auth->everyone;
     else if (token.len && slice_starts(token, SLICE(STATE_GRANT_PREFIX)))
@@ -478,7 +575,7 @@ bool front_recognise(struct front_conn *c, const struct http_head *head, struct 
         return false;
     remember(c, shown, p);
     if (ends_ms)
-        c->memo.len = SIZE_MAX; /* never the same again, but keeps the principal */
+        c->memo.len = SIZE_MAX; /* as above */
     c->principal = p;
     c->ends_ms = ends_ms;
     return true;
@@ -569,9 +666,12 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
         return -1;
     if (auth->grants)
         auth->generation = state_grants_seen(auth->grants);
+    if (config->home && state_logins_open(config->home, &auth->logins, err) < 0)
+        return -1;
     /* A run of code may go on calling long after its request was let in. */
     f->core->refresh_principals = look_at_grants;
     f->core->principals_owner = auth;
+    f->core->principal_of = principal_of;
     issuers_start(auth);
     auth->used_written_ms = io_now_ms(f->loop);
     io_timer_arm(f->loop, &auth->look, FRONT_AUTH_LOOK_MS, on_look);
@@ -583,6 +683,7 @@ void front_auth_free(struct front *f) {
     if (!auth)
         return;
     f->core->refresh_principals = NULL;
+    f->core->principal_of = NULL;
     io_timer_stop(f->loop, &auth->look);
     io_timer_stop(f->loop, &auth->again);
     issuers_stop(auth);
@@ -592,6 +693,7 @@ void front_auth_free(struct front *f) {
     map_free(&auth->by_identity);
     principal_unref(auth->everyone);
     state_grants_close(auth->grants);
+    state_logins_close(auth->logins);
     free(auth);
     f->auth = NULL;
 }

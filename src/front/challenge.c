@@ -68,6 +68,10 @@ static struct slice challenge_line(struct front_conn *c, const struct front_verd
 void front_challenge(struct front_conn *c, const struct front_verdict *v) {
     struct arena *a = &c->front->scratch;
     bool challenge = v->status == 401 || v->error;
+    if (c->console) {
+        front_answer_fault(c, v->status, challenge ? challenge_line(c, v, a) : (struct slice){0}, v->message);
+        return;
+    }
     front_answer(c, v->status, "application/json", challenge ? challenge_line(c, v, a) : (struct slice){0},
                  answer_error_text(a, (struct slice){0}, -32000, v->message));
 }

@@ -93,6 +93,8 @@ struct front_conn {
     struct principal *principal;
     uint64_t ends_ms;    /* wall clock: when the token that it showed ends before its grant; 0: with it */
     struct server *only; /* the server of its endpoint, NULL for all that the principal may use */
+    struct slice cookie; /* of the console, where that is how the principal is known; in the head */
+    bool console;        /* the request may be known by it */
     struct front_memo memo;
     /* while it waits for the keys of an issuer */
     struct list waiting;
@@ -112,6 +114,8 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
 /* A whole answer. The body may be empty; type NULL for none. `extra` are complete header lines. */
 void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body);
 void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw, const char *message);
+/* The same for those who ask for pages and the admin API: {"error": TEXT}. */
+void front_answer_fault(struct front_conn *c, int status, struct slice extra, const char *message);
 /* A body that is no message, or not one for this place: on record, and answered with 400. `session` may be
  * NULL. */
 void front_refuse_message(struct front_conn *c, const struct session *session, int code, struct slice id_raw,

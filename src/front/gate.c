@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/openssl.h"
 #include "code/limits.h"
+#include "decision/stop.h"
 #include "era/listen.h"
 #include "front/credentials.h"
 #include "front/env.h"
@@ -130,6 +131,31 @@ static void reload(struct gate *g) {
 }
 
 static void on_settings_changed(struct io_watch *w) { reload(w->owner); }
+
+/* ---- files, for those who show and change them ---- */
+
+static void each_policy(void *owner, void (*each)(void *ctx, const struct core_policy *one), void *ctx) {
+    struct gate *g = owner;
+    front_policies_each(g->policies, each, ctx);
+}
+
+static void policy_written(void *owner, const char *path) {
+    struct gate *g = owner;
+    front_policies_look(g->policies, path);
+}
+
+static const char *settings_path(void *owner) {
+    struct gate *g = owner;
+    return g->fleet ? fleet_settings(g->fleet)->path : NULL;
+}
+
+static void settings_written(void *owner) {
+    struct gate *g = owner;
+    for (size_t i = 0; i < g->watch_count; i++)
+        io_watch_seen(&g->watches[i]);
+    if (g->fleet)
+        reload(g);
+}
 
 static void watch_settings(struct gate *g) {
     const struct settings *s = fleet_settings(g->fleet);
@@ -335,7 +361,7 @@ static int stores_open(struct gate *g, struct err *err) {
         return -1;
     bool used_before = home_was_used(config->home);
     if (state_home_format_open(config->home, err) < 0 || state_open(&state, &g->core.state, err) < 0 ||
-        audit_open(&audit, &g->core.audit, err) < 0) {
+        audit_open(&audit, &g->core.audit, err) < 0 || stop_open(&g->core, config->home, err) < 0) {
         g->exit_status = GATE_STORE_FAILED;
         return -1;
     }
@@ -484,6 +510,7 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->http.core = &g->core;
     g->http.loop = &g->loop;
     g->http.policies = g->policies;
+    g->core.files = (struct core_files){each_policy, policy_written, settings_path, settings_written, g};
     g->follow = (struct follow){
         .core = &g->core, .config = g->config, .policies = g->policies, .log_level = log_get_level()};
     if (g->settings)
@@ -527,6 +554,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     struct audit *audit = g->core.audit;
     struct privacy *pii = g->core.privacy;
     session_core_free(&g->core);
+    stop_close(&g->core);
     privacy_free(pii);
     builtin_close(g->builtin);
     buf_free(&g->code_packages);

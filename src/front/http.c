@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "call/answer.h"
 #include "io/tls.h"
+#include "wire/emit.h"
 #include "wire/sse.h"
 
 #include <stdio.h>
@@ -379,7 +380,7 @@ static void put_head(struct front_conn *c, int status, const char *type, struct 
         buf_put_str(out, "\r\nContent-Type: ");
         buf_put_str(out, type);
     }
-    if (sized && status != 204) {
+    if (sized && status != 204 && status != 304) {
         buf_put_str(out, "\r\nContent-Length: ");
         buf_put_u64(out, len);
     }
@@ -409,6 +410,19 @@ void front_answer_error(struct front_conn *c, int status, int code, struct slice
     front_answer(c, status, "application/json", (struct slice){0},
                  answer_error_text(&a, id_raw, code, message));
     arena_free(&a);
+}
+
+void front_answer_fault(struct front_conn *c, int status, struct slice extra, const char *message) {
+    cleanup_buf struct buf body;
+    buf_init(&body, HTTP_HEAD_MAX);
+    struct emit e;
+    emit_init(&e, &body);
+    emit_object(&e);
+    emit_key(&e, "error");
+    emit_cstr(&e, message);
+    emit_object_end(&e);
+    buf_put_char(&body, '\n');
+    front_answer(c, status, "application/json", extra, buf_slice(&body));
 }
 
 static void put_message(struct front_conn *c, const struct session_out *out) {

@@ -3,6 +3,7 @@
 #include "audit/audit.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "call/core.h"
 #include "io/file.h"
 #include "io/watch.h"
 #include "policy/limits.h"
@@ -15,7 +16,7 @@ struct policy_file {
     struct policy *policy;
     struct list places;
     struct io_watch watch;
-    bool failed;       /* the file does not hold what is in force */
+    char *fault;       /* why what the file holds is not in force, or NULL */
     uint64_t revision; /* how often it has been taken over anew */
     char path[];
 };
@@ -73,6 +74,7 @@ static void file_free(struct policy_file *f) {
         container_of(n, struct front_policy_place, node)->file = NULL;
     list_remove(&f->node);
     policy_unref(f->policy);
+    free(f->fault);
     free(f);
 }
 
@@ -89,18 +91,20 @@ static void on_changed(struct io_watch *w) {
     struct policy *fresh = NULL;
     struct err err;
     if (front_policy_load(f->path, &fresh, &err) < 0) {
-        f->failed = true;
+        free(f->fault);
+        f->fault = mem_dup(err.text, strlen(err.text));
         log_error("%s; the old policy stays in force", err.text);
         if (f->all->audit)
             audit_put_event(f->all->audit, SLICE("reload_failed"), slice_str(f->path), (struct slice){0},
                             slice_str(err.text));
         return;
     }
-    if (!f->failed && strcmp(policy_hash(fresh), policy_hash(f->policy)) == 0) {
+    if (!f->fault && strcmp(policy_hash(fresh), policy_hash(f->policy)) == 0) {
         policy_unref(fresh);
         return;
     }
-    f->failed = false;
+    free(f->fault);
+    f->fault = NULL;
     policy_set_revision(fresh, ++f->revision);
     policy_unref(f->policy);
     f->policy = fresh;
@@ -123,6 +127,25 @@ void front_policies_reload(struct front_policies *ps) {
         struct policy_file *f = container_of(n, struct policy_file, node);
         io_watch_seen(&f->watch);
         on_changed(&f->watch);
+    }
+}
+
+void front_policies_each(struct front_policies *ps, void (*each)(void *ctx, const struct core_policy *one),
+                         void *ctx) {
+    LIST_FOR (n, &ps->files) {
+        const struct policy_file *f = container_of(n, struct policy_file, node);
+        each(ctx, &(struct core_policy){f->path, f->policy, f->fault});
+    }
+}
+
+void front_policies_look(struct front_policies *ps, const char *path) {
+    LIST_FOR (n, &ps->files) {
+        struct policy_file *f = container_of(n, struct policy_file, node);
+        if (strcmp(f->path, path) != 0)
+            continue;
+        io_watch_seen(&f->watch);
+        on_changed(&f->watch);
+        return;
     }
 }
 

@@ -31,5 +31,10 @@ int front_policies_bind(struct front_policies *ps, const char *path, struct poli
                         struct front_policy_place *place, struct err *err);
 void front_policies_unbind(struct front_policy_place *place); /* fine when it is not bound */
 
+struct core_policy;
+void front_policies_each(struct front_policies *ps, void (*each)(void *ctx, const struct core_policy *one),
+                         void *ctx);
+/* This file has been written by ourselves: what it holds is taken over now. */
+void front_policies_look(struct front_policies *ps, const char *path);
 /* Reads one file; every problem is worth a line in the log. */
 int front_policy_load(const char *path, struct policy **ret_policy, struct err *err);

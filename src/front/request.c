@@ -186,6 +186,7 @@ static void answer_plain(struct front_conn *c, const struct http_head *head, enu
 /* On record when it is told at once who sends it: whoever has no business here writes no log. */
 void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     static const char why[] = "the message is too large";
+    c->console = false;
     enum place place = find_place(c, head->path);
     bool message = place == PLACE_MCP || place == PLACE_MESSAGE || place == PLACE_CALL;
     struct front_verdict verdict;
@@ -194,9 +195,16 @@ void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     front_answer_error(c, 413, RPC_INVALID_REQUEST, (struct slice){0}, why);
 }
 
+/* Who asks for these reads no JSON-RPC. */
+static bool is_page(struct slice path) {
+    return slice_is(path, "/") || slice_starts(path, SLICE("/ui")) || slice_starts(path, SLICE("/api/"));
+}
+
 bool front_admit_body(struct front_conn *c, const struct http_head *head, size_t len) {
     struct front_verdict verdict = {.status = 413, .message = "the message is too large"};
     find_place(c, head->path);
+    c->console = is_page(head->path);
+    c->cookie = (struct slice){0};
     if (host_and_origin_ok(c->front, head) && front_recognise(c, head, &verdict))
         return front_share_claim(c);
     if (len <= FRONT_STRANGER_BODY_MAX)
@@ -212,7 +220,10 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
     struct front *f = c->front;
     enum place place = find_place(c, head->path);
     bool takes_json = place == PLACE_MCP || place == PLACE_MESSAGE || place == PLACE_CALL;
-    if (!host_and_origin_ok(f, head)) {
+    c->console = false;
+    if (!host_and_origin_ok(f, head) && is_page(head->path)) {
+        front_answer_fault(c, 403, (struct slice){0}, "Host or Origin is not allowed here");
+    } else if (!host_and_origin_ok(f, head)) {
         front_answer_error(c, 403, RPC_INVALID_REQUEST, (struct slice){0},
                            "Host or Origin is not allowed here");
     } else if (place == PLACE_HEALTH || place == PLACE_READY) {

@@ -76,13 +76,20 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
     enum web_need need = f->site ? f->site->need(f->site->ctx, head) : WEB_NOT_MINE;
     if (need == WEB_NOT_MINE)
         return false;
-    bool asks = need == WEB_PRINCIPAL || (need == WEB_LOCAL && !f->loopback);
+    bool asks = need == WEB_PRINCIPAL || need == WEB_CONSOLE || (need == WEB_LOCAL && !f->loopback);
+    c->console = need == WEB_CONSOLE;
+    c->cookie = (struct slice){0};
     if (asks && front_authenticate(c, head, b, body) != FRONT_IN)
         return true; /* answered, or will be */
     struct web_answer *w = mem_zalloc(sizeof(*w));
     *w = (struct web_answer){.reply = {&web_ops}, .conn = c};
-    struct web_request request = {
-        .head = head, .body = body, .who = asks ? c->principal : NULL, .reply = &w->reply};
+    struct web_request request = {.head = head,
+                                  .body = body,
+                                  .who = asks ? c->principal : NULL,
+                                  .cookie = c->cookie,
+                                  .port = f->port,
+                                  .secure = f->tls,
+                                  .reply = &w->reply};
     f->site->serve(f->site->ctx, &request);
     if (!w->later)
         free(w);

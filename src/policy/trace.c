@@ -122,3 +122,53 @@ void policy_trace_limit(struct policy_trace *t, const struct policy_limit *limit
     line->got = policy_value_decimal((double)limit->amount / POLICY_MICRO, t->arena);
     line->answer = "to reserve";
 }
+
+/* ---- for programs ---- */
+
+static void put_member(struct emit *e, const char *key, struct slice text) {
+    if (!text.len)
+        return;
+    emit_key(e, key);
+    emit_str(e, text);
+}
+
+static void put_json_line(struct emit *e, const struct policy_trace_line *line) {
+    static const char *const kinds[] = {"note", "check", "group", "condition", "limit"};
+    emit_object(e);
+    emit_key(e, "kind");
+    emit_cstr(e, kinds[line->kind]);
+    emit_key(e, "depth");
+    emit_int(e, line->depth);
+    put_member(e, "what", line->what);
+    put_member(e, "pointer", line->pointer);
+    put_member(e, "path", line->path);
+    put_member(e, "op", line->op);
+    put_member(e, "want", line->want);
+    put_member(e, "got", line->got);
+    emit_key(e, "answer");
+    emit_cstr(e, line->answer ? line->answer : "not reached");
+    emit_object_end(e);
+}
+
+static void put_verdict_json(struct emit *e, const struct policy_verdict *v, struct slice text) {
+    emit_key(e, "verdict");
+    emit_cstr(e, policy_outcome_name(v->outcome));
+    emit_key(e, "reason");
+    emit_cstr(e, policy_reason_name(v->reason));
+    put_member(e, "rule", v->rule);
+    put_member(e, "pointer", v->pointer);
+    put_member(e, "text", text);
+    put_member(e, "detail", v->detail);
+}
+
+void policy_trace_json(struct emit *e, const struct policy_trace *t, const struct policy_verdict *v,
+                       struct slice text) {
+    emit_object(e);
+    put_verdict_json(e, v, text);
+    emit_key(e, "trace");
+    emit_array(e);
+    for (size_t i = 0; i < t->count; i++)
+        put_json_line(e, &t->lines[i]);
+    emit_array_end(e);
+    emit_object_end(e);
+}

@@ -4,6 +4,7 @@
 #include "policy/policy.h"
 
 struct cond;
+struct emit;
 struct check;
 struct value;
 
@@ -42,3 +43,6 @@ void policy_trace_open(struct policy_trace *t, const struct cond *group);
 void policy_trace_close(struct policy_trace *t, int truth);
 void policy_trace_leaf(struct policy_trace *t, const struct cond *leaf, const struct value *value, int truth);
 void policy_trace_limit(struct policy_trace *t, const struct policy_limit *limit);
+/* The verdict and every line as one JSON object. */
+void policy_trace_json(struct emit *e, const struct policy_trace *t, const struct policy_verdict *v,
+                       struct slice text);

@@ -24,6 +24,7 @@ struct tool {
     bool schema_unreadable;       /* there is one all the same */
     bool formats;                 /* its results have formats by their schema: tokens keep them */
     char fingerprint[72];
+    struct slice raw; /* the definition as it was listed; empty when it is over TOOLS_RAW_MAX */
     /* what guard.c says of the definition */
     const char *held;   /* why it is not what was accepted; NULL when it is, or nothing is pinned */
     const char *poison; /* what of it only an attack needs; NULL when nothing */

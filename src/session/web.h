@@ -13,7 +13,15 @@ enum web_need {
     WEB_NOTHING,   /* open, or with a proof of its own */
     WEB_LOCAL,     /* open on the loop-back; elsewhere as below */
     WEB_PRINCIPAL, /* somebody known */
+    WEB_CONSOLE,   /* the same; who is signed in to the console counts, too */
 };
+
+/* The cookie of somebody who is signed in. Ports of one host share their cookies: each gate has its own name.
+ */
+#define WEB_COOKIE "sallyport_%u"
+/* Goes with every request of the console that changes something: no form and no other origin can send it. */
+#define WEB_CONSOLE_HEADER "Sallyport-Console"
+#define WEB_COOKIE_NAME_MAX 24
 
 struct web_reply {
     const struct web_reply_ops *ops;
@@ -36,6 +44,9 @@ struct web_request {
     const struct http_head *head;
     struct slice body;
     struct principal *who; /* NULL when nobody was asked for */
+    struct slice cookie;   /* by which it is known, or empty */
+    uint16_t port;         /* where it came in */
+    bool secure;           /* over TLS */
     struct web_reply *reply;
 };
 

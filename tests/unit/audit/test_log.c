@@ -66,7 +66,7 @@ static void test_walks_and_filters(void **state) {
 }
 
 static uint64_t count_blocks(struct segment *segment, uint64_t *ret_records) {
-    sqlite3_stmt *rows = audit_segment_blocks(segment, 0, false);
+    sqlite3_stmt *rows = audit_segment_blocks(segment, 0, 0, false);
     uint64_t blocks = 0;
     for (*ret_records = 0; sqlite3_step(rows) == SQLITE_ROW; blocks++)
         *ret_records += (uint64_t)sqlite3_column_int64(rows, 1);

@@ -88,7 +88,7 @@ static int stop_what(const struct stops_options *opt, enum state_stop_scope scop
     struct state_stop want = {.scope = scope,
                               .name = slice_str(name),
                               .reason = slice_str(opt->reason ? opt->reason : ""),
-                              .by = cli_user(&a),
+                              .by = cli_home_user(&a),
                               .at_ms = clock_wall_ms(),
                               .cancel = opt->cancel};
     if (open_stops(home, &s, &err) < 0 || state_stops_put(s, &want, NULL, &err) < 0)
@@ -129,7 +129,7 @@ static int resume_run(const void *options, const struct cli_rest *rest) {
         stop.reason = arena_dup(&a, stop.reason);
         if (state_stops_remove(s, stop.id, &err) < 0)
             return cli_fail(CLI_FAILED, &err);
-        record(home, "resumed", &stop, cli_user(&a));
+        record(home, "resumed", &stop, cli_home_user(&a));
         resumed++;
     }
     if (rest->operand_count && !resumed) {
@@ -153,6 +153,17 @@ const struct cli_command cli_stop_all = {
     .examples = stop_all_examples,
     .run = stop_all_run,
 };
+static const struct cli_example stop_examples[] = {
+    {"sallyport stop stripe --reason \"odd payments\"",
+     "agents cannot reach this server until `sallyport resume stripe`"},
+    {0}};
+static const struct cli_example stop_grant_examples[] = {
+    {"sallyport stop-grant ci --cancel", "pause one agent, and end what it has in flight"}, {0}};
+static const struct cli_example resume_examples[] = {
+    {"sallyport resume", "everything passes again as the policies say"},
+    {"sallyport resume stripe", "only what was stopped under this name"},
+    {0}};
+
 const struct cli_command cli_stop = {
     .name = "stop",
     .summary = "refuse every call to one server",
@@ -161,6 +172,7 @@ const struct cli_command cli_stop = {
     .operands = "SERVER",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = stop_examples,
     .run = stop_run,
 };
 const struct cli_command cli_stop_grant = {
@@ -171,6 +183,7 @@ const struct cli_command cli_stop_grant = {
     .operands = "NAME",
     .operands_min = 1,
     .operands_max = 1,
+    .examples = stop_grant_examples,
     .run = stop_grant_run,
 };
 const struct cli_command cli_resume = {
@@ -180,5 +193,6 @@ const struct cli_command cli_resume = {
     .options_size = sizeof(struct stops_options),
     .operands = "[NAME]",
     .operands_max = 1,
+    .examples = resume_examples,
     .run = resume_run,
 };

@@ -1,0 +1,211 @@
+/* How the gate is doing over a span of time, summed from the audit log (audit/tally.h), and limits that are
+ * in use. */
+#include "admin/api.h"
+#include "audit/format.h"
+#include "audit/tally.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "state/state.h"
+
+/* A sum is kept for each span, so that the next question reads only what is new. */
+struct span_sum {
+    struct list node;
+    uint64_t span_s;
+    struct audit_tally *tally;
+};
+
+static struct audit_tally *tally_for(struct admin *a, uint64_t span_s) {
+    LIST_FOR (n, &a->tallies) {
+        struct span_sum *s = container_of(n, struct span_sum, node);
+        if (s->span_s == span_s)
+            return s->tally;
+    }
+    struct span_sum *s = mem_zalloc(sizeof(*s));
+    *s = (struct span_sum){.span_s = span_s, .tally = audit_tally_new(a->home, span_s)};
+    list_push(&a->tallies, &s->node);
+    return s->tally;
+}
+
+void api_overview_free(struct admin *a) {
+    LIST_FOR_SAFE (n, next, &a->tallies) {
+        struct span_sum *s = container_of(n, struct span_sum, node);
+        list_remove(n);
+        audit_tally_unref(s->tally);
+        free(s);
+    }
+}
+
+/* ---- the answer ---- */
+
+static void put_number(struct emit *e, const char *key, uint64_t value) {
+    emit_key(e, key);
+    emit_int(e, (int64_t)value);
+}
+
+static void put_text(struct emit *e, const char *key, struct slice text) {
+    if (!text.len)
+        return;
+    emit_key(e, key);
+    emit_str(e, text);
+}
+
+static void put_time(struct emit *e, const char *key, uint64_t us) {
+    char text[AUDIT_TIME_TEXT];
+    audit_format_time(us, text);
+    emit_key(e, key);
+    emit_cstr(e, text);
+}
+
+static void put_share(struct emit *e, const char *key, const struct audit_counts *c, double share) {
+    uint64_t us = audit_counts_share(c, share);
+    if (us)
+        put_number(e, key, us);
+}
+
+enum series {
+    SERIES_ALLOW,
+    SERIES_DENY,
+    SERIES_APPROVE,
+    SERIES_FAILED,
+    SERIES_P50,
+    SERIES_P90,
+    SERIES_P99,
+    SERIES
+};
+
+static void put_point(struct emit *e, enum series which, const struct audit_counts *c) {
+    static const double shares[] = {[SERIES_P50] = 0.5, [SERIES_P90] = 0.9, [SERIES_P99] = 0.99};
+    const uint64_t counts[] = {c->allow, c->deny, c->approve, c->failed};
+    uint64_t value = which < SERIES_P50 ? counts[which] : audit_counts_share(c, shares[which]);
+    if (which >= SERIES_P50 && !value)
+        emit_null(e);
+    else
+        emit_int(e, (int64_t)value);
+}
+
+static void put_series(struct emit *e, const struct audit_tally_answer *t) {
+    static const char *const names[] = {"allow", "deny", "approve", "failed", "p50_us", "p90_us", "p99_us"};
+    emit_key(e, "times");
+    emit_array(e);
+    for (size_t i = 0; i < AUDIT_TALLY_CELLS; i++)
+        emit_int(e, (int64_t)((t->since_us + i * t->step_us) / 1000000));
+    emit_array_end(e);
+    for (int which = 0; which < SERIES; which++) {
+        emit_key(e, names[which]);
+        emit_array(e);
+        for (size_t i = 0; i < AUDIT_TALLY_CELLS; i++)
+            put_point(e, (enum series)which, &t->cells[i]);
+        emit_array_end(e);
+    }
+}
+
+static void put_totals(struct emit *e, const struct audit_counts *c) {
+    emit_key(e, "totals");
+    emit_object(e);
+    put_number(e, "calls", c->allow + c->deny + c->approve);
+    put_number(e, "allow", c->allow);
+    put_number(e, "deny", c->deny);
+    put_number(e, "approve", c->approve);
+    put_number(e, "failed", c->failed);
+    put_share(e, "p50_us", c, 0.5);
+    put_share(e, "p90_us", c, 0.9);
+    put_share(e, "p99_us", c, 0.99);
+    emit_object_end(e);
+}
+
+static void put_row(struct emit *e, enum audit_tally_kind kind, const struct audit_tally_row *r) {
+    emit_object(e);
+    put_text(e, "server", r->server);
+    put_text(e, "tool", r->tool);
+    put_text(e, "identity", r->identity);
+    if (kind == AUDIT_TALLY_DENIAL) {
+        put_text(e, "rule", r->rule);
+        emit_key(e, "reason");
+        emit_str(e, r->reason);
+        put_number(e, "count", r->counts.deny);
+        put_number(e, "last_seq", r->last_seq);
+        put_time(e, "last_time", r->last_us);
+    } else {
+        put_number(e, "calls", r->counts.allow + r->counts.deny + r->counts.approve);
+        put_number(e, "denied", r->counts.deny);
+        put_share(e, "p90_us", &r->counts, 0.9);
+    }
+    emit_object_end(e);
+}
+
+static void overview_run(struct api_job *j) {
+    static const char *const lists[] = {"tools", "denials", "identities"};
+    struct audit_tally *tally = j->what;
+    const struct audit_tally_answer *t;
+    struct emit *e = &j->e;
+    audit_tally_lock(tally);
+    j->failed = audit_tally_read(tally, clock_wall_us(), &t, &j->err) < 0;
+    if (!j->failed) {
+        emit_object(e);
+        put_time(e, "since", t->since_us);
+        put_time(e, "until", t->until_us);
+        emit_key(e, "step_seconds");
+        emit_double(e, (double)t->step_us / 1e6);
+        put_series(e, t);
+        put_totals(e, &t->total);
+        for (size_t kind = 0; kind < AUDIT_TALLY_KINDS; kind++) {
+            emit_key(e, lists[kind]);
+            emit_array(e);
+            for (size_t i = 0; i < t->row_count[kind]; i++)
+                put_row(e, (enum audit_tally_kind)kind, &t->rows[kind][i]);
+            emit_array_end(e);
+        }
+        emit_object_end(e);
+    }
+    audit_tally_unlock(tally);
+}
+
+static void drop_tally(void *what) { audit_tally_unref(what); }
+
+void api_overview(struct api_call *c) {
+    static const uint64_t spans[] = {900, 3600, 21600, 86400, 604800, 2592000};
+    uint64_t span;
+    if (!api_query_number(c, "range", 2592000, 3600, &span))
+        return;
+    size_t i = 0;
+    while (i + 1 < ARRAY_LEN(spans) && spans[i] < span)
+        i++;
+    struct api_job *j = api_job_for(c);
+    if (!j)
+        return;
+    j->what = audit_tally_ref(tally_for(c->admin, spans[i]));
+    j->drop = drop_tally;
+    api_job_start(j, overview_run);
+}
+
+/* ---- limits ---- */
+
+static void put_limit(void *ctx, const struct state_counter *s) {
+    struct api_call *c = ctx;
+    struct emit *e = &c->e;
+    emit_object(e);
+    emit_key(e, "name");
+    emit_str(e, s->key);
+    emit_key(e, "key");
+    emit_str(e, s->key);
+    emit_key(e, "used");
+    emit_double(e, (double)s->value / 1e6);
+    emit_key(e, "max");
+    emit_double(e, (double)s->max / 1e6);
+    if (s->window_ms) {
+        put_number(e, "window_seconds", s->window_ms / 1000);
+        emit_time(e, "resets_at", s->start_ms + s->window_ms);
+    }
+    emit_object_end(e);
+}
+
+void api_limits(struct api_call *c) {
+    struct err err = {0};
+    emit_array(&c->e);
+    if (state_list(c->admin->core->state, clock_wall_ms(), put_limit, c, &err) < 0) {
+        api_error(c, 503, "%s", err.text);
+        return;
+    }
+    emit_array_end(&c->e);
+    api_answer(c, 200);
+}

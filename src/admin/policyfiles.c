@@ -1,0 +1,344 @@
+/* The files of policies: read, written, their history, and changes that leave comments where they are. */
+#include "admin/api.h"
+#include "audit/audit.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/sha.h"
+#include "call/principal.h"
+#include "io/file.h"
+#include "policy/limits.h"
+#include "policy/policy.h"
+#include "server/server.h"
+#include "state/versions.h"
+#include "wire/tree_edit.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A file in use, by the id that stands in the path of the request. */
+struct policy_file {
+    const char *id;
+    const char *path; /* the core's; valid until the policies change */
+    struct policy *policy;
+};
+
+void api_policy_id(const char *path, char ret_id[API_POLICY_ID]) {
+    char hex[SHA_HEX];
+    sha_256_hex(slice_str(path), hex);
+    memcpy(ret_id, hex, API_POLICY_ID - 1);
+    ret_id[API_POLICY_ID - 1] = '\0';
+}
+
+static void match_file(void *ctx, const struct core_policy *one) {
+    struct policy_file *f = ctx;
+    char id[API_POLICY_ID];
+    api_policy_id(one->path, id);
+    if (strcmp(id, f->id) != 0)
+        return;
+    f->path = one->path;
+    f->policy = one->policy;
+}
+
+/* False, and answered, when there is none. The path lives in the arena. */
+static bool find_file(struct api_call *c, struct policy_file *ret) {
+    const struct core_files *files = &c->admin->core->files;
+    *ret = (struct policy_file){.id = c->arg.ptr};
+    if (files->each_policy)
+        files->each_policy(files->owner, match_file, ret);
+    if (!ret->path)
+        return api_error(c, 404, "no policy file of this id is in use"), false;
+    ret->path = arena_dup(&c->arena, slice_str(ret->path)).ptr;
+    return true;
+}
+
+static struct state_versions *versions_of(struct api_call *c) {
+    struct err err = {0};
+    struct admin *a = c->admin;
+    if (!a->versions && state_versions_open(a->home, &a->versions, &err) < 0)
+        api_error(c, 503, "%s", err.text);
+    return a->versions;
+}
+
+/* The file's text, in the arena; false, and answered, when it cannot be read. */
+static bool read_text(struct api_call *c, const char *path, struct slice *ret_text,
+                      char ret_hash[SHA_HEX + 1]) {
+    cleanup_buf struct buf text;
+    struct err err = {0};
+    buf_init(&text, POLICY_BYTES_MAX);
+    if (io_file_read(path, &text, NULL, &err) < 0)
+        return api_error(c, 503, "%s", err.text), false;
+    *ret_text = arena_dup(&c->arena, buf_slice(&text));
+    sha_256_hex(*ret_text, ret_hash);
+    ret_hash[SHA_HEX] = '\0';
+    return true;
+}
+
+static void put_text(struct emit *e, const char *key, struct slice text) {
+    emit_key(e, key);
+    emit_str(e, text);
+}
+
+static void put_file(struct api_call *c, const struct policy_file *f, struct slice text, const char *hash) {
+    const struct core *core = c->admin->core;
+    const char *slash = strrchr(f->path, '/');
+    struct emit *e = &c->e;
+    emit_object(e);
+    put_text(e, "id", c->arg);
+    put_text(e, "name", slice_str(slash ? slash + 1 : f->path));
+    put_text(e, "path", slice_str(f->path));
+    put_text(e, "hash", slice_str(hash));
+    put_text(e, "text", text);
+    emit_key(e, "is_default");
+    emit_bool(e, core->policy == f->policy);
+    emit_key(e, "servers");
+    emit_array(e);
+    for (size_t i = 0; i < core->server_count; i++)
+        if (core->servers[i] && core->servers[i]->policy == f->policy)
+            emit_cstr(e, core->servers[i]->up.name);
+    emit_array_end(e);
+    emit_object_end(e);
+    c->more = arena_printf(&c->arena, "ETag: \"%s\"\r\n", hash);
+}
+
+void api_policy(struct api_call *c) {
+    struct policy_file f;
+    struct slice text;
+    char hash[SHA_HEX + 1];
+    if (!find_file(c, &f) || !read_text(c, f.path, &text, hash))
+        return;
+    put_file(c, &f, text, hash);
+    api_answer(c, 200);
+}
+
+/* ---- writing ---- */
+
+static bool is_valid(struct api_call *c, struct slice text) {
+    cleanup_problems struct policy_problems problems;
+    cleanup_policy struct policy *p = NULL;
+    policy_problems_init(&problems);
+    if (policy_load(text, "policy", &p, &problems) == 0)
+        return true;
+    const struct policy_problem *first = &problems.items[0];
+    api_error(c, 422, "line %u: %.*s", first->line, SLICE_FMT(first->text));
+    return false;
+}
+
+/* Where a link leads: replacing the link itself would leave the file as it was. */
+static const char *real_path(struct api_call *c, const char *path) {
+    cleanup_free char *real = realpath(path, NULL);
+    return real ? arena_dup(&c->arena, slice_str(real)).ptr : path;
+}
+
+/* The text is valid. Both it and the one before it are kept as versions; it is in force when this returns. */
+static bool write_file(struct api_call *c, const struct policy_file *f, struct slice before,
+                       struct slice text, struct slice note) {
+    struct state_versions *versions = versions_of(c);
+    struct core *core = c->admin->core;
+    struct err err = {0};
+    struct slice who = slice_str(c->request->who->id), path = slice_str(f->path);
+    uint64_t now_ms = clock_wall_ms();
+    if (!versions)
+        return false;
+    if (state_versions_add(versions, path, before, SLICE("before the console"), (struct slice){0}, now_ms,
+                           &err) < 0 ||
+        io_file_replace(real_path(c, f->path), text, 0600, &err) < 0 ||
+        state_versions_add(versions, path, text, who, note, now_ms, &err) < 0)
+        return api_error(c, 503, "%s", err.text), false;
+    char hash[SHA_HEX];
+    sha_256_hex(text, hash);
+    api_record(c, (struct audit_action){.name = SLICE("policy_saved"),
+                                        .policy = path,
+                                        .policy_hash = slice_of(hash, SHA_HEX),
+                                        .text = note});
+    core->files.policy_written(core->files.owner, f->path);
+    return true;
+}
+
+static void answer_written(struct api_call *c) {
+    struct policy_file f;
+    struct slice text;
+    char hash[SHA_HEX + 1];
+    if (!find_file(c, &f) || !read_text(c, f.path, &text, hash))
+        return;
+    put_file(c, &f, text, hash);
+    api_answer(c, 200);
+}
+
+/* Only over the text that the writer has seen. */
+static bool may_replace(struct api_call *c, const char *hash) {
+    struct slice want = http_value_of(c->request->head, SLICE("If-Match"));
+    if (!want.len)
+        return api_error(c, 428, "If-Match is needed: the hash of the text that is to be replaced"), false;
+    if (slice_is(want, "*") || slice_is(want, arena_printf(&c->arena, "\"%s\"", hash).ptr))
+        return true;
+    return api_error(c, 412, "the policy has been changed meanwhile"), false;
+}
+
+void api_policy_save(struct api_call *c) {
+    struct policy_file f;
+    struct slice before, text = api_member(c, "policy_text");
+    char hash[SHA_HEX + 1];
+    if (!find_file(c, &f) || !is_valid(c, text))
+        return;
+    cleanup_fd int guard = io_file_guard(f.path);
+    if (guard < 0 || !read_text(c, f.path, &before, hash)) {
+        if (guard < 0)
+            api_error(c, 503, "the policy's directory cannot be locked");
+        return;
+    }
+    if (may_replace(c, hash) && write_file(c, &f, before, text, api_member(c, "note")))
+        answer_written(c);
+}
+
+/* ---- history ---- */
+
+struct history {
+    struct emit *e;
+    const char *hash; /* of the present text */
+};
+
+static void put_version(void *ctx, const struct state_version *v) {
+    struct history *h = ctx;
+    emit_object(h->e);
+    emit_key(h->e, "version");
+    emit_int(h->e, (int64_t)v->number);
+    put_text(h->e, "hash", slice_of(v->hash, SHA_HEX));
+    put_text(h->e, "by", v->by);
+    if (v->note.len)
+        put_text(h->e, "note", v->note);
+    emit_time(h->e, "at", v->at_ms);
+    emit_key(h->e, "current");
+    emit_bool(h->e, h->hash && memcmp(v->hash, h->hash, SHA_HEX) == 0);
+    if (h->hash && memcmp(v->hash, h->hash, SHA_HEX) == 0)
+        h->hash = NULL; /* the newest of several with this text */
+    emit_object_end(h->e);
+}
+
+void api_policy_history(struct api_call *c) {
+    struct policy_file f;
+    struct slice text;
+    char hash[SHA_HEX + 1];
+    struct err err = {0};
+    struct state_versions *versions;
+    if (!find_file(c, &f) || !read_text(c, f.path, &text, hash) || !(versions = versions_of(c)))
+        return;
+    struct history h = {&c->e, hash};
+    emit_array(&c->e);
+    if (state_versions_list(versions, slice_str(f.path), put_version, &h, &err) < 0) {
+        api_error(c, 503, "%s", err.text);
+        return;
+    }
+    emit_array_end(&c->e);
+    api_answer(c, 200);
+}
+
+/* False, and answered, when there is no such version. */
+static bool get_version(struct api_call *c, const struct policy_file *f, uint64_t number,
+                        struct slice *ret_text) {
+    struct state_versions *versions = versions_of(c);
+    struct err err = {0};
+    if (!versions)
+        return false;
+    int rc = state_versions_get(versions, slice_str(f->path), number, &c->arena, ret_text, &err);
+    if (rc <= 0)
+        api_error(c, rc < 0 ? 503 : 404, "%s", rc < 0 ? err.text : "no such version");
+    return rc > 0;
+}
+
+void api_policy_version(struct api_call *c) {
+    struct policy_file f;
+    struct slice text;
+    uint64_t number;
+    if (!slice_to_u64(c->arg2, &number))
+        api_error(c, 404, "no such version");
+    else if (find_file(c, &f) && get_version(c, &f, number, &text)) {
+        emit_object(&c->e);
+        emit_key(&c->e, "version");
+        emit_int(&c->e, (int64_t)number);
+        put_text(&c->e, "text", text);
+        emit_object_end(&c->e);
+        api_answer(c, 200);
+    }
+}
+
+void api_policy_revert(struct api_call *c) {
+    struct policy_file f;
+    struct slice before, text;
+    char hash[SHA_HEX + 1];
+    uint64_t number;
+    if (!find_file(c, &f) || !api_member_number(c, "version", INT64_MAX, 0, &number) ||
+        !get_version(c, &f, number, &text) || !is_valid(c, text) || !read_text(c, f.path, &before, hash))
+        return;
+    struct slice note = arena_printf(&c->arena, "back to version %llu", (unsigned long long)number);
+    if (write_file(c, &f, before, text, note))
+        answer_written(c);
+}
+
+/* ---- changes of a text ---- */
+
+static bool read_path(struct api_call *c, uint32_t node, struct tree_edit *ret) {
+    if (!node || !tape_is(&c->body, node, TAPE_ARRAY) || !tape_node(&c->body, node)->count ||
+        tape_node(&c->body, node)->count > ADMIN_EDIT_DEPTH_MAX)
+        return false;
+    struct tree_step *steps = arena_array(&c->arena, struct tree_step, ADMIN_EDIT_DEPTH_MAX);
+    TAPE_FOR_ELEM(&c->body, node, i) {
+        int64_t index = 0;
+        bool key = tape_is(&c->body, i, TAPE_STRING);
+        if (!key && (!tape_int(&c->body, i, &index) || index < 0 || index > UINT32_MAX))
+            return false;
+        steps[ret->depth++] = (struct tree_step){
+            .key = key ? tape_text(&c->body, i, &c->arena) : (struct slice){0}, .index = (uint32_t)index};
+    }
+    ret->path = steps;
+    return true;
+}
+
+/* One after the other; false, and answered, when one cannot be made. */
+static bool make_edits(struct api_call *c, struct slice *text) {
+    uint32_t edits = tape_get_str(&c->body, 0, "edits");
+    if (edits && !tape_is(&c->body, edits, TAPE_ARRAY))
+        return api_error(c, 400, "edits is a list of {path, value}"), false;
+    if (!edits)
+        return true;
+    TAPE_FOR_ELEM(&c->body, edits, i) {
+        struct tree_edit edit = {0};
+        struct err err = {0};
+        uint32_t value = tape_is(&c->body, i, TAPE_OBJECT) ? tape_get_str(&c->body, i, "value") : 0;
+        if (!tape_is(&c->body, i, TAPE_OBJECT) || !read_path(c, tape_get_str(&c->body, i, "path"), &edit))
+            return api_error(c, 400, "edits is a list of {path, value}"), false;
+        if (value && tree_parse_json(tape_raw(&c->body, value), &c->arena, &edit.value, &err) < 0)
+            return api_error(c, 400, "%s", err.text), false;
+        cleanup_buf struct buf out;
+        buf_init(&out, POLICY_BYTES_MAX);
+        if (tree_edit(*text, &edit, &out, &err) < 0)
+            return api_error(c, 422, "%s", err.text), false;
+        *text = arena_dup(&c->arena, buf_slice(&out));
+    }
+    return true;
+}
+
+void api_policy_edit(struct api_call *c) {
+    struct slice text = api_member(c, "policy_text");
+    if (!make_edits(c, &text))
+        return;
+    cleanup_problems struct policy_problems problems;
+    cleanup_policy struct policy *p = NULL;
+    const struct tree *root = NULL;
+    policy_problems_init(&problems);
+    bool valid = policy_load(text, "policy", &p, &problems) == 0;
+    if (valid)
+        policy_lint(p, &problems);
+    struct emit *e = &c->e;
+    emit_object(e);
+    put_text(e, "policy_text", text);
+    emit_key(e, "valid");
+    emit_bool(e, valid);
+    if (tree_parse(text, &c->arena, &root, NULL) == 0 && root->type == TREE_MAP) {
+        emit_key(e, "policy");
+        tree_json(root, e);
+    }
+    api_problems(e, &problems);
+    emit_object_end(e);
+    api_answer(c, 200);
+}

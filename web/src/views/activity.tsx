@@ -1,0 +1,178 @@
+// Every decision, with filters, a live tail and the details of one.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { get, part, query, type Record_ } from '../api';
+import { bytes, count, duration } from '../format';
+import { go, href, useData, useLive, useMay, usePlace } from '../state';
+import { Badge, Button, Code, Drawer, Empty, Fault, Field, Input, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Verdict } from '../ui';
+
+const PAGE = 100;
+const FILTERS = ['server', 'tool', 'identity', 'grant', 'verdict', 'outcome', 'class', 'rule', 'reason', 'session', 'method', 'event', 'text', 'shadow', 'kind'] as const;
+type Name = (typeof FILTERS)[number];
+const RANGES: [string, string][] = [['3600', 'Last hour'], ['86400', 'Last day'], ['604800', 'Last week'], ['2592000', 'Last 30 days'], ['', 'All time']];
+
+export interface Trace { verdict: string; rule?: string; text?: string; pointer?: string; lines: { depth: number; text: string; result?: string }[] }
+
+function Explanation({ record }: { record: Record_ }) {
+  const { data, error } = useData<Trace>(record.kind === 'decision' && record.method === 'tools/call' ? `audit/${record.seq}/explain` : null);
+  if (error) return <p class="muted"><Text value={error.message} /></p>;
+  if (!data) return null;
+  return (
+    <>
+      <h3>How the policy in force decides it now</h3>
+      <ul class="trace">{data.lines.map((l, i) => <li key={i} data-depth={Math.min(l.depth, 6)}><span><Text value={l.text} /></span>{l.result ? <Badge tone={l.result === 'true' || l.result === 'allow' ? 'allow' : l.result === 'false' || l.result === 'deny' ? 'deny' : 'quiet'}>{l.result}</Badge> : null}</li>)}</ul>
+      <p>Verdict: <Verdict verdict={data.verdict} /> {data.rule ? <span class="muted"><Text value={data.rule} /></span> : null}</p>
+    </>
+  );
+}
+
+function Detail({ seq, onClose }: { seq: number; onClose: () => void }) {
+  const { data: r, error } = useData<Record_>(`audit/${seq}`);
+  const inner = useData<Record_[]>(r?.call ? `audit${query({ parent: r.call, limit: 100 })}` : null);
+  const edits = useMay('policy-manager');
+  const calls = (inner.data ?? []).filter((x) => x.seq !== seq && x.kind === 'decision');
+  const o = r?.outcome;
+  return (
+    <Drawer title={<>Record {count(seq)}</>} onClose={onClose}>
+      {error ? <Fault error={error} /> : null}
+      {r ? (
+        <div class="stack">
+          <div class="row"><Verdict verdict={r.verdict} shadow={r.shadow} /><RiskClass name={r.class} />{o ? <Badge tone={o.status === 'ok' ? 'allow' : 'deny'}>{o.status}</Badge> : r.kind === 'decision' ? <Badge>no outcome yet</Badge> : null}</div>
+          {r.text ? <p class="says"><Text value={r.text} /></p> : null}
+          <Pairs rows={[
+            ['Time', <Time at={r.time} />], r.event ? ['Event', <Text value={r.event} />] : null, ['Who', r.identity ? <a href={href(`activity${query({ identity: r.identity })}`)}><Text value={r.identity} /></a> : undefined],
+            ['Server', r.server ? <a href={href(`servers/${part(r.server)}`)}><Text value={r.server} /></a> : undefined], ['Tool', <Text value={r.tool ?? ''} />], ['Method', r.method],
+            ['Rule', <Text value={r.rule ?? ''} />], ['Rule path', r.pointer ? <code><Text value={r.pointer} /></code> : undefined], ['Reason', r.reason],
+            ['Policy', r.policy ? <><Text value={r.policy} /> {r.policy_version ? <span class="muted">version {r.policy_version}</span> : null}</> : undefined],
+            ['Session', r.session ? <code><Text value={r.session.slice(0, 16)} /></code> : undefined],
+            ['Latency', o ? duration(o.latency_us) : undefined], ['Request', o ? bytes(o.bytes_in) : undefined], ['Answer', o ? bytes(o.bytes_out) : undefined], ['Error', o?.text ? <Text value={o.text} /> : undefined],
+            ['Made by', r.parent ? <a href={href(`activity${query({ parent: r.parent })}`)}>code run {r.parent}</a> : undefined],
+            ['Arguments hash', r.args_hash ? <code class="hash">{r.args_hash}</code> : undefined], ['Definition', r.fingerprint ? <code class="hash">{r.fingerprint}</code> : undefined],
+            ['Policy hash', r.policy_hash ? <code class="hash">{r.policy_hash}</code> : undefined], ['Record hash', r.hash ? <code class="hash">{r.hash}</code> : undefined],
+          ]} />
+          {r.args !== undefined ? <><h3>Arguments{r.args_mode === 'keys' ? ' (names only: audit.arguments is “keys”)' : r.args_mode === 'tokenized' ? ' (personal data as tokens)' : ''}</h3><Code value={r.args} /></> : null}
+          {r.shadow ? <><h3>Shadow verdicts</h3><Code value={r.shadow} /></> : null}
+          <Explanation record={r} />
+          {calls.length ? <><h3>Calls made by this run</h3><ul class="plain-list">{calls.map((x) => <li key={x.seq}><Verdict verdict={x.verdict} /> <a href={href(`activity${query({ parent: r.call, seq: x.seq })}`)}><Text value={`${x.server ?? ''} · ${x.tool ?? x.method}`} /></a></li>)}</ul></> : null}
+          {r.kind === 'decision' && r.tool && r.server ? (
+            <div class="row">
+              {edits && r.verdict !== 'allow' ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'allow' })}`)}>Allow this…</a> : null}
+              {edits ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'limit' })}`)}>Limit this…</a> : null}
+              {edits ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, test: seq })}`)}>Test against a policy…</a> : null}
+            </div>
+          ) : null}
+        </div>
+      ) : error ? null : <p class="muted">Loading…</p>}
+    </Drawer>
+  );
+}
+
+export function Activity() {
+  const place = usePlace();
+  const q = place.query;
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, q.get(name) ?? ''])) as Record<Name, string>;
+  const range = q.get('range') ?? (q.get('seq') ? '' : '86400');
+  const parent = q.get('parent') ?? '';
+  const selected = q.get('seq') ? Number(q.get('seq')) : null;
+  const [rows, setRows] = useState<Record_[]>([]);
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(true);
+  const [more, setMore] = useState(false);
+  const [live, setLive] = useState(true);
+  const [missed, setMissed] = useState(0);
+  const [panel, setPanel] = useState(FILTERS.slice(6).some((n) => filters[n]));
+  const key = JSON.stringify([filters, range, parent]);
+  const since = useMemo(() => (range ? new Date(Date.now() - Number(range) * 1000).toISOString().slice(0, 19) + 'Z' : undefined), [key]);
+  const round = useRef(0);
+  const ask = (values: Record<string, string | number | undefined>) => get<Record_[]>(`audit${query({ ...filters, kind: filters.kind || 'decision', parent, since, limit: PAGE, ...values })}`);
+  const load = async () => {
+    const mine = ++round.current;
+    setBusy(true);
+    setMissed(0);
+    try {
+      const found = await ask({});
+      if (mine !== round.current) return;
+      setRows(found);
+      setMore(found.length === PAGE);
+      setError(null);
+    } catch (e) { if (mine === round.current) setError(e as Error); }
+    if (mine === round.current) setBusy(false);
+  };
+  useEffect(() => { load(); }, [key]);
+  const older = async () => {
+    const found = await ask({ before: rows.at(-1)!.seq });
+    setRows((all) => [...all, ...found]);
+    setMore(found.length === PAGE);
+  };
+  // New records are asked for with the filters that are set, so both always agree.
+  const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useLive((records) => {
+    const decisions = records.filter((r) => r.kind !== 'event' || filters.kind).length;
+    if (records.length && !decisions) return;
+    if (!live) { setMissed((n) => n + records.filter((r) => r.kind === 'decision').length); return; }
+    clearTimeout(soon.current);
+    soon.current = setTimeout(async () => {
+      try {
+        const fresh = await ask({});
+        setRows((all) => {
+          const known = fresh.length ? fresh.at(-1)!.seq : Infinity;
+          return [...fresh, ...all.filter((r) => r.seq < known)];
+        });
+      } catch { /* the connection mark says so */ }
+    }, 300);
+  });
+  const set = (values: Partial<Record<Name | 'range' | 'seq' | 'parent', string>>) => go(`activity${query({ range: q.get('range') ?? undefined, parent, ...filters, seq: selected ?? undefined, ...values })}`, true);
+  const any = FILTERS.some((n) => filters[n]) || parent;
+  return (
+    <div class={`with-drawer${selected ? ' open' : ''}`}>
+      <div class="stack">
+        <form class="filters" onSubmit={(e) => { e.preventDefault(); }} aria-label="Filters">
+          <Select label="Time range" value={range} onValue={(v) => set({ range: v })} options={RANGES} />
+          <Select label="Verdict" value={filters.verdict} onValue={(v) => set({ verdict: v })} options={[['', 'Any verdict'], ['allow', 'Allowed'], ['deny', 'Denied'], ['approve', 'Approval']]} />
+          <Input aria-label="Server" placeholder="Server" value={filters.server} onValue={(v) => set({ server: v })} />
+          <Input aria-label="Tool" placeholder="Tool, or read_*" value={filters.tool} onValue={(v) => set({ tool: v })} />
+          <Input aria-label="Identity" placeholder="Identity" value={filters.identity} onValue={(v) => set({ identity: v })} />
+          <Input aria-label="Text" placeholder="Words anywhere" value={filters.text} onValue={(v) => set({ text: v })} />
+          <Button small tone="ghost" pressed={panel} onClick={() => setPanel(!panel)}>More filters</Button>
+          {any ? <Button small tone="ghost" onClick={() => go('activity', true)}>Clear</Button> : null}
+        </form>
+        {panel ? (
+          <div class="filters more">
+            <Field label="Outcome"><Select value={filters.outcome} onValue={(v) => set({ outcome: v })} options={[['', 'Any'], 'ok', 'tool_error', 'rpc_error', 'denied', 'approval', 'timeout', 'cancelled', 'gone', 'refused']} /></Field>
+            <Field label="Class"><Select value={filters.class} onValue={(v) => set({ class: v })} options={[['', 'Any'], 'Read', 'Write', 'Execute', 'Destructive', 'Financial']} /></Field>
+            <Field label="Shadow"><Select value={filters.shadow} onValue={(v) => set({ shadow: v })} options={[['', 'Any'], ['1', 'Only with a shadow verdict']]} /></Field>
+            <Field label="Kind"><Select value={filters.kind} onValue={(v) => set({ kind: v })} options={[['', 'Decisions'], ['event', 'Events of the gate'], ['all', 'Everything']]} /></Field>
+            <Field label="Rule"><Input value={filters.rule} onValue={(v) => set({ rule: v })} /></Field>
+            <Field label="Reason"><Input value={filters.reason} onValue={(v) => set({ reason: v })} /></Field>
+            <Field label="Grant"><Input value={filters.grant} onValue={(v) => set({ grant: v })} /></Field>
+            <Field label="Session"><Input value={filters.session} onValue={(v) => set({ session: v })} /></Field>
+            <Field label="Method"><Input value={filters.method} onValue={(v) => set({ method: v })} /></Field>
+            <Field label="Event"><Input value={filters.event} onValue={(v) => set({ event: v, kind: v ? 'event' : filters.kind })} /></Field>
+          </div>
+        ) : null}
+        <div class="toolbar">
+          <Segmented label="Live" value={live ? 'on' : 'off'} onValue={(v) => { setLive(v === 'on'); if (v === 'on') load(); }} options={[['on', 'Live'], ['off', 'Paused']]} />
+          {missed ? <Button small onClick={() => load()}>{count(missed)} new</Button> : null}
+          <div class="spacer" />
+          <span class="muted small">{rows.length ? `${count(rows.length)}${more ? '+' : ''} shown` : ''}</span>
+          {(['jsonl', 'csv'] as const).map((format) => <a key={format} class="button small" download href={`/api/v1/audit/export${query({ ...filters, kind: filters.kind || 'decision', parent, since, format })}`}>Export {format.toUpperCase()}</a>)}
+        </div>
+        {error ? <Fault error={error} retry={load} /> : null}
+        <section class="panel flush"><div class="body">
+          {rows.length ? (
+            <Table label="Decisions" rows={rows} keyOf={(r) => r.seq} selected={selected} onRow={(r) => set({ seq: String(r.seq) })} columns={[
+              { head: 'Time', class: 'time', cell: (r) => <Time at={r.time} /> },
+              { head: 'Verdict', cell: (r) => <Verdict verdict={r.verdict ?? (r.kind === 'event' ? undefined : '')} shadow={r.shadow} /> },
+              { head: 'Call', class: 'grow', cell: (r) => <span class="call"><Text value={r.event ? r.event : r.tool ?? r.method} /> <span class="muted"><Text value={r.server ?? ''} /></span></span> },
+              { head: 'Who', cell: (r) => <Text value={r.identity ?? ''} /> },
+              { head: 'Rule', hide: 'phone', cell: (r) => <span class="clip" title={r.rule}><Text value={r.rule ?? r.text ?? ''} /></span> },
+              { head: 'Outcome', hide: 'phone', cell: (r) => (r.outcome ? <Badge tone={r.outcome.status === 'ok' ? 'quiet' : r.outcome.status === 'denied' ? 'deny' : 'approve'}>{r.outcome.status}</Badge> : '') },
+              { head: 'Latency', class: 'number', hide: 'phone', cell: (r) => (r.outcome ? duration(r.outcome.latency_us) : '') },
+            ]} />
+          ) : busy ? <p class="muted pad">Loading…</p> : <Empty title={any ? 'No record fits these filters' : 'No calls yet'}>{any ? 'Widen the time range, or clear a filter.' : 'Every call of a tool is on record here, whatever became of it.'}</Empty>}
+          {more ? <div class="more-rows"><Button onClick={older}>Older records</Button></div> : null}
+        </div></section>
+      </div>
+      {selected ? <Detail key={selected} seq={selected} onClose={() => set({ seq: '' })} /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+// Calls that wait for a person.
+import { useEffect, useState } from 'preact/hooks';
+import { part, post, query, type Approval, type Record_ } from '../api';
+import { until } from '../format';
+import { go, href, useData, useMay, useMe, useNow, usePlace } from '../state';
+import { Badge, Button, Code, Dialog, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, State, Table, Text, Time, toast } from '../ui';
+
+const changed = (r: Record_) => !!r.event?.startsWith('approval_') || r.verdict === 'approve';
+
+function Similar({ approval }: { approval: Approval }) {
+  const { data } = useData<Approval[]>(`approvals${query({ identity: approval.identity, limit: 200 })}`);
+  const past = (data ?? []).filter((a) => a.id !== approval.id && a.tool === approval.tool && a.server === approval.server && a.status !== 'pending');
+  if (!past.length) return <span class="muted">first of its kind</span>;
+  const yes = past.filter((a) => a.status === 'approved' || a.status === 'used').length;
+  const no = past.filter((a) => a.status === 'denied').length;
+  return <>{yes} approved, {no} denied{past.length - yes - no ? `, ${past.length - yes - no} expired` : ''}, last <Time at={past[0].decided_at ?? past[0].created_at} relative /></>;
+}
+
+export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval; onDone: () => void; open?: boolean }) {
+  const may = useMay('approver');
+  const me = useMe();
+  const now = useNow();
+  const [denying, setDenying] = useState(false);
+  const [note, setNote] = useState('');
+  const own = me.identity === a.identity;
+  const decide = async (verb: 'approve' | 'deny', more: Record<string, unknown> = {}) => {
+    await post<Approval>(`approvals/${part(a.id)}/${verb}`, more);
+    toast(verb === 'approve' ? 'Approved. The agent can make the call now.' : 'Denied.', verb === 'approve' ? 'allow' : 'deny');
+    onDone();
+  };
+  const left = (Date.parse(a.expires_at) - now) / 1000;
+  return (
+    <article class={`card approval${open ? ' open' : ''}`} data-approval={a.id} aria-label={`${a.identity} wants ${a.tool}`}>
+      <header>
+        <div class="title"><strong class="tool"><Text value={a.server ? `${a.server} · ${a.tool}` : a.tool} /></strong><RiskClass name={a.class} /></div>
+        {a.status === 'pending' ? <span class={`timeleft${left < 120 ? ' soon' : ''}`}>{until(a.expires_at, now)} left</span> : <State name={a.status} />}
+      </header>
+      {a.stale ? <Notice tone="approve">{a.stale} The agent has to ask again; an approval of this one lets nothing pass.</Notice> : null}
+      {a.text ? <p class="says"><Text value={a.text} /></p> : null}
+      <Code value={a.arguments ?? {}} />
+      {a.arguments_cut ? <p class="muted small">The arguments are longer than what is kept for display; the approval is for all of them.</p> : null}
+      <Pairs rows={[
+        ['Who', <Text value={a.identity} />], ['Rule', a.rule ? <><Text value={a.rule} />{a.policy ? <span class="muted"> in <Text value={a.policy} /></span> : null}</> : undefined],
+        ['Asked', <><Time at={a.created_at} relative />{a.asked > 1 ? `, ${a.asked} times` : ''}</>], ['Before', <Similar approval={a} />],
+        a.approvers?.length ? ['Approvers', <Text value={a.approvers.join(', ')} />] : null,
+        a.decided_by ? ['Decided by', <><Text value={a.decided_by} /> <Time at={a.decided_at} relative />{a.note ? <>: “<Text value={a.note} />”</> : null}</>] : null,
+      ]} />
+      {a.status === 'pending' ? (
+        <footer>
+          {own ? <span class="muted">You asked for this call: somebody else decides.</span> : !may ? <span class="muted">Deciding needs the role approver.</span> : (
+            <>
+              <Button tone="primary" onClick={() => decide('approve')}>Approve once</Button>
+              <Button onClick={() => decide('approve', { repeat_seconds: 900 })} title="The same call with the same arguments passes again for 15 minutes">Approve for 15 min</Button>
+              <Button tone="danger" onClick={() => setDenying(true)}>Deny…</Button>
+            </>
+          )}
+          <a class="button ghost small" href={href(`approvals/${part(a.id)}`)}>Link</a>
+        </footer>
+      ) : null}
+      {denying ? (
+        <Dialog title="Deny this call" onClose={() => setDenying(false)} footer={<><Button onClick={() => setDenying(false)}>Cancel</Button><Button tone="danger" onClick={async () => { await decide('deny', note ? { note } : {}); setDenying(false); }}>Deny</Button></>}>
+          <Field label="Note" hint="On record, and the agent reads it."><Input value={note} onValue={setNote} maxLength={500} autofocus /></Field>
+        </Dialog>
+      ) : null}
+    </article>
+  );
+}
+
+// Browsers tell of it when the page is not in front, if they were allowed to.
+function useNotification(pending: Approval[] | undefined) {
+  const [seen] = useState(() => new Set<string>());
+  useEffect(() => {
+    if (!pending) return;
+    const fresh = pending.filter((a) => !seen.has(a.id));
+    const first = seen.size === 0;
+    fresh.forEach((a) => seen.add(a.id));
+    if (first || !fresh.length || !document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
+    for (const a of fresh) new Notification('A call waits for you', { body: `${a.identity}: ${a.server ? `${a.server} ` : ''}${a.tool}`, tag: a.id });
+  }, [pending]);
+}
+
+export function Approvals() {
+  const { path } = usePlace();
+  const [tab, setTab] = useState('pending');
+  const pending = useData<Approval[]>('approvals?status=pending', { every: 15_000, when: changed });
+  const past = useData<Approval[]>(tab === 'past' ? 'approvals?limit=200' : null, { when: changed });
+  const one = useData<Approval>(path[1] ? `approvals/${part(path[1])}` : null, { when: changed });
+  const [asked, setAsked] = useState('Notification' in window ? Notification.permission : 'denied');
+  useNotification(pending.data);
+  if (path[1]) {
+    return (
+      <div class="stack narrow">
+        <p><a href={href('approvals')}>← All approvals</a></p>
+        {one.data ? <ApprovalCard approval={one.data} onDone={one.reload} open /> : one.error ? <Fault error={one.error} /> : <p class="muted">Loading…</p>}
+      </div>
+    );
+  }
+  const old = (past.data ?? []).filter((a) => a.status !== 'pending');
+  return (
+    <div class="stack">
+      <div class="toolbar">
+        <Segmented label="Which" value={tab} onValue={setTab} options={[['pending', `Waiting${pending.data?.length ? ` ${pending.data.length}` : ''}`], ['past', 'Decided']]} />
+        <div class="spacer" />
+        {asked === 'default' ? <Button small onClick={async () => setAsked(await Notification.requestPermission())}>Notify me</Button> : null}
+      </div>
+      {tab === 'pending' ? (
+        <>
+          {pending.error ? <Fault error={pending.error} retry={pending.reload} /> : null}
+          {pending.data?.length ? <div class="cards">{pending.data.map((a) => <ApprovalCard key={a.id} approval={a} onDone={pending.reload} />)}</div>
+            : pending.data ? <Panel><Empty title="Nothing waits for a person">Calls that a policy sends to approval appear here as they are made.</Empty></Panel> : <p class="muted">Loading…</p>}
+        </>
+      ) : (
+        <Panel flush>
+          {old.length ? <Table label="Decided approvals" rows={old} keyOf={(a) => a.id} onRow={(a) => go(`approvals/${part(a.id)}`)} columns={[
+            { head: 'Asked', cell: (a) => <Time at={a.created_at} /> },
+            { head: 'Who', cell: (a) => <Text value={a.identity} /> },
+            { head: 'Call', cell: (a) => <Text value={a.server ? `${a.server} · ${a.tool}` : a.tool} /> },
+            { head: 'State', cell: (a) => <><State name={a.status} />{a.stale ? <Badge tone="approve">stale</Badge> : null}</> },
+            { head: 'By', cell: (a) => <Text value={a.decided_by ?? ''} />, hide: 'phone' },
+            { head: 'Note', cell: (a) => <Text value={a.note ?? ''} />, hide: 'phone' },
+          ]} /> : <Empty title="Nothing has been decided yet" />}
+        </Panel>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,294 @@
+// Policies: a board of tools, the text beside it, a dry run, and every version that was in force.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, get, part, post, query, send, type Policy, type Problem, type Record_, type Server, type Tool } from '../api';
+import { addRule, addSpend, COLUMNS, move, operators, OP_NAMES, paths, readValue, rulesOf, standing, type Column, type Edit } from '../board';
+import type { Editor } from '../editor';
+import { count, json, plain } from '../format';
+import { go, href, useData, useMay, usePlace } from '../state';
+import { Badge, Button, Dialog, Empty, Fault, Field, Input, Notice, Panel, RiskClass, Segmented, Select, Table, Text, Time, toast, Verdict } from '../ui';
+
+interface Loaded { id: string; name: string; path: string; text: string; hash: string; servers: string[]; is_default: boolean }
+interface Edited { policy_text: string; policy: any; valid: boolean; problems: Problem[] }
+interface Version { version: number; hash: string; at: string; by: string; note?: string; current?: boolean }
+interface Replay { calls: number; unchanged: number; newly_denied: Change; newly_allowed: Change; newly_need_approval: Change; not_judged: Change }
+interface Change { count: number; by: { server?: string; tool: string; rule: string; count: number; first_seq: number }[] }
+
+// ---- the text ----
+
+function TextEditor({ text, isJson, label, readOnly, problems, names, onText }: { text: string; isJson: boolean; label: string; readOnly: boolean; problems: Problem[]; names: string[]; onText: (t: string) => void }) {
+  const host = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor | null>(null);
+  const latest = useRef({ text, onText, problems, names });
+  latest.current = { text, onText, problems, names };
+  useEffect(() => {
+    let gone = false;
+    import('../editor').then(({ edit }) => {
+      if (gone || !host.current) return;
+      editor.current = edit(host.current, latest.current.text, isJson, label, readOnly, (t) => latest.current.onText(t));
+      editor.current.setProblems(latest.current.problems);
+      editor.current.setNames(latest.current.names);
+    });
+    return () => { gone = true; editor.current?.destroy(); editor.current = null; };
+  }, [isJson, readOnly]);
+  useEffect(() => { editor.current?.setText(text); }, [text]);
+  useEffect(() => { editor.current?.setProblems(problems); }, [problems]);
+  useEffect(() => { editor.current?.setNames(names); }, [names]);
+  return <div class="editor" ref={host} data-editor />;
+}
+
+// ---- lines that differ ----
+
+export function lineDiff(before: string, after: string): { sign: ' ' | '+' | '-'; text: string }[] {
+  const a = before.split('\n'), b = after.split('\n');
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  let endA = a.length, endB = b.length;
+  while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) { endA--; endB--; }
+  const x = a.slice(start, endA), y = b.slice(start, endB);
+  const out: { sign: ' ' | '+' | '-'; text: string }[] = [];
+  if (x.length * y.length > 4e6) out.push(...x.map((text) => ({ sign: '-' as const, text })), ...y.map((text) => ({ sign: '+' as const, text })));
+  else {
+    const table = Array.from({ length: x.length + 1 }, () => new Uint32Array(y.length + 1));
+    for (let i = x.length - 1; i >= 0; i--) for (let j = y.length - 1; j >= 0; j--) table[i][j] = x[i] === y[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
+    let i = 0, j = 0;
+    while (i < x.length || j < y.length) {
+      if (i < x.length && j < y.length && x[i] === y[j]) { out.push({ sign: ' ', text: x[i++] }); j++; }
+      else if (j >= y.length || (i < x.length && table[i + 1][j] >= table[i][j + 1])) out.push({ sign: '-', text: x[i++] });
+      else out.push({ sign: '+', text: y[j++] });
+    }
+  }
+  const near = (lines: string[], n: number) => (n < 0 ? lines.slice(n) : lines.slice(0, n)).map((text) => ({ sign: ' ' as const, text }));
+  return [...near(a.slice(0, start), -3), ...out, ...near(a.slice(endA), 3)];
+}
+const Diff = ({ before, after }: { before: string; after: string }) => {
+  const lines = lineDiff(before, after);
+  if (!lines.some((l) => l.sign !== ' ')) return <p class="muted">No line differs.</p>;
+  return <pre class="code diff" tabIndex={0}>{lines.map((l, i) => <div key={i} class={l.sign === '+' ? 'add' : l.sign === '-' ? 'del' : ''}>{l.sign} <Text value={l.text} /></div>)}</pre>;
+};
+
+// ---- the board ----
+
+function RuleBuilder({ policy, tool, onEdit }: { policy: any; tool: Tool; onEdit: (edits: Edit[]) => Promise<void> }) {
+  const known = paths(tool.schema);
+  const [path, setPath] = useState(known[0]?.[0] ?? 'args.');
+  const schema = known.find(([p]) => p === path)?.[1];
+  const ops = operators(schema, path);
+  const [op, setOp] = useState(ops[0]);
+  const [value, setValue] = useState('');
+  const [message, setMessage] = useState('');
+  const [kind, setKind] = useState('require');
+  const [window, setWindow] = useState('day');
+  const shown = rulesOf(policy, tool.name);
+  const numeric = ['number', 'integer'].includes(Array.isArray(schema?.type) ? schema.type[0] : schema?.type);
+  useEffect(() => { if (!ops.includes(op)) setOp(ops[0]); }, [path]);
+  const add = async () => {
+    await onEdit(kind === 'spend' ? addSpend(policy, tool.name, path, Number(value), window) : addRule(policy, tool.name, { path, op, value: readValue(op, value, schema) }, message));
+    setValue('');
+    setMessage('');
+  };
+  return (
+    <div class="rulebuilder">
+      {shown.length ? <ul class="rules">{shown.map((r) => <li key={r.path.join('/')}><span><strong>{r.effect}</strong> <Text value={r.text} />{r.shadow ? <> <Badge tone="info">shadow</Badge></> : null}{r.message ? <span class="muted"> “<Text value={r.message} />”</span> : null}</span>
+        <span class="row tight"><Button small tone="ghost" title="Decide and record, without enforcing" onClick={() => onEdit([{ path: [...r.path, 'mode'], value: r.shadow ? undefined : 'shadow' }])}>{r.shadow ? 'Enforce' : 'Shadow'}</Button><Button small tone="ghost" onClick={() => onEdit([{ path: r.path }])}>Remove</Button></span></li>)}</ul> : null}
+      <div class="row builder">
+        <Select label="Kind of rule" value={kind} onValue={setKind} options={[['require', 'Allow only when'], ['spend', 'Spend at most']]} />
+        <span class="combo"><input class="input" list={`paths-${tool.name}`} aria-label="Argument" value={path} onInput={(e) => setPath(e.currentTarget.value)} /><datalist id={`paths-${tool.name}`}>{known.map(([p]) => <option key={p} value={p} />)}</datalist></span>
+        {kind === 'require' ? <Select label="Operator" value={op} onValue={setOp} options={ops.map((o): [string, string] => [o, OP_NAMES[o] ?? o])} /> : null}
+        {kind === 'require' && op === 'exists' ? null : kind === 'require' && schema?.enum && (op === 'eq' || op === 'neq') ? <Select label="Value" value={value} onValue={setValue} options={[['', 'choose'], ...schema.enum.map((v: unknown): [string, string] => [String(v), plain(v)])]} />
+          : <Input aria-label="Value" type={numeric || kind === 'spend' ? 'number' : 'text'} placeholder={op === 'under' ? '/srv/data, /tmp/work' : op === 'host' ? '*.example.com' : op === 'sql' ? 'select' : 'value'} value={value} onValue={setValue} />}
+        {kind === 'spend' ? <Select label="Window" value={window} onValue={setWindow} options={[['hour', 'per hour'], ['day', 'per day'], ['week', 'per week']]} /> : <Input aria-label="Message for the agent" placeholder="Message for the agent" value={message} onValue={setMessage} />}
+        <Button small tone="primary" disabled={!path || (op !== 'exists' && value === '')} onClick={add}>Add rule</Button>
+      </div>
+    </div>
+  );
+}
+
+function Board({ policy, tools, readOnly, onEdit, focus }: { policy: any; tools: Tool[]; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void>; focus: string | null }) {
+  const [open, setOpen] = useState<string | null>(focus);
+  const [text, setText] = useState('');
+  const [rates, setRates] = useState<Record<string, string>>({});
+  const rows = tools.filter((t) => !text || t.name.toLowerCase().includes(text.toLowerCase())).sort((a, b) => a.name.localeCompare(b.name));
+  const totals = Object.fromEntries(COLUMNS.map(([c]) => [c, tools.filter((t) => standing(policy, t.name).column === c).length]));
+  return (
+    <div class="board">
+      <div class="toolbar pad"><Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /><span class="muted small">{COLUMNS.map(([c, name]) => `${name} ${totals[c]}`).join(' · ')}</span></div>
+      <ul>{rows.map((t) => {
+        const at = standing(policy, t.name);
+        const rate = rates[t.name] ?? at.limit ?? '10/minute';
+        const choose = (c: Column) => onEdit(move(policy, t.name, c, rate));
+        return (
+          <li key={t.name} data-tool={t.name}>
+            <div class="line">
+              <button type="button" class="name" aria-expanded={open === t.name} onClick={() => setOpen(open === t.name ? null : t.name)}><strong><Text value={t.name} /></strong><RiskClass name={t.category} />{at.rules ? <Badge tone="accent">{at.rules} {at.rules === 1 ? 'rule' : 'rules'}</Badge> : null}{at.own || at.column === 'hide' ? null : <span class="muted small">by default</span>}</button>
+              <div class="segmented columns5" role="radiogroup" aria-label={`What becomes of ${plain(t.name)}`}>{COLUMNS.map(([c, name]) => <button key={c} type="button" role="radio" aria-checked={at.column === c} class={c} disabled={readOnly} onClick={() => choose(c)}>{name}</button>)}</div>
+            </div>
+            {at.column === 'limit' ? (
+              <div class="row limit"><label class="row tight">At most <Input aria-label="Calls" type="number" min={1} value={rate.split('/')[0]} onValue={(v) => setRates({ ...rates, [t.name]: `${v}/${rate.split('/')[1]}` })} /> calls per </label><Select label="Window" value={rate.split('/')[1]} onValue={(v) => setRates({ ...rates, [t.name]: `${rate.split('/')[0]}/${v}` })} options={['minute', 'hour', 'day']} disabled={readOnly} />
+                {rate !== at.limit ? <Button small tone="primary" disabled={readOnly || !Number(rate.split('/')[0])} onClick={() => choose('limit')}>Apply</Button> : null}</div>
+            ) : null}
+            {open === t.name && !readOnly ? <RuleBuilder policy={policy} tool={t} onEdit={onEdit} /> : null}
+          </li>
+        );
+      })}</ul>
+      {!rows.length ? <Empty title="No tools are known">They appear when the server has been asked for its tools; until then, write the text.</Empty> : null}
+    </div>
+  );
+}
+
+// ---- trying it ----
+
+function TryCall({ text, tools, record }: { text: string; tools: Tool[]; record: Record_ | undefined }) {
+  const [tool, setTool] = useState('');
+  const [args, setArgs] = useState('{}');
+  const [answer, setAnswer] = useState<any>(null);
+  useEffect(() => { if (record) { setTool(record.tool ?? ''); if (record.args_mode === 'full') setArgs(json(record.args)); } }, [record]);
+  const run = async () => {
+    let parsed: unknown;
+    try { parsed = JSON.parse(args); } catch { toast('The arguments are not JSON.', 'deny'); return; }
+    setAnswer(await post('policies/explain', { policy_text: text, tool, arguments: parsed as Record<string, unknown>, class: tools.find((t) => t.name === tool)?.category }));
+  };
+  return (
+    <div class="form">
+      <div class="row"><Field label="Tool"><><input class="input" list="try-tools" value={tool} onInput={(e) => setTool(e.currentTarget.value)} /><datalist id="try-tools">{tools.map((t) => <option key={t.name} value={t.name} />)}</datalist></></Field></div>
+      <Field label="Arguments"><textarea class="input mono" rows={4} value={args} onInput={(e) => setArgs(e.currentTarget.value)} spellcheck={false} /></Field>
+      <Button onClick={run} disabled={!tool}>Ask this policy</Button>
+      {answer ? <div data-answer><p><Verdict verdict={answer.verdict} /> {answer.rule ? <Text value={answer.rule} /> : null}</p>{answer.text ? <p class="says"><Text value={answer.text} /></p> : null}
+        <ul class="trace">{(answer.lines ?? []).map((l: any, i: number) => <li key={i} data-depth={Math.min(l.depth, 6)}><span><Text value={l.text} /></span>{l.result ? <Badge tone={l.result === 'true' ? 'allow' : l.result === 'false' ? 'deny' : 'quiet'}>{l.result}</Badge> : null}</li>)}</ul></div> : null}
+    </div>
+  );
+}
+
+function TryLog({ text }: { text: string }) {
+  const [range, setRange] = useState('86400');
+  const [answer, setAnswer] = useState<Replay | null>(null);
+  const run = async () => setAnswer(await post<Replay>('policies/replay', { policy_text: text, since: new Date(Date.now() - Number(range) * 1000).toISOString().slice(0, 19) + 'Z' }));
+  const kinds: [keyof Replay, string][] = [['newly_denied', 'Newly denied'], ['newly_allowed', 'Newly allowed'], ['newly_need_approval', 'Newly in need of approval'], ['not_judged', 'Not judged: the arguments were not recorded']];
+  return (
+    <div class="form">
+      <div class="row"><Select label="Time range" value={range} onValue={setRange} options={[['3600', 'The last hour'], ['86400', 'The last day'], ['604800', 'The last week']]} /><Button onClick={run}>Replay the calls on record</Button></div>
+      {answer ? <div data-replay><p>{count(answer.calls)} calls, {count(answer.unchanged)} decided as before.</p>{kinds.map(([key, name]) => { const c = answer[key] as Change; return c.count ? <div key={key}><h3>{name}: {count(c.count)}</h3><ul class="plain-list">{c.by.slice(0, 20).map((b) => <li key={`${b.tool}${b.rule}`}><a href={href(`activity?seq=${b.first_seq}`)}>{count(b.count)} × <Text value={b.tool} /></a> <span class="muted"><Text value={b.rule} /></span></li>)}</ul></div> : null; })}</div> : null}
+    </div>
+  );
+}
+
+function History({ id, text, onRevert, readOnly }: { id: string; text: string; onRevert: () => void; readOnly: boolean }) {
+  const versions = useData<Version[]>(`policies/${part(id)}/history`, { when: (r) => r.event === 'reload' || r.event === 'policy_saved' });
+  const [open, setOpen] = useState<{ version: Version; text: string } | null>(null);
+  const show = async (v: Version) => setOpen({ version: v, text: (await get<{ text: string }>(`policies/${part(id)}/history/${v.version}`)).text });
+  const revert = async (v: Version) => { await post(`policies/${part(id)}/revert`, { version: v.version }); toast(`Version ${v.version} is in force again.`); setOpen(null); versions.reload(); onRevert(); };
+  if (!versions.data?.length) return <Empty title="No earlier version is kept">Every save from here or the command line keeps the one before it.</Empty>;
+  return (
+    <>
+      <Table label="Versions" rows={versions.data} keyOf={(v) => v.version} onRow={show} columns={[
+        { head: 'Version', cell: (v) => <>{v.version} {v.current ? <Badge tone="allow">in force</Badge> : null}</> },
+        { head: 'Saved', cell: (v) => <Time at={v.at} /> },
+        { head: 'By', cell: (v) => <Text value={v.by} /> },
+        { head: 'Note', hide: 'phone', cell: (v) => <Text value={v.note ?? ''} /> },
+        { head: '', class: 'end', cell: (v) => (v.current ? null : <Button small disabled={readOnly} onClick={() => revert(v)}>Revert to this</Button>) },
+      ]} />
+      {open ? <Dialog wide title={`Version ${open.version.version}, compared with the text here`} onClose={() => setOpen(null)} footer={<><Button onClick={() => setOpen(null)}>Close</Button>{open.version.current ? null : <Button tone="primary" disabled={readOnly} onClick={() => revert(open.version)}>Revert to this</Button>}</>}><Diff before={open.text} after={text} /></Dialog> : null}
+    </>
+  );
+}
+
+// ---- one policy ----
+
+function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; reload: () => Promise<void> }) {
+  const place = usePlace();
+  const may = useMay('policy-manager');
+  const [text, setText] = useState(() => { const draft = place.query.get('draft') ? sessionStorage.getItem('draft') : null; sessionStorage.removeItem('draft'); return draft ?? loaded.text; });
+  const [base, setBase] = useState(loaded);
+  const [state, setState] = useState<Edited | null>(null);
+  const [side, setSide] = useState('text');
+  const [conflict, setConflict] = useState<Loaded | null>(null);
+  const [saving, setSaving] = useState(false);
+  const [note, setNote] = useState('');
+  const used = servers.filter((s) => loaded.servers.includes(s.name) || (loaded.is_default && !s.policy) || s.policy === loaded.name);
+  const wanted = place.query.get('server');
+  const [server, setServer] = useState(wanted && servers.some((s) => s.name === wanted) ? wanted : used[0]?.name ?? servers[0]?.name ?? '');
+  const tools = useData<Tool[]>(server ? `servers/${part(server)}/tools` : null);
+  const test = place.query.get('test');
+  const record = useData<Record_>(test ? `audit/${test}` : null);
+  const isJson = /^\s*[{[]/.test(text);
+  const round = useRef(0);
+  const check = async (t: string, edits: Edit[] = []) => {
+    const mine = ++round.current;
+    const answer = await post<Edited>('policies/edit', { policy_text: t, edits: edits.map(({ path, value }) => (value === undefined ? { path } : { path, value })) });
+    if (mine === round.current) { setState(answer); if (edits.length) setText(answer.policy_text); }
+    return answer;
+  };
+  useEffect(() => { const timer = setTimeout(() => { check(text).catch((e) => toast(e.message, 'deny')); }, 250); return () => clearTimeout(timer); }, [text]);
+  useEffect(() => { if (loaded.hash !== base.hash && text === base.text) { setText(loaded.text); setBase(loaded); } }, [loaded.hash]);
+  useEffect(() => { if (test) setSide('try'); }, [test]);
+  const wish = place.query.get('do');
+  const wishTool = place.query.get('tool');
+  useEffect(() => {
+    if (!wish || !wishTool || !state?.policy) return;
+    go(`policies/${part(loaded.id)}${query({ server: wanted, tool: wishTool })}`, true);
+    check(text, move(state.policy, wishTool, wish as Column, '10/minute')).then(() => toast('Changed in the draft. Look at the difference, then save.', 'info'), (e) => toast(e.message, 'deny'));
+  }, [wish, !!state?.policy]);
+  const edit = async (edits: Edit[]) => { if (edits.length) await check(text, edits); };
+  const dirty = text !== base.text;
+  const errors = (state?.problems ?? []).filter((p) => p.severity === 'error').length;
+  const save = async () => {
+    try {
+      const { json: saved } = await send('PUT', `policies/${part(base.id)}`, { policy_text: text, ...(note && { note }) }, { 'If-Match': `"${base.hash}"` });
+      setBase({ ...base, text, hash: saved.hash });
+      setSaving(false);
+      setNote('');
+      toast('Saved. It is in force for the next call.');
+      await reload();
+    } catch (e) {
+      if (!(e instanceof ApiError) || e.status !== 412) throw e;
+      setSaving(false);
+      setConflict(await get<Loaded>(`policies/${part(base.id)}`));
+    }
+  };
+  return (
+    <div class="stack">
+      <div class="toolbar">
+        <Select label="Server whose tools are shown" value={server} onValue={setServer} options={servers.map((s): [string, string] => [s.name, used.includes(s) ? s.name : `${s.name} (another policy)`])} />
+        <span class="muted small clip" title={loaded.path}><Text value={loaded.path} /></span>
+        <div class="spacer" />
+        {state ? errors ? <Badge tone="deny">{errors} {errors === 1 ? 'error' : 'errors'}</Badge> : state.problems.length ? <Badge tone="approve">{state.problems.length} {state.problems.length === 1 ? 'warning' : 'warnings'}</Badge> : <Badge tone="allow">valid</Badge> : null}
+        {dirty ? <Button small onClick={() => setText(base.text)}>Discard</Button> : null}
+        <Button tone="primary" disabled={!may || !dirty || errors > 0} title={may ? undefined : 'This needs the role policy-manager'} onClick={() => setSaving(true)}>Save…</Button>
+      </div>
+      <div class="columns policy">
+        <Panel title="Board" flush>{state?.policy ? <Board key={server} policy={state.policy} tools={tools.data ?? []} readOnly={!may} onEdit={edit} focus={wishTool} /> : state ? <Empty title="The text is no policy yet">Its errors stand beside it.</Empty> : <p class="muted pad">Loading…</p>}</Panel>
+        <Panel flush title={<Segmented label="Beside the board" value={side} onValue={setSide} options={[['text', 'Text'], ['try', 'Try'], ['history', 'History']]} />}>
+          {side === 'text' ? (
+            <>
+              <TextEditor text={text} isJson={isJson} label="Policy text" readOnly={!may} problems={state?.problems ?? []} names={(tools.data ?? []).map((t) => t.name)} onText={setText} />
+              {state?.problems.length ? <ul class="problems">{state.problems.map((p, i) => <li key={i} class={p.severity}><span class="where">{p.line ? `${p.line}:${p.column ?? 1}` : ''}</span><Text value={p.hint ? `${p.text}; ${p.hint}` : p.text} /></li>)}</ul> : null}
+            </>
+          ) : side === 'try' ? <div class="pad stack"><TryCall text={text} tools={tools.data ?? []} record={record.data} /><hr /><TryLog text={text} /></div>
+            : <History id={base.id} text={text} readOnly={!may} onRevert={async () => { const fresh = await get<Loaded>(`policies/${part(base.id)}`); setBase(fresh); setText(fresh.text); await reload(); }} />}
+        </Panel>
+      </div>
+      {saving ? <Dialog wide title="Save this policy" onClose={() => setSaving(false)} footer={<><Button onClick={() => setSaving(false)}>Cancel</Button><Button tone="primary" onClick={save}>Save</Button></>}><Diff before={base.text} after={text} /><Field label="Note" hint="Kept with the version and on record."><Input value={note} onValue={setNote} maxLength={200} /></Field></Dialog> : null}
+      {conflict ? <Dialog wide title="Somebody else has saved meanwhile" onClose={() => setConflict(null)} footer={<><Button onClick={() => { setBase(conflict); setConflict(null); }}>Keep my text, compare again</Button><Button tone="primary" onClick={() => { setBase(conflict); setText(conflict.text); setConflict(null); }}>Take theirs</Button></>}><Notice tone="approve">Nothing was written. This is the difference between the file now and your text:</Notice><Diff before={conflict.text} after={text} /></Dialog> : null}
+    </div>
+  );
+}
+
+export function Policies() {
+  const place = usePlace();
+  const policies = useData<Policy[]>('policies', { when: (r) => r.event === 'reload' || r.event === 'reload_failed' || r.event === 'policy_saved' });
+  const servers = useData<Server[]>('servers');
+  const wanted = place.query.get('server');
+  const files = [...new Map((policies.data ?? []).filter((p) => p.id).map((p) => [p.id, p])).values()];
+  const own = servers.data?.find((s) => s.name === wanted)?.policy;
+  const id = place.path[1] ?? (files.find((p) => p.server === wanted && wanted) ?? files.find((p) => p.name === own) ?? files[0])?.id;
+  const loaded = useData<Loaded>(id ? `policies/${part(id)}` : null, { when: (r) => r.event === 'reload' || r.event === 'policy_saved' });
+  if (policies.error) return <Fault error={policies.error} retry={policies.reload} />;
+  if (!policies.data || !servers.data) return <p class="muted">Loading…</p>;
+  if (!files.length) return <Panel><Empty title="No policy is in force">Without one nothing passes. Name a file with <code>policy:</code> in sallyport.yaml; <code>sallyport scan</code> writes a starter.</Empty></Panel>;
+  return (
+    <div class="stack">
+      {files.length > 1 ? <div class="toolbar"><Segmented label="Policy" value={id ?? ''} onValue={(v) => go(`policies/${part(v)}`)} options={files.map((p) => [p.id!, p.server ? `${p.name} · ${p.server}` : p.name])} /></div> : null}
+      {loaded.error ? <Fault error={loaded.error} retry={loaded.reload} /> : null}
+      {loaded.data ? <One key={loaded.data.id} loaded={loaded.data} servers={servers.data} reload={loaded.reload} /> : <p class="muted">Loading…</p>}
+    </div>
+  );
+}

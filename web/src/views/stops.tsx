@@ -1,0 +1,84 @@
+// The kill switch: everything, one server or one grant, at once.
+import { useState } from 'preact/hooks';
+import { post, send, part, type Grant, type Server, type Stop } from '../api';
+import { useData, useMay, href } from '../state';
+import { Badge, Button, Check, Dialog, Empty, Fault, Field, Input, Panel, Select, Table, Text, Time, toast } from '../ui';
+
+const about = (s: Stop) => (s.scope === 'all' ? 'everything' : `${s.scope} ${s.name}`);
+const stopped = (r: { event?: string }) => r.event === 'stopped' || r.event === 'resumed';
+
+export function StopBanner() {
+  const { data } = useData<Stop[]>('stops', { every: 15_000, when: stopped });
+  if (!data?.length) return null;
+  const all = data.find((s) => s.scope === 'all');
+  return (
+    <div class="stop-banner" role="alert">
+      <strong>{all ? 'Everything is stopped.' : `Stopped: ${data.map(about).join(', ')}.`}</strong>
+      <span><Text value={(all ?? data[0]).reason ?? ''} /> <span class="by">by <Text value={(all ?? data[0]).by} />, <Time at={(all ?? data[0]).at} relative /></span></span>
+      <a class="button small" href={href('stops')}>Kill switch</a>
+    </div>
+  );
+}
+
+export function StopDialog({ scope, name, onClose }: { scope: Stop['scope']; name?: string; onClose: (done: boolean) => void }) {
+  const [reason, setReason] = useState('');
+  const [cancel, setCancel] = useState(true);
+  const stop = async () => {
+    await post<Stop>('stops', { scope, ...(name && { name }), ...(reason && { reason }), cancel });
+    toast(`Stopped ${about({ scope, name } as Stop)}.`, 'deny');
+    onClose(true);
+  };
+  return (
+    <Dialog title={`Stop ${about({ scope, name } as Stop)}`} onClose={() => onClose(false)}
+      footer={<><Button onClick={() => onClose(false)}>Cancel</Button><Button tone="danger" onClick={stop}>Stop now</Button></>}>
+      <p>Every call {scope === 'all' ? 'at this gate' : scope === 'server' ? 'to this server' : 'under this grant'} is refused from now on, in every process of this home, until somebody resumes. It goes on record with your name.</p>
+      <Field label="Why" hint="Agents read it in the refusal."><Input value={reason} onValue={setReason} maxLength={500} /></Field>
+      <Check checked={cancel} onChange={setCancel}>Cancel calls in flight, too</Check>
+    </Dialog>
+  );
+}
+
+export function Stops() {
+  const stops = useData<Stop[]>('stops', { every: 15_000, when: stopped });
+  const servers = useData<Server[]>('servers');
+  const admin = useMay();
+  const grants = useData<Grant[]>(admin ? 'grants' : null);
+  const [asking, ask] = useState<{ scope: Stop['scope']; name?: string } | null>(null);
+  const [server, setServer] = useState('');
+  const [grant, setGrant] = useState('');
+  const resume = async (s: Stop) => { await send('DELETE', `stops/${part(s.id)}`); toast(`Resumed ${about(s)}.`); await stops.reload(); };
+  const everything = stops.data?.some((s) => s.scope === 'all');
+  return (
+    <div class="stack">
+      {stops.error ? <Fault error={stops.error} retry={stops.reload} /> : null}
+      <Panel title="Stop everything">
+        <div class="killswitch">
+          <p>Refuses every call of every agent at once: in all processes, also after a restart, until somebody resumes.</p>
+          {everything ? <Badge tone="deny">stopped</Badge> : <Button tone="danger" disabled={!admin} title={admin ? undefined : 'This needs the role admin'} onClick={() => ask({ scope: 'all' })}>Stop everything…</Button>}
+        </div>
+      </Panel>
+      <div class="columns">
+        <Panel title="Stop one server"><div class="row">
+          <Select label="Server" value={server} onValue={setServer} options={[['', 'Choose a server'], ...(servers.data ?? []).map((s): [string, string] => [s.name, s.name])]} />
+          <Button tone="danger" disabled={!server || !admin} onClick={() => ask({ scope: 'server', name: server })}>Stop…</Button></div>
+        </Panel>
+        <Panel title="Stop one grant"><div class="row">
+          <Select label="Grant" value={grant} onValue={setGrant} options={[['', admin ? 'Choose a grant' : 'Needs the role admin'], ...(grants.data ?? []).filter((g) => g.state === 'active').map((g): [string, string] => [g.name, g.label || g.name])]} />
+          <Button tone="danger" disabled={!grant || !admin} onClick={() => ask({ scope: 'grant', name: grant })}>Stop…</Button></div>
+        </Panel>
+      </div>
+      <Panel title="In force" flush>
+        {stops.data?.length ? (
+          <Table label="Stops in force" rows={stops.data} keyOf={(s) => s.id} columns={[
+            { head: 'What', cell: (s) => <strong><Text value={about(s)} /></strong> },
+            { head: 'Why', cell: (s) => <Text value={s.reason ?? ''} /> },
+            { head: 'By', cell: (s) => <Text value={s.by} /> },
+            { head: 'Since', cell: (s) => <Time at={s.at} relative /> },
+            { head: '', class: 'end', cell: (s) => <Button small tone="primary" disabled={!admin} onClick={() => resume(s)}>Resume</Button> },
+          ]} />
+        ) : <Empty title="Nothing is stopped">The command line does the same: <code>sallyport stop-all</code>, <code>stop SERVER</code>, <code>stop-grant NAME</code>, <code>resume</code>.</Empty>}
+      </Panel>
+      {asking ? <StopDialog {...asking} onClose={(done) => { ask(null); if (done) stops.reload(); }} /> : null}
+    </div>
+  );
+}
