@@ -650,6 +650,8 @@ void front_auth_apply(struct front *f, const struct settings *settings) {
     sweep_soon(auth);
 }
 
+bool front_auth_is_open(const struct front *f) { return f->auth->open; }
+
 int front_auth_new(struct front *f, const struct front_auth_config *config, struct err *err) {
     struct front_auth *auth = mem_zalloc(sizeof(*auth));
     f->auth = auth;

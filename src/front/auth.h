@@ -32,6 +32,8 @@ struct front_auth_config {
 struct front_memo;
 void front_memo_clear(struct front_memo *memo);
 
+/* Is nobody asked who they are? */
+bool front_auth_is_open(const struct front *f);
 int front_auth_new(struct front *f, const struct front_auth_config *config, struct err *err);
 /* Other issuers or rules: who came in by the old ones has to come in anew. */
 void front_auth_apply(struct front *f, const struct settings *settings);

@@ -1,6 +1,7 @@
 #include "front/share.h"
 
 #include "base/mem.h"
+#include "front/auth.h"
 #include "front/front.h"
 #include "io/conn.h"
 
@@ -101,7 +102,8 @@ static struct front_conn *oldest_stranger(struct front *f, const struct front_sh
 
 void front_share_make_room(struct front_conn *c) {
     struct front *f = c->front;
-    const bool crowded = c->share->conns > FRONT_STRANGER_CONNS_MAX;
+    /* Where nobody is asked who they are, no connection is ever more than a stranger's. */
+    const bool crowded = !front_auth_is_open(f) && c->share->conns > FRONT_STRANGER_CONNS_MAX;
     if (!crowded && f->conn_count <= FRONT_CONNS_MAX)
         return;
     struct front_conn *old = oldest_stranger(f, crowded ? c->share : NULL, c);
