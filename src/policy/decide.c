@@ -124,9 +124,12 @@ static bool may_imitate(uint32_t cp) {
            (cp >= 0xab70 && cp < 0xabc0);
 }
 
-/* Full width, and mathematical letters. */
+/* Full width and mathematical letters, blanks that are no blank, and marks that change the letter before. */
 static bool is_other_form(uint32_t cp) {
-    return (cp >= 0xff00 && cp < 0xfff0) || (cp >= 0x1d400 && cp < 0x1d800);
+    return (cp >= 0xff00 && cp < 0xfff0) || (cp >= 0x1d400 && cp < 0x1d800) || cp == 0xa0 || cp == 0x1680 ||
+           (cp >= 0x2000 && cp < 0x2010) || cp == 0x202f || cp == 0x205f || cp == 0x3000 ||
+           (cp >= 0x300 && cp < 0x370) || (cp >= 0x1ab0 && cp < 0x1b00) || (cp >= 0x1dc0 && cp < 0x1e00) ||
+           (cp >= 0x20d0 && cp < 0x2100) || (cp >= 0xfe20 && cp < 0xfe30);
 }
 
 static bool is_hidden(uint32_t cp) {
