@@ -1,7 +1,7 @@
 // `sallyport init` in a home with the files of nine clients: what it shows, what it changes and what it leaves alone, that a second
 // run changes nothing, that --undo puts every byte back, and that the rewired servers work.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { dirname, join, relative } from 'node:path';
@@ -370,6 +370,7 @@ describe('doctor', { concurrency: 1 }, () => {
   test('when the fixes are done as they are written, it says so; settings with a mistake are named with their line', async () => {
     settings('127.0.0.1:0', { files });
     chmodSync(config, 0o600);
+    rmSync(join(env.SALLYPORT_HOME, 'audit.key')); // it was empty, to have a mode that is too wide
     writeFileSync(join(dir, 'policy.yaml'), 'version: "1"\ndefault: deny\ntools: {read_text_file: {}}\n');
     assert.equal((await run(sallyport, ['grants', 'create', 'agent'], { env })).code, 0);
     const told = await doctor('--no-start');
@@ -377,7 +378,7 @@ describe('doctor', { concurrency: 1 }, () => {
     // Of the machine we know nothing here: only what stands in the files counts.
     const ours = told.checks.filter(({ check }) => !['sandbox', 'cgroups', 'python', 'javascript', 'typescript'].includes(check));
     assert.deepEqual(ours.filter(({ status }) => status !== 'ok'), []);
-    assert.deepEqual([...new Set(ours.map(({ check }) => check))], ['state', 'keys', 'settings', 'policy', 'port', 'grants', 'server']);
+    assert.deepEqual([...new Set(ours.map(({ check }) => check))], ['state', 'keys', 'audit', 'settings', 'policy', 'port', 'grants', 'server']);
     assert.ok(told.tier >= 1 && 'python' in told.languages);
     writeFileSync(config, 'version: "1"\nlissten: 127.0.0.1:0\n');
     const plain = await run(sallyport, ['doctor', '--config', config], { env, timeout: 120_000 });

@@ -36,7 +36,7 @@ describe('sallyport login', () => {
   test('discovery, registration, PKCE, resource, tokens sealed at rest; then the gate shows them', async (t) => {
     const w = await world(t);
     const gate = use(t, await startGate({ upstream: w.guard.url, env: w.env }));
-    await assert.rejects(peerFor('http', gate), /sallyport login upstream/, 'before, it says what to do');
+    await assert.rejects(peerFor('http', gate), /sallyport login 127\.0\.0\.1-\d+-mcp/, 'before, it says what to do');
     const { code, stderr, url, page } = await login(w);
     assert.equal(code, 0, stderr);
     assert.equal(page.status, 200);
