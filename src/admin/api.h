@@ -143,6 +143,9 @@ struct server;
 bool api_desk_list(struct api_call *c, struct server *server);
 void api_playground(struct api_call *c);
 void api_desks_free(struct admin *a);
+/* known.c */
+void api_known(struct api_call *c);
+void api_known_server(struct api_call *c);
 /* look.c */
 void api_put_tools(struct admin *a, const struct server *s, struct emit *e);
 struct policy_traits api_tool_traits(const struct server *s, struct slice tool);

@@ -38,6 +38,11 @@ static const struct api_query export_query[] = {
     {"limit", "at most so many, the newest; a million by default", .number = true},
     {0}};
 static const struct api_query tools_query[] = {{"known", "1: only what is known already"}, {0}};
+static const struct api_query known_query[] = {
+    {"q", "words in the name of a server or of one of its tools"},
+    {"limit", "at most so many, 1 to 1000; 100 by default", .number = true},
+    {0}};
+static const struct api_query known_server_query[] = {{"name", "of the package"}, {0}};
 static const struct api_query overview_query[] = {
     {"range", "seconds up to now; an hour by default", .number = true}, {0}};
 
@@ -74,6 +79,10 @@ const struct api_route api_routes[] = {
     {HTTP_POST, "/api/v1/playground", PRINCIPAL_ADMIN, api_playground, "callTool",
      "Call a tool as yourself or as a grant, with every step that a call of an agent takes",
      .body = "ToolCall", .answer = "ToolAnswer", .changes = true},
+    {HTTP_GET, "/api/v1/catalogue", LOOK, api_known, "listCatalogue", "Published servers that are known",
+     known_query, .answer = "Catalogue"},
+    {HTTP_GET, "/api/v1/catalogue/server", LOOK, api_known_server, "getCatalogueServer",
+     "One of them, with its tools", known_server_query, .answer = "CatalogueServer"},
     {HTTP_GET, "/api/v1/sessions", LOOK, api_sessions, "listSessions", "Open sessions", limit_query,
      .answer = "Sessions"},
     {HTTP_GET, "/api/v1/jobs", LOOK, api_jobs, "listJobs",

@@ -71,6 +71,11 @@ const char api_schemas[] = "{"
         MEMBER("pin", ONE_OF("\"accepted\",\"held\",\"none\"")) "," MEMBER("held", TEXT) "," MEMBER("poison", TEXT) ","
         MEMBER("description", TEXT) "," MEMBER("schema", ANYTHING) "," MEMBER("tokens", NUMBER)) NEEDS("\"name\",\"category\",\"severity\",\"confidence\",\"tags\",\"findings\",\"fingerprint\",\"pin\"")) ","
     MEMBER("Tools", LIST(REF("Tool"))) ","
+    MEMBER("Catalogue", LIST(HAS(
+        MEMBER("name", TEXT) "," MEMBER("version", TEXT) "," MEMBER("tools", NUMBER) "," MEMBER("classes", OBJECT)) NEEDS("\"name\",\"tools\",\"classes\""))) ","
+    MEMBER("CatalogueServer", HAS(
+        MEMBER("name", TEXT) "," MEMBER("version", TEXT) "," MEMBER("tools", LIST(HAS(
+            MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("severity", TEXT) "," MEMBER("tokens", NUMBER) "," MEMBER("tags", LIST(TEXT))) "}"))) NEEDS("\"name\",\"tools\"")) ","
     MEMBER("ToolCall", HAS(
         MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("arguments", OBJECT) "," MEMBER("grant", TEXT) "," MEMBER("dry_run", FLAG)) NEEDS("\"server\",\"tool\"")) ","
     MEMBER("ToolAnswer", HAS(

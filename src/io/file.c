@@ -18,7 +18,7 @@ int io_file_read(const char *path, struct buf *out, bool *ret_missing, struct er
     bool input = strcmp(path, "-") == 0;
     cleanup_fd int fd = input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (ret_missing)
-        *ret_missing = fd < 0 && errno == ENOENT;
+        *ret_missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
     if (fd < 0)
         return err_set(err, "cannot read `%s`: %s", path, strerror(errno));
     for (;;) {

@@ -56,7 +56,7 @@ describe('requests', () => {
   test('methods that have no place here', async () => {
     for (const [method, path, status, allow] of [
       ['PUT', '/mcp', 405, 'GET, POST, DELETE'], ['PATCH', '/mcp', 405], ['OPTIONS', '/mcp', 405], ['HEAD', '/mcp', 405], ['TRACE', '/mcp', 405], ['BREW', '/mcp', 405],
-      ['POST', '/sse', 405, 'GET'], ['GET', '/message', 405, 'POST'], ['GET', '/nowhere', 404], ['POST', '/', 404], ['GET', '/mcp/../etc/passwd', 404],
+      ['POST', '/sse', 405, 'GET'], ['GET', '/message', 405, 'POST'], ['GET', '/nowhere', 404], ['POST', '/', 405], ['GET', '/mcp/../etc/passwd', 404],
       ['GET', '/healthz', 200], ['HEAD', '/healthz', 200], ['GET', '/readyz', 200],
     ]) {
       const response = await send(method, { path });

@@ -10,21 +10,6 @@ const FILTERS = ['server', 'tool', 'identity', 'grant', 'verdict', 'outcome', 'c
 type Name = (typeof FILTERS)[number];
 const RANGES: [string, string][] = [['3600', 'Last hour'], ['86400', 'Last day'], ['604800', 'Last week'], ['2592000', 'Last 30 days'], ['', 'All time']];
 
-export interface Trace { verdict: string; rule?: string; text?: string; pointer?: string; lines: { depth: number; text: string; result?: string }[] }
-
-function Explanation({ record }: { record: Record_ }) {
-  const { data, error } = useData<Trace>(record.kind === 'decision' && record.method === 'tools/call' ? `audit/${record.seq}/explain` : null);
-  if (error) return <p class="muted"><Text value={error.message} /></p>;
-  if (!data) return null;
-  return (
-    <>
-      <h3>How the policy in force decides it now</h3>
-      <ul class="trace">{data.lines.map((l, i) => <li key={i} data-depth={Math.min(l.depth, 6)}><span><Text value={l.text} /></span>{l.result ? <Badge tone={l.result === 'true' || l.result === 'allow' ? 'allow' : l.result === 'false' || l.result === 'deny' ? 'deny' : 'quiet'}>{l.result}</Badge> : null}</li>)}</ul>
-      <p>Verdict: <Verdict verdict={data.verdict} /> {data.rule ? <span class="muted"><Text value={data.rule} /></span> : null}</p>
-    </>
-  );
-}
-
 function Detail({ seq, onClose }: { seq: number; onClose: () => void }) {
   const { data: r, error } = useData<Record_>(`audit/${seq}`);
   const inner = useData<Record_[]>(r?.call ? `audit${query({ parent: r.call, limit: 100 })}` : null);
@@ -51,7 +36,6 @@ function Detail({ seq, onClose }: { seq: number; onClose: () => void }) {
           ]} />
           {r.args !== undefined ? <><h3>Arguments{r.args_mode === 'keys' ? ' (names only: audit.arguments is “keys”)' : r.args_mode === 'tokenized' ? ' (personal data as tokens)' : ''}</h3><Code value={r.args} /></> : null}
           {r.shadow ? <><h3>Shadow verdicts</h3><Code value={r.shadow} /></> : null}
-          <Explanation record={r} />
           {calls.length ? <><h3>Calls made by this run</h3><ul class="plain-list">{calls.map((x) => <li key={x.seq}><Verdict verdict={x.verdict} /> <a href={href(`activity${query({ parent: r.call, seq: x.seq })}`)}><Text value={`${x.server ?? ''} · ${x.tool ?? x.method}`} /></a></li>)}</ul></> : null}
           {r.kind === 'decision' && r.tool && r.server ? (
             <div class="row">

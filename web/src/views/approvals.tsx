@@ -50,7 +50,6 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
           {own ? <span class="muted">You asked for this call: somebody else decides.</span> : !may ? <span class="muted">Deciding needs the role approver.</span> : (
             <>
               <Button tone="primary" onClick={() => decide('approve')}>Approve once</Button>
-              <Button onClick={() => decide('approve', { repeat_seconds: 900 })} title="The same call with the same arguments passes again for 15 minutes">Approve for 15 min</Button>
               <Button tone="danger" onClick={() => setDenying(true)}>Deny…</Button>
             </>
           )}

@@ -15,7 +15,7 @@ function One({ name }: { name: string }) {
       <p><a href={href('catalogue')}>← Catalogue</a></p>
       {error ? <Fault error={error} /> : null}
       {data ? (
-        <Panel flush title={<><Text value={data.name} /> <span class="muted">{count(data.tools.length)} tools</span></>} actions={<a class="button small" href={href('servers/new')}>Add a server</a>}>
+        <Panel flush title={<><Text value={data.name} /> <span class="muted">{count(data.tools.length)} tools</span></>}>
           {data.description ? <p class="pad"><Text value={data.description} /></p> : null}
           <Table label="Tools" rows={data.tools} keyOf={(t) => t.name} columns={[
             { head: 'Tool', cell: (t) => <strong><Text value={t.name} /></strong> },

@@ -82,7 +82,7 @@ export function Overview() {
         <Stat label="Waiting for a person" tone={pending.data?.length ? 'approve' : undefined} value={pending.data ? pending.data.length : '–'} hint={pending.data?.length ? <a href={href('approvals')}>Decide</a> : undefined} />
         <Stat label="Latency p90" value={t?.p90_us ? duration(t.p90_us) : '–'} hint={t?.p99_us ? `p99 ${duration(t.p99_us)}` : undefined} />
         <Stat label="Sessions" value={s ? s.sessions : '–'} hint={s ? `${s.calls_under_way} calls in flight` : undefined} />
-        <Stat label="Up since" value={s ? span((Date.now() - Date.parse(s.started_at)) / 1000) : '–'} hint={s?.audit_seq ? `record ${count(s.audit_seq)}` : undefined} />
+        <Stat label="Running for" value={s ? span((Date.now() - Date.parse(s.started_at)) / 1000) : '–'} hint={s?.audit_seq ? `record ${count(s.audit_seq)}` : undefined} />
       </div>
       <div class="columns">
         <Panel title="Calls per second">{data && lines.calls.length ? <Chart times={data.times} lines={lines.calls} format={(n) => (n >= 10 ? n.toFixed(0) : n.toFixed(n >= 1 ? 1 : 2))} label="Calls per second by verdict" /> : <div class="chart-space" />}</Panel>
@@ -113,7 +113,7 @@ export function Overview() {
             { head: 'State', cell: (r) => <State name={r.state} /> },
             { head: 'Tools', class: 'number', cell: (r) => (r.tools_known ? r.tools : '–') },
             { head: 'Sessions', class: 'number', cell: (r) => r.links },
-          ]} /> : <Empty title="No servers yet" action={<a class="button primary" href={href('servers/new')}>Add a server</a>} />}
+          ]} /> : <Empty title="No servers yet">Name one under <code>servers:</code> in sallyport.yaml.</Empty>}
         </Panel>
         <Panel title="Limits close to their maximum" flush>
           {near.length ? <Table label="Limits" rows={near} keyOf={(r) => r.key} columns={[

@@ -6,7 +6,7 @@ import { go, href, useData, useMay, usePlace } from '../state';
 import { Badge, Button, Code, Empty, Fault, Field, Notice, Panel, Select, Text, Verdict } from '../ui';
 import { SchemaForm } from '../schemaform';
 
-interface Result { verdict: string; rule?: string; text?: string; seq?: number; result?: any; error?: string; approval_id?: string; latency_us?: number }
+interface Result { verdict: string; rule?: string; text?: string; call?: number; result?: any; error?: string; approval_id?: string; latency_us?: number }
 
 export function Playground() {
   const { query: q } = usePlace();
@@ -52,7 +52,7 @@ export function Playground() {
         {error ? <Fault error={error} /> : null}
         {answer ? (
           <div class="stack">
-            <div class="row"><Verdict verdict={answer.verdict} />{answer.rule ? <span class="muted"><Text value={answer.rule} /></span> : null}{answer.latency_us !== undefined ? <Badge>{duration(answer.latency_us)}</Badge> : null}{answer.seq ? <a href={href(`activity?seq=${answer.seq}`)}>Record {answer.seq}</a> : null}</div>
+            <div class="row"><Verdict verdict={answer.verdict} />{answer.rule ? <span class="muted"><Text value={answer.rule} /></span> : null}{answer.latency_us !== undefined ? <Badge>{duration(answer.latency_us)}</Badge> : null}{answer.call ? <a href={href(`activity?parent=${answer.call}&range=`)}>On record</a> : null}</div>
             {answer.text ? <p class="says"><Text value={answer.text} /></p> : null}
             {answer.error ? <Notice tone="deny"><Text value={answer.error} /></Notice> : null}
             {answer.approval_id ? <Notice tone="approve" action={<a class="button small" href={href(`approvals/${part(answer.approval_id)}`)}>Look</a>}>The call waits for a person.</Notice> : null}

@@ -137,6 +137,9 @@ function Board({ policy, tools, readOnly, onEdit, focus }: { policy: any; tools:
 
 // ---- trying it ----
 
+interface Line { kind: string; depth: number; what?: string; path?: string; op?: string; want?: string; got?: string; answer: string }
+const said = (l: Line) => (l.kind === 'condition' ? `${l.path} ${OP_NAMES[l.op ?? ''] ?? l.op} ${l.want ?? ''} (${l.got ?? 'absent'})` : l.kind === 'limit' ? `limit ${l.what}: counts ${l.got ?? 1}` : l.what ?? l.kind);
+
 function TryCall({ text, tools, record }: { text: string; tools: Tool[]; record: Record_ | undefined }) {
   const [tool, setTool] = useState('');
   const [args, setArgs] = useState('{}');
@@ -153,7 +156,7 @@ function TryCall({ text, tools, record }: { text: string; tools: Tool[]; record:
       <Field label="Arguments"><textarea class="input mono" rows={4} value={args} onInput={(e) => setArgs(e.currentTarget.value)} spellcheck={false} /></Field>
       <Button onClick={run} disabled={!tool}>Ask this policy</Button>
       {answer ? <div data-answer><p><Verdict verdict={answer.verdict} /> {answer.rule ? <Text value={answer.rule} /> : null}</p>{answer.text ? <p class="says"><Text value={answer.text} /></p> : null}
-        <ul class="trace">{(answer.lines ?? []).map((l: any, i: number) => <li key={i} data-depth={Math.min(l.depth, 6)}><span><Text value={l.text} /></span>{l.result ? <Badge tone={l.result === 'true' ? 'allow' : l.result === 'false' ? 'deny' : 'quiet'}>{l.result}</Badge> : null}</li>)}</ul></div> : null}
+        <ul class="trace">{(answer.trace ?? []).map((l: Line, i: number) => <li key={i} data-depth={Math.min(l.depth, 6)}><span><Text value={said(l)} /></span><Badge tone={l.answer === 'yes' || l.answer === 'passes' ? 'allow' : l.answer === 'no' || l.answer === 'denies' ? 'deny' : 'quiet'}>{l.answer}</Badge></li>)}</ul></div> : null}
     </div>
   );
 }
