@@ -317,7 +317,7 @@ static void check_port(struct doctor_findings *all, const struct settings *s, co
     } else if (!l) {
         f = cli_doctor_note(all, DOCTOR_BAD, "port", at.ptr, "%s", err.text);
         f->fix = slice_str(port_fix(err.text));
-    } else if (!io_is_loopback(s->bind) && !s->tls.cert) {
+    } else if (!io_is_loopback(s->bind) && !s->tls.cert && !s->plain_http && !s->trusted_proxies.count) {
         f = cli_doctor_note(all, DOCTOR_ODD, "port", at.ptr,
                             "free, but other machines reach it, and tokens travel in the clear");
         f->fix = SLICE("tls: {cert: FILE, key: FILE} in the settings, or listen on 127.0.0.1");

@@ -476,13 +476,13 @@ static struct slice cookie_of(const struct front_conn *c, const struct http_head
 /* A page of another origin makes the browser send the cookie, too, when it is of the same host: so a request
  * counts only when the browser says that it comes from our own page. What changes something needs a header
  * besides that no form can send. */
-static bool from_own_page(const struct http_head *head) {
+static bool from_own_page(const struct front *f, const struct http_head *head) {
     struct slice site = http_value_of(head, SLICE("Sec-Fetch-Site"));
     struct slice origin = http_value(head, HTTP_FIELD_ORIGIN), host = http_value(head, HTTP_FIELD_HOST);
     bool reads = head->method == HTTP_GET || head->method == HTTP_HEAD;
     if (site.len && !slice_is(site, "same-origin") && !(reads && slice_is(site, "none")))
         return false;
-    if (origin.len) {
+    if (origin.len && !(f->public.origin.len && slice_eq_nocase(origin, f->public.origin))) {
         ptrdiff_t colon = slice_find(origin, ':');
         if (colon < 0 || !slice_eq_nocase(slice_from(origin, (size_t)colon + 3), host))
             return false;
@@ -521,7 +521,7 @@ static struct principal *by_cookie(struct front_conn *c, const struct http_head 
     struct err err;
     if (!cookie.len || state_logins_find(auth->logins, cookie, now_ms, &c->front->scratch, &login, &err) <= 0)
         return NULL;
-    if (!from_own_page(head)) {
+    if (!from_own_page(c->front, head)) {
         *verdict = (struct front_verdict){.status = 403,
                                           .message = "this request does not come from the console's page"};
         return NULL;

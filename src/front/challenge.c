@@ -20,7 +20,7 @@ static struct slice origin_of(struct front_conn *c, struct arena *a) {
         struct slice url = slice_str(s->auth.resource);
         return slice_ends(url, SLICE("/")) ? slice_upto(url, url.len - 1) : url;
     }
-    return arena_printf(a, "%s://%.*s", s && s->tls.cert ? "https" : "http",
+    return arena_printf(a, "%s://%.*s", c->front->tls || c->secure ? "https" : "http",
                         SLICE_FMT(http_value(&c->front->head, HTTP_FIELD_HOST)));
 }
 

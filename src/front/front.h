@@ -6,6 +6,7 @@
 #include "front/limits.h"
 #include "front/policies.h"
 #include "io/net.h"
+#include "io/netmask.h"
 #include "server/server.h"
 #include "session/web.h"
 
@@ -13,6 +14,16 @@ struct front_conn;
 struct front_secure;
 struct front_share;
 struct io_tls_ctx;
+struct settings;
+
+/* How clients reach the gate when something stands in front of it; proxy.c. */
+struct front_public {
+    struct io_netmask *proxies; /* that are believed */
+    size_t proxy_count;
+    struct slice origin; /* https://gate.example.com, or empty */
+    struct slice host;   /* of it, with its port unless that is the usual one */
+    bool https;
+};
 
 struct front {
     struct core *core;
@@ -23,6 +34,7 @@ struct front {
     bool loopback;
     char host[64]; /* the last one that was found to name it, so that most need no second look */
     size_t host_len;
+    struct front_public public;
     bool draining;
     struct front_auth *auth;
     struct io_tls_ctx *tls; /* NULL: plain HTTP */
@@ -84,6 +96,17 @@ struct front_conn {
     struct front_share *share;
     struct http_chunked chunked;
     struct io_timer timer;
+    /* who is really at the other end; proxy.c */
+    bool trusted;     /* a proxy that is believed */
+    bool look_v2;     /* its first bytes may be a header of the PROXY protocol */
+    bool v2;          /* and were */
+    bool v2_secure;   /* the client spoke TLS to the proxy */
+    bool forwarded;   /* the request came through a proxy */
+    bool secure;      /* and its client speaks TLS */
+    bool public_host; /* it names us by our public name */
+    bool has_client;  /* `client` is known */
+    struct io_address client;
+    struct io_address v2_client;
     /* who is answering: told when the connection goes away or can take more */
     void (*gone)(void *owner);
     void (*drained)(void *owner);
@@ -140,6 +163,20 @@ void front_conn_release(struct front_conn *c);
 int front_http_start(struct front *f, const char *bind, uint16_t port, struct err *err);
 void front_http_drain(struct front *f); /* no new work; all_done when the last session is closed */
 void front_http_stop(struct front *f);
+
+/* ---- proxy.c: what stands in front of the gate ---- */
+void front_public_set(struct front *f, const struct settings *s); /* texts of the settings stay in use */
+void front_public_free(struct front *f);
+/* A new connection: is its peer a proxy that is believed? */
+void front_proxy_enter(struct front_conn *c);
+/* The first bytes of such a connection. >= 0: so many are a header; -1: more are needed; -2: it is malformed.
+ */
+ptrdiff_t front_proxy_v2(struct front_conn *c, const char *ptr, size_t len);
+/* Each request, once its head is here: whose is it? */
+void front_proxy_request(struct front_conn *c, const struct http_head *head);
+/* Is this request from this machine, and meant for nobody else's? */
+bool front_is_local(const struct front_conn *c);
+bool front_is_public_host(const struct front *f, struct slice host);
 
 /* ---- secure.c: HTTPS. The paths outlive the front; half-made is fine for freeing. ---- */
 int front_secure_new(struct front *f, const char *cert, const char *key, const char *client_ca,

@@ -375,9 +375,22 @@ static int stores_open(struct gate *g, struct err *err) {
     return webhook_start(&g->core, config->approvals_webhook, config->approvals_secret, err);
 }
 
+static void warn_plain(const struct gate_config *config) {
+    const struct settings *s = config->settings;
+    if (io_is_loopback(config->bind) || (s && (s->tls.cert || s->plain_http || s->trusted_proxies.count)))
+        return;
+    log_warn("WITHOUT TLS ON %s: everybody on the network can read tokens and results. Set tls: {cert, key}; "
+             "or trusted_proxies, where a proxy in front of the gate speaks TLS; or plain_http: true, where "
+             "the network is safe",
+             config->bind);
+}
+
 static int auth_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     bool loopback = io_is_loopback(config->bind);
+    if (g->fleet && config->no_auth && config->settings->public_url)
+        return err_set(err,
+                       "--no-auth is for the loopback only, and public_url says that others reach the gate");
     if (g->fleet && config->no_auth && !loopback)
         return err_set(err, "--no-auth is for the loopback only, not for %s", config->bind);
     if (!g->fleet && !config->token_file && !loopback)
@@ -401,6 +414,9 @@ static int front_start(struct gate *g, struct err *err) {
         return 0;
     }
     g->http.only = g->server;
+    warn_plain(config);
+    if (config->settings)
+        front_public_set(&g->http, config->settings);
     if (auth_set_up(g, err) < 0 || front_http_start(&g->http, config->bind, config->port, err) < 0)
         return -1;
     bool v6 = strchr(config->bind, ':') != NULL;
@@ -547,6 +563,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     free(g->watched);
     front_auth_free(&g->http);
     front_secure_free(&g->http);
+    front_public_free(&g->http);
     fleet_free(g->fleet);
     settings_free(g->settings);
     front_policies_free(g->policies);

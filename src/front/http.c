@@ -241,6 +241,7 @@ static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, 
     }
     if (got == 0)
         return 0;
+    front_proxy_request(c, head);
     if (head->body == HTTP_BODY_CHUNKED) {
         return begin_chunks(c, head, ptr) ? got : -1;
     }
@@ -263,9 +264,36 @@ static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, 
 /* The struct may be freed by what a request causes; the handle tells. */
 static bool conn_is_open(struct io_conn *io) { return !io->closing && !io->finishing; }
 
+static void on_secured(void *owner, int status, const char *why) {
+    (void)why;
+    struct front_conn *c = owner;
+    CHECK_MAGIC(c, FRONT_CONN_MAGIC);
+    if (status < 0)
+        front_conn_close(c);
+}
+
+/* What a proxy may say before anything else. Consumed bytes; more than `len` when nothing is left to look at
+ * here. */
+static size_t look_for_v2(struct front_conn *c, const char *ptr, size_t len) {
+    ptrdiff_t n = front_proxy_v2(c, ptr, len);
+    if (n == -1)
+        return len + 1;
+    if (n < 0) {
+        front_conn_close(c);
+        return len + 1;
+    }
+    c->look_v2 = false;
+    if (!c->front->tls)
+        return (size_t)n;
+    io_tls_start_server(c->io, c->front->tls, slice_of(ptr + n, len - (size_t)n), on_secured);
+    return len;
+}
+
 static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
     struct front_conn *c = owner;
-    size_t used = 0;
+    size_t used = c->look_v2 ? look_for_v2(c, ptr, len) : 0;
+    if (used > len)
+        return 0;
     while (used < len && conn_is_open(io) && c->state == FRONT_READING) {
         if (!c->got_bytes) {
             c->got_bytes = true;
@@ -299,14 +327,6 @@ static void on_drained(struct io_conn *io, void *owner) {
 
 static const struct io_handlers conn_handlers = {.data = on_data, .end = on_end, .drained = on_drained};
 
-static void on_secured(void *owner, int status, const char *why) {
-    (void)why;
-    struct front_conn *c = owner;
-    CHECK_MAGIC(c, FRONT_CONN_MAGIC);
-    if (status < 0)
-        front_conn_close(c);
-}
-
 static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
     (void)l;
     struct front *f = owner;
@@ -320,6 +340,7 @@ static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server)
     c->front = f;
     list_push(&f->conns, &c->node);
     f->conn_count++;
+    front_proxy_enter(c);
     front_share_enter(c);
     front_share_make_room(c);
     if (f->conn_count > FRONT_CONNS_MAX && f->tls) {
@@ -331,8 +352,8 @@ static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server)
         return;
     }
     arm(c, FRONT_IDLE_MS);
-    if (f->tls)
-        io_tls_start_server(c->io, f->tls, on_secured);
+    if (f->tls && !c->look_v2)
+        io_tls_start_server(c->io, f->tls, (struct slice){0}, on_secured);
     else
         io_conn_read(c->io, true);
 }

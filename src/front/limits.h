@@ -12,6 +12,7 @@
 #define FRONT_STREAMS_MAX 256       /* streams a session remembers */
 #define FRONT_STREAM_KEEP_MS 300000 /* how long a finished stream can be resumed */
 #define FRONT_QUEUE_MAX (72u << 20) /* unsent bytes at which a slow reader is dropped */
+#define FRONT_PROXY_HEAD_MAX 4096   /* of the PROXY protocol, its extensions included */
 #define FRONT_TOKEN_MAX 512
 #define FRONT_TOKEN_MIN 16
 #define FRONT_AUTH_LOOK_MS 500       /* between two looks for grants that were revoked or have expired */

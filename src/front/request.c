@@ -31,7 +31,8 @@ static bool names_loopback(struct slice authority) {
 }
 
 static bool host_ok(struct front *f, struct slice host) {
-    if (!f->loopback || (host.len && slice_eq(host, slice_of(f->host, f->host_len))))
+    if (!f->loopback || front_is_public_host(f, host) ||
+        (host.len && slice_eq(host, slice_of(f->host, f->host_len))))
         return true;
     if (!names_loopback(host))
         return false;
@@ -49,6 +50,8 @@ static bool host_and_origin_ok(struct front *f, const struct http_head *head) {
     if (!http_has(head, HTTP_FIELD_ORIGIN))
         return true;
     struct slice value = http_value(head, HTTP_FIELD_ORIGIN);
+    if (f->public.origin.len && slice_eq_nocase(value, f->public.origin))
+        return true;
     if (slice_starts(value, SLICE("http://")))
         value = slice_from(value, 7);
     else if (slice_starts(value, SLICE("https://")))
@@ -158,9 +161,10 @@ static void answer_health(struct front_conn *c, const struct http_head *head, en
         audit_health(f->core->audit, &log);
     bool refusing = log.failed && !log.passing;
     buf_put_str(&text, f->draining ? "draining\n" : refusing ? "the audit log cannot be written\n" : "ok\n");
-    if (log.failed && f->loopback)
+    const bool local = front_is_local(c);
+    if (log.failed && local)
         buf_printf(&text, "audit log: %s\n", log.fault);
-    if (place == PLACE_READY && f->fleet && f->loopback)
+    if (place == PLACE_READY && f->fleet && local)
         fleet_write_status(f->fleet, &text);
     if (head->method == HTTP_GET || head->method == HTTP_HEAD)
         front_answer(c, f->draining || refusing ? 503 : 200, "text/plain", (struct slice){0},

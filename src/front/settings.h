@@ -110,6 +110,9 @@ struct settings {
     const char *listen; /* as written */
     const char *bind;
     uint16_t port;
+    const char *public_url;               /* scheme and host as clients know them, or NULL */
+    struct settings_list trusted_proxies; /* addresses and networks */
+    bool plain_http;                      /* off the loop-back without TLS is meant */
     const char *policy; /* a path, or NULL: then every server and every grant needs its own */
     int prefix;         /* enum settings_prefix */
     int share;          /* the default of every server */

@@ -218,6 +218,15 @@ _Static_assert(AT(auth.issuer_count) == AT(auth.issuers) + sizeof(void *) &&
 const struct settings_key settings_root_keys[] = {
     {"version", KEY_VERSION, .help = "of this format: 1"},
     {"listen", KEY_TEXT, AT(listen), .help = "ADDRESS:PORT", .at_start = true},
+    {"public_url", KEY_TEXT, AT(public_url),
+     .help = "the URL under which clients know the gate, without a path: https://gate.example.com",
+     .at_start = true},
+    {"trusted_proxies", KEY_LIST, AT(trusted_proxies),
+     .help = "addresses and networks of proxies whose X-Forwarded-For, X-Forwarded-Proto and PROXY protocol "
+             "v2 count: 10.0.0.0/8",
+     .at_start = true},
+    {"plain_http", KEY_BOOL, AT(plain_http),
+     .help = "do not warn when other machines reach the gate without TLS", .at_start = true},
     {"policy", KEY_PATH, AT(policy), .help = "the default policy; a server or a grant may name its own"},
     {"prefix", KEY_CHOICE, AT(prefix), prefix_names, .help = "server names in front of tool names"},
     {"share", KEY_CHOICE, AT(share), share_names, .help = "the default for every server"},

@@ -8,6 +8,7 @@
 #include "front/settings_keys.h"
 #include "guard/guard.h"
 #include "io/file.h"
+#include "io/netmask.h"
 #include "many/many.h"
 #include "policy/window.h"
 #include "risk/confusable.h"
@@ -533,10 +534,29 @@ static int check_issuer(const struct settings *s, const struct settings_issuer *
     if (issuer->jwks && !up_url_is_safe(slice_str(issuer->jwks)))
         return err_set(err, "auth.issuers: `%s` is no https URL", issuer->jwks);
     if (!issuer->audience.count && !s->auth.resource)
-        return err_set(err, "auth.issuers: `%s` needs an audience, or auth.resource", issuer->issuer);
+        return err_set(err, "auth.issuers: `%s` needs an audience, public_url or auth.resource",
+                       issuer->issuer);
     for (size_t i = 0; i < issuer->algorithms.count; i++)
         if (!jwt_algorithm_from(slice_str(issuer->algorithms.items[i])))
             return err_set(err, "auth.issuers: algorithm `%s` is not supported", issuer->algorithms.items[i]);
+    return 0;
+}
+
+static int check_public(struct settings *s, struct err *err) {
+    struct http_url at;
+    struct io_netmask ignored;
+    const char *why;
+    if (s->public_url &&
+        (http_parse_url(slice_str(s->public_url), &at, &why) < 0 || !slice_is(at.target, "/")))
+        return err_set(err, "public_url: `%s` must be a URL without a path, such as https://gate.example.com",
+                       s->public_url);
+    for (size_t i = 0; i < s->trusted_proxies.count; i++)
+        if (!io_netmask_parse(slice_str(s->trusted_proxies.items[i]), &ignored))
+            return err_set(
+                err, "trusted_proxies: `%s` is no address and no network; write 192.0.2.7 or 10.0.0.0/8",
+                s->trusted_proxies.items[i]);
+    if (!s->auth.resource)
+        s->auth.resource = s->public_url;
     return 0;
 }
 
@@ -595,7 +615,8 @@ static int finish(struct settings_owned *o, struct err *err) {
     if (settings_parse_listen(s->listen, host, &s->port, err) < 0)
         return -1;
     s->bind = host;
-    if (check_auth(s, err) < 0 || check_discovery(s, err) < 0 || check_health(s, err) < 0)
+    if (check_public(s, err) < 0 || check_auth(s, err) < 0 || check_discovery(s, err) < 0 ||
+        check_health(s, err) < 0)
         return -1;
     fill_defaults(s);
     find_lock(o);

@@ -66,9 +66,12 @@ void front_share_leave(struct front_conn *c) {
 }
 
 void front_share_enter(struct front_conn *c) {
-    char network[IO_NETWORK_BYTES];
-    size_t len = io_conn_network(c->io, network);
-    move_to(c, share_ref(&c->front->strangers, slice_of(network, len)), false);
+    struct slice network = c->has_client ? io_address_network(&c->client) : (struct slice){0};
+    struct front_share *share = share_ref(&c->front->strangers, network);
+    if (c->share == share)
+        share_unref(share);
+    else
+        move_to(c, share, false);
 }
 
 bool front_share_claim(struct front_conn *c) {
@@ -103,7 +106,8 @@ static struct front_conn *oldest_stranger(struct front *f, const struct front_sh
 void front_share_make_room(struct front_conn *c) {
     struct front *f = c->front;
     /* Where nobody is asked who they are, no connection is ever more than a stranger's. */
-    const bool crowded = !front_auth_is_open(f) && c->share->conns > FRONT_STRANGER_CONNS_MAX;
+    const bool crowded =
+        !front_auth_is_open(f) && c->share->key_len && c->share->conns > FRONT_STRANGER_CONNS_MAX;
     if (!crowded && f->conn_count <= FRONT_CONNS_MAX)
         return;
     struct front_conn *old = oldest_stranger(f, crowded ? c->share : NULL, c);

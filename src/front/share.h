@@ -22,7 +22,8 @@ struct front_share {
     char key[];
 };
 
-/* The share of the address behind a new connection, to which it belongs until a request is authenticated. */
+/* The share of the address behind a connection, to which it belongs until a request is authenticated. Idle
+ * connections of a trusted proxy are nobody's. */
 void front_share_enter(struct front_conn *c);
 /* A request of the connection is c->principal's. False: its grant has as many connections as it may have;
  * answered. */

@@ -76,7 +76,7 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
     enum web_need need = f->site ? f->site->need(f->site->ctx, head) : WEB_NOT_MINE;
     if (need == WEB_NOT_MINE)
         return false;
-    bool asks = need == WEB_PRINCIPAL || need == WEB_CONSOLE || (need == WEB_LOCAL && !f->loopback);
+    bool asks = need == WEB_PRINCIPAL || need == WEB_CONSOLE || (need == WEB_LOCAL && !front_is_local(c));
     c->console = need == WEB_CONSOLE;
     c->cookie = (struct slice){0};
     if (asks && front_authenticate(c, head, b, body) != FRONT_IN)
@@ -88,7 +88,7 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
                                   .who = asks ? c->principal : NULL,
                                   .cookie = c->cookie,
                                   .port = f->port,
-                                  .secure = f->tls,
+                                  .secure = f->tls || c->secure,
                                   .reply = &w->reply};
     f->site->serve(f->site->ctx, &request);
     if (!w->later)

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -49,19 +48,11 @@ struct io_conn *io_conn_accept(struct io_loop *loop, uv_stream_t *server, const 
     return c;
 }
 
-size_t io_conn_network(const struct io_conn *c, char ret[IO_NETWORK_BYTES]) {
+bool io_conn_address(const struct io_conn *c, struct io_address *ret_address) {
     struct sockaddr_storage peer;
     int len = sizeof(peer);
-    if (c->is_pipe || uv_tcp_getpeername(&c->uv.tcp, (struct sockaddr *)&peer, &len) != 0)
-        return 0;
-    if (peer.ss_family == AF_INET) {
-        memcpy(ret, &((const struct sockaddr_in *)&peer)->sin_addr, 4);
-        return 4;
-    }
-    const struct in6_addr *six = &((const struct sockaddr_in6 *)&peer)->sin6_addr;
-    const bool mapped = IN6_IS_ADDR_V4MAPPED(six);
-    memcpy(ret, six->s6_addr + (mapped ? 12 : 0), mapped ? 4 : IO_NETWORK_BYTES);
-    return mapped ? 4 : IO_NETWORK_BYTES;
+    return !c->is_pipe && uv_tcp_getpeername(&c->uv.tcp, (struct sockaddr *)&peer, &len) == 0 &&
+           io_address_of((struct sockaddr *)&peer, ret_address);
 }
 
 /* ---- descriptors that epoll refuses (files, /dev/null) are read by a thread through a pipe ---- */

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/slice.h"
 #include "io/loop.h"
+#include "io/netmask.h"
 
 struct io_conn;
 struct splice;
@@ -112,11 +113,8 @@ void io_conn_close(struct io_conn *c);
  * comes after this. */
 void io_conn_finish(struct io_conn *c);
 
-/* The network that a connection's peer is in, for counting: its address, or the first half of an IPv6 one,
- * of which a single host can have any number. Returns how many bytes of `ret` say it; 0 when it is not known.
- */
-#define IO_NETWORK_BYTES 8
-size_t io_conn_network(const struct io_conn *c, char ret[IO_NETWORK_BYTES]);
+/* The address of a connection's peer; false when it has none. */
+bool io_conn_address(const struct io_conn *c, struct io_address *ret_address);
 
 /* For tls.c: decrypted bytes go in here, ciphertext out there. */
 char *io_conn_in_space(struct io_conn *c, size_t *ret_len);

@@ -236,12 +236,15 @@ static const struct io_layer layer = {
     .free = tls_free,
 };
 
-void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx,
+void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx, struct slice early,
                          void (*ready)(void *owner, int status, const char *why)) {
     c->tls = tls_new(ctx, ready);
     c->layer = &layer;
     SSL_set_accept_state(c->tls->ssl);
     io_conn_read(c, true);
+    /* A client speaks first and then waits: what is early is never more than the start of its handshake. */
+    if (early.len && BIO_write(c->tls->in, early.ptr, (int)early.len) == (int)early.len)
+        handshake(c);
 }
 
 void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,

@@ -18,8 +18,8 @@ void io_tls_ctx_free(struct io_tls_ctx *ctx);
 void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
                          void (*ready)(void *owner, int status, const char *why));
 
-/* The same for an accepted one; bytes that are put before wait. */
-void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx,
+/* The same for an accepted one; bytes that are put before wait. `early` was read from the socket already. */
+void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx, struct slice early,
                          void (*ready)(void *owner, int status, const char *why));
 /* What the client's certificate says of it: subject, common_name, and each email, dns and uri it is good for;
  * then its fingerprint. False when it showed none. *ret_expires_s: when the certificate ends. */

@@ -16,3 +16,4 @@ export * from './temp.mjs';
 export * from './upstream.mjs';
 export * from './use.mjs';
 export { load, packageFile } from '../npm/load.mjs';
+export * from './proxy.mjs';
