@@ -92,7 +92,7 @@ static void on_started(void *owner, struct spawn_child child) {
     if (child.pid == 0) {
         w->token = 0;
         w->status = -1;
-        w->len = (size_t)snprintf(w->text, sizeof(w->text), "%s", strerror(child.error));
+        w->len = (size_t)snprintf(w->text, sizeof(w->text), "%s", spawn_error_text(child.error));
         return;
     }
     close(child.in);

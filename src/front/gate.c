@@ -520,7 +520,21 @@ static int policy_set_up(struct gate *g, struct err *err) {
     return policy_load(SLICE(allow), "built-in", &g->core.policy, &problems);
 }
 
+static void on_spawner_lost(void *owner, int status, bool replaced) {
+    struct gate *g = owner;
+    char text[160];
+    snprintf(text, sizeof(text), "the process that starts programs %s %d; %s",
+             WIFSIGNALED(status) ? "was killed by signal" : "ended with status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+             replaced ? "another one has taken its place, and servers are started again"
+                      : "nothing took its place: restart the gate to start servers again");
+    log_error("%s", text);
+    audit_put_event(g->core.audit, SLICE("spawner_lost"), (struct slice){0}, (struct slice){0},
+                    slice_str(text));
+}
+
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
+    spawn_on_lost(spawn, on_spawner_lost, g);
     g->local = front_local_user();
     g->policies = front_policies_new(&g->loop);
     g->http.core = &g->core;

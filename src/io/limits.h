@@ -21,3 +21,5 @@
 #define SPAWN_REQUEST_MAX (128u * 1024) /* command line, environment and directory of one child */
 #define SPAWN_TEXT_MAX 1024             /* strings in one command line or environment */
 #define SPAWN_CHILDREN_MAX 4096
+#define SPAWN_SUCCESSOR_MS 2000 /* for another process to take the place of a spawner that was killed */
+#define SPAWN_ORPHAN_LOOKS 50   /* a millisecond apart, for what a killed spawner had started to end */

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 struct request {
     struct list node;
     uint64_t token;
+    unsigned spawner; /* the how manieth was asked */
+    bool running;
     void (*started)(void *owner, struct spawn_child child);
     void (*exited)(void *owner, int status);
     void *owner;
@@ -28,7 +31,15 @@ struct request {
 
 struct spawn {
     int sock; /* -1: there is no spawner */
+    int line; /* on which a successor announces itself */
     pid_t pid;
+    unsigned spawner; /* the how manieth it is */
+    bool gone;        /* there was one, and nobody took its place */
+    bool polling;     /* `poll` is in use */
+    bool closing;     /* and is being closed, after the spawner's death */
+    bool stopped;     /* spawn_stop came then */
+    void (*lost)(void *owner, int status, bool replaced);
+    void *lost_owner;
     uint64_t last_token;
     struct list requests;
     uint32_t count;
@@ -36,29 +47,52 @@ struct spawn {
     struct io_loop *loop; /* NULL before it is attached */
 };
 
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void widen(int sock) {
+    int bytes = 4 * SPAWN_REQUEST_MAX;
+    setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+static int fail_start(struct err *err) { return err_set(err, "start the spawner: %s", strerror(errno)); }
+
 struct spawn *spawn_start(struct err *err) {
-    int ends[2];
+    int ends[2], line[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        err_set(err, "start the spawner: %s", strerror(errno));
+        fail_start(err);
+        return NULL;
+    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
+        fail_start(err);
+        close(ends[0]);
+        close(ends[1]);
         return NULL;
     }
     pid_t gate = getpid();
+    /* What a killed spawner leaves behind comes to us, its successor among it. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t pid = fork();
-    if (pid < 0) {
-        close(ends[0]);
-        close(ends[1]);
-        err_set(err, "start the spawner: %s", strerror(errno));
-        return NULL;
-    }
     if (pid == 0) {
         close(ends[0]);
-        spawner_main(ends[1], gate);
+        close(line[0]);
+        spawner_main(ends[1], line[1], gate);
     }
     close(ends[1]);
-    int bytes = 4 * SPAWN_REQUEST_MAX;
-    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    close(line[1]);
+    if (pid < 0) {
+        fail_start(err);
+        close(ends[0]);
+        close(line[0]);
+        return NULL;
+    }
+    widen(ends[0]);
     struct spawn *s = mem_zalloc(sizeof(*s));
     s->sock = ends[0];
+    s->line = line[0];
     s->pid = pid;
     list_init(&s->requests);
     return s;
@@ -66,9 +100,18 @@ struct spawn *spawn_start(struct err *err) {
 
 struct spawn *spawn_none(void) {
     struct spawn *s = mem_zalloc(sizeof(*s));
-    s->sock = -1;
+    s->sock = s->line = -1;
     list_init(&s->requests);
     return s;
+}
+
+void spawn_on_lost(struct spawn *s, void (*lost)(void *owner, int status, bool replaced), void *owner) {
+    s->lost = lost;
+    s->lost_owner = owner;
+}
+
+const char *spawn_error_text(int error) {
+    return error == SPAWN_LOST ? "the process that starts programs was killed" : strerror(error);
 }
 
 /* From here on this process cannot execute programs, whatever else goes wrong in it. */
@@ -102,6 +145,8 @@ static void drop(struct spawn *s, struct request *r) {
 }
 
 static void on_started(struct spawn *s, struct request *r, struct spawn_child child) {
+    if (r)
+        r->running = child.pid != 0;
     if (r && r->started) {
         r->started(r->owner, child);
     } else if (child.pid) { /* forgotten meanwhile: closing its pipes lets it go */
@@ -130,6 +175,82 @@ static void on_report(struct spawn *s, const struct spawner_report *report, cons
         exited(owner, report->value);
 }
 
+static void on_readable(uv_poll_t *handle, int status, int events);
+
+static int listen_to(struct spawn *s) {
+    if (fcntl(s->sock, F_SETFL, O_NONBLOCK) != 0 || uv_poll_init(&s->loop->uv, &s->poll, s->sock) != 0)
+        return -1;
+    s->poll.data = s;
+    s->polling = true;
+    uv_poll_start(&s->poll, UV_READABLE, on_readable);
+    uv_unref((uv_handle_t *)&s->poll);
+    return 0;
+}
+
+/* The requests of the spawner that died; those that are made meanwhile are the next one's. */
+static void fail_requests(struct spawn *s, unsigned spawner) {
+    for (struct request *r = NULL;; r = NULL) {
+        LIST_FOR (n, &s->requests) {
+            struct request *one = container_of(n, struct request, node);
+            if (one->spawner == spawner) {
+                r = one;
+                break;
+            }
+        }
+        if (!r)
+            return;
+        const struct request was = *r;
+        drop(s, r);
+        if (was.running && was.exited)
+            was.exited(was.owner, SPAWN_LOST_STATUS);
+        else if (!was.running && was.started)
+            was.started(was.owner, (struct spawn_child){0, SPAWN_LOST, -1, -1, -1});
+    }
+}
+
+/* What the dead one has started must not outlive it; its successor is the one child of ours that stays. */
+static void end_orphans(pid_t successor) {
+    for (int i = 0; i < SPAWN_ORPHAN_LOOKS && spawner_signal_offspring(SIGKILL, successor) > 0; i++)
+        poll(NULL, 0, 1);
+}
+
+/* The successor announces itself within a millisecond or so; if it does not, there is none. */
+static bool take_successor(struct spawn *s) {
+    struct spawner_report report;
+    int fds[PACKET_FDS] = {-1, -1, -1};
+    struct pollfd line = {.fd = s->line, .events = POLLIN};
+    if (poll(&line, 1, SPAWN_SUCCESSOR_MS) <= 0 ||
+        packet_receive(s->line, &report, sizeof(report), fds) != (ssize_t)sizeof(report) ||
+        report.kind != SPAWNER_SUCCESSOR || fds[0] < 0) {
+        close_fd(&fds[0]);
+        return false;
+    }
+    s->sock = fds[0];
+    s->pid = report.pid;
+    widen(s->sock);
+    return listen_to(s) == 0;
+}
+
+static void on_lost_closed(uv_handle_t *handle) {
+    struct spawn *s = handle->data;
+    if (s->stopped) {
+        free(s);
+        return;
+    }
+    const unsigned dead = s->spawner++;
+    int status = 0;
+    s->closing = false;
+    while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    s->pid = 0;
+    const bool replaced = take_successor(s);
+    s->gone = !replaced;
+    end_orphans(s->pid);
+    if (s->lost)
+        s->lost(s->lost_owner, status, replaced);
+    fail_requests(s, dead);
+}
+
 static void on_readable(uv_poll_t *handle, int status, int events) {
     (void)events;
     struct spawn *s = handle->data;
@@ -139,6 +260,10 @@ static void on_readable(uv_poll_t *handle, int status, int events) {
         ssize_t got = status < 0 ? -1 : packet_receive(s->sock, &report, sizeof(report), fds);
         if (got == 0 || (got < 0 && errno != EAGAIN)) {
             uv_poll_stop(&s->poll);
+            close_fd(&s->sock);
+            s->polling = false;
+            s->closing = true;
+            uv_close((uv_handle_t *)&s->poll, on_lost_closed);
             return;
         }
         if (got < 0)
@@ -149,14 +274,9 @@ static void on_readable(uv_poll_t *handle, int status, int events) {
 }
 
 int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err) {
-    if (s->sock < 0)
-        return give_up_exec(err);
-    CHECK(fcntl(s->sock, F_SETFL, O_NONBLOCK) == 0);
-    uv_poll_init(&loop->uv, &s->poll, s->sock);
-    s->poll.data = s;
-    s->loop = loop;
-    uv_poll_start(&s->poll, UV_READABLE, on_readable);
-    uv_unref((uv_handle_t *)&s->poll);
+    s->loop = s->sock < 0 ? NULL : loop;
+    if (s->loop)
+        CHECK(listen_to(s) == 0);
     return give_up_exec(err);
 }
 
@@ -186,7 +306,11 @@ uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
     buf_init(&packet, SPAWN_REQUEST_MAX);
     uint64_t token = s->last_token + 1;
     if (s->sock < 0) {
-        err_set(err, "start `%s`: this gate starts no programs", request->argv[0]);
+        err_set(err, "start `%s`: %s", request->argv[0],
+                s->gone ? "the process that starts programs was killed and nothing took its place: restart "
+                          "the gate"
+                : s->line >= 0 ? "the process that starts programs was killed; another one takes its place"
+                               : "this gate starts no programs");
         return 0;
     }
     if (s->count >= SPAWN_CHILDREN_MAX) {
@@ -199,11 +323,13 @@ uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
         return 0;
     }
     if (packet_send(s->sock, packet.ptr, packet.len, request->fd, request->fd ? 1 : 0, 0) < 0) {
-        err_set(err, "start `%s`: spawner: %s", request->argv[0], strerror(errno));
+        err_set(err, "start `%s`: %s", request->argv[0],
+                errno == EPIPE || errno == ECONNRESET ? spawn_error_text(SPAWN_LOST) : strerror(errno));
         return 0;
     }
     struct request *r = mem_zalloc(sizeof(*r));
-    *r = (struct request){.token = token, .started = started, .exited = exited, .owner = owner};
+    *r = (struct request){
+        .token = token, .spawner = s->spawner, .started = started, .exited = exited, .owner = owner};
     list_push(&s->requests, &r->node);
     s->count++;
     s->last_token = token;
@@ -242,17 +368,15 @@ void spawn_stop(struct spawn *s) {
     LIST_FOR_SAFE (n, next, &s->requests) {
         drop(s, container_of(n, struct request, node));
     }
-    if (s->sock < 0) {
-        free(s);
-        return;
-    }
-    if (s->loop)
+    if (s->polling)
         uv_poll_stop(&s->poll);
-    close(s->sock);
-    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+    close_fd(&s->sock);
+    close_fd(&s->line); /* a successor that waits ends, too */
+    while (s->pid && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    if (s->loop)
+    s->stopped = true;
+    if (s->polling)
         uv_close((uv_handle_t *)&s->poll, on_poll_closed);
-    else
+    else if (!s->closing)
         free(s);
 }

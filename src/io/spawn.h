@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "io/loop.h"
 
+#include <errno.h>
+
 struct spawn;
 
 struct spawn_request {
@@ -20,20 +22,29 @@ struct spawn_request {
     const int *fd;           /* NULL, or a descriptor that the child finds as number 3; stays the caller's */
 };
 
+#define SPAWN_LOST EOWNERDEAD
+#define SPAWN_LOST_STATUS (-1) /* as a child's status: it ended because the spawner died */
+
 struct spawn_child {
     int pid;   /* or 0 when it could not be started */
-    int error; /* errno, then */
+    int error; /* errno, then; SPAWN_LOST: the spawner died over it */
     int in;    /* write end of its stdin; the receiver owns these */
     int out;
     int errors;
 };
 
-/* Forks the spawner. Call before threads, loops and secrets exist. */
+/* Why a child could not be started. */
+const char *spawn_error_text(int error);
+
+/* Forks the spawner. Call before threads, loops and secrets exist. When the spawner is killed, its children
+ * end with it and another one takes its place. */
 struct spawn *spawn_start(struct err *err);
 /* For a gate that has no use for children: a spawner is not there, and asking for one fails. */
 struct spawn *spawn_none(void);
 /* Hooks it to the loop and gives up exec for this process. */
 int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err);
+/* `lost` is called after a spawner has died, with its wait status and whether another one works now. */
+void spawn_on_lost(struct spawn *s, void (*lost)(void *owner, int status, bool replaced), void *owner);
 /* Asks for a child; `started` comes later, then `exited` once (status as from wait). The token stands for
  * the request until exited was called; spawn_forget() silences both. */
 uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,

@@ -1,5 +1,14 @@
 /* Runs with the privileges of whoever started the gate, holds no secrets and reads nothing but the gate's
- * packets and the exits of its children. */
+ * packets and the exits of its children.
+ *
+ * The gate cannot fork another one, since it has given up exec for itself and its children. So the spawner
+ * keeps a successor: a fork of its own that does nothing but wait. When the spawner dies, the successor makes
+ * a new socket, hands one end to the gate and forks a successor in turn; when the successor dies, the spawner
+ * forks another one.
+ *
+ *   gate ══sock══ spawner ──fork──▶ successor      `alive`: a pipe whose write end only the spawner has
+ *     └─────line────┴──────────────────┘           `line`: inherited by each successor
+ */
 #include "io/spawner.h"
 
 #include "base/list.h"
@@ -17,6 +26,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -32,7 +42,10 @@ struct child {
 
 struct spawner {
     int sock;
+    int line;
     int signals;
+    int alive;       /* closed by our death, which is how the successor learns of it; -1: there is none */
+    pid_t successor; /* 0: there is none */
     struct list children;
     char packet[SPAWN_REQUEST_MAX];
 };
@@ -225,10 +238,63 @@ static bool take_order(struct spawner *s) {
     return true;
 }
 
+/* In the successor. Returns when the spawner is dead and this process is to take its place; the gate hears of
+ * it with the socket that leads here. */
+static void successor_wait(struct spawner *s, int spawner_alive) {
+    struct pollfd fds[2] = {{.fd = spawner_alive, .events = POLLIN}, {.fd = s->line, .events = POLLIN}};
+    prctl(PR_SET_NAME, "sallyport-spare");
+    close(s->sock);
+    close(s->signals);
+    LIST_FOR_SAFE (n, next, &s->children) {
+        list_remove(n);
+        free(container_of(n, struct child, node));
+    }
+    while (!fds[0].revents) {
+        if (poll(fds, 2, -1) < 0)
+            continue;
+        if (fds[1].revents) /* the gate is gone: nobody needs a spawner */
+            _exit(0);
+    }
+    close(spawner_alive);
+    int ends[2];
+    struct spawner_report r = {.kind = SPAWNER_SUCCESSOR, .pid = getpid()};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 ||
+        packet_send(s->line, &r, sizeof(r), ends, 1, 0) < 0)
+        _exit(1);
+    close(ends[0]);
+    s->sock = ends[1];
+}
+
+static _Noreturn void serve_gate(struct spawner *s);
+
+/* Without a successor everything works as before, until the spawner dies. */
+static void successor_fork(struct spawner *s) {
+    int ends[2];
+    if (s->alive >= 0)
+        close(s->alive);
+    s->alive = -1;
+    s->successor = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[1]);
+        successor_wait(s, ends[0]);
+        serve_gate(s);
+    }
+    close(ends[0]);
+    if (pid < 0)
+        close(ends[1]);
+    else
+        s->alive = ends[1], s->successor = pid;
+}
+
 static void reap(struct spawner *s) {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == s->successor)
+            successor_fork(s);
         LIST_FOR_SAFE (n, next, &s->children) {
             struct child *c = container_of(n, struct child, node);
             if (c->pid != pid)
@@ -243,8 +309,7 @@ static void reap(struct spawner *s) {
     }
 }
 
-/* Every process below us, orphans that were handed to us included, by the kernel's own list. */
-static int signal_offspring(int sig) {
+int spawner_signal_offspring(int sig, pid_t but) {
     char path[64], text[4096];
     snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -257,6 +322,8 @@ static int signal_offspring(int sig) {
         long pid = strtol(at, &end, 10);
         if (end == at)
             break;
+        if (pid == but || waitpid((pid_t)pid, NULL, WNOHANG) == pid)
+            continue;
         kill((pid_t)-pid, sig);
         kill((pid_t)pid, sig);
         found++;
@@ -275,47 +342,59 @@ static void wait_for_exits(struct spawner *s, int ms) {
 }
 
 static _Noreturn void end_all(struct spawner *s) {
+    if (s->successor)
+        kill(s->successor, SIGKILL);
     wait_for_exits(s, GRACE_EOF_MS);
     LIST_FOR (n, &s->children) {
         kill(-container_of(n, struct child, node)->pid, SIGTERM);
     }
-    if (signal_offspring(SIGTERM))
+    if (spawner_signal_offspring(SIGTERM, 0))
         wait_for_exits(s, GRACE_TERM_MS);
     LIST_FOR (n, &s->children) {
         kill(-container_of(n, struct child, node)->pid, SIGKILL);
     }
-    for (int i = 0; i < 50 && signal_offspring(SIGKILL); i++)
+    for (int i = 0; i < 50 && spawner_signal_offspring(SIGKILL, 0); i++)
         wait_for_exits(s, 20);
     _exit(0);
 }
 
-_Noreturn void spawner_main(int sock, pid_t gate) {
-    static struct spawner s;
-    s.sock = sock;
-    list_init(&s.children);
-    prctl(PR_SET_NAME, "sallyport-spawn");
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    /* Signals meant for the gate (a Ctrl-C at the terminal) reach us too; the gate decides what ends. */
-    setsid();
+static _Noreturn void serve_gate(struct spawner *s) {
     sigset_t mask;
-    sigfillset(&mask);
-    sigprocmask(SIG_SETMASK, &mask, NULL);
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
-    s.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (s.signals < 0 || getppid() != gate)
+    prctl(PR_SET_NAME, "sallyport-spawn");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    s->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->signals < 0)
         _exit(1);
-    struct pollfd fds[2] = {{.fd = s.sock, .events = POLLIN}, {.fd = s.signals, .events = POLLIN}};
+    s->alive = -1;
+    successor_fork(s);
+    struct pollfd fds[2] = {{.fd = s->sock, .events = POLLIN}, {.fd = s->signals, .events = POLLIN}};
     for (;;) {
         if (poll(fds, 2, -1) < 0)
             continue;
         if (fds[1].revents) {
             struct signalfd_siginfo info;
-            while (read(s.signals, &info, sizeof(info)) > 0)
+            while (read(s->signals, &info, sizeof(info)) > 0)
                 ;
-            reap(&s);
+            reap(s);
         }
-        if (fds[0].revents && !take_order(&s))
-            end_all(&s);
+        if (fds[0].revents && !take_order(s))
+            end_all(s);
     }
+}
+
+_Noreturn void spawner_main(int sock, int line, pid_t gate) {
+    static struct spawner s;
+    s.sock = sock;
+    s.line = line;
+    list_init(&s.children);
+    /* Signals meant for the gate (a Ctrl-C at the terminal) reach us too; the gate decides what ends. */
+    setsid();
+    sigset_t mask;
+    sigfillset(&mask);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    if (getppid() != gate)
+        _exit(1);
+    serve_gate(&s);
 }

@@ -19,7 +19,12 @@ struct spawner_order {
     /* then argc + envc + 1 NUL-terminated texts */
 };
 
-enum spawner_report_kind { SPAWNER_STARTED, SPAWNER_EXITED };
+enum spawner_report_kind {
+    SPAWNER_STARTED,
+    SPAWNER_EXITED,
+    SPAWNER_SUCCESSOR, /* on the line of succession: `pid` is the spawner now, and the descriptor leads to it
+                        */
+};
 
 struct spawner_report {
     uint32_t kind;
@@ -29,4 +34,8 @@ struct spawner_report {
     uint32_t pad;
 };
 
-_Noreturn void spawner_main(int sock, pid_t gate);
+/* Signals every process below us but one, orphans that were handed to us included, by the kernel's own list;
+ * returns how many there were. Those that have ended are reaped. */
+int spawner_signal_offspring(int sig, pid_t but);
+/* `sock` leads to the gate, and so does `line`, on which a successor announces itself. */
+_Noreturn void spawner_main(int sock, int line, pid_t gate);

@@ -412,7 +412,7 @@ static const struct io_handlers words_handlers = {.data = on_words, .end = on_wo
 static void on_helper_started(void *owner, struct spawn_child child) {
     struct sandbox *s = owner;
     if (child.pid == 0) {
-        snprintf(s->trouble, sizeof(s->trouble), "%s", strerror(child.error));
+        snprintf(s->trouble, sizeof(s->trouble), "%s", spawn_error_text(child.error));
         helper_lost(s);
         return;
     }

@@ -28,6 +28,7 @@ struct child {
     bool telling; /* of its messages or its end; whoever is told may close it: it is freed afterwards */
     int exit_status;
     int start_error;
+    char start_text[128]; /* where no child was asked for: why */
     struct io_timer timer;
 };
 
@@ -60,8 +61,13 @@ static void child_over(struct child *c) {
     c->base.server->ended_count += !c->finishing;
     char why[160];
     const char *name = c->base.server->name;
-    if (c->start_error)
-        snprintf(why, sizeof(why), "server `%s` could not be started: %s", name, strerror(c->start_error));
+    if (*c->start_text)
+        snprintf(why, sizeof(why), "server `%s`: %s", name, c->start_text);
+    else if (c->start_error)
+        snprintf(why, sizeof(why), "server `%s` could not be started: %s", name,
+                 spawn_error_text(c->start_error));
+    else if (c->exit_status == SPAWN_LOST_STATUS)
+        snprintf(why, sizeof(why), "server `%s` ended: %s", name, spawn_error_text(SPAWN_LOST));
     else if (WIFSIGNALED(c->exit_status))
         snprintf(why, sizeof(why), "server `%s` was ended by signal %d", name, WTERMSIG(c->exit_status));
     else
@@ -71,7 +77,9 @@ static void child_over(struct child *c) {
     link_fail_all(&c->base, why);
     if (!c->base.closed)
         c->base.events->down(c->base.owner, why,
-                             c->start_error ? start_status(c->start_error) << 8 : c->exit_status);
+                             c->start_error                        ? start_status(c->start_error) << 8
+                             : c->exit_status == SPAWN_LOST_STATUS ? SIGKILL
+                                                                   : c->exit_status);
     c->telling = false;
     if (c->base.closed)
         child_free(c);
@@ -252,7 +260,8 @@ static void child_start(struct link *l) {
     c->token = spawn_child(s->core->spawn, &request, on_started, on_exited, c, &err);
     if (!c->token) {
         c->exited = c->out_ended = true;
-        c->start_error = E2BIG;
+        c->start_error = EAGAIN;
+        snprintf(c->start_text, sizeof(c->start_text), "%.*s", (int)sizeof(c->start_text) - 1, err.text);
         io_timer_soon(child_loop(c), &c->timer, fail_start);
     }
 }

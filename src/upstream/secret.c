@@ -274,7 +274,8 @@ static void on_started(void *owner, struct spawn_child child) {
     struct command_secret *c = owner;
     if (!child.pid) {
         c->token = 0;
-        command_over(c, "the program could not be started");
+        command_over(c, child.error == SPAWN_LOST ? spawn_error_text(SPAWN_LOST)
+                                                  : "the program could not be started");
         return;
     }
     close(child.in);
