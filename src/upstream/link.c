@@ -34,7 +34,8 @@ int up_server_set_url(struct up_server *s, const char *url, struct err *err) {
 }
 
 struct link *link_open(struct up_server *server, const struct link_events *events, void *owner) {
-    struct link *l = server->builtin   ? link_builtin_new()
+    struct link *l = server->transport ? server->transport()
+                     : server->builtin ? link_builtin_new()
                      : server->argv    ? link_child_new()
                      : server->use_sse ? link_sse_new()
                                        : link_http_new();

@@ -39,6 +39,7 @@ struct up_server {
     bool no_network;                  /* the child is started without one */
     const char *url;                  /* http, or NULL */
     const struct up_builtin *builtin; /* inside the gate, or NULL; see builtin.h */
+    struct link *(*transport)(void);  /* makes its links in place of those above; NULL but in tests */
     struct http_url at;
     const char *const *headers; /* "Name: value" lines sent with every request */
     size_t header_count;
