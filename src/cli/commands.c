@@ -22,6 +22,8 @@ extern const struct cli_command cli_pin_accept;
 extern const struct cli_command cli_pii_scan;
 extern const struct cli_command cli_pii_tokenize;
 extern const struct cli_command cli_pii_restore;
+extern const struct cli_command cli_backup;
+extern const struct cli_command cli_restore;
 extern const struct cli_command cli_audit_query;
 extern const struct cli_command cli_audit_show;
 extern const struct cli_command cli_audit_tail;
@@ -91,6 +93,8 @@ static const struct cli_command *const commands[] = {
     &cli_audit_show,
     &cli_audit_verify,
     &cli_audit_export,
+    &cli_backup,
+    &cli_restore,
     &cli_code,
     &cli_code_run,
     &cli_status,

@@ -10,6 +10,7 @@
 #include "io/net.h"
 #include "state/grants.h"
 #include "state/state.h"
+#include "state/stores.h"
 #include "wire/tape.h"
 
 #include <dirent.h>
@@ -337,6 +338,12 @@ static void check_store(struct doctor_findings *all, const struct settings *s) {
     f->fix = SLICE("state: {dsn: \"sqlite:\"} in the settings keeps counters in the state directory");
 }
 
+static void note_lost(void *ctx, const char *name, const char *meaning) {
+    struct doctor_finding *f =
+        cli_doctor_note(ctx, DOCTOR_BAD, "store", name, "deleted, or empty: %s", meaning);
+    f->fix = SLICE("sallyport restore DIR brings a backup back; starting a gate makes a new one");
+}
+
 /* ---- who may come ---- */
 
 static void check_grants(struct doctor_findings *all, const struct settings *s, const char *home) {
@@ -368,6 +375,7 @@ void cli_doctor_setup(struct doctor_findings *all, const struct doctor_options *
     if (housed) {
         check_home(all, home);
         check_audit(all, home);
+        state_stores_missing(home, note_lost, all);
     } else {
         struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "state", "", "%s", err.text);
         f->fix = SLICE("export SALLYPORT_HOME=$HOME/.local/state/sallyport");

@@ -12,6 +12,7 @@
 #include "cli/limits.h"
 #include "cli/when.h"
 #include "state/state.h"
+#include "state/stores.h"
 #include "wire/emit.h"
 
 #include <inttypes.h>
@@ -245,8 +246,13 @@ static void status_text_state(struct status *s, struct buf *out) {
         buf_printf(out, "  and %" PRIu64 " more\n", p.count - STATUS_COUNTERS_MAX);
 }
 
+static void text_lost(void *ctx, const char *name, const char *meaning) {
+    buf_printf(ctx, "Deleted from the home: %s; when a gate starts, %s\n", name, meaning);
+}
+
 static void status_text(struct status *s, struct buf *out) {
     char time[AUDIT_TIME_TEXT];
+    state_stores_missing(s->home, text_lost, out);
     cli_gates_each(s->home, text_gate, out);
     status_text_state(s, out);
     if (s->rings.unrecorded)
@@ -402,6 +408,16 @@ static void status_json_calls(struct status *s, struct emit *e) {
     emit_array_end(e);
 }
 
+static void json_lost(void *ctx, const char *name, const char *meaning) {
+    struct emit *e = ctx;
+    emit_object(e);
+    emit_key(e, "name");
+    emit_cstr(e, name);
+    emit_key(e, "meaning");
+    emit_cstr(e, meaning);
+    emit_object_end(e);
+}
+
 static void status_json(struct status *s, struct buf *out) {
     struct emit e;
     emit_init(&e, out);
@@ -409,6 +425,10 @@ static void status_json(struct status *s, struct buf *out) {
     emit_key(&e, "gates");
     emit_array(&e);
     cli_gates_each(s->home, json_gate, &e);
+    emit_array_end(&e);
+    emit_key(&e, "stores_lost");
+    emit_array(&e);
+    state_stores_missing(s->home, json_lost, &e);
     emit_array_end(&e);
     status_json_state(s, &e);
     status_json_log(s, &e);

@@ -32,6 +32,7 @@
 #include "runner/limits.h"
 #include "session/session.h"
 #include "state/home_format.h"
+#include "state/stores.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#define GATE_LOST_TEXT_MAX 2048 /* bytes of what the log says of stores that are gone */
 #define GATE_SETTLED_MS                                                                                      \
     2000 /* after which the start is over: the first checkpoint of the log is written by then */
 
@@ -315,21 +317,11 @@ static void on_audit_changed(void *owner, const struct audit_health *health) {
         log_warn("audit log: %s; see sallyport audit verify", health->finding);
 }
 
-/* The log outlives the counters: it tells whether they should be there. */
-static bool home_was_used(const char *home) {
-    char path[PATH_MAX];
-    return snprintf(path, sizeof(path), "%s/audit/head", home) < (int)sizeof(path) && access(path, F_OK) == 0;
-}
-
-static void tell_new_store(struct gate *g) {
-    static const char text[] = "the counters were not there and begin at zero: every limit starts anew";
-    struct state_health health;
-    state_health(g->core.state, &health);
-    if (!health.created)
-        return;
-    log_warn("`%s` is new in a home that was used before: %s", health.path, text);
-    audit_put_event(g->core.audit, SLICE("state_created"), (struct slice){0}, (struct slice){0},
-                    slice_str(text));
+/* What is gone begins anew: said before it is there again. */
+static void tell_lost_store(void *ctx, const char *name, const char *meaning) {
+    struct buf *out = ctx;
+    log_error("`%s` was deleted from the home, or is empty: %s", name, meaning);
+    buf_printf(out, "%s%s was deleted: %s", out->len ? "; " : "", name, meaning);
 }
 
 static int stores_open(struct gate *g, struct err *err) {
@@ -359,14 +351,19 @@ static int stores_open(struct gate *g, struct err *err) {
     struct state_dsn dsn;
     if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
         return -1;
-    bool used_before = home_was_used(config->home);
+    cleanup_buf struct buf lost;
+    buf_init(&lost, GATE_LOST_TEXT_MAX);
+    state_stores_missing(config->home, tell_lost_store, &lost);
+    if (config->state_dir && !slice_same_str(config->state_dir, config->home))
+        state_stores_missing(config->state_dir, tell_lost_store, &lost);
     if (state_home_format_open(config->home, err) < 0 || state_open(&state, &g->core.state, err) < 0 ||
         audit_open(&audit, &g->core.audit, err) < 0 || stop_open(&g->core, config->home, err) < 0) {
         g->exit_status = GATE_STORE_FAILED;
         return -1;
     }
-    if (used_before)
-        tell_new_store(g);
+    if (lost.len)
+        audit_put_event(g->core.audit, SLICE("store_lost"), (struct slice){0}, (struct slice){0},
+                        buf_slice(&lost));
     if (config->trace_url && span_exporter_start(&g->core, config->trace_url, err) < 0)
         return -1;
     struct request_state_config keep = {config->home, config->state_key, config->park_ms};
@@ -417,12 +414,17 @@ static int front_start(struct gate *g, struct err *err) {
     warn_plain(config);
     if (config->settings)
         front_public_set(&g->http, config->settings);
-    if (auth_set_up(g, err) < 0 || front_http_start(&g->http, config->bind, config->port, err) < 0)
-        return -1;
+    return auth_set_up(g, err) < 0 ? -1 : front_http_start(&g->http, config->bind, config->port, err);
+}
+
+/* Said when everything is open: from here on requests are answered. */
+static void tell_listening(const struct gate *g) {
+    const struct gate_config *config = g->config;
+    if (g->stdio)
+        return;
     bool v6 = strchr(config->bind, ':') != NULL;
     log_info("listening on %s://%s%s%s:%u%s", g->http.tls ? "https" : "http", v6 ? "[" : "", config->bind,
              v6 ? "]" : "", g->http.port, config->transport == GATE_SSE ? "/sse" : "/mcp");
-    return 0;
 }
 
 /* One mapping of /proc/self/smaps: of a file, and without a page of our own in it (relocated data has some).
@@ -558,6 +560,7 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     if (g->config->site.open && !g->stdio)
         g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config, g->http.port);
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, on_settled);
+    tell_listening(g);
     return 0;
 }
 

@@ -37,6 +37,9 @@
 #define STATE_SEALED_MAX (256u << 10) /* one small secret at rest */
 #define STATE_SEALED_PATH_MAX 4096
 
+#define STATE_BACKUP_FILES_MAX 1000000         /* files of one home */
+#define STATE_BACKUP_MANIFEST_MAX (256u << 20) /* bytes of the list of files in a backup */
+
 #define STATE_REMOTE_TIMEOUT_MS 1000          /* a reservation without an answer is a fault then */
 #define STATE_REMOTE_BACKOFF_MS 100           /* before the first try to connect again; doubles */
 #define STATE_REMOTE_BACKOFF_MAX_MS 5000      /* until it is so long */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "state/limits.h"
+#include "state/stores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,6 +77,8 @@ int state_sqlite_open(const char *path, bool look_only, const char *schema, sqli
         sqlite3_close(db);
         return -1;
     }
+    if (!look_only)
+        state_stores_note(path);
     *ret_db = db;
     return 0;
 }

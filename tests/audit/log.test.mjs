@@ -356,7 +356,7 @@ test('what was deleted is noticed: the ring of a killed gate, the counters, the 
   await next.stop();
   assert.match(next.child.stderr, /every limit starts anew/);
   const events = lines((await ask('audit', 'export')).stdout).map(({ event }) => event);
-  assert.ok(events.includes('state_created'), String(events));
+  assert.ok(events.includes('store_lost'), String(events));
   const verified = await ask('audit', 'verify');
   assert.equal(verified.code, 0, verified.stdout);
   rmSync(join(home, 'audit.key'));

@@ -30,8 +30,8 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    static const char *const names[] = {"approvals.sqlite", "approvals.sqlite-wal", "approvals.sqlite-shm",
-                                        "approvals.key"};
+    static const char *const names[] = {"stores", "approvals.sqlite", "approvals.sqlite-wal",
+                                        "approvals.sqlite-shm", "approvals.key"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[128];
         snprintf(path, sizeof(path), "%s/%s", home, names[i]);

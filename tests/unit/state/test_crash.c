@@ -45,8 +45,8 @@ static void path_of(char path[128], const char *name) { snprintf(path, 128, "%s/
 
 static int teardown(void **state) {
     (void)state;
-    const char *names[] = {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.live"};
-    for (size_t i = 0; i < 4; i++) {
+    const char *names[] = {"stores", "state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.live"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[128];
         path_of(path, names[i]);
         unlink(path);

@@ -26,8 +26,9 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    const char *names[] = {"grants.sqlite", "grants.sqlite-wal", "grants.sqlite-shm", "grants.live"};
-    for (size_t i = 0; i < 4; i++) {
+    const char *names[] = {"stores", "grants.sqlite", "grants.sqlite-wal", "grants.sqlite-shm",
+                           "grants.live"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[128];
         snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
         unlink(path);

@@ -29,8 +29,8 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    const char *names[] = {"state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.live"};
-    for (size_t i = 0; i < 4; i++) {
+    const char *names[] = {"stores", "state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.live"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[128];
         snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
         unlink(path);

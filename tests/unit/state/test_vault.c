@@ -25,8 +25,8 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    static const char *const names[] = {"vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm", "keys/key",
-                                        "keys"};
+    static const char *const names[] = {"stores",           "vault.sqlite", "vault.sqlite-wal",
+                                        "vault.sqlite-shm", "keys/key",     "keys"};
     arena_free(&arena);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[128];

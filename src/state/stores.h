@@ -1,0 +1,12 @@
+/* Which databases a home has had: HOME/stores has a line for each. A database that is listed there and is
+ * gone, or empty, was deleted: what it promised (limits used up, grants, what is stopped) is lost, and
+ * whoever opens the home next has to say so. */
+#pragma once
+
+#include <stddef.h>
+
+/* The database at `path` is there, with something in it. */
+void state_stores_note(const char *path);
+/* For each that is gone: its name and what that means. Returns how many. `each` may be NULL. */
+size_t state_stores_missing(const char *home, void (*each)(void *ctx, const char *name, const char *meaning),
+                            void *ctx);
