@@ -71,8 +71,8 @@ static void note_answer(struct doctor_findings *all, struct cli_asked *a, bool n
     struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name, "%.*s", SLICE_FMT(why));
     const bool refused = strstr(a->err.text, "401") || strstr(a->err.text, "403");
     if (s->url && refused)
-        f->fix = arena_printf(&all->arena,
-                              "give it a header with a token that it knows, or: sallyport login %s", s->url);
+        f->fix = arena_printf(
+            &all->arena, "give it a header with a token that it knows, or: sallyport login --url %s", s->url);
     else if (s->url)
         f->fix = arena_printf(&all->arena, "see that it runs, and that this machine reaches it: curl -i %s",
                               s->url);

@@ -18,6 +18,7 @@ struct login_options {
     const char *url;
     const char *client_id;
     const char *secret_file;
+    const char *client_metadata;
     struct cli_list scopes;
     uint64_t port;
     bool by_hand;
@@ -34,6 +35,9 @@ static const struct cli_option login_rows[] = {
      .help = "a client that the authorization server knows; by default one is registered"},
     {CLI_TEXT(struct login_options, secret_file), .name = "client-secret-file", .argument = "FILE",
      .help = "its secret, if it has one"},
+    {CLI_TEXT(struct login_options, client_metadata), .name = "client-metadata", .argument = "URL",
+     .help =
+         "a document that describes the client, for authorization servers that take its URL as client id"},
     {CLI_LIST(struct login_options, scopes), .name = "scope", .argument = "SCOPE",
      .help = "what to ask for; by default what the server wants"},
     {CLI_NUMBER(struct login_options, port), .name = "port", .argument = "PORT", .fallback = "0",
@@ -153,6 +157,7 @@ static int run_login(struct login *l, const char *url, const char *secret) {
         .url = url,
         .client_id = l->opt->client_id,
         .client_secret = secret,
+        .client_metadata = l->opt->client_metadata,
         .scopes = l->opt->scopes.items,
         .scope_count = l->opt->scopes.count,
         .by_hand = l->opt->by_hand,

@@ -212,6 +212,7 @@ static enum exchange_want probe_head(struct exchange *x, const struct http_head 
         x->refusal = "not wanted"; /* and with it the stream that it may be */
         return EXCHANGE_REFUSE;
     }
+    up_challenge_note(p->server, h);
     x->body_max = UP_ERROR_BODY_MAX;
     if (h->status == 200 && http_media_is(http_value(h, HTTP_FIELD_TYPE), SLICE("text/event-stream")))
         return EXCHANGE_EVENTS;

@@ -355,6 +355,7 @@ static void post_refused(struct post *p, struct block *b, struct slice body) {
     up_error_read(body, &e);
     up_refusal_text(h->base.server, status, p->where, body, why);
     bool lost = says_session_lost(p, &e);
+    bool short_of_scope = status == 403 && h->base.server->challenge.insufficient;
     if (!p->req_id) {
         post_free(p);
         if (lost)
@@ -366,9 +367,10 @@ static void post_refused(struct post *p, struct block *b, struct slice body) {
         session_lost(h);
     } else if (status == 401 && p->secret_epoch != h->base.server->secret_epoch) {
         post_fail(p, why, true); /* there have been others since it was sent */
-    } else if (status == 401 && up_secrets_renew(h->base.server)) {
+    } else if ((status == 401 && up_secrets_renew(h->base.server)) ||
+               (short_of_scope && up_secrets_replace(h->base.server))) {
         renew(p);
-    } else if (status != 401 && e.is_error && (!e.id || e.id == p->req_id)) {
+    } else if (status != 401 && !short_of_scope && e.is_error && (!e.id || e.id == p->req_id)) {
         post_answer(p, b, body);
     } else if (p->opens && p->phase == POST_SENT && (status == 400 || status == 404 || status == 405)) {
         probe_start(p, why);
@@ -458,6 +460,7 @@ static enum exchange_want post_head(struct exchange *x, const struct http_head *
     if (p->phase == POST_PROBING)
         return events ? EXCHANGE_EVENTS : EXCHANGE_SKIP;
     if (head->status >= 300) {
+        up_challenge_note(p->link->base.server, head);
         x->body_max = UP_ERROR_BODY_MAX;
         if (where.len && !p->where)
             p->where = mem_dup(where.ptr, where.len);

@@ -45,7 +45,9 @@
 #define UP_FETCH_BYTES_MAX (1u << 20) /* of the answer to it */
 #define UP_SECRET_MAX 8192            /* bytes of a header's value from a file, a program or a login */
 #define UP_COMMAND_MS 30000           /* for a program that makes one */
-#define UP_RENEW_MS 10000 /* between two attempts at another one when a server refuses what it is shown */
+#define UP_RENEW_MS 10000  /* between two attempts at another one when a server refuses what it is shown */
+#define UP_SCOPE_MAX 512   /* bytes of the scopes of a token, or of those that a server asks for */
+#define UP_COMMAND_MAX 512 /* bytes of a command that an error tells a person to run */
 #define UP_LOGIN_EARLY_MS 60000      /* before its end, at most, a token is refreshed */
 #define UP_LOGIN_MARGIN_MS 5000      /* a token that ends within this is not shown any more */
 #define UP_LOGIN_LOCK_MS 100         /* between two looks whether another gate has refreshed it */

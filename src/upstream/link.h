@@ -11,6 +11,7 @@
 #include "base/slots.h"
 #include "io/loop.h"
 #include "io/spawn.h"
+#include "upstream/bearer.h"
 #include "upstream/era.h"
 #include "upstream/msg.h"
 #include "upstream/noise.h"
@@ -51,7 +52,8 @@ struct up_server {
     struct list secret_waiters;
     struct io_timer secret_timer;
     uint64_t renewed_ms;
-    uint64_t secret_epoch;  /* how often a value was fetched */
+    uint64_t secret_epoch; /* how often a value was fetched */
+    struct up_challenge challenge;
     struct list idle_conns; /* the most recently used at the end */
     struct list busy_conns;
     uint32_t conn_count;

@@ -8,6 +8,7 @@
 #include "base/sha.h"
 #include "io/loop.h"
 #include "state/sealed.h"
+#include "upstream/bearer.h"
 #include "upstream/fetch.h"
 #include "wire/base64.h"
 #include "wire/emit.h"
@@ -236,8 +237,9 @@ static void login_done(struct login_secret *l) {
 }
 
 static void login_fail(struct login_secret *l, const char *why) {
-    char text[ERR_TEXT_MAX];
-    snprintf(text, sizeof(text), "%s; run `sallyport login %s`", why, l->base.server->name);
+    char command[UP_COMMAND_MAX], text[ERR_TEXT_MAX];
+    up_login_command(l->base.server, command);
+    snprintf(text, sizeof(text), "%s; run `%s`", why, command);
     login_done(l);
     up_secret_fail(&l->base, text);
 }
@@ -256,6 +258,7 @@ static void login_use(struct login_secret *l) {
         uint64_t early = left / 10 < UP_LOGIN_EARLY_MS ? left / 10 : UP_LOGIN_EARLY_MS;
         io_timer_arm(login_loop(l), &l->timer, left - early, on_due);
     }
+    up_scopes_take(l->base.server->challenge.granted, l->login.scope);
     up_secret_set(&l->base, l->login.access_token);
     login_done(l);
 }
@@ -348,6 +351,17 @@ static void on_login_changed(struct io_watch *w) {
     login_fetch(&l->base);
 }
 
+/* Somebody has logged in meanwhile, and the watch has not told yet. */
+static bool login_changed(struct up_secret *s) {
+    struct up_login login;
+    struct err err;
+    bool absent;
+    bool other = up_login_load(login_of(s)->home, s->server->url, &login, &absent, &err) == 0 &&
+                 !(s->value && slice_is(login.access_token, s->value));
+    arena_free(&login.arena);
+    return other;
+}
+
 static void login_free(struct up_secret *s) {
     struct login_secret *l = login_of(s);
     io_timer_stop(login_loop(l), &l->timer);
@@ -357,7 +371,8 @@ static void login_free(struct up_secret *s) {
     free(l);
 }
 
-static const struct up_secret_ops login_ops = {.fetch = login_fetch, .free = login_free};
+static const struct up_secret_ops login_ops = {
+    .fetch = login_fetch, .free = login_free, .changed = login_changed};
 
 struct up_secret *up_secret_login(struct up_server *server, const char *home) {
     char name[LOGIN_NAME_TEXT];
@@ -365,6 +380,7 @@ struct up_secret *up_secret_login(struct up_server *server, const char *home) {
     l->base = (struct up_secret){.ops = &login_ops, .header = "Authorization", .prefix = "Bearer "};
     l->home = home;
     l->lock = -1;
+    server->challenge.login = true;
     login_name(slice_str(server->url), name);
     up_secret_add(server, &l->base);
     if (state_sealed_path(home, LOGINS_DIR, name, l->path))

@@ -6,6 +6,8 @@
 #include "base/rand.h"
 #include "base/sha.h"
 #include "io/net.h"
+#include "upstream/bearer.h"
+#include "upstream/era.h"
 #include "upstream/fetch.h"
 #include "wire/base64.h"
 #include "wire/emit.h"
@@ -28,7 +30,12 @@ struct up_oauth {
     const char *redirect;
     struct slice authorize_url, register_url, metadata_url;
     struct slice wanted_scope;
+    struct slice client_metadata; /* URL of a document that is a client id, or empty */
     bool iss_promised;
+    bool own_authority; /* there is no resource metadata: as in 2025-03-26, the server gives its own tokens */
+    bool asked_modern;  /* the server let the first question pass; this is the second */
+    int refused;        /* status of the answer that wants a login; 0: there was none */
+    int first_status;
     int place; /* of metadata, that is being tried */
     char state[OAUTH_STATE_CHARS + 1];
     char verifier[OAUTH_VERIFIER_CHARS + 1];
@@ -74,42 +81,6 @@ static void fail(struct up_oauth *o, const char *fmt, ...) {
 }
 
 /* ---- pure parts ---- */
-
-/* name="quoted" or name=token, anywhere behind the scheme. */
-bool up_challenge_param(struct slice challenge, const char *name, struct buf *out) {
-    struct slice scheme, rest = challenge;
-    slice_cut(&rest, ' ', &scheme);
-    if (!slice_eq_nocase(scheme, SLICE("Bearer")))
-        return false;
-    while (rest.len) {
-        struct slice key;
-        rest = slice_trim(rest);
-        if (!slice_cut(&rest, '=', &key))
-            return false;
-        bool wanted = slice_eq_nocase(slice_trim(key), slice_str(name));
-        size_t i = 0;
-        buf_reset(out);
-        if (rest.len && rest.ptr[0] == '"') {
-            for (i = 1; i < rest.len && rest.ptr[i] != '"'; i++) {
-                if (rest.ptr[i] == '\\' && i + 1 < rest.len)
-                    i++;
-                buf_put_char(out, rest.ptr[i]);
-            }
-            if (i >= rest.len)
-                return false;
-            i++;
-        } else {
-            for (; i < rest.len && rest.ptr[i] != ','; i++)
-                buf_put_char(out, rest.ptr[i]);
-        }
-        if (wanted)
-            return !out->full && out->len > 0;
-        rest = slice_trim(slice_from(rest, i));
-        if (rest.len && rest.ptr[0] == ',')
-            rest = slice_from(rest, 1);
-    }
-    return false;
-}
 
 static bool same_origin(const struct http_url *a, const struct http_url *b) {
     return a->tls == b->tls && a->port == b->port && slice_eq_nocase(a->host, b->host);
@@ -173,6 +144,24 @@ static void get(struct up_oauth *o, struct slice url,
 
 /* ---- 1. what the server says to a stranger ---- */
 
+/* True when the challenge can be used, or there is none. */
+static bool take_challenge(struct up_oauth *o, struct slice challenge) {
+    cleanup_buf struct buf value;
+    buf_init(&value, UP_URL_MAX);
+    if (up_challenge_param(challenge, "scope", &value) && !o->wanted_scope.len)
+        o->wanted_scope = arena_dup(texts(o), buf_slice(&value));
+    if (!up_challenge_param(challenge, "resource_metadata", &value))
+        return true;
+    /* It speaks for itself only: no server may send us to another's. */
+    struct slice url = buf_slice(&value);
+    if (!slice_eq(origin_of(url), origin_of(o->login.url))) {
+        fail(o, "the server names metadata on another origin");
+        return false;
+    }
+    o->metadata_url = arena_dup(texts(o), url);
+    return true;
+}
+
 static void on_server(void *owner, const struct up_fetch_answer *answer) {
     struct up_oauth *o = owner;
     o->fetch = NULL;
@@ -180,38 +169,39 @@ static void on_server(void *owner, const struct up_fetch_answer *answer) {
         fail(o, "%s", answer->why);
         return;
     }
-    if (answer->status != 401) {
-        fail(o, "the server asks for no login: it answered HTTP %d", answer->status);
+    bool asks = answer->status == 401 || (answer->status == 403 && answer->challenge.len);
+    if (!o->asked_modern)
+        o->first_status = answer->status;
+    if (asks) {
+        o->refused = answer->status;
+        if (!take_challenge(o, answer->challenge))
+            return;
+    } else if (!o->asked_modern) {
+        o->asked_modern = true;
+        ask_server(o);
         return;
     }
-    cleanup_buf struct buf value;
-    buf_init(&value, UP_URL_MAX);
-    if (up_challenge_param(answer->challenge, "scope", &value) && !o->wanted_scope.len)
-        o->wanted_scope = arena_dup(texts(o), buf_slice(&value));
-    if (up_challenge_param(answer->challenge, "resource_metadata", &value)) {
-        /* It speaks for itself only: no server may send us to another's. */
-        struct slice url = buf_slice(&value);
-        if (!slice_eq(origin_of(url), origin_of(o->login.url))) {
-            fail(o, "the server names metadata on another origin");
-            return;
-        }
-        o->metadata_url = arena_dup(texts(o), url);
-    }
+    /* One that asks only at a certain call may still say in its metadata who gives tokens. */
     ask_resource(o);
 }
 
+/* Some servers let `initialize` pass and ask for a token at the first request behind it. */
 static void ask_server(struct up_oauth *o) {
     struct err err;
     static const char hello[] =
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
         "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"sallyport\",\"version\":"
         "\"" SALLYPORT_VERSION "\"}}}";
+    static const char list[] = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{"
+                               "\"_meta\":" UP_META_OWN "}}";
+    static const char modern[] = "MCP-Protocol-Version: " UP_MODERN_VERSION "\r\nMcp-Method: tools/list\r\n";
     struct up_fetch_request r = {
         .method = HTTP_POST,
         .url = o->login.url.ptr,
         .accept = "application/json, text/event-stream",
         .content_type = "application/json",
-        .body = SLICE(hello),
+        .headers = o->asked_modern ? SLICE(modern) : (struct slice){0},
+        .body = o->asked_modern ? SLICE(list) : SLICE(hello),
     };
     o->fetch = up_fetch(o->core, &r, on_server, o, &err);
     if (!o->fetch)
@@ -220,17 +210,44 @@ static void ask_server(struct up_oauth *o) {
 
 /* ---- 2. the resource's metadata ---- */
 
+/* No metadata where it belongs. A server of 2025-03-26 is its own authorization server. */
+static void without_resource(struct up_oauth *o, const struct up_fetch_answer *answer) {
+    bool absent = answer->status >= 400 && answer->status < 500;
+    if (!o->metadata_url.len && absent && ++o->place < 2) {
+        ask_resource(o);
+    } else if (!o->refused) {
+        fail(o, "the server asks for no login: it answered HTTP %d", o->first_status);
+    } else if (!o->metadata_url.len && absent) {
+        o->login.resource = o->login.url;
+        o->login.issuer = origin_of(o->login.url);
+        o->own_authority = true;
+        o->place = 0;
+        ask_authority(o);
+    } else {
+        fail(o, "the server has no usable resource metadata (HTTP %d)", answer->status);
+    }
+}
+
+/* What to ask for when neither the person nor the server's refusal says it. */
+static void take_scopes(struct up_oauth *o, const struct tape *t) {
+    uint32_t list = tape_get_str(t, 0, "scopes_supported");
+    if (o->wanted_scope.len || !list || !tape_is(t, list, TAPE_ARRAY))
+        return;
+    TAPE_FOR_ELEM(t, list, elem) {
+        struct slice one = tape_is(t, elem, TAPE_STRING) ? tape_text(t, elem, texts(o)) : (struct slice){0};
+        if (one.len && o->wanted_scope.len + one.len < UP_SCOPE_MAX)
+            o->wanted_scope = arena_printf(texts(o), "%.*s%s%.*s", SLICE_FMT(o->wanted_scope),
+                                           o->wanted_scope.len ? " " : "", SLICE_FMT(one));
+    }
+}
+
 static void on_resource(void *owner, const struct up_fetch_answer *answer) {
     struct up_oauth *o = owner;
     cleanup_tape struct tape t;
     tape_init(&t);
     o->fetch = NULL;
     if (!read_object(&t, answer, 200)) {
-        if (!o->metadata_url.len && ++o->place < 2) {
-            ask_resource(o);
-            return;
-        }
-        fail(o, "the server has no usable resource metadata (HTTP %d)", answer->status);
+        without_resource(o, answer);
         return;
     }
     struct slice resource = text_at(o, &t, "resource");
@@ -240,6 +257,7 @@ static void on_resource(void *owner, const struct up_fetch_answer *answer) {
         return;
     }
     o->login.resource = resource;
+    take_scopes(o, &t);
     uint32_t list = tape_get_str(&t, 0, "authorization_servers");
     uint32_t first = list && tape_is(&t, list, TAPE_ARRAY) && tape_node(&t, list)->count ? list + 1 : 0;
     if (!first || !tape_is(&t, first, TAPE_STRING)) {
@@ -283,6 +301,13 @@ static bool take_authority(struct up_oauth *o, const struct tape *t) {
         fail(o, "the authorization server does not say that it supports PKCE with S256");
     if (o->over)
         return false;
+    /* Without it many give no token to refresh the first one with. */
+    if (list_has(t, "scopes_supported", "offline_access") && o->wanted_scope.len &&
+        !up_scopes_have(o->wanted_scope, SLICE("offline_access")))
+        o->wanted_scope = arena_printf(texts(o), "%.*s offline_access", SLICE_FMT(o->wanted_scope));
+    uint32_t documents = tape_get_str(t, 0, "client_id_metadata_document_supported");
+    if (!o->login.client_id.len && documents && tape_is(t, documents, TAPE_TRUE))
+        o->login.client_id = o->client_metadata;
     if (!o->login.client_secret.len)
         o->login.auth_method = SLICE("none");
     else if (list_has(t, "token_endpoint_auth_methods_supported", "client_secret_post") &&
@@ -293,14 +318,29 @@ static bool take_authority(struct up_oauth *o, const struct tape *t) {
     return true;
 }
 
+/* 2025-03-26: a server without metadata has its endpoints at fixed places of its own origin. */
+static void assume_authority(struct up_oauth *o) {
+    struct slice origin = o->login.issuer;
+    o->authorize_url = arena_printf(texts(o), "%.*s/authorize", SLICE_FMT(origin));
+    o->login.token_url = arena_printf(texts(o), "%.*s/token", SLICE_FMT(origin));
+    o->register_url = arena_printf(texts(o), "%.*s/register", SLICE_FMT(origin));
+    o->login.auth_method = o->login.client_secret.len ? SLICE("client_secret_basic") : SLICE("none");
+    if (up_url_is_safe(origin))
+        ask_client(o);
+    else
+        fail(o, "the server's URL is not https");
+}
+
 static void on_authority(void *owner, const struct up_fetch_answer *answer) {
     struct up_oauth *o = owner;
     cleanup_tape struct tape t;
     tape_init(&t);
     o->fetch = NULL;
     if (!read_object(&t, answer, 200)) {
-        if (++o->place < OAUTH_TRIES)
+        if (!o->own_authority && ++o->place < OAUTH_TRIES)
             ask_authority(o);
+        else if (o->own_authority && answer->status >= 400 && answer->status < 500)
+            assume_authority(o);
         else
             fail(o, "the authorization server has no usable metadata (HTTP %d)", answer->status);
         return;
@@ -571,6 +611,8 @@ struct up_oauth *up_oauth_start(struct up_core *core, const struct up_oauth_requ
         o->login.client_id = arena_dup(texts(o), slice_str(r->client_id));
     if (r->client_secret)
         o->login.client_secret = arena_dup(texts(o), slice_str(r->client_secret));
+    if (r->client_metadata)
+        o->client_metadata = arena_dup(texts(o), slice_str(r->client_metadata));
     for (size_t i = 0; i < r->scope_count; i++)
         o->wanted_scope =
             arena_printf(texts(o), "%.*s%s%s", SLICE_FMT(o->wanted_scope), i ? " " : "", r->scopes[i]);

@@ -1,7 +1,7 @@
 /* How a person logs the gate in at a server that wants OAuth 2.1, step by step:
  *
  *   the server's 401 ─▶ resource metadata (RFC 9728) ─▶ authorization server's metadata (RFC 8414, OpenID)
- *     ─▶ a client id: given, or by registration (RFC 7591)
+ *     ─▶ a client id: given, the URL of a document about it, or by registration (RFC 7591)
  *     ─▶ the URL that a person opens, with PKCE S256, state and resource (RFC 8707)
  *     ─▶ the code comes back, to a port on the loop-back or by hand; issuer checked (RFC 9207) ─▶ tokens
  *
@@ -17,6 +17,8 @@ struct up_oauth_request {
     const char *url;           /* of the MCP server */
     const char *client_id;     /* NULL: register one */
     const char *client_secret; /* NULL: a public client */
+    const char
+        *client_metadata;      /* URL of a client ID metadata document, for servers that take one; or NULL */
     const char *const *scopes; /* none: what the server asks for */
     size_t scope_count;
     bool by_hand;  /* no listener: up_oauth_paste gets what the browser ended at */
@@ -38,7 +40,5 @@ void up_oauth_paste(struct up_oauth *o, struct slice url);
 void up_oauth_free(struct up_oauth *o); /* NULL is fine */
 
 /* ---- pure parts ---- */
-/* The value of a parameter of a Bearer challenge; false when there is none. */
-bool up_challenge_param(struct slice challenge, const char *name, struct buf *out);
 /* Is that resource the server at this URL, or one above it on the same origin? */
 bool up_resource_covers(struct slice resource, struct slice url);

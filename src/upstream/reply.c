@@ -58,7 +58,13 @@ void up_refusal_text(const struct up_server *s, int status, const char *where, s
                      char why[UP_WHY_MAX]) {
     char words[UP_ERROR_TEXT_MAX + 1];
     if (status == 401 || status == 403) {
-        snprintf(why, UP_WHY_MAX, "server `%s` refused our credentials (HTTP %d)", s->name, status);
+        char command[UP_COMMAND_MAX];
+        bool more = status == 403 && s->challenge.insufficient;
+        up_login_command(s, command);
+        snprintf(why, UP_WHY_MAX, "server `%s` %s (HTTP %d)%s%s%s", s->name,
+                 more ? "wants a token for more scopes" : "refused our credentials", status,
+                 s->challenge.login ? "; run `" : "", s->challenge.login ? command : "",
+                 s->challenge.login ? "`" : "");
         return;
     }
     if (status >= 300 && status < 400) {

@@ -4,7 +4,7 @@
 #include "upstream/link.h"
 #include "wire/sse.h"
 
-#define UP_WHY_MAX 512
+#define UP_WHY_MAX (512 + UP_COMMAND_MAX)
 
 /* The body of an error, as far as the transport must understand it. */
 struct up_error {

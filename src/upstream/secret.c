@@ -73,6 +73,16 @@ void up_secrets_wait(struct up_server *s, struct up_wait *w) {
 
 void up_secrets_unwait(struct up_wait *w) { list_remove(&w->node); }
 
+bool up_secrets_replace(struct up_server *s) {
+    bool any = false;
+    LIST_FOR (n, &s->secrets) {
+        struct up_secret *secret = secret_of(n);
+        if (secret->ops->changed && secret->ops->changed(secret))
+            any = secret->stale = true;
+    }
+    return any;
+}
+
 /* Once in a while only: a server that says 401 to everything must not make us run programs all day. */
 bool up_secrets_renew(struct up_server *s) {
     uint64_t now_ms = io_now_ms(s->core->loop);
@@ -82,7 +92,7 @@ bool up_secrets_renew(struct up_server *s) {
     if (any)
         return true;
     if (s->renewed_ms && now_ms - s->renewed_ms < UP_RENEW_MS)
-        return false;
+        return up_secrets_replace(s);
     s->renewed_ms = now_ms;
     LIST_FOR (n, &s->secrets)
         any = secret_of(n)->stale = true;
@@ -134,7 +144,7 @@ void up_secret_none(struct up_secret *s) {
 }
 
 void up_secret_fail(struct up_secret *s, const char *why) {
-    char text[UP_ERROR_TEXT_MAX + 512];
+    char text[UP_ERROR_TEXT_MAX + 512 + UP_COMMAND_MAX];
     s->fetching = false;
     snprintf(text, sizeof(text), "server `%s`: header `%s`: %s", s->server->name, s->header, why);
     tell(s->server, text);

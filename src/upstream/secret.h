@@ -19,6 +19,7 @@ struct up_secret;
 struct up_secret_ops {
     void (*fetch)(struct up_secret *s); /* ends in up_secret_set or up_secret_fail, now or later */
     void (*free)(struct up_secret *s);
+    bool (*changed)(struct up_secret *s); /* is there another value than the one that is shown? Or NULL */
 };
 
 struct up_secret { /* first member of every kind */
@@ -52,6 +53,8 @@ void up_secrets_wait(struct up_server *s, struct up_wait *w);
 void up_secrets_unwait(struct up_wait *w); /* fine on one that does not wait */
 /* The server answered 401: is there another value to be had? Then wait. */
 bool up_secrets_renew(struct up_server *s);
+/* The same after a refusal that no renewal helps against: only where there is another value already. */
+bool up_secrets_replace(struct up_server *s);
 /* The header lines. */
 void up_secrets_put(const struct up_server *s, struct buf *out);
 void up_secrets_free(struct up_server *s); /* wipes them */

@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
-  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, root, run, sallyport, startFixture, startGate, startServe, tempDir,
+  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, root, run, sallyport, sanitized, startFixture, startGate, startServe, tempDir,
 } from '../lib/index.mjs';
 
 const RUN_TIMEOUT_MS = 400_000;
@@ -57,7 +57,7 @@ Object.assign(LEGS, {
   E: { title: 'two servers behind serve, at one endpoint', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], endpoint: '/mcp', excused: STDIO_CANNOT },
   F: { title: 'two servers behind serve, the fixture at its own', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], endpoint: '/mcp/fixture' },
 });
-const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,E,F,client,cross,code').split(',');
+const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,E,F,client,cross,login,code').split(',');
 
 async function startBoth(url, endpoint) {
   const gate = await startServe({ config: { version: '1', policy: policyFile(), prefix: 'never',
@@ -87,9 +87,10 @@ async function suite(args, env) {
 // { scenario: [check, …] } from the directories SCENARIO-TIMESTAMP that the suite leaves.
 function readResults(out) {
   const scenarios = {};
-  for (const name of readdirSync(out)) {
+  for (const path of readdirSync(out, { recursive: true })) {
+    const name = path.replace(/^auth\//, ''); // those of a group lie in a directory of it
     const scenario = /^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1];
-    if (scenario) scenarios[scenario] = JSON.parse(readFileSync(join(out, name, 'checks.json'), 'utf8'));
+    if (scenario) scenarios[scenario] = JSON.parse(readFileSync(join(out, path, 'checks.json'), 'utf8'));
   }
   return scenarios;
 }
@@ -304,6 +305,38 @@ for (const name of wanted.filter((leg) => leg in CLIENT_LEGS)) {
           const bad = checks.filter((check) => ['FAILURE', 'WARNING'].includes(check.status));
           assert.deepEqual(bad.map((check) => `${check.id}: ${check.errorMessage}`), [], said);
           assert.equal(count(checks, 'SUCCESS'), expected, `checks passed${said}`);
+          assert.equal(result.code, 0, said);
+        });
+      }
+    }
+  });
+}
+
+/* ---- logins: the gate as an OAuth client ---- */
+
+// Every authorization scenario of the suite that is no extension. `sallyport login` is run as the gate's own error says.
+const LOGIN_SCENARIOS = {
+  [MODERN]: [
+    'metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'basic-cimd', 'scope-from-www-authenticate',
+    'scope-from-scopes-supported', 'scope-omitted-when-undefined', 'scope-step-up', 'scope-retry-limit', 'token-endpoint-auth-basic',
+    'token-endpoint-auth-post', 'token-endpoint-auth-none', 'pre-registration', 'resource-mismatch', 'offline-access-scope',
+    'offline-access-not-supported', 'authorization-server-migration', 'iss-supported', 'iss-not-advertised', 'iss-supported-missing',
+    'iss-wrong-issuer', 'iss-unexpected', 'iss-normalized', 'metadata-issuer-mismatch',
+  ],
+  '2025-03-26': ['2025-03-26-oauth-metadata-backcompat', '2025-03-26-oauth-endpoint-fallback'],
+};
+
+if (wanted.includes('login') && !sanitized) { // tests/e2e/login covers it there
+  describe('conformance: sallyport login', { concurrency: 2 }, () => {
+    for (const [version, scenarios] of Object.entries(LOGIN_SCENARIOS)) {
+      for (const scenario of scenarios) {
+        test(scenario, async () => {
+          const result = await suite(['client', '--command', 'node tests/conformance/login.mjs', '--scenario', `auth/${scenario}`, '--spec-version', version]);
+          const said = `\n--- the suite\n${result.stdout.slice(-4000)}\n--- client and gate\n${result.stderr.slice(-4000)}`;
+          const checks = result.scenarios[scenario] ?? [];
+          const bad = checks.filter((check) => ['FAILURE', 'WARNING'].includes(check.status));
+          assert.deepEqual(bad.map((check) => `${check.id}: ${check.errorMessage ?? check.description}`), [], said);
+          assert.ok(count(checks, 'SUCCESS') > 0, `${scenario} checked nothing${said}`);
           assert.equal(result.code, 0, said);
         });
       }

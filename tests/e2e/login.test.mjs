@@ -36,7 +36,7 @@ describe('sallyport login', () => {
   test('discovery, registration, PKCE, resource, tokens sealed at rest; then the gate shows them', async (t) => {
     const w = await world(t);
     const gate = use(t, await startGate({ upstream: w.guard.url, env: w.env }));
-    await assert.rejects(peerFor('http', gate), /sallyport login 127\.0\.0\.1-\d+-mcp/, 'before, it says what to do');
+    await assert.rejects(peerFor('http', gate), /sallyport login --url http:\/\/127\.0\.0\.1:\d+\/mcp --scope mcp`/, 'before, it says what to do');
     const { code, stderr, url, page } = await login(w);
     assert.equal(code, 0, stderr);
     assert.equal(page.status, 200);
@@ -44,7 +44,7 @@ describe('sallyport login', () => {
     assert.equal(asked.origin, w.provider.issuer);
     assert.equal(asked.searchParams.get('resource'), w.guard.url);
     assert.equal(asked.searchParams.get('code_challenge_method'), 'S256');
-    assert.equal(asked.searchParams.get('scope'), 'mcp');
+    assert.equal(asked.searchParams.get('scope'), 'mcp offline_access');
     assert.match(asked.searchParams.get('redirect_uri'), /^http:\/\/127\.0\.0\.1:\d+\/callback$/);
     assert.ok(asked.searchParams.get('state').length >= 43);
     const exchange = new URLSearchParams(w.provider.seen.find(({ path, body }) => path === '/token' && body?.includes('authorization_code')).body);

@@ -1,6 +1,7 @@
 #include "upstream/oauth.h"
 
 #include "base/buf.h"
+#include "upstream/bearer.h"
 #include "upstream/fetch.h"
 
 #include <setjmp.h>
@@ -36,6 +37,41 @@ static void test_challenges(void **state) {
             fail_msg("%s", rows[i].challenge);
     }
     buf_free(&out);
+}
+
+/* A command that a person pastes: nothing that a server said may end it and start another. */
+static void test_commands(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *granted, *wanted, *command;
+    } rows[] = {
+        {"https://a/mcp", "", "", "sallyport login --url https://a/mcp"},
+        {"https://a/mcp", "", "r:x w", "sallyport login --url https://a/mcp --scope r:x --scope w"},
+        {"https://a/mcp", "r", "w r", "sallyport login --url https://a/mcp --scope r --scope w"},
+        {"https://a/mcp", "r", "", "sallyport login --url https://a/mcp"},
+        {"https://a/mcp?k=1&l=2", "", "", "sallyport login --url 'https://a/mcp?k=1&l=2'"},
+        {"https://a/it's", "", "", "sallyport login --url URL"},
+        {"https://a/mcp", "", "x;reboot", "sallyport login --url https://a/mcp"},
+        {"https://a/mcp", "", "x `id`", "sallyport login --url https://a/mcp"},
+        {"https://a/mcp", "", "$(id)", "sallyport login --url https://a/mcp"},
+        {"https://a/mcp", "", "x --forget", "sallyport login --url https://a/mcp"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct up_server s = {.url = rows[i].url};
+        char command[UP_COMMAND_MAX];
+        up_scopes_take(s.challenge.granted, slice_str(rows[i].granted));
+        up_scopes_take(s.challenge.wanted, slice_str(rows[i].wanted));
+        up_login_command(&s, command);
+        assert_string_equal(command, rows[i].command);
+    }
+    struct up_server s = {.url = "https://a/mcp"};
+    char command[UP_COMMAND_MAX], most[UP_SCOPE_MAX];
+    memset(most, 'x', sizeof(most));
+    up_scopes_take(s.challenge.wanted, slice_of(most, sizeof(most)));
+    assert_string_equal(s.challenge.wanted, "");
+    up_scopes_take(s.challenge.wanted, slice_of(most, sizeof(most) - 1));
+    up_login_command(&s, command);
+    assert_string_equal(command, "sallyport login --url URL");
 }
 
 static void test_resources(void **state) {
@@ -128,9 +164,9 @@ static void test_token_answers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_challenges),    cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_safe_urls),     cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_token_answers),
+        cmocka_unit_test(test_challenges), cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_resources),  cmocka_unit_test(test_safe_urls),
+        cmocka_unit_test(test_forms),      cmocka_unit_test(test_token_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
