@@ -1,13 +1,13 @@
 // Every driver against every fixture server: directly, and through the gate on each of its routes, in both eras. What a caller sees
 // at each step is compared with the direct connection; what differs has to be in DIFFERENCES, with its reason.
 //
-// A language is here when its SDK can be had: TypeScript from tests/npm, Python from PyPI into a virtual environment under the
-// user's cache. What is not installed is told.
+// A language is here when its SDK can be had: TypeScript from tests/npm, Python from PyPI, Go, Rust and Java from their registries, each
+// fetched and built on demand under the user's cache. What is not installed is told.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { node, packageFile, policyFile, run, sallyport, startServe, tempDir } from '../lib/index.mjs';
+import { node, packageFile, policyFile, run, sallyport, start, startServe, tempDir } from '../lib/index.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sallyport-interop');
@@ -16,10 +16,13 @@ export const ROUTES = ['wrap', '/mcp', '/mcp/fx', '/sse'];
 export const ERAS = ['legacy', 'modern'];
 
 // What is made of both sides before they are compared, and why: { route, step } where it is only for those.
+// bridged: only where the server speaks the legacy era alone, so that a modern client is compared with a legacy one of the same SDK.
 const DIFFERENCES = [
   { why: 'names of several servers need a prefix', route: /^(\/mcp|\/sse)$/, text: (text) => text.replaceAll('fx__', '').replaceAll('sallyport:fx/', '') },
   { why: 'what passed the gate was made for one principal', member: { cacheScope: 'private', ttlMs: 0 } },
   { why: 'where servers are together the gate is the server', route: /^\/mcp$/, meta: 'io.modelcontextprotocol/serverInfo' },
+  { why: 'a list of several servers has no hints of one (Go puts them into legacy results)', route: /^(\/mcp|\/sse)$/, era: 'legacy', without: ['ttlMs', 'cacheScope'] },
+  { why: 'only the gate speaks the modern era here', bridged: true, without: ['resultType', 'ttlMs', 'cacheScope'], meta: 'io.modelcontextprotocol/serverInfo' },
   { why: 'whose name this is, only the gate can say', step: /^(call of no tool|prompt that is none)$/, text: () => '"an error"' },
 ];
 
@@ -45,7 +48,38 @@ async function typescript() {
   return { version: `@modelcontextprotocol/client ${version}`, driver: [node, here('typescript/driver.mjs')], server: [node, here('typescript/server.mjs')] };
 }
 
-export const LANGUAGES = { python, typescript };
+// Runs a build tool of a language; gives what is missing where it fails.
+async function made(what, program, args, cwd) {
+  const got = await run(program, args, { cwd, env: { ...process.env, CARGO_TARGET_DIR: join(cache, 'rust') }, timeout: 1_500_000 })
+    .catch((error) => ({ code: -1, stderr: error.message }));
+  return got.code === 0 ? null : `${what}: ${got.stderr.trim().split('\n').pop()}`;
+}
+
+async function go() {
+  const missing = await made('go build', 'go', ['build', '-p', '1', '-o', `${join(cache, 'go')}/`, './...'], here('go'));
+  if (missing) return { missing };
+  const version = /go-sdk (v\S+)/.exec(readFileSync(here('go/go.mod'), 'utf8'))[1];
+  return { version: `github.com/modelcontextprotocol/go-sdk ${version}`, driver: [join(cache, 'go/driver')], server: [join(cache, 'go/server')], http: [join(cache, 'go/server'), 'http'] };
+}
+
+async function rust() {
+  const missing = await made('cargo build', 'cargo', ['build', '-q', '--locked', '-j1'], here('rust'));
+  if (missing) return { missing };
+  const version = /rmcp = .*"=(\S+)"/.exec(readFileSync(here('rust/Cargo.toml'), 'utf8'))[1];
+  return { version: `rmcp ${version}`, driver: [join(cache, 'rust/debug/driver')], server: [join(cache, 'rust/debug/server')], transports: ['stdio', 'http'] };
+}
+
+async function java() {
+  const [jars, classes] = [join(cache, 'java/jars'), join(cache, 'java/classes')];
+  const missing = (!existsSync(jars) && await made('mvn', 'mvn', ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${jars}`], here('java')))
+    || await made('javac', 'javac', ['-encoding', 'UTF-8', '-nowarn', '-cp', `${jars}/*`, '-d', classes, 'Driver.java', 'Server.java'], here('java'));
+  if (missing) return { missing };
+  const version = /<artifactId>mcp<\/artifactId>\s*<version>([^<]+)/.exec(readFileSync(here('java/pom.xml'), 'utf8'))[1];
+  const program = ['java', '-XX:TieredStopAtLevel=1', '-cp', `${jars}/*:${classes}`];
+  return { version: `io.modelcontextprotocol.sdk:mcp ${version}`, driver: [...program, 'Driver'], server: [...program, 'Server'], eras: ['legacy'] };
+}
+
+export const LANGUAGES = { python, typescript, go, rust, java };
 
 async function transcript(driver, target, era) {
   const [program, ...args] = driver;
@@ -55,60 +89,83 @@ async function transcript(driver, target, era) {
   return steps;
 }
 
-function shown({ step, ...said }, route) {
+function shown({ step, ...said }, { route, era, bridged }) {
   const { result, ...rest } = structuredClone(said);
-  const rules = DIFFERENCES.filter((rule) => (!rule.route || rule.route.test(route)) && (!rule.step || rule.step.test(step)));
-  for (const { member = {}, meta } of result ? rules : []) {
+  const rules = DIFFERENCES.filter((rule) => (!rule.route || rule.route.test(route)) && (!rule.step || rule.step.test(step)) && (!rule.bridged || bridged) && (!rule.era || rule.era === era));
+  for (const { member = {}, without = [], meta } of result ? rules : []) {
     for (const [key, value] of Object.entries(member)) if (key in result) result[key] = value;
+    for (const key of without) delete result[key];
     if (meta && result._meta) delete result._meta[meta];
   }
   if (result?._meta && !Object.keys(result._meta).length) delete result._meta;
   return rules.reduce((text, rule) => rule.text?.(text) ?? text, JSON.stringify({ ...rest, ...(result && { result }) }));
 }
 
-export function compare(direct, through, route) {
+export function compare(direct, through, where) {
   const wrong = [];
   for (const [i, want] of direct.entries()) {
     const got = through[i];
-    if (shown(want, route) !== shown(got, route)) wrong.push(`${want.step}\n  direct:  ${shown(want, route).slice(0, 600)}\n  through: ${shown(got, route).slice(0, 600)}`);
+    if (shown(want, where) !== shown(got, where)) wrong.push(`${want.step}\n  direct:  ${shown(want, where).slice(0, 600)}\n  through: ${shown(got, where).slice(0, 600)}`);
     if ('error' in want !== 'error' in got && !['call of no tool', 'prompt that is none'].includes(want.step)) wrong.push(`${want.step}: an error on one side only`);
   }
   return wrong;
 }
 
-// One fixture behind one gate; gives what each route is reached by.
-async function routes(server) {
+// Every fixture of these languages: on stdio, and over HTTP where it can.
+function fixtures(languages) {
+  return Object.entries(languages).flatMap(([language, { server, http, eras = ERAS }]) => [
+    { language, name: language, command: server, eras },
+    ...(http ? [{ language, name: `${language} HTTP`, listen: http, eras: ['legacy'] }] : []), // with sessions, which the modern era has not
+  ]);
+}
+
+// One fixture behind one gate; gives what each route, and the fixture itself, is reached by.
+async function routes({ command, listen }) {
   const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
-  const [command, ...args] = server;
-  const gate = await startServe({ config: { version: '1', policy: policyFile(), code: { enabled: false }, servers: { fx: { command, args } } } });
+  const server = listen && start(listen[0], listen.slice(1));
+  const url = await server?.waitLine(/^http/);
+  const gate = await startServe({ config: { version: '1', policy: policyFile(), code: { enabled: false }, servers: { fx: url ? { url } : { command: command[0], args: command.slice(1) } } } });
   return {
-    stop: () => gate.stop(),
-    wrap: { command: [sallyport, '-c', policyFile(), '--', ...server], env },
+    async stop() {
+      await gate.stop();
+      await server?.stop();
+    },
+    direct: url ? { url } : { command },
+    wrap: { command: [sallyport, '-c', policyFile(), ...(url ? ['--upstream', url] : ['--', ...command])], env },
     '/mcp': { url: gate.url, prefix: 'fx__', uri: 'sallyport:fx/test://note' },
     '/mcp/fx': { url: `${gate.url}/fx` },
     '/sse': { sse: `${gate.origin}/sse`, prefix: 'fx__', uri: 'sallyport:fx/test://note' },
   };
 }
 
+// Whether this client can go that way at all.
+function reaches({ eras = ERAS, transports = ['stdio', 'http', 'sse'] }, route, era) {
+  if (route === '/sse') return era === 'legacy' && transports.includes('sse'); // that transport belongs to the legacy era
+  return eras.includes(era);
+}
+
+async function cells({ driver, ...client }, fixture, to, told) {
+  const legacy = await transcript(driver, to.direct, 'legacy');
+  for (const era of ERAS) {
+    const bridged = !fixture.eras.includes(era);
+    const direct = era === 'legacy' || bridged || !reaches(client, 'wrap', era) ? legacy : await transcript(driver, to.direct, era);
+    for (const route of ROUTES.filter((route) => reaches(client, route, era))) {
+      try {
+        told({ route, era, wrong: compare(direct, await transcript(driver, to[route], era), { route, era, bridged }) });
+      } catch (error) {
+        told({ route, era, wrong: [error.message] });
+      }
+    }
+  }
+}
+
 // Runs the matrix of these languages, or those pairs of it that are wanted; told({ driver, server, route, era, wrong }) for every cell.
 export async function runMatrix(languages, told, wanted = () => true) {
-  for (const [serverName, { server }] of Object.entries(languages)) {
-    const to = await routes(server);
+  for (const fixture of fixtures(languages)) {
+    const to = await routes(fixture);
     try {
-      for (const [driverName, { driver }] of Object.entries(languages)) {
-        if (!wanted(driverName, serverName)) continue;
-        for (const era of ERAS) {
-          const direct = await transcript(driver, { command: server }, era);
-          for (const route of ROUTES) {
-            if (route === '/sse' && era === 'modern') continue; // that transport belongs to the legacy era
-            const cell = { driver: driverName, server: serverName, route, era };
-            try {
-              told({ ...cell, wrong: compare(direct, await transcript(driver, to[route], era), route) });
-            } catch (error) {
-              told({ ...cell, wrong: [error.message] });
-            }
-          }
-        }
+      for (const [driver, client] of Object.entries(languages)) {
+        if (wanted(driver, fixture.language)) await cells(client, fixture, to, (cell) => told({ driver, server: fixture.name, ...cell }));
       }
     } finally {
       await to.stop();
