@@ -6,6 +6,7 @@
 #include "call/call.h"
 #include "call/principal.h"
 #include "policy/policy.h"
+#include "privacy/sent.h"
 #include "server/server.h"
 #include "session/session.h"
 
@@ -232,7 +233,8 @@ static void answer_dry(struct api_call *c, struct session *s, const struct serve
                                        .identity = slice_str(who->id),
                                        .more = who->facts,
                                        .more_count = who->fact_count,
-                                       .now_ms = clock_wall_ms()};
+                                       .now_ms = clock_wall_ms(),
+                                       .detector = sent_detector_alone()};
     struct policy_verdict v;
     policy_decide(policy, &facts, &c->arena, NULL, &v);
     emit_object(&c->e);

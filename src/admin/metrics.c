@@ -262,6 +262,10 @@ static void put_pii(struct buf *out, const struct core *core) {
     for (unsigned i = 0; (name = privacy_kind_name(core->privacy, i)); i++)
         if (c->found[i])
             buf_printf(out, "sallyport_pii_found_total{kind=\"%s\"} %" PRIu64 "\n", name, c->found[i]);
+    head(out, "pii_sent_total", "counter", "Personal data and secrets in what clients sent.");
+    for (unsigned i = 0; (name = privacy_kind_name(core->privacy, i)); i++)
+        if (c->sent[i])
+            buf_printf(out, "sallyport_pii_sent_total{kind=\"%s\"} %" PRIu64 "\n", name, c->sent[i]);
     plain(out, "pii_restored_total", "counter", "Tokens that became values again.", c->restored);
     plain(out, "pii_refused_total", "counter", "Values that a destination may not have.", c->refused);
     plain(out, "pii_unknown_tokens_total", "counter", "Tokens that nobody gave.", c->unknown);

@@ -5,6 +5,7 @@
 #include "policy/policy.h"
 #include "policy/simulate.h"
 #include "policy/trace.h"
+#include "privacy/sent.h"
 #include "server/server.h"
 
 struct listing {
@@ -135,7 +136,7 @@ void api_validate(struct api_call *c) {
 
 /* The body is what `sallyport simulate` reads, and so is the answer what it prints. */
 void api_dry_run(struct api_call *c) {
-    policy_simulate_line(c->request->body, NULL, &c->out);
+    policy_simulate_line(c->request->body, NULL, sent_detector_alone(), &c->out);
     c->out.len -= c->out.len > 0; /* its newline */
     api_answer(c, 200);
 }
@@ -166,7 +167,8 @@ void api_explain(struct api_call *c) {
                                  .tape = &c->body,
                                  .args = args,
                                  .now_ms = memory.now_ms,
-                                 .counters = &counters};
+                                 .counters = &counters,
+                                 .detector = sent_detector_alone()};
     struct policy_trace trace = {.arena = &c->arena};
     struct policy_verdict verdict;
     uint64_t retry_ms = 0;

@@ -5,6 +5,7 @@
 #include "decision/files.h"
 #include "policy/memory.h"
 #include "policy/trace.h"
+#include "privacy/sent.h"
 #include "risk/classify.h"
 #include "wire/emit.h"
 
@@ -134,6 +135,7 @@ static int explain_call(const struct explain_options *opt, const struct policy *
         .now_ms = memory.now_ms,
         .counters = &counters,
         .files = &files_system,
+        .detector = sent_detector_alone(),
         .traits = {.class = opt->class                    ? policy_class_from(slice_str(opt->class))
                             : policy_wants_traits(policy) ? class_by_name(opt, &arena)
                                                           : POLICY_CLASS_UNKNOWN},

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "decision/files.h"
 #include "policy/simulate.h"
+#include "privacy/sent.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static int simulate_file(FILE *file) {
             return cli_fail(CLI_USAGE, &err);
         }
         buf_reset(&out);
-        policy_simulate_line(text, &files_system, &out);
+        policy_simulate_line(text, &files_system, sent_detector_alone(), &out);
         if (cli_print(&out) != CLI_OK)
             return CLI_FAILED;
     }

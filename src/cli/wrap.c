@@ -45,6 +45,7 @@ struct wrap_options {
     int elicitation;
     uint64_t approval_timeout_ms;
     int pii;
+    int pii_arguments;
     int pii_scope;
     uint64_t pii_keep_ms;
     const char *pii_rules;
@@ -69,6 +70,11 @@ static const char *const audit_args_names[] = {
 static const char *const pii_names[] = {
     [FILTER_OFF] = "off",     [FILTER_TOKENIZE] = "tokenize", [FILTER_REDACT] = "redact",
     [FILTER_BLOCK] = "block", [FILTER_REPORT] = "report",     NULL};
+static const char *const pii_arguments_names[] = {[PII_ARGUMENTS_AUTO] = "auto",
+                                                  [PII_ARGUMENTS_OFF] = "off",
+                                                  [PII_ARGUMENTS_REPORT] = "report",
+                                                  [PII_ARGUMENTS_BLOCK] = "block",
+                                                  NULL};
 static const char *const pii_scope_names[] = {
     [VAULT_SESSION] = "session", [VAULT_GRANT] = "grant", [VAULT_ORGANISATION] = "organisation", NULL};
 
@@ -155,6 +161,10 @@ static const struct cli_option wrap_rows[] = {
      .fallback = "30m", .help = "how long a call may wait for approval, where the policy says nothing"},
     {CLI_CHOICE(struct wrap_options, pii), .name = "pii", .choices = pii_names, .fallback = "off",
      .help = "what happens to personal data and secrets in results; see `sallyport help pii`"},
+    {CLI_CHOICE(struct wrap_options, pii_arguments), .name = "pii-arguments", .choices = pii_arguments_names,
+     .fallback = "auto",
+     .help = "what happens to them in arguments; auto: with --pii block they are refused there too, with "
+             "tokenize and redact secrets that the server has not returned itself"},
     {CLI_CHOICE(struct wrap_options, pii_scope), .name = "pii-scope", .choices = pii_scope_names,
      .fallback = "session", .help = "where one value has one token; beyond a session they are kept, sealed"},
     {CLI_DURATION(struct wrap_options, pii_keep_ms), .name = "pii-keep", .argument = "TIME",
@@ -268,6 +278,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
                              (opt->elicitation == ELICITATION_BY_TRANSPORT && opt->transport == GATE_STDIO),
         .approvals_timeout_ms = opt->approval_timeout_ms,
         .pii = {.mode = (enum filter_mode)opt->pii,
+                .arguments = (enum pii_arguments)opt->pii_arguments,
                 .scope = (enum vault_reach)opt->pii_scope,
                 .keep_ms = opt->pii_keep_ms,
                 .rules = opt->pii_rules},

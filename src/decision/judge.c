@@ -16,6 +16,7 @@
 #include "decision/stop.h"
 #include "guard/guard.h"
 #include "privacy/privacy.h"
+#include "privacy/sent.h"
 #include "record/span.h"
 #include "server/task_owner.h"
 #include "wire/canon.h"
@@ -334,6 +335,8 @@ enum call_next judge_step_decide(struct call *c) {
         .counters = &counters,
         .files = &files_system,
     };
+    if (policy_wants_detector(c->policy))
+        facts.detector = sent_detector_of(c, &c->arena);
     if (policy_pii_kind(c->policy, 0).ptr)
         facts.pii = privacy_seen(s, &c->arena, &facts.pii_count);
     if (tool) {

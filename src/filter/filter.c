@@ -119,6 +119,14 @@ static struct slice mint(struct pass *p, unsigned kind, struct slice value, stru
     return arena_dup(&p->arena, slice_of(token.text, token.len));
 }
 
+/* Its server may have the value back. A vault that is full forgets it, and it is refused like any other. */
+static void remember_value(struct pass *p, unsigned kind, struct slice value, uint8_t level, bool number) {
+    const bool failed = p->failed;
+    if (p->opt->remember)
+        mint(p, kind, value, value, level, number, false);
+    p->failed = failed;
+}
+
 /* Is this, whole and untouched, a token that was given out here? */
 static bool known_token(struct pass *p, struct slice text) {
     const struct filter_vault *v = filter_scope_vault(p->s);
@@ -153,6 +161,8 @@ static void replace(struct pass *p, const struct source_layer *l, uint32_t start
         filter_source_edit_add(&p->edits, from, to,
                                mint(p, kind, value, slice_of(p->src.ptr + from, to - from), l->level, false,
                                     p->opt->preserve && stands_alone(l->text, start, end)));
+    else if (mode == FILTER_REPORT)
+        remember_value(p, kind, value, l->level, false);
 }
 
 static bool by_context(unsigned kind) {
@@ -208,7 +218,7 @@ static bool scan_layer(struct pass *p, const struct source_layer *l, struct slic
 /* A JSON number becomes a string with a token in it; its quotes are escaped as deep as it lies. */
 static void number_item(struct pass *p, const struct source_item *item) {
     const struct slice text = item->layer.text;
-    if (text.len < 7 || text.len > 19 || !ch_digit(text.ptr[0]) || !scan_layer(p, &item->layer, item->key))
+    if (!filter_source_number_fits(text) || !scan_layer(p, &item->layer, item->key))
         return;
     if (p->spans.count != 1 || p->spans.at[0].start != 0 || p->spans.at[0].end != text.len)
         return;
@@ -218,6 +228,8 @@ static void number_item(struct pass *p, const struct source_item *item) {
     p->report->found++;
     if (mode == FILTER_BLOCK)
         p->blocked = true;
+    if (mode == FILTER_REPORT)
+        remember_value(p, kind, text, item->layer.level, true);
     if (mode != FILTER_TOKENIZE && mode != FILTER_REDACT)
         return;
     const struct slice mark =

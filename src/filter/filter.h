@@ -28,7 +28,15 @@ struct filter_options {
     uint8_t depth;                           /* encoded layers to look into; PII_DEPTH_MAX is a good value */
     bool preserve;       /* tokens that keep the format of addresses (schemas that ask for one) */
     bool known;          /* whoever wrote the text may have been given tokens: those of the vault stay */
+    bool remember;       /* values in mode report go to the vault: their server may have them back */
     struct slice origin; /* the server the text comes from */
+};
+
+struct filter_place { /* of a value in the source */
+    uint32_t start;
+    uint32_t end; /* 0: there is none */
+    unsigned kind;
+    bool in_key;
 };
 
 struct filter_report {
@@ -40,6 +48,7 @@ struct filter_report {
     uint32_t unknown;                /* tokens that the vault does not know; left as they are */
     uint32_t refused[PII_KINDS_MAX]; /* tokens that the rules keep back; left as they are */
     uint32_t refused_total;
+    struct filter_place noted, kept_back; /* the first plain value that was counted, and the first refused */
 };
 
 enum filter_result {
@@ -82,6 +91,9 @@ struct filter_rules {
     bool secrets_from_anywhere;       /* else SECRET only goes back to a server it came from */
     const struct slice *secrets_from; /* or to one that may have the secrets of these servers */
     size_t secrets_from_count;
+    /* PII_BIT of kinds that are looked for in plain text, for filter_check_json: */
+    uint64_t plain_refused; /* refused, unless this destination has returned the value itself */
+    uint64_t plain_noted;   /* counted, with the same exception */
 };
 
 enum filter_result filter_restore_text(struct filter_scope *s, const struct filter_rules *rules,
@@ -93,7 +105,8 @@ enum filter_result filter_restore_json(struct filter_scope *s, const struct filt
 enum filter_result filter_restore_edits(struct filter_scope *s, const struct filter_rules *rules,
                                         const struct tape *t, uint32_t node, struct arena *a,
                                         struct filter_edits *ret_edits, struct filter_report *report);
-/* Secrets that stand there in plain text although the vault knows them from servers that this destination may
- * have none of: they are counted as refused. */
+/* Values that stand there in plain text: what rules->plain_refused names, and secrets that the vault knows
+ * from servers that this destination may have none of, are counted as refused; what rules->plain_noted names
+ * is counted as found. FILTER_BLOCKED: something was refused. */
 enum filter_result filter_check_json(struct filter_scope *s, const struct filter_rules *rules,
                                      const struct tape *t, uint32_t node, struct filter_report *report);

@@ -151,25 +151,59 @@ struct watch {
     struct pii_spans spans;
 };
 
+/* Has the destination said this value itself, or may it have it by rule? */
+static bool may_have(const struct watch *w, int kind, const struct filter_entry *e) {
+    if (kind == PII_SECRET)
+        return origin_allowed(w->b.rules, e);
+    for (uint8_t i = 0; i < e->origin_count; i++)
+        if (slice_eq(e->origins[i], w->b.rules->server))
+            return true;
+    return false;
+}
+
+static void place_first(struct filter_place *first, const struct source_item *item,
+                        const struct pii_span *span) {
+    const uint32_t start = filter_source_offset(&item->layer, span->start);
+    if (first->end && first->start <= start)
+        return;
+    *first =
+        (struct filter_place){start, filter_source_offset(&item->layer, span->end), span->kind, item->is_key};
+}
+
+static void watch_span(struct watch *w, const struct source_item *item, const struct pii_span *span) {
+    const struct filter_rules *rules = w->b.rules;
+    struct filter_report *report = w->b.report;
+    const struct slice value = slice_of(item->layer.text.ptr + span->start, span->end - span->start);
+    const struct slice name = slice_str(pii_engine_kind_name(filter_scope_engine(w->b.s), span->kind));
+    struct filter_entry e;
+    const bool known = filter_token_known(w->b.s, name, value, &w->b.arena, &e);
+    if (known && may_have(w, span->kind, &e))
+        return;
+    if (rules->plain_refused & bit_of(span->kind) || (known && span->kind == PII_SECRET)) {
+        report->refused[span->kind]++;
+        report->refused_total++;
+        place_first(&report->kept_back, item, span);
+    } else if (rules->plain_noted & bit_of(span->kind)) {
+        report->counts[span->kind]++;
+        report->found++;
+        place_first(&report->noted, item, span);
+    }
+}
+
 static bool watch_item(void *ctx, const struct source_item *item) {
     struct watch *w = ctx;
     const struct slice text = item->layer.text;
-    const struct pii_options opt = {.kinds = PII_BIT(PII_SECRET), .depth = PII_DEPTH_MAX};
+    const struct pii_options opt = {.kinds = PII_BIT(PII_SECRET) | w->b.rules->plain_refused |
+                                             w->b.rules->plain_noted,
+                                    .depth = PII_DEPTH_MAX};
     const struct pii_context where = {.key = item->key};
-    if (item->is_number)
+    if (item->is_number && !filter_source_number_fits(text))
         return true;
     w->spans.count = 0;
     pii_scan(filter_scope_engine(w->b.s), &opt, text, &where, &w->spans);
-    for (uint32_t i = 0; i < w->spans.count; i++) {
-        const struct pii_span *span = &w->spans.at[i];
-        struct filter_entry e;
-        if (!filter_token_known(w->b.s, SLICE("SECRET"),
-                                slice_of(text.ptr + span->start, span->end - span->start), &w->b.arena, &e) ||
-            origin_allowed(w->b.rules, &e))
-            continue;
-        w->b.report->refused[PII_SECRET]++;
-        w->b.report->refused_total++;
-    }
+    for (uint32_t i = 0; i < w->spans.count; i++)
+        if (!item->is_number || (w->spans.at[i].start == 0 && w->spans.at[i].end == text.len))
+            watch_span(w, item, &w->spans.at[i]);
     return !w->spans.full;
 }
 

@@ -321,6 +321,10 @@ struct walk {
     uint32_t depth;
 };
 
+bool filter_source_number_fits(struct slice text) {
+    return text.len >= 7 && text.len <= 19 && ch_digit(text.ptr[0]);
+}
+
 static bool may_be_json(struct slice s) {
     s = slice_trim(s);
     return s.len >= 2 &&

@@ -75,5 +75,7 @@ struct source_item {
 };
 /* Its place in the source, with the quotes. */
 void filter_source_place(const struct source_item *item, uint32_t *ret_start, uint32_t *ret_end);
+/* Is a JSON number long enough, and not too long, to be personal data? */
+bool filter_source_number_fits(struct slice text);
 typedef bool source_fn(void *ctx, const struct source_item *item);
 bool filter_source_walk(const struct tape *t, uint32_t node, struct arena *a, source_fn *each, void *ctx);

@@ -94,7 +94,10 @@ void follow_log_level(const struct follow *f, const struct settings *s) {
 
 static void follow_pii(struct follow *f, const struct settings *fresh) {
     struct err err = {0};
-    privacy_set(f->core->privacy, (enum filter_mode)fresh->pii.mode, fresh->pii.keep_ms);
+    const struct privacy_config config = {.mode = (enum filter_mode)fresh->pii.mode,
+                                          .arguments = (enum pii_arguments)fresh->pii.arguments,
+                                          .keep_ms = fresh->pii.keep_ms};
+    privacy_set(f->core->privacy, &config);
     if (privacy_follow(f->core, fresh->pii.rules, &err) < 0)
         log_error("%s; the rules before stay in force", err.text);
 }

@@ -290,6 +290,7 @@ static int server_set_up(struct gate *g, struct err *err) {
 
 _Static_assert((int)SETTINGS_PII_REPORT == (int)FILTER_REPORT &&
                    (int)SETTINGS_PII_BLOCK == (int)FILTER_BLOCK &&
+                   (int)SETTINGS_PII_ARGUMENTS_BLOCK == (int)PII_ARGUMENTS_BLOCK &&
                    (int)SETTINGS_PII_ORGANISATION == (int)VAULT_ORGANISATION &&
                    (int)SETTINGS_AUDIT_FULL == (int)AUDIT_ARGS_FULL,
                "settings keep the order of what they set");
@@ -299,9 +300,6 @@ static int pii_open(struct gate *g, struct err *err) {
     config.home = g->config->home;
     if (g->server)
         server_set_origin(g->server, g->config->command, g->config->upstream_url);
-    if (!g->fleet && config.mode == FILTER_OFF && !config.rules &&
-        g->config->audit_args != AUDIT_ARGS_TOKENIZED)
-        return 0;
     return privacy_new(&config, &g->core.privacy, err);
 }
 
@@ -619,6 +617,7 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->state_fail_open = s->state.fail_mode == SETTINGS_FAIL_OPEN;
     config->audit_args = (enum audit_args_mode)s->audit.arguments;
     config->pii = (struct privacy_config){.mode = (enum filter_mode)s->pii.mode,
+                                          .arguments = (enum pii_arguments)s->pii.arguments,
                                           .scope = (enum vault_reach)s->pii.scope,
                                           .keep_ms = s->pii.keep_ms,
                                           .rules = s->pii.rules};

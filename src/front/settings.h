@@ -27,6 +27,12 @@ enum settings_pii {
     SETTINGS_PII_BLOCK,
     SETTINGS_PII_REPORT,
 };
+enum settings_pii_arguments { /* as enum pii_arguments has them */
+                              SETTINGS_PII_ARGUMENTS_AUTO,
+                              SETTINGS_PII_ARGUMENTS_OFF,
+                              SETTINGS_PII_ARGUMENTS_REPORT,
+                              SETTINGS_PII_ARGUMENTS_BLOCK,
+};
 enum settings_pii_scope { SETTINGS_PII_SESSION, SETTINGS_PII_GRANT, SETTINGS_PII_ORGANISATION };
 enum settings_audit { SETTINGS_AUDIT_KEYS, SETTINGS_AUDIT_TOKENIZED, SETTINGS_AUDIT_FULL };
 enum settings_approvals { /* as enum approve_mode has them */
@@ -139,6 +145,7 @@ struct settings {
     } state;
     struct {
         int mode;          /* enum settings_pii: the default of every server */
+        int arguments;     /* enum settings_pii_arguments */
         int scope;         /* enum settings_pii_scope */
         uint64_t keep_ms;  /* 0: the default */
         const char *rules; /* a path, or NULL */

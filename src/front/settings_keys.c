@@ -25,6 +25,11 @@ static const char *const discovery_names[] = {
 static const char *const pii_names[] = {
     [SETTINGS_PII_OFF] = "off",     [SETTINGS_PII_TOKENIZE] = "tokenize", [SETTINGS_PII_REDACT] = "redact",
     [SETTINGS_PII_BLOCK] = "block", [SETTINGS_PII_REPORT] = "report",     NULL};
+static const char *const pii_arguments_names[] = {[SETTINGS_PII_ARGUMENTS_AUTO] = "auto",
+                                                  [SETTINGS_PII_ARGUMENTS_OFF] = "off",
+                                                  [SETTINGS_PII_ARGUMENTS_REPORT] = "report",
+                                                  [SETTINGS_PII_ARGUMENTS_BLOCK] = "block",
+                                                  NULL};
 static const char *const pii_scope_names[] = {[SETTINGS_PII_SESSION] = "session",
                                               [SETTINGS_PII_GRANT] = "grant",
                                               [SETTINGS_PII_ORGANISATION] = "organisation",
@@ -100,6 +105,9 @@ static const struct settings_key state_keys[] = {
 static const struct settings_key pii_keys[] = {
     {"mode", KEY_CHOICE, AT(pii.mode), pii_names,
      .help = "what happens to personal data and secrets in results"},
+    {"arguments", KEY_CHOICE, AT(pii.arguments), pii_arguments_names,
+     .help = "what happens to them in what clients send; auto: block with mode block, block secrets with "
+             "tokenize and redact, report with report"},
     {"scope", KEY_CHOICE, AT(pii.scope), pii_scope_names, .help = "where one value has one token",
      .at_start = true},
     {"keep", KEY_DURATION, AT(pii.keep_ms), .help = "how long the value behind a token is kept"},

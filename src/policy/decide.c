@@ -188,6 +188,7 @@ bool policy_hides(const struct policy *p, struct slice tool, const struct policy
 }
 
 bool policy_wants_traits(const struct policy *p) { return p->wants_traits; }
+bool policy_wants_detector(const struct policy *p) { return p->wants_detector; }
 
 /* The tool's own word counts before that of patterns, of all tools, and of the document. */
 static bool is_strict(const struct eval *e) {
@@ -276,6 +277,7 @@ static enum truth eval_hopeful(struct eval *e, const struct cond *conds) {
 
 static enum check_answer check_run(struct eval *e, const struct check *c, struct slice *text) {
     e->fault = NULL;
+    e->found_kind = (struct slice){0};
     if (c->mode == CHECK_REQUIRED_ARGS || c->mode == CHECK_SCHEMA)
         return check_schema(e, c, text);
     enum truth truth = policy_eval(e, &c->conds);
@@ -292,6 +294,8 @@ static enum check_answer check_run(struct eval *e, const struct check *c, struct
 
 /* What would have passed, for `_meta` and explain: only where one condition decided. */
 static struct slice check_detail(struct eval *e, const struct check *c) {
+    if (!e->fault && e->found_kind.len)
+        return arena_printf(e->arena, "%.*s holds %.*s", SLICE_FMT(e->found_path), SLICE_FMT(e->found_kind));
     if (e->fault)
         return slice_str(e->fault);
     if (e->unsure && e->unsure_type)
@@ -356,6 +360,8 @@ static void deny_check(struct eval *e, const struct check *c, struct slice text,
     v->detail = detail;
     if (reason == POLICY_BY_AMBIGUITY)
         v->path = e->unsure->path.text;
+    else if (e->found_kind.len)
+        v->path = e->found_path;
 }
 
 /* Arguments that a rule reads must be what the tool's schema says, or the server may read something else.
@@ -653,6 +659,7 @@ void policy_decide(const struct policy *p, const struct policy_facts *f, struct 
     e.looked_up = 0;
     e.blame = e.unsure = NULL;
     e.fault = NULL;
+    e.found_kind = (struct slice){0};
     e.hopeful = false;
     e.args_checked = !f->schema && !f->schema_unreadable; /* there is nothing to check them against */
     policy_budget_init(&e.budget, a);

@@ -21,8 +21,10 @@ struct eval {
     bool hopeful;              /* such a value gets the answer that lets the call through */
     const char *unsure_type;   /* of that value; NULL: its path cannot be followed */
     const char *fault;         /* why TRUTH_FAULT */
-    struct slice amount_path;  /* the argument that is no amount */
-    bool args_checked;         /* against the tool's schema, where they have to be */
+    struct slice found_kind;   /* of personal data or a secret that decided, and where it stands */
+    struct slice found_path;
+    struct slice amount_path; /* the argument that is no amount */
+    bool args_checked;        /* against the tool's schema, where they have to be */
 };
 
 /* As everywhere on a tape, node 0 stands for absent. */

@@ -82,7 +82,8 @@ static bool implies(const struct cond *x, const struct cond *y) {
         return in_constants(&x->value, y);
     if (y->op == OP_EXISTS && y->value.number != 0 && (is_upper(x->op) || is_lower(x->op)))
         return !x->absent;
-    if (x->op != y->op || x->op == OP_SCHEMA || x->op == OP_WITHIN || x->list_count != y->list_count)
+    if (x->op != y->op || x->op == OP_SCHEMA || x->op == OP_WITHIN || x->op == OP_PII ||
+        x->list_count != y->list_count)
         return false;
     for (size_t i = 0; i < x->list_count; i++)
         if (!in_constants(&x->list[i], y))
@@ -196,8 +197,9 @@ static const struct cond *find_silent(const struct entry *entry, const struct co
         found = find_silent(entry, &c->children[i]);
     if (c->kind != COND_LEAF)
         return found;
-    bool silent = !c->lenient && c->path.root == ROOT_ARGS && c->op != OP_EXISTS && !c->says_missing &&
-                  c->path.step_count && !entry_requires(entry, c->path.text);
+    bool finds = c->op == OP_CONTAINS_SECRET || c->op == OP_PII; /* what is missing holds none */
+    bool silent = !c->lenient && c->path.root == ROOT_ARGS && c->op != OP_EXISTS && !finds &&
+                  !c->says_missing && c->path.step_count && !entry_requires(entry, c->path.text);
     return silent ? c : NULL;
 }
 

@@ -631,6 +631,7 @@ static void note_cond_wants(struct policy *p, struct entry *entry, const struct 
     if (c->kind == COND_LEAF) {
         p->wants_traits |= c->path.root == ROOT_FACT && slice_is(c->path.text, "tool.class");
         entry->wants_schema |= c->op == OP_SCHEMA && !c->schema;
+        p->wants_detector |= c->op == OP_CONTAINS_SECRET || c->op == OP_PII;
     }
     for (uint32_t i = 0; i < c->count; i++)
         note_cond_wants(p, entry, &c->children[i]);

@@ -37,15 +37,40 @@ const struct op_row policy_ops[OP_COUNT] = {
     [OP_NO_LEADING_DASH] = {"no_leading_dash", "true as", false},
     [OP_SCHEMA] = {"schema", "true or a schema as", false},
     [OP_WITHIN] = {"within", "a time window", false},
+    [OP_CONTAINS_SECRET] = {"contains_secret", "a boolean", false},
+    [OP_PII] = {"pii", "true, false, a kind, a list of kinds or {\"kinds\": […], \"over\": N} as", false},
 };
 
-static const char *const op_names[] = {
-    "eq",       "neq",         "in",        "not_in",        "lt",
-    "lte",      "gt",          "gte",       "exists",        "regex",
-    "contains", "starts_with", "ends_with", "glob",          "len_eq",
-    "len_lt",   "len_lte",     "len_gt",    "len_gte",       "type",
-    "under",    "host",        "sql",       "no_shell_meta", "no_leading_dash",
-    "schema",   "within",      NULL};
+static const char *const op_names[] = {"eq",
+                                       "neq",
+                                       "in",
+                                       "not_in",
+                                       "lt",
+                                       "lte",
+                                       "gt",
+                                       "gte",
+                                       "exists",
+                                       "regex",
+                                       "contains",
+                                       "starts_with",
+                                       "ends_with",
+                                       "glob",
+                                       "len_eq",
+                                       "len_lt",
+                                       "len_lte",
+                                       "len_gt",
+                                       "len_gte",
+                                       "type",
+                                       "under",
+                                       "host",
+                                       "sql",
+                                       "no_shell_meta",
+                                       "no_leading_dash",
+                                       "schema",
+                                       "within",
+                                       "contains_secret",
+                                       "pii",
+                                       NULL};
 
 struct where { /* one condition while it is being read */
     struct loader *l;
@@ -307,6 +332,55 @@ static bool read_within(const struct where *w, const struct tree *v, struct cond
     return good;
 }
 
+static bool is_kind(struct slice text) {
+    for (size_t i = 0; i < text.len; i++) {
+        const char c = text.ptr[i];
+        if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_')
+            return false;
+    }
+    return text.len > 0;
+}
+
+static bool read_kinds(const struct where *w, const struct tree *v, struct cond *c) {
+    if (!read_strings(w, v, c))
+        return false;
+    struct slice *kinds = arena_array(w->l->arena, struct slice, c->list_count);
+    for (size_t i = 0; i < c->list_count; i++) {
+        kinds[i] = c->list[i].text;
+        if (!is_kind(kinds[i]))
+            policy_problem(w->l, v, w->place.pointer, SLICE("EMAIL, CREDIT_CARD, SECRET …; see docs/pii.md"),
+                           "%.*s: \"%.*s\" is not a kind of personal data", SLICE_FMT(w->place.prefix),
+                           SLICE_FMT(kinds[i]));
+    }
+    c->kinds = kinds;
+    c->kind_count = c->list_count;
+    return true;
+}
+
+/* true, false, EMAIL, [EMAIL, PHONE] or {kinds: [EMAIL], over: 3}. */
+static bool read_finds(const struct where *w, const struct tree *v, struct cond *c) {
+    static const char *const keys[] = {"kinds", "over", NULL};
+    static const struct slice secret = {"SECRET", 6};
+    if (c->op == OP_CONTAINS_SECRET) {
+        c->kinds = &secret;
+        c->kind_count = 1;
+    }
+    if (v->type == TREE_BOOL) {
+        c->wants_none = !v->truth;
+        return true;
+    }
+    if (c->op == OP_CONTAINS_SECRET)
+        return needs(w, v, c->op);
+    if (v->type != TREE_MAP)
+        return read_kinds(w, v, c);
+    policy_check_keys(w->l, v, w->place, keys);
+    const struct tree *kinds = tree_get(v, "kinds"), *over = tree_get(v, "over");
+    if (over && (over->type != TREE_INT || over->integer < 0 || over->integer > INT32_MAX))
+        return needs(w, over, c->op);
+    c->over = over ? (uint32_t)over->integer : 0;
+    return !kinds || read_kinds(w, kinds, c);
+}
+
 static bool is_number(const struct tree *v) {
     /* Integers beyond 64 bits are not numeric to Intercept. */
     bool is_huge = v->type == TREE_FLOAT && v->text.len > 18 && slice_find(v->text, '.') < 0 &&
@@ -355,6 +429,9 @@ static bool read_value(const struct where *w, const struct tree *v, struct cond 
         return read_schema(w, v, c);
     case OP_WITHIN:
         return read_within(w, v, c);
+    case OP_CONTAINS_SECRET:
+    case OP_PII:
+        return read_finds(w, v, c);
     case OP_EQ:
     case OP_NEQ:
     case OP_CONTAINS:
@@ -488,6 +565,10 @@ static void read_leaf(const struct where *w, const struct tree *t, struct cond *
         policy_problem(w->l, t, w->place.pointer, (struct slice){0},
                        "%.*s: operator \"within\" and path \"time.now\" belong together",
                        SLICE_FMT(w->place.prefix));
+    if ((c->op == OP_CONTAINS_SECRET || c->op == OP_PII) && c->path.text.len && c->path.root != ROOT_ARGS)
+        policy_problem(w->l, t, w->place.pointer, SLICE("path: args looks at all of them"),
+                       "%.*s: operator \"%s\" looks at arguments only", SLICE_FMT(w->place.prefix),
+                       policy_ops[c->op].name);
 }
 
 /* ---- groups ---- */

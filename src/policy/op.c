@@ -291,6 +291,23 @@ static enum truth judge_schema(struct eval *e, const struct cond *c, const struc
     return policy_eval_fault(e, "the schema took too many steps");
 }
 
+/* What stands at the path and in all that lies in it. */
+static enum truth judge_finds(struct eval *e, const struct cond *c, const struct value *v) {
+    const struct policy_detector *d = e->facts->detector;
+    struct policy_finds finds = {0};
+    if (!d || v->kind != VALUE_NODE)
+        return policy_eval_fault(e, "nothing here looks for personal data");
+    if (!policy_spend(&e->budget, 1 + tape_raw(v->tape, v->node).len))
+        return spent(e);
+    if (!d->find(d->ctx, v->tape, v->node, c->kinds, c->kind_count, e->arena, &finds))
+        return policy_eval_fault(e, "the detector does not know the kind, or the arguments hold too much");
+    if (finds.count > c->over) {
+        e->found_kind = finds.kind;
+        e->found_path = policy_path_name(v->tape, e->facts->args, finds.node, e->arena);
+    }
+    return truth_of((finds.count > c->over) != c->wants_none);
+}
+
 static bool within_holds(const struct eval *e, const struct within *w) {
     uint64_t now = e->facts->now_ms;
     int minute = (int)policy_time_minute(now, w->offset_min);
@@ -308,8 +325,9 @@ static bool within_holds(const struct eval *e, const struct within *w) {
 enum truth policy_op_judge(struct eval *e, const struct cond *c, const struct value *v) {
     if (c->op == OP_EXISTS)
         return truth_of((v->kind != VALUE_ABSENT && !policy_value_is_null(v)) == (c->value.number != 0));
+    bool finds = c->op == OP_PII || c->op == OP_CONTAINS_SECRET;
     if (v->kind == VALUE_ABSENT)
-        return truth_of(c->absent);
+        return truth_of(finds && !c->says_missing ? c->wants_none : c->absent);
     switch (c->op) {
     case OP_EQ:
         return policy_value_equals(v, &c->value, e->arena);
@@ -351,6 +369,9 @@ enum truth policy_op_judge(struct eval *e, const struct cond *c, const struct va
         return judge_text_test(e, c, v);
     case OP_SCHEMA:
         return judge_schema(e, c, v);
+    case OP_CONTAINS_SECRET:
+    case OP_PII:
+        return judge_finds(e, c, v);
     case OP_WITHIN:
         return truth_of(within_holds(e, &c->within));
     case OP_EXISTS:

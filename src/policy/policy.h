@@ -148,6 +148,20 @@ struct policy_files {
     void *ctx;
 };
 
+/* For `contains_secret` and `pii`: looks for personal data and secrets in a value and all that lies in it. */
+struct policy_finds {
+    uint64_t count;
+    struct slice kind; /* of the first, as tokens name it */
+    uint32_t node;     /* it stands in; the object when it is one of its keys */
+};
+
+struct policy_detector {
+    /* No kinds: all that are looked for by default. false: it cannot say, and the call is refused. */
+    bool (*find)(void *ctx, const struct tape *t, uint32_t node, const struct slice *kinds, size_t kind_count,
+                 struct arena *a, struct policy_finds *ret_finds);
+    void *ctx;
+};
+
 /* How much of a kind of personal data one result in the session held at most. The kind has its name of
  * tokens; the empty name stands for all kinds together. */
 struct policy_pii {
@@ -181,6 +195,7 @@ struct policy_facts {
     const struct policy_counters
         *counters;                    /* NULL: no store; state conditions pass, no limits are returned */
     const struct policy_files *files; /* NULL: `under` stays lexical */
+    const struct policy_detector *detector; /* NULL: conditions that need it refuse the call */
 };
 
 /* ---- decisions ---- */
@@ -240,6 +255,8 @@ struct slice policy_verdict_text(const struct policy *p, const struct policy_ver
 bool policy_hides(const struct policy *p, struct slice tool, const struct policy_traits *traits);
 /* Can the class or the flow labels of a tool change a verdict? Then they are needed for every call. */
 bool policy_wants_traits(const struct policy *p);
+/* Does a condition look for personal data or secrets in arguments? Then facts->detector is needed. */
+bool policy_wants_detector(const struct policy *p);
 /* The kinds that flows ask about (`result.pii.EMAIL > 0`), one after the other; ptr is NULL behind the last.
  */
 struct slice policy_pii_kind(const struct policy *p, size_t index);

@@ -61,6 +61,8 @@ enum op {
     OP_NO_LEADING_DASH,
     OP_SCHEMA,
     OP_WITHIN,
+    OP_CONTAINS_SECRET,
+    OP_PII,
     OP_COUNT,
 };
 
@@ -109,6 +111,10 @@ struct cond {
     struct within within;
     const struct limit_rule *counter; /* ROOT_STATE */
     enum policy_sql_dialect dialect;
+    const struct slice *kinds; /* contains_secret, pii; NULL: the usual ones */
+    size_t kind_count;
+    uint32_t over;   /* holds when more than these are found */
+    bool wants_none; /* holds when they are not */
 };
 
 enum check_mode { CHECK_REQUIRE, CHECK_DENY, CHECK_APPROVE, CHECK_REQUIRED_ARGS, CHECK_SCHEMA };
@@ -213,6 +219,7 @@ struct policy {
     bool prune;
     bool wants_traits; /* class or tags of a tool can change a verdict */
     bool wants_schema; /* and so can the inputSchema of some */
+    bool wants_detector;
     enum strictness strict;
     bool protect_agent_config;
     bool hide_all;

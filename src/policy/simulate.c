@@ -417,8 +417,9 @@ static void run_line(struct simulation *s, struct slice line, struct buf *out) {
     run_steps(s, steps, out);
 }
 
-void policy_simulate_line(struct slice line, const struct policy_files *files, struct buf *out) {
-    struct simulation s = {.now_ms = SIMULATE_START_MS, .base.files = files};
+void policy_simulate_line(struct slice line, const struct policy_files *files,
+                          const struct policy_detector *detector, struct buf *out) {
+    struct simulation s = {.now_ms = SIMULATE_START_MS, .base.files = files, .base.detector = detector};
     tape_init(&s.tape);
     arena_init(&s.arena);
     arena_init(&s.call);

@@ -8,4 +8,5 @@
 
 /* Appends one line of JSON with its newline. Whatever is wrong with the input becomes an `error` line.
  * Without `files`, `under` stays lexical. */
-void policy_simulate_line(struct slice line, const struct policy_files *files, struct buf *out);
+void policy_simulate_line(struct slice line, const struct policy_files *files,
+                          const struct policy_detector *detector, struct buf *out);

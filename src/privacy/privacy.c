@@ -8,11 +8,12 @@
 #include "privacy/limits.h"
 #include "server/server.h"
 
-void privacy_set(struct privacy *pii, enum filter_mode mode, uint64_t keep_ms) {
+void privacy_set(struct privacy *pii, const struct privacy_config *config) {
     if (!pii)
         return;
-    pii->mode = mode;
-    pii->vaults.keep_ms = keep_ms ? keep_ms : PRIVACY_KEEP_MS;
+    pii->mode = config->mode;
+    pii->arguments = config->arguments;
+    pii->vaults.keep_ms = config->keep_ms ? config->keep_ms : PRIVACY_KEEP_MS;
 }
 
 static void rules_free(struct pii_rules *rules, struct pii_engine *engine) {
@@ -55,6 +56,7 @@ static void renumber(const struct core *core, const struct pii_rules *to, const 
                   : custom ? pii_engine_kind_from(pii->engine, slice_str(pii_engine_kind_name(engine, i)))
                            : -1;
         pii->counts.found[i] = from[i] < 0 ? 0 : counts.found[from[i]];
+        pii->counts.sent[i] = from[i] < 0 ? 0 : counts.sent[from[i]];
     }
     size_t at = 0;
     for (struct map_entry *e; (e = map_next(&core->trails, &at));) {
@@ -86,7 +88,7 @@ int privacy_follow(struct core *core, const char *path, struct err *err) {
 int privacy_new(const struct privacy_config *config, struct privacy **ret_pii, struct err *err) {
     struct privacy *pii = mem_zalloc(sizeof(*pii));
     vaults_init(&pii->vaults, config->scope);
-    privacy_set(pii, config->mode, config->keep_ms);
+    privacy_set(pii, config);
     if (load_rules(config->rules, &pii->rules, &pii->engine, err) < 0 ||
         vaults_open(&pii->vaults, config->home, err) < 0) {
         privacy_free(pii);
@@ -190,9 +192,54 @@ static enum filter_mode mode_of(const struct privacy *pii, const struct server *
     return server->pii_set ? server->pii : pii->mode;
 }
 
+static enum pii_arguments arguments_of(const struct privacy *pii, const struct server *server) {
+    if (server->up.builtin) /* it runs inside the gate, and tokens are made there: only rules speak of it */
+        return PII_ARGUMENTS_OFF;
+    return pii->arguments;
+}
+
+void privacy_arguments(const struct session *s, const struct server *server, struct slice tool,
+                       struct filter_rules *rules) {
+    const struct privacy *pii = s->core->privacy;
+    const enum pii_arguments mode = arguments_of(pii, server);
+    const enum filter_mode results = mode == PII_ARGUMENTS_AUTO ? mode_of(pii, server) : FILTER_OFF;
+    rules->plain_refused = rules->plain_noted = 0;
+    if (mode == PII_ARGUMENTS_BLOCK || results == FILTER_BLOCK)
+        rules->plain_refused = PII_DEFAULT;
+    else if (results == FILTER_TOKENIZE || results == FILTER_REDACT)
+        rules->plain_refused = PII_BIT(PII_SECRET);
+    else if (mode == PII_ARGUMENTS_REPORT || results == FILTER_REPORT)
+        rules->plain_noted = PII_DEFAULT;
+    for (size_t i = 0; i < pii->rules->argument_count; i++) {
+        const struct pii_argument_rule *r = &pii->rules->arguments[i];
+        if (!place_fits(&r->place, s, server, tool))
+            continue;
+        rules->plain_refused &= ~r->kinds;
+        rules->plain_noted &= ~r->kinds;
+        if (r->mode == PII_ARGUMENTS_BLOCK)
+            rules->plain_refused |= r->kinds;
+        else if (r->mode == PII_ARGUMENTS_REPORT)
+            rules->plain_noted |= r->kinds;
+    }
+}
+
+uint64_t privacy_judged(const struct session *s, const struct server *server) {
+    const struct privacy *pii = s->core->privacy;
+    struct filter_rules rules;
+    const struct policy *policy = server_policy(s, server);
+    if (policy && policy_wants_detector(policy))
+        return PII_DEFAULT;
+    privacy_arguments(s, server, (struct slice){0}, &rules);
+    uint64_t kinds = rules.plain_refused | rules.plain_noted;
+    for (size_t i = 0; i < pii->rules->argument_count; i++)
+        if (pii->rules->arguments[i].mode != PII_ARGUMENTS_OFF)
+            kinds |= pii->rules->arguments[i].kinds;
+    return kinds;
+}
+
 bool privacy_off(const struct session *s, const struct server *server) {
     const struct privacy *pii = s->core->privacy;
-    return mode_of(pii, server) == FILTER_OFF && !pii->rules->mode_count;
+    return mode_of(pii, server) == FILTER_OFF && !pii->rules->mode_count && !privacy_judged(s, server);
 }
 
 void privacy_modes(const struct session *s, const struct server *server, struct slice tool,
@@ -210,6 +257,11 @@ void privacy_modes(const struct session *s, const struct server *server, struct 
             if (r->kinds >> k & 1)
                 ret_options->modes[k] = r->mode;
     }
+    const uint64_t judged = privacy_judged(s, server);
+    ret_options->remember = judged != 0;
+    for (size_t k = 0; judged && k <= FILTER_MODE_CUSTOM; k++)
+        if (judged >> k & 1 && ret_options->modes[k] == FILTER_OFF)
+            ret_options->modes[k] = FILTER_REPORT;
 }
 
 bool privacy_is_restore(const struct server *server, struct slice tool) {

@@ -1,8 +1,8 @@
 /* Personal data and secrets on their way through the gate.
  *
  *   result ── redact.c ──▶ client     values become tokens, marks or a refusal
- *   arguments ── restore.c ──▶ server    tokens become values where the rules allow it
- *   arguments ── redact.c ──▶ log
+ *   arguments ── restore.c ──▶ server    tokens become values where the rules allow it; plain ones are
+ * refused arguments ── redact.c ──▶ log
  *
  * What happens to which kind is said by one mode, by servers' own modes and by rules of a file
  * (privacy_rules.c); where values are kept, by the scope (vault.c). With core->privacy NULL nothing of this
@@ -16,6 +16,7 @@
 struct privacy_config {
     const char *home;
     enum filter_mode mode;
+    enum pii_arguments arguments;
     enum vault_reach scope;
     uint64_t keep_ms;  /* how long a value is kept; 0: PRIVACY_KEEP_MS */
     const char *rules; /* a file, or NULL */
@@ -24,7 +25,7 @@ struct privacy_config {
 int privacy_new(const struct privacy_config *config, struct privacy **ret_pii, struct err *err);
 void privacy_free(struct privacy *pii); /* NULL is fine */
 /* From now on; what has been replaced stays so. NULL is fine. */
-void privacy_set(struct privacy *pii, enum filter_mode mode, uint64_t keep_ms);
+void privacy_set(struct privacy *pii, const struct privacy_config *config);
 
 /* Could the rules of that file (NULL: none) be followed? */
 int privacy_check(const char *rules, struct err *err);
@@ -36,9 +37,10 @@ struct privacy_counts {
     uint64_t found[PII_KINDS_MAX]; /* by kind */
     uint64_t literals;             /* token-shaped text from outside, made harmless */
     uint64_t restored;
-    uint64_t refused; /* tokens and secrets that a destination may not have */
-    uint64_t unknown; /* tokens that nobody knows */
-    uint64_t blocked; /* results and messages that were kept back whole */
+    uint64_t refused;             /* tokens and secrets that a destination may not have */
+    uint64_t unknown;             /* tokens that nobody knows */
+    uint64_t blocked;             /* results and messages that were kept back whole */
+    uint64_t sent[PII_KINDS_MAX]; /* plain values in what clients sent, by kind: reported or refused */
 };
 const struct privacy_counts *privacy_counts(const struct privacy *pii);
 const char *privacy_kind_name(const struct privacy *pii, unsigned kind); /* NULL behind the last */
@@ -55,6 +57,7 @@ void privacy_forget(struct session *s);
 struct privacy {
     struct pii_engine *engine;
     enum filter_mode mode;
+    enum pii_arguments arguments;
     struct pii_rules *rules;
     struct vaults vaults;
     struct privacy_counts counts;
@@ -74,6 +77,12 @@ struct slice privacy_origin(const struct server *server);
 /* Who may have what of the tokens in arguments of this tool. */
 struct filter_rules privacy_restore_rules(const struct session *s, const struct server *server,
                                           struct slice tool, struct arena *a);
+/* Which kinds are refused, and which counted, in what a client sends to this tool (or with another method,
+ * when `tool` is empty). */
+void privacy_arguments(const struct session *s, const struct server *server, struct slice tool,
+                       struct filter_rules *rules);
+/* Kinds that are judged in what goes to this server, by whatever tool: it may have its own values back. */
+uint64_t privacy_judged(const struct session *s, const struct server *server);
 /* What a result or message of the session held, for metrics and for the policy. */
 void privacy_note(struct session *s, const struct filter_report *report);
 void privacy_count(struct privacy *pii, const struct filter_report *report);

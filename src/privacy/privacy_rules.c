@@ -4,6 +4,8 @@
  *   format: plain                 # or preserve: tok-7k3qx9m2@pii.invalid instead of [EMAIL_7K3QX9M2]
  *   results:                      # over the mode; the last one that speaks of a kind counts
  *     - {server: crm, tool: "export_*", grant: ci, kinds: [EMAIL, PHONE], mode: redact}
+ *   arguments:                    # in what clients send: off, report or block; the last one counts, too
+ *     - {server: crm, tool: create_contact, kinds: [EMAIL, PHONE], mode: off}
  *   restore:                      # without this list every tool may have personal data back
  *     - {server: mailer, tool: send_mail, kinds: [EMAIL]}
  *     - {server: deploy, kinds: [SECRET], from: [vault]}
@@ -90,6 +92,23 @@ static int read_mode_rule(struct pii_rules *r, const struct tree *rule, struct e
     return 0;
 }
 
+static int read_argument_rule(struct pii_rules *r, const struct tree *rule, struct err *err) {
+    static const char *const keys[] = {"server", "tool", "grant", "kinds", "mode", NULL};
+    static const char *const names[] = {"off", "report", "block"};
+    struct pii_argument_rule *out = &r->arguments[r->argument_count];
+    if (want(rule, TREE_MAP, err) < 0 || tree_check_keys(rule, keys, err) < 0 ||
+        read_place(rule, &r->arena, &out->place, err) < 0 || read_kinds(r, rule, &out->kinds, err) < 0)
+        return -1;
+    const struct tree *mode = tree_get(rule, "mode");
+    for (size_t i = 0; mode && mode->type == TREE_STRING && i < ARRAY_LEN(names); i++)
+        if (slice_is(mode->text, names[i]))
+            out->mode = (enum pii_arguments)(PII_ARGUMENTS_OFF + i);
+    if (out->mode == PII_ARGUMENTS_AUTO)
+        return err_set(err, "line %u: a rule about arguments needs a mode: off, report or block", rule->line);
+    r->argument_count++;
+    return 0;
+}
+
 static int read_from(struct pii_rules *r, const struct tree *list, struct pii_restore_rule *out,
                      struct err *err) {
     if (!list)
@@ -169,7 +188,8 @@ static int each_rule(struct pii_rules *r, const struct tree *root, const char *k
 }
 
 static int read_root(struct pii_rules *r, const struct tree *root, struct err *err) {
-    static const char *const keys[] = {"version", "format", "results", "restore", "custom", NULL};
+    static const char *const keys[] = {"version", "format", "results", "arguments",
+                                       "restore", "custom", NULL};
     if (root->type != TREE_MAP)
         return err_set(err, "not a map of rules");
     if (tree_check_keys(root, keys, err) < 0)
@@ -181,7 +201,8 @@ static int read_root(struct pii_rules *r, const struct tree *root, struct err *e
         return err_set(err, "line %u: `format` is plain or preserve", format->line);
     r->preserve = format && slice_is(format->text, "preserve");
     if (each_rule(r, root, "custom", PII_RULES_MAX, read_custom, err) < 0 ||
-        each_rule(r, root, "results", PRIVACY_RULES_MAX, read_mode_rule, err) < 0)
+        each_rule(r, root, "results", PRIVACY_RULES_MAX, read_mode_rule, err) < 0 ||
+        each_rule(r, root, "arguments", PRIVACY_RULES_MAX, read_argument_rule, err) < 0)
         return -1;
     return each_rule(r, root, "restore", PRIVACY_RULES_MAX, read_restore_rule, err);
 }

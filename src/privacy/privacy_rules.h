@@ -18,6 +18,20 @@ struct pii_mode_rule {
     enum filter_mode mode;
 };
 
+/* What happens to personal data and secrets that stand in plain text in what a client sends. */
+enum pii_arguments {
+    PII_ARGUMENTS_AUTO, /* as the mode of results suggests */
+    PII_ARGUMENTS_OFF,
+    PII_ARGUMENTS_REPORT,
+    PII_ARGUMENTS_BLOCK,
+};
+
+struct pii_argument_rule {
+    struct pii_place place;
+    uint64_t kinds;
+    enum pii_arguments mode;
+};
+
 struct pii_restore_rule {
     struct pii_place place;
     uint64_t kinds;
@@ -29,6 +43,8 @@ struct pii_rules {
     struct arena arena;
     struct pii_mode_rule modes[PRIVACY_RULES_MAX];
     size_t mode_count;
+    struct pii_argument_rule arguments[PRIVACY_RULES_MAX];
+    size_t argument_count;
     struct pii_restore_rule restores[PRIVACY_RULES_MAX];
     size_t restore_count;
     struct pii_rule custom[PII_RULES_MAX];

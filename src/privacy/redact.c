@@ -179,11 +179,32 @@ static enum filter_result redact_rewritten(struct call *c, struct splice *text,
     return redact_response(c, c->answer, report);
 }
 
+/* A list stays as it is; but what the server wrote there may go back to it. */
+static void remember_list(struct call *c) {
+    const uint64_t judged = privacy_judged(c->session, c->server);
+    struct vault *v = judged ? privacy_vault(c->session) : NULL;
+    struct filter_options opt = {
+        .depth = PII_DEPTH_MAX, .remember = true, .origin = privacy_origin(c->server)};
+    struct filter_report *report = arena_new(&c->arena, struct filter_report);
+    struct filter_edits edits = {0};
+    if (!v)
+        return;
+    for (size_t k = 0; k <= FILTER_MODE_CUSTOM; k++)
+        opt.modes[k] = judged >> k & 1 ? FILTER_REPORT : FILTER_OFF;
+    filter_json_edits(vault_scope(v), &opt, &c->response->tape, c->response->rpc.body, &c->arena, &edits,
+                      report);
+    vault_flush(v);
+}
+
 enum call_next redact_filter(struct call *c) {
     const struct msg *m = c->response;
     struct splice *text = c->answer;
-    if (!c->session->core->privacy || (m->rpc.kind == RPC_RESULT && !is_result(c)) || !m->rpc.body)
+    if (!c->session->core->privacy || !m->rpc.body || !c->server)
         return CALL_NEXT;
+    if (m->rpc.kind == RPC_RESULT && !is_result(c)) {
+        remember_list(c);
+        return CALL_NEXT;
+    }
     if (!c->restored_kinds && privacy_off(c->session, c->server))
         return CALL_NEXT;
     struct filter_report *report = arena_new(&c->arena, struct filter_report);

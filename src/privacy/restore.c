@@ -3,6 +3,7 @@
 #include "call/answer.h"
 #include "privacy/limits.h"
 #include "privacy/privacy.h"
+#include "privacy/sent.h"
 #include "server/server.h"
 
 static enum call_next refuse(struct call *c, const struct filter_report *report) {
@@ -11,13 +12,19 @@ static enum call_next refuse(struct call *c, const struct filter_report *report)
     for (unsigned i = 0; (kind = privacy_kind_name(pii, i)); i++)
         if (report->refused[i])
             name = kind;
+    struct slice place = {0};
+    if (report->kept_back.end) {
+        place = sent_place(c, &report->kept_back);
+        name = privacy_kind_name(pii, report->kept_back.kind);
+    }
     call_deny_as(
         c, POLICY_BY_RULE, SLICE("pii"),
         privacy_is_restore(c->server, c->name)
             ? arena_printf(&c->arena,
                            "Values are not shown to the model: no rule about results lets %s pass here", name)
-            : arena_printf(&c->arena, "The arguments hold %s that server \"%s\" may not have", name,
-                           c->server->up.name));
+            : arena_printf(&c->arena, "The arguments hold %s%s%.*s that server \"%s\" may not have", name,
+                           place.len ? " in " : "", SLICE_FMT(place), c->server->up.name));
+    c->verdict.path = place;
     return answer_deny(c);
 }
 
@@ -60,28 +67,55 @@ static enum call_next rewrite(struct call *c, const struct filter_edits *edits) 
     return CALL_NEXT;
 }
 
+/* Of a call whose plain values are counted only, the log says what it held. */
+static void note_plain(struct call *c, const struct filter_report *report) {
+    const struct privacy *pii = c->session->core->privacy;
+    cleanup_buf struct buf out;
+    const char *name;
+    buf_init(&out, PRIVACY_SUMMARY_MAX);
+    for (unsigned i = 0; report->found && (name = privacy_kind_name(pii, i)); i++)
+        if (report->counts[i])
+            buf_printf(&out, "%s%s %u", out.len ? ", " : "the arguments hold ", name, report->counts[i]);
+    if (out.len)
+        call_add_finding(c, arena_dup(&c->arena, buf_slice(&out)));
+}
+
+/* Tokens mean something in the arguments of tools. Code works with tokens: they turn back in the calls that
+ * it makes. Where no token was ever given out there is nothing to do. */
+static bool turns_back(const struct call *c) {
+    const struct session *s = c->session;
+    return c->kind == CALL_TOOLS_CALL && c->args &&
+           (!c->server->up.builtin || privacy_is_restore(c->server, c->name)) &&
+           (s->vault || s->core->privacy->vaults.reach != VAULT_SESSION);
+}
+
 enum call_next restore_step(struct call *c) {
     struct session *s = c->session;
     call_set_policy(c, server_policy(s, c->server)); /* a refusal is on record with it */
-    if (!s->core->privacy || c->kind != CALL_TOOLS_CALL || !c->args || !c->server)
+    if (!s->core->privacy || !c->server)
         return CALL_NEXT;
-    if (c->server->up.builtin && !privacy_is_restore(c->server, c->name))
-        return CALL_NEXT; /* code works with tokens: they turn back in the calls that it makes */
-    if (!s->vault && s->core->privacy->vaults.reach == VAULT_SESSION)
-        return CALL_NEXT; /* no token was ever given out here */
+    struct filter_rules plain = {0};
+    const bool looks = sent_wanted(c, &plain), turns = turns_back(c);
+    if (!looks && !turns)
+        return CALL_NEXT;
     struct vault *v = privacy_vault(s);
     struct filter_report *report = arena_new(&c->arena, struct filter_report);
-    const struct filter_rules rules = privacy_restore_rules(s, c->server, c->name, &c->arena);
-    struct filter_edits edits = {0};
+    struct filter_rules rules = privacy_restore_rules(s, c->server, c->name, &c->arena);
+    rules.plain_refused = plain.plain_refused;
+    rules.plain_noted = plain.plain_noted;
     const struct tape *t = &c->request->tape;
-    if (!v)
+    struct filter_edits edits = {0};
+    if (!v || (looks ? !sent_check(c, vault_scope(v), &rules, report)
+                     : filter_check_json(vault_scope(v), &rules, t, c->args, report) == FILTER_FAILED))
         return fail(c);
-    const enum filter_result leak = filter_check_json(vault_scope(v), &rules, t, c->args, report);
+    note_plain(c, report);
     const enum filter_result back =
-        filter_restore_edits(vault_scope(v), &rules, t, c->args, &c->arena, &edits, report);
+        turns ? filter_restore_edits(vault_scope(v), &rules, t, c->args, &c->arena, &edits, report)
+              : FILTER_SAME;
+    report->found = 0; /* of what servers said */
     privacy_count(s->core->privacy, report);
     c->restored_kinds = report->restored_kinds;
-    if (leak == FILTER_FAILED || back == FILTER_FAILED)
+    if (back == FILTER_FAILED)
         return fail(c);
     if (report->refused_total)
         return refuse(c, report);

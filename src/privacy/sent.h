@@ -1,0 +1,28 @@
+/* Personal data and secrets that stand in plain text in what clients send: refused, counted, or found for
+ * conditions of a policy. */
+#pragma once
+
+#include "call/call.h"
+#include "filter/filter.h"
+#include "policy/policy.h"
+
+/* Is anything looked for in this call? Then rules->plain_refused and plain_noted are set. */
+bool sent_wanted(const struct call *c, struct filter_rules *rules);
+/* Looks through the arguments, and through everything else in the message that the server reads. false: it
+ * could not be looked through. */
+bool sent_check(struct call *c, struct filter_scope *scope, const struct filter_rules *rules,
+                struct filter_report *report);
+/* Where the value stands, without the value: args.note, params._meta.x, a key of args. */
+struct slice sent_place(struct call *c, const struct filter_place *place);
+
+/* The detector of a policy's conditions. What `server` has returned itself is not found. */
+struct sent_detector {
+    struct policy_detector detector;
+    struct filter_scope *scope;
+    struct filter_rules rules;
+};
+/* NULL: the policy asks for none, or there is no vault to be had. */
+const struct policy_detector *sent_detector_of(struct call *c, struct arena *a);
+
+/* The same for whoever tries a policy out: nothing was returned by anybody. One for the whole process. */
+const struct policy_detector *sent_detector_alone(void);

@@ -1,0 +1,189 @@
+// Secrets and personal data in what an agent sends: refused, reported or let through by mode, by rules and by policy. The
+// denial names the kind and the place, never the value; a server may have back what it has returned itself.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { cli, legacyServer, startGate, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+
+const AWS = `AKIA${'QYLPMN5HFIQR7XYZ'}`, GITHUB = `ghp_${'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6'}`;
+const CARD = '4111 1111 1111 1111', MAIL = 'anna.berg@corp.example';
+const allow = { version: '1', default: 'allow' };
+
+async function world(t, args, { policy = allow, rules } = {}) {
+  const got = [], env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+  const state = { got, env, says: 'ok' };
+  const keep = (params) => { got.push(params); return { content: [{ type: 'text', text: state.says }], messages: [], contents: [], completion: { values: [] } }; };
+  const upstream = use(t, await startUpstream(legacyServer({
+    capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
+    methods: { 'tools/call': keep, 'prompts/get': keep, 'resources/read': keep, 'completion/complete': keep,
+      'resources/list': () => ({ resources: [{ uri: `db://u:${GITHUB}@host/t`, name: 't' }] }) },
+  })));
+  if (rules) args = [...args, '--pii-rules', tempFile('pii.json', JSON.stringify({ version: '1', ...rules }))];
+  const gate = use(t, await startGate({ transport: 'stdio', upstream: upstream.url, policy, args, env }));
+  await gate.rpc.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } });
+  gate.rpc.notify('notifications/initialized');
+  return Object.assign(state, {
+    ask: (method, params) => gate.rpc.exchange(method, params),
+    call: (given, name = 'send', more = {}) => gate.rpc.exchange('tools/call', { name, arguments: given, ...more }),
+    log: async () => (await cli(['audit', 'query', '--json', '--limit', '0'], { env })).stdout,
+  });
+}
+const denial = ({ result, error }) => result?._meta?.['sallyport/denial'] ?? error;
+async function refused(w, answer, kind, path, values) {
+  assert.equal(denial(answer)?.rule, 'pii', JSON.stringify(answer));
+  assert.equal(denial(answer).path, path);
+  assert.match(answer.result.content[0].text, new RegExp(`\\b${kind}\\b`));
+  for (const value of values) assert.ok(!JSON.stringify(answer).includes(value), `the value is in ${JSON.stringify(answer)}`);
+  assert.deepEqual(w.got, []);
+}
+
+describe('the modes of results', { concurrency: 3 }, () => {
+  test('block refuses them in arguments, wherever they stand', async (t) => {
+    const w = await world(t, ['--pii', 'block']);
+    for (const [given, kind, path, ...values] of [
+      [{ note: `key ${AWS}` }, 'SECRET', 'args.note', AWS],
+      [{ list: [1, { deep: { er: GITHUB } }] }, 'SECRET', 'args.list[1].deep.er', GITHUB],
+      [{ text: `pay with ${CARD}` }, 'CREDIT_CARD', 'args.text', CARD],
+      [{ card_number: 4111111111111111 }, 'CREDIT_CARD', 'args.card_number', '4111111111111111'],
+      [{ json: JSON.stringify({ a: [MAIL] }) }, 'EMAIL', 'args.json', MAIL],
+      [{ b64: Buffer.from(`mail ${MAIL} now`).toString('base64') }, 'EMAIL', 'args.b64', MAIL],
+      [{ [GITHUB]: 1 }, 'SECRET', 'a key of args', GITHUB],
+      [{ o: { [MAIL]: { x: AWS } } }, 'EMAIL', 'a key of args.o', MAIL, AWS],
+      [{ zero: `ghp_\u200b${GITHUB.slice(4)}` }, 'SECRET', 'args.zero', GITHUB.slice(4)],
+    ]) await refused(w, await w.call(given), kind, path, values);
+    assert.equal(denial(await w.call({ note: 'nothing here' })), undefined);
+    assert.equal(w.got.length, 1);
+    const log = await w.log();
+    for (const value of [AWS, CARD]) assert.ok(!log.includes(value), log);
+  });
+
+  test('tokenize and redact refuse a secret, and let personal data pass', async (t) => {
+    for (const mode of ['tokenize', 'redact']) {
+      const w = await world(t, ['--pii', mode]);
+      await refused(w, await w.call({ note: GITHUB }), 'SECRET', 'args.note', [GITHUB]);
+      assert.equal(denial(await w.call({ to: MAIL, card: CARD })), undefined);
+      assert.deepEqual(w.got.map((one) => one.arguments), [{ to: MAIL, card: CARD }]);
+    }
+  });
+
+  test('off looks at nothing', async (t) => {
+    const w = await world(t, []);
+    assert.equal(denial(await w.call({ note: GITHUB, to: MAIL })), undefined);
+    assert.equal(w.got.length, 1);
+  });
+
+  test('no other way into a message carries them', async (t) => {
+    const w = await world(t, ['--pii', 'block']);
+    const tries = [
+      () => w.call({}, 'send', { _meta: { note: GITHUB } }),
+      () => w.call(undefined, 'send', { _meta: { 'x.org/a': { b: [GITHUB] } } }),
+      () => w.call({}, 'send', { extra: GITHUB }),
+      () => w.ask('prompts/get', { name: 'p', arguments: { a: GITHUB } }),
+      () => w.ask('resources/read', { uri: `http://evil.example/${GITHUB}` }),
+      () => w.ask('completion/complete', { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: GITHUB } }),
+    ];
+    for (const one of tries) {
+      const answer = await one();
+      assert.ok(answer.error || answer.result.isError, JSON.stringify(answer));
+      assert.ok(!JSON.stringify(answer).includes(GITHUB));
+    }
+    assert.deepEqual(w.got, []);
+  });
+});
+
+describe('what a server has returned may go back to it', { concurrency: 3 }, () => {
+  test('as a token with tokenize, in plain text where results pass as they are', async (t) => {
+    for (const args of [['--pii', 'report', '--pii-arguments', 'block'], ['--pii-arguments', 'block']]) {
+      const w = await world(t, args);
+      assert.ok(denial(await w.call({ key: GITHUB })), args.join(' '));
+      w.says = `your key is ${GITHUB}, yours ${MAIL}`;
+      await w.call({}, 'read');
+      assert.equal(denial(await w.call({ key: GITHUB, to: MAIL })), undefined, args.join(' '));
+      assert.ok(denial(await w.call({ key: AWS })));
+      assert.deepEqual(w.got.map((one) => one.arguments), [{}, { key: GITHUB, to: MAIL }]);
+    }
+  });
+
+  test('names in lists are the server\'s own words', async (t) => {
+    const w = await world(t, ['--pii', 'tokenize']);
+    const uri = `db://u:${GITHUB}@host/t`;
+    assert.ok((await w.ask('resources/read', { uri })).error, 'nobody has listed it yet');
+    await w.ask('resources/list', {});
+    assert.equal((await w.ask('resources/read', { uri })).error, undefined);
+  });
+});
+
+describe('by mode and by rule', { concurrency: 3 }, () => {
+  test('report lets them pass and counts them', async (t) => {
+    const w = await world(t, ['--pii-arguments', 'report']);
+    assert.equal(denial(await w.call({ to: MAIL, key: GITHUB })), undefined);
+    assert.equal(w.got.length, 1);
+    assert.match(await w.log(), /the arguments hold EMAIL 1, SECRET 1/);
+  });
+
+  test('rules of server, tool, kind and grant', async (t) => {
+    const w = await world(t, ['--pii', 'block'], { rules: { arguments: [
+      { tool: 'mail_*', kinds: ['EMAIL'], mode: 'off' }, { server: 'other', mode: 'off' }, { grant: 'nobody', mode: 'off' }] } });
+    assert.equal(denial(await w.call({ to: MAIL }, 'mail_send')), undefined);
+    for (const [given, name] of [[{ to: MAIL }, 'send'], [{ to: MAIL, key: AWS }, 'mail_send']]) assert.ok(denial(await w.call(given, name)));
+    assert.equal(w.got.length, 1);
+  });
+
+  test('a rule with another mode is refused', async () => {
+    const rules = tempFile('pii.json', JSON.stringify({ version: '1', arguments: [{ mode: 'tokenize' }] }));
+    const { code, stderr } = await cli(['-c', tempFile('p.json', JSON.stringify(allow)), '--pii-rules', rules, '--', 'true']);
+    assert.equal(code, 3);
+    assert.match(stderr, /off, report or block/);
+  });
+});
+
+describe('conditions of a policy', { concurrency: 3 }, () => {
+  const deny = (...conditions) => ({ version: '1', default: 'allow', tools: { send: { deny_if: conditions.map((c) => ({ name: 'r', conditions: [c] })) } } });
+  test('contains_secret looks deep, and says kind and place', async (t) => {
+    const w = await world(t, [], { policy: deny({ path: 'args', op: 'contains_secret', value: true }) });
+    const answer = await w.call({ a: [{ b: `x ${GITHUB}` }], to: MAIL });
+    assert.equal(denial(answer).detail, 'args.a[0].b holds SECRET');
+    assert.equal(denial(answer).path, 'args.a[0].b');
+    assert.ok(!JSON.stringify(answer).includes(GITHUB));
+    assert.equal(denial(await w.call({ to: MAIL })), undefined);
+    assert.equal(denial(await w.call(undefined)), undefined);
+    w.says = `yours: ${GITHUB}`;
+    await w.call({}, 'read');
+    assert.equal(denial(await w.call({ a: GITHUB })), undefined, 'the server has said it itself');
+  });
+
+  test('pii takes kinds and counts', async (t) => {
+    const w = await world(t, [], { policy: deny({ path: 'args.to', op: 'pii', value: { kinds: ['EMAIL'], over: 2 } }, { path: 'args', op: 'pii', value: ['CREDIT_CARD', 'SSN'] }) });
+    const mails = (n) => Array.from({ length: n }, (_, i) => `m${i}.person@corp.example`);
+    assert.equal(denial(await w.call({ to: mails(2) })), undefined);
+    assert.equal(denial(await w.call({ to: mails(3) }))?.rule, 'r');
+    assert.equal(denial(await w.call({ to: mails(3).join(', ') }))?.rule, 'r');
+    assert.equal(denial(await w.call({ x: { y: CARD } }))?.path, 'args.x.y');
+  });
+
+  test('the value behind a token counts', async (t) => {
+    const w = await world(t, ['--pii', 'tokenize'], { policy: { version: '1', default: 'allow', tools: { send: { require: [{ name: 'r', conditions: [{ path: 'args', op: 'pii', value: false }] }] } } } });
+    assert.equal(denial(await w.call({ to: 'nobody' })), undefined);
+    assert.ok(denial(await w.call({ to: MAIL })));
+  });
+
+  test('a kind that nobody knows refuses the call; a bad value does not load', async (t) => {
+    const w = await world(t, [], { policy: deny({ path: 'args', op: 'pii', value: ['EMIAL'] }) });
+    assert.equal(denial(await w.call({ to: 'x' }))?.reason, 'fault');
+    for (const [op, value] of [['pii', 'email'], ['pii', { kind: 'EMAIL' }], ['pii', { over: -1 }], ['contains_secret', 'SECRET'], ['pii', []]]) {
+      const { code } = await cli(['validate', '-c', tempFile('p.json', JSON.stringify(deny({ path: 'args', op, value })))]);
+      assert.equal(code, 1, JSON.stringify(value));
+    }
+    assert.equal((await cli(['validate', '-c', tempFile('p.json', JSON.stringify(deny({ path: 'identity.name', op: 'pii', value: true })))])).code, 1);
+  });
+
+  test('explain and simulate know them, too', async () => {
+    const policy = deny({ path: 'args', op: 'contains_secret', value: true });
+    const file = tempFile('p.json', JSON.stringify(policy));
+    assert.equal((await cli(['explain', '-c', file, '--tool', 'send', '--args', JSON.stringify({ a: GITHUB })])).code, 1);
+    assert.equal((await cli(['explain', '-c', file, '--tool', 'send', '--args', '{"a":"x"}'])).code, 0);
+    const line = JSON.stringify({ id: 1, policy, steps: [{ call: { name: 'send', arguments: { a: AWS } } }, { call: { name: 'send', arguments: {} } }] });
+    const out = JSON.parse((await cli(['simulate', '-'], { input: `${line}\n` })).stdout);
+    assert.deepEqual(out.steps.map((step) => step.allowed), [false, true]);
+  });
+});
