@@ -9,8 +9,10 @@
 #include "channel/limits.h"
 #include "decision/reverse.h"
 #include "era/limits.h"
+#include "mcp/names.h"
 #include "mcp/translate.h"
 #include "server/server.h"
+#include "server/visible.h"
 #include "wire/emit.h"
 
 /* ---- requests of the gate's own whose answers matter little ---- */
@@ -285,6 +287,15 @@ static bool wants(const struct call_listen *l, struct slice method, struct slice
     return false;
 }
 
+/* A resource under the name that the client knows it by. */
+static bool show_uri(const struct channel *ch, struct splice *text, const struct msg *m, struct arena *a) {
+    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "uri") : 0;
+    if (!node || !tape_is(&m->tape, node, TAPE_STRING) || !visible_renames(ch->session))
+        return true;
+    struct slice shown = names_show_uri(a, server_prefix(ch->server), tape_text(&m->tape, node, a));
+    return splice_value(text, &m->tape, node, answer_quoted(a, shown));
+}
+
 void listen_deliver(struct channel *ch, struct msg *m, struct slice method, struct arena *a) {
     static const char *const drop[] = {"_meta", NULL};
     uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "uri") : 0;
@@ -302,7 +313,7 @@ void listen_deliver(struct channel *ch, struct msg *m, struct slice method, stru
                                   : splice_add_member(&text, &m->tape, 0, SLICE("params"),
                                                       arena_printf(a, "{%.*s}", SLICE_FMT(meta)));
         struct session_out out = {.text = &text, .msg = m};
-        if (good)
+        if (good && show_uri(ch, &text, m, a))
             deliver_message(ch, c, &out);
     }
 }
@@ -376,7 +387,8 @@ static void on_listen_message(struct own_request *own, struct msg *m) {
     splice_init(&text, m->bytes, &a);
     struct session_out out = {.text = &text, .msg = m};
     if (reverse_may_deliver(ch, tape_text(&m->tape, m->rpc.method, &a), m, &a) &&
-        (!m->rpc.params || splice_edit_members(&text, &m->tape, m->rpc.params, drop, (struct slice){0})))
+        (!m->rpc.params || splice_edit_members(&text, &m->tape, m->rpc.params, drop, (struct slice){0})) &&
+        show_uri(ch, &text, m, &a))
         deliver_message(ch, NULL, &out);
     arena_free(&a);
 }

@@ -14,12 +14,24 @@ struct back {
     struct slice prefix;
     struct arena *a;
     bool failed;
+    struct slice asked; /* the client's own request, or empty */
 };
+
+/* A URI that the client itself wrote in its request, as an argument that the server repeats, is one of ours
+ * already. Only the request can tell: a server behind a gate behind this one has such URIs of its own. */
+static bool is_repeated(const struct back *b, struct slice uri) {
+    struct slice prefix, rest;
+    return b->asked.len && names_split_uri(b->a, uri, &prefix, &rest) && slice_eq(prefix, b->prefix) &&
+           memmem(b->asked.ptr, b->asked.len, uri.ptr, uri.len);
+}
 
 static void back_uri(struct back *b, uint32_t node) {
     if (!node || !tape_is(b->t, node, TAPE_STRING))
         return;
-    struct slice shown = names_show_uri(b->a, b->prefix, tape_text(b->t, node, b->a));
+    struct slice uri = tape_text(b->t, node, b->a);
+    if (is_repeated(b, uri))
+        return;
+    struct slice shown = names_show_uri(b->a, b->prefix, uri);
     b->failed |= !splice_value(b->text, b->t, node, answer_quoted(b->a, shown));
 }
 
@@ -94,13 +106,19 @@ static bool note_task(struct call *c, const struct msg *m) {
            !c->session->core->many_servers;
 }
 
+/* Prompts and tools have arguments that may be URIs; what else names a resource is renamed on its way. */
+static struct slice asked_text(const struct call *c) {
+    bool has_arguments = c->kind == CALL_TOOLS_CALL || slice_is(c->method, "prompts/get");
+    return has_arguments ? c->request->bytes : (struct slice){0};
+}
+
 static bool rename_answer(struct call *c) {
     const struct msg *m = c->response;
     if (m->rpc.kind == RPC_RESULT && !note_task(c, m))
         return false;
     if (c->inner || !visible_renames(c->session))
         return true;
-    struct back b = {c->answer, &m->tape, server_prefix(c->server), &c->arena, false};
+    struct back b = {c->answer, &m->tape, server_prefix(c->server), &c->arena, false, asked_text(c)};
     if (m->rpc.kind == RPC_RESULT)
         back_result(&b, m->rpc.body);
     else if (tape_is(&m->tape, m->rpc.body, TAPE_OBJECT))
@@ -119,7 +137,7 @@ bool rename_message(struct channel *ch, struct splice *text, const struct msg *m
     uint32_t params = m->rpc.params;
     if (!params || !visible_renames(ch->session))
         return true;
-    struct back b = {text, &m->tape, server_prefix(ch->server), a, false};
+    struct back b = {text, &m->tape, server_prefix(ch->server), a, false, {0}};
     back_meta(&b, params);
     if (slice_is(method, "notifications/resources/updated"))
         back_uri(&b, tape_get_str(&m->tape, params, "uri"));

@@ -10,6 +10,7 @@
 #include "many/gather.h"
 #include "many/presence.h"
 #include "mcp/names.h"
+#include "mcp/translate.h"
 #include "server/task_owner.h"
 #include "server/visible.h"
 #include "wire/clash.h"
@@ -17,9 +18,13 @@
 #define LEGACY_NEWEST "2025-11-25"
 
 static enum call_next no_such(struct call *c, const char *what) {
-    int code =
-        c->modern || !c->subject || strcmp(c->subject, "uri") != 0 ? RPC_INVALID_PARAMS : RPC_NO_RESOURCE;
-    return answer_refuse(c, code, 0, arena_printf(&c->arena, "%s: %.*s", what, SLICE_FMT(c->name)).ptr);
+    const char *text = arena_printf(&c->arena, "%s: %.*s", what, SLICE_FMT(c->name)).ptr;
+    if (!c->subject || strcmp(c->subject, "uri") != 0)
+        return answer_refuse(c, RPC_INVALID_PARAMS, 0, text);
+    struct slice uri = answer_quoted(&c->arena, c->name);
+    answer_error_data(c, c->modern ? RPC_INVALID_PARAMS : RPC_NO_RESOURCE, text,
+                      arena_printf(&c->arena, "{\"uri\":%.*s}", SLICE_FMT(uri)));
+    return CALL_FAIL;
 }
 
 /* The message as its server knows it: policies, records and the server read the same. */
@@ -155,8 +160,17 @@ static enum call_next find_resource(struct call *c, uint32_t node) {
     return c->server ? rename_in_request(c, node, uri) : no_such(c, "Resource not found");
 }
 
+static bool takes_tasks(const struct msg *m) {
+    uint32_t caps =
+        m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", UP_META_CAPABILITIES, NULL) : 0;
+    return translate_client_bits(&m->tape, caps) & TRANSLATE_TAKES_TASKS;
+}
+
 static enum call_next find_task(struct call *c, uint32_t node) {
     struct session *s = c->session;
+    /* Whoever does not know of tasks is told that, and not which of them exist. */
+    if (c->modern && !takes_tasks(c->request))
+        return answer_lacks(c, translate_ask_capability(TRANSLATE_TAKES_TASKS));
     struct slice prefix, id = c->name;
     if (visible_renames(s)) {
         c->server = names_split(c->name, &prefix, &id) ? visible_by_prefix(s, prefix) : NULL;
