@@ -139,6 +139,7 @@ static void on_failed(struct own_request *own, const char *why) {
 }
 
 static bool add_question(struct park *p, struct channel *ch, const struct msg *m, struct slice method);
+static size_t question_count(const struct park *p);
 
 /* What the server says while the client is being asked: another question, or nothing that can be delivered.
  */
@@ -149,6 +150,8 @@ static void on_message(struct own_request *own, struct msg *m) {
     struct slice method = tape_text(&m->tape, m->rpc.method, &a);
     if (m->rpc.kind == RPC_REQUEST) {
         const char *why = reverse_judge_request(p->ch, method, &m->tape, m->rpc.params, &a);
+        if (!why && question_count(p) >= INPUT_QUESTIONS_MAX)
+            why = "too many questions";
         if (why || !translate_ask_bit(method, &m->tape, m->rpc.params))
             channel_refuse(p->ch, tape_raw(&m->tape, m->rpc.id), RPC_INVALID_REQUEST, why ? why : "unknown");
         else
