@@ -430,25 +430,6 @@ const char *harness_log(struct harness *h) {
     return keep(h, buf_slice(&out));
 }
 
-struct counter_search {
-    const char *key_end;
-    int64_t value;
-};
-
-static void see_counter(void *ctx, const struct state_counter *c) {
-    struct counter_search *search = ctx;
-    if (slice_ends(c->key, slice_str(search->key_end)))
-        search->value = c->value / STATE_MICRO;
-}
-
-int64_t harness_counter(struct harness *h, const char *key_end) {
-    struct counter_search search = {key_end, -1};
-    struct err err = {0};
-    if (state_list(h->core.state, harness_now_ms(), see_counter, &search, &err) < 0)
-        fail_msg("%s", err.text);
-    return search.value;
-}
-
 struct approval_search {
     struct harness *h;
     struct slice id;
@@ -570,6 +551,9 @@ struct fake_server *harness_server(struct harness *h, const char *name, enum fak
     h->servers[h->server_count++] = s;
     s->server->up.name = arena_dup(&s->server->arena, slice_str(name)).ptr;
     s->server->up.transport = fake_link_new;
+    static const char *const command[] = {"fake-mcp-server", "--stdio", NULL}; /* never started */
+    if (speaks < FAKE_LEGACY_HTTP)
+        s->server->up.argv = command;
     if (speaks >= FAKE_LEGACY_HTTP) {
         bool modern = speaks == FAKE_MODERN_HTTP;
         s->server->up.url = "http://fake.invalid/mcp";

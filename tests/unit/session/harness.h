@@ -85,8 +85,6 @@ struct policy *harness_load_policy(const char *text);
  *   outcome STATUS [TEXT]
  *   event NAME [TEXT] */
 const char *harness_log(struct harness *h);
-/* The value of a counter whose key ends so, in calls; -1 when there is none. */
-int64_t harness_counter(struct harness *h, const char *key_end);
 /* The id of the only approval that is pending, and deciding it as somebody at the command line. */
 struct slice harness_pending(struct harness *h);
 enum state_decide harness_decide(struct harness *h, struct slice id, bool approve);
