@@ -25,5 +25,5 @@ void front_credentials(struct up_server *server, const struct settings_server *s
                               s->ttl_ms);
     }
     if (!told && server->url && home)
-        up_secret_login(server, home);
+        up_login_secret(server, home);
 }

@@ -12,6 +12,7 @@
 #include "many/presence.h"
 #include "many/sweep.h"
 #include "session/session.h"
+#include "upstream/head.h"
 
 #include <stdio.h>
 
@@ -73,7 +74,7 @@ static int set_up(struct fleet *fleet, struct server *server, const struct setti
         up->use_sse |= from->type == SETTINGS_SSE;
         front_credentials(up, from, fleet->home);
         server_set_origin(server, NULL, up->url);
-        return up_server_check_headers(up, err);
+        return up_head_check(up, err);
     }
     struct env_list env;
     env_select(&env, from->env.items, from->env.count, false);
@@ -130,8 +131,7 @@ int fleet_check(const struct settings *to, struct err *err) {
         struct up_server trial = {.headers = s->headers.items, .header_count = s->headers.count};
         if (s->policy && front_policy_load(s->policy, &policy, err) < 0)
             return err_wrap(err, "server `%s`", s->title);
-        if (s->url &&
-            (up_server_set_url(&trial, s->url, err) < 0 || up_server_check_headers(&trial, err) < 0))
+        if (s->url && (up_server_set_url(&trial, s->url, err) < 0 || up_head_check(&trial, err) < 0))
             return err_wrap(err, "server `%s`", s->title);
     }
     return 0;

@@ -33,6 +33,7 @@
 #include "session/session.h"
 #include "state/home_format.h"
 #include "state/stores.h"
+#include "upstream/head.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -274,7 +275,7 @@ static int server_set_up(struct gate *g, struct err *err) {
         if (up_server_set_url(s, config->upstream_url, err) < 0)
             return -1;
         front_credentials(s, NULL, config->home);
-        return up_server_check_headers(s, err);
+        return up_head_check(s, err);
     }
     for (size_t i = 0; i < config->env_count; i++)
         if (config->env[i][0] == '=' || !config->env[i][0])

@@ -10,6 +10,7 @@
 #include "io/tls.h"
 #include "server/server.h"
 #include "session/session.h"
+#include "upstream/head.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -263,7 +264,7 @@ static int set_up_server(struct prober *p, struct err *err) {
     s->headers = probe->headers;
     s->header_count = probe->header_count;
     if (probe->url) {
-        if (up_server_set_url(s, probe->url, err) < 0 || up_server_check_headers(s, err) < 0)
+        if (up_server_set_url(s, probe->url, err) < 0 || up_head_check(s, err) < 0)
             return -1;
         front_credentials(s, probe->settings, probe->home);
         return 0;

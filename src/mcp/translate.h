@@ -2,7 +2,8 @@
  * from the legacy era to the modern one, `down` the way back. What needs no change keeps its bytes. */
 #pragma once
 
-#include "upstream/era.h"
+#include "upstream/protocol.h"
+#include "wire/rpc.h"
 #include "wire/splice.h"
 
 #define TRANSLATE_TASKS "io.modelcontextprotocol/tasks"

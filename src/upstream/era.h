@@ -8,38 +8,8 @@
  * A refusal of our credentials, trouble of the server, or silence over HTTP say nothing about eras. */
 #pragma once
 
-#include "base/list.h"
-#include "upstream/msg.h"
-
-struct up_server;
-struct up_era_probe;
-
-#define UP_MODERN_VERSION "2026-07-28"
-#define UP_LEGACY_VERSION "2025-11-25" /* the newest of the handshake era */
-
-/* The names in `_meta` of the stateless era. */
-#define UP_META_VERSION "io.modelcontextprotocol/protocolVersion"
-#define UP_META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
-#define UP_META_CLIENT "io.modelcontextprotocol/clientInfo"
-#define UP_META_LOG "io.modelcontextprotocol/logLevel"
-#define UP_META_SERVER "io.modelcontextprotocol/serverInfo"
-#define UP_META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
-/* `_meta` of a request that is nobody's but the gate's own. */
-#define UP_META_OWN                                                                                          \
-    "{\"" UP_META_VERSION "\":\"" UP_MODERN_VERSION "\",\"" UP_META_CLIENT                                   \
-    "\":{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"},\"" UP_META_CAPABILITIES "\":{}}"
-
-enum up_answer { UP_UNKNOWN, UP_NO, UP_YES };
-
-struct up_era {
-    enum up_answer modern;
-    enum up_answer legacy;
-    bool pinned;         /* by a setting: never asked for */
-    uint64_t until_ms;   /* when the answers are to be asked for again */
-    char *discover;      /* owned: the JSON result of server/discover, or NULL */
-    struct list waiters; /* up_era_wait */
-    struct up_era_probe *probe;
-};
+#include "upstream/protocol.h"
+#include "upstream/server.h"
 
 /* Someone who wants to know. */
 struct up_era_wait {

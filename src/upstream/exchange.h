@@ -9,6 +9,7 @@
 #pragma once
 
 #include "upstream/pool.h"
+#include "wire/splice.h"
 #include "wire/sse.h"
 
 struct exchange;

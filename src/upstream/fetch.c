@@ -4,6 +4,7 @@
 #include "io/net.h"
 #include "upstream/exchange.h"
 #include "upstream/head.h"
+#include "upstream/link.h"
 
 struct up_fetch {
     struct up_server server; /* of this one request */

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "upstream/link.h"
+#include "upstream/server.h"
 
 struct up_fetch;
 

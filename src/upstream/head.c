@@ -33,7 +33,7 @@ static bool is_own(struct slice name) {
     return false;
 }
 
-int up_server_check_headers(const struct up_server *s, struct err *err) {
+int up_head_check(const struct up_server *s, struct err *err) {
     if (s->header_count > UP_HEADERS_MAX)
         return err_set(err, "server `%s`: more than %d headers", s->name, UP_HEADERS_MAX);
     for (size_t i = 0; i < s->header_count; i++) {
@@ -74,7 +74,7 @@ void up_head_start(struct buf *out, const struct up_server *s, const char *metho
     buf_put_str(out, "\r\nUser-Agent: sallyport/" SALLYPORT_VERSION "\r\n");
     for (size_t i = 0; i < s->header_count; i++) {
         struct slice name, value = slice_str(s->headers[i]);
-        /* up_server_check_headers has refused these; a line that would not be one is still never written. */
+        /* up_head_check has refused these; a line that would not be one is still never written. */
         if (!slice_cut(&value, ':', &name) || !http_token_ok(name) || !http_value_ok(slice_trim(value)))
             continue;
         buf_put_slice(out, name);
@@ -117,11 +117,11 @@ bool up_head_lines_ok(struct slice lines) {
 
 /* ---- mirrored values ---- */
 
-bool up_header_value(struct buf *out, struct slice text) {
+bool up_head_value(struct buf *out, struct slice text) {
     return text.len <= UP_NAME_MAX && mirror_encode(text, out);
 }
 
-bool up_only_asks(struct slice method) {
+bool up_head_only_asks(struct slice method) {
     static const struct slice asking[] = {
         SLICE("initialize"),
         SLICE("server/discover"),

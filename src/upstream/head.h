@@ -1,17 +1,23 @@
 /* Request heads: what is said to a server besides the message itself. */
 #pragma once
 
-#include "upstream/link.h"
+#include "upstream/server.h"
+#include "wire/splice.h"
 
+/* The static header lines: well-formed, few, and none that the transport writes itself. */
+int up_head_check(const struct up_server *s, struct err *err);
 /* The server's own buffer for one head, emptied. */
 struct buf *up_head_scratch(struct up_server *s);
 /* Request line, Host, User-Agent and the configured header lines. */
 void up_head_start(struct buf *out, const struct up_server *s, const char *method, struct slice target);
 /* One header line; false (and nothing of use in the buffer) when the value cannot stand in a header. */
 bool up_head_line(struct buf *out, const char *name, struct slice value);
+/* Appends a text as the value of a mirrored header (Mcp-Name, Mcp-Param-*): as it is, or as base64 between
+ * markers where a header could not carry it faithfully. False when the buffer is full. */
+bool up_head_value(struct buf *out, struct slice text);
 /* Are these complete, well-formed header lines? */
 bool up_head_lines_ok(struct slice lines);
 /* The server's secrets, the length where there is a body, the empty line. False when the head did not fit. */
 bool up_head_end(struct buf *out, const struct up_server *s, const struct splice *body);
 /* Methods that only ask. Everything else may have been done when its connection broke. */
-bool up_only_asks(struct slice method);
+bool up_head_only_asks(struct slice method);

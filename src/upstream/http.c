@@ -111,7 +111,7 @@ static bool put_mirror(struct buf *out, const struct http_link *h, const struct 
     if (!o->name.len)
         return true;
     buf_put_str(out, "Mcp-Name: ");
-    return up_header_value(out, o->name) && buf_put_str(out, "\r\n");
+    return up_head_value(out, o->name) && buf_put_str(out, "\r\n");
 }
 
 static bool post_head_own(struct buf *out, const struct http_link *h, const struct link_out *o) {
@@ -140,7 +140,7 @@ static bool http_send(struct link *l, const struct link_out *o, struct link_req 
         .opens = o->opens,
         .modern = o->modern,
         .secret_epoch = s->secret_epoch,
-        .effects = !up_only_asks(o->method),
+        .effects = !up_head_only_asks(o->method),
         .with_session = !o->modern && !o->opens && h->session[0],
     };
     if (req) {

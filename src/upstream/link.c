@@ -3,6 +3,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/openssl.h"
+#include "upstream/pool.h"
+#include "upstream/secret.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +33,19 @@ int up_server_set_url(struct up_server *s, const char *url, struct err *err) {
     /* By convention the older transport lives there; trying it first saves a failing request. */
     s->use_sse = slice_ends(s->at.target, SLICE("/sse"));
     return 0;
+}
+
+void up_server_close(struct up_server *s, void (*unused)(struct up_server *s)) {
+    up_era_free(s);
+    up_pool_close(s);
+    up_secrets_free(s);
+    up_noise_end(&s->noise, s->core->loop);
+    up_noise_end(&s->junk, s->core->loop);
+    buf_free(&s->post_head);
+    buf_free(&s->scratch);
+    s->unused = unused;
+    if (!s->link_count && unused)
+        unused(s);
 }
 
 struct link *link_open(struct up_server *server, const struct link_events *events, void *owner) {

@@ -9,76 +9,18 @@
 #pragma once
 
 #include "base/slots.h"
-#include "io/loop.h"
-#include "io/spawn.h"
-#include "upstream/bearer.h"
 #include "upstream/era.h"
-#include "upstream/msg.h"
-#include "upstream/noise.h"
-#include "wire/http.h"
+#include "upstream/server.h"
 #include "wire/splice.h"
 
 struct link;
-struct io_tls_ctx;
-struct up_builtin;
-
-/* What every link of a process shares. */
-struct up_core {
-    struct io_loop *loop;
-    struct spawn *spawn;
-    struct msg_pool msgs;
-    struct io_tls_ctx *tls; /* made at the first https server */
-};
-
-/* One configured server. Texts are owned by whoever made it and outlive every link. */
-struct up_server {
-    struct up_core *core;
-    const char *name;
-    const char *const *argv; /* a child, or NULL */
-    const char *const *envp;
-    const char *cwd;
-    bool no_network;                  /* the child is started without one */
-    const char *url;                  /* http, or NULL */
-    const struct up_builtin *builtin; /* inside the gate, or NULL; see builtin.h */
-    struct link *(*transport)(void);  /* makes its links in place of those above; NULL but in tests */
-    struct http_url at;
-    const char *const *headers; /* "Name: value" lines sent with every request */
-    size_t header_count;
-    void (*unused)(struct up_server *s); /* set by up_server_close(): the last link is gone */
-    /* owned by the room */
-    uint32_t link_count;
-    uint32_t ended_count; /* children that ended by themselves */
-    struct list secrets;  /* header lines whose values change: secret.h */
-    struct list secret_waiters;
-    struct io_timer secret_timer;
-    uint64_t renewed_ms;
-    uint64_t secret_epoch; /* how often a value was fetched */
-    struct up_challenge challenge;
-    struct list idle_conns; /* the most recently used at the end */
-    struct list busy_conns;
-    uint32_t conn_count;
-    struct list conn_waiters;
-    uint32_t conn_waiting;
-    struct buf post_head; /* the part of a POST's head that never changes */
-    struct buf scratch;
-    bool use_sse;     /* the endpoint turned out to speak HTTP+SSE */
-    bool late_stream; /* it does not answer a request for a standing stream before it has something to say */
-    struct up_era era;
-    struct up_noise noise; /* on stderr, and answers to nothing */
-    struct up_noise junk;  /* lines and events that are no messages */
-};
 
 void up_server_init(struct up_server *s, struct up_core *core);
 int up_server_set_url(struct up_server *s, const char *url, struct err *err);
-/* The static header lines: well-formed, few, and none that the transport writes itself. */
-int up_server_check_headers(const struct up_server *s, struct err *err);
 /* All connections, also those that only carry a session's good-bye; links are closed by their owners before.
  * A closed link may still wait for its child to end: `unused` (may be NULL) is called when none is
  * left, now or later. */
 void up_server_close(struct up_server *s, void (*unused)(struct up_server *s));
-/* Appends a text as the value of a mirrored header (Mcp-Name, Mcp-Param-*): as it is, or as base64 between
- * markers where a header could not carry it faithfully. False when the buffer is full. */
-bool up_header_value(struct buf *out, struct slice text);
 
 /* A request that is under way; lives inside its call. */
 struct link_req {

@@ -374,7 +374,7 @@ static void login_free(struct up_secret *s) {
 static const struct up_secret_ops login_ops = {
     .fetch = login_fetch, .free = login_free, .changed = login_changed};
 
-struct up_secret *up_secret_login(struct up_server *server, const char *home) {
+struct up_secret *up_login_secret(struct up_server *server, const char *home) {
     char name[LOGIN_NAME_TEXT];
     struct login_secret *l = mem_zalloc(sizeof(*l));
     l->base = (struct up_secret){.ops = &login_ops, .header = "Authorization", .prefix = "Bearer "};

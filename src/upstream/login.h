@@ -43,4 +43,4 @@ int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, 
                   struct err *err);
 
 /* `Authorization: Bearer …` from the login for the server's URL, when there is one. `home` outlives it. */
-struct up_secret *up_secret_login(struct up_server *server, const char *home);
+struct up_secret *up_login_secret(struct up_server *server, const char *home);

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "io/net.h"
 #include "io/tls.h"
-#include "upstream/secret.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -273,9 +272,8 @@ void up_pool_finish(struct up_ticket *t) {
     up_pool_drop(t);
 }
 
-void up_server_close(struct up_server *s, void (*unused)(struct up_server *s)) {
+void up_pool_close(struct up_server *s) {
     struct up_loss loss = {.why = "the gateway is closing", .status = UV_ECANCELED, .unsent = true};
-    up_era_free(s);
     struct list *n;
     while ((n = list_pop(&s->conn_waiters))) {
         struct up_ticket *t = container_of(n, struct up_ticket, waiting);
@@ -290,12 +288,4 @@ void up_server_close(struct up_server *s, void (*unused)(struct up_server *s)) {
         up_pool_finish(t);
         t->ops->lost(t, &loss);
     }
-    up_secrets_free(s);
-    up_noise_end(&s->noise, s->core->loop);
-    up_noise_end(&s->junk, s->core->loop);
-    buf_free(&s->post_head);
-    buf_free(&s->scratch);
-    s->unused = unused;
-    if (!s->link_count && unused)
-        unused(s);
 }

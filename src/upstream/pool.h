@@ -8,7 +8,7 @@
 #pragma once
 
 #include "io/conn.h"
-#include "upstream/link.h"
+#include "upstream/server.h"
 
 struct up_conn;
 struct up_ticket;
@@ -44,3 +44,5 @@ void up_pool_return(struct up_ticket *t, uint64_t idle_ms);
 void up_pool_drop(struct up_ticket *t);
 /* As drop, but what is written still leaves. */
 void up_pool_finish(struct up_ticket *t);
+/* Ends every ticket and closes every connection. */
+void up_pool_close(struct up_server *s);

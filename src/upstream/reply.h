@@ -1,7 +1,7 @@
 /* What a server's response says, beyond the message in it. */
 #pragma once
 
-#include "upstream/link.h"
+#include "upstream/server.h"
 #include "wire/sse.h"
 
 #define UP_WHY_MAX (512 + UP_COMMAND_MAX)

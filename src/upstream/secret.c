@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/openssl.h"
 #include "io/conn.h"
-#include "upstream/link.h"
+#include "upstream/server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -250,7 +250,7 @@ static bool sse_send(struct link *l, const struct link_out *o, struct link_req *
     struct sse_post *p = mem_zalloc(sizeof(*p));
     p->link = h;
     p->req_id = req ? req->id : 0;
-    p->effects = !up_only_asks(o->method);
+    p->effects = !up_head_only_asks(o->method);
     list_push(&h->posts, &p->node);
     struct exchange_request r = {
         .method = HTTP_POST,

@@ -158,28 +158,6 @@ static void test_asks(void **state) {
     assert_int_equal(translate_ask_bit(SLICE("ping"), &tape, node), 0);
 }
 
-static void test_era(void **state) {
-    (void)state;
-    bool again;
-    read("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"supportedVersions\":[\"2026-07-28\"]}}");
-    assert_int_equal(up_era_judge(200, &tape, &rpc, &again), UP_YES);
-    read("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32022,\"message\":\"\",\"data\":{\"supported\":["
-         "\"2026-07-28\"]}}}");
-    assert_int_equal(up_era_judge(400, &tape, &rpc, &again), UP_YES);
-    assert_true(again);
-    read("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"Server not "
-         "initialized\"}}");
-    assert_int_equal(up_era_judge(400, &tape, &rpc, &again), UP_NO);
-    /* What says nothing about eras: U1. */
-    const int statuses[] = {301, 401, 403, 407, 408, 425, 429, 500, 502, 503, 504};
-    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-        assert_int_equal(up_era_judge(statuses[i], &tape, &rpc, &again), UP_UNKNOWN);
-        assert_int_equal(up_era_judge(statuses[i], &tape, NULL, &again), UP_UNKNOWN);
-    }
-    assert_int_equal(up_era_judge(404, &tape, NULL, &again), UP_NO);
-    assert_int_equal(up_era_judge(405, &tape, NULL, &again), UP_NO);
-}
-
 /* The words are the common SDKs' own; nothing that only looks like them is taken for a refusal. */
 static void test_refusals(void **state) {
     (void)state;
@@ -207,9 +185,8 @@ static void test_refusals(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_request_up),  TEST(test_request_down), TEST(test_result_up),
-        TEST(test_result_down), TEST(test_errors),       TEST(test_hello),
-        TEST(test_asks),        TEST(test_era),          TEST(test_refusals),
+        TEST(test_request_up), TEST(test_request_down), TEST(test_result_up), TEST(test_result_down),
+        TEST(test_errors),     TEST(test_hello),        TEST(test_asks),      TEST(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

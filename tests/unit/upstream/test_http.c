@@ -2,6 +2,7 @@
 #include "stand.h"
 
 #include "base/mem.h"
+#include "upstream/head.h"
 
 static void test_json_and_reuse(void **state) {
     (void)state;
@@ -520,18 +521,18 @@ static void test_header_value(void **state) {
     (void)state;
     struct buf out;
     buf_init(&out, UP_OWN_HEAD_MAX);
-    assert_true(up_header_value(&out, SLICE(" lead")));
+    assert_true(up_head_value(&out, SLICE(" lead")));
     buf_put_char(&out, '|');
-    assert_true(up_header_value(&out, SLICE("trail ")));
+    assert_true(up_head_value(&out, SLICE("trail ")));
     buf_put_char(&out, '|');
-    assert_true(up_header_value(&out, SLICE("in the middle")));
+    assert_true(up_head_value(&out, SLICE("in the middle")));
     buf_put_char(&out, '|');
-    assert_true(up_header_value(&out, SLICE("")));
+    assert_true(up_head_value(&out, SLICE("")));
     buf_put_char(&out, '\0');
     assert_string_equal(out.ptr, "=?base64?IGxlYWQ=?=|=?base64?dHJhaWwg?=|in the middle|=?base64?"
                                  "?=");
     cleanup_free char *x = big_text(UP_NAME_MAX + 1);
-    assert_false(up_header_value(&out, slice_str(x)));
+    assert_false(up_head_value(&out, slice_str(x)));
     buf_free(&out);
 }
 
@@ -564,7 +565,7 @@ static void test_configured_headers(void **state) {
     stand_prepare("/mcp?x=1", &reply, 1);
     stand.server.headers = lines;
     stand.server.header_count = 2;
-    assert_int_equal(up_server_check_headers(&stand.server, &err), 0);
+    assert_int_equal(up_head_check(&stand.server, &err), 0);
     stand_link(&stand);
     stand_say(0, "ping");
     assert_true(stand_has(stand.requests[0].head, "POST /mcp?x=1 HTTP/1.1\r\n"));
@@ -583,7 +584,7 @@ static void test_configured_headers(void **state) {
         const char *const one[] = {bad[i].line};
         stand.server.headers = one;
         stand.server.header_count = 1;
-        assert_int_equal(up_server_check_headers(&stand.server, &err), -1);
+        assert_int_equal(up_head_check(&stand.server, &err), -1);
         if (!stand_has(err.text, bad[i].want))
             fail_msg("%s: %s", bad[i].line, err.text);
         assert_false(stand_has(err.text, "secret"));

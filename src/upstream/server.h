@@ -1,0 +1,76 @@
+/* The data of one MCP server that all its transports share: where it is, what is sent with each request, its
+ * connections, and what is known of it. link.h opens and closes it. */
+#pragma once
+
+#include "base/list.h"
+#include "io/loop.h"
+#include "io/spawn.h"
+#include "upstream/bearer.h"
+#include "upstream/msg.h"
+#include "upstream/noise.h"
+#include "wire/http.h"
+
+struct io_tls_ctx;
+struct link;
+struct up_builtin;
+
+struct up_era_probe;
+
+/* What every link of a process shares. */
+struct up_core {
+    struct io_loop *loop;
+    struct spawn *spawn;
+    struct msg_pool msgs;
+    struct io_tls_ctx *tls; /* made at the first https server */
+};
+
+enum up_answer { UP_UNKNOWN, UP_NO, UP_YES };
+
+/* Which eras a server speaks, as far as it is known; era.h finds out. */
+struct up_era {
+    enum up_answer modern;
+    enum up_answer legacy;
+    bool pinned;         /* by a setting: never asked for */
+    uint64_t until_ms;   /* when the answers are to be asked for again */
+    char *discover;      /* owned: the JSON result of server/discover, or NULL */
+    struct list waiters; /* up_era_wait */
+    struct up_era_probe *probe;
+};
+
+/* One configured server. Texts are owned by whoever made it and outlive every link. */
+struct up_server {
+    struct up_core *core;
+    const char *name;
+    const char *const *argv; /* a child, or NULL */
+    const char *const *envp;
+    const char *cwd;
+    bool no_network;                  /* the child is started without one */
+    const char *url;                  /* http, or NULL */
+    const struct up_builtin *builtin; /* inside the gate, or NULL; see builtin.h */
+    struct link *(*transport)(void);  /* makes its links in place of those above; NULL but in tests */
+    struct http_url at;
+    const char *const *headers; /* "Name: value" lines sent with every request */
+    size_t header_count;
+    void (*unused)(struct up_server *s); /* set by up_server_close(): the last link is gone */
+    /* owned by the room */
+    uint32_t link_count;
+    uint32_t ended_count; /* children that ended by themselves */
+    struct list secrets;  /* header lines whose values change: secret.h */
+    struct list secret_waiters;
+    struct io_timer secret_timer;
+    uint64_t renewed_ms;
+    uint64_t secret_epoch; /* how often a value was fetched */
+    struct up_challenge challenge;
+    struct list idle_conns; /* the most recently used at the end */
+    struct list busy_conns;
+    uint32_t conn_count;
+    struct list conn_waiters;
+    uint32_t conn_waiting;
+    struct buf post_head; /* the part of a POST's head that never changes */
+    struct buf scratch;
+    bool use_sse;     /* the endpoint turned out to speak HTTP+SSE */
+    bool late_stream; /* it does not answer a request for a standing stream before it has something to say */
+    struct up_era era;
+    struct up_noise noise; /* on stderr, and answers to nothing */
+    struct up_noise junk;  /* lines and events that are no messages */
+};
