@@ -4,12 +4,12 @@
 
 static void check_path(struct slice text, struct arena *a) {
     struct slice clean, twice;
-    if (!policy_path_clean(text, a, &clean))
+    if (!policy_under_clean(text, a, &clean))
         return;
     CHECK(clean.len >= 1 && clean.ptr[0] == '/' && clean.len <= text.len + 1);
-    CHECK(policy_path_clean(clean, a, &twice) && slice_eq(clean, twice));
+    CHECK(policy_under_clean(clean, a, &twice) && slice_eq(clean, twice));
     CHECK(!memmem(clean.ptr, clean.len, "/../", 4) && !slice_ends(clean, SLICE("/..")));
-    if (policy_path_under(text, SLICE("/srv/data"), a))
+    if (policy_under_holds(text, SLICE("/srv/data"), a))
         CHECK(slice_starts(clean, SLICE("/srv/data")) && (clean.len == 9 || clean.ptr[9] == '/'));
 }
 

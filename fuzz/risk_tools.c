@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "fuzz.h"
 #include "risk/survey.h"
-#include "wire/tree.h"
+#include "wire/tree_parse.h"
 
 static void check_json(const struct risk_survey *s, struct arena *a) {
     cleanup_buf struct buf out;

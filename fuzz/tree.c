@@ -1,9 +1,9 @@
 /* A configuration document that is taken can be written as JSON and read again as the same tree; one that is
  * refused says where and why. */
-#include "wire/tree.h"
 #include "base/buf.h"
 #include "fuzz.h"
 #include "wire/emit.h"
+#include "wire/tree_parse.h"
 
 static void write_scalar(struct emit *e, const struct tree *n) {
     switch (n->type) {

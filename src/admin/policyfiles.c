@@ -11,6 +11,7 @@
 #include "server/server.h"
 #include "state/versions.h"
 #include "wire/tree_edit.h"
+#include "wire/tree_parse.h"
 
 #include <limits.h>
 #include <stdlib.h>

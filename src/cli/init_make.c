@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "cli/init.h"
 #include "cli/yaml.h"
-#include "wire/tree.h"
+#include "wire/tree_parse.h"
 
 #include <string.h>
 

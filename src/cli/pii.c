@@ -80,7 +80,7 @@ static void emit_spans(struct emit *e, struct scan_job *job, struct slice text) 
     size_t at = 0;
     int64_t point = 0;
     job->spans.count = 0;
-    pii_scan(job->engine, &job->opt, text, NULL, &job->spans);
+    pii_engine_scan(job->engine, &job->opt, text, NULL, &job->spans);
     emit_array(e);
     for (uint32_t i = 0; i < job->spans.count; i++) {
         const struct pii_span *s = &job->spans.at[i];
@@ -143,7 +143,7 @@ static int scan_line(void *ctx, struct slice text, struct emit *e, struct err *e
 }
 
 static void print_spans(struct scan_job *job, struct slice text, struct buf *out) {
-    pii_scan(job->engine, &job->opt, text, NULL, &job->spans);
+    pii_engine_scan(job->engine, &job->opt, text, NULL, &job->spans);
     for (uint32_t i = 0; i < job->spans.count; i++) {
         const struct pii_span *s = &job->spans.at[i];
         buf_printf(out, "%u-%u\t%s\t%s\t%u%%\n", s->start, s->end, pii_engine_kind_name(job->engine, s->kind),

@@ -8,7 +8,7 @@
 #include "code/code_req.h"
 #include "code/package.h"
 #include "code/prelude.h"
-#include "filter/scan.h"
+#include "filter/engine.h"
 #include "policy/schema.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "code/workspace.h"
 #include "wire/emit.h"
 #include "wire/tape.h"
-#include "wire/tree.h"
+#include "wire/tree_parse.h"
 
 #include <ctype.h>
 #include <stdio.h>

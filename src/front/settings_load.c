@@ -16,7 +16,7 @@
 #include "state/grants.h"
 #include "upstream/fetch.h"
 #include "wire/jsonc.h"
-#include "wire/tree.h"
+#include "wire/tree_parse.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "policy/match.h"
 #include "policy/method.h"
 #include "policy/path.h"
-#include "policy/schema_program.h"
+#include "policy/schema.h"
 #include "wire/clash.h"
 
 #define TOOL_NAME_MAX 256

@@ -9,6 +9,7 @@
 #include "policy/match.h"
 #include "policy/regex.h"
 #include "policy/schema.h"
+#include "wire/tree_parse.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -143,7 +143,7 @@ static bool read_dirs(const struct where *w, const struct tree *v, struct cond *
         return false;
     for (size_t i = 0; i < c->list_count; i++) {
         struct slice clean;
-        if (policy_path_clean(c->list[i].text, w->l->arena, &clean)) {
+        if (policy_under_clean(c->list[i].text, w->l->arena, &clean)) {
             c->list[i].text = clean;
             continue;
         }

@@ -1,5 +1,5 @@
 /* Limits of both dialects: rate_limit, spend_limit and state of a rule, and entries of `limits`. */
-#include "policy/load_rule.h"
+#include "policy/load_limit.h"
 
 #include "base/mem.h"
 #include "policy/path.h"

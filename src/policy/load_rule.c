@@ -1,5 +1,5 @@
 /* Rules of dialect A (a list under `rules`) and blocks of dialect B (require, deny_if, approve_if). */
-#include "policy/load_rule.h"
+#include "policy/load_limit.h"
 
 #include "base/mem.h"
 

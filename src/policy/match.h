@@ -24,9 +24,9 @@ bool policy_glob_is_sound(struct slice pattern);
 
 /* Is `path` inside `dir` (or dir itself)? Lexically: absolute, no NUL, no `~`, no percent-encoded dots or
  * slashes, no backslash, `.` and `..` folded, compared component by component. */
-bool policy_path_under(struct slice path, struct slice dir, struct arena *a);
-/* The folded form of an absolute path; false for what policy_path_under refuses. */
-bool policy_path_clean(struct slice path, struct arena *a, struct slice *ret_clean);
+bool policy_under_holds(struct slice path, struct slice dir, struct arena *a);
+/* The folded form of an absolute path; false for what policy_under_holds refuses. */
+bool policy_under_clean(struct slice path, struct arena *a, struct slice *ret_clean);
 
 enum policy_url_fault {
     POLICY_URL_OK,

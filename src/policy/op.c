@@ -3,7 +3,7 @@
 #include "policy/match.h"
 #include "policy/path.h"
 #include "policy/regex.h"
-#include "policy/schema_program.h"
+#include "policy/schema.h"
 
 #define UNDER_BYTE_STEPS 100 /* what resolving one byte of a path costs: directories are looked up */
 
@@ -204,7 +204,7 @@ static bool type_holds(const struct cond *c, const struct value *v) {
 static bool real_under(struct eval *e, struct slice path, struct slice real_dir) {
     const struct policy_files *files = e->facts->files;
     struct slice real;
-    return files->realpath(files->ctx, path, e->arena, &real) && policy_path_under(real, real_dir, e->arena);
+    return files->realpath(files->ctx, path, e->arena, &real) && policy_under_holds(real, real_dir, e->arena);
 }
 
 /* A server may fold `..` itself or leave it to the kernel, which goes up from where a link has led: the path
@@ -215,13 +215,13 @@ static enum truth judge_under(struct eval *e, const struct cond *c, const struct
     if (!policy_value_is_text(v))
         return TRUTH_UNSURE;
     path = policy_value_text(v, e->arena);
-    if (!policy_path_clean(path, e->arena, &clean))
+    if (!policy_under_clean(path, e->arena, &clean))
         return TRUTH_UNSURE;
     for (size_t i = 0; i < c->list_count; i++) {
         struct slice dir = c->list[i].text;
         if (!policy_spend(&e->budget, 1 + clean.len))
             return spent(e);
-        if (!policy_path_under(clean, dir, e->arena))
+        if (!policy_under_holds(clean, dir, e->arena))
             continue;
         if (!files)
             return TRUTH_YES;

@@ -1,7 +1,8 @@
 /* Reading a schema: keywords are found once, references resolved, patterns compiled. */
-#include "policy/schema_program.h"
+#include "policy/schema.h"
 
 #include "base/mem.h"
+#include "policy/schema_program.h"
 
 #include <stdlib.h>
 

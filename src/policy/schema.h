@@ -35,3 +35,16 @@ enum policy_schema_answer policy_schema_check(const struct policy_schema *s, con
                                               struct policy_schema_failure *ret_failure);
 /* The i-th name of the top-level `required`, or an empty slice behind the last. */
 struct slice policy_schema_required(const struct policy_schema *s, size_t i);
+
+/* ---- for the policy room ---- */
+
+struct path;
+struct policy_budget;
+
+/* As policy_schema_check, on the account of one call. With `strict`, keys that are alike a property are a
+ * CLASH. */
+enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, const struct tape *t,
+                                              uint32_t node, bool strict, struct policy_budget *budget,
+                                              struct policy_schema_failure *ret_failure);
+/* Does the schema say that a string, or null, stands at the path? */
+bool policy_schema_says_text(const struct policy_schema *s, const struct path *path);

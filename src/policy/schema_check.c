@@ -1,7 +1,8 @@
 /* A value against a compiled schema. */
-#include "policy/schema_program.h"
+#include "policy/schema.h"
 
 #include "policy/number.h"
+#include "policy/schema_program.h"
 #include "wire/clash.h"
 
 #include <math.h>

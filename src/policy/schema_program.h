@@ -5,7 +5,6 @@
 #include "policy/limits.h"
 #include "policy/program.h"
 #include "policy/regex.h"
-#include "policy/schema.h"
 
 /* One row per keyword that holds a value we look up by name; the order is that of struct sub.at. */
 enum word {
@@ -82,11 +81,3 @@ struct policy_schema {
     bool tracks;                   /* some unevaluated… keyword: evaluated members have to be remembered */
     size_t sub_count;
 };
-
-/* As policy_schema_check, on the account of one call. With `strict`, keys that are alike a property are a
- * CLASH. */
-enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, const struct tape *t,
-                                              uint32_t node, bool strict, struct policy_budget *budget,
-                                              struct policy_schema_failure *ret_failure);
-/* Does the schema say that a string, or null, stands at the path? */
-bool policy_schema_says_text(const struct policy_schema *s, const struct path *path);

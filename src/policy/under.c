@@ -58,7 +58,7 @@ static bool has_folded_step(struct slice path, struct arena *a) {
     return slice_find(folded, '\\') >= 0 || count_steps(folded) > count_steps(path);
 }
 
-bool policy_path_clean(struct slice path, struct arena *a, struct slice *ret_clean) {
+bool policy_under_clean(struct slice path, struct arena *a, struct slice *ret_clean) {
     if (path.len == 0 || path.len > POLICY_FILE_PATH_MAX || path.ptr[0] != '/' || has_encoded_step(path, a) ||
         has_folded_step(path, a))
         return false;
@@ -94,9 +94,9 @@ bool policy_path_clean(struct slice path, struct arena *a, struct slice *ret_cle
     return true;
 }
 
-bool policy_path_under(struct slice path, struct slice dir, struct arena *a) {
+bool policy_under_holds(struct slice path, struct slice dir, struct arena *a) {
     struct slice clean, root;
-    if (!policy_path_clean(path, a, &clean) || !policy_path_clean(dir, a, &root))
+    if (!policy_under_clean(path, a, &clean) || !policy_under_clean(dir, a, &root))
         return false;
     if (root.len == 1)
         return true;

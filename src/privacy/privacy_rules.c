@@ -16,7 +16,7 @@
 
 #include "base/mem.h"
 #include "privacy/limits.h"
-#include "wire/tree.h"
+#include "wire/tree_parse.h"
 
 #include <errno.h>
 #include <stdio.h>

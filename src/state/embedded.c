@@ -92,7 +92,7 @@ static void wants_add(struct wants *w, const struct live *l, const struct live_c
     }
     struct want *want = &w->items[w->count++];
     want->counter = *c;
-    want->counter.mark = state_mark_ahead(&c->meter, limit, now_ms);
+    want->counter.mark = state_meter_mark(&c->meter, limit, now_ms);
     want->where = (struct state_hold){.counter = state_live_index(l, c), .generation = c->generation};
 }
 
@@ -159,7 +159,7 @@ static void embedded_try(struct embedded *e, const struct state_limit *limits, s
         } else if (result == ADD_REFUSED) {
             answer->result = STATE_REFUSED;
             answer->refused_index = i;
-        } else if (e->marks && !unmarked && !state_mark_covers(&c->mark, &c->meter, &limits[i], now_ms)) {
+        } else if (e->marks && !unmarked && !state_meter_covered(&c->mark, &c->meter, &limits[i], now_ms)) {
             wants_add(wants, &e->live, c, &limits[i], now_ms);
         }
     }

@@ -2,7 +2,7 @@
  * Private to the state room. */
 #pragma once
 
-#include "state/state.h"
+#include "state/store.h"
 
 /* path: of the database; the table lies beside it. NULL: in memory only. */
 int state_embedded_open(const struct state_config *config, const char *path, struct state_store **ret_store,

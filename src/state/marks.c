@@ -144,7 +144,7 @@ static bool marks_row(sqlite3_stmt *s, struct live_counter *c) {
     if (sqlite3_column_bytes(s, 8) == sizeof(c->meter))
         memcpy(&c->meter, sqlite3_column_blob(s, 8), sizeof(c->meter));
     else
-        state_mark_restore(&c->mark, (enum state_kind)kind, c->window_ms, &c->meter);
+        state_meter_restore(&c->mark, (enum state_kind)kind, c->window_ms, &c->meter);
     return c->meter.value >= 0;
 }
 

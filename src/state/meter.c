@@ -7,15 +7,6 @@
 #define MARK_SHARE 8      /* otherwise this part of the limit: what a machine crash can over-count */
 #define MARK_HORIZON_MS_MAX 5000
 
-static const char *const kind_names[] = {
-    [STATE_FIXED] = "fixed",           [STATE_SLIDING] = "sliding",     [STATE_BUCKET] = "bucket",
-    [STATE_CONCURRENT] = "concurrent", [STATE_IDENTICAL] = "identical",
-};
-
-const char *state_kind_name(enum state_kind kind) {
-    return (unsigned)kind < sizeof(kind_names) / sizeof(kind_names[0]) ? kind_names[kind] : "?";
-}
-
 bool state_limit_valid(const struct state_limit *limit) {
     if ((unsigned)limit->kind > STATE_IDENTICAL || limit->amount < 0 || limit->amount > STATE_AMOUNT_MAX ||
         limit->key.len == 0 || limit->key.len > STATE_KEY_GIVEN_MAX || limit->max < 0)
@@ -280,8 +271,8 @@ bool state_meter_idle(const struct state_meter *m, enum state_kind kind, uint64_
 
 bool state_kind_durable(enum state_kind kind) { return kind <= STATE_BUCKET; }
 
-bool state_mark_covers(const struct state_mark *mark, const struct state_meter *m,
-                       const struct state_limit *limit, uint64_t now_ms) {
+bool state_meter_covered(const struct state_mark *mark, const struct state_meter *m,
+                         const struct state_limit *limit, uint64_t now_ms) {
     switch (limit->kind) {
     case STATE_FIXED:
     case STATE_SLIDING:
@@ -295,7 +286,7 @@ bool state_mark_covers(const struct state_mark *mark, const struct state_meter *
     return false;
 }
 
-struct state_mark state_mark_ahead(const struct state_meter *m, const struct state_limit *limit,
+struct state_mark state_meter_mark(const struct state_meter *m, const struct state_limit *limit,
                                    uint64_t now_ms) {
     int64_t step = (int64_t)MARK_CALLS_MIN * STATE_MICRO;
     int64_t share = (limit->max == STATE_NO_MAX ? m->value : limit->max) / MARK_SHARE;
@@ -310,8 +301,8 @@ struct state_mark state_mark_ahead(const struct state_meter *m, const struct sta
     return mark;
 }
 
-void state_mark_restore(const struct state_mark *mark, enum state_kind kind, uint64_t window_ms,
-                        struct state_meter *ret_meter) {
+void state_meter_restore(const struct state_mark *mark, enum state_kind kind, uint64_t window_ms,
+                         struct state_meter *ret_meter) {
     *ret_meter = (struct state_meter){.start_ms = mark->start_ms, .value = mark->value};
     if (kind == STATE_SLIDING)
         ret_meter->slots[mark->start_ms / slot_ms(window_ms) % STATE_SLOTS] = mark->value;

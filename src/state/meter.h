@@ -2,7 +2,7 @@
  * share and be copied to disk as it is. Private to the state room. */
 #pragma once
 
-#include "state/state.h"
+#include "state/store.h"
 
 struct state_recent {
     uint64_t fingerprint;
@@ -44,10 +44,10 @@ struct state_mark {
     int64_t value;
 };
 bool state_kind_durable(enum state_kind kind);
-bool state_mark_covers(const struct state_mark *mark, const struct state_meter *m,
-                       const struct state_limit *limit, uint64_t now_ms);
+bool state_meter_covered(const struct state_mark *mark, const struct state_meter *m,
+                         const struct state_limit *limit, uint64_t now_ms);
 /* One that covers the meter with room for what comes next. */
-struct state_mark state_mark_ahead(const struct state_meter *m, const struct state_limit *limit,
+struct state_mark state_meter_mark(const struct state_meter *m, const struct state_limit *limit,
                                    uint64_t now_ms);
-void state_mark_restore(const struct state_mark *mark, enum state_kind kind, uint64_t window_ms,
-                        struct state_meter *ret_meter);
+void state_meter_restore(const struct state_mark *mark, enum state_kind kind, uint64_t window_ms,
+                         struct state_meter *ret_meter);

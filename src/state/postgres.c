@@ -419,7 +419,7 @@ int state_postgres_open(const struct state_config *config, const char *dsn, stru
     p->dsn = mem_dup(dsn, strlen(dsn));
     p->pq = state_libpq(err);
     if (!p->pq || check_database(p, err) < 0) {
-        state_close(&p->remote.store);
+        p->remote.store.ops->close(&p->remote.store);
         return -1;
     }
     if (config->loop) {

@@ -1,7 +1,7 @@
 /* Counters in PostgreSQL, for those who have no Redis. Private to the state room. */
 #pragma once
 
-#include "state/state.h"
+#include "state/store.h"
 
 /* Brings the database up to this version first, in one transaction; -1 when that fails or it belongs to a
  * newer one. */

@@ -275,7 +275,7 @@ int state_redis_open(const struct state_config *config, struct state_address *ta
         connect_store(r, config->loop, take_address);
     state_address_free(take_address);
     if (rc < 0) {
-        state_close(&r->remote.store);
+        r->remote.store.ops->close(&r->remote.store);
         return -1;
     }
     *ret_store = &r->remote.store;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "state/address.h"
-#include "state/state.h"
+#include "state/store.h"
 
 /* The server must answer now, or the store is not opened. Takes the address. */
 int state_redis_open(const struct state_config *config, struct state_address *take_address,

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/list.h"
 #include "io/loop.h"
-#include "state/state.h"
+#include "state/store.h"
 
 struct remote;
 

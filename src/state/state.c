@@ -13,6 +13,15 @@
 
 #define STATE_FILE "state.sqlite"
 
+static const char *const kind_names[] = {
+    [STATE_FIXED] = "fixed",           [STATE_SLIDING] = "sliding",     [STATE_BUCKET] = "bucket",
+    [STATE_CONCURRENT] = "concurrent", [STATE_IDENTICAL] = "identical",
+};
+
+const char *state_kind_name(enum state_kind kind) {
+    return (unsigned)kind < sizeof(kind_names) / sizeof(kind_names[0]) ? kind_names[kind] : "?";
+}
+
 int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err) {
     struct slice dsn = slice_str(text ? text : "sqlite:"), scheme;
     if (dsn.len > STATE_DSN_MAX)

@@ -10,88 +10,9 @@
  * is forwarded, so whatever happens afterwards, a counter can only be too high. */
 #pragma once
 
-#include "base/err.h"
-#include "base/slice.h"
-#include "state/limits.h"
+#include "state/store.h"
 
-#define STATE_MICRO 1000000
-#define STATE_NO_MAX INT64_MAX /* counted, never refused */
-
-enum state_kind {
-    STATE_FIXED,      /* UTC calendar windows, see clock_window_start */
-    STATE_SLIDING,    /* the last window_ms milliseconds, in steps of 1/31: may forget late, never early */
-    STATE_BUCKET,     /* max = capacity; `refill` micro-units flow back each window_ms, continuously */
-    STATE_CONCURRENT, /* calls in flight: whole calls, given back by settle whatever the outcome, and when the
-                         process that holds them dies */
-    STATE_IDENTICAL,  /* the same `fingerprint` within window_ms of its first time; the STATE_RECENT distinct
-                         fingerprints seen last under a key are remembered */
-};
 const char *state_kind_name(enum state_kind kind);
-
-struct state_limit {
-    enum state_kind kind;
-    bool shadow;          /* would have refused: noted in the answer, not counted, not enforced */
-    struct slice key;     /* scope and identity included; kind and window need not be in it */
-    uint64_t window_ms;   /* 0 only for STATE_CONCURRENT */
-    int64_t max;          /* the value after this call must stay <= max */
-    int64_t refill;       /* STATE_BUCKET */
-    int64_t amount;       /* >= 0; 0 checks without counting */
-    uint64_t fingerprint; /* STATE_IDENTICAL: first bytes of the canonical argument hash */
-};
-
-enum state_step { STATE_DONE, STATE_WAIT };
-enum state_result {
-    STATE_GRANTED,
-    STATE_REFUSED, /* refused_index says by which limit */
-    STATE_FAULT,   /* the store failed and the fail mode is closed, or a limit is not well-formed */
-};
-enum state_outcome { STATE_KEEP, STATE_ROLLBACK };
-
-struct state_answer {
-    enum state_result result;
-    size_t refused_index;
-    uint64_t retry_after_ms; /* 0: waiting does not help, or nobody knows */
-    uint64_t shadow_refused; /* bit i: limits[i] (i < 64) is a shadow limit that would have refused */
-    bool degraded;           /* granted although the store failed: fail mode open */
-};
-
-struct state_hold { /* one limit's part of a reservation: enough to take it back from the window it went into
-                     */
-    uint32_t index; /* of the limit */
-    uint32_t counter;
-    uint32_t generation;
-    uint64_t start_ms;
-    int64_t amount;
-    uint64_t fingerprint;
-};
-
-struct state_store;
-
-/* Caller-owned, part of the call; no need to zero it before state_reserve. */
-struct state_ticket {
-    struct state_answer answer;
-    struct state_store *store;
-    struct state_hold *holds; /* NULL when nothing is held */
-    uint32_t count;
-    void *wait; /* a network store's own */
-    struct state_hold few[STATE_LIMITS_FEW];
-};
-
-typedef void state_done_fn(void *ctx, enum state_result result, size_t refused_index,
-                           uint64_t retry_after_ms);
-
-enum state_fail_mode { STATE_FAIL_CLOSED, STATE_FAIL_OPEN };
-
-struct state_config {
-    const char
-        *dsn; /* NULL or "sqlite:": the database in dir; "sqlite:PATH"; "memory:"; redis://, postgres:// */
-    const char *dir;    /* where "sqlite:" lives: state.sqlite and state.live; made (0700) when absent */
-    const char *prefix; /* put in front of every key; NULL: none */
-    enum state_fail_mode fail_mode;
-    bool look_only; /* for status: attach to what is there, count nothing */
-    struct io_loop
-        *loop; /* where a store on the network waits for its answers; NULL: only asked for its health */
-};
 
 /* -1 with err also when a store on the network does not answer. */
 int state_open(const struct state_config *config, struct state_store **ret_store, struct err *err);
@@ -109,82 +30,23 @@ void state_settle(struct state_ticket *ticket, enum state_outcome outcome);
 /* The same for each limit by itself: bit i of give_back takes limits[i] back, for i < 64. Later ones are kept
  * unless all bits are set. */
 void state_settle_each(struct state_ticket *ticket, uint64_t give_back);
-static inline bool state_gives_back(uint64_t give_back, size_t i) {
-    return i < 64 ? give_back >> i & 1 : give_back == UINT64_MAX;
-}
 /* For state conditions: the value that counts at now_ms, 0 for an unknown counter. STATE_GRANTED or _FAULT.
  */
 enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
                              int64_t *ret_micro);
 
 /* The same of many counters, for a store that cannot answer at once (state_read says FAULT there). DONE:
- * fetch->result is there; WAIT: fetch->done comes later, unless state_unfetch comes first. `values` has room
- * for `count`. */
-struct state_fetch {
-    int64_t *values;
-    void (*done)(struct state_fetch *fetch, enum state_result result);
-    enum state_result result;
-    struct state_store *store;
-    void *wait;
-};
+ * fetch->result is there; WAIT: fetch->done comes later, unless state_unfetch comes first. */
 enum state_step state_fetch(struct state_store *store, const struct state_limit *limits, size_t count,
                             uint64_t now_ms, struct state_fetch *fetch);
 void state_unfetch(struct state_fetch *fetch);
 /* Whether state_read never knows: counters have to be fetched. */
 bool state_is_remote(const struct state_store *store);
 
-/* ---- looking ---- */
-
-struct state_counter { /* one counter, as `status` shows it */
-    enum state_kind kind;
-    struct slice key;
-    uint64_t window_ms;
-    uint64_t start_ms;
-    int64_t value;    /* at the time asked for */
-    int64_t max;      /* as last used */
-    uint64_t used_ms; /* when it was last reserved from */
-};
-
-struct state_health {
-    const char *backend; /* "sqlite", "memory", "redis", "postgres" */
-    const char *path;    /* "" for none */
-    bool created;        /* by this process: there was none before */
-    size_t counters;
-    size_t processes;                      /* attached, this one included */
-    uint64_t commits;                      /* durable marks written by this process */
-    uint64_t faults;                       /* calls that met a failing store */
-    bool down;                             /* a store on the network that cannot be reached */
-    uint64_t requests, timeouts, connects; /* of one on the network */
-    char fault[256];                       /* what it said last */
-};
-
 /* Calls `each` for every counter with something in it, in no order; the slice is valid inside the call. */
 int state_list(struct state_store *store, uint64_t now_ms,
                void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err);
 void state_health(struct state_store *store, struct state_health *ret_health);
-
-/* ---- for those who implement a store ---- */
-
-struct state_ops {
-    enum state_step (*reserve)(struct state_store *store, const struct state_limit *limits, size_t count,
-                               uint64_t now_ms, struct state_ticket *ticket, state_done_fn *done, void *ctx);
-    void (*settle)(struct state_ticket *ticket, uint64_t give_back);
-    enum state_result (*read)(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
-                              int64_t *ret_micro);
-    /* NULL for a store that answers at once. */
-    enum state_step (*fetch)(struct state_store *store, const struct state_limit *limits, size_t count,
-                             uint64_t now_ms, struct state_fetch *fetch);
-    void (*unfetch)(struct state_fetch *fetch);
-    int (*list)(struct state_store *store, uint64_t now_ms,
-                void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err);
-    void (*health)(struct state_store *store, struct state_health *ret_health);
-    void (*close)(struct state_store *store);
-};
-
-struct state_store { /* first member of every store */
-    const struct state_ops *ops;
-    enum state_fail_mode fail_mode;
-};
 
 /* Which store a DSN names, and where. */
 enum state_backend { STATE_SQLITE, STATE_MEMORY, STATE_REDIS, STATE_POSTGRES };

@@ -1,10 +1,5 @@
-/* Configuration documents: YAML or JSON read into one strict tree that remembers where everything stood.
- * YAML by libyaml events, with aliases and merge keys resolved: no tags, duplicate keys, several documents or
- * non-string keys. JSON by the tape, with its strictness. Scalars are typed by the YAML 1.2 core schema
- * (yes/no/on/off are strings), with the 1_000 and 0b11 of YAML 1.1; a leading zero, which is octal to one and
- * decimal to the other, is refused; quoted scalars are always strings. Refused in either: control characters,
- * Unicode line separators and bidirectional overrides written raw, NUL however written, numbers that are not
- * finite. The tree lives in the arena alone: the text may go. */
+/* Configuration documents as a tree that remembers where everything stood in the text. It lives in an arena
+ * alone: the text may go. tree_parse.h reads one. */
 #pragma once
 
 #include "base/arena.h"
@@ -30,12 +25,18 @@ struct tree {
     uint32_t count;
 };
 
-/* JSON when the first byte that is not white space is '{' or '[', unless its syntax is not that of JSON;
- * otherwise YAML. One byte-order mark in front is skipped. Errors read "line L, column C: what". */
-int tree_parse(struct slice text, struct arena *a, const struct tree **ret_root, struct err *err);
-int tree_parse_yaml(struct slice text, struct arena *a, const struct tree **ret_root, struct err *err);
-int tree_parse_json(struct slice text, struct arena *a, const struct tree **ret_root, struct err *err);
 const struct tree *tree_get(const struct tree *map, const char *key); /* NULL when absent or not a map */
+/* A place for people: 1-based line, and column in characters. */
+struct tree_mark {
+    uint32_t line;
+    uint32_t column;
+};
+/* err "line L, column C: …". */
+int tree_fault(struct err *err, struct tree_mark at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* As much of a text as fits into a message. */
+struct slice tree_show(struct slice text);
+
 /* err "line L, column C: unknown key `X`, did you mean `Y`?" for the first member not among `known`
  * (NULL-terminated). */
 int tree_check_keys(const struct tree *map, const char *const *known, struct err *err);

@@ -4,12 +4,6 @@
 
 #include "wire/tree.h"
 
-/* A place for people: 1-based line, and column in characters. */
-struct tree_mark {
-    uint32_t line;
-    uint32_t column;
-};
-
 /* Walks the text forward, counting. LF, CRLF and CR each end a line. */
 struct tree_cursor {
     struct slice text;
@@ -32,12 +26,10 @@ struct tree_build {
     struct tree_mark key_at;
 };
 
-int tree_fault(struct err *err, struct tree_mark at, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/* As much of a text as fits into a message. */
-struct slice tree_show(struct slice text);
-
 void tree_cursor_init(struct tree_cursor *c, struct slice text);
+/* Bytes of a character that begins with `first`. */
+size_t tree_char_len(unsigned char first);
+void tree_cursor_step(struct tree_cursor *c);                          /* one character */
 struct tree_mark tree_cursor_to(struct tree_cursor *c, size_t offset); /* never backwards */
 /* Is the next thing a key? */
 bool tree_build_wants_key(const struct tree_build *b);

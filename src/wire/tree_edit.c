@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "wire/emit.h"
+#include "wire/tree_parse.h"
 
 #include <stdio.h>
 #include <string.h>

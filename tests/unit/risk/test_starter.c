@@ -1,7 +1,7 @@
 #include "risk/survey.h"
 
 #include "risk_test.h"
-#include "wire/tree.h"
+#include "wire/tree_parse.h"
 
 static struct risk_survey survey;
 

@@ -245,14 +245,14 @@ static void test_marks_cover(void **state) {
             struct state_meter next = m;
             if (!add(&next, &l, now, NULL))
                 continue;
-            if (!state_mark_covers(&mark, &next, &l, now)) {
-                mark = state_mark_ahead(&next, &l, now);
+            if (!state_meter_covered(&mark, &next, &l, now)) {
+                mark = state_meter_mark(&next, &l, now);
                 commits++;
             }
-            assert_true(state_mark_covers(&mark, &next, &l, now));
+            assert_true(state_meter_covered(&mark, &next, &l, now));
             m = next;
             struct state_meter back;
-            state_mark_restore(&mark, l.kind, l.window_ms, &back);
+            state_meter_restore(&mark, l.kind, l.window_ms, &back);
             for (uint64_t later = now; later < now + 7000; later += 53)
                 assert_true(state_meter_read(&back, &l, later) >= state_meter_read(&m, &l, later));
         }

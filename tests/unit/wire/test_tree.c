@@ -1,4 +1,4 @@
-#include "wire/tree.h"
+#include "wire/tree_parse.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* What load_rule.c and load_limit.c share. Private to the policy room. */
+/* Limits of rules and tools while a policy is loaded, and the rule that they belong to. Private to the policy
+ * room. */
 #pragma once
 
 #include "policy/load.h"
