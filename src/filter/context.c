@@ -34,21 +34,6 @@ struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_
     return slice_trim(slice_of(d->p + start, end - start));
 }
 
-struct pii_key *pii_keys_at(struct pii_keys *k, struct slice key) {
-    if (key.len == 0 || key.len > PII_KEY_MEMO_TEXT)
-        return NULL;
-    const unsigned first = (uint8_t)key.ptr[0], middle = (uint8_t)key.ptr[key.len / 2],
-                   last = (uint8_t)key.ptr[key.len - 1];
-    const unsigned slot = (unsigned)(key.len * 11 + first * 5 + middle * 3 + last) % PII_KEY_MEMO;
-    struct pii_key *at = &k->at[slot];
-    if (k->len[slot] != key.len || memcmp(at->text, key.ptr, key.len) != 0) {
-        k->len[slot] = (uint8_t)key.len;
-        memcpy(at->text, key.ptr, key.len);
-        at->hinted = at->clean = false;
-    }
-    return at;
-}
-
 static uint32_t keys_look(struct pii_keys *keys, const struct words *words, struct slice key) {
     struct pii_key *at = pii_keys_at(keys, key);
     if (!at)
@@ -279,7 +264,7 @@ static uint32_t hints_before(const struct detect *d, uint32_t start) {
     const char *p = d->p + from;
     if (d->n - from < CLASS_NEAR)
         p = memcpy(copy, p, start - from);
-    uint64_t lines, alnum = pii_class_near(p, &lines);
+    uint64_t lines, alnum = pii_byteclass_near(p, &lines);
     const uint64_t ours = (UINT64_C(1) << (start - from)) - 1;
     alnum &= ours;
     lines &= ours;

@@ -64,8 +64,8 @@ static const struct pii_span *look_inside(struct detect *d, struct slice text, s
                            .p = text.ptr,
                            .n = (uint32_t)text.len,
                            .out = found};
-    pii_scan_plain(&inner);
-    pii_scan_settle(found, 0);
+    pii_engine_plain(&inner);
+    pii_spans_settle(found, 0);
     const struct pii_span *best = NULL;
     for (uint32_t i = 0; i < found->count; i++)
         if (!best || found->at[i].score > best->score)

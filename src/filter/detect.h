@@ -2,9 +2,10 @@
  * reports spans itself and returns the offset behind what it has dealt with (at least its own start). */
 #pragma once
 
+#include "filter/byteclass.h"
 #include "filter/chars.h"
-#include "filter/class.h"
-#include "filter/scan.h"
+#include "filter/keys.h"
+#include "filter/spans.h"
 #include "filter/words.h"
 
 #define PREFIX_BLOOM_BITS 16384
@@ -22,7 +23,7 @@ struct pii_engine {
     uint64_t kind_bits[512];                /* first three letters of the names of kinds */
     bool kind_heads[1024];                  /* the first two */
     struct class_heads heads;               /* the same for many bytes at a time */
-    uint16_t value_marks[256];              /* of a keyed value's characters; see secret.c */
+    uint16_t value_marks[256];              /* of a keyed value's characters; see secret_text.c */
 };
 
 /* Where the columns of a table are that the scan is inside of. */
@@ -108,16 +109,16 @@ uint32_t pii_context_outer(struct detect *d); /* hints of the key that the whole
 /* What parts the columns of the table around `at`, or 0. */
 char pii_context_separator(struct detect *d, uint32_t at);
 
-/* number.c */
-uint32_t pii_number_read(struct detect *d, const struct word *w);
+/* digits.c */
+uint32_t pii_digits_read(struct detect *d, const struct word *w);
 
-/* net.c */
-bool pii_net_mac(struct detect *d, uint32_t at, uint32_t *ret_end);
-bool pii_net_ipv6(struct detect *d, uint32_t at, uint32_t *ret_end);
-bool pii_net_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end);
-void pii_net_email(struct detect *d, uint32_t at);
-void pii_net_url(struct detect *d, uint32_t colon);
-bool pii_net_iban(struct detect *d, uint32_t at, uint32_t *ret_end);
+/* network.c */
+bool pii_network_mac(struct detect *d, uint32_t at, uint32_t *ret_end);
+bool pii_network_ipv6(struct detect *d, uint32_t at, uint32_t *ret_end);
+bool pii_network_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end);
+void pii_network_email(struct detect *d, uint32_t at);
+void pii_network_url(struct detect *d, uint32_t colon);
+bool pii_network_iban(struct detect *d, uint32_t at, uint32_t *ret_end);
 
 /* national.c: `digits` are the digits of start..end without separators. */
 bool pii_national_digits(struct detect *d, uint32_t start, uint32_t end, const char *digits, size_t len,
@@ -126,7 +127,7 @@ bool pii_national_word(struct detect *d, uint32_t at, uint32_t *ret_end);
 /* May a word of so many characters be one, or the first two of one with separators? */
 static inline bool pii_national_fits(unsigned len) { return (len >= 8 && len <= 18) || len == 2; }
 
-/* secret.c */
+/* secret_text.c */
 void pii_secret_build(struct pii_engine *e);
 bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end);
 bool pii_secret_odd(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_end);
@@ -172,14 +173,5 @@ static inline bool token_may_start(const struct pii_engine *e, const char *p) {
     return (e->kind_bits[index / 64] >> (index % 64) & 1) != 0;
 }
 
-/* rules.c */
-struct rules *pii_rules_new(const struct pii_rule *rules, size_t count, struct err *err);
-void pii_rules_free(struct rules *r);
-void pii_rules_scan(struct detect *d);
-const char *pii_rules_name(const struct rules *r, size_t i);
-size_t pii_rules_count(const struct rules *r);
-
-/* scan.c: the readers over d's text, without folding; used again for decoded text. */
-void pii_scan_plain(struct detect *d);
-/* Sorts the spans from `first` on and drops the weaker of two that overlap. */
-void pii_scan_settle(struct pii_spans *s, uint32_t first);
+/* engine.c: the readers over d's text, without folding; used again for decoded text. */
+void pii_engine_plain(struct detect *d);

@@ -27,7 +27,7 @@ struct pass {
     struct pii_options scan;
     struct filter_report *report;
     struct arena arena;
-    struct source_edits edits;
+    struct edits edits;
     struct pii_spans spans;
     struct pii_keys *keys; /* of the scope */
     struct slice src;
@@ -83,7 +83,7 @@ static void pass_init(struct pass *p, struct filter_scope *s, const struct filte
 
 static void pass_free(struct pass *p) {
     arena_free(&p->arena);
-    filter_source_edits_free(&p->edits);
+    filter_edits_free(&p->edits);
     pii_spans_free(&p->spans);
 }
 
@@ -154,13 +154,13 @@ static void replace(struct pass *p, const struct source_layer *l, uint32_t start
     if (mode == FILTER_BLOCK)
         p->blocked = true;
     else if (mode == FILTER_REDACT)
-        filter_source_edit_add(
+        filter_edits_add(
             &p->edits, from, to,
             arena_printf(&p->arena, "[%s]", pii_engine_kind_name(filter_scope_engine(p->s), kind)));
     else if (mode == FILTER_TOKENIZE)
-        filter_source_edit_add(&p->edits, from, to,
-                               mint(p, kind, value, slice_of(p->src.ptr + from, to - from), l->level, false,
-                                    p->opt->preserve && stands_alone(l->text, start, end)));
+        filter_edits_add(&p->edits, from, to,
+                         mint(p, kind, value, slice_of(p->src.ptr + from, to - from), l->level, false,
+                              p->opt->preserve && stands_alone(l->text, start, end)));
     else if (mode == FILTER_REPORT)
         remember_value(p, kind, value, l->level, false);
 }
@@ -211,7 +211,7 @@ static bool worth(struct pass *p) { return !p->failed && !p->spans.full; }
 static bool scan_layer(struct pass *p, const struct source_layer *l, struct slice key) {
     const struct pii_context ctx = {.key = key, .keys = p->keys};
     p->spans.count = 0;
-    pii_scan(filter_scope_engine(p->s), &p->scan, l->text, &ctx, &p->spans);
+    pii_engine_scan(filter_scope_engine(p->s), &p->scan, l->text, &ctx, &p->spans);
     return !p->spans.full;
 }
 
@@ -239,7 +239,7 @@ static void number_item(struct pass *p, const struct source_item *item) {
     const struct slice quoted = arena_printf(&p->arena, "\"%.*s\"", SLICE_FMT(mark));
     uint32_t from, to;
     filter_source_place(item, &from, &to);
-    filter_source_edit_add(&p->edits, from, to, filter_source_escape(quoted, item->layer.level, &p->arena));
+    filter_edits_add(&p->edits, from, to, filter_source_escape(quoted, item->layer.level, &p->arena));
 }
 
 /* Kinds that prove themselves, so that two neighbouring texts do not make one by accident. */
@@ -333,8 +333,8 @@ static enum filter_result pass_result(const struct pass *p) {
 
 static enum filter_result pass_finish(struct pass *p, struct buf *out) {
     enum filter_result result = pass_result(p);
-    filter_source_settle(&p->edits);
-    if (result == FILTER_CHANGED && !filter_source_apply(p->src, p->edits.at, p->edits.count, out))
+    filter_edits_settle(&p->edits);
+    if (result == FILTER_CHANGED && !filter_edits_apply(p->src, p->edits.at, p->edits.count, out))
         result = FILTER_FAILED;
     pass_free(p);
     return result;
@@ -375,7 +375,7 @@ enum filter_result filter_json_edits(struct filter_scope *s, const struct filter
     pass_json(&p, t, node);
     const enum filter_result result = pass_result(&p);
     if (result == FILTER_CHANGED)
-        *ret_edits = filter_source_keep(&p.edits, a);
+        *ret_edits = filter_edits_keep(&p.edits, a);
     pass_free(&p);
     return result;
 }

@@ -8,9 +8,10 @@
 #pragma once
 
 #include "base/buf.h"
-#include "filter/scan.h"
+#include "filter/edits.h"
+#include "filter/engine.h"
 #include "filter/token.h"
-#include "wire/splice.h"
+#include "wire/tape.h"
 
 enum filter_mode {
     FILTER_OFF,
@@ -73,11 +74,7 @@ enum filter_result filter_text(struct filter_scope *s, const struct filter_optio
 enum filter_result filter_json(struct filter_scope *s, const struct filter_options *opt, const struct tape *t,
                                uint32_t node, struct buf *out, struct filter_report *report);
 
-/* The changes to t->src instead of the changed text: sorted, disjoint, their texts in the arena. */
-struct filter_edits {
-    const struct splice_edit *at;
-    size_t count;
-};
+/* The changes to t->src instead of the changed text. */
 enum filter_result filter_json_edits(struct filter_scope *s, const struct filter_options *opt,
                                      const struct tape *t, uint32_t node, struct arena *a,
                                      struct filter_edits *ret_edits, struct filter_report *report);
@@ -91,7 +88,7 @@ struct filter_rules {
     bool secrets_from_anywhere;       /* else SECRET only goes back to a server it came from */
     const struct slice *secrets_from; /* or to one that may have the secrets of these servers */
     size_t secrets_from_count;
-    /* PII_BIT of kinds that are looked for in plain text, for filter_check_json: */
+    /* PII_BIT of kinds that are looked for in plain text, for filter_restore_check: */
     uint64_t plain_refused; /* refused, unless this destination has returned the value itself */
     uint64_t plain_noted;   /* counted, with the same exception */
 };
@@ -108,5 +105,5 @@ enum filter_result filter_restore_edits(struct filter_scope *s, const struct fil
 /* Values that stand there in plain text: what rules->plain_refused names, and secrets that the vault knows
  * from servers that this destination may have none of, are counted as refused; what rules->plain_noted names
  * is counted as found. FILTER_BLOCKED: something was refused. */
-enum filter_result filter_check_json(struct filter_scope *s, const struct filter_rules *rules,
-                                     const struct tape *t, uint32_t node, struct filter_report *report);
+enum filter_result filter_restore_check(struct filter_scope *s, const struct filter_rules *rules,
+                                        const struct tape *t, uint32_t node, struct filter_report *report);

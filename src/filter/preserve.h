@@ -1,7 +1,7 @@
 /* Tokens in a format that a schema asks for. Not for other rooms. */
 #pragma once
 
-#include "filter/token.h"
+#include "filter/token_text.h"
 
 enum preserve_form {
     PRESERVE_NONE, /* [KIND_CHARACTERS] */

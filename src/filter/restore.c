@@ -9,7 +9,7 @@ struct back {
     const struct filter_rules *rules;
     struct filter_report *report;
     struct arena arena;
-    struct source_edits edits;
+    struct edits edits;
     uint32_t truncated; /* looked up so far */
 };
 
@@ -72,13 +72,12 @@ static void token_back(struct back *b, const struct source_layer *l, const struc
     if (e.number && item && !item->is_key && m->start == 0 && m->end == l->text.len) {
         uint32_t from, to;
         filter_source_place(item, &from, &to);
-        filter_source_edit_add(&b->edits, from, to, e.value);
+        filter_edits_add(&b->edits, from, to, e.value);
         return;
     }
     const struct slice text =
         e.raw.len && e.level == l->level ? e.raw : filter_source_escape(e.value, l->level, &b->arena);
-    filter_source_edit_add(&b->edits, filter_source_offset(l, m->start), filter_source_offset(l, m->end),
-                           text);
+    filter_edits_add(&b->edits, filter_source_offset(l, m->start), filter_source_offset(l, m->end), text);
 }
 
 static void layer_back(struct back *b, const struct source_layer *l, const struct source_item *item) {
@@ -98,15 +97,15 @@ static bool each_item(void *ctx, const struct source_item *item) {
 }
 
 static void back_free(struct back *b) {
-    filter_source_edits_free(&b->edits);
+    filter_edits_free(&b->edits);
     arena_free(&b->arena);
 }
 
 static enum filter_result finish(struct back *b, struct slice src, struct buf *out, bool fine) {
     enum filter_result result = fine ? FILTER_SAME : FILTER_FAILED;
-    filter_source_settle(&b->edits);
+    filter_edits_settle(&b->edits);
     if (fine && b->edits.count)
-        result = filter_source_apply(src, b->edits.at, b->edits.count, out) ? FILTER_CHANGED : FILTER_FAILED;
+        result = filter_edits_apply(src, b->edits.at, b->edits.count, out) ? FILTER_CHANGED : FILTER_FAILED;
     back_free(b);
     return result;
 }
@@ -138,7 +137,7 @@ enum filter_result filter_restore_edits(struct filter_scope *s, const struct fil
     if (filter_source_walk(t, node, &b.arena, each_item, &b)) {
         result = b.edits.count ? FILTER_CHANGED : FILTER_SAME;
         if (b.edits.count)
-            *ret_edits = filter_source_keep(&b.edits, a);
+            *ret_edits = filter_edits_keep(&b.edits, a);
     }
     back_free(&b);
     return result;
@@ -200,15 +199,15 @@ static bool watch_item(void *ctx, const struct source_item *item) {
     if (item->is_number && !filter_source_number_fits(text))
         return true;
     w->spans.count = 0;
-    pii_scan(filter_scope_engine(w->b.s), &opt, text, &where, &w->spans);
+    pii_engine_scan(filter_scope_engine(w->b.s), &opt, text, &where, &w->spans);
     for (uint32_t i = 0; i < w->spans.count; i++)
         if (!item->is_number || (w->spans.at[i].start == 0 && w->spans.at[i].end == text.len))
             watch_span(w, item, &w->spans.at[i]);
     return !w->spans.full;
 }
 
-enum filter_result filter_check_json(struct filter_scope *s, const struct filter_rules *rules,
-                                     const struct tape *t, uint32_t node, struct filter_report *report) {
+enum filter_result filter_restore_check(struct filter_scope *s, const struct filter_rules *rules,
+                                        const struct tape *t, uint32_t node, struct filter_report *report) {
     struct watch w = {.b = {.s = s, .rules = rules, .report = report}};
     const uint32_t before = report->refused_total;
     arena_init(&w.b.arena);

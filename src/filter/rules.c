@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "filter/detect.h"
+#include "filter/rules.h"
 
 struct rule {
     char name[PII_RULE_NAME_MAX + 1];

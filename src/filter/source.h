@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "filter/filter.h"
+#include "filter/edits.h"
 
 struct source_layer {
     struct slice text;
@@ -38,12 +38,6 @@ struct source_map {
     struct arena *arena;
 };
 
-struct source_edits {
-    struct splice_edit *at;
-    size_t count;
-    size_t cap;
-};
-
 /* The source offset of byte i, or of the end where i is the length. */
 uint32_t filter_source_offset(const struct source_layer *l, uint32_t i);
 
@@ -52,15 +46,6 @@ struct source_layer filter_source_string(const struct source_layer *l, const str
                                          struct arena *a);
 /* Escapes a text `levels` times for the inside of JSON strings. */
 struct slice filter_source_escape(struct slice text, unsigned levels, struct arena *a);
-
-void filter_source_edits_free(struct source_edits *e);
-void filter_source_edit_add(struct source_edits *e, uint32_t start, uint32_t end, struct slice text);
-/* Sorts, and drops what lies inside another. */
-void filter_source_settle(struct source_edits *e);
-/* A settled copy that lives in the arena, texts and all. */
-struct filter_edits filter_source_keep(struct source_edits *e, struct arena *a);
-/* Applies settled edits. False when the result is over the buffer's ceiling. */
-bool filter_source_apply(struct slice src, const struct splice_edit *edits, size_t count, struct buf *out);
 
 /* Calls back for every string, key and number under `node`, and for those of JSON inside strings. */
 struct source_item {

@@ -5,9 +5,8 @@
 #include "base/sha.h"
 #include "filter/chars.h"
 #include "filter/detect.h"
+#include "filter/engine.h"
 #include "filter/preserve.h"
-
-static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 struct filter_scope {
     const struct pii_engine *engine;
@@ -50,28 +49,6 @@ struct pii_keys *filter_scope_keys(struct filter_scope *s, const struct pii_opti
     return &s->keys;
 }
 
-int filter_token_value(char c) {
-    c = ch_upper(c);
-    if (c == 'O')
-        c = '0';
-    if (c == 'I' || c == 'L')
-        c = '1';
-    const char *at = memchr(alphabet, c, 32);
-    return at && c ? (int)(at - alphabet) : -1;
-}
-
-char filter_token_letter(unsigned value) { return alphabet[value & 31]; }
-
-/* Position-weighted sum modulo the prime 31: every single wrong character and every swap shows. */
-char filter_token_check(struct slice kind, const char *chars, size_t len) {
-    unsigned sum = 7;
-    for (size_t i = 0; i < kind.len; i++)
-        sum = (sum * 3 + (uint8_t)ch_upper(kind.ptr[i])) % 31;
-    for (size_t i = 0; i < len; i++)
-        sum += (unsigned)(i + 2) * (unsigned)filter_token_value(chars[i]);
-    return alphabet[sum % 31];
-}
-
 /* `form`: a shorter token of the same value is another one, so that neither is taken for a part of the other.
  */
 static void digest(struct filter_scope *s, const struct filter_entry *e, uint8_t form, uint8_t out[32]) {
@@ -85,7 +62,7 @@ static void base32(const uint8_t hash[32], char *chars, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const size_t bit = i * 5;
         const unsigned pair = (unsigned)hash[bit / 8] << 8 | hash[bit / 8 + 1];
-        chars[i] = alphabet[pair >> (11 - bit % 8) & 31];
+        chars[i] = filter_token_letter(pair >> (11 - bit % 8));
     }
 }
 
@@ -221,7 +198,7 @@ static uint32_t read_chars(struct slice t, uint32_t at, struct slice kind, char 
         if (ch_alnum(c)) {
             if (filter_token_value(c) < 0 || n == FILTER_TOKEN_CHARS_MAX)
                 return 0;
-            chars[n++] = alphabet[filter_token_value(c)];
+            chars[n++] = filter_token_letter((unsigned)filter_token_value(c));
             i += len;
             end = i;
             continue;
@@ -339,7 +316,7 @@ void filter_token_build(struct pii_engine *e) {
         const char *name = k < kinds ? pii_engine_kind_name(e, k) : "TOK";
         const unsigned head = (unsigned)(name[0] & 31) << 10 | (unsigned)(name[1] & 31) << 5;
         e->kind_heads[head >> 5] = true;
-        pii_class_head_add(&e->heads, k, name);
+        pii_byteclass_head_add(&e->heads, k, name);
         for (unsigned third = 0; third < 32; third++)
             if (!ch_alpha(name[2]) || third == (unsigned)(name[2] & 31))
                 e->kind_bits[(head | third) / 64] |= UINT64_C(1) << ((head | third) % 64);

@@ -2,10 +2,13 @@
  * left them, but only when kind, characters and check character fit together. */
 #pragma once
 
-#include "filter/scan.h"
+#include "filter/keys.h"
+#include "filter/token_text.h"
 #include "filter/vault.h"
 
 struct filter_scope;
+struct pii_engine;
+struct pii_options;
 
 /* A scope: one key, one vault. Tokens of one scope mean nothing in another. */
 struct filter_scope *filter_scope_new(const struct pii_engine *e, const uint8_t key[32],
@@ -19,11 +22,6 @@ const struct filter_vault *filter_scope_vault(const struct filter_scope *s);
 /* What the scope knows of keys, as long as they are looked at in one way. */
 struct pii_keys *filter_scope_keys(struct filter_scope *s, const struct pii_options *scan);
 
-struct token_text {
-    char text[FILTER_TOKEN_TEXT_MAX];
-    size_t len;
-};
-
 /* The token of a value, put into the vault. False when the vault is full. `preserve` keeps the format
  * (tok-7k3qx9m2@pii.invalid) where there is one for the kind; see preserve.c. */
 bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, bool preserve,
@@ -33,24 +31,9 @@ bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, boo
 bool filter_token_known(struct filter_scope *s, struct slice kind, struct slice value, struct arena *a,
                         struct filter_entry *ret_entry);
 
-struct token_match {
-    uint32_t start; /* with what brackets belong to it */
-    uint32_t end;
-    char id[FILTER_TOKEN_TEXT_MAX]; /* KIND_CHARACTERS, upper case */
-    size_t id_len;
-    size_t kind_len;
-    bool truncated; /* no valid check character: only a unique prefix could say what it was */
-    bool invalid;   /* [KIND_CHARACTERS] to the eye, but the check character is wrong: nobody's */
-};
-
 /* Reads a token whose kind name starts at `at`. */
 bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t at,
                        struct token_match *ret_match);
 /* The next token at or behind `from`. */
 bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t from,
                        struct token_match *ret_match);
-/* What a character of a token stands for, or -1, and the character of a value below 32. */
-int filter_token_value(char c);
-char filter_token_letter(unsigned value);
-/* The check character over a kind and `len` characters. */
-char filter_token_check(struct slice kind, const char *chars, size_t len);

@@ -106,7 +106,7 @@ enum call_next restore_step(struct call *c) {
     const struct tape *t = &c->request->tape;
     struct filter_edits edits = {0};
     if (!v || (looks ? !sent_check(c, vault_scope(v), &rules, report)
-                     : filter_check_json(vault_scope(v), &rules, t, c->args, report) == FILTER_FAILED))
+                     : filter_restore_check(vault_scope(v), &rules, t, c->args, report) == FILTER_FAILED))
         return fail(c);
     note_plain(c, report);
     const enum filter_result back =

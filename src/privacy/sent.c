@@ -28,7 +28,7 @@ bool sent_check(struct call *c, struct filter_scope *scope, const struct filter_
     const struct tape *t = &c->request->tape;
     struct privacy *pii = c->session->core->privacy;
     TAPE_FOR_MEMBER(t, c->request->rpc.params, key) {
-        if (!is_protocol(t, key) && filter_check_json(scope, rules, t, key + 1, report) == FILTER_FAILED)
+        if (!is_protocol(t, key) && filter_restore_check(scope, rules, t, key + 1, report) == FILTER_FAILED)
             return false;
     }
     for (size_t i = 0; i < PII_KINDS_MAX; i++)
@@ -93,7 +93,7 @@ static bool find(void *ctx, const struct tape *t, uint32_t node, const struct sl
     struct filter_rules rules = d->rules;
     struct filter_report *report = arena_new(a, struct filter_report);
     rules.plain_refused = kinds_of(e, kinds, kind_count);
-    if (!rules.plain_refused || filter_check_json(d->scope, &rules, t, node, report) == FILTER_FAILED)
+    if (!rules.plain_refused || filter_restore_check(d->scope, &rules, t, node, report) == FILTER_FAILED)
         return false;
     ret_finds->count = count_of(e, report, kinds, kind_count);
     if (report->kept_back.end) {

@@ -1,7 +1,5 @@
 #include "upstream/bearer.h"
 
-#include "upstream/link.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -111,7 +109,7 @@ static void put_url(struct buf *out, struct slice url) {
         buf_put_str(out, "URL");
 }
 
-void up_login_command(const struct up_server *s, char out[UP_COMMAND_MAX]) {
+void up_challenge_command(const struct up_server *s, char out[UP_COMMAND_MAX]) {
     const struct up_challenge *c = &s->challenge;
     cleanup_buf struct buf text;
     buf_init(&text, UP_COMMAND_MAX - 1);

@@ -4,17 +4,7 @@
  * where they are made of characters that no shell reads as anything else. */
 #pragma once
 
-#include "upstream/limits.h"
-#include "wire/http.h"
-
-struct up_server;
-
-struct up_challenge {           /* of one server; all-zero: nothing was asked */
-    bool login;                 /* `sallyport login` is what the gate's credentials come from */
-    bool insufficient;          /* the last refusal was for the scope of the token, not for the token */
-    char wanted[UP_SCOPE_MAX];  /* scopes of the last refusal, with blanks between */
-    char granted[UP_SCOPE_MAX]; /* those of the token that is shown */
-};
+#include "upstream/server.h"
 
 /* The value of a parameter of a Bearer challenge; false when there is none. */
 bool up_challenge_param(struct slice challenge, const char *name, struct buf *out);
@@ -24,4 +14,4 @@ void up_challenge_note(struct up_server *s, const struct http_head *head);
 void up_scopes_take(char out[UP_SCOPE_MAX], struct slice scopes);
 bool up_scopes_have(struct slice scopes, struct slice wanted);
 /* "sallyport login --url URL --scope …": works wherever the server is named, or is named nowhere. */
-void up_login_command(const struct up_server *s, char out[UP_COMMAND_MAX]);
+void up_challenge_command(const struct up_server *s, char out[UP_COMMAND_MAX]);

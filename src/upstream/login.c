@@ -238,7 +238,7 @@ static void login_done(struct login_secret *l) {
 
 static void login_fail(struct login_secret *l, const char *why) {
     char command[UP_COMMAND_MAX], text[ERR_TEXT_MAX];
-    up_login_command(l->base.server, command);
+    up_challenge_command(l->base.server, command);
     snprintf(text, sizeof(text), "%s; run `%s`", why, command);
     login_done(l);
     up_secret_fail(&l->base, text);

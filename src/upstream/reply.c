@@ -60,7 +60,7 @@ void up_refusal_text(const struct up_server *s, int status, const char *where, s
     if (status == 401 || status == 403) {
         char command[UP_COMMAND_MAX];
         bool more = status == 403 && s->challenge.insufficient;
-        up_login_command(s, command);
+        up_challenge_command(s, command);
         snprintf(why, UP_WHY_MAX, "server `%s` %s (HTTP %d)%s%s%s", s->name,
                  more ? "wants a token for more scopes" : "refused our credentials", status,
                  s->challenge.login ? "; run `" : "", s->challenge.login ? command : "",

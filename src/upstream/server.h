@@ -5,7 +5,7 @@
 #include "base/list.h"
 #include "io/loop.h"
 #include "io/spawn.h"
-#include "upstream/bearer.h"
+#include "upstream/limits.h"
 #include "upstream/msg.h"
 #include "upstream/noise.h"
 #include "wire/http.h"
@@ -35,6 +35,14 @@ struct up_era {
     char *discover;      /* owned: the JSON result of server/discover, or NULL */
     struct list waiters; /* up_era_wait */
     struct up_era_probe *probe;
+};
+
+/* What a server asked for when it refused our credentials; bearer.h reads it. */
+struct up_challenge {           /* of one server; all-zero: nothing was asked */
+    bool login;                 /* `sallyport login` is what the gate's credentials come from */
+    bool insufficient;          /* the last refusal was for the scope of the token, not for the token */
+    char wanted[UP_SCOPE_MAX];  /* scopes of the last refusal, with blanks between */
+    char granted[UP_SCOPE_MAX]; /* those of the token that is shown */
 };
 
 /* One configured server. Texts are owned by whoever made it and outlive every link. */

@@ -82,7 +82,7 @@ static inline char *rig_find(const struct pii_engine *e, const char *text, enum 
     const struct pii_options opt = {.kinds = PII_ALL, .depth = PII_DEPTH_MAX};
     const struct pii_context ctx = {.key = slice_str(key)};
     pii_spans_init(&s);
-    pii_scan(e, &opt, slice_str(text), &ctx, &s);
+    pii_engine_scan(e, &opt, slice_str(text), &ctx, &s);
     for (uint32_t i = 0; i < s.count; i++)
         if (s.at[i].kind == kind)
             return mem_dup(text + s.at[i].start, s.at[i].end - s.at[i].start);

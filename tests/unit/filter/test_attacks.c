@@ -157,14 +157,14 @@ static void plain_secret_of_another(void **state) {
     tape_init(&t);
     assert_int_equal(tape_parse(&t, slice_str(json), NULL), TAPE_OK);
     struct filter_report report = {0};
-    assert_int_equal(filter_check_json(r.scope, &r.rules, &t, 0, &report), FILTER_SAME);
+    assert_int_equal(filter_restore_check(r.scope, &r.rules, &t, 0, &report), FILTER_SAME);
     r.rules.server = SLICE("elsewhere");
-    assert_int_equal(filter_check_json(r.scope, &r.rules, &t, 0, &report), FILTER_BLOCKED);
+    assert_int_equal(filter_restore_check(r.scope, &r.rules, &t, 0, &report), FILTER_BLOCKED);
     assert_int_equal(report.refused[PII_SECRET], 1);
     const struct slice from[] = {SLICE("files")};
     r.rules.secrets_from = from;
     r.rules.secrets_from_count = 1;
-    assert_int_equal(filter_check_json(r.scope, &r.rules, &t, 0, &report), FILTER_SAME);
+    assert_int_equal(filter_restore_check(r.scope, &r.rules, &t, 0, &report), FILTER_SAME);
     rig_free(&r);
 }
 

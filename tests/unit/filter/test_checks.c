@@ -112,7 +112,7 @@ static void national_identifiers(void **state) {
         cleanup_pii_spans struct pii_spans wrong;
         const struct pii_options opt = {.kinds = PII_BIT(PII_NATIONAL_ID)};
         pii_spans_init(&wrong);
-        pii_scan(r.engine, &opt, slice_str(text), NULL, &wrong);
+        pii_engine_scan(r.engine, &opt, slice_str(text), NULL, &wrong);
         for (uint32_t k = 0; k < wrong.count; k++) /* another country's sum may fit by chance */
             if (strcmp(wrong.at[k].sub, rows[i].sub) == 0)
                 fail_msg("%s is taken for %s although its check character is wrong", text, rows[i].sub);

@@ -1,7 +1,7 @@
 /* Texts per kind: what is found, and what is not. */
 #include "filter_test.h"
 
-#include "filter/class.h"
+#include "filter/byteclass.h"
 
 struct row {
     enum pii_kind kind;
@@ -120,8 +120,8 @@ static void classes_agree(void **state) {
         pii_spans_init(&x);
         pii_spans_init(&y);
         const struct pii_options opt = {.kinds = PII_ALL, .depth = 2};
-        pii_scan(a.engine, &opt, slice_of(text, sizeof(text)), NULL, &x);
-        pii_scan(b.engine, &opt, slice_of(text, sizeof(text)), NULL, &y);
+        pii_engine_scan(a.engine, &opt, slice_of(text, sizeof(text)), NULL, &x);
+        pii_engine_scan(b.engine, &opt, slice_of(text, sizeof(text)), NULL, &y);
         assert_int_equal(x.count, y.count);
         for (uint32_t i = 0; i < x.count; i++) {
             assert_int_equal(x.at[i].start, y.at[i].start);
@@ -135,13 +135,13 @@ static void classes_agree(void **state) {
 /* And so do their masks, for every byte in every place. */
 static void masks_agree(void **state) {
     (void)state;
-    class_fn *const others[] = {pii_class_common(), pii_class_best()};
+    class_fn *const others[] = {pii_byteclass_common(), pii_byteclass_best()};
     char text[256 + CLASS_BYTES];
     for (size_t shift = 0; shift < CLASS_BYTES; shift++) {
         for (size_t i = 0; i < sizeof(text); i++)
             text[i] = (char)(uint8_t)(i + shift);
         struct class_masks want[sizeof(text) / CLASS_BYTES], got[ARRAY_LEN(want)];
-        pii_class_scalar(text, ARRAY_LEN(want), want);
+        pii_byteclass_scalar(text, ARRAY_LEN(want), want);
         for (size_t k = 0; k < ARRAY_LEN(others); k++) {
             others[k](text, ARRAY_LEN(got), got);
             assert_memory_equal(got, want, sizeof(want));

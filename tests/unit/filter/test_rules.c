@@ -73,7 +73,7 @@ static void costly_patterns_fail_closed(void **state) {
     cleanup_pii_spans struct pii_spans s;
     pii_spans_init(&s);
     const struct pii_options opt = {0};
-    pii_scan(e, &opt, slice_of(text, sizeof(text)), NULL, &s);
+    pii_engine_scan(e, &opt, slice_of(text, sizeof(text)), NULL, &s);
     assert_true(s.count > 0);
     pii_engine_free(e);
 }

@@ -61,7 +61,7 @@ static void test_commands(void **state) {
         char command[UP_COMMAND_MAX];
         up_scopes_take(s.challenge.granted, slice_str(rows[i].granted));
         up_scopes_take(s.challenge.wanted, slice_str(rows[i].wanted));
-        up_login_command(&s, command);
+        up_challenge_command(&s, command);
         assert_string_equal(command, rows[i].command);
     }
     struct up_server s = {.url = "https://a/mcp"};
@@ -70,7 +70,7 @@ static void test_commands(void **state) {
     up_scopes_take(s.challenge.wanted, slice_of(most, sizeof(most)));
     assert_string_equal(s.challenge.wanted, "");
     up_scopes_take(s.challenge.wanted, slice_of(most, sizeof(most) - 1));
-    up_login_command(&s, command);
+    up_challenge_command(&s, command);
     assert_string_equal(command, "sallyport login --url URL");
 }
 

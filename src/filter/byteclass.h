@@ -16,7 +16,7 @@ struct class_masks {
     uint32_t far;   /* the same without the backslash */
     uint32_t u;     /* the letter that makes a backslash one of those */
     uint32_t percent;
-    uint32_t head; /* where the name of a kind may start; set by pii_class_heads alone */
+    uint32_t head; /* where the name of a kind may start; set by pii_byteclass_heads alone */
 };
 
 /* The first two letters of some names, by the halves of a byte without its three highest bits: of each of up
@@ -25,19 +25,19 @@ struct class_heads {
     uint8_t first[2][16];
     uint8_t second[2][16];
 };
-void pii_class_head_add(struct class_heads *h, unsigned group, const char *name);
+void pii_byteclass_head_add(struct class_heads *h, unsigned group, const char *name);
 /* Marks where such letters may stand; bytes up to `end` may be read. */
-void pii_class_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
-                     struct class_masks *out);
+void pii_byteclass_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
+                         struct class_masks *out);
 
 #define CLASS_NEAR 48
 /* Of the CLASS_NEAR bytes at `text`: the letters and digits, and the line breaks. */
-uint64_t pii_class_near(const char *text, uint64_t *ret_lines);
+uint64_t pii_byteclass_near(const char *text, uint64_t *ret_lines);
 
 typedef void class_fn(const char *text, size_t blocks, struct class_masks *out);
 
-void pii_class_scalar(const char *text, size_t blocks, struct class_masks *out);
+void pii_byteclass_scalar(const char *text, size_t blocks, struct class_masks *out);
 /* The fastest that this machine can run. */
-class_fn *pii_class_best(void);
+class_fn *pii_byteclass_best(void);
 /* The one that all machines of its sort can run. */
-class_fn *pii_class_common(void);
+class_fn *pii_byteclass_common(void);

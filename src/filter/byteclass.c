@@ -1,4 +1,4 @@
-#include "filter/class.h"
+#include "filter/byteclass.h"
 
 #include "filter/chars.h"
 
@@ -35,12 +35,12 @@ static struct class_masks scalar_block(const char *block) {
     return m;
 }
 
-void pii_class_scalar(const char *text, size_t blocks, struct class_masks *out) {
+void pii_byteclass_scalar(const char *text, size_t blocks, struct class_masks *out) {
     for (size_t i = 0; i < blocks; i++)
         out[i] = scalar_block(text + i * CLASS_BYTES);
 }
 
-void pii_class_head_add(struct class_heads *h, unsigned group, const char *name) {
+void pii_byteclass_head_add(struct class_heads *h, unsigned group, const char *name) {
     const uint8_t bit = (uint8_t)(1u << group % 8);
     h->first[0][name[0] & 15] |= bit;
     h->first[1][name[0] >> 4 & 1] |= bit;
@@ -50,7 +50,7 @@ void pii_class_head_add(struct class_heads *h, unsigned group, const char *name)
 
 #if defined(__x86_64__)
 
-uint64_t pii_class_near(const char *text, uint64_t *ret_lines) {
+uint64_t pii_byteclass_near(const char *text, uint64_t *ret_lines) {
     uint64_t alnum = 0, lines = 0;
     for (unsigned i = 0; i < CLASS_NEAR; i += 16) {
         const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(text + i));
@@ -184,8 +184,8 @@ __attribute__((target("avx2"))) static void heads_avx2(const struct class_heads 
     }
 }
 
-void pii_class_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
-                     struct class_masks *out) {
+void pii_byteclass_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
+                         struct class_masks *out) {
     const size_t most =
         __builtin_cpu_supports("avx2") && end > text ? (size_t)(end - text - 1) / CLASS_BYTES : 0;
     const size_t done = blocks < most ? blocks : most;
@@ -194,12 +194,12 @@ void pii_class_heads(const struct class_heads *h, const char *text, const char *
         out[i].head = ~UINT32_C(0);
 }
 
-class_fn *pii_class_best(void) { return __builtin_cpu_supports("avx2") ? class_avx2 : class_sse2; }
-class_fn *pii_class_common(void) { return class_sse2; }
+class_fn *pii_byteclass_best(void) { return __builtin_cpu_supports("avx2") ? class_avx2 : class_sse2; }
+class_fn *pii_byteclass_common(void) { return class_sse2; }
 
 #else
 
-uint64_t pii_class_near(const char *text, uint64_t *ret_lines) {
+uint64_t pii_byteclass_near(const char *text, uint64_t *ret_lines) {
     uint64_t alnum = 0;
     *ret_lines = 0;
     for (unsigned i = 0; i < CLASS_NEAR; i++) {
@@ -209,14 +209,14 @@ uint64_t pii_class_near(const char *text, uint64_t *ret_lines) {
     return alnum;
 }
 
-void pii_class_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
-                     struct class_masks *out) {
+void pii_byteclass_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
+                         struct class_masks *out) {
     (void)h, (void)text, (void)end;
     for (size_t i = 0; i < blocks; i++)
         out[i].head = ~UINT32_C(0);
 }
 
-class_fn *pii_class_best(void) { return pii_class_scalar; }
-class_fn *pii_class_common(void) { return pii_class_scalar; }
+class_fn *pii_byteclass_best(void) { return pii_byteclass_scalar; }
+class_fn *pii_byteclass_common(void) { return pii_byteclass_scalar; }
 
 #endif

@@ -387,7 +387,7 @@ static bool second_dot(const struct detect *d, uint32_t at) {
     return detect_at(d, at) == '.' || detect_at(d, at + 1) == '.' || detect_at(d, at + 2) == '.';
 }
 
-uint32_t pii_number_read(struct detect *d, const struct word *w) {
+uint32_t pii_digits_read(struct detect *d, const struct word *w) {
     const uint32_t at = w->at;
     uint32_t i = at + word_run(w->digits), end;
     while (i - at >= WORD_SURE && i < d->n && ch_digit(d->p[i]))
@@ -395,12 +395,12 @@ uint32_t pii_number_read(struct detect *d, const struct word *w) {
     const uint32_t len = i - at;
     const char c = detect_at(d, i), c1 = detect_at(d, i + 1);
     if (c == '.' && len <= 3 && ch_digit(c1)) {
-        if (detect_wants(d, PII_IP) && second_dot(d, i + 2) && pii_net_ipv4(d, at, &end))
+        if (detect_wants(d, PII_IP) && second_dot(d, i + 2) && pii_network_ipv4(d, at, &end))
             return end;
         if (len == 1 && detect_before(d, at) != '(')
             return skip_number(d, at);
     } else if (ch_alpha(c)) {
-        if (w->len <= 4 && ch_hex(c) && (pii_net_mac(d, at, &end) || pii_net_ipv6(d, at, &end)))
+        if (w->len <= 4 && ch_hex(c) && (pii_network_mac(d, at, &end) || pii_network_ipv6(d, at, &end)))
             return end;
         if (len <= 10 && ((c | 32) == 'x') && ch_digit(c1) && len >= 7)
             return run_kinds(d, w);
@@ -409,9 +409,9 @@ uint32_t pii_number_read(struct detect *d, const struct word *w) {
             return end;
         return at;
     } else if ((c == ':' || c == '-') && len <= 4) {
-        if (c == ':' && (pii_net_mac(d, at, &end) || pii_net_ipv6(d, at, &end)))
+        if (c == ':' && (pii_network_mac(d, at, &end) || pii_network_ipv6(d, at, &end)))
             return end;
-        if (c == '-' && len == 2 && pii_net_mac(d, at, &end))
+        if (c == '-' && len == 2 && pii_network_mac(d, at, &end))
             return end;
         if (c == ':')
             return i;

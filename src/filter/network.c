@@ -6,7 +6,7 @@
 #define EMAIL_DOMAIN_MAX 253
 #define URL_MAX 4096
 
-bool pii_net_mac(struct detect *d, uint32_t at, uint32_t *ret_end) {
+bool pii_network_mac(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (!detect_wants(d, PII_MAC) || d->n - at < 14 || !pii_detect_starts(d, at))
         return false;
     const char *p = d->p + at;
@@ -63,7 +63,7 @@ static bool slice_any(struct slice s, const char *const *list) {
     return false;
 }
 
-bool pii_net_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end) {
+bool pii_network_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end) {
     static const char *const nobody[] = {"127.0.0.1", "0.0.0.0", "255.255.255.255",
                                          "1.0.0.0",   "1.2.3.4", NULL};
     const char before = detect_before(d, at);
@@ -85,7 +85,7 @@ bool pii_net_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end) {
     return true;
 }
 
-bool pii_net_ipv6(struct detect *d, uint32_t at, uint32_t *ret_end) {
+bool pii_network_ipv6(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (!detect_wants(d, PII_IP))
         return false;
     uint32_t i = at, groups = 0, digits = 0;
@@ -204,7 +204,7 @@ static bool tld_ok(struct slice tld) {
     return true;
 }
 
-void pii_net_email(struct detect *d, uint32_t at) {
+void pii_network_email(struct detect *d, uint32_t at) {
     if (!detect_wants(d, PII_EMAIL))
         return;
     const uint32_t start = local_start(d, at);
@@ -276,7 +276,7 @@ static void url_credentials(struct detect *d, uint32_t from) {
     pii_detect_add(d, both ? from : colon + 1, i, PII_SECRET, 88, both ? "sidekiq" : "url-credentials");
 }
 
-void pii_net_url(struct detect *d, uint32_t colon) {
+void pii_network_url(struct detect *d, uint32_t colon) {
     uint32_t start = 0;
     url_credentials(d, colon + 3);
     if (!detect_wants(d, PII_URL) || !url_scheme(d, colon, &start))
@@ -300,7 +300,7 @@ void pii_net_url(struct detect *d, uint32_t colon) {
 }
 
 /* Two letters, two digits, then blocks. Written in one piece or in fours. */
-bool pii_net_iban(struct detect *d, uint32_t at, uint32_t *ret_end) {
+bool pii_network_iban(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (!detect_wants(d, PII_IBAN) || !pii_detect_starts(d, at))
         return false;
     const size_t want = pii_check_iban_length(d->p[at], d->p[at + 1]);

@@ -2,7 +2,7 @@
  *
  *   bytes ─▶ 32 at a time ─▶ masks ─▶ word starts and @ : = % ─▶ readers ─▶ spans ─▶ settle
  */
-#include "filter/scan.h"
+#include "filter/engine.h"
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ int pii_engine_new(const struct pii_rule *rules, size_t count, struct pii_engine
         return -1;
     struct pii_engine *e = mem_zalloc(sizeof(*e));
     e->words = pii_words_new();
-    e->class_of = pii_class_best();
+    e->class_of = pii_byteclass_best();
     e->rules = compiled;
     pii_secret_build(e);
     filter_token_build(e);
@@ -40,7 +40,7 @@ void pii_engine_free(struct pii_engine *e) {
     free(e);
 }
 
-void pii_engine_scalar(struct pii_engine *e) { e->class_of = pii_class_scalar; }
+void pii_engine_scalar(struct pii_engine *e) { e->class_of = pii_byteclass_scalar; }
 
 const char *pii_engine_kind_name(const struct pii_engine *e, unsigned kind) {
     if (kind >= PII_BUILTIN && kind - PII_BUILTIN < pii_rules_count(e->rules))
@@ -56,13 +56,6 @@ int pii_engine_kind_from(const struct pii_engine *e, struct slice name) {
         if (slice_eq_nocase(name, slice_str(pii_rules_name(e->rules, i))))
             return PII_BUILTIN + (int)i;
     return -1;
-}
-
-void pii_spans_init(struct pii_spans *s) { *s = (struct pii_spans){0}; }
-
-void pii_spans_free(struct pii_spans *s) {
-    free(s->at);
-    *s = (struct pii_spans){0};
 }
 
 bool pii_detect_starts(const struct detect *d, uint32_t i) {
@@ -92,57 +85,6 @@ void pii_detect_add(struct detect *d, uint32_t start, uint32_t end, unsigned kin
                                           .sub = sub};
 }
 
-static int span_order(const void *a, const void *b) {
-    const struct pii_span *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return x->end != y->end ? (x->end > y->end ? -1 : 1) : (int)x->kind - (int)y->kind;
-}
-
-/* Of two that overlap the one that covers the other stays, else the surer one. */
-static bool span_wins(const struct pii_span *a, const struct pii_span *b) {
-    const uint32_t la = a->end - a->start, lb = b->end - b->start;
-    if (a->start <= b->start && a->end >= b->end && la > lb)
-        return a->score + 35 >= b->score;
-    if (b->start <= a->start && b->end >= a->end && lb > la)
-        return b->score + 35 < a->score;
-    return a->score != b->score ? a->score > b->score : la >= lb;
-}
-
-void pii_scan_settle(struct pii_spans *s, uint32_t first) {
-    bool sorted = true;
-    for (uint32_t i = first + 1; i < s->count && sorted; i++)
-        sorted = s->at[i].start >= s->at[i - 1].end;
-    if (sorted)
-        return;
-    qsort(s->at + first, s->count - first, sizeof(*s->at), span_order);
-    uint32_t n = first;
-    for (uint32_t i = first; i < s->count; i++) {
-        const struct pii_span span = s->at[i];
-        if (n == first || span.start >= s->at[n - 1].end) {
-            s->at[n++] = span;
-            continue;
-        }
-        if ((s->at[n - 1].kind == PII_LITERAL) != (span.kind == PII_LITERAL)) {
-            /* a value inside something that reads as a token: both go, under the value's kind */
-            if (s->at[n - 1].kind == PII_LITERAL) {
-                s->at[n - 1].kind = span.kind;
-                s->at[n - 1].sub = span.sub;
-            }
-            if (span.end > s->at[n - 1].end)
-                s->at[n - 1].end = span.end;
-            continue;
-        }
-        if (span_wins(&s->at[n - 1], &span))
-            continue;
-        n--;
-        while (n > first && s->at[n - 1].end > span.start) /* the winner may reach back over more */
-            n--;
-        s->at[n++] = span;
-    }
-    s->count = n;
-}
-
 /* A word of `len` characters that starts with a letter; `digit_near`: one of its first seven is a digit. */
 static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsigned len) {
     const char *p = d->p + at;
@@ -156,7 +98,7 @@ static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsign
     if ((len >= WORD_SURE || len == 6) && pii_secret_odd(d, at, len, &end))
         return end;
     if (digit_near) {
-        if (ch_alpha(p[1]) && ch_digit(p[2]) && ch_digit(p[3]) && pii_net_iban(d, at, &end))
+        if (ch_alpha(p[1]) && ch_digit(p[2]) && ch_digit(p[3]) && pii_network_iban(d, at, &end))
             return end;
         if ((len == 9 || len == 10 || len == 16 || len == 18) && pii_national_word(d, at, &end))
             return end;
@@ -165,9 +107,9 @@ static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsign
         pii_national_word(d, at, &end)) /* QQ 12 34 56 C */
         return end;
     if (ch_hex(p[0])) {
-        if ((p[2] == ':' || p[2] == '-' || p[4] == '.') && pii_net_mac(d, at, &end))
+        if ((p[2] == ':' || p[2] == '-' || p[4] == '.') && pii_network_mac(d, at, &end))
             return end;
-        if ((p[1] == ':' || p[2] == ':' || p[3] == ':' || p[4] == ':') && pii_net_ipv6(d, at, &end))
+        if ((p[1] == ':' || p[2] == ':' || p[3] == ':' || p[4] == ':') && pii_network_ipv6(d, at, &end))
             return end;
     }
     return at;
@@ -199,7 +141,7 @@ static void read_punct(struct detect *d, uint32_t at) {
     const char c = d->p[at], next = detect_at(d, at + 1);
     switch (c) {
     case '@':
-        pii_net_email(d, at);
+        pii_network_email(d, at);
         break;
     case '%':
         pii_decode_percent(d, at);
@@ -213,12 +155,12 @@ static void read_punct(struct detect *d, uint32_t at) {
         break;
     case ':':
         if (next == '/' && detect_at(d, at + 2) == '/') {
-            pii_net_url(d, at);
+            pii_network_url(d, at);
             break;
         }
         if (next == ':' && !ch_alnum(detect_before(d, at)) && ch_hex(detect_at(d, at + 2))) {
             uint32_t end;
-            pii_net_ipv6(d, at, &end);
+            pii_network_ipv6(d, at, &end);
         }
         if (ch_digit(next) && ch_digit(detect_before(d, at)))
             break;
@@ -330,7 +272,7 @@ static uint32_t read_digits(struct detect *d, const struct word *w) {
         return w->at + w->len;
     if (w->len < 8 || (detect_at(d, w->at + w->len) != ':' && detect_at(d, w->at + w->len) != '|') ||
         !number_secret(d, w->at, &end))
-        end = pii_number_read(d, w);
+        end = pii_digits_read(d, w);
     if (end == w->at && d->n - w->at > 4 && secret_may_start(d->eng, d->p + w->at))
         pii_secret_prefix(d, w->at, &end);
     return end;
@@ -450,7 +392,7 @@ static uint32_t class_blocks(const struct detect *d, uint32_t base, uint32_t mos
     if (blocks < most && left % CLASS_BYTES)
         class_rest(d, left % CLASS_BYTES, m + blocks++);
     if (d->literals)
-        pii_class_heads(&d->eng->heads, d->p + base, d->p + d->n, blocks, m);
+        pii_byteclass_heads(&d->eng->heads, d->p + base, d->p + d->n, blocks, m);
     m[blocks] = (struct class_masks){0};
     return blocks;
 }
@@ -517,7 +459,7 @@ static uint32_t plain_pass(struct detect *d) {
     }
 }
 
-void pii_scan_plain(struct detect *d) {
+void pii_engine_plain(struct detect *d) {
     plain_pass(d);
     pii_rules_scan(d);
 }
@@ -541,7 +483,7 @@ static void scan_folded(struct detect *d, uint32_t first, uint32_t odd) {
     d->n = len;
     d->percent_done = d->assign_done = d->option_u = 0;
     d->columns = (struct columns){0};
-    pii_scan_plain(d);
+    pii_engine_plain(d);
     for (uint32_t i = first; i < d->out->count; i++) {
         struct pii_span s = d->out->at[i];
         s.start = map[s.start];
@@ -557,8 +499,8 @@ static void scan_folded(struct detect *d, uint32_t first, uint32_t odd) {
     free(text);
 }
 
-void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct slice text,
-              const struct pii_context *ctx, struct pii_spans *out) {
+void pii_engine_scan(const struct pii_engine *e, const struct pii_options *opt, struct slice text,
+                     const struct pii_context *ctx, struct pii_spans *out) {
     if (text.len > PII_TEXT_MAX) {
         out->full = true;
         return;
@@ -589,5 +531,5 @@ void pii_scan(const struct pii_engine *e, const struct pii_options *opt, struct 
         pii_rules_scan(&d);
     if (d.key.len)
         pii_secret_value(&d);
-    pii_scan_settle(out, first);
+    pii_spans_settle(out, first);
 }
