@@ -1,6 +1,7 @@
 #include "upstream/era.h"
 
 #include "base/mem.h"
+#include "upstream/bearer.h"
 #include "upstream/exchange.h"
 #include "upstream/head.h"
 #include "upstream/reply.h"

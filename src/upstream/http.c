@@ -11,6 +11,7 @@
  * Besides there is at most one standing stream (GET) for what a server says of its own accord. */
 #include "base/check.h"
 #include "base/mem.h"
+#include "upstream/bearer.h"
 #include "upstream/exchange.h"
 #include "upstream/head.h"
 #include "upstream/link.h"

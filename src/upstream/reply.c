@@ -1,6 +1,7 @@
 #include "upstream/reply.h"
 
 #include "base/mem.h"
+#include "upstream/bearer.h"
 
 #include <stdio.h>
 
