@@ -41,6 +41,10 @@ interop: all
 	@scripts/setup test
 	@tests/interop/run
 
+torture: all
+	@scripts/setup test
+	@tests/torture/run build
+
 fuzz: all
 	@scripts/setup test
 	@$(MAKE) --no-print-directory build-fuzz/build.ninja
@@ -77,4 +81,4 @@ build-fuzz/build.ninja:
 setup:
 	@scripts/setup build
 
-.PHONY: all run test coverage release install bench interop fuzz deb lint format clean setup
+.PHONY: all run test coverage release install bench interop torture fuzz deb lint format clean setup

@@ -81,6 +81,18 @@ static void audit_sync(struct io_task *task);
 static void audit_told(uv_poll_t *handle, int status, int events);
 static void audit_free(struct audit *a);
 
+static void audit_tell_changes(struct audit *a) {
+    struct audit_health health;
+    pthread_mutex_lock(&a->mutex);
+    const bool news = a->news;
+    a->news = false;
+    pthread_mutex_unlock(&a->mutex);
+    if (!news || !a->changed)
+        return;
+    audit_health(a, &health);
+    a->changed(a->owner, &health);
+}
+
 /* ---- opening and closing ---- */
 
 static int audit_start(struct audit *a, const struct audit_config *config, struct err *err) {
@@ -166,6 +178,7 @@ void audit_close(struct audit *a) {
         pthread_mutex_unlock(&a->mutex);
         pthread_join(a->thread, NULL);
     }
+    audit_tell_changes(a); /* what was found by a gate that lived for a moment only */
     list_remove(&a->sync.node);
     audit_disk_close(&a->disk);
     audit_tell(a, a->safe, UINT64_MAX);
@@ -388,14 +401,8 @@ static void audit_told(uv_poll_t *handle, int status, int events) {
     if (end == DISK_FAILED)
         audit_disk_fault(a, &err);
     uint64_t safe = a->safe, failed_at = a->failed_at;
-    bool news = a->news;
-    a->news = false;
     pthread_mutex_unlock(&a->mutex);
-    if (news && a->changed) {
-        struct audit_health health;
-        audit_health(a, &health);
-        a->changed(a->owner, &health);
-    }
+    audit_tell_changes(a);
     audit_tell(a, safe, failed_at);
     if (a->wanted > safe)
         audit_sync_soon(a);

@@ -16,6 +16,10 @@ static int home_read(const char *path, bool *ret_missing, struct err *err) {
     if (io_file_read(path, &text, ret_missing, err) < 0)
         return -1;
     struct slice line = slice_trim(buf_slice(&text));
+    if (!line.len) { /* the power failed while an earlier version made it */
+        *ret_missing = true;
+        return -1;
+    }
     if (!slice_starts(line, SLICE(HOME_MARK)) || !slice_to_u64(slice_from(line, strlen(HOME_MARK)), &format))
         return err_set(err, "`%s` is damaged: it does not hold a line `" HOME_MARK "N`", path);
     return format <= STATE_HOME_FORMAT
@@ -45,5 +49,5 @@ int state_home_format_open(const char *home, struct err *err) {
     if (!missing || io_make_dir(home, err) < 0)
         return -1;
     int len = snprintf(line, sizeof(line), HOME_MARK "%d\n", STATE_HOME_FORMAT);
-    return io_file_post(path, slice_of(line, (size_t)len), 0600, err);
+    return io_file_replace(path, slice_of(line, (size_t)len), 0600, err);
 }

@@ -1,0 +1,202 @@
+// Other troubles of a machine and of servers: a clock that jumps, a slow disk, servers that misbehave, files that are rewritten all the time,
+// the end under load, and a long run.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { fdCount, policyFile, rssBytes } from '../lib/index.mjs';
+import { Disk } from './disk.mjs';
+import { Client, LIMIT, Load, Oracle, POLICY, between, configOf, missing, newHome, pause, pick, readLog, startGate } from './world.mjs';
+
+const round = (n) => Math.round(n * 100) / 100;
+
+// A limit by day holds in each day that the clock shows.
+export async function clockJumps({ jumps }) {
+  const oracle = await Oracle.start();
+  const home = newHome(), disk = new Disk(home);
+  const gate = await startGate(configOf(oracle), home, disk.env);
+  const client = new Client(gate.origin);
+  const load = new Load(() => client, { width: 2, tools: ['limited', 'echo'] });
+  const days = new Set();
+  const set = (seconds) => { disk.set({ clock_s: seconds }); for (const at of [Date.now(), Date.now() + 2000]) days.add(Math.floor((at + seconds * 1000) / 86_400_000)); };
+  set(0);
+  for (let i = 0; i < jumps; i++) { await pause(between(30, 120)); set(between(-2 * 86_400, 2 * 86_400)); }
+  set(0);
+  await pause(100);
+  await load.stop();
+  client.close();
+  await gate.stop();
+  const passed = oracle.marks('limited').length;
+  assert.ok(passed <= LIMIT * days.size, `${passed} calls passed in ${days.size} days, limit ${LIMIT} a day`);
+  assert.equal(load.answers.lost + load.answers.broken + load.answers.refused, 0, [...load.errors].join('\n'));
+  const log = await readLog(home);
+  assert.deepEqual(missing(log, oracle.marks()), []);
+  assert.ok(log.report.ok, JSON.stringify(log.report));
+  disk.close();
+  await oracle.close();
+  return { jumps, 'days that the clock showed': days.size, 'limited calls that passed': passed, 'limits exceeded': 0 };
+}
+
+// Each write and sync takes delay_ms. Some clients need the disk (approvals, tokens for personal data, new grants); others do not.
+export async function slowDisk({ seconds, delay_ms = 100 }) {
+  const oracle = await Oracle.start();
+  const home = newHome(), disk = new Disk(home);
+  const config = configOf(oracle, { pii: { mode: 'tokenize' } });
+  const gate = await startGate(config, home, disk.env);
+  const client = new Client(gate.origin), other = new Client(gate.origin);
+  await client.call('echo', 'warm');
+  disk.set({ delay_ms });
+  const needy = new Load(() => other, { width: 2, tools: ['pay', 'mail'] });
+  const free = new Load(() => client, { width: 1, tools: ['echo'] });
+  await pause(seconds * 1000);
+  disk.set({ delay_ms: 0 });
+  await Promise.all([free.stop(), needy.stop()]);
+  client.close();
+  other.close();
+  await gate.stop();
+  disk.close();
+  await oracle.close();
+  return { 'ms per write': delay_ms, 'calls that need no disk': free.answers.ok, 'p50, ms': round(free.quantile(0.5)), 'p99, ms': round(free.quantile(0.99)), 'longest, ms': round(free.quantile(1)),
+    'calls that need the disk': needy.answers.ok + needy.answers.refused, 'their p99, ms': round(needy.quantile(0.99)) };
+}
+
+// Servers that accept and say nothing, cut their answers off, talk garbage, fail, or send without end.
+async function sickServer(kind) {
+  const sockets = new Set();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    socket.on('data', () => {
+      if (kind === 'garbage') socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\nnot json!');
+      if (kind === 'cut') socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"jsonrpc"');
+      if (kind === 'failing') socket.write('HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n');
+      if (kind === 'endless') { socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n'); const timer = setInterval(() => socket.write(`: ${'x'.repeat(4000)}\n\n`), 5); socket.on('close', () => clearInterval(timer)); }
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${server.address().port}/mcp`, close() { for (const socket of sockets) socket.destroy(); server.close(); } };
+}
+
+export async function sickServers({ seconds }) {
+  const oracle = await Oracle.start();
+  const kinds = ['silent', 'garbage', 'cut', 'failing', 'endless'];
+  const sick = await Promise.all(kinds.map(sickServer));
+  const config = configOf(oracle, {});
+  for (let i = 1; i < 15; i++) config.servers[`s${i}`] = { url: oracle.server.url };
+  kinds.forEach((kind, i) => { config.servers[kind] = { url: sick[i].url, timeout: '2s' }; });
+  const gate = await startGate(config, newHome());
+  const measure = async (withSick) => {
+    const client = new Client(gate.origin), other = new Client(gate.origin);
+    const ill = withSick && new Load(() => other, { width: 10, tools: ['echo'], server: () => pick(kinds) });
+    const well = new Load(() => client, { width: 4, tools: ['echo'], server: () => pick(['s', ...Array.from({ length: 14 }, (_, i) => `s${i + 1}`)]) });
+    await pause(seconds * 1000);
+    await well.stop();
+    const stopped = ill && ill.stop();
+    other.close();
+    client.close();
+    await stopped;
+    return well;
+  };
+  await measure(false); // connections are there
+  const [before, during] = [await measure(false), await measure(true)];
+  assert.equal(during.answers.refused + during.answers.lost + during.answers.broken, 0, [...during.errors].join('\n'));
+  await gate.stop();
+  for (const server of sick) server.close();
+  await oracle.close();
+  return { 'sick servers': '5 of 20', 'healthy calls per second without': round(before.answers.ok / seconds), 'with': round(during.answers.ok / seconds), 'throughput kept': round(during.answers.ok / before.answers.ok),
+    'p99 without, ms': round(before.quantile(0.99)), 'p99 with, ms': round(during.quantile(0.99)), 'p99 ratio': round(during.quantile(0.99) / before.quantile(0.99)) };
+}
+
+// A policy that is rewritten in place all the time is taken up; SIGHUP takes it at once; calls go on.
+export async function reloadStorm({ seconds }) {
+  const oracle = await Oracle.start();
+  const policy = policyFile(POLICY);
+  const gate = await startGate(configOf(oracle, { policy }), newHome());
+  const client = new Client(gate.origin);
+  const load = new Load(() => client, { width: 3, tools: ['echo'] });
+  const write = (n) => writeFileSync(policy, JSON.stringify({ ...POLICY, description: `storm ${n}` }));
+  let written = 0;
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await pause(50)) write(written++);
+  const stormy = (gate.stderr.match(/policy.*(reloaded|took effect|now in force|in force)/gi) ?? []).length;
+  const before = gate.stderr.length;
+  write(written++);
+  process.kill(gate.pid, 'SIGHUP');
+  for (const end = Date.now() + 30_000; gate.stderr.length === before; await pause(10)) assert.ok(Date.now() < end, 'SIGHUP is not taken');
+  await load.stop();
+  client.close();
+  assert.equal(load.answers.refused + load.answers.lost + load.answers.broken, 0, [...load.errors].join('\n'));
+  await gate.stop();
+  await oracle.close();
+  return { 'files written': written, 'taken up meanwhile': stormy, 'calls meanwhile': load.answers.ok, 'calls that failed': 0 };
+}
+
+// SIGTERM under load: every call that was accepted is answered, with a result or an error that says why; none is empty or cut off.
+export async function termUnderLoad({ rounds }) {
+  const sum = { ok: 0, refused: 0, lost: 0, broken: 0, empty: 0 };
+  let unrecorded = 0;
+  for (let i = 0; i < rounds; i++) {
+    const oracle = await Oracle.start();
+    const home = newHome();
+    const gate = await startGate(configOf(oracle), home);
+    const client = new Client(gate.origin);
+    const load = new Load(() => client, { width: 8, tools: ['echo'] });
+    await pause(between(50, 200));
+    gate.child.signal('SIGTERM');
+    await gate.child.closed;
+    await load.stop();
+    client.close();
+    for (const kind of Object.keys(sum)) sum[kind] += load.answers[kind];
+    unrecorded += missing(await readLog(home), oracle.marks()).length;
+    await oracle.close();
+    assert.equal(load.answers.broken + load.answers.empty, 0, [...load.errors].join('\n'));
+    assert.equal(gate.child.status.code, 0, gate.stderr);
+  }
+  assert.equal(unrecorded, 0);
+  return { rounds, 'calls answered': sum.ok, 'answers that were cut off or empty': 0, 'calls without a record': unrecorded };
+}
+
+// Least squares, per hour.
+function slope(samples, name) {
+  const n = samples.length, mean = (list) => list.reduce((a, b) => a + b, 0) / n;
+  const x = samples.map(({ at }) => at / 3.6e6), y = samples.map((sample) => sample[name]), mx = mean(x), my = mean(y);
+  const down = x.reduce((sum, value) => sum + (value - mx) ** 2, 0);
+  return down ? x.reduce((sum, value, i) => sum + (value - mx) * (y[i] - my), 0) / down : 0;
+}
+
+const diskBytes = (dir) => readdirSync(dir, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).reduce((sum, entry) => {
+  try { return sum + statSync(join(entry.parentPath, entry.name)).blocks * 512; } catch { return sum; }
+}, 0);
+const cpuMs = (pid) => { const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' '); return (Number(fields[11]) + Number(fields[12])) * 10; };
+
+// Half a core for a while: memory, descriptors and threads must not grow; the disk grows by the log only.
+export async function soak({ seconds }) {
+  const oracle = await Oracle.start();
+  const home = newHome();
+  const gate = await startGate(configOf(oracle), home);
+  const client = new Client(gate.origin);
+  let asleep = 0;
+  const throttled = { call: async (...args) => { if (asleep) await pause(asleep); return client.call(...args); } };
+  const load = new Load(() => throttled, { width: 8, tools: ['echo'] });
+  const samples = [];
+  const began = Date.now(), cpu = cpuMs(gate.pid);
+  while (Date.now() - began < seconds * 1000) {
+    await pause(1000);
+    oracle.seen.clear();
+    load.latencies.length = 0;
+    const at = Date.now() - began, used = (cpuMs(gate.pid) - cpu) / at;
+    asleep = Math.max(0, asleep + (used > 0.5 ? 1 : used < 0.45 ? -1 : 0));
+    samples.push({ at, rss: rssBytes(gate.pid), fds: fdCount(gate.pid), threads: readdirSync(`/proc/${gate.pid}/task`).length, disk: diskBytes(home), calls: load.answers.ok });
+  }
+  const used = (cpuMs(gate.pid) - cpu) / (Date.now() - began);
+  await load.stop();
+  client.close();
+  await gate.stop();
+  await oracle.close();
+  const settled = samples.slice(Math.floor(samples.length / 4));
+  const calls = load.answers.ok;
+  const perCall = (settled.at(-1).disk - settled[0].disk) / Math.max(1, settled.at(-1).calls - settled[0].calls);
+  assert.equal(load.answers.lost + load.answers.broken + load.answers.refused, 0, [...load.errors].join('\n'));
+  return { seconds, 'calls': calls, 'share of a core': round(used), 'memory at the end, MB': round(settled.at(-1).rss / 1e6), 'memory slope, MB per hour': round(slope(settled, 'rss') / 1e6),
+    'descriptors slope, per hour': round(slope(settled, 'fds')), 'threads slope, per hour': round(slope(settled, 'threads')), 'disk, bytes per call': round(perCall) };
+}
