@@ -577,13 +577,24 @@ static void test_removed_server_fails_its_calls(void **state) {
     agent->session->only = NULL;
 }
 
+static bool is_idle;
+static void on_idle(struct core *core) {
+    (void)core;
+    is_idle = true;
+}
+
 static void test_draining_gate_says_when_the_last_call_is_over(void **state) {
     (void)state;
     open_with(NULL);
+    is_idle = false;
     fake_call(agent, "1", "echo", "{}");
-    assert_int_equal(h->core.calls_under_way, 1);
+    fake_call(agent, "2", "echo", "{}");
+    h->core.draining = true;
+    h->core.idle = on_idle;
     fake_answer(fake_take(files, "tools/call"), "{'content':[]}");
-    assert_int_equal(h->core.calls_under_way, 0);
+    assert_false(is_idle);
+    fake_answer(fake_take(files, "tools/call"), "{'content':[]}");
+    assert_true(is_idle);
 }
 
 int main(void) {
