@@ -422,11 +422,27 @@ static void learn_description(struct channel *ch, const struct tape *t, uint32_t
     server_learn_description(ch->server, t, result);
 }
 
+/* The server has answered, and does not want to be used. */
+static void refused(struct channel *ch, bool legacy) {
+    char why[160];
+    snprintf(why, sizeof(why), "server `%s` refused %s", ch->server->up.name,
+             legacy ? "to be initialised" : "to say what it is");
+    link_drop(ch);
+    ch->failures++;
+    fail_waiting(ch, why);
+    events_of(ch)->down(ch);
+}
+
 static void probe_over(struct channel *ch, bool modern) {
     bool legacy_waits = !list_empty(&ch->waiting) && !first_waiting_is_modern(ch);
     io_timer_stop(channel_loop(ch), &ch->probe_timer);
     up_era_note(&ch->server->up, modern ? UP_YES : UP_NO, legacy_waits && modern ? UP_NO : UP_UNKNOWN);
     ch->era = modern ? ERA_MODERN : ERA_LEGACY;
+    /* It was probed because it refused initialize: nothing may be sent to it. */
+    if (!modern && legacy_waits && ch->session->init_done) {
+        refused(ch, true);
+        return;
+    }
     if (ch->link->is_up && (modern || legacy_waits)) {
         link_ready(ch);
         return;
@@ -540,13 +556,7 @@ static void on_init_answer(struct own_request *own, struct msg *m) {
         return;
     }
     if (m->rpc.kind != RPC_RESULT) {
-        char why[160];
-        snprintf(why, sizeof(why), "server `%s` refused %s", ch->server->up.name,
-                 legacy ? "to be initialised" : "to say what it is");
-        link_drop(ch);
-        ch->failures++;
-        fail_waiting(ch, why);
-        events_of(ch)->down(ch);
+        refused(ch, legacy);
         return;
     }
     learn_description(ch, &m->tape, m->rpc.body);
