@@ -9,6 +9,7 @@
 #include <linux/aio_abi.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #define DISK_PAGE 4096
 #define DISK_PARTS (AUDIT_RING_BYTES / AUDIT_SYNC_BYTES)

@@ -94,7 +94,9 @@ static void big_keep(struct block_pool *p, struct block *b) {
 bool block_pool_rest(struct block_pool *p) {
     if (!p->big_used && p->big) {
         big_drop_all(p);
+#ifdef __GLIBC__ /* musl gives large pieces back by itself */
         malloc_trim(0);
+#endif
     }
     p->big_peak = p->big_bytes + p->big_kept;
     p->big_used = false;

@@ -1,5 +1,13 @@
 #include "base/openssl.h"
 
+#ifdef SALLYPORT_STATIC
+
+void openssl_load(bool tls) { (void)tls; }
+
+bool openssl_is_loaded(void) { return true; }
+
+#else
+
 #include "base/log.h"
 
 #include <dlfcn.h>
@@ -42,3 +50,5 @@ void *openssl_find(const char *name) {
 void openssl_load(bool tls) { openssl_find(tls ? "TLS_method" : "OpenSSL_version_num"); }
 
 bool openssl_is_loaded(void) { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE); }
+
+#endif

@@ -19,12 +19,15 @@
 #include <openssl/x509v3.h>
 #include <stdbool.h>
 
-/* The function of that name; ends the program when there is none. */
-void *openssl_find(const char *name);
 /* Has something been used already? */
 bool openssl_is_loaded(void);
 /* Now: a gate that is busy may have no file descriptor left for it later. */
 void openssl_load(bool tls);
+
+#ifndef SALLYPORT_STATIC /* a static program has it inside */
+
+/* The function of that name; ends the program when there is none. */
+void *openssl_find(const char *name);
 
 #define OPENSSL_FUNCTION(name)                                                                               \
     ({                                                                                                       \
@@ -151,3 +154,5 @@ void openssl_load(bool tls);
 #define X509_verify_cert_error_string OPENSSL_FUNCTION(X509_verify_cert_error_string)
 #define i2d_ECDSA_SIG OPENSSL_FUNCTION(i2d_ECDSA_SIG)
 /* clang-format on */
+
+#endif

@@ -1,5 +1,6 @@
 #include "filter/byteclass.h"
 
+#include "base/cpu.h"
 #include "filter/chars.h"
 
 #if defined(__x86_64__)
@@ -186,15 +187,14 @@ __attribute__((target("avx2"))) static void heads_avx2(const struct class_heads 
 
 void pii_byteclass_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
                          struct class_masks *out) {
-    const size_t most =
-        __builtin_cpu_supports("avx2") && end > text ? (size_t)(end - text - 1) / CLASS_BYTES : 0;
+    const size_t most = cpu_avx2 && end > text ? (size_t)(end - text - 1) / CLASS_BYTES : 0;
     const size_t done = blocks < most ? blocks : most;
     heads_avx2(h, text, done, out);
     for (size_t i = done; i < blocks; i++)
         out[i].head = ~UINT32_C(0);
 }
 
-class_fn *pii_byteclass_best(void) { return __builtin_cpu_supports("avx2") ? class_avx2 : class_sse2; }
+class_fn *pii_byteclass_best(void) { return cpu_avx2 ? class_avx2 : class_sse2; }
 class_fn *pii_byteclass_common(void) { return class_sse2; }
 
 #else

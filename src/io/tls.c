@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,10 +34,24 @@ static const char *first_reason(void) {
     return reason ? reason : "no reason given";
 }
 
+/* The authorities that the system trusts. A static program has an OpenSSL of its own, which does not know
+ * where this distribution keeps them. */
+static bool trust_system(SSL_CTX *ssl) {
+#ifdef SALLYPORT_STATIC
+    static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
+                                          "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+                                          "/etc/ssl/cert.pem"};
+    for (size_t i = 0; !getenv("SSL_CERT_FILE") && i < ARRAY_LEN(bundles); i++)
+        if (SSL_CTX_load_verify_file(ssl, bundles[i]) == 1)
+            return true;
+    ERR_clear_error();
+#endif
+    return SSL_CTX_set_default_verify_paths(ssl) == 1;
+}
+
 struct io_tls_ctx *io_tls_client_ctx(struct err *err) {
     SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
-    if (!ssl || SSL_CTX_set_default_verify_paths(ssl) != 1 ||
-        SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
+    if (!ssl || !trust_system(ssl) || SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
         SSL_CTX_free(ssl);
         err_set(err, "set up TLS: %s", first_reason());
         return NULL;
@@ -134,7 +149,7 @@ static void drain(struct io_conn *c) {
         list_push(&c->loop->dirty, &c->dirty);
 }
 
-static bool encrypt(struct io_conn *c) {
+static bool tls_flush_plain(struct io_conn *c) {
     struct io_tls *tls = c->tls;
     uint32_t plain = c->q_count - c->q_cipher;
     if (plain) {
@@ -223,7 +238,7 @@ static void received(struct io_conn *c, const char *ptr, size_t len) {
 }
 
 static void goodbye(struct io_conn *c) {
-    encrypt(c);
+    tls_flush_plain(c);
     SSL_shutdown(c->tls->ssl);
     drain(c);
 }
@@ -231,7 +246,7 @@ static void goodbye(struct io_conn *c) {
 static const struct io_layer layer = {
     .in_space = in_space,
     .received = received,
-    .encrypt = encrypt,
+    .encrypt = tls_flush_plain,
     .goodbye = goodbye,
     .free = tls_free,
 };

@@ -1,6 +1,7 @@
 /* The detectors that look at one string: d1 to d8. */
 #include "risk/poison_text.h"
 
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "risk/confusable.h"
 #include "risk/split.h"
@@ -445,7 +446,7 @@ static uint32_t suspicions(struct slice text, bool json) {
     uint32_t seen = 0;
     size_t at = 0;
 #ifdef __SSE2__
-    if (text.len > 32 && __builtin_cpu_supports("avx2"))
+    if (text.len > 32 && cpu_avx2)
         seen = suspicions_wide(text, json, &at);
 #endif
     for (; at < text.len && !is_enough(seen, json); at++)

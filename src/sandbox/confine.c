@@ -126,12 +126,12 @@ static int step_workdir(struct confine *l) {
 
 static int limit(int what, uint64_t value) {
     struct rlimit now;
-    if (getrlimit((__rlimit_resource_t)what, &now) != 0)
+    if (getrlimit(what, &now) != 0)
         return -1;
     if (now.rlim_max < value) /* lower already; nobody but a privileged process could raise it */
         value = now.rlim_max;
     struct rlimit want = {value, value};
-    return setrlimit((__rlimit_resource_t)what, &want);
+    return setrlimit(what, &want);
 }
 
 /* statm: size resident shared text lib data dirty, in pages */

@@ -137,13 +137,20 @@ static void plug_objects(const char *fresh) {
 
 /* What the C library has free between what is in use: all of it, from the largest pieces down. */
 static void plug_library(void) {
-    const char *const top = (const char *)sbrk(0) - mallinfo2().keepcost;
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+    const size_t unused = mallinfo2().keepcost;
+#else
+    const size_t unused = (size_t)mallinfo().keepcost;
+#endif
+    const char *const top = (const char *)sbrk(0) - unused;
     for (size_t size = PLUG_LIBRARY_MAX; size >= PLUG_STEP; size -= PLUG_STEP) {
         char *got;
         while ((got = malloc(size)) && got < top)
             ;
         free(got);
     }
+#endif
 }
 
 static void heap_plug(void) {

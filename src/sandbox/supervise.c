@@ -14,9 +14,9 @@
 #include "sandbox/launch.h"
 #include "sandbox/syscalls.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <limits.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -142,21 +142,38 @@ static struct box *box_find(struct supervisor *s, uint64_t token) {
     return NULL;
 }
 
+/* Removes the files and empty directories of a directory, and closes it. Returns a directory in it that is
+ * not empty, opened, or -1. */
+static int remove_entries(int fd, size_t *removed) {
+    DIR *dir = fdopendir(fd);
+    int deeper = -1;
+    for (struct dirent *e; dir && deeper < 0 && (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (unlinkat(fd, e->d_name, e->d_type == DT_DIR ? AT_REMOVEDIR : 0) == 0)
+            (*removed)++;
+        else if (e->d_type == DT_DIR &&
+                 fchmodat(fd, e->d_name, 0700, 0) == 0) /* the guest may have closed it */
+            deeper = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (dir)
+        closedir(dir);
+    else
+        close(fd);
+    return deeper;
+}
+
+/* The guest has ended: nobody moves anything meanwhile. From the top again for each directory that is not
+ * empty, so that no depth is too much; what cannot be removed stays. */
 static void remove_tree(const char *dir, uint64_t token) {
     char path[FRAME_PATH_MAX + 32];
     snprintf(path, sizeof(path), "%s/%llu", dir, (unsigned long long)token);
-    char *const paths[] = {path, NULL};
-    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    for (FTSENT *e; walk && (e = fts_read(walk));) {
-        if (e->fts_info == FTS_D)
-            chmod(e->fts_accpath, 0700);
-        else if (e->fts_info == FTS_DP)
-            rmdir(e->fts_accpath);
-        else
-            unlink(e->fts_accpath);
+    size_t removed = 1;
+    while (removed && rmdir(path) < 0) {
+        removed = 0;
+        for (int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); fd >= 0;)
+            fd = remove_entries(fd, &removed);
     }
-    if (walk)
-        fts_close(walk);
 }
 
 static void box_free(struct supervisor *s, struct box *b) {

@@ -1,5 +1,6 @@
 #include "wire/tape.h"
 
+#include "base/cpu.h"
 #include "base/hex.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -363,7 +364,7 @@ static const unsigned char *skip_plain_near(const unsigned char *p, const unsign
 /* Up to the first byte that needs a look. */
 const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end) {
 #ifdef __SSE2__
-    if (end - p >= 64 && __builtin_cpu_supports("avx2"))
+    if (end - p >= 64 && cpu_avx2)
         p = skip_plain_wide(p, end);
 #endif
     return skip_plain_near(p, end);
@@ -371,7 +372,7 @@ const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char
 
 static const unsigned char *skip_lines(const unsigned char *p, const unsigned char *end, bool *ret_escaped) {
 #ifdef __SSE2__
-    if (end - p >= 64 && __builtin_cpu_supports("avx2"))
+    if (end - p >= 64 && cpu_avx2)
         p = skip_lines_wide(p, end, ret_escaped);
 #else
     (void)ret_escaped;
