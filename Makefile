@@ -24,9 +24,17 @@ coverage: all
 release: setup
 	@scripts/release build-release
 
-install: release
-	@meson configure build-release -Dprefix=$(PREFIX)
-	@meson install -C build-release
+# A plain optimised build, in two minutes. `make release install BUILD=build-release` installs the trained one instead.
+BUILD ?= build-install
+install: setup
+	@test -f $(BUILD)/build.ninja || CC=gcc meson setup $(BUILD) --buildtype=release -Dtests=false
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@meson install -C $(BUILD) --quiet
+	@echo "installed $(PREFIX)/bin/sallyport; start with: sallyport init" >&2
+
+uninstall:
+	@test -f $(BUILD)/build.ninja || { echo "make uninstall: $(BUILD) is gone; it knows what was installed. Run 'make install' with the same PREFIX first." >&2; exit 1; }
+	@ninja -C $(BUILD) --quiet uninstall
 
 bench: export SALLYPORT_BIN = $(CURDIR)/build-release/sallyport
 bench: release
@@ -56,6 +64,15 @@ deb: release
 	@scripts/setup deb
 	@packaging/deb build-release
 
+static:
+	@scripts/setup static
+	@packaging/static
+
+# Everything that is published: archives, npm, PyPI, deb, rpm, image. Left in build-packages/.
+packages: release
+	@scripts/setup packages
+	@packaging/all build-release build-packages
+
 lint: all
 	@scripts/setup lint
 	@scripts/lint build
@@ -64,7 +81,7 @@ format:
 	@find src tests/unit fuzz bench -name build -prune -o -name '*.[ch]' -exec clang-format -i {} +
 
 clean:
-	rm -rf build build-asan build-coverage build-fuzz build-release
+	rm -rf build build-asan build-coverage build-fuzz build-install build-packages build-release build-static
 
 build/build.ninja: | setup
 	@test -f $@ || CC=gcc meson setup build
@@ -81,4 +98,4 @@ build-fuzz/build.ninja:
 setup:
 	@scripts/setup build
 
-.PHONY: all run test coverage release install bench interop torture fuzz deb lint format clean setup
+.PHONY: all run test coverage release install uninstall bench interop torture fuzz deb static packages lint format clean setup

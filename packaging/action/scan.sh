@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# The step of the GitHub Action. SALLYPORT names the program; npx fetches it otherwise.
+set -euo pipefail
+if [ -n "${SALLYPORT:-}" ]; then program=("$SALLYPORT"); else program=(npx -y "sallyport@${VERSION:-latest}"); fi
+options=(--mcp-config "${CONFIG:-.mcp.json}" --format sarif -o "${SARIF:-sallyport.sarif}")
+[ ! -f "${LOCK:-sallyport.lock}" ] || options+=(--lock "${LOCK:-sallyport.lock}")
+[ -z "${FAIL_ON:-}" ] || options+=(--fail-on "$FAIL_ON")
+"${program[@]}" scan "${options[@]}"
