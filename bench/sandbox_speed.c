@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
                                                   : strcmp(b.mode, "hold") == 0 ? b.count
                                                   : strcmp(b.mode, "warm") == 0 ? WARM_POOL
                                                                                 : BUSY_AT_ONCE,
-                                          .concurrent_max = b.count,
+                                          .share_ceiling.runs = b.count,
                                           .languages = 1u << b.language};
     struct spawn *spawn = spawn_start(&err);
     io_loop_init(&b.loop);

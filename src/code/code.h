@@ -29,8 +29,11 @@ struct code_config {
     const struct code_face *face;   /* the profile: which tools are shown, with what schemas and texts */
     const struct code_face *common; /* the profile whose tools code can call as well */
     int min_tier;                   /* of the sandbox; 0: its default */
-    uint32_t calls_max;             /* tool calls of one run; 0: default */
-    const char *packages;           /* that may be installed, "name, name==1.2"; NULL: none */
+    struct sandbox_ceiling ceiling; /* of all runs together; 0: defaults, or none */
+    struct sandbox_ceiling grant_ceiling;   /* of those of one principal */
+    uint32_t memory_mb_max, timeout_ms_max; /* of one run; 0: defaults */
+    uint32_t calls_max;                     /* tool calls of one run; 0: default */
+    const char *packages;                   /* that may be installed, "name, name==1.2"; NULL: none */
     uint64_t wait_ms; /* how long a background run is waited for before its job id is answered; 0: default */
 };
 

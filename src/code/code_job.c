@@ -202,7 +202,7 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
     }
     struct sandbox_request request = {
         .language = run->language,
-        .profile = SANDBOX_FILES,
+        .profile = sandbox_tier(j->owner->server->sandbox) < 3 ? SANDBOX_FILES : SANDBOX_PURE,
         .code = run->code,
         .context = run->context,
         .prelude = run->prelude,
@@ -214,6 +214,7 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
         .calls_max = j->owner->server->config.calls_max,
         .workspace = j->owner->path,
         .workspace_bytes_max = CODE_WORKSPACE_BYTES_MAX,
+        .share = slice_str(j->owner->dir),
         .session = code_session_key(j->owner, run->session, &r->arena),
     };
     j->calls.sandbox = sandbox_start(j->owner->server->sandbox, &request, &job_handlers, j, err);

@@ -88,6 +88,10 @@ static void sandbox_start_once(struct code_server *s) {
     code_preludes(preludes);
     struct sandbox_config sandbox = {
         .min_tier = s->config.min_tier,
+        .ceiling = s->config.ceiling,
+        .share_ceiling = s->config.grant_ceiling,
+        .memory_mb_max = s->config.memory_mb_max,
+        .timeout_ms_max = s->config.timeout_ms_max,
         .profile = SANDBOX_FILES,
         .packages = package_dir(s),
         .preludes = preludes,

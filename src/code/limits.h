@@ -13,8 +13,8 @@
 #define CODE_WAIT_MS 5000                  /* a background run that ends sooner is answered at once */
 #define CODE_TIMEOUT_S 30                  /* of a run that does not say */
 #define CODE_TIMEOUT_S_MAX 3600
-#define CODE_JOBS_MAX 256         /* of one principal: waiting, running or kept */
-#define CODE_JOBS_ACTIVE_MAX 128  /* of them waiting or running */
+#define CODE_JOBS_MAX 2048        /* of one principal: waiting, running or kept */
+#define CODE_JOBS_ACTIVE_MAX 1100 /* of them waiting or running */
 #define CODE_JOB_KEEP_MS 3600000  /* how long the result of a job is kept */
 #define CODE_JOB_MESSAGE_MAX 1024 /* bytes of a progress text */
 #define CODE_RESULT_MAX                                                                                      \

@@ -467,6 +467,42 @@ static void on_settled(struct io_timer *timer) {
     release_start_pages();
 }
 
+static int code_ceiling(const struct settings_ceiling *from, const char *name, struct sandbox_ceiling *ret,
+                        struct err *err) {
+    const struct {
+        const char *key;
+        int64_t value, max;
+        uint32_t *to;
+    } all[] = {
+        {"concurrent", from->runs, SANDBOX_RUNS_SETTING_MAX, &ret->runs},
+        {"memory_mb", from->memory_mb, INT32_MAX, &ret->memory_mb},
+        {"cpu_seconds_per_minute", from->cpu_s, INT32_MAX, &ret->cpu_s},
+        {"wall_seconds_per_minute", from->wall_s, INT32_MAX, &ret->wall_s},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        if (all[i].value < 0 || all[i].value > all[i].max)
+            return err_set(err, "code.limits.%s%s: a number from 1 to %lld", name, all[i].key,
+                           (long long)all[i].max);
+        *all[i].to = (uint32_t)all[i].value;
+    }
+    return 0;
+}
+
+static int code_limits(const struct settings *s, struct code_config *config, struct err *err) {
+    const int64_t memory_mb = s->code.limits.run_memory_mb;
+    const uint64_t timeout_ms = s->code.limits.run_timeout_ms;
+    if (code_ceiling(&s->code.limits.all, "", &config->ceiling, err) < 0 ||
+        code_ceiling(&s->code.limits.grant, "grant.", &config->grant_ceiling, err) < 0)
+        return -1;
+    if (memory_mb < 0 || memory_mb > SANDBOX_MEMORY_MB_MAX)
+        return err_set(err, "code.limits.run_memory_mb: a number from 1 to %d", SANDBOX_MEMORY_MB_MAX);
+    if (timeout_ms > SANDBOX_TIMEOUT_MS_MAX)
+        return err_set(err, "code.limits.run_timeout: at most %d seconds", SANDBOX_TIMEOUT_MS_MAX / 1000);
+    config->memory_mb_max = (uint32_t)memory_mb;
+    config->timeout_ms_max = (uint32_t)timeout_ms;
+    return 0;
+}
+
 /* The built-in server stands beside those of the settings, under a name of its own. */
 static int code_set_up(struct gate *g, struct err *err) {
     const struct settings *s = fleet_settings(g->fleet);
@@ -481,6 +517,8 @@ static int code_set_up(struct gate *g, struct err *err) {
     if (s->code.max_calls < 0 || s->code.max_calls > SANDBOX_CALLS_MAX)
         return err_set(err, "code.max_calls: a number from 1 to %d", SANDBOX_CALLS_MAX);
     config.calls_max = (uint32_t)s->code.max_calls;
+    if (code_limits(s, &config, err) < 0)
+        return -1;
     config.face = profile_find(slice_str(s->code.profile));
     config.common = &profile_native;
     if (!config.face)

@@ -108,6 +108,11 @@ struct settings_server {
     bool disabled;
 };
 
+/* What runs of code may take together. */
+struct settings_ceiling {
+    int64_t runs, memory_mb, cpu_s, wall_s;
+};
+
 struct settings {
     /* where it came from */
     const char *path; /* sallyport.yaml, or NULL */
@@ -132,6 +137,11 @@ struct settings {
         int64_t max_calls;  /* 0: the default */
         const char *policy; /* a path, or NULL */
         struct settings_list packages;
+        struct { /* 0: the default, or none */
+            struct settings_ceiling all, grant;
+            int64_t run_memory_mb;
+            uint64_t run_timeout_ms;
+        } limits;
     } code;
     struct {
         int mode; /* enum many_discovery */

@@ -62,6 +62,27 @@ static const char *const fail_names[] = {
 #define AT(member) offsetof(struct settings, member)
 #define SERVER_AT(member) offsetof(struct settings_server, member)
 
+#define CODE_CEILING(of, whose)                                                                              \
+    {"concurrent", KEY_INT, AT(code.limits.of.runs), .help = "runs at once" whose, .at_start = true},        \
+        {"memory_mb", KEY_INT, AT(code.limits.of.memory_mb),                                                 \
+         .help = "MB that running code and parked sessions may take together" whose, .at_start = true},      \
+        {"cpu_seconds_per_minute", KEY_INT, AT(code.limits.of.cpu_s),                                        \
+         .help = "processor time" whose ", then runs wait", .at_start = true},                               \
+    {                                                                                                        \
+        "wall_seconds_per_minute", KEY_INT, AT(code.limits.of.wall_s),                                       \
+            .help = "running time" whose ", then runs wait", .at_start = true                                \
+    }
+
+static const struct settings_key code_grant_keys[] = {CODE_CEILING(grant, " of one grant"), {0}};
+static const struct settings_key code_limits_keys[] = {
+    CODE_CEILING(all, " of all grants"),
+    {"run_memory_mb", KEY_INT, AT(code.limits.run_memory_mb), .help = "MB that one run may ask for",
+     .at_start = true},
+    {"run_timeout", KEY_DURATION, AT(code.limits.run_timeout_ms), .help = "how long one run may take",
+     .at_start = true},
+    {"grant", KEY_SECTION, .keys = code_grant_keys, .help = "the same for each grant"},
+    {0},
+};
 static const struct settings_key code_keys[] = {
     {"enabled", KEY_BOOL, AT(code.enabled), .help = "offer the built-in code server", .at_start = true},
     {"profile", KEY_TEXT, AT(code.profile), .help = "whose tools it shows", .at_start = true},
@@ -69,6 +90,7 @@ static const struct settings_key code_keys[] = {
      .at_start = true},
     {"max_calls", KEY_INT, AT(code.max_calls), .help = "tool calls that one run may make", .at_start = true},
     {"policy", KEY_PATH, AT(code.policy), .help = "its policy, instead of the default"},
+    {"limits", KEY_SECTION, .keys = code_limits_keys, .help = "ceilings of runs, per grant and in total"},
     {"packages", KEY_LIST, AT(code.packages), .help = "Python packages that install_package may install",
      .at_start = true},
     {0},

@@ -218,6 +218,10 @@ static void put_extras(struct code_job *j, const struct sandbox_outcome *o, bool
     }
     emit_key(e, "tool_calls");
     emit_int(e, o->tool_calls);
+    if (o->waited_us >= SANDBOX_WAITED_MS * 1000u) {
+        emit_key(e, "waited_ms");
+        emit_int(e, (int64_t)(o->waited_us / 1000));
+    }
     if (j->calls.approval.len) {
         emit_key(e, "approval");
         emit_raw(e, j->calls.approval);

@@ -63,8 +63,8 @@ static const struct code_tool native_tools[] = {
          ",\"exit\":{\"type\":\"string\",\"enum\":[\"ok\",\"error\","
          "\"timeout\",\"memory\",\"cpu\",\"killed\",\"output\"]},\"truncated\":" FLAG
          ",\"tool_calls\":" NUMBER ",\"violations\":{\"type\":\"array\",\"items\":" TEXT
-         "},\"files\":{\"type\":\"array\",\"items\":" TEXT "},\"session_id\":" TEXT ",\"session_lost\":" FLAG
-         ",\"job_id\":" TEXT ",\"status\":" TEXT "},\"required\":[\"success\"]}",
+         "},\"files\":{\"type\":\"array\",\"items\":" TEXT "},\"waited_ms\":" NUMBER ",\"session_id\":" TEXT
+         ",\"session_lost\":" FLAG ",\"job_id\":" TEXT ",\"status\":" TEXT "},\"required\":[\"success\"]}",
      .hints = "{\"readOnlyHint\":false,\"destructiveHint\":true,\"openWorldHint\":true}",
      .category = "execution",
      .run = execute_tool,

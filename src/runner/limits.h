@@ -1,12 +1,17 @@
 /* Ceilings of what runs in a sandbox; docs/limits.md lists them. */
 #pragma once
 
-#define SANDBOX_WARM 2               /* idle children per kind */
-#define SANDBOX_NONE_WARM UINT32_MAX /* as a number of idle children: none, every run starts its own */
-#define SANDBOX_RUNS_MAX 64          /* at once */
-#define SANDBOX_WAITING_MAX 4096     /* runs that wait for a child */
-#define SANDBOX_CODE_MAX (4u << 20)  /* bytes of code, and of context */
-#define SANDBOX_MEMORY_MB 500        /* of one run unless it says otherwise */
+#define SANDBOX_WARM 2                 /* idle children per kind */
+#define SANDBOX_NONE_WARM UINT32_MAX   /* as a number of idle children: none, every run starts its own */
+#define SANDBOX_RUNS_MAX 64            /* at once */
+#define SANDBOX_RUNS_SETTING_MAX 4096  /* the most that an operator can set it to */
+#define SANDBOX_SHARE_RUNS_MAX 32      /* at once of one grant, unless the operator says otherwise */
+#define SANDBOX_WAITING_MAX 16384      /* runs that wait for a child */
+#define SANDBOX_SHARE_WAITING_MAX 1024 /* of one grant */
+#define SANDBOX_SHARE_WINDOW_MS 60000  /* CPU and wall time of a grant are counted over a minute */
+#define SANDBOX_WAITED_MS 20           /* a run that waited longer for its turn says so */
+#define SANDBOX_CODE_MAX (4u << 20)    /* bytes of code, and of context */
+#define SANDBOX_MEMORY_MB 500          /* of one run unless it says otherwise */
 #define SANDBOX_MEMORY_MB_MAX 4096
 #define SANDBOX_TIMEOUT_MS 30000
 #define SANDBOX_TIMEOUT_MS_MAX 3600000
@@ -39,4 +44,4 @@
 #define SANDBOX_WAKE_MS                                                                                      \
     10000 /* a child that has not come to life by then is replaced; the next has twice the time */
 #define SANDBOX_WAKE_DOUBLED_MAX 3 /* and when that was done so often, runs are refused */
-#define SANDBOX_MIN_TIER 2         /* below it nothing runs unless the configuration says so */
+#define SANDBOX_MIN_TIER 1         /* below it nothing runs unless the configuration says so */

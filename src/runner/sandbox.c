@@ -2,9 +2,11 @@
 #include "runner/sandbox.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "runner/sandbox_box.h"
 #include "runner/sandbox_run.h"
+#include "runner/sandbox_share.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -74,6 +76,8 @@ static char *given_or_env(const char *given, const char *name) {
     return text && *text ? mem_dup(text, strlen(text)) : NULL;
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
 static uint32_t or_default(uint32_t value, uint32_t fallback) { return value ? value : fallback; }
 
 int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox_config *config,
@@ -89,7 +93,9 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
                           .wake_ms = or_default(config->wake_ms, SANDBOX_WAKE_MS),
                           .warm =
                               config->warm == SANDBOX_NONE_WARM ? 0 : or_default(config->warm, SANDBOX_WARM),
-                          .runs_max = or_default(config->concurrent_max, SANDBOX_RUNS_MAX),
+                          .ceiling = config->ceiling,
+                          .share_ceiling = config->share_ceiling,
+                          .timeout_ms_max = or_default(config->timeout_ms_max, SANDBOX_TIMEOUT_MS_MAX),
                           .memory_mb_max = or_default(config->memory_mb_max, SANDBOX_MEMORY_MB_MAX),
                           .workspace_mb = or_default(config->workspace_mb, SANDBOX_WORKSPACE_MB),
                           .languages = config->languages,
@@ -97,7 +103,9 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
                           .preludes = -1,
                           .control = -1};
     list_init(&s->boxes);
-    list_init(&s->waiting);
+    list_init(&s->shares);
+    s->ceiling.runs = or_default(s->ceiling.runs, SANDBOX_RUNS_MAX);
+    s->share_ceiling.runs = or_default(s->share_ceiling.runs, SANDBOX_SHARE_RUNS_MAX);
     list_init(&s->running);
     list_init(&s->finishing);
     tape_init(&s->tape);
@@ -116,6 +124,11 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
     return 0;
 }
 
+static void abandon_all(struct list *runs) {
+    while (!list_empty(runs))
+        sandbox_run_abandon(container_of(runs->next, struct sandbox_run, node), "the gate is closing");
+}
+
 void sandbox_close(struct sandbox *s) {
     if (!s)
         return;
@@ -123,12 +136,12 @@ void sandbox_close(struct sandbox *s) {
     s->closing = true;
     io_timer_stop(s->loop, &s->tick);
     io_timer_stop(s->loop, &s->refill);
-    struct list *const lists[] = {&s->waiting, &s->running, &s->finishing};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        while (!list_empty(lists[i]))
-            sandbox_run_abandon(container_of(lists[i]->next, struct sandbox_run, node),
-                                "the gate is closing");
+    abandon_all(&s->running);
+    abandon_all(&s->finishing);
+    LIST_FOR (n, &s->shares)
+        abandon_all(&container_of(n, struct sandbox_share, node)->waiting);
     sandbox_box_helper_stop(s);
+    sandbox_share_free_all(s);
     if (s->preludes >= 0)
         close(s->preludes);
     for (int i = 0; i < SANDBOX_GIVEN; i++)
@@ -180,8 +193,8 @@ static void helper_known(struct sandbox *s) {
 
 void sandbox_stats(const struct sandbox *s, struct sandbox_stats *ret_stats) {
     *ret_stats = s->stats;
-    ret_stats->running = s->running_count;
-    ret_stats->waiting = s->waiting_count;
+    ret_stats->running = s->total.running;
+    ret_stats->waiting = s->total.waiting_count;
     LIST_FOR (n, &s->boxes) {
         const struct box *b = container_of(n, struct box, node);
         ret_stats->idle += b->state == BOX_IDLE;
@@ -251,44 +264,48 @@ static enum frame_runtime pick_runtime(const struct sandbox *s, const struct san
     return mentions(r->code, heavy) || mentions(r->context, heavy) ? FRAME_PYTHON_DATA : FRAME_PYTHON;
 }
 
-/* True when the run has left the line. */
-static bool try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t needed[SANDBOX_KINDS]) {
+/* What became of a run's turn. */
+enum turn {
+    TURN_TAKEN, /* it has left the line */
+    TURN_LATER, /* it waits for something of its own; the next of its share may go */
+    TURN_FULL,  /* its share, or everything, is at a ceiling */
+};
+
+static enum turn try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t needed[SANDBOX_KINDS]) {
     const struct sandbox_request *r = &run->request;
     if (run->cancelled) {
-        s->waiting_count--;
         sandbox_run_deliver_now(run);
-        return true;
+        return TURN_TAKEN;
     }
     const struct sandbox_runtime *rt = &s->runtimes[runtime_of(r->language)];
     if (s->control >= 0 && (!s->said_hello || (s->tier <= s->min_tier && !rt->known)))
-        return false; /* not known yet */
+        return TURN_LATER; /* not known yet */
     const char *why = s->control < 0 ? s->trouble : sandbox_why_not(s, r->language);
     if (why) {
-        s->waiting_count--;
         sandbox_run_refuse(run, *why ? why : "the sandbox helper does not start");
-        return true;
+        return TURN_TAKEN;
     }
     run->runtime = pick_runtime(s, r);
     const size_t kind = sandbox_kind_of(run->runtime, r->profile);
     struct box *b = r->session.len ? find_session(s, run->runtime, r->session) : NULL;
     if (b && b->state != BOX_PARKED)
-        return false; /* its turn comes */
-    if (!b && s->running_count >= s->runs_max)
-        return false;
+        return TURN_LATER;
+    if (!sandbox_share_has_room(s, run, b))
+        return TURN_FULL;
     const bool parked = b != NULL;
     if (!b)
         b = find_idle(s, kind);
     s->kinds[kind].used_ms = io_now_ms(s->loop);
     if (!b && s->kinds[kind].failures >= SANDBOX_FAILURES_MAX) {
         s->kinds[kind].failures = 0; /* the next run may try again */
-        s->waiting_count--;
         sandbox_run_refuse(run, s->kinds[kind].why);
-        return true;
+        return TURN_TAKEN;
     }
     if (!b) {
         run->cold = true;
         needed[kind]++;
-        return false;
+        sandbox_share_claim(run);
+        return TURN_LATER;
     }
     if (r->session.len && !parked) {
         make_room_for_session(s);
@@ -296,7 +313,37 @@ static bool try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t need
     }
     *(run->cold ? &s->stats.cold_starts : &s->stats.warm_hits) += 1;
     sandbox_run_begin(run, b);
-    return true;
+    return TURN_TAKEN;
+}
+
+/* One run of a share at a time, so that nobody waits behind another grant's whole line. True when one went.
+ */
+static bool serve_share(struct sandbox *s, struct sandbox_share *share, uint32_t needed[SANDBOX_KINDS]) {
+    LIST_FOR_SAFE (n, next, &share->waiting) {
+        const enum turn turn = try_assign(s, container_of(n, struct sandbox_run, node), needed);
+        if (turn != TURN_LATER)
+            return turn == TURN_TAKEN;
+    }
+    return false;
+}
+
+/* Until nobody's turn leads to anything; `needed` is then what the rest waits for. */
+static void serve_all(struct sandbox *s, uint32_t needed[SANDBOX_KINDS]) {
+    bool served = true;
+    while (served && !s->pump_again) {
+        served = false;
+        memset(needed, 0, SANDBOX_KINDS * sizeof(*needed));
+        sandbox_share_look(s);
+        LIST_FOR_SAFE (n, next, &s->shares) {
+            if (!serve_share(s, container_of(n, struct sandbox_share, node), needed))
+                continue;
+            served = true;
+            list_remove(n);
+            list_push(&s->shares, n);
+            if (s->pump_again)
+                break; /* the line may have changed under us */
+        }
+    }
 }
 
 static bool start_boxes(struct sandbox *s, size_t kind, uint32_t count, bool urgent) {
@@ -340,13 +387,9 @@ static void pump(struct sandbox *s) {
     s->pumping = true; /* done() may come back here with its next request */
     do {
         s->pump_again = false;
-        memset(needed, 0, sizeof(needed));
-        if (s->control < 0 && !list_empty(&s->waiting) && sandbox_box_helper_start(s, &err) != 0)
+        if (s->control < 0 && s->total.waiting_count && sandbox_box_helper_start(s, &err) != 0)
             snprintf(s->trouble, sizeof(s->trouble), "%.200s", err.text);
-        LIST_FOR_SAFE (n, next, &s->waiting) {
-            if (try_assign(s, container_of(n, struct sandbox_run, node), needed) && s->pump_again)
-                break; /* the line may have changed under us */
-        }
+        serve_all(s, needed);
     } while (s->pump_again);
     s->pumping = false;
     if (s->control >= 0 && s->said_hello && s->tier <= s->min_tier)
@@ -354,10 +397,11 @@ static void pump(struct sandbox *s) {
 }
 
 static void refuse_waiting(struct sandbox *s) {
-    for (uint32_t left = s->waiting_count; left && !list_empty(&s->waiting); left--) {
-        s->waiting_count--;
-        sandbox_run_refuse(container_of(s->waiting.next, struct sandbox_run, node),
-                           *s->trouble ? s->trouble : "the sandbox helper does not start");
+    const char *why = *s->trouble ? s->trouble : "the sandbox helper does not start";
+    LIST_FOR (n, &s->shares) {
+        struct sandbox_share *share = container_of(n, struct sandbox_share, node);
+        for (uint32_t left = share->waiting_count; left && !list_empty(&share->waiting); left--)
+            sandbox_run_refuse(container_of(share->waiting.next, struct sandbox_run, node), why);
     }
 }
 
@@ -383,6 +427,7 @@ static void on_tick(struct io_timer *timer) {
             (b->state == BOX_IDLE && now - used > SANDBOX_HOT_MS && now - b->since_ms > SANDBOX_HOT_MS))
             sandbox_box_kill(b);
     }
+    sandbox_share_sweep(s);
     pump(s);
     io_timer_arm(s->loop, &s->tick, SANDBOX_TICK_MS, on_tick);
 }
@@ -395,12 +440,17 @@ static int check_request(const struct sandbox *s, const struct sandbox_request *
     if (r->session.len > SANDBOX_SESSION_NAME_MAX ||
         memchr(r->session.ptr ? r->session.ptr : "", 0, r->session.len))
         return err_set(err, "a session's name has at most %d bytes", SANDBOX_SESSION_NAME_MAX);
-    if (r->timeout_ms > SANDBOX_TIMEOUT_MS_MAX)
-        return err_set(err, "code may run for %d seconds at most", SANDBOX_TIMEOUT_MS_MAX / 1000);
+    if (r->timeout_ms > s->timeout_ms_max)
+        return err_set(err, "code may run for %g seconds at most", s->timeout_ms_max / 1000.0);
     if (r->memory_mb > s->memory_mb_max)
         return err_set(err, "code may have %u MB of memory at most", s->memory_mb_max);
-    if (s->waiting_count >= SANDBOX_WAITING_MAX)
+    if (s->total.waiting_count >= SANDBOX_WAITING_MAX)
         return err_set(err, "too many runs are waiting");
+    LIST_FOR (n, &s->shares) {
+        const struct sandbox_share *share = container_of(n, struct sandbox_share, node);
+        if (share->waiting_count >= SANDBOX_SHARE_WAITING_MAX && slice_is(r->share, share->name))
+            return err_set(err, "%u runs of this grant are waiting already", share->waiting_count);
+    }
     return 0;
 }
 
@@ -417,10 +467,11 @@ static void copy_request(struct sandbox_run *run, const struct sandbox_request *
     to->code = arena_dup(&run->arena, r->code);
     to->context = arena_dup(&run->arena, r->context);
     to->session = arena_dup(&run->arena, r->session);
+    to->share = arena_dup(&run->arena, r->share);
     if (r->workspace)
         to->workspace = arena_dup(&run->arena, slice_str(r->workspace)).ptr;
-    to->memory_mb = or_default(r->memory_mb, SANDBOX_MEMORY_MB);
-    to->timeout_ms = or_default(r->timeout_ms, SANDBOX_TIMEOUT_MS);
+    to->memory_mb = or_default(r->memory_mb, smaller(SANDBOX_MEMORY_MB, run->engine->memory_mb_max));
+    to->timeout_ms = or_default(r->timeout_ms, smaller(SANDBOX_TIMEOUT_MS, run->engine->timeout_ms_max));
     to->cpu_s = or_default(r->cpu_s, to->timeout_ms / 1000 + 2);
     to->output_max = or_default(r->output_max, SANDBOX_OUTPUT_MAX);
     to->result_max = or_default(r->result_max, SANDBOX_RESULT_MAX);
@@ -441,8 +492,9 @@ struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_reques
     copy_request(run, request);
     for (size_t i = 0; i < ARRAY_LEN(run->output); i++)
         sandbox_output_init(&run->output[i], run->request.output_max);
-    list_push(&s->waiting, &run->node);
-    s->waiting_count++;
+    run->asked_us = clock_mono_us();
+    run->share = sandbox_share_of(s, run->request.share);
+    sandbox_share_wait(run);
     s->pump_again = true;
     /* A run that can begin does so at once; one that must be refused is, on the loop's next turn. */
     if (s->pumping || (s->said_hello && s->control >= 0 && sandbox_why_not(s, request->language) == NULL &&

@@ -30,15 +30,17 @@ struct sandbox_config {
     const char *python;   /* NULL: $SALLYPORT_PYTHON, then python3 in PATH */
     const char *node;     /* NULL: $SALLYPORT_NODE, then node in PATH */
     const char *bun;      /* NULL: $SALLYPORT_BUN, then bun in PATH; for where no Node can be used */
-    int min_tier;         /* 0: 2. Below it nothing is offered */
+    int min_tier;         /* 0: 1. Below it nothing is offered */
     uint32_t
         warm; /* idle children kept per kind that was used lately; 0: SANDBOX_WARM, or SANDBOX_NONE_WARM */
-    uint32_t wake_ms;             /* how long a fresh child may say nothing; 0: SANDBOX_WAKE_MS */
-    uint32_t concurrent_max;      /* runs at once; more wait. 0: SANDBOX_RUNS_MAX */
-    uint32_t memory_mb_max;       /* what a run may ask for at most; 0: SANDBOX_MEMORY_MB_MAX */
-    uint32_t workspace_mb;        /* size of /workspace and of /tmp, each; 0: SANDBOX_WORKSPACE_MB */
-    enum sandbox_profile profile; /* the one that is kept warm from the start */
-    uint32_t languages;           /* bits 1 << enum sandbox_language that are wanted; 0: all */
+    uint32_t wake_ms;                     /* how long a fresh child may say nothing; 0: SANDBOX_WAKE_MS */
+    struct sandbox_ceiling ceiling;       /* of all runs together; `runs` 0: SANDBOX_RUNS_MAX */
+    struct sandbox_ceiling share_ceiling; /* of those of one share; `runs` 0: SANDBOX_SHARE_RUNS_MAX */
+    uint32_t memory_mb_max;               /* what a run may ask for at most; 0: SANDBOX_MEMORY_MB_MAX */
+    uint32_t timeout_ms_max;              /* the same; 0: SANDBOX_TIMEOUT_MS_MAX */
+    uint32_t workspace_mb;                /* size of /workspace and of /tmp, each; 0: SANDBOX_WORKSPACE_MB */
+    enum sandbox_profile profile;         /* the one that is kept warm from the start */
+    uint32_t languages;                   /* bits 1 << enum sandbox_language that are wanted; 0: all */
     const struct sandbox_prelude *preludes; /* copied */
     size_t prelude_count;
 };

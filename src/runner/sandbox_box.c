@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/packet.h"
+#include "runner/sandbox_share.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -270,6 +271,7 @@ static void box_free(struct box *b) {
     close_fd(&b->bridge_fd);
     close_fd(&b->pidfd);
     close_fd(&b->workspace);
+    sandbox_share_forget(b);
     free(b->session);
     b->session = NULL;
     for (int i = 0; i < 2; i++) {
@@ -317,6 +319,7 @@ static void on_started(struct sandbox *s, struct box *b, const struct frame_repo
 
 static void on_exited(struct box *b, const struct frame_report *r) {
     b->state = BOX_DYING;
+    sandbox_share_exited(b, r->cpu_us);
     if (b->run)
         b->engine->events->exited(b->run, r);
     box_free(b);

@@ -36,6 +36,19 @@ struct box_stream {
     enum sandbox_stream which;
 };
 
+/* What one grant has under way. */
+struct sandbox_share {
+    struct list node; /* in the engine's; the one that was served longest ago comes first */
+    char *name;
+    struct list waiting; /* runs without a box */
+    uint32_t waiting_count, running, parked;
+    uint32_t children; /* that are charged to it */
+    uint32_t claimed;  /* in this look at the line: runs for which a child is to be made */
+    uint64_t memory_mb;
+    uint64_t window;          /* number of the minute that these belong to */
+    uint64_t cpu_us, wall_us; /* of runs that ended in it */
+};
+
 struct box {
     struct list node;
     struct sandbox *engine;
@@ -55,7 +68,10 @@ struct box {
     struct sandbox_run *run;
     char *session; /* name, or NULL */
     uint32_t session_runs;
-    uint64_t since_ms; /* parked, or idle */
+    struct sandbox_share *payer; /* whose runs it has had: its processor time is charged there */
+    bool parked;                 /* as counted in the payer's share */
+    uint32_t memory_mb;          /* parked: what it may take */
+    uint64_t since_ms;           /* parked, or idle */
 };
 
 struct sandbox_runtime {
@@ -98,7 +114,10 @@ struct sandbox {
     char *given[SANDBOX_GIVEN];
     char *packages; /* directory, or NULL */
     int min_tier;
-    uint32_t wake_ms, warm, runs_max, memory_mb_max, workspace_mb, languages;
+    uint32_t wake_ms, warm, memory_mb_max, timeout_ms_max, workspace_mb, languages;
+    struct sandbox_ceiling ceiling, share_ceiling; /* of all together, and of each share */
+    struct sandbox_share total;
+    struct list shares;
     enum sandbox_profile profile;
     int preludes; /* memfd, or -1 */
     /* the helper */
@@ -115,11 +134,9 @@ struct sandbox {
     struct sandbox_runtime runtimes[FRAME_RUNTIMES];
     struct sandbox_kind kinds[SANDBOX_KINDS];
     struct list boxes;
-    struct list waiting; /* runs without a box */
     struct list running;
     struct list finishing; /* over, while their files are fetched */
-    uint32_t waiting_count, running_count;
-    uint64_t begun_ms; /* the last run that got a child */
+    uint64_t begun_ms;     /* the last run that got a child */
     uint64_t last_token;
     struct io_timer tick;
     struct io_timer refill; /* children for later are made when the ones at work have had their time */
@@ -136,14 +153,17 @@ struct sandbox_run {
     void *owner;
     struct arena arena;
     struct sandbox_request request; /* slices in the arena */
+    struct sandbox_share *share;
     enum frame_runtime runtime;
     struct box *box;
     struct io_timer timer;
-    bool cold; /* no warm child was there for it */
-    bool sent; /* the code is with the sandbox */
+    bool cold;  /* no warm child was there for it */
+    bool begun; /* it has a child, or had one */
+    bool over;  /* and no longer counts as running */
+    bool sent;  /* the code is with the sandbox */
     bool timed_out, cancelled, ended_for_violation, too_much_output, bad_frame, done_seen, fresh_session;
     struct copy_job *copy; /* files are being copied */
-    uint64_t start_us, deadline_ms;
+    uint64_t asked_us, start_us, deadline_ms;
     struct buf seen;                 /* its files when they were copied in; see sandbox_files.h */
     struct sandbox_output output[2]; /* by enum sandbox_stream */
     uint32_t calls, open_count, last_id, progresses;

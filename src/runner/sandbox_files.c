@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "runner/limits.h"
+#include "runner/sandbox_types.h"
 #include "wire/tape.h"
 
 #include <dirent.h>
@@ -84,6 +85,8 @@ static bool name_fits(const char *name) {
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f || name[i] == '\\')
             return false;
+    if (strncmp(name, SANDBOX_OWN_PREFIX, sizeof(SANDBOX_OWN_PREFIX) - 1) == 0)
+        return false;
     return len > 0 && len <= NAME_BYTES_MAX && tape_utf8_valid(slice_of(name, len));
 }
 

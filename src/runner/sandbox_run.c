@@ -6,6 +6,7 @@
 #include "runner/sandbox_box.h"
 #include "runner/sandbox_files.h"
 #include "runner/sandbox_frame.h"
+#include "runner/sandbox_share.h"
 #include "runner/shape.h"
 #include "wire/emit.h"
 
@@ -99,6 +100,7 @@ static void run_deliver(struct sandbox_run *run) {
 
 void sandbox_run_deliver_now(struct sandbox_run *run) {
     io_timer_stop(run->engine->loop, &run->timer);
+    sandbox_share_leave(run);
     run_deliver(run);
 }
 
@@ -204,7 +206,8 @@ static void run_finish(struct sandbox_run *run) {
         run->outcome.wall_us = clock_mono_us() - run->start_us;
     if (list_linked(&run->node)) {
         list_remove(&run->node);
-        s->running_count--;
+        sandbox_share_end(run);
+        run->over = true;
     }
     const bool keep = b && run->done_seen && b->session && b->state == BOX_BUSY && b->bridge;
     if (b && !keep)
@@ -213,6 +216,7 @@ static void run_finish(struct sandbox_run *run) {
         b->state = BOX_PARKED;
         b->session_runs++;
         b->since_ms = io_now_ms(s->loop);
+        sandbox_share_park(run, b);
     }
     run->outcome.session_lost = run->request.session.len && !keep;
     if (b)
@@ -233,6 +237,7 @@ static void run_finish(struct sandbox_run *run) {
 void sandbox_run_refuse(struct sandbox_run *run, const char *why) {
     set_end(run, SANDBOX_REFUSED, "%s", why);
     io_timer_stop(run->engine->loop, &run->timer);
+    sandbox_share_leave(run);
     run_deliver(run);
 }
 
@@ -241,8 +246,10 @@ void sandbox_run_abandon(struct sandbox_run *run, const char *why) {
         run->copy->run = NULL, run->copy = NULL;
     if (run->outcome.exit == SANDBOX_OK && !run->outcome.error.ptr)
         set_end(run, SANDBOX_KILLED, "%s", why);
-    if (list_linked(&run->node) && run->box)
-        run->engine->running_count--;
+    if (run->begun && !run->over)
+        sandbox_share_end(run);
+    else if (!run->begun)
+        sandbox_share_leave(run);
     run_deliver(run);
 }
 
@@ -599,8 +606,9 @@ void sandbox_run_begin(struct sandbox_run *run, struct box *b) {
     b->state = BOX_BUSY;
     list_remove(&run->node);
     list_push(&s->running, &run->node);
-    s->waiting_count--;
-    s->running_count++;
+    sandbox_share_begin(run, b);
+    run->begun = true;
+    run->outcome.waited_us = clock_mono_us() - run->asked_us;
     s->stats.runs++;
     s->begun_ms = io_now_ms(s->loop);
     if (!run_copy(run, true))

@@ -4,6 +4,8 @@
 #include "base/slice.h"
 #include "runner/limits.h"
 
+#define SANDBOX_OWN_PREFIX ".sallyport-" /* names in workspaces that are the gate's own */
+
 struct sandbox;
 struct sandbox_run;
 
@@ -27,6 +29,14 @@ enum sandbox_exit {
 #define SANDBOX_BUCKETS 8 /* of the time from the code being handed over to the end */
 
 extern const uint64_t sandbox_bucket_us[SANDBOX_BUCKETS];
+
+/* What runs may take together: those of one grant, or all. 0: no ceiling. */
+struct sandbox_ceiling {
+    uint32_t runs;      /* at once */
+    uint32_t memory_mb; /* of those that run, and of parked sessions: the sum of what they may take */
+    uint32_t cpu_s;     /* in a minute */
+    uint32_t wall_s;    /* in a minute, over all of them */
+};
 
 struct sandbox_stats {
     uint64_t runs, warm_hits, cold_starts, failed, violations, calls;
@@ -62,8 +72,9 @@ struct sandbox_outcome {
     const struct sandbox_violation *violations;
     size_t violation_count;
     uint32_t tool_calls;
-    uint64_t wall_us; /* from the code being handed over to the end */
-    uint64_t cpu_us;  /* 0 when the child lives on in a session */
+    uint64_t waited_us; /* before that: for its turn, and for a child */
+    uint64_t wall_us;   /* from the code being handed over to the end */
+    uint64_t cpu_us;    /* 0 when the child lives on in a session */
     uint64_t rss_kb;
     const char *copy_error; /* NULL, or why not everything of the workspace came back: names files */
     bool session_lost;      /* the run named a session and its variables are gone now */
@@ -105,6 +116,7 @@ struct sandbox_request {
      * code leaves there (links, devices, names, races) reaches beyond it. Not with profile PURE. */
     const char *workspace;
     uint64_t workspace_bytes_max; /* of the directory after the run; 0: the size of /workspace */
+    struct slice share;           /* whose run it is: each gets its turn, and its share of what there is */
     /* Names the child to go on in; "" for a fresh one. The caller puts its grant into it. */
     struct slice session;
 };
