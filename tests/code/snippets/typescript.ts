@@ -1,0 +1,256 @@
+//// interfaces and type aliases
+interface User { id: number; name: string; email?: string; readonly tags: string[] }
+type Named = Pick<User, "name"> & { nick: string | null };
+const u: User = { id: 1, name: "Ann", tags: ["a"] };
+const n: Named = { name: u.name, nick: null };
+console.log(u, n, u.email ?? "none");
+//// generics with constraints
+function groupBy<T, K extends string | number>(items: readonly T[], key: (item: T) => K): Record<K, T[]> {
+  return items.reduce((acc, item) => { (acc[key(item)] ||= []).push(item); return acc; }, {} as Record<K, T[]>);
+}
+console.log(groupBy([1, 2, 3, 4], (x) => (x % 2 ? "odd" : "even")));
+function pluck<T, K extends keyof T>(rows: T[], key: K): T[K][] { return rows.map((r) => r[key]); }
+console.log(pluck([{ a: 1, b: "x" }, { a: 2, b: "y" }], "b"));
+//// enums
+enum Color { Red, Green = 5, Blue }
+enum Level { Low = "LOW", High = "HIGH" }
+const enum Flag { A = 1 << 0, B = 1 << 1 }
+console.log(Color.Blue, Color[5], Level.High, Object.values(Level), Flag.A | Flag.B);
+//// discriminated unions
+type Shape = { kind: "circle"; r: number } | { kind: "rect"; w: number; h: number };
+const area = (s: Shape): number => { switch (s.kind) { case "circle": return Math.PI * s.r ** 2; case "rect": return s.w * s.h; default: { const never: never = s; return never; } } };
+console.log(([{ kind: "circle", r: 1 }, { kind: "rect", w: 2, h: 3 }] as Shape[]).map(area).map((x) => x.toFixed(2)));
+//// classes with parameter properties
+class Person {
+  static count = 0;
+  constructor(public readonly name: string, private age: number = 0, protected tags?: string[]) { Person.count++; }
+  get older(): number { return this.age + 1; }
+  toString(): string { return `${this.name} (${this.age})`; }
+}
+class Employee extends Person {
+  override toString(): string { return super.toString() + " works"; }
+}
+console.log(String(new Employee("Bob", 41)), new Person("A").older, Person.count);
+//// abstract classes and implements
+interface Logger { log(m: string): void }
+abstract class Base implements Logger { protected abstract prefix: string; abstract format(m: string): string; log(m: string) { console.log(this.prefix + this.format(m)); } }
+class Upper extends Base { protected prefix = "> "; format(m: string) { return m.toUpperCase(); } }
+new Upper().log("hello");
+//// type guards and assertions
+const isString = (x: unknown): x is string => typeof x === "string";
+function assertNumber(x: unknown): asserts x is number { if (typeof x !== "number") throw new TypeError(`not a number: ${String(x)}`); }
+const values: unknown[] = ["a", 1, null];
+console.log(values.filter(isString));
+try { values.forEach((v) => assertNumber(v)); } catch (e) { console.log((e as Error).message); }
+//// satisfies, as const, non-null
+const routes = { home: "/", user: "/u/:id" } as const satisfies Record<string, string>;
+type Route = keyof typeof routes;
+const r: Route = "user";
+const found = ["x", "y"].find((v) => v === "y")!;
+console.log(routes[r], found.length, (<string>"cast").length);
+//// mapped and conditional types do not run
+type Nullable<T> = { [K in keyof T]: T[K] | null };
+type Unwrap<T> = T extends Promise<infer U> ? U : T;
+type Events = `on${Capitalize<"click" | "key">}`;
+const e: Record<Events, number> = { onClick: 1, onKey: 2 };
+const v: Unwrap<Promise<string>> = "unwrapped";
+const p: Nullable<{ a: number }> = { a: null };
+console.log(e, v, p);
+//// function overloads
+function parse(x: string): number;
+function parse(x: number): string;
+function parse(x: string | number): string | number { return typeof x === "string" ? Number(x) : String(x); }
+console.log(parse("5") + 1, parse(5) + "1");
+//// optional, rest and this parameters
+function greet(this: { name: string }, greeting = "Hi", ...marks: string[]): string { return `${greeting} ${this.name}${marks.join("")}`; }
+console.log(greet.call({ name: "Ann" }), greet.call({ name: "B" }, "Yo", "!", "?"));
+const opt = (a: number, b?: number) => a + (b ?? 10);
+console.log(opt(1), opt(1, 2));
+//// async with typed results
+type Result<T, E = Error> = { ok: true; value: T } | { ok: false; error: E };
+const attempt = async <T,>(f: () => Promise<T>): Promise<Result<T>> => { try { return { ok: true, value: await f() }; } catch (error) { return { ok: false, error: error as Error }; } };
+async function main(): Promise<void> {
+  const good = await attempt(async () => 42);
+  const bad = await attempt<number>(async () => { throw new RangeError("no"); });
+  console.log(good, bad.ok ? "" : bad.error.name);
+}
+main();
+//// namespaces
+namespace Geometry { export const PI = 3; export namespace Two { export const area = (r: number) => PI * r * r; } export interface P { x: number } }
+const q: Geometry.P = { x: 1 };
+console.log(Geometry.Two.area(2), q.x);
+//// decorators of classes and methods
+function logged<T extends (...a: any[]) => any>(f: T, ctx: ClassMethodDecoratorContext) { return function (this: any, ...a: any[]) { console.log("call", String(ctx.name), a); return f.apply(this, a); } as T; }
+const registry: string[] = [];
+const register = (c: new () => object, ctx: ClassDecoratorContext) => { registry.push(ctx.name!); };
+@register class Calc { @logged add(a: number, b: number) { return a + b; } }
+console.log(new Calc().add(1, 2), registry);
+//// accessor keyword
+class Box { accessor value = 1; static accessor count = 0; }
+const box = new Box(); box.value += 4; Box.count++;
+console.log(box.value, Box.count, Object.keys(box));
+//// generator types
+function* ids(prefix: string): Generator<string, void, undefined> { for (let i = 1; i <= 3; i++) yield `${prefix}${i}`; }
+const all: string[] = [...ids("n")];
+async function* stream(): AsyncGenerator<number> { yield 1; yield 2; }
+(async () => { let s = 0; for await (const x of stream()) s += x; console.log(all, s); })();
+//// Map and Set with types
+const scores = new Map<string, number[]>();
+for (const [k, v] of [["a", 1], ["b", 2], ["a", 3]] as [string, number][]) scores.set(k, [...(scores.get(k) ?? []), v]);
+console.log(scores, new Set<number>([1, 1, 2]).size, [...scores].map(([k, v]): string => `${k}=${v.length}`));
+//// tuple types and destructuring
+type Pair<A, B = A> = [first: A, second: B, ...rest: number[]];
+const pair: Pair<string, boolean> = ["a", true, 1, 2];
+const [first, second, ...others] = pair;
+console.log(first, second, others, pair.length);
+//// index signatures and records
+interface Dict { [key: string]: number | undefined }
+const d: Dict = { a: 1 };
+d["b"] = 2;
+console.log(Object.entries(d).map(([k, v]) => k + v), d.zzz?.toFixed(1));
+//// unknown in catch, narrowing
+function risky(x: unknown): string {
+  try { if (x instanceof Date) return x.toISOString(); if (Array.isArray(x)) return `array ${x.length}`; if (x && typeof x === "object" && "name" in x) return String(x.name); throw x; }
+  catch (err: unknown) { return err instanceof Error ? err.message : `other ${String(err)}`; }
+}
+console.log([new Date(0), [1, 2], { name: "n" }, new Error("e"), 5].map(risky));
+//// builder with fluent types
+class Query<T extends object = {}> {
+  private parts: string[] = [];
+  select<K extends string>(...k: K[]): Query<T & Record<K, unknown>> { this.parts.push(`SELECT ${k.join(", ")}`); return this as any; }
+  from(t: string): this { this.parts.push(`FROM ${t}`); return this; }
+  toString() { return this.parts.join(" "); }
+}
+console.log(`${new Query().select("a", "b").from("t")}`);
+//// event emitter with typed events
+type Handlers = { data: (x: number) => void; end: () => void };
+class Emitter<H extends Record<string, (...a: any[]) => void>> {
+  private on_: { [K in keyof H]?: H[K][] } = {};
+  on<K extends keyof H>(k: K, f: H[K]) { (this.on_[k] ??= []).push(f); return this; }
+  emit<K extends keyof H>(k: K, ...a: Parameters<H[K]>) { this.on_[k]?.forEach((f) => f(...a)); }
+}
+const em = new Emitter<Handlers>().on("data", (x) => console.log("data", x)).on("end", () => console.log("end"));
+em.emit("data", 5); em.emit("end");
+//// singleton and private constructor
+class Config { private static instance?: Config; private constructor(readonly values: Map<string, string>) {} static get(): Config { return (Config.instance ??= new Config(new Map([["k", "v"]]))); } }
+console.log(Config.get() === Config.get(), Config.get().values.get("k"));
+//// utility types at work
+interface Todo { title: string; done: boolean; due: Date }
+const patch = (t: Todo, p: Partial<Omit<Todo, "due">>): Todo => ({ ...t, ...p });
+const t: Readonly<Todo> = { title: "x", done: false, due: new Date(0) };
+console.log(patch(t, { done: true }), (Object.keys(t) as (keyof Todo)[]).length);
+//// imports of types disappear
+import type { Stats } from "node:fs";
+import { readFileSync, writeFileSync, type PathLike } from "node:fs";
+const file: PathLike = "t.txt";
+writeFileSync(file, "typed");
+const size = (s: Pick<Stats, "size">) => s.size;
+console.log(readFileSync(file, "utf8"), size({ size: 5 }));
+//// export forms
+export interface Item { id: number }
+export const items: Item[] = [{ id: 1 }];
+export type { Item as Thing };
+export class Store { constructor(private list: Item[] = items) {} total(): number { return this.list.length; } }
+console.log(new Store().total());
+//// declare and ambient
+declare const VERSION: string | undefined;
+declare function missing(): void;
+declare global { interface Array<T> { lastOne(): T | undefined } }
+Array.prototype.lastOne = function () { return this[this.length - 1]; };
+console.log([1, 2, 3].lastOne(), typeof VERSION);
+export {};
+//// arrow generics and currying
+const compose = <A, B, C>(f: (b: B) => C, g: (a: A) => B) => (a: A): C => f(g(a));
+const inc = (n: number): number => n + 1, str = (n: number): string => `<${n}>`;
+console.log(compose(str, inc)(1), ((x: number) => (y: number) => x * y)(3)(4));
+//// bigints, numeric separators, literals
+const big: bigint = 9_007_199_254_740_993n;
+const hex = 0xff_ff, bits = 0b1010_0001;
+console.log(big, hex, bits, 1_000.5);
+//// optional chaining with types
+type Deep = { a?: { b?: { c(): string }[] } };
+const deep: Deep = { a: { b: [{ c: () => "c" }] } }, empty: Deep = {};
+console.log(deep.a?.b?.[0]?.c(), empty.a?.b?.[0]?.c(), (empty.a ??= {}).b === undefined);
+//// template literal keys and symbols
+const id = Symbol("id");
+interface Keyed { [id]: number; [key: `data-${string}`]: string }
+const k: Keyed = { [id]: 1, "data-x": "y" };
+console.log(k[id], k["data-x"], Object.keys(k));
+//// static and instance initialisation order
+class A { static s = (console.log("static"), 1); x = (console.log("field"), 2); constructor() { console.log("ctor", this.x); } static { console.log("block", this.s); } }
+new A();
+//// class fields shadow accessors of the parent
+class Parent { get v() { return "parent"; } set v(_: string) {} }
+class Child extends Parent { w: string = this.v + "!"; }
+console.log(new Child().w);
+class F { declare typed: number; plain?: number; }
+console.log(Object.keys(new F()));
+//// mixins
+type Ctor<T = {}> = new (...a: any[]) => T;
+const Timed = <B extends Ctor>(Base: B) => class extends Base { stamp = 1; };
+const Tagged = <B extends Ctor<{ stamp: number }>>(Base: B) => class extends Base { tag(): string { return `tag${this.stamp}`; } };
+class Doc { title = "d"; }
+const M = Tagged(Timed(Doc));
+console.log(new M().tag(), new M().title);
+//// recursion over a typed tree
+type Tree<T> = { value: T; children?: Tree<T>[] };
+const tree: Tree<string> = { value: "a", children: [{ value: "b", children: [{ value: "c" }] }, { value: "d" }] };
+const depth = <T>(t: Tree<T>): number => 1 + Math.max(0, ...(t.children ?? []).map(depth));
+function* flat<T>(t: Tree<T>): Iterable<T> { yield t.value; for (const c of t.children ?? []) yield* flat(c); }
+console.log(depth(tree), [...flat(tree)]);
+//// state machine
+type State = "idle" | "loading" | "done";
+type Action = { type: "start" } | { type: "finish"; data: number[] };
+const reduce = (s: { state: State; data: number[] }, a: Action): typeof s => a.type === "start" ? { ...s, state: "loading" } : { state: "done", data: a.data };
+console.log(([{ type: "start" }, { type: "finish", data: [1] }] as Action[]).reduce(reduce, { state: "idle", data: [] }));
+//// dependency injection with a map
+class Token<T> { constructor(readonly name: string) {} declare _t: T; }
+class Container { private m = new Map<Token<any>, () => unknown>(); bind<T>(t: Token<T>, f: () => T): this { this.m.set(t, f); return this; } get<T>(t: Token<T>): T { const f = this.m.get(t); if (!f) throw new Error(`no ${t.name}`); return f() as T; } }
+const NAME = new Token<string>("name");
+console.log(new Container().bind(NAME, () => "svc").get(NAME));
+try { new Container().get(NAME); } catch (e) { console.log((e as Error).message); }
+//// memory of promises with types
+const cache = new Map<string, Promise<number>>();
+const load = (k: string): Promise<number> => { let p = cache.get(k); if (!p) { console.log("load", k); p = new Promise<number>((r) => setTimeout(() => r(k.length), 2)); cache.set(k, p); } return p; };
+Promise.all(["a", "bb", "a"].map(load)).then((v: number[]) => console.log(v));
+//// abstract data types
+class Stack<T> { #items: T[] = []; push(...x: T[]): number { return this.#items.push(...x); } pop(): T | undefined { return this.#items.pop(); } get size(): number { return this.#items.length; } [Symbol.iterator](): Iterator<T> { return this.#items[Symbol.iterator](); } }
+const st = new Stack<number>(); st.push(1, 2, 3);
+console.log(st.pop(), st.size, [...st]);
+//// getters in interfaces, readonly arrays
+interface Temp { readonly c: number; readonly f: number }
+const temp = (c: number): Temp => ({ c, get f() { return c * 9 / 5 + 32; } });
+const list: readonly number[] = [3, 1, 2];
+console.log(temp(100).f, [...list].sort(), list.slice().reverse());
+//// json with validation
+interface Row { id: number; when: string }
+const isRow = (x: any): x is Row => typeof x?.id === "number" && typeof x?.when === "string";
+const rows: Row[] = (JSON.parse('[{"id":1,"when":"2024"},{"id":"2"},null]') as unknown[]).filter(isRow);
+console.log(rows);
+//// computed enums and reverse maps
+enum Bits { None, A = 1 << 0, B = 1 << 1, AB = A | B, Len = "abc".length }
+const names = Object.keys(Bits).filter((k) => isNaN(Number(k)));
+console.log(Bits.AB, Bits[3], names);
+//// using declarations
+const res = (name: string) => ({ name, [Symbol.dispose]() { console.log("closed", name); } });
+{
+  using a = res("a");
+  using b = res("b");
+  console.log("open", a.name, b.name);
+}
+console.log("after");
+//// date arithmetic with types
+const addDays = (d: Date, n: number): Date => new Date(d.getTime() + n * 864e5);
+const range = (a: Date, b: Date): string[] => { const out: string[] = []; for (let d = a; d < b; d = addDays(d, 1)) out.push(d.toISOString().slice(5, 10)); return out; };
+console.log(range(new Date("2024-02-27"), new Date("2024-03-02")));
+//// async queue with generics
+class AsyncQueue<T> { private items: T[] = []; private waiting: ((x: T) => void)[] = []; push(x: T): void { const w = this.waiting.shift(); if (w) w(x); else this.items.push(x); } pop(): Promise<T> { const x = this.items.shift(); return x !== undefined ? Promise.resolve(x) : new Promise((r) => this.waiting.push(r)); } }
+const queue = new AsyncQueue<number>();
+queue.push(1);
+setTimeout(() => queue.push(2), 2);
+(async () => console.log(await queue.pop(), await queue.pop()))();
+//// comparison functions
+type Cmp<T> = (a: T, b: T) => number;
+const by = <T, K extends keyof T>(k: K): Cmp<T> => (a, b) => (a[k] < b[k] ? -1 : a[k] > b[k] ? 1 : 0);
+const then = <T>(...c: Cmp<T>[]): Cmp<T> => (a, b) => c.reduce((r, f) => r || f(a, b), 0);
+console.log([{ x: 2, y: "b" }, { x: 1, y: "z" }, { x: 2, y: "a" }].sort(then(by("x"), by("y"))).map((o) => `${o.x}${o.y}`));
