@@ -16,7 +16,7 @@ static const struct cli_option code_rows[] = {
      .help = "the policy file (YAML or JSON); without one every tool may be called"},
     {CLI_CHOICE(struct code_options, profile), .name = "profile", .choices = profile_names,
      .fallback = "native", .help = "which tools are shown, with whose schemas and result texts"},
-    {CLI_NUMBER(struct code_options, min_tier), .name = "min-tier", .argument = "TIER", .fallback = "2",
+    {CLI_NUMBER(struct code_options, min_tier), .name = "min-tier", .argument = "TIER", .fallback = "1",
      .min = 1, .max = 3, .help = "the weakest sandbox to run code in; see `sallyport doctor`"},
     {CLI_TEXT(struct code_options, packages), .name = "packages", .argument = "NAMES",
      .help = "Python packages that install_package may install, separated by commas; none by default"},

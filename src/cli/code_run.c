@@ -30,7 +30,8 @@ static const char *const profiles[] = {"pure", "files", "proc", NULL};
 static const struct cli_option code_run_rows[] = {
     {CLI_CHOICE(struct code_run_options, language), .name = "language", .letter = 'l', .choices = languages,
      .fallback = "auto", .help = "which language it is; auto goes by the file's name, else python"},
-    {CLI_CHOICE(struct code_run_options, profile), .name = "profile", .choices = profiles, .fallback = "pure",
+    {CLI_CHOICE(struct code_run_options, profile), .name = "profile", .choices = profiles,
+     .fallback = "files",
      .help = "what it may do: compute only; also files beneath its workspace; also programs"},
     {CLI_DURATION(struct code_run_options, timeout_ms), .name = "timeout", .argument = "S", .fallback = "30s",
      .help = "end it after this time"},
@@ -38,7 +39,7 @@ static const struct cli_option code_run_rows[] = {
      .min = 1, .max = SANDBOX_MEMORY_MB_MAX, .help = "memory it may take"},
     {CLI_TEXT(struct code_run_options, workspace), .name = "workspace", .argument = "DIR",
      .help = "copy this directory's files in and, afterwards, back (not with profile pure)"},
-    {CLI_NUMBER(struct code_run_options, min_tier), .name = "min-tier", .argument = "N", .fallback = "2",
+    {CLI_NUMBER(struct code_run_options, min_tier), .name = "min-tier", .argument = "N", .fallback = "1",
      .min = 1, .max = 3, .help = "refuse to run where confinement is weaker (see doctor)"},
     {CLI_SWITCH(struct code_run_options, json), .name = "json", .help = "print the whole outcome as JSON"},
     {0},
@@ -113,6 +114,10 @@ static void write_json(struct code_run_item *c, const struct sandbox_outcome *o)
     emit_int(&e, o->tool_calls);
     emit_key(&e, "tier");
     emit_int(&e, sandbox_tier(c->all->sandbox));
+    if (o->out_cut || o->err_cut) {
+        emit_key(&e, "truncated");
+        emit_bool(&e, true);
+    }
     if (o->copy_error)
         emit_text(&e, "workspace", slice_str(o->copy_error));
     emit_object_end(&e);
@@ -201,6 +206,7 @@ static struct sandbox_request request_of(const struct code_run_item *item) {
                                     .code = buf_slice(&item->code),
                                     .memory_mb = (uint32_t)o->memory_mb,
                                     .timeout_ms = (uint32_t)o->timeout_ms,
+                                    .last_value = true,
                                     .workspace = o->workspace};
 }
 
@@ -208,6 +214,7 @@ static int run_all(struct code_run *c, struct spawn *spawn, struct err *err) {
     const struct code_run_options *o = c->options;
     struct sandbox_config config = {.min_tier = (int)o->min_tier,
                                     .warm = 1,
+                                    .share_ceiling.runs = SANDBOX_RUNS_MAX,
                                     .memory_mb_max = (uint32_t)o->memory_mb,
                                     .profile = (enum sandbox_profile)o->profile};
     for (size_t i = 0; i < c->count; i++)

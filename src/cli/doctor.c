@@ -49,8 +49,8 @@ static const struct {
 static const char *const tiers[] = {
     "not known",
     "full: own user, mount, process, network and IPC namespaces, Landlock, seccomp",
-    "reduced: no namespaces; Landlock and seccomp, no processes, workspaces on disk",
-    "weak: seccomp alone, computing only; refused unless min_tier is 3",
+    "reduced: no namespaces; Landlock and seccomp; names, sizes and times of the user's files can be seen",
+    "weak: seccomp alone, no Landlock; code can compute and call tools, but open no file",
     "none: nothing may run here",
 };
 
@@ -61,8 +61,9 @@ static const char *advice_for(const char *why) {
         const char *advice;
     } table[] = {
         {"user namespace",
-         "allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu "
-         "kernel.apparmor_restrict_unprivileged_userns=0; in a container run with --security-opt "
+         "allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1, on Ubuntu "
+         "24.04 the AppArmor profile of packaging/apparmor (docs/sandbox.md, Ubuntu); in a container run "
+         "with --security-opt "
          "seccomp=unconfined "
          "--security-opt apparmor=unconfined, or beside it"},
         {"namespaces", "in a container: --security-opt seccomp=unconfined --security-opt "
@@ -70,7 +71,13 @@ static const char *advice_for(const char *why) {
         {"memory disk", "in a container: --security-opt apparmor=unconfined, or --cap-add SYS_ADMIN"},
         {"landlock",
          "a kernel of 5.13 or newer with Landlock among its modules (lsm= on the kernel command line)"},
-        {"seccomp", "a kernel with CONFIG_SECCOMP_FILTER"},
+        {"seccomp", "a kernel with CONFIG_SECCOMP_FILTER; in a container, --security-opt seccomp=unconfined"},
+        {"open /proc",
+         "mount /proc, which the id maps of a sandbox are written to: mount -t proc proc /proc"},
+        {"a directory for workspaces", "give it a place to write: mount a tmpfs on /tmp (docker run --tmpfs "
+                                       "/tmp), or make tier 1 possible"},
+        {"Permission denied", "as root, interpreters run under a uid that owns nothing: one beneath a home "
+                              "directory with mode 0700 cannot be reached; name one beneath /usr"},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strstr(why, table[i].word))
@@ -106,7 +113,10 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
     const enum doctor_level level = !enough ? bad : tier > 1 ? DOCTOR_ODD : DOCTOR_GOOD;
     struct doctor_finding *f =
         cli_doctor_note(all, level, "sandbox", "", "tier %d, %s%s%s", tier, tiers[tier],
-                        tier > 1 ? "; kept from tier 1 by: " : "", tier > 1 ? why : "");
+                        tier > 3   ? "; it lacks: "
+                        : tier > 1 ? "; kept from tier 1 by: "
+                                   : "",
+                        tier > 1 ? why : "");
     if (tier != 1)
         f->fix = slice_str(advice_for(why));
     const int group = sandbox_group(s, &lacks);

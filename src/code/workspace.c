@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "code/limits.h"
+#include "runner/sandbox_types.h"
 #include "wire/tape.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define WORKSPACE_TEMP ".sallyport-" /* in front of a file that is being written */
+#define WORKSPACE_TEMP SANDBOX_OWN_PREFIX /* in front of a file that is being written */
 
 int workspace_open(int dir_fd, const char *name, int *ret_fd, struct err *err) {
     if (mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST)
@@ -46,7 +47,7 @@ bool workspace_path_ok(struct slice path) {
     size_t names = 0;
     for (bool more = true; more;) {
         more = slice_cut(&rest, '/', &name);
-        if (!name_ok(name) || ++names > CODE_PATH_DEPTH_MAX)
+        if (!name_ok(name) || slice_starts(name, SLICE(WORKSPACE_TEMP)) || ++names > CODE_PATH_DEPTH_MAX)
             return false;
     }
     return true;

@@ -12,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,6 +53,7 @@ struct confine {
     const struct frame_order *order;
     const int *stdio;
     int workspace; /* descriptor of the workspace, for the helper */
+    int scratch;   /* of /tmp, where that is a directory of its own; until the descriptors are put in order */
     int listener;
 };
 
@@ -110,17 +112,25 @@ static int step_scratch(struct confine *l) {
     return mount("tmpfs", WORKDIR, "tmpfs", flags, options);
 }
 
-/* Without namespaces the workspace is a directory of its own among those of the other sandboxes. */
-static int own_directory(struct confine *l) {
-    char name[32];
+/* Without namespaces the two are directories of its own, beside those of the other sandboxes. The libraries
+ * of the languages lead paths beneath /workspace and /tmp there. */
+static int own_directory(struct confine *l, const char *which) {
+    char name[64];
     snprintf(name, sizeof(name), "%llu", (unsigned long long)l->order->token);
+    if (mkdirat(CONFINE_FD_SCRATCH, name, 0700) != 0 && errno != EEXIST)
+        return -1;
+    snprintf(name, sizeof(name), "%llu/%s", (unsigned long long)l->order->token, which);
     if (mkdirat(CONFINE_FD_SCRATCH, name, 0700) != 0)
         return -1;
     return openat(CONFINE_FD_SCRATCH, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 static int step_workdir(struct confine *l) {
-    l->workspace = l->setup->tier == 1 ? open(WORKDIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : own_directory(l);
+    const bool own = l->setup->tier > 1;
+    l->scratch = own ? own_directory(l, "tmp") : -1;
+    if (own && l->scratch < 0)
+        return -1;
+    l->workspace = own ? own_directory(l, "workspace") : open(WORKDIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return l->workspace < 0 ? -1 : fchdir(l->workspace);
 }
 
@@ -170,7 +180,6 @@ static int step_rlimits(struct confine *l) {
         {RLIMIT_RTPRIO, 0},
         {RLIMIT_NICE, 0},
         {RLIMIT_SIGPENDING, FD_MAX},
-        {RLIMIT_NOFILE, FD_MAX},
     };
     for (size_t i = 0; l->stage != STAGE_LAST && i < sizeof(table) / sizeof(table[0]); i++)
         if (limit(table[i].what, table[i].value) != 0)
@@ -231,6 +240,8 @@ static int add_rules(struct confine *l, int rules, uint64_t handled) {
         return -1;
     if (s->tier == 1 && (allow_path(rules, "/tmp", FS_WRITE & handled) != 0 ||
                          allow_path(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR) != 0))
+        return -1;
+    if (l->scratch >= 0 && allow_beneath(rules, l->scratch, FS_WRITE & handled) != 0)
         return -1;
     return allow_beneath(rules, l->workspace, FS_WRITE & handled);
 }
@@ -361,7 +372,25 @@ static int step_report(struct confine *l) {
     close(l->workspace);
     if (l->listener >= 0)
         close(l->listener);
-    return close(CONFINE_FD_REPORT);
+    return 0;
+}
+
+/* The report was the last message with descriptors. The kernel counts those under way for all processes of a
+ * user together, against the sender's own limit of open files: a guest that could send some would stop
+ * everybody's, and a limit as low as a guest's would stop the report itself. */
+static int step_seal(struct confine *l) {
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendmsg, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+    const unsigned long all = l->stage == STAGE_LAST ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+    if (limit(RLIMIT_NOFILE, FD_MAX) != 0 || close(CONFINE_FD_REPORT) != 0)
+        return -1;
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, all, &program) == 0 ? 0 : -1;
 }
 
 static const struct {
@@ -380,6 +409,7 @@ static const struct {
     [CONFINE_PRIVILEGES] = {"privileges", step_privileges, STAGE_WHOLE | STAGE_LAST},
     [CONFINE_SECCOMP] = {"seccomp", step_seccomp, STAGE_WHOLE | STAGE_LAST},
     [CONFINE_REPORT] = {"report", step_report, STAGE_WHOLE | STAGE_LAST},
+    [CONFINE_SEAL] = {"seal", step_seal, STAGE_WHOLE | STAGE_LAST},
 };
 
 const char *confine_step_name(enum confine_step step) {
@@ -400,8 +430,13 @@ static void run_steps(struct confine *l) {
 
 static void run_fresh(enum stage stage, const struct confine_setup *setup, const struct frame_order *order,
                       const int stdio[3]) {
-    run_steps(&(struct confine){
-        .stage = stage, .setup = setup, .order = order, .stdio = stdio, .workspace = -1, .listener = -1});
+    run_steps(&(struct confine){.stage = stage,
+                                .setup = setup,
+                                .order = order,
+                                .stdio = stdio,
+                                .workspace = -1,
+                                .scratch = -1,
+                                .listener = -1});
 }
 
 void confine_down(const struct confine_setup *setup, const struct frame_order *order, const int stdio[3]) {
@@ -418,8 +453,12 @@ static void run_stage(enum stage stage, struct confine_setup *ret_setup) {
     if (confine_read_setup(CONFINE_FD_KEPT, ret_setup) != 0 ||
         pread(CONFINE_FD_ORDER, &order, sizeof(order), 0) != (ssize_t)sizeof(order))
         _exit(CONFINE_FAILED);
-    run_steps(&(struct confine){
-        .stage = stage, .setup = ret_setup, .order = &order, .workspace = CONFINE_FD_SETUP, .listener = -1});
+    run_steps(&(struct confine){.stage = stage,
+                                .setup = ret_setup,
+                                .order = &order,
+                                .workspace = CONFINE_FD_SETUP,
+                                .scratch = -1,
+                                .listener = -1});
 }
 
 void confine_after_exec(struct confine_setup *ret_setup) { run_stage(STAGE_LOADED, ret_setup); }

@@ -1,6 +1,7 @@
 /* The lock-down of one sandbox: what a fresh child does to itself before it may see a byte of the guest's.
  *
  *   idmap ─▶ scratch ─▶ workdir ─▶ rlimits ─▶ landlock ─▶ caps ─▶ descriptors ─▶ privileges ─▶ seccomp
+ *   ─▶ report ─▶ seal
  *
  * Compiled into the helper (which tries it out in a throw-away child to learn what the machine can do) and
  * into the modules that the interpreters load. A step that fails ends the child: nothing is skipped, nothing
@@ -34,7 +35,7 @@
 #define CONFINE_FD_STATM 8 /* its own size */
 
 #define CONFINE_PROGRAM_MAX 2048 /* BPF instructions of one filter */
-#define CONFINE_DIRS_MAX 12
+#define CONFINE_DIRS_MAX 24
 #define CONFINE_FAILED 125 /* exit status of a child whose lock-down did not succeed */
 #define CONFINE_GUEST_ID 1000
 
@@ -50,6 +51,7 @@ enum confine_step {
     CONFINE_PRIVILEGES,
     CONFINE_SECCOMP,
     CONFINE_REPORT,
+    CONFINE_SEAL,
     CONFINE_STEPS,
     /* Not a step of the lock-down, but what can go wrong behind it: an interpreter with threads is copied
      * without them, and what one of them held at that moment nobody will ever let go. So the child says that

@@ -115,9 +115,10 @@ async function skillCode(name) {
 }
 
 // Names of files mean the workspace.
+let place = (path) => path; // see lead()
 function requireInside(name) {
   try {
-    return load(/^\.\.?\//.test(name) ? `${process.cwd()}/${name}` : name);
+    return load(/^\.\.?\//.test(name) ? place(`${process.cwd()}/${name}`) : place(name));
   } catch (error) {
     throw error?.code === "MODULE_NOT_FOUND" ? noModule(name) : error;
   }
@@ -146,6 +147,10 @@ async function importModule(name, ...rest) {
 const wellFormed = (text) => text.includes("\\ud") ? text.replace(/\\(ud[\da-f]{3}|.)/gs, (all, escape) => escape.length > 1 ? "\\ufffd" : all)
   : text;
 
+// The last line of code is often one that sets a timer or listens to a stream: what that returns is no result.
+const EventEmitter = require("events");
+const isMachinery = (v) => v instanceof EventEmitter || v === process || /^(?:Timeout|Immediate|Interval)$/.test(v.constructor?.name ?? "");
+
 function toJson(value) {
   const seen = new WeakSet();
   const plain = (v, depth) => {
@@ -156,6 +161,7 @@ function toJson(value) {
     if (typeof v === "function" || typeof v === "symbol") return String(v);
     if (seen.has(v)) return "[circular]";
     if (depth > 60) return "...";
+    if (isMachinery(v)) return null;
     if (typeof v.toJSON === "function") return plain(v.toJSON(), depth + 1);
     seen.add(v);
     let result;
@@ -179,6 +185,8 @@ function ownStack(error) {
 function describe(error) {
   if (error instanceof RangeError && /allocation failed/i.test(error.message)) // of a buffer; the heap's own end is the process's
     return { error: "out of memory", kind: "MemoryError", traceback: ownStack(error) };
+  if (error?.code === "EPERM" && /^(?:spawn|fork)/.test(error.syscall ?? ""))
+    return { error: `${error.message}: no programs or processes can be started in this sandbox`, kind: error.name, traceback: ownStack(error) };
   if (error instanceof Error) return { error: error.message || error.name, kind: error.name || "Error", traceback: ownStack(error) };
   return { error: typeof error === "string" ? error : util.inspect(error), kind: "Error", traceback: "" };
 }
@@ -204,15 +212,68 @@ const leftoverMs = (timeout = 0) => timeout - Math.min(500, timeout / 4);
 
 // ---- what the code finds ----
 
+const HOME = "/workspace";
+const PROGRAM = `${HOME}/main.js`;
+
+// Where no mounts are possible, /workspace and /tmp are directories elsewhere: paths lead there.
+function lead(root) {
+  const fs = load("fs"), where = process.cwd;
+  place = (path) => typeof path === "string" && /^\/(?:workspace|tmp)(?:\/|$)/.test(path) && !path.startsWith(root) ? root + path : path;
+  const leads = /^(?:access|append|chmod|copyFile|cp|create|exists|link|lstat|lutimes|mk|open|read(?:dir|File|link)|realpath|rename|rm|stat|symlink|truncate|unlink|utimes|writeFile)/;
+  for (const from of [fs, fs.promises])
+    for (const name of Object.keys(from)) {
+      const call = from[name];
+      if (typeof call === "function" && leads.test(name)) from[name] = (first, second, ...rest) =>
+        second === undefined && !rest.length ? call.call(from, place(first)) : call.call(from, place(first), place(second), ...rest);
+    }
+  process.cwd = () => where().startsWith(`${root}/`) ? where().slice(root.length) : where();
+  load("os").tmpdir = () => "/tmp";
+}
+
+// One for each run: code written as a CommonJS module finds what it expects.
+function newModule() {
+  const own = { exports: {}, id: ".", filename: PROGRAM, path: HOME, loaded: false, children: [], paths: [], require: requireInside };
+  requireInside.main = globalThis.module = own;
+  globalThis.exports = own.exports;
+  return own;
+}
+
+// Whether it has handed something over in that way, and nothing else.
+const exported = (own, given, value) => (own.exports !== given || Object.keys(given).length > 0)
+  && (value === undefined || value === own.exports || typeof value === "function" || Object.values(own.exports ?? {}).includes(value));
+
+// What an interpreter does at its end.
+function leave(fail = () => {}) {
+  try { process.emit("exit", process.exitCode ?? 0); } catch (error) { fail(error); }
+}
+
+// For what the libraries would ask /proc, the accounts or other processes about.
+function standIn() {
+  const os = load("os"), v8 = load("v8");
+  const user = { uid: 1000, gid: 1000, username: "sandbox", homedir: HOME, shell: "/bin/sh" };
+  os.homedir = () => HOME;
+  os.userInfo = () => ({ ...user });
+  const count = os.availableParallelism?.() ?? 1;
+  os.cpus = () => Array.from({ length: count }, () => ({ model: "", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }));
+  const rss = () => process.resourceUsage().maxRSS * 1024;
+  process.memoryUsage = Object.assign(() => {
+    const heap = v8.getHeapStatistics();
+    return { rss: rss(), heapTotal: heap.total_heap_size, heapUsed: heap.used_heap_size, external: heap.external_memory, arrayBuffers: 0 };
+  }, { rss });
+}
+
 function furnish() {
   for (const key of Object.keys(process.env)) delete process.env[key];
   process.argv.length = 1;
   process.exit = (status = process.exitCode ?? 0) => {
+    process.exitCode = status;
+    leave();
     finish(status ? { ok: false, error: `process.exit(${status})`, kind: "Exit", traceback: "" } : { ok: true });
     native.exit(0);
   };
   process.reallyExit = native.exit;
-  const given = { tools, callTool, searchTools, describe: describeTool, progress, ToolError, fetch: fetchInside, require: requireInside };
+  const given = { tools, callTool, searchTools, describe: describeTool, progress, ToolError, fetch: fetchInside, require: requireInside,
+    module: null, exports: null, __filename: PROGRAM, __dirname: HOME };
   for (const [name, value] of Object.entries(given)) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
   }

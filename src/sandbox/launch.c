@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -47,10 +48,18 @@ static const struct launch_kind {
     const char *argv[8];  /* between the binary and the script */
     const char *extra[4]; /* files beside the script that it reads, where they are there */
 } kinds[LAUNCH_ENGINES] = {
-    [LAUNCH_PYTHON] =
-        {"python3", "/opt/python", true, "sallyport-python.so", "sallyport-python.py", {"-I", "-S", "-B"}},
-    [LAUNCH_PYTHON_DATA] =
-        {"python3", "/opt/python", true, "sallyport-python.so", "sallyport-python.py", {"-I", "-S", "-B"}},
+    [LAUNCH_PYTHON] = {"python3",
+                       LAUNCH_PYTHON_DIR,
+                       true,
+                       "sallyport-python.so",
+                       "sallyport-python.py",
+                       {"-I", "-S", "-B"}},
+    [LAUNCH_PYTHON_DATA] = {"python3",
+                            LAUNCH_PYTHON_DIR,
+                            true,
+                            "sallyport-python.so",
+                            "sallyport-python.py",
+                            {"-I", "-S", "-B"}},
     [LAUNCH_NODE] = {"node",
                      "/opt/node",
                      false,
@@ -101,6 +110,96 @@ static bool find_in_path(const char *path, const char *name, char ret_real[FRAME
     return false;
 }
 
+/* The directory `up` levels above. */
+static void parent_of(char *path, int up) {
+    for (; up > 0 && strrchr(path, '/'); up--)
+        *strrchr(path, '/') = '\0';
+}
+
+static bool first_match(const char *pattern, char ret_path[FRAME_PATH_MAX]) {
+    glob_t found = {0};
+    const bool any = glob(pattern, 0, NULL, &found) == 0 && strlen(found.gl_pathv[0]) < FRAME_PATH_MAX;
+    if (any)
+        snprintf(ret_path, FRAME_PATH_MAX, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    return any;
+}
+
+/* `home = DIR` of a virtual environment's configuration: where the interpreter is that it was made from. */
+static bool read_venv_home(const char *path, char ret_home[FRAME_PATH_MAX]) {
+    char text[4096] = "", key[] = "home";
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    struct slice rest = slice_of(text, n > 0 ? (size_t)n : 0), line, name;
+    for (bool more = rest.len > 0; more;) {
+        more = slice_cut(&rest, '\n', &line);
+        slice_cut(&line, '=', &name);
+        if (slice_is(slice_trim(name), key)) {
+            snprintf(ret_home, FRAME_PATH_MAX, "%.*s", SLICE_FMT(slice_trim(line)));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A virtual environment: its packages are shown, and the interpreter is the one that it was made from. */
+static void find_venv(const char *given, struct launch_runtime *r) {
+    char dir[PATH_MAX], path[PATH_MAX + 64], home[FRAME_PATH_MAX], real[PATH_MAX];
+    if (strlen(given) >= FRAME_PATH_MAX || !realpath(given, real))
+        return;
+    snprintf(dir, sizeof(dir), "%s", given);
+    parent_of(dir, 2);
+    snprintf(path, sizeof(path), "%s/pyvenv.cfg", dir);
+    if (!read_venv_home(path, home))
+        return;
+    snprintf(path, sizeof(path), "%s/lib/python3.*/site-packages", dir);
+    if (!first_match(path, r->venv))
+        return;
+    char *venv = realpath(dir, NULL);
+    if (venv && strncmp(real, venv, strlen(venv)) == 0) { /* the binary is a copy */
+        snprintf(path, sizeof(path), "%s/%s", home, strrchr(given, '/') + 1);
+        if (realpath(path, real) && strlen(real) < FRAME_PATH_MAX && is_program(real))
+            snprintf(r->binary, FRAME_PATH_MAX, "%s", real);
+    }
+    free(venv);
+}
+
+/* NULL, or what of the user's would be shown with everything beneath `prefix`. */
+static const char *holds(const char *prefix) {
+    static char state[FRAME_PATH_MAX];
+    const char *home = getenv("HOME"), *own = getenv("SALLYPORT_HOME"), *xdg = getenv("XDG_STATE_HOME");
+    if (own)
+        snprintf(state, sizeof(state), "%s", own);
+    else
+        snprintf(state, sizeof(state), "%s%s/sallyport",
+                 xdg    ? xdg
+                 : home ? home
+                        : "",
+                 xdg ? "" : "/.local/state");
+    const char *const places[] = {"/home", "/root", home, state};
+    const size_t len = strlen(prefix);
+    for (size_t i = 0; i < ARRAY_LEN(places); i++)
+        if (places[i] && *places[i] && strncmp(places[i], prefix, len) == 0 &&
+            (places[i][len] == '/' || !places[i][len]))
+            return places[i];
+    return NULL;
+}
+
+/* An interpreter outside of /usr is shown by itself, and with the library that lies beside it, if one does.
+ */
+static void find_library(struct launch_runtime *r) {
+    char pattern[PATH_MAX], found[FRAME_PATH_MAX];
+    parent_of(r->prefix, 2);
+    snprintf(pattern, sizeof(pattern), "%s/lib/python3.*/os.py", r->prefix);
+    r->library = first_match(pattern, found);
+    const char *inside = r->library ? holds(r->prefix) : NULL;
+    if (!inside)
+        return;
+    snprintf(r->why, sizeof(r->why), "%.100s is not used: its prefix %.60s/ contains %.60s", r->binary,
+             r->prefix, inside);
+    *r->binary = '\0';
+}
+
 void launch_find(const struct launch_config *config, enum launch_engine engine, const char *given,
                  struct launch_runtime *ret_runtime) {
     const struct launch_kind *kind = &kinds[engine];
@@ -116,12 +215,13 @@ void launch_find(const struct launch_config *config, enum launch_engine engine, 
     } else if (!find_in_path(config->path, kind->program, binary)) {
         snprintf(ret_runtime->why, sizeof(ret_runtime->why), "no %s in the path", kind->program);
     }
+    if (*binary && kind->whole_prefix && given && *given)
+        find_venv(given, ret_runtime);
     if (!*binary || strncmp(binary, "/usr/", 5) == 0)
         return;
     snprintf(ret_runtime->prefix, FRAME_PATH_MAX, "%s", binary);
-    for (int up = kind->whole_prefix ? 2 : 0; up > 0; up--)
-        if (strrchr(ret_runtime->prefix, '/'))
-            *strrchr(ret_runtime->prefix, '/') = '\0';
+    if (kind->whole_prefix)
+        find_library(ret_runtime);
 }
 
 /* ---- giving up what is not needed ---- */
@@ -196,12 +296,20 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
     }
     struct root_item shown[SHOWN_MAX] = {{0}}, copied[SHOWN_MAX] = {{0}};
     char module[PATH_MAX], script[PATH_MAX], module_in[PATH_MAX], script_in[PATH_MAX];
-    char extra[ARRAY_LEN(kinds[0].extra)][2][PATH_MAX];
+    char extra[ARRAY_LEN(kinds[0].extra)][2][PATH_MAX], binary_in[PATH_MAX], library[PATH_MAX];
     if (runtime) {
         const struct launch_kind *kind = &kinds[runtime->engine];
         size_t n = 0;
-        if (*runtime->prefix)
-            shown[n++] = (struct root_item){runtime->prefix, kind->inside};
+        if (*runtime->prefix) {
+            snprintf(binary_in, sizeof(binary_in), "%s%s", kind->inside,
+                     runtime->binary + strlen(runtime->prefix));
+            shown[n++] = (struct root_item){runtime->binary, binary_in};
+        }
+        snprintf(library, sizeof(library), "%s/lib", runtime->prefix);
+        if (runtime->library)
+            shown[n++] = (struct root_item){library, LAUNCH_PYTHON_DIR "/lib"};
+        if (*runtime->venv)
+            shown[n++] = (struct root_item){runtime->venv, LAUNCH_VENV};
         if (*config->packages && kind->whole_prefix)
             shown[n++] = (struct root_item){config->packages, LAUNCH_PACKAGES};
         for (size_t i = 0; kind->extra[i]; i++) {
@@ -248,7 +356,9 @@ static int place_descriptors(const struct launch_config *config, int sock, int s
     const int from[] = {null, bridge >= 0 ? bridge : null, sock, setup, prelude, null, proc, scratch};
     const int to[] = {STDIN_FILENO,       CONFINE_FD_BRIDGE, CONFINE_FD_REPORT, CONFINE_FD_SETUP,
                       CONFINE_FD_PRELUDE, CONFINE_FD_NULL,   CONFINE_FD_PROC,   CONFINE_FD_SCRATCH};
-    if (null < 0 || proc < 0 || place(from, to, ARRAY_LEN(from)) != 0)
+    if (proc < 0)
+        return err_set(err, "open /proc: %s", strerror(errno));
+    if (null < 0 || place(from, to, ARRAY_LEN(from)) != 0)
         return err_set(err, "place descriptors: %s", strerror(errno));
     null = proc = scratch = -1; /* closed with the rest */
     return 0;
@@ -270,7 +380,9 @@ static _Noreturn void probe_guest(const struct confine_setup *setup, const struc
     confine_down(setup, order, stdio);
     const bool open_file = open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0;
     const bool open_net = socket(AF_INET, SOCK_STREAM, 0) >= 0;
-    const char verdict = open_file ? 'f' : open_net ? 'n' : 'k';
+    const pid_t parent = getppid();
+    const bool signalled = kill(parent > 0 ? parent : 1, 0) == 0;
+    const char verdict = open_file ? 'f' : open_net ? 'n' : signalled ? 's' : 'k';
     _exit(write(CONFINE_FD_BRIDGE, &verdict, 1) == 1 ? 0 : 1);
 }
 
@@ -379,6 +491,8 @@ int launch_probe(const struct launch_config *config, uint32_t tier, bool *ret_bo
         return err_set(err, "a file of the host could be opened");
     if (verdict == 'n')
         return err_set(err, "a network socket could be opened");
+    if (verdict == 's')
+        return err_set(err, "a process outside could be sent a signal");
     return verdict == 'k' ? 0 : -1;
 }
 
@@ -401,7 +515,7 @@ static void environment_for(const struct launch_config *config, const struct lau
     size_t n = 0;
     for (; environment[n]; n++)
         ret_envp[n] = environment[n];
-    if (config->setup.tier == 1 && *r->prefix && kinds[r->engine].whole_prefix) {
+    if (config->setup.tier == 1 && r->library) {
         snprintf(libraries, PATH_MAX, "LD_LIBRARY_PATH=%s/lib", kinds[r->engine].inside);
         ret_envp[n++] = libraries;
     }
@@ -436,6 +550,10 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     argv[n++] = r->engine == LAUNCH_PYTHON_DATA ? "data" : "plain";
     if (*config->packages)
         argv[n++] = setup->tier == 1 ? LAUNCH_PACKAGES : config->packages;
+    char venv[FRAME_PATH_MAX + 8];
+    snprintf(venv, sizeof(venv), "venv=%s", setup->tier == 1 ? LAUNCH_VENV : r->venv);
+    if (*r->venv)
+        argv[n++] = venv;
     char libraries[PATH_MAX];
     const char *envp[ARRAY_LEN(environment) + 1];
     environment_for(config, r, libraries, envp);

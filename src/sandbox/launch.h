@@ -5,6 +5,8 @@
 #include "sandbox/confine.h"
 
 #define LAUNCH_PACKAGES "/opt/packages" /* where they are seen, inside */
+#define LAUNCH_PYTHON_DIR "/opt/python" /* an interpreter that lies outside /usr */
+#define LAUNCH_VENV "/opt/venv"         /* packages of a virtual environment */
 #define LAUNCH_ROOT_ID 700000           /* what root becomes: a uid that owns nothing */
 
 enum launch_engine { LAUNCH_PYTHON, LAUNCH_PYTHON_DATA, LAUNCH_NODE, LAUNCH_BUN, LAUNCH_ENGINES };
@@ -12,7 +14,9 @@ enum launch_engine { LAUNCH_PYTHON, LAUNCH_PYTHON_DATA, LAUNCH_NODE, LAUNCH_BUN,
 struct launch_runtime {
     enum launch_engine engine;
     char binary[FRAME_PATH_MAX]; /* real path; "" when there is none */
-    char prefix[FRAME_PATH_MAX]; /* to be shown as well when it lies outside /usr, else "" */
+    char prefix[FRAME_PATH_MAX]; /* of one that lies outside /usr, else "" */
+    bool library;                /* PREFIX/lib is its own, and is shown */
+    char venv[FRAME_PATH_MAX];   /* packages of the virtual environment that was named, or "" */
     char why[FRAME_REASON_MAX];  /* when there is none */
 };
 

@@ -183,11 +183,13 @@ async function execute(order) {
   const { run, text, whole } = compile(handed, order.language, order.session);
   printed = text;
   places = undefined;
+  const own = newModule(), given = own.exports;
   let value = await run(), last = false;
   if (value && typeof value === "object" && Object.getPrototypeOf(value) === null && /^ {4}__proto__: null,$/m.test(text)) {
     ({ value } = value);
     last = true;
   }
+  if (exported(own, given, value)) return own.exports;
   if ("__default" in globalThis) return typeof globalThis.__default === "function" ? globalThis.__default() : globalThis.__default;
   return last && whole && typeof value === "function" ? value() : value; // code handed over as one function
 }
@@ -234,6 +236,7 @@ if (process.env.SALLYPORT_TRIAL) {
   execute({ code: TRIAL, language: "typescript" }).then((v) => say(String(v) === "1,string" ? "" : ` answers ${v}`), (error) => say(`: ${error}`));
 } else {
   furnish();
+  standIn();
   execute({ code: TRIAL, language: "typescript" }).then(async () => { // touches what every run touches
     muted = false;
     native.shut();

@@ -106,6 +106,7 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
   const exported = [];
   if (/\bimport\b/.test(code)) walk.full(tree, (node) => {
     if (node.type === "ImportExpression") replace(node.start, node.start + 6, "__import");
+    if (node.type === "MetaProperty" && node.meta.name === "import") replace(node.start, node.end, "__meta");
   });
   const body = tree.body;
   const lastAt = body.findLastIndex((node) => !doesNothing(node));
@@ -221,13 +222,14 @@ function compileSkimmed(code) {
 
 const compile = (code, file, options) => assemble(rewrite(code, options), file);
 
-const HEAD = "(async function(__import,__exports,require){"; // an arrow function's body would be parsed twice
+const HEAD = "(async function(__import,__exports,__meta){"; // an arrow function's body would be parsed twice
+const META = { url: `file://${PROGRAM}`, filename: PROGRAM, dirname: HOME };
 
 function assemble({ text, tail, single, last }, file) {
   try {
     const script = new vm.Script(`${HEAD}${text}\n${tail}\n})`, { filename: file, columnOffset: -HEAD.length });
     const made = script.runInThisContext();
-    return { run: (exports) => made.call(globalThis, importModule, exports, requireInside), single, last };
+    return { run: (exports) => made.call(globalThis, importModule, exports, META), single, last };
   } catch (error) {
     const shown = String(error.stack).split("\n");
     if (shown[1]?.startsWith(HEAD)) error.stack = shown.map((line, i) => i === 1 || i === 2 ? line.slice(HEAD.length) : line).join("\n");
@@ -270,8 +272,10 @@ async function execute(order) {
   const { run, single, last, map = null } = made;
   running = { code: made.code ?? code, last, map };
   if (!muted) optimize(true);
+  const own = newModule(), given = own.exports;
   let value = await run(exports);
-  if ("default" in exports) value = await (typeof exports.default === "function" ? exports.default() : exports.default);
+  if (exported(own, given, value)) value = own.exports;
+  else if ("default" in exports) value = await (typeof exports.default === "function" ? exports.default() : exports.default);
   else if (single && typeof value === "function") value = await value(); // code handed over as one function
   return value;
 }
@@ -294,7 +298,10 @@ function runOrder(order) {
     err.write("sallyport: timers or streams were still open at the time limit\n");
     return OVER;
   };
-  const state = native.loop(process._tickCallback, progressOf, onFrame);
+  // What a callback of the loop throws comes out here, as the loop was called from here: nobody has caught it.
+  let state = 0;
+  while (!state) try { state = native.loop(process._tickCallback, progressOf, onFrame); } catch (error) { fail(error); }
+  if (outcome.ok && !order.session && !muted) leave(fail);
   if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" };
   finish(outcome, value);
   if (!muted) optimize(settled);
@@ -332,6 +339,7 @@ function readPreludes() {
 
 const preludes = readPreludes();
 furnish();
+standIn();
 process.removeAllListeners("warning");
 
 const out = stream(1), err = stream(2);
@@ -411,6 +419,7 @@ for (let step = 1; urgent < 0; step++) {
   };
   Math.random = () => (next() * 2097152 + (next() >>> 11)) / 9007199254740992;
 }
+if (process.cwd() !== HOME) lead(require("path").dirname(process.cwd()));
 Object.defineProperty(process, "pid", { value: 1, configurable: true, enumerable: true });
 if (!urgent) warmUp(1, usual);
 native.send(AWAKE, 0, "");

@@ -16,10 +16,11 @@ RUN, RESULT, ERROR, CALL, PROGRESS, IMAGE, DONE = 1, 2, 3, 16, 17, 18, 19
 
 PRELOAD = """
 _strptime abc argparse array ast asyncio base64 binascii bisect calendar cmath codecs collections collections.abc
-bz2 colorsys concurrent.futures.thread configparser contextlib contextvars copy csv ctypes dataclasses datetime decimal difflib email.message email.parser encodings.ascii encodings.cp1252 encodings.idna encodings.latin_1
+bz2 colorsys concurrent.futures.process concurrent.futures.thread configparser contextlib contextvars copy csv ctypes dataclasses datetime decimal difflib email.message email.parser encodings.ascii encodings.cp1252 encodings.idna encodings.latin_1
 encodings.utf_16 encodings.utf_32 encodings.utf_8_sig enum fcntl
 fractions functools gc glob graphlib gzip hashlib heapq hmac html html.parser inspect io ipaddress itertools json
-keyword linecache locale logging lzma math mimetypes mmap numbers operator os os.path pathlib pickle pprint queue random re
+keyword linecache locale logging lzma math mimetypes mmap multiprocessing.dummy multiprocessing.pool numbers operator os os.path pathlib
+pickle pprint pwd queue random re
 reprlib resource sched secrets select selectors shlex shutil signal socket sqlite3 statistics string struct subprocess tempfile tomllib textwrap threading time
 timeit tokenize traceback types typing unicodedata unittest unittest.mock urllib.parse uuid warnings weakref xml.dom.minidom xml.etree.ElementTree
 zipfile zlib zoneinfo
@@ -50,8 +51,10 @@ import struct
 import threading
 
 sys.path[:] = [p for p in sys.path if p.startswith("/") and os.path.isdir(p) and p != os.path.dirname(__file__)]
-sys.path += [p for p in site.getsitepackages() + ["/usr/lib/python3/dist-packages"] if os.path.isdir(p) and p not in sys.path]
-sys.path += [p for p in sys.argv[3:] if os.path.isdir(p)]  # what the operator lets be installed
+# What the operator lets be installed comes first: pinned versions win. A virtual environment stands for the system's packages.
+venv = [p[5:] for p in sys.argv[3:] if p.startswith("venv=")]
+sys.path += [p for p in sys.argv[3:] + (venv or site.getsitepackages() + ["/usr/lib/python3/dist-packages"])
+             if p.startswith("/") and os.path.isdir(p) and p not in sys.path]
 import ast
 import atexit
 import io
@@ -401,6 +404,179 @@ def clean(code):
     return text
 
 
+# ---- libraries that expect more of a machine than there is ----
+
+HOME, PROGRAM = "/workspace", "/workspace/main.py"
+NO_PROCESSES = "no programs or processes can be started in this sandbox: use Python's own library instead"
+
+
+def stand_in():
+    """For what cannot be had here: accounts, locks on files that nobody else has, processes."""
+    import concurrent.futures.process
+    import fcntl
+    import multiprocessing
+    import multiprocessing.dummy
+    import multiprocessing.pool
+    import pwd
+    import sqlite3
+
+    user = pwd.struct_passwd(("sandbox", "x", 1000, 1000, "", HOME, "/bin/sh"))
+
+    def account(find, mine):
+        return lambda key: user if key == mine else find(key)
+
+    pwd.getpwuid, pwd.getpwnam = account(pwd.getpwuid, 1000), account(pwd.getpwnam, "sandbox")
+    # The kernel refuses locks, as those on shared files would be a channel between runs. Nobody else has this run's own files.
+    def own(lock):
+        def locked(file, *args, **kwargs):
+            number = file if isinstance(file, int) else file.fileno()
+            mine = os.fstat(number).st_dev in (os.stat(HOME).st_dev, os.stat("/tmp").st_dev)
+            return None if mine else lock(file, *args, **kwargs)
+
+        return locked
+
+    fcntl.flock, fcntl.lockf = own(fcntl.flock), own(fcntl.lockf)
+    connect = sqlite3.connect
+
+    def connect_unlocked(database, *args, **kwargs):
+        name = os.fsdecode(database) if isinstance(database, (str, bytes, os.PathLike)) else ""
+        if not name or name == ":memory:" or (kwargs.get("uri") and name.startswith("file:")):
+            return connect(database, *args, **kwargs)
+        quoted = os.path.abspath(name).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        return connect("file:" + quoted + "?nolock=1", *args, **{**kwargs, "uri": True})
+
+    connect_unlocked.__doc__ = connect.__doc__
+    sqlite3.connect = sqlite3.dbapi2.connect = connect_unlocked
+
+    class ProcessPoolExecutor(concurrent.futures.ThreadPoolExecutor):
+        """Threads: there are no other processes here."""
+
+        def __init__(self, max_workers=None, mp_context=None, initializer=None, initargs=(), **kwargs):
+            super().__init__(max_workers, "", initializer, initargs)
+
+    concurrent.futures.process.ProcessPoolExecutor = concurrent.futures.ProcessPoolExecutor = ProcessPoolExecutor
+    class Value:
+        def __init__(self, typecode, value=0, lock=True):
+            self.value, self.lock = value, threading.RLock()
+
+        def get_lock(self):
+            return self.lock
+
+    class Array(list):
+        def __init__(self, typecode, values, lock=True):
+            super().__init__([0] * values if isinstance(values, int) else values)
+            self.lock = threading.RLock()
+
+        def get_lock(self):
+            return self.lock
+
+    class SimpleQueue:
+        """As pools of threads use it: a pipe, with a lock of threads instead of a semaphore of processes."""
+
+        def __init__(self, **kwargs):
+            from multiprocessing.connection import Pipe
+
+            self._reader, self._writer = Pipe(duplex=False)
+            self._reads, self._writes = threading.Lock(), threading.Lock()
+
+        def get(self):
+            with self._reads:
+                return self._reader.recv()
+
+        def put(self, value):
+            with self._writes:
+                self._writer.send(value)
+
+        def empty(self):
+            return not self._reader.poll()
+
+        def close(self):
+            self._reader.close()
+            self._writer.close()
+
+    threads = {name: getattr(multiprocessing.dummy, name) for name in multiprocessing.dummy.__all__ if name != "freeze_support"}
+    threads.update(Value=Value, Array=Array, RawValue=Value, RawArray=Array, SimpleQueue=SimpleQueue, set_start_method=lambda *args, **kwargs: None,
+                   get_context=lambda method=None: multiprocessing, get_start_method=lambda allow_none=False: "fork")
+    multiprocessing.__dict__.update(threads)
+    multiprocessing.pool.get_context = multiprocessing.get_context
+
+
+def lead(root):
+    """Where no mounts are possible, /workspace and /tmp are directories elsewhere: paths lead there."""
+    import builtins
+    import sqlite3
+    import tempfile
+
+    def place(path):
+        try:
+            text = os.fspath(path)
+        except TypeError:
+            return path
+        for name in (HOME, "/tmp"):
+            name, start = (name.encode(), root.encode()) if isinstance(text, bytes) else (name, root)
+            if text.startswith(start):
+                break
+            if text == name or text[:len(name) + 1] == name + name[:1]:
+                return start + text
+        return path
+
+    def led(call):
+        return lambda *args, **kwargs: call(*map(place, args[:2]), *args[2:], **kwargs)
+
+    names = ("access", "chdir", "chmod", "link", "listdir", "lstat", "mkdir", "open", "readlink", "remove", "rename", "replace", "rmdir",
+             "scandir", "stat", "statvfs", "symlink", "truncate", "unlink", "utime")
+    for name in names:
+        setattr(os, name, led(getattr(os, name)))
+    io.open = builtins.open = led(io.open)
+    where, connect = os.getcwd, sqlite3.connect
+    os.getcwd = lambda: where()[len(root):] if where().startswith(root + "/") else where()
+    sqlite3.connect = sqlite3.dbapi2.connect = led(connect)
+    tempfile.tempdir = "/tmp"
+
+
+def no_processes():
+    """With profiles that cannot fork: an error that says so, instead of the kernel's. Returns what was there, for the one that can."""
+    import subprocess
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(1, NO_PROCESSES)
+
+    names = ("system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "execv", "execve", "execvp", "execvpe")
+    ways = [(os, name, refuse) for name in names] + [(subprocess.Popen, "__init__", refuse), (subprocess.Popen, "__del__", lambda self: None)]
+    before = [(where, name, getattr(where, name)) for where, name, _ in ways]
+    for where, name, value in ways:
+        setattr(where, name, value)
+    return before
+
+
+MAGIC = re.compile(r"^\s*(?:!|%%?[a-z]|\?\w)", re.M)
+SILENT_MAGIC = re.compile(r"^[ \t]*%%?(?:matplotlib|config|load_ext|autoreload|time|timeit|capture|precision)\b.*$", re.M)
+
+
+def without_magic(text):
+    """Commands of notebooks: those that only set one up are left out, the others explained."""
+    if not MAGIC.search(text) or parses_at_all(text):
+        return text
+    text = SILENT_MAGIC.sub("pass", text)
+    if not MAGIC.search(text) or parses_at_all(text):
+        return text
+    for number, line in enumerate(text.split("\n"), 1):
+        word = line.strip()
+        if word.startswith(("!", "%")):
+            hint = ("packages are chosen by the operator (docs/code.md, Packages)" if re.match(r"[!%]\s*(?:pip|conda|uv|apt)\b", word)
+                    else "no programs can be started here" if word[0] == "!" else "use plain Python instead")
+            raise SyntaxError("`%s` is a command of notebooks, not Python: %s" % (word[:60], hint), (CODE, number, 1, line))
+    return text
+
+
+def parses_at_all(text):
+    try:
+        compile(text, CODE, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
+        return True
+    except (SyntaxError, ValueError):
+        return False
+
+
 TOOL_NAMES = {"tools", "call_tool", "search_tools", "describe"}
 
 
@@ -501,9 +677,14 @@ def own_frames(error):
     return text
 
 
+HAVE = "there are the standard library, files of the workspace, skills, and the packages that the operator has installed"
+
+
 def describe(error):
     if isinstance(error, SyntaxError):
         return str(error)
+    if isinstance(error, ModuleNotFoundError) and error.name and "." not in error.name and str(error).startswith("No module named"):
+        return "%s: %s" % (error, HAVE)
     try:
         return str(error)
     except Exception:
@@ -558,7 +739,7 @@ def run(order, space):
     try:
         if order.get("context"):
             space.update(order["context"])
-        text = clean(order["code"])
+        text = without_magic(clean(order["code"]))
         remember(CODE, text)
         if "cpu_s" in order and not limit(order.get("memory_mb", 0), order["cpu_s"]):
             raise RuntimeError("the limits could not be set")
@@ -621,7 +802,7 @@ def main_module(prelude):
     module = types.ModuleType("__main__")
     finders = sys.meta_path[:]
     module.__dict__.update(__builtins__=__builtins__, tools=Tools(), call_tool=call_tool, search_tools=search_tools, describe=describe_tool,
-                           progress=progress, parallel=parallel, ToolError=ToolError, __awaited__=awaited, __returned__=Returned,
+                           progress=progress, parallel=parallel, __file__=PROGRAM, ToolError=ToolError, __awaited__=awaited, __returned__=Returned,
                            __clean__=clean)
     if prelude:
         exec(prelude, module.__dict__)
@@ -672,8 +853,13 @@ def reseed(seed=super(random.Random, random._inst).seed):
 def live(profile, space):
     """In a child that is locked: one run, or those of a session."""
     reseed()
+    here = os.getcwd()
     if profile != 0:
-        sys.path.insert(0, "/workspace")
+        sys.path.insert(0, here)
+    if profile != 0 and here != HOME:
+        lead(os.path.dirname(here))
+    for where, name, value in processes if profile == 2 else ():
+        setattr(where, name, value)
     if not wait(WARM_AFTER_MS):
         warm_up(1)
         for index in (*worlds, 0):
@@ -688,6 +874,8 @@ def live(profile, space):
 warm_up(30)
 native.part()
 loaded = preload()
+stand_in()
+processes = no_processes()
 os.environ.clear()  # packages that were just loaded looked there for places
 import gc
 

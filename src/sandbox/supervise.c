@@ -517,18 +517,34 @@ static void add_dir(struct confine_setup *setup, const char *dir) {
 
 /* Where guests with a file profile may read: libraries and programs, by their paths inside. */
 static void add_dirs(struct supervisor *s) {
-    static const char *const usual[] = {
-        "/usr",           "/bin",       "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives",
-        "/etc/localtime", "/etc/fonts", NULL};
+    static const char *const usual[] = {"/usr",
+                                        "/bin",
+                                        "/lib",
+                                        "/lib64",
+                                        "/etc/ld.so.cache",
+                                        "/etc/alternatives",
+                                        "/etc/localtime",
+                                        "/etc/fonts",
+                                        "/etc/mime.types",
+                                        "/etc/matplotlibrc",
+                                        NULL};
     struct confine_setup *setup = &s->config.setup;
     for (const char *const *dir = usual; *dir; dir++)
         add_dir(setup, *dir);
     if (*s->config.packages)
         add_dir(setup, setup->tier == 1 ? LAUNCH_PACKAGES : s->config.packages);
-    if (setup->tier == 1)
-        add_dir(setup, "/opt/python");
-    else
-        add_dir(setup, s->runtimes[FRAME_PYTHON].found.prefix);
+    const struct launch_runtime *python = &s->runtimes[FRAME_PYTHON].found;
+    if (setup->tier == 1) {
+        add_dir(setup, LAUNCH_PYTHON_DIR);
+        add_dir(setup, LAUNCH_VENV);
+        return;
+    }
+    char library[FRAME_PATH_MAX + 8] = "";
+    if (python->library)
+        snprintf(library, sizeof(library), "%s/lib", python->prefix);
+    if (strlen(library) < FRAME_PATH_MAX)
+        add_dir(setup, library);
+    add_dir(setup, python->venv);
 }
 
 static uint32_t step_of(const char *name) {
@@ -538,32 +554,43 @@ static uint32_t step_of(const char *name) {
     return 0;
 }
 
+/* Without namespaces the workspaces are directories on disk, beneath one that only the sandboxes' uid may
+ * enter. */
+static int make_scratch(struct supervisor *s, struct err *err) {
+    static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
+    char *dir = s->config.scratch_dir;
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        snprintf(dir, FRAME_PATH_MAX, "%s/sallyport-box-XXXXXX", places[i]);
+        if (!mkdtemp(dir)) {
+            err_set(err, "make a directory for workspaces in /tmp, /var/tmp or /dev/shm: %s",
+                    strerror(errno));
+            *dir = '\0';
+            continue;
+        }
+        if (geteuid() == 0 && chown(dir, LAUNCH_ROOT_ID, LAUNCH_ROOT_ID) != 0 && errno != EINVAL)
+            return err_set(err, "give away %s: %s", dir, strerror(errno));
+        return 0;
+    }
+    return -1;
+}
+
 /* The best tier that holds, by trying. `why` collects what kept the better ones away. */
 static uint32_t find_tier(struct supervisor *s, uint32_t best, struct err *why) {
     struct err first = {""};
     for (uint32_t tier = best; tier < TIER_NONE; tier++) {
         struct err err = {""};
-        if (launch_probe(&s->config, tier, &s->bounded, &err) == 0) {
+        s->config.setup.tier = tier;
+        const bool ready = tier == 1 || *s->config.scratch_dir || make_scratch(s, &err) == 0;
+        if (ready && syscalls_compile(&s->config.setup, &err) == 0 &&
+            launch_probe(&s->config, tier, &s->bounded, &err) == 0) {
             *why = first;
             return tier;
         }
         if (!*first.text)
             first = err;
+        *why = err; /* nothing holds: what the least of them lacks is the cause */
     }
-    *why = first;
     return TIER_NONE;
-}
-
-/* Without namespaces the workspaces are directories on disk, beneath one that only the sandboxes' uid may
- * enter. */
-static int make_scratch(struct supervisor *s, struct err *err) {
-    char *dir = s->config.scratch_dir;
-    snprintf(dir, FRAME_PATH_MAX, "/tmp/sallyport-box-XXXXXX");
-    if (!mkdtemp(dir))
-        return err_set(err, "make %s: %s", dir, strerror(errno));
-    if (geteuid() == 0 && chown(dir, LAUNCH_ROOT_ID, LAUNCH_ROOT_ID) != 0 && errno != EINVAL)
-        return err_set(err, "give away %s: %s", dir, strerror(errno));
-    return 0;
 }
 
 static void drop_scratch(struct supervisor *s) {
@@ -594,8 +621,7 @@ static void find_runtimes(struct supervisor *s, const struct supervise_options *
     }
 }
 
-static int prepare(struct supervisor *s, const struct supervise_options *o, struct err *ret_why,
-                   struct err *err) {
+static void prepare(struct supervisor *s, const struct supervise_options *o, struct err *ret_why) {
     struct confine_setup *setup = &s->config.setup;
     struct seccomp_notif_sizes sizes;
     s->config.prelude_fd = -1;
@@ -605,11 +631,7 @@ static int prepare(struct supervisor *s, const struct supervise_options *o, stru
     setup->notify = syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
                     sizes.seccomp_notif <= sizeof(struct seccomp_notif) &&
                     sizes.seccomp_notif_resp <= sizeof(struct seccomp_notif_resp);
-    if (syscalls_compile(setup, err) != 0)
-        return -1;
     const uint32_t best = o->best_tier ? (uint32_t)(*o->best_tier - '0') : 1;
-    if (make_scratch(s, err) != 0)
-        return -1;
     setup->tier = find_tier(s, best < 1 ? 1 : best, ret_why);
     if (setup->tier == 1 || setup->tier == TIER_NONE)
         drop_scratch(s);
@@ -617,7 +639,6 @@ static int prepare(struct supervisor *s, const struct supervise_options *o, stru
     s->forks_max = o->forks ? (uint32_t)strtoul(o->forks, NULL, 10) : ZYGOTE_FORKS;
     find_runtimes(s, o);
     add_dirs(s);
-    return 0;
 }
 
 static void start_runtimes(struct supervisor *s, uint32_t wanted) {
@@ -652,17 +673,26 @@ static void end_all(struct supervisor *s) {
     cgroup_close(&s->group);
 }
 
+/* Descriptors under way are counted against this, here and in a child until it is sealed. */
+static void raise_files(void) {
+    struct rlimit now;
+    if (getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur < now.rlim_max) {
+        now.rlim_cur = now.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &now);
+    }
+}
+
 int supervise_serve(const struct supervise_options *o) {
     struct supervisor *s = mem_zalloc(sizeof(*s));
-    struct err err = {""}, why = {""};
+    struct err why = {""};
     list_init(&s->zygotes);
     list_init(&s->boxes);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    raise_files();
     struct frame_report hello = {.kind = FRAME_HELLO, .tier = TIER_NONE};
-    if (prepare(s, o, &why, &err) != 0)
-        snprintf(hello.text, sizeof(hello.text), "%.200s", err.text);
-    else
-        snprintf(hello.text, sizeof(hello.text), "%.200s", why.text), hello.tier = s->config.setup.tier;
+    prepare(s, o, &why);
+    snprintf(hello.text, sizeof(hello.text), "%.200s", why.text);
+    hello.tier = s->config.setup.tier;
     if (!take_setup(s))
         return 1;
     tell(&hello, -1, -1);
@@ -696,11 +726,8 @@ int supervise_serve(const struct supervise_options *o) {
 
 int supervise_probe(const struct supervise_options *o) {
     struct supervisor *s = mem_zalloc(sizeof(*s));
-    struct err err = {""}, why = {""};
-    if (prepare(s, o, &why, &err) != 0) {
-        printf("tier=4\nerror=%s\n", err.text);
-        return 1;
-    }
+    struct err why = {""};
+    prepare(s, o, &why);
     printf("tier=%u\nwhy=%s\nnotify=%u\nprocesses=%u\n", s->config.setup.tier, why.text,
            s->config.setup.notify, s->bounded);
     for (int i = 0; i < FRAME_RUNTIMES; i++)

@@ -96,7 +96,6 @@ static const char *const pure_calls[] = {
     "mincore",
     "shutdown",
     "recvfrom",
-    "getsockopt",
     "getsockname",
     "getpeername",
     "close_range",
@@ -109,62 +108,19 @@ static const char *const pure_calls[] = {
 };
 
 static const char *const files_calls[] = {
-    "open",
-    "openat",
-    "stat",
-    "lstat",
-    "newfstatat",
-    "statx",
-    "statfs",
-    "fstatfs",
-    "access",
-    "faccessat",
-    "faccessat2",
-    "pread64",
-    "pwrite64",
-    "preadv",
-    "pwritev",
-    "preadv2",
-    "pwritev2",
-    "getdents",
-    "getdents64",
-    "chdir",
-    "fchdir",
-    "rename",
-    "renameat",
-    "renameat2",
-    "mkdir",
-    "mkdirat",
-    "rmdir",
-    "unlink",
-    "unlinkat",
-    "symlink",
-    "symlinkat",
-    "link",
-    "linkat",
-    "readlink",
-    "readlinkat",
-    "chmod",
-    "fchmod",
-    "fchmodat",
-    "utimensat",
-    "utime",
-    "utimes",
-    "futimesat",
-    "truncate",
-    "ftruncate",
-    "fallocate",
-    "fsync",
-    "fdatasync",
-    "msync",
-    "copy_file_range",
-    "sendfile",
-    "fadvise64",
-    "inotify_init1",
-    "inotify_add_watch",
-    "inotify_rm_watch",
-    "creat",
-    NULL,
+    "open",      "openat",    "stat",      "lstat",      "newfstatat", "statx",           "statfs",
+    "fstatfs",   "access",    "faccessat", "faccessat2", "pread64",    "pwrite64",        "preadv",
+    "pwritev",   "preadv2",   "pwritev2",  "getdents",   "getdents64", "chdir",           "fchdir",
+    "rename",    "renameat",  "renameat2", "mkdir",      "mkdirat",    "rmdir",           "unlink",
+    "unlinkat",  "symlink",   "symlinkat", "link",       "linkat",     "readlink",        "readlinkat",
+    "ftruncate", "fallocate", "fsync",     "fdatasync",  "msync",      "copy_file_range", "sendfile",
+    "fadvise64", "creat",     NULL,
+};
+
+/* Without a mount namespace the files of the host are in reach, and Landlock does not govern these: whoever
+ * owns a file could change its mode and its times, by its name or through a descriptor that only reads. */
+static const char *const ungoverned_calls[] = {
+    "chmod", "fchmod", "fchmodat", "utimensat", "utime", "utimes", "futimesat", "truncate", NULL,
 };
 
 static const char *const proc_calls[] = {
@@ -199,7 +155,7 @@ static const char *const proc_calls[] = {
 
 /* Programs ask and are used to a no: not worth a report. The first few are allowed with some arguments, so
  * the filter asks the helper about the others; the rest are answered by the filter itself. */
-static const char *const quiet_calls[] = {"ioctl", "prctl", "fcntl", "prlimit64", NULL};
+static const char *const quiet_calls[] = {"ioctl", "prctl", "fcntl", "prlimit64", "getsockopt", NULL};
 
 static const struct {
     const char *name;
@@ -211,7 +167,8 @@ static const struct {
     {"fchown", EPERM},        {"fchownat", EPERM},        {"lchown", EPERM},
     {"setxattr", ENOTSUP},    {"getxattr", ENOTSUP},      {"lgetxattr", ENOTSUP},
     {"fgetxattr", ENOTSUP},   {"listxattr", ENOTSUP},     {"llistxattr", ENOTSUP},
-    {"mlock", EPERM},         {"munlock", EPERM},
+    {"mlock", EPERM},         {"munlock", EPERM},         {"inotify_init", EPERM},
+    {"inotify_init1", EPERM},
 };
 
 static const char *const hostile_calls[] = {
@@ -322,11 +279,17 @@ static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
     const struct scmp_arg_cmp pair[2] = {SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
                                          SCMP_A1_64(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)};
     const struct scmp_arg_cmp no_address = SCMP_A4_64(SCMP_CMP_EQ, 0);
+    /* Until the sandbox is sealed: its report with descriptors, and the filter that ends that. */
     const struct scmp_arg_cmp report = SCMP_A0_64(SCMP_CMP_EQ, CONFINE_FD_REPORT);
+    const struct scmp_arg_cmp filter = SCMP_A0_64(SCMP_CMP_EQ, SECCOMP_SET_MODE_FILTER);
+    /* Not SO_PEERPIDFD and its like: descriptors of processes outside. */
+    static const uint64_t options[] = {SO_ERROR, SO_TYPE, SO_SNDBUF, SO_RCVBUF, SO_DOMAIN, SO_PROTOCOL};
     if (rule(c, SCMP_ACT_ALLOW, "prlimit64", 1, &self) != 0 ||
         rule(c, SCMP_ACT_ALLOW, "socketpair", 2, pair) != 0 ||
         rule(c, SCMP_ACT_ALLOW, "sendto", 1, &no_address) != 0 ||
-        rule(c, SCMP_ACT_ALLOW, "sendmsg", 1, &report) != 0)
+        rule(c, SCMP_ACT_ALLOW, "sendmsg", 1, &report) != 0 ||
+        rule(c, SCMP_ACT_ALLOW, "seccomp", 1, &filter) != 0 ||
+        allow_values(c, "getsockopt", 2, options, ARRAY_LEN(options)) != 0)
         return -1;
     /* Memory that no limit of a process counts stays out: shared and anonymous, and with PURE all but
      * private. */
@@ -383,6 +346,8 @@ static int compile_one(struct confine_setup *setup, enum frame_profile profile, 
         done = allow_all(c, pure_calls);
     if (done == 0 && profile >= FRAME_FILES)
         done = allow_all(c, files_calls);
+    if (done == 0 && profile >= FRAME_FILES && setup->tier == 1)
+        done = allow_all(c, ungoverned_calls);
     if (done == 0 && profile >= FRAME_PROC)
         done = allow_all(c, proc_calls);
     if (done == 0)

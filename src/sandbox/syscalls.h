@@ -4,8 +4,8 @@
 #include "base/err.h"
 #include "sandbox/confine.h"
 
-/* Compiles all profiles into the setup. With setup->notify a denied call is reported to the helper, which
- * answers it or ends the sandbox; without, it gets EPERM or ends the process at once. */
+/* Compiles all profiles into the setup, for its tier. With setup->notify a denied call is reported to the
+ * helper, which answers it or ends the sandbox; without, it gets EPERM or ends the process at once. */
 int syscalls_compile(struct confine_setup *setup, struct err *err);
 /* "socket"; "system call 600" when it has no name. */
 void syscalls_name(int number, char *ret_name, size_t size);
