@@ -36,8 +36,10 @@ void approval_refusal(enum state_decide why, struct slice id, const struct state
         err_set(err, "no approval `%.*s`", SLICE_FMT(id));
         break;
     case STATE_DECIDE_OVER:
-        err_set(err, "`%.*s` is not pending: it is %s", SLICE_FMT(id),
-                state_approval_status_name(after->status));
+        err_set(err, "`%.*s` is not pending: it is %s%s%.*s", SLICE_FMT(id),
+                state_approval_status_name(after->status),
+                after->status == STATE_APPROVAL_EXPIRED && after->note.len ? ", because " : "",
+                SLICE_FMT(after->status == STATE_APPROVAL_EXPIRED ? after->note : (struct slice){0}));
         break;
     case STATE_DECIDE_SELF:
         err_set(err, "`%.*s` was asked for by the same identity: somebody else has to decide", SLICE_FMT(id));

@@ -13,6 +13,7 @@
 #include "channel/channel.h"
 #include "channel/tools.h"
 #include "policy/policy.h"
+#include "server/server.h"
 #include "wire/emit.h"
 
 #define STATE_MARK "spa1."             /* in front of a requestState that is ours */
@@ -449,6 +450,16 @@ void approve_wake(struct core *core) {
         look_at_all(core->approvals, true);
 }
 
+void approve_outdate(struct core *core, struct slice policy_hash) {
+    struct approvals *ap = core->approvals;
+    struct err err = {0};
+    if (!ap || !ap->store)
+        return;
+    if (state_approvals_outdate(ap->store, policy_hash, clock_wall_ms(), &err) < 0)
+        log_error("approvals: %s", err.text);
+    approve_wake(core);
+}
+
 void approve_end(struct call *c) {
     if (!c->approval || !c->approval->ask)
         return;
@@ -514,7 +525,10 @@ static enum call_next woken(struct call *c) {
         return refuse(c, SLICE("Nobody approved this call in time"));
     if (principal_session_fault(c->session))
         return refuse(c, SLICE("The identity behind this call is no longer valid"));
-    return asked_only ? reach(c) : CALL_JUDGE_AGAIN;
+    if (asked_only)
+        return reach(c);
+    call_set_policy(c, server_policy(c->session, c->server)); /* it may be another by now */
+    return CALL_JUDGE_AGAIN;
 }
 
 enum call_next approve_step(struct call *c) {

@@ -51,6 +51,8 @@ void approve_set(struct core *core, const struct approve_settings *settings);
 void approve_free(struct core *core); /* after the last session */
 /* NULL when it cannot be opened. */
 struct state_approvals *approve_store(struct core *core, struct err *err);
+/* A policy has been replaced: what waits under it is over, and calls that wait are judged by the new one. */
+void approve_outdate(struct core *core, struct slice policy_hash);
 /* Something was decided in this process: calls that wait look again. */
 void approve_wake(struct core *core);
 

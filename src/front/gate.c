@@ -572,10 +572,13 @@ static void on_spawner_lost(void *owner, int status, bool replaced) {
                     slice_str(text));
 }
 
+static void on_policy_replaced(void *ctx, struct slice hash) { approve_outdate(ctx, hash); }
+
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     spawn_on_lost(spawn, on_spawner_lost, g);
     g->local = front_local_user();
     g->policies = front_policies_new(&g->loop);
+    front_policies_on_replaced(g->policies, on_policy_replaced, &g->core);
     g->http.core = &g->core;
     g->http.loop = &g->loop;
     g->http.policies = g->policies;

@@ -25,6 +25,8 @@ struct front_policies {
     struct io_loop *loop;
     struct audit *audit;
     struct list files;
+    void (*replaced)(void *ctx, struct slice hash);
+    void *ctx;
 };
 
 /* All of them for the log; the first for whoever has room for one. */
@@ -67,6 +69,12 @@ struct front_policies *front_policies_new(struct io_loop *loop) {
 
 void front_policies_set_audit(struct front_policies *ps, struct audit *audit) { ps->audit = audit; }
 
+void front_policies_on_replaced(struct front_policies *ps, void (*replaced)(void *ctx, struct slice hash),
+                                void *ctx) {
+    ps->replaced = replaced;
+    ps->ctx = ctx;
+}
+
 static void file_free(struct policy_file *f) {
     io_watch_stop(&f->watch);
     struct list *n;
@@ -106,13 +114,16 @@ static void on_changed(struct io_watch *w) {
     free(f->fault);
     f->fault = NULL;
     policy_set_revision(fresh, ++f->revision);
-    policy_unref(f->policy);
+    struct policy *old = f->policy;
     f->policy = fresh;
     LIST_FOR (n, &f->places) {
         struct front_policy_place *place = container_of(n, struct front_policy_place, node);
         policy_unref(*place->at);
         *place->at = policy_ref(fresh);
     }
+    if (f->all->replaced && strcmp(policy_hash(old), policy_hash(fresh)) != 0)
+        f->all->replaced(f->all->ctx, slice_str(policy_hash(old)));
+    policy_unref(old);
     log_info("policy reloaded successfully");
     const struct audit_action reload = {.name = SLICE("reload"),
                                         .policy = slice_str(f->path),

@@ -14,6 +14,9 @@ struct io_loop;
 struct front_policies *front_policies_new(struct io_loop *loop);
 /* Where reloads are recorded; NULL: nowhere. */
 void front_policies_set_audit(struct front_policies *ps, struct audit *audit);
+/* Told of each policy that another has replaced. */
+void front_policies_on_replaced(struct front_policies *ps, void (*replaced)(void *ctx, struct slice hash),
+                                void *ctx);
 /* The files are no longer looked after; places keep what they have. NULL is fine. */
 void front_policies_free(struct front_policies *ps);
 

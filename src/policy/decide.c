@@ -376,6 +376,7 @@ static bool check_strict(struct eval *e, struct policy_verdict *v) {
     e->args_checked = true;
     if (!is_strict(e))
         return true;
+    e->strict = f->schema != NULL;
     enum policy_schema_answer answer = POLICY_SCHEMA_FAULT;
     if (f->schema && policy_has_args(f))
         answer = policy_schema_judge(f->schema, f->tape, f->args, true, &e->budget, &failure);
@@ -660,7 +661,7 @@ void policy_decide(const struct policy *p, const struct policy_facts *f, struct 
     e.blame = e.unsure = NULL;
     e.fault = NULL;
     e.found_kind = (struct slice){0};
-    e.hopeful = false;
+    e.hopeful = e.strict = false;
     e.args_checked = !f->schema && !f->schema_unreadable; /* there is nothing to check them against */
     policy_budget_init(&e.budget, a);
     if (slice_is(f->method, "tools/call"))

@@ -3,6 +3,7 @@
 #include "policy/limit.h"
 #include "policy/op.h"
 #include "policy/path.h"
+#include "policy/schema.h"
 
 /* ---- values ---- */
 
@@ -83,6 +84,50 @@ static enum truth eval_state(struct eval *e, const struct cond *c) {
     return eval_value(e, c, &(struct value){.kind = VALUE_NUMBER, .number = total}, false);
 }
 
+/* Would the condition catch this value if it were the one that is missing? Only what is plain to see, and
+ * text that may be a number. */
+static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
+    const struct tape *t = e->facts->tape;
+    const struct value v = {.kind = VALUE_NODE, .tape = t, .node = node};
+    bool orders = c->op == OP_LT || c->op == OP_LTE || c->op == OP_GT || c->op == OP_GTE;
+    if (orders && tape_is(t, node, TAPE_STRING)) {
+        struct slice text = policy_value_text(&v, e->arena);
+        for (size_t i = 0; i < text.len; i++)
+            if ((unsigned char)text.ptr[i] >= 0x80 || (text.ptr[i] >= '0' && text.ptr[i] <= '9'))
+                return true;
+        text = slice_trim(text);
+        if (text.len && (text.ptr[0] == '-' || text.ptr[0] == '+'))
+            text = slice_from(text, 1);
+        text = slice_upto(text, 3);
+        return slice_eq_nocase(text, SLICE("inf")) || slice_eq_nocase(text, SLICE("nan"));
+    }
+    return policy_op_judge(e, c, &v) == TRUTH_YES && !c->lenient;
+}
+
+/* Is there a key that the tool's schema does not speak of, with a value that the condition would catch? A
+ * server may take it for the one that is missing. */
+static bool may_have_alias(struct eval *e, const struct cond *c) {
+    const struct policy_facts *f = e->facts;
+    bool always = c->op == OP_EXISTS || c->op == OP_NEQ || c->op == OP_NOT_IN || c->op == OP_TYPE,
+         last = true;
+    if (!e->strict || c->lenient || always)
+        return false;
+    for (uint32_t v = 0; (v = policy_schema_unnamed(f->schema, &c->path, f->tape, f->args, v, &last));) {
+        if (!policy_spend(&e->budget, POLICY_VALUE_STEPS))
+            return true;
+        if (!last || !tape_is(f->tape, v, TAPE_ARRAY)) {
+            if (last ? catches(e, c, v) : tape_is(f->tape, v, TAPE_OBJECT))
+                return true;
+            continue;
+        }
+        TAPE_FOR_ELEM(f->tape, v, i) {
+            if (!policy_spend(&e->budget, POLICY_VALUE_STEPS) || catches(e, c, i))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Every value of a path with array steps; there is at least one, be it an absent one. */
 static enum truth eval_each(struct eval *e, const struct cond *c) {
     struct policy_walk walk;
@@ -96,7 +141,8 @@ static enum truth eval_each(struct eval *e, const struct cond *c) {
         if (!policy_spend(&e->budget, POLICY_VALUE_STEPS))
             return policy_eval_fault(e, "the call takes too long to judge");
         v.kind = state == POLICY_WALK_VALUE ? VALUE_NODE : VALUE_ABSENT;
-        enum truth truth = eval_value(e, c, &v, state == POLICY_WALK_UNSURE);
+        bool is_unsure = state == POLICY_WALK_UNSURE || (state == POLICY_WALK_ABSENT && may_have_alias(e, c));
+        enum truth truth = eval_value(e, c, &v, is_unsure);
         if (truth == TRUTH_FAULT || (truth == TRUTH_YES) != c->match_all)
             return truth;
     }
@@ -134,7 +180,7 @@ static enum truth eval_leaf(struct eval *e, const struct cond *c) {
             return eval_each(e, c);
         v.node = find_node(e, &c->path);
         v.tape = f->tape;
-        is_unsure = v.node == POLICY_PATH_UNSURE;
+        is_unsure = v.node == POLICY_PATH_UNSURE || (!v.node && may_have_alias(e, c));
         if (v.node && !is_unsure)
             v.kind = VALUE_NODE;
         break;

@@ -140,6 +140,11 @@ static uint32_t nth_element(const struct tape *t, uint32_t array, uint32_t index
     return 0;
 }
 
+/* To JavaScript that copies members one by one, what is in `__proto__` is there as if it were a member. */
+static bool has_prototype(const struct tape *t, uint32_t obj) {
+    return tape_get(t, obj, SLICE("__proto__")) != 0;
+}
+
 /* tape_get, with the common case (no escapes) in line: this is where most of a decision's time goes. */
 static inline uint32_t member(const struct tape *t, uint32_t obj, struct slice key) {
     const struct tape_node *nodes = t->nodes;
@@ -149,7 +154,7 @@ static inline uint32_t member(const struct tape *t, uint32_t obj, struct slice k
                 : nodes[i].len == key.len && memcmp(t->src.ptr + nodes[i].start, key.ptr, key.len) == 0)
             return i + 1;
     }
-    return clash_alike(t, obj, key) ? POLICY_PATH_UNSURE : 0;
+    return clash_alike(t, obj, key) || has_prototype(t, obj) ? POLICY_PATH_UNSURE : 0;
 }
 
 uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step *step) {

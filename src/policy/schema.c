@@ -442,3 +442,61 @@ bool policy_schema_says_text(const struct policy_schema *s, const struct path *p
     }
     return says_text(s, sub);
 }
+
+/* Without a list of properties, or where others are expected, the schema says nothing about a key. */
+static bool is_open(const struct policy_schema *s, const struct sub *sub) {
+    static const enum word open[] = {W_ADDITIONAL_PROPERTIES,
+                                     W_PATTERN_PROPERTIES,
+                                     W_PROPERTY_NAMES,
+                                     W_UNEVALUATED_PROPERTIES,
+                                     W_ALL_OF,
+                                     W_ANY_OF,
+                                     W_ONE_OF,
+                                     W_IF,
+                                     W_DEPENDENT_SCHEMAS};
+    for (size_t i = 0; i < ARRAY_LEN(open); i++)
+        if (sub->at[open[i]])
+            return true;
+    return !sub->at[W_PROPERTIES] || tape_node(&s->tape, sub->at[W_PROPERTIES])->count == 0;
+}
+
+static uint32_t next_unnamed(const struct policy_schema *s, const struct sub *sub, const struct tape *t,
+                             uint32_t object, uint32_t after) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    if (is_open(s, sub))
+        return 0;
+    TAPE_FOR_MEMBER(t, object, key) {
+        if (key > after && !tape_get(&s->tape, sub->at[W_PROPERTIES], tape_text(t, key, &a)))
+            return key + 1;
+    }
+    return 0;
+}
+
+static bool ends_in_elements(const struct path *path, uint32_t step) {
+    for (; step < path->step_count; step++)
+        if (path->steps[step].kind == STEP_KEY && !path->steps[step].on_array)
+            return false;
+    return true;
+}
+
+uint32_t policy_schema_unnamed(const struct policy_schema *s, const struct path *path, const struct tape *t,
+                               uint32_t node, uint32_t after, bool *ret_last) {
+    const struct sub *sub = s->subs[0];
+    for (uint32_t i = 0; sub && i < path->step_count; i++) {
+        const struct step *step = &path->steps[i];
+        if (step->kind != STEP_KEY || step->on_array || !tape_is(t, node, TAPE_OBJECT))
+            return 0;
+        if (sub->ref && !sub->at[W_PROPERTIES])
+            sub = sub->ref;
+        const uint32_t next = tape_get(t, node, step->key);
+        *ret_last = ends_in_elements(path, i + 1);
+        if (!next)
+            return next_unnamed(s, sub, t, node, after);
+        const uint32_t inner =
+            sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
+        sub = inner ? s->subs[inner] : NULL;
+        node = next;
+    }
+    return 0;
+}

@@ -4,9 +4,9 @@
 #include "policy/path.h"
 #include "privacy/privacy.h"
 
-/* Members that the server gave or that find their way by comparison: they go back as they came. */
+/* What the server gave goes back as it came; answers to its questions are no arguments. */
 static bool is_protocol(const struct tape *t, uint32_t key) {
-    static const char *const names[] = {"name", "taskId", "cursor", "requestState", "inputResponses", NULL};
+    static const char *const names[] = {"taskId", "requestState", "inputResponses", NULL};
     for (size_t i = 0; names[i]; i++)
         if (tape_eq(t, key, slice_str(names[i])))
             return true;

@@ -354,6 +354,41 @@ static int row_set(struct state_approvals *s, const char *set, struct slice id, 
     return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
 }
 
+/* Those that `which` selects are over: no call can match them any more. ?1 is the time.
+ */
+static int rows_outdate(struct state_approvals *s, const char *which, const struct slice *texts, size_t count,
+                        uint64_t now_ms, struct err *err) {
+    char sql[APPROVALS_SQL_MAX];
+    snprintf(sql, sizeof(sql),
+             "UPDATE approvals SET status=3, decided_ms=?1, decider='gate', note='the policy or the tool has "
+             "changed since it was asked for', args='' WHERE %s",
+             which);
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms);
+    for (size_t i = 0; i < count; i++)
+        bind_text(st, (int)i + 2, texts[i]);
+    sqlite3_step(st);
+    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
+int state_approvals_outdate(struct state_approvals *s, struct slice policy_hash, uint64_t now_ms,
+                            struct err *err) {
+    return rows_outdate(s, "status IN (0,1) AND policy_hash=?2", &policy_hash, 1, now_ms, err);
+}
+
+/* The same call under another policy, or of a tool that was another: what waits from before is void. */
+static int outdate_others(struct state_approvals *s, const struct state_approval *want, struct err *err) {
+    const struct state_approval_call *call = &want->call;
+    const struct slice texts[] = {call->identity,  call->server,      call->tool,
+                                  call->args_hash, call->policy_hash, call->fingerprint};
+    return rows_outdate(s,
+                        "status=0 AND identity=?2 AND server=?3 AND tool=?4 AND args_hash=?5 AND "
+                        "(policy_hash<>?6 OR fingerprint<>?7)",
+                        texts, ARRAY_LEN(texts), want->created_ms, err);
+}
+
 static enum state_ask ask_new(struct state_approvals *s, const struct state_approval *want, struct arena *a,
                               struct state_approval *ret_found, struct err *err) {
     int64_t own = count_pending(s, want->call.identity, want->created_ms);
@@ -362,6 +397,8 @@ static enum state_ask ask_new(struct state_approvals *s, const struct state_appr
         return state_sqlite_fail(s->db, err), STATE_ASK_FAULT;
     if (own >= STATE_APPROVALS_IDENTITY_MAX || all >= STATE_APPROVALS_PENDING_MAX)
         return STATE_ASK_FULL;
+    if (outdate_others(s, want, err) < 0)
+        return STATE_ASK_FAULT;
     char id[APPROVALS_ID_LEN + 1];
     rand_token(id, APPROVALS_ID_LEN);
     *ret_found = *want;

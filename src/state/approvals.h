@@ -112,6 +112,10 @@ enum state_decide state_approvals_decide(struct state_approvals *s, const struct
 enum state_decide state_approvals_expire(struct state_approvals *s, const struct state_decision *d,
                                          struct arena *a, struct state_approval *ret_after, struct err *err);
 
+/* What was asked for under this policy can match no call any more: pending and approved ones are over. */
+int state_approvals_outdate(struct state_approvals *s, struct slice policy_hash, uint64_t now_ms,
+                            struct err *err);
+
 /* A webhook about it was delivered. */
 int state_approvals_told(struct state_approvals *s, struct slice id, uint64_t now_ms);
 /* Ends what is past its time and forgets what has been over for long; `each` gets those that ended now, once

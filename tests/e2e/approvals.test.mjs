@@ -119,6 +119,38 @@ describe('what an approval is bound to', { concurrency: 3 }, () => {
     assert.equal(calls.length, 1);
   });
 
+  test('what can no longer match is refused when a person decides', async (t) => {
+    const { gate, peer, state, calls, approvals, policyPath } = await world(t);
+    const [pending, approved] = [(await pay(peer)).error.data.approval_id, (await pay(peer, { amount: 6 })).error.data.approval_id];
+    assert.equal((await approvals('approve', approved)).code, 0);
+    writeFileSync(policyPath, JSON.stringify({ ...asking(), description: 'another text' }));
+    await gate.child.waitLine(/policy reloaded/, { stream: 'stderr' });
+    for (const id of [pending, approved]) {
+      const late = await approvals('approve', id);
+      assert.deepEqual([late.code, /it is expired, because the policy or the tool has changed/.test(late.stderr)], [1, true], late.stderr);
+    }
+    const before = (await pay(peer)).error.data.approval_id;
+    state.tools = [payTool('Pays twice')];
+    await peer.exchange('tools/list');
+    const after = (await pay(peer)).error.data.approval_id;
+    assert.match((await approvals('approve', before)).stderr, /it is expired, because/);
+    assert.equal((await approvals('approve', after)).code, 0);
+    assert.equal((await pay(peer)).result.content[0].text, 'paid 5');
+    assert.equal(calls.length, 1);
+  });
+
+  test('a call that waits is judged by the policy of the moment it goes on', async (t) => {
+    const { gate, peer, calls, policyPath, approvals } = await world(t, { args: ['--approvals', 'hold'] });
+    const waiting = pay(peer);
+    let list;
+    do list = (await approvals('list')).json; while (!list.length);
+    writeFileSync(policyPath, JSON.stringify({ version: '1', default: 'deny' }));
+    await gate.child.waitLine(/policy reloaded/, { stream: 'stderr' });
+    assert.match(denial(await waiting), /not permitted by policy/);
+    assert.equal((await approvals('approve', list[0].id)).code, 1);
+    assert.equal(calls.length, 0);
+  });
+
   test('another session of the same identity may use it, once', async (t) => {
     const { gate, peer, calls, approvals } = await world(t);
     const { approval_id: id } = (await pay(peer)).error.data;

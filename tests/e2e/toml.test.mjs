@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { run, sallyport, tempDir } from '../lib/index.mjs';
+import { goModule, run, sallyport } from '../lib/index.mjs';
 
 const SUITE = 'github.com/toml-lang/toml-test/v2@v2.2.0';
 
@@ -11,12 +11,9 @@ const SUITE = 'github.com/toml-lang/toml-test/v2@v2.2.0';
 const REFUSED = ['refused valid/key/quoted-unicode.toml: line 2: a key holds U+0000; rename it'];
 
 test('toml-test', async (t) => {
-  const dir = tempDir('toml');
-  const got = await run('go', ['mod', 'download', '-json', SUITE], { cwd: dir, env: { GOFLAGS: '-mod=mod', GO111MODULE: 'on' }, timeout: 120_000 });
-  if (got.code === 127) return t.skip('SKIPPED LOUDLY: there is no Go here; toml-test was not run');
-  const suite = JSON.parse(got.stdout || '{}');
-  if (!suite.Dir) return t.skip(`SKIPPED LOUDLY: Go could not fetch toml-test: ${suite.Error ?? got.stderr}`);
-  const { code, stdout, stderr } = await run(join(dirname(sallyport), 'tests/unit/toml_suite'), [join(suite.Dir, 'tests')], { timeout: 120_000 });
+  const dir = await goModule(t, SUITE);
+  if (!dir) return;
+  const { code, stdout, stderr } = await run(join(dirname(sallyport), 'tests/unit/toml_suite'), [join(dir, 'tests')], { timeout: 120_000 });
   assert.equal(code, 0, stderr);
   const lines = stdout.trim().split('\n');
   const [, right, files] = /^(\d+) of (\d+)$/.exec(lines.pop());

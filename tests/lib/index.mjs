@@ -2,6 +2,7 @@
 export * from './deadline.mjs';
 export * from './eight.mjs';
 export * from './gate.mjs';
+export * from './go.mjs';
 export * from './http.mjs';
 export * from './matrix.mjs';
 export * from './paths.mjs';

@@ -1,0 +1,79 @@
+// Servers that know an argument under a name which their schema does not tell: the official Python SDK with AliasChoices, and
+// JavaScript that copies members one by one, to which `__proto__` is a member's place. A rule about an argument that seems to be
+// missing must not be silent then.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { legacyServer, root, startGate, startUpstream, tempFile, use } from '../lib/index.mjs';
+
+const python = join(root, 'tests/python/venv/bin/python');
+const SERVER = `
+from typing import Annotated
+from pydantic import BaseModel, Field, AliasChoices
+from mcp.server.fastmcp import FastMCP
+m = FastMCP("aliases")
+Amount = Annotated[float, Field(validation_alias=AliasChoices("amount", "amt", "total.value"))]
+class Order(BaseModel):
+    amount: Amount = 1
+@m.tool()
+def pay(amount: Amount = 1, note: str = "") -> str:
+    return f"PAID {amount}"
+@m.tool()
+def order(order: Order) -> str:
+    return f"PAID {order.amount}"
+m.run()
+`;
+const over = (path, more = {}) => ({ deny_if: [{ name: 'large', conditions: [{ path, op: 'gt', value: 100 }] }], ...more });
+const paid = ({ result }) => Number(/^PAID ([\d.]+)$/.exec(result?.content?.[0]?.text)?.[1] ?? 0);
+const denial = ({ result }) => result?._meta?.['sallyport/denial'];
+
+async function open(t, options) {
+  const gate = use(t, await startGate({ transport: 'stdio', ...options }));
+  await gate.rpc.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } });
+  gate.rpc.notify('notifications/initialized');
+  return (name, args) => gate.rpc.exchange('tools/call', { name, arguments: args });
+}
+
+test('the Python SDK: names that the schema does not tell', async (t) => {
+  if (!existsSync(python)) return t.skip(`SKIPPED LOUDLY: ${python} is not there`);
+  const policy = { version: '1', default: 'deny', tools: { pay: over('args.amount'), order: over('args.order.amount') } };
+  const call = await open(t, { command: [python, tempFile('aliases.py', SERVER)], policy });
+  for (const [name, args] of [
+    ['pay', { amt: 5000 }], ['pay', { 'total.value': 5000 }], ['pay', { amt: 5000, note: 'x' }], ['pay', { amt: '5000' }], ['pay', { amt: 'inf' }], ['pay', { amt: ' ٥٠٠٠' }], ['order', { order: { amt: 5000 } }], ['order', { order: { 'total.value': 5000 } }],
+  ]) {
+    const answer = await call(name, args);
+    assert.equal(paid(answer), 0, JSON.stringify([args, answer]));
+    assert.equal(denial(answer).reason, 'ambiguous_arguments');
+  }
+  for (const [name, args, amount] of [['pay', {}, 1], ['pay', { note: 'x' }, 1], ['pay', { amount: 7, extra: 1 }, 7], ['order', { order: { amount: 9 } }, 9], ['order', { order: {} }, 1]])
+    assert.equal(paid(await call(name, args)), amount, JSON.stringify(args));
+});
+
+test('JavaScript that copies members: __proto__', async (t) => {
+  const schema = { type: 'object' };
+  const upstream = use(t, await startUpstream(legacyServer({ tools: [{ name: 'pay', inputSchema: schema }, { name: 'order', inputSchema: schema }],
+    methods: { 'tools/call': ({ arguments: given }) => {
+      const copy = (from) => { const to = {}; for (const key of Object.keys(from)) to[key] = from[key]; return to; };
+      const args = copy(given ?? {});
+      return { content: [{ type: 'text', text: `PAID ${(args.order ? copy(args.order) : args).amount ?? 1}` }] };
+    } } })));
+  const call = await open(t, { upstream: upstream.url, policy: { version: '1', default: 'deny', tools: { pay: over('args.amount'), order: over('args.order.amount') } } });
+  const raw = (text) => JSON.parse(text); // an object literal would set the prototype
+  for (const [name, args] of [['pay', '{"__proto__":{"amount":5000}}'], ['order', '{"order":{"__proto__":{"amount":5000}}}']])
+    assert.equal(paid(await call(name, raw(args))), 0, args);
+  assert.equal(paid(await call('pay', { amount: 7, other: 1 })), 7);
+  assert.equal(paid(await call('pay', { other: 1 })), 1, 'the schema speaks of no key at all');
+});
+
+test('a policy may say that unknown keys do not matter', async (t) => {
+  const tools = [{ name: 'pay', inputSchema: { type: 'object', properties: { amount: { type: 'number' } } } }, { name: 'open', inputSchema: { type: 'object', properties: { amount: { type: 'number' } }, additionalProperties: true } }];
+  const upstream = use(t, await startUpstream(legacyServer({ tools, methods: { 'tools/call': ({ arguments: { amount = 1 } }) => ({ content: [{ type: 'text', text: `PAID ${amount}` }] }) } })));
+  const policy = (more) => ({ version: '1', default: 'deny', tools: { pay: over('args.amount', more), open: over('args.amount') } });
+  const strict = await open(t, { upstream: upstream.url, policy: policy({}) });
+  assert.equal(denial(await strict('pay', { sum: 5000 })).path, 'args.amount');
+  for (const args of [{ reason: 'x' }, { sum: 5 }, { deep: { a: 5000 } }]) assert.equal(paid(await strict('pay', args)), 1, 'what the rule would let pass anyway');
+  assert.equal(paid(await strict('open', { sum: 5000 })), 1);
+  const loose = await open(t, { upstream: upstream.url, policy: policy({ arguments: 'loose' }) });
+  assert.equal(paid(await loose('pay', { sum: 5000 })), 1);
+});
