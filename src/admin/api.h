@@ -146,8 +146,23 @@ void api_desks_free(struct admin *a);
 /* known.c */
 void api_known(struct api_call *c);
 void api_known_server(struct api_call *c);
+/* setup.c */
+void api_server_settings(struct api_call *c);
+void api_server_create(struct api_call *c);
+void api_server_update(struct api_call *c);
+void api_server_delete(struct api_call *c);
+void api_server_restart(struct api_call *c);
+void api_server_log(struct api_call *c);
+void api_server_survey(struct api_call *c);
+void api_pins(struct api_call *c);
+void api_pins_accept(struct api_call *c);
+void api_put_disabled_servers(struct api_call *c);
 /* look.c */
+struct tree;
+void api_put_server(struct api_call *c, const struct server *s);
+void api_put_disabled(struct emit *e, struct slice name, const struct tree *entry);
 void api_put_tools(struct admin *a, const struct server *s, struct emit *e);
+const char *api_class_name(enum policy_class class);
 struct policy_traits api_tool_traits(const struct server *s, struct slice tool);
 void api_server(struct api_call *c);
 void api_status(struct api_call *c);

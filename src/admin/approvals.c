@@ -3,6 +3,7 @@
 #include "approval/approve.h"
 #include "base/clock.h"
 #include "base/openssl.h"
+#include "server/server.h"
 
 /* Answers when there is none. */
 static struct state_approvals *store_of(struct api_call *c) {
@@ -15,9 +16,23 @@ static struct state_approvals *store_of(struct api_call *c) {
     return store;
 }
 
+/* With what only a running gate knows. */
+static void put_approval(struct api_call *c, const struct state_approval *r) {
+    struct core *core = c->admin->core;
+    struct state_approval shown = *r;
+    struct server *server = server_find(core, r->call.server);
+    struct policy_traits traits =
+        server ? api_tool_traits(server, r->call.tool) : (struct policy_traits){0};
+    shown.stale = approval_stale(core, r);
+    if (traits.class)
+        shown.class = slice_str(api_class_name(traits.class));
+    if (core->console)
+        shown.url = arena_printf(&c->arena, "%s/approvals/%.*s", core->console, SLICE_FMT(r->id));
+    state_approval_json(&c->e, &shown);
+}
+
 static bool put_one(void *ctx, const struct state_approval *r) {
-    struct api_call *c = ctx;
-    state_approval_json(&c->e, r);
+    put_approval(ctx, r);
     return true;
 }
 
@@ -62,7 +77,7 @@ void api_approval(struct api_call *c) {
         state_approvals_code(store, found.id, code);
         found.code = slice_str(code);
     }
-    state_approval_json(&c->e, &found);
+    put_approval(c, &found);
     api_answer(c, 200);
 }
 
@@ -87,18 +102,35 @@ static int status_of(enum state_decide answer) {
     return 503;
 }
 
+/* An approval of what can no longer match would only look like one. */
+static bool is_stale(struct api_call *c, struct state_approvals *store, struct slice id) {
+    struct state_approval found;
+    struct slice why = {0};
+    if (state_approvals_get(store, id, clock_wall_ms(), &c->arena, &found, NULL) > 0)
+        why = approval_stale(c->admin->core, &found);
+    if (why.len)
+        api_error(c, 409, "stale: %.*s An approval would let nothing pass; the agent has to ask again",
+                  SLICE_FMT(why));
+    return why.len;
+}
+
 static void decide(struct api_call *c, enum verb verb, struct slice id, struct slice decider,
                    struct slice note) {
     static const char *const events[] = {"approval_approved", "approval_denied", "approval_expired"};
     struct state_approvals *store = store_of(c);
     struct err err = {0};
-    if (!store)
+    uint64_t for_s;
+    if (!store || !api_member_number(c, "for_seconds", STATE_REPEAT_MS_MAX / 1000, 0, &for_s))
+        return;
+    if (verb == VERB_APPROVE && is_stale(c, store, id))
         return;
     struct state_decision d = {.id = id,
                                .approve = verb == VERB_APPROVE,
                                .decider = decider,
                                .note = note,
-                               .now_ms = clock_wall_ms()};
+                               .now_ms = clock_wall_ms(),
+                               .for_ms = for_s * 1000,
+                               .any_args = api_member_flag(c, "any_arguments")};
     struct state_approval after;
     enum state_decide answer = verb == VERB_EXPIRE
                                    ? state_approvals_expire(store, &d, &c->arena, &after, &err)
@@ -109,7 +141,7 @@ static void decide(struct api_call *c, enum verb verb, struct slice id, struct s
         return;
     }
     approval_record(c->admin->core->audit, events[verb], &after, decider);
-    state_approval_json(&c->e, &after);
+    put_approval(c, &after);
     api_answer(c, 200);
     approve_wake(c->admin->core);
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "call/principal.h"
+#include "channel/channel.h"
 #include "channel/tools.h"
 #include "code/code.h"
 #include "decision/stop.h"
@@ -13,6 +14,8 @@
 #include "risk/tokens.h"
 #include "server/server.h"
 #include "state/stops.h"
+#include "upstream/login.h"
+#include "wire/tree.h"
 
 static void put_number(struct emit *e, const char *key, uint64_t value) {
     emit_key(e, key);
@@ -87,7 +90,44 @@ static size_t count_tools(const struct server *s, bool (*is)(const struct tool *
 static bool is_held(const struct tool *tool) { return tool->held; }
 static bool is_poisoned(const struct tool *tool) { return tool->poison; }
 
-static void put_server(struct api_call *c, const struct server *s) {
+/* The era that is spoken with it on some connection, or NULL. */
+static const char *era_of(struct core *core, const struct server *s) {
+    LIST_FOR (n, &core->sessions) {
+        const struct channel *ch = channel_find(container_of(n, struct session, node), s);
+        if (ch && ch->state == CHANNEL_READY && ch->era != ERA_UNKNOWN)
+            return channel_is_modern(ch) ? "modern" : "legacy";
+    }
+    return NULL;
+}
+
+/* What is known of one that does not run; `entry` is its place in the settings, or NULL. */
+void api_put_disabled(struct emit *e, struct slice name, const struct tree *entry) {
+    put_text(e, "name", name);
+    put_text(e, "transport", tree_get(entry, "url") ? SLICE("http") : SLICE("stdio"));
+    put_text(e, "state", SLICE("disabled"));
+    put_number(e, "links", 0);
+    put_number(e, "connections", 0);
+    emit_key(e, "tools_known");
+    emit_bool(e, false);
+    put_number(e, "tools", 0);
+}
+
+/* Whether the gate has logged in where OAuth is wanted. */
+static void put_login(struct api_call *c, const struct server *s) {
+    struct up_login login;
+    struct err err = {0};
+    bool absent = false;
+    if (!s->up.url)
+        return;
+    int rc = up_login_load(c->admin->home, s->up.url, &login, &absent, &err);
+    if (rc == 0 || !absent) {
+        bool over = rc == 0 && login.expires_ms && login.expires_ms < clock_wall_ms() && !login.refresh_token.len;
+        put_text(&c->e, "login", slice_str(rc < 0 ? "unreadable" : over ? "expired" : "signed_in"));
+    }
+    arena_free(&login.arena);
+}
+
+void api_put_server(struct api_call *c, const struct server *s) {
     struct core *core = c->admin->core;
     struct state_stops *stops = stop_store(core);
     struct emit *e = &c->e;
@@ -100,6 +140,10 @@ static void put_server(struct api_call *c, const struct server *s) {
     put_text(e, "state", slice_str(channel_state_name(ready, missing)));
     if (s->fault[0] || s->refused[0])
         put_text(e, "fault", slice_str(s->fault[0] ? s->fault : s->refused));
+    const char *era = era_of(core, s);
+    if (era)
+        put_text(e, "era", slice_str(era));
+    put_login(c, s);
     put_number(e, "links", ready);
     put_number(e, "connections", s->up.conn_count);
     emit_key(e, "tools_known");
@@ -120,7 +164,8 @@ void api_servers(struct api_call *c) {
     emit_array(&c->e);
     for (size_t i = 0; i < core->server_count; i++)
         if (core->servers[i])
-            put_server(c, core->servers[i]);
+            api_put_server(c, core->servers[i]);
+    api_put_disabled_servers(c);
     emit_array_end(&c->e);
     api_answer(c, 200);
 }
@@ -131,17 +176,17 @@ void api_server(struct api_call *c) {
         api_error(c, 404, "no server `%.*s`", SLICE_FMT(c->arg));
         return;
     }
-    put_server(c, s);
+    api_put_server(c, s);
     api_answer(c, 200);
 }
 
-static const char *class_name(enum policy_class class) {
+const char *api_class_name(enum policy_class class) {
     static const char *const names[] = {"Unknown", "Read", "Write", "Execute", "Destructive", "Financial"};
     return names[class];
 }
 
 static void put_risk(struct emit *e, const struct tool *tool) {
-    put_text(e, "category", slice_str(class_name(tool->traits.class)));
+    put_text(e, "category", slice_str(api_class_name(tool->traits.class)));
     put_text(e, "severity",
              slice_str(risk_severity_name(risk_class_severity((enum risk_class)tool->traits.class))));
     emit_key(e, "confidence");

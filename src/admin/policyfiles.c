@@ -6,6 +6,7 @@
 #include "base/sha.h"
 #include "call/principal.h"
 #include "io/file.h"
+#include "policy/board.h"
 #include "policy/limits.h"
 #include "policy/policy.h"
 #include "server/server.h"
@@ -319,9 +320,33 @@ static bool make_edits(struct api_call *c, struct slice *text) {
     return true;
 }
 
+/* {"tool","to","rate"}: a tool goes to another column of the board. */
+static bool make_move(struct api_call *c, struct slice *text) {
+    uint32_t move = tape_get_str(&c->body, 0, "move");
+    if (!move)
+        return true;
+    enum policy_column to;
+    struct slice parts[3] = {{0}};
+    static const char *const names[] = {"tool", "to", "rate"};
+    for (size_t i = 0; i < ARRAY_LEN(names) && tape_is(&c->body, move, TAPE_OBJECT); i++) {
+        uint32_t node = tape_get_str(&c->body, move, names[i]);
+        if (node && tape_is(&c->body, node, TAPE_STRING))
+            parts[i] = tape_text(&c->body, node, &c->arena);
+    }
+    if (policy_column_from(parts[1], &to) < 0)
+        return api_error(c, 400, "move is {tool, to: allow, limit, approve, deny or hide, rate}"), false;
+    struct err err = {0};
+    cleanup_buf struct buf out;
+    buf_init(&out, POLICY_BYTES_MAX);
+    if (policy_board_move(*text, parts[0], to, parts[2].len ? parts[2] : SLICE("10/minute"), &out, &err) < 0)
+        return api_error(c, 422, "%s", err.text), false;
+    *text = arena_dup(&c->arena, buf_slice(&out));
+    return true;
+}
+
 void api_policy_edit(struct api_call *c) {
     struct slice text = api_member(c, "policy_text");
-    if (!make_edits(c, &text))
+    if (!make_edits(c, &text) || !make_move(c, &text))
         return;
     cleanup_problems struct policy_problems problems;
     cleanup_policy struct policy *p = NULL;

@@ -60,11 +60,25 @@ const char api_schemas[] = "{"
         MEMBER("audit_seq", NUMBER) "," MEMBER("audit_refused", NUMBER) "," MEMBER("audit_unrecorded", NUMBER) "," MEMBER("audit_fault", TEXT)) NEEDS("\"version\",\"started_at\",\"identity\",\"servers\",\"sessions\",\"calls_under_way\",\"draining\"")) ","
     MEMBER("Server", HAS(
         MEMBER("name", TEXT) "," MEMBER("transport", ONE_OF("\"stdio\",\"http\",\"builtin\"")) ","
-        MEMBER("state", ONE_OF("\"ready\",\"idle\",\"down\"")) "," MEMBER("fault", TEXT) ","
+        MEMBER("state", ONE_OF("\"ready\",\"idle\",\"down\",\"disabled\"")) "," MEMBER("fault", TEXT) ","
+        MEMBER("era", ONE_OF("\"legacy\",\"modern\"")) "," MEMBER("login", ONE_OF("\"signed_in\",\"expired\",\"unreadable\"")) ","
         MEMBER("links", NUMBER) "," MEMBER("connections", NUMBER) "," MEMBER("tools_known", FLAG) ","
         MEMBER("tools", NUMBER) "," MEMBER("policy", TEXT) "," MEMBER("restarts", NUMBER) "," MEMBER("held", NUMBER) ","
         MEMBER("poisoned", NUMBER) "," MEMBER("stopped", FLAG)) NEEDS("\"name\",\"transport\",\"state\",\"links\",\"connections\",\"tools_known\",\"tools\"")) ","
     MEMBER("Servers", LIST(REF("Server"))) ","
+    MEMBER("NewServer", HAS(
+        MEMBER("name", TEXT) "," MEMBER("command", TEXT) "," MEMBER("args", LIST(TEXT)) "," MEMBER("url", TEXT) ","
+        MEMBER("env", OBJECT) "," MEMBER("headers", OBJECT) "," MEMBER("cwd", TEXT) "," MEMBER("policy", TEXT) ","
+        MEMBER("disabled", FLAG) "," MEMBER("trusted", FLAG)) ",\"additionalProperties\":true" NEEDS("\"name\"")) ","
+    MEMBER("ServerChange", "{\"type\":\"object\",\"description\":\"members of the server as sallyport.yaml has them; env and headers name by name; null takes one out\",\"additionalProperties\":true}") ","
+    MEMBER("ServerSettings", HAS(
+        MEMBER("name", TEXT) "," MEMBER("env", LIST(TEXT)) "," MEMBER("headers", LIST(TEXT))) ",\"additionalProperties\":true" NEEDS("\"name\"")) ","
+    MEMBER("LogLines", LIST(HAS(MEMBER("time", TIME) "," MEMBER("text", TEXT)) NEEDS("\"time\",\"text\""))) ","
+    MEMBER("Survey", HAS(
+        MEMBER("tools", LIST(OBJECT)) "," MEMBER("poisoned", NUMBER) "," MEMBER("tokens", NUMBER) "," MEMBER("starter", TEXT)) NEEDS("\"tools\",\"poisoned\",\"tokens\"")) ","
+    MEMBER("PinDifferences", LIST(HAS(
+        MEMBER("tool", TEXT) "," MEMBER("state", ONE_OF("\"new\",\"changed\",\"gone\",\"unreadable\"")) "," MEMBER("diff", TEXT)) NEEDS("\"tool\",\"state\",\"diff\""))) ","
+    MEMBER("PinAcceptance", HAS(MEMBER("tool", TEXT)) "}") ","
     MEMBER("Tool", HAS(
         MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("severity", TEXT) "," MEMBER("confidence", REAL) ","
         MEMBER("tags", LIST(TEXT)) "," MEMBER("findings", LIST(TEXT)) "," MEMBER("fingerprint", TEXT) ","
@@ -125,7 +139,9 @@ const char api_schemas[] = "{"
         MEMBER("version", NUMBER) "," MEMBER("text", TEXT)) NEEDS("\"version\",\"text\"")) ","
     MEMBER("Revert", HAS(MEMBER("version", NUMBER)) NEEDS("\"version\"")) ","
     MEMBER("PolicyEdits", HAS(
-        MEMBER("policy_text", TEXT) "," MEMBER("edits", LIST(HAS(MEMBER("path", LIST(ANYTHING)) "," MEMBER("value", ANYTHING)) NEEDS("\"path\"")))) NEEDS("\"policy_text\"")) ","
+        MEMBER("policy_text", TEXT) "," MEMBER("move", HAS(
+            MEMBER("tool", TEXT) "," MEMBER("to", ONE_OF("\"allow\",\"limit\",\"approve\",\"deny\",\"hide\"")) "," MEMBER("rate", TEXT)) NEEDS("\"tool\",\"to\"")) ","
+        MEMBER("edits", LIST(HAS(MEMBER("path", LIST(ANYTHING)) "," MEMBER("value", ANYTHING)) NEEDS("\"path\"")))) NEEDS("\"policy_text\"")) ","
     MEMBER("EditedPolicy", HAS(
         MEMBER("policy_text", TEXT) "," MEMBER("policy", OBJECT) "," MEMBER("valid", FLAG) "," MEMBER("problems", LIST(REF("Problem")))) NEEDS("\"policy_text\",\"valid\",\"problems\"")) ","
     MEMBER("Question", HAS(
@@ -160,8 +176,11 @@ const char api_schemas[] = "{"
         MEMBER("approvers", LIST(TEXT)) "," MEMBER("created_at", TIME) "," MEMBER("expires_at", TIME) ","
         MEMBER("asked", NUMBER) "," MEMBER("decided_at", TIME) "," MEMBER("decided_by", TEXT) ","
         MEMBER("note", TEXT) "," MEMBER("code", TEXT) "," MEMBER("used_at", TIME) "," MEMBER("digest", TEXT) ","
+        MEMBER("repeat_until", TIME) "," MEMBER("repeat_any", FLAG) "," MEMBER("stale", TEXT) "," MEMBER("class", TEXT) "," MEMBER("url", TEXT) ","
         MEMBER("arguments_hash", TEXT) "," MEMBER("fingerprint", TEXT) "," MEMBER("policy_hash", TEXT)) NEEDS("\"id\",\"status\",\"identity\",\"tool\",\"created_at\",\"expires_at\",\"asked\",\"digest\"")) ","
     MEMBER("Approvals", LIST(REF("Approval"))) ","
+    MEMBER("Decision", HAS(
+        MEMBER("note", TEXT) "," MEMBER("for_seconds", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":28800}") "," MEMBER("any_arguments", FLAG)) "}") ","
     MEMBER("Note", HAS(
         MEMBER("note", TEXT)) "}") ","
     MEMBER("Callback", HAS(

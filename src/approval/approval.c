@@ -4,6 +4,8 @@
 #include "base/hex.h"
 #include "base/mem.h"
 #include "base/sha.h"
+#include "policy/policy.h"
+#include "server/server.h"
 
 #include <stdio.h>
 
@@ -51,6 +53,55 @@ void approval_refusal(enum state_decide why, struct slice id, const struct state
     case STATE_DECIDE_FAULT:
         break;
     }
+}
+
+/* ---- does it still fit? ---- */
+
+struct hashes {
+    void (*each)(void *ctx, const char *hash);
+    void *ctx;
+};
+
+static void put_file(void *ctx, const struct core_policy *one) {
+    const struct hashes *h = ctx;
+    if (one->policy)
+        h->each(h->ctx, policy_hash(one->policy));
+}
+
+void approval_policies(const struct core *core, void (*each)(void *ctx, const char *hash), void *ctx) {
+    struct hashes h = {each, ctx};
+    if (core->policy)
+        each(ctx, policy_hash(core->policy));
+    for (size_t i = 0; i < core->server_count; i++)
+        if (core->servers[i] && core->servers[i]->policy)
+            each(ctx, policy_hash(core->servers[i]->policy));
+    if (core->files.each_policy)
+        core->files.each_policy(core->files.owner, put_file, &h);
+}
+
+struct search {
+    struct slice hash;
+    bool found;
+};
+
+static void match_hash(void *ctx, const char *hash) {
+    struct search *s = ctx;
+    s->found = s->found || slice_is(s->hash, hash);
+}
+
+struct slice approval_stale(struct core *core, const struct state_approval *r) {
+    bool open = r->status == STATE_APPROVAL_PENDING || r->status == STATE_APPROVAL_APPROVED || r->repeat_ms;
+    if (!open)
+        return (struct slice){0};
+    struct search search = {.hash = r->call.policy_hash};
+    approval_policies(core, match_hash, &search);
+    if (!search.found)
+        return SLICE("The policy has changed since.");
+    const struct server *server = server_find(core, r->call.server);
+    const struct tool *tool = server ? map_get(&server->tools.by_name, r->call.tool) : NULL;
+    if (tool && r->call.fingerprint.len && !slice_is(r->call.fingerprint, tool->fingerprint))
+        return SLICE("The definition of the tool has changed since.");
+    return (struct slice){0};
 }
 
 void approval_sign(struct slice secret, struct slice stamp, struct slice body,

@@ -13,6 +13,13 @@ enum audit_result approval_record(struct audit *audit, const char *event, const 
 void approval_refusal(enum state_decide why, struct slice id, const struct state_approval *after,
                       struct err *err);
 
+struct core;
+/* Calls `each` with the hash of every policy in force, some twice. */
+void approval_policies(const struct core *core, void (*each)(void *ctx, const char *hash), void *ctx);
+/* Why an approval of this call would let nothing pass: the policy or the tool's definition is another one by
+ * now. Empty when it would. */
+struct slice approval_stale(struct core *core, const struct state_approval *r);
+
 /* How webhooks and callbacks are signed: HMAC-SHA256 over the time, a full stop and the body, in hex behind
  * "v1=". */
 #define APPROVAL_STAMP_HEADER "Sallyport-Timestamp"

@@ -143,10 +143,14 @@ static bool know_definition(struct call *c) {
 
 /* For the agent to pass on. It names no command: what an agent can run must not approve. */
 static struct slice instructions(struct call *c) {
+    const char *console = c->session->core->console;
+    struct slice id = c->approval->found.id;
+    struct slice where = console ? arena_printf(&c->arena, " at %s/approvals/%.*s", console, SLICE_FMT(id))
+                                 : (struct slice){0};
     return arena_printf(&c->arena,
                         "A person has to approve this call. Tell your operator that request %.*s waits for "
-                        "approval, then make the same call again with the same arguments.",
-                        SLICE_FMT(c->approval->found.id));
+                        "approval%.*s, then make the same call again with the same arguments.",
+                        SLICE_FMT(id), SLICE_FMT(where));
 }
 
 /* -32003 with everything that is needed to go on. */

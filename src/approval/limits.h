@@ -6,6 +6,7 @@
 #define APPROVE_SWEEP_MS 10000           /* between two looks for approvals whose time is over */
 #define APPROVE_TEXT_MAX 2048            /* bytes of one text in the question that a client is asked */
 #define APPROVE_QUESTION_MAX (64u << 10) /* bytes of the whole question */
+#define WEBHOOK_SLACK_MAX 3000           /* bytes of a call as a Slack channel shows it */
 #define WEBHOOK_RETRY_MS 250             /* before a webhook is tried again; doubles */
 #define WEBHOOK_RETRY_MAX_MS 60000
 #define WEBHOOK_MS 10000      /* for the receiver's answer */

@@ -3,6 +3,7 @@
 #include "approval/approve.h"
 #include "approval/limits.h"
 #include "base/clock.h"
+#include "base/glyph.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "upstream/fetch.h"
@@ -13,7 +14,8 @@
 struct webhook {
     struct core *core;
     char *url;
-    char *secret;
+    char *secret; /* NULL: unsigned, to Slack */
+    bool slack;
     struct list queue;
     uint32_t count;
     uint32_t under_way;
@@ -79,9 +81,12 @@ static void send_now(struct delivery *d) {
     char stamp[24], sign[APPROVAL_SIGNATURE_TEXT], headers[256];
     struct slice body = slice_of(d->body, d->body_len);
     int n = snprintf(stamp, sizeof(stamp), "%llu", (unsigned long long)(clock_wall_ms() / 1000));
-    approval_sign(slice_str(w->secret), slice_of(stamp, (size_t)n), body, sign);
-    n = snprintf(headers, sizeof(headers),
-                 APPROVAL_STAMP_HEADER ": %s\r\n" APPROVAL_SIGNATURE_HEADER ": %s\r\n", stamp, sign);
+    if (w->secret)
+        approval_sign(slice_str(w->secret), slice_of(stamp, (size_t)n), body, sign);
+    n = w->secret ? snprintf(headers, sizeof(headers),
+                             APPROVAL_STAMP_HEADER ": %s\r\n" APPROVAL_SIGNATURE_HEADER ": %s\r\n", stamp,
+                             sign)
+                  : 0;
     struct up_fetch_request request = {.method = HTTP_POST,
                                        .url = w->url,
                                        .content_type = "application/json",
@@ -108,6 +113,53 @@ static void on_due(struct io_timer *timer) {
     }
 }
 
+/* What a Slack channel shows. Names and arguments come from agents: < > & would be markup there. */
+static void put_slack(struct emit *e, const struct state_approval *r, struct arena *a) {
+    static const struct {
+        char sign;
+        const char *text;
+    } escapes[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}};
+    struct slice plain = glyph_printable(
+        arena_printf(a, "%.*s wants to call %.*s of server %.*s with %.*s", SLICE_FMT(r->call.identity),
+                     SLICE_FMT(r->call.tool), SLICE_FMT(r->call.server), SLICE_FMT(r->args)),
+        WEBHOOK_SLACK_MAX, a);
+    cleanup_buf struct buf text;
+    buf_init(&text, WEBHOOK_SLACK_MAX * 8);
+    for (size_t i = 0; i < plain.len; i++) {
+        size_t k = 0;
+        while (k < ARRAY_LEN(escapes) && escapes[k].sign != plain.ptr[i])
+            k++;
+        if (k < ARRAY_LEN(escapes))
+            buf_put_str(&text, escapes[k].text);
+        else
+            buf_put_char(&text, plain.ptr[i]);
+    }
+    if (r->url.len)
+        buf_printf(&text, "\n<%.*s|Decide>", SLICE_FMT(r->url));
+    emit_object(e);
+    emit_key(e, "text");
+    emit_str(e, buf_slice(&text));
+    emit_object_end(e);
+}
+
+static void put_body(const struct webhook *w, struct emit *e, const struct state_approval *r) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct state_approval shown = *r;
+    if (w->core->console)
+        shown.url = arena_printf(&a, "%s/approvals/%.*s", w->core->console, SLICE_FMT(r->id));
+    if (w->slack) {
+        put_slack(e, &shown, &a);
+        return;
+    }
+    emit_object(e);
+    emit_key(e, "type");
+    emit_cstr(e, "approval.requested");
+    emit_key(e, "approval");
+    state_approval_json(e, &shown);
+    emit_object_end(e);
+}
+
 static void enqueue(void *ctx, const struct state_approval *r) {
     struct webhook *w = ctx;
     if (w->count >= STATE_APPROVALS_PENDING_MAX) {
@@ -119,12 +171,7 @@ static void enqueue(void *ctx, const struct state_approval *r) {
     buf_init(&out, STATE_APPROVAL_ARGS_MAX * 8);
     struct emit e;
     emit_init(&e, &out);
-    emit_object(&e);
-    emit_key(&e, "type");
-    emit_cstr(&e, "approval.requested");
-    emit_key(&e, "approval");
-    state_approval_json(&e, r);
-    emit_object_end(&e);
+    put_body(w, &e, r);
     *d = (struct delivery){.hook = w,
                            .expires_ms = r->expires_ms,
                            .id = mem_dup(r->id.ptr, r->id.len),
@@ -142,20 +189,22 @@ static bool enqueue_untold(void *ctx, const struct state_approval *r) {
     return true;
 }
 
-int webhook_check(const char *url, const char *secret, struct err *err) {
+int webhook_check(const struct webhook_config *config, struct err *err) {
+    const char *url = config->url, *secret = config->secret;
     if (secret && strlen(secret) < WEBHOOK_SECRET_MIN)
         return err_set(err, "the secret of approvals must have at least %d characters", WEBHOOK_SECRET_MIN);
     if (!url)
         return 0;
-    if (!secret)
+    if (!secret && !config->slack)
         return err_set(err, "a webhook for approvals needs a secret: nobody could tell who sent it");
     if (!up_url_is_safe(slice_str(url)))
         return err_set(err, "webhook `%s`: only https, or http on this machine", url);
     return 0;
 }
 
-int webhook_start(struct core *core, const char *url, const char *secret, struct err *err) {
-    if (webhook_check(url, secret, err) < 0)
+int webhook_start(struct core *core, const struct webhook_config *config, struct err *err) {
+    const char *url = config->url, *secret = config->secret;
+    if (webhook_check(config, err) < 0)
         return -1;
     webhook_stop(core);
     if (!url)
@@ -165,7 +214,7 @@ int webhook_start(struct core *core, const char *url, const char *secret, struct
         return -1;
     struct webhook *w = mem_zalloc(sizeof(*w));
     *w = (struct webhook){
-        .core = core, .url = mem_dup(url, strlen(url)), .secret = mem_dup(secret, strlen(secret))};
+        .core = core, .url = mem_dup(url, strlen(url)), .secret = secret ? mem_dup(secret, strlen(secret)) : NULL, .slack = config->slack};
     list_init(&w->queue);
     core->approvals->webhook = w;
     core->approvals->requested = enqueue;

@@ -7,8 +7,13 @@
 
 struct webhook;
 
-/* Can it be started so? Only https, or http on this machine, and with a secret. Both may be NULL. */
-int webhook_check(const char *url, const char *secret, struct err *err);
-/* After approve_init(), in place of the one there was; a URL that is NULL stops it. */
-int webhook_start(struct core *core, const char *url, const char *secret, struct err *err);
+struct webhook_config {
+    const char *url;    /* NULL: nobody is told */
+    const char *secret; /* signs; may be NULL with `slack`, whose URL is the secret */
+    bool slack;         /* a message for a Slack channel instead of our own JSON */
+};
+/* Can it be started so? Only https, or http on this machine, and with a secret. */
+int webhook_check(const struct webhook_config *config, struct err *err);
+/* After approve_init(), in place of the one there was. */
+int webhook_start(struct core *core, const struct webhook_config *config, struct err *err);
 void webhook_stop(struct core *core);

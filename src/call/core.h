@@ -51,6 +51,8 @@ struct core_files {
     void (*policy_written)(void *owner, const char *path);
     const char *(*settings_path)(void *owner); /* NULL: there is none */
     void (*settings_written)(void *owner);
+    /* Would these settings be taken? Nothing is changed. */
+    int (*settings_try)(void *owner, struct slice text, struct err *err);
     void *owner;
 };
 
@@ -98,6 +100,7 @@ struct core {
     /* The front's: */
     char *restart_settings;  /* owned: names of settings that have changed and need a restart; NULL: none */
     char *settings_fault;    /* owned: why the newest settings are not in force, or NULL */
+    char *console; /* "http://127.0.0.1:8640/ui": where people decide, owned; NULL: nobody serves it */
     struct core_files files; /* all zero: they cannot be seen */
     void (*refresh_principals)(void *owner); /* re-reads revoked grants; may be NULL */
     /* Whoever holds the grant of this name, or NULL; borrowed until the next refresh. */

@@ -73,6 +73,7 @@ static void on_drained(void *owner) {
 /* ---- about the server ---- */
 
 static void put_noise(const struct channel *ch, const char *what, struct slice text) {
+    server_put_log(ch->server, text);
     if (what)
         log_warn("server `%s`: %s: %.*s", ch->server->up.name, what, SLICE_FMT(text));
     else

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "cli/command.h"
+#include "cli/gates.h"
 #include "io/file.h"
 #include "state/grants.h"
 #include "wire/emit.h"
@@ -18,6 +19,8 @@
 
 #define APPROVALS_OUT_MAX (512u << 20) /* a full listing with the longest arguments, every byte escaped */
 #define CONFIRM_CHARS 4                /* that a person types at the terminal */
+#define STALE_LOOKS 30                 /* before an approval is called stale */
+#define STALE_LOOK_US 100000
 #define LIST_TEXT_MAX 200              /* bytes of one text in a listing for people */
 
 struct approvals_options {
@@ -26,6 +29,8 @@ struct approvals_options {
     const char *code;
     const char *token_file;
     uint64_t limit;
+    uint64_t for_ms;
+    bool any_arguments;
     bool json;
 };
 
@@ -62,6 +67,10 @@ static const struct cli_option approve_rows[] = {
      .help = "the code that the console shows beside the request"},
     {CLI_TEXT(struct approvals_options, token_file), .name = "token-file", .argument = "FILE",
      .help = "holds the token of a grant with the role approver; the decision is made in its name"},
+    {CLI_DURATION(struct approvals_options, for_ms), .name = "for", .argument = "TIME",
+     .help = "let the same call pass again for so long, 8h at most"},
+    {CLI_SWITCH(struct approvals_options, any_arguments), .name = "any-arguments",
+     .help = "with --for: whatever the arguments of the tool are"},
     ROW_NOTE,
     ROW_JSON,
     {0},
@@ -123,6 +132,8 @@ static void put_whole(struct buf *out, const struct state_approval *r) {
     put_line(out, "decided by", r->decider);
     put_line(out, "note", r->note);
     put_time(out, "used", r->used_ms);
+    put_time(out, "repeats till", r->repeat_ms);
+    put_line(out, "stale", r->stale);
     put_line(out, "digest", r->digest);
 }
 
@@ -140,6 +151,58 @@ static int print_one(const struct state_approval *r, bool json) {
     return cli_print(&out);
 }
 
+/* ---- does it still fit? ---- */
+
+struct in_force {
+    struct slice hash;
+    size_t gates; /* that say which policies they have */
+    bool found;
+};
+
+static void look_for_policy(void *ctx, const struct tape *page) {
+    struct in_force *f = ctx;
+    uint32_t list = tape_get_str(page, 0, "policies");
+    if (!list || !tape_is(page, list, TAPE_ARRAY))
+        return;
+    f->gates++;
+    TAPE_FOR_ELEM(page, list, i)
+    f->found = f->found || tape_eq(page, i, f->hash);
+}
+
+/* Gates run here, and none of them has the policy that the call was judged by: no call will match. */
+static bool is_stale(const struct state_approval *r) {
+    char home[CLI_PATH_MAX];
+    struct in_force f = {.hash = r->call.policy_hash};
+    bool open = r->status == STATE_APPROVAL_PENDING || r->status == STATE_APPROVAL_APPROVED || r->repeat_ms;
+    if (!open || cli_home(home, NULL) < 0)
+        return false;
+    cli_gates_each(home, look_for_policy, &f);
+    return f.gates && !f.found;
+}
+
+static struct state_approval with_stale(const struct state_approval *r) {
+    struct state_approval shown = *r;
+    if (is_stale(r))
+        shown.stale = SLICE("The policy has changed since.");
+    return shown;
+}
+
+/* A gate writes its page every few seconds: what seems stale is looked at again. */
+static int refuse_stale(struct state_approvals *s, struct slice id, struct arena *a, struct err *err) {
+    struct state_approval found;
+    if (state_approvals_get(s, id, clock_wall_ms(), a, &found, NULL) <= 0)
+        return 0; /* the decision says so */
+    for (int left = STALE_LOOKS; is_stale(&found); left--) {
+        if (left == 0)
+            return err_set(err,
+                           "`%.*s` is stale: the policy has changed since, so an approval would let nothing "
+                           "pass; the agent has to ask again",
+                           SLICE_FMT(id));
+        usleep(STALE_LOOK_US);
+    }
+    return 0;
+}
+
 /* ---- list, show ---- */
 
 struct listing {
@@ -149,8 +212,9 @@ struct listing {
     size_t count;
 };
 
-static bool list_one(void *ctx, const struct state_approval *r) {
+static bool list_one(void *ctx, const struct state_approval *one) {
     struct listing *l = ctx;
+    struct state_approval shown = with_stale(one), *r = &shown;
     l->count++;
     if (l->json) {
         state_approval_json(&l->e, r);
@@ -158,8 +222,8 @@ static bool list_one(void *ctx, const struct state_approval *r) {
     }
     char until[CLOCK_TEXT_MAX];
     clock_text(r->expires_ms, until);
-    buf_printf(&l->out, "%.*s  %-8s  until %s  ", SLICE_FMT(r->id), state_approval_status_name(r->status),
-               until);
+    buf_printf(&l->out, "%.*s  %-8s  until %s  ", SLICE_FMT(r->id),
+               r->stale.len ? "stale" : state_approval_status_name(r->status), until);
     put_plain(&l->out, r->call.identity, LIST_TEXT_MAX);
     buf_put_str(&l->out, "  ");
     put_plain(&l->out, r->call.server, LIST_TEXT_MAX);
@@ -211,7 +275,10 @@ static int show_run(const void *options, const struct cli_rest *rest) {
     int rc = state_approvals_get(s, slice_str(rest->operands[0]), clock_wall_ms(), &a, &found, &err);
     if (rc == 0)
         err_set(&err, "no approval `%s`", rest->operands[0]);
-    return rc <= 0 ? cli_fail(rc < 0 ? CLI_FAILED : CLI_NO, &err) : print_one(&found, opt->json);
+    if (rc <= 0)
+        return cli_fail(rc < 0 ? CLI_FAILED : CLI_NO, &err);
+    struct state_approval shown = with_stale(&found);
+    return print_one(&shown, opt->json);
 }
 
 /* ---- the second factor of an approval ---- */
@@ -300,7 +367,15 @@ static int decide(enum verb verb, const struct approvals_options *opt, const str
                                .approve = verb == VERB_APPROVE,
                                .decider = cli_home_user(&a),
                                .note = slice_str(opt->note),
-                               .now_ms = clock_wall_ms()};
+                               .now_ms = clock_wall_ms(),
+                               .for_ms = opt->for_ms,
+                               .any_args = opt->any_arguments};
+    if (opt->for_ms > STATE_REPEAT_MS_MAX || (opt->any_arguments && !opt->for_ms)) {
+        err_set(&err, opt->for_ms ? "--for: at most 8h" : "--any-arguments goes with --for");
+        return cli_fail(CLI_USAGE, &err);
+    }
+    if (verb == VERB_APPROVE && refuse_stale(s, d.id, &a, &err) < 0)
+        return cli_fail(CLI_NO, &err);
     if (verb == VERB_APPROVE && confirm(s, opt, d.id, &a, &d.decider, &err) < 0)
         return cli_fail(CLI_NO, &err);
     struct state_approval after;
@@ -362,12 +437,13 @@ const struct cli_command cli_approvals_show = {
 static const struct cli_example approve_examples[] = {
     {"sallyport approvals approve ap_Zk3...", "at a terminal; the same call, made again, passes once"},
     {"sallyport approvals approve ap_Zk3... --code 5f0c11ae", "with the code from the console"},
+    {"sallyport approvals approve ap_Zk3... --for 30m", "the same call passes for half an hour"},
     {0},
 };
 
 const struct cli_command cli_approvals_approve = {
     .name = "approvals approve",
-    .summary = "let a call pass, once",
+    .summary = "let a call pass, once or for a while",
     .detail = "The approval is good for exactly this call: this identity, server, tool and arguments, under "
               "this policy and this definition of the tool. It must be used before the request expires. Exit "
               "status 1 when it is not pending, or the policy names other approvers. An agent may run as the "

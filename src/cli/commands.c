@@ -49,6 +49,11 @@ extern const struct cli_command cli_stop;
 extern const struct cli_command cli_stop_all;
 extern const struct cli_command cli_stop_grant;
 extern const struct cli_command cli_ui;
+extern const struct cli_command cli_allow;
+extern const struct cli_command cli_approve_first;
+extern const struct cli_command cli_deny;
+extern const struct cli_command cli_hide;
+extern const struct cli_command cli_limit;
 extern const struct cli_command cli_version;
 extern const struct cli_command cli_help;
 extern const struct cli_command cli_completion;
@@ -61,6 +66,11 @@ static const struct cli_command *const commands[] = {
     &cli_ui,
     &cli_validate,
     &cli_explain,
+    &cli_allow,
+    &cli_limit,
+    &cli_approve_first,
+    &cli_deny,
+    &cli_hide,
     &cli_simulate,
     &cli_scan,
     &cli_catalogue_show,

@@ -1,6 +1,7 @@
 #include "cli/gates.h"
 
 #include "audit/audit.h"
+#include "approval/approval.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "channel/channel.h"
@@ -120,6 +121,8 @@ static void put_pids(struct emit *e, const struct core *core, size_t slot) {
     emit_array_end(e);
 }
 
+static void put_policy(void *ctx, const char *hash) { emit_cstr(ctx, hash); }
+
 static void put_server(struct emit *e, const struct core *core, const struct server *server) {
     size_t ready, missing;
     channel_count(core, server, &ready, &missing);
@@ -159,6 +162,10 @@ static void put_page(const struct cli_gate_page *p, struct buf *out) {
     emit_cstr(&e, p->listen);
     emit_key(&e, "sessions");
     emit_int(&e, p->core->session_count);
+    emit_key(&e, "policies");
+    emit_array(&e);
+    approval_policies(p->core, put_policy, &e);
+    emit_array_end(&e);
     if (p->core->restart_settings) {
         emit_key(&e, "restart_needed_for");
         emit_cstr(&e, p->core->restart_settings);

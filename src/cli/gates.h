@@ -1,7 +1,7 @@
 /* Gates that run in this home, and what stands behind them. Each keeps a page about itself in HOME/gates, so
  * that `status` needs neither a grant nor the network to show it; only the home's owner can read it.
  *
- *   {"pid","version","started_at","listen","sessions","servers":[{"name","transport","state","tools","links",
+ *   {"pid","version","started_at","listen","sessions","policies":[HASH],"servers":[{"name","transport","state","tools","links",
  *    "pids","restarts","fault"?}]} */
 #pragma once
 

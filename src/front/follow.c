@@ -25,11 +25,17 @@ static int check_policy(const char *path, struct err *err) {
     return path ? front_policy_load(path, &policy, err) : 0;
 }
 
+static struct webhook_config webhook_of(const struct settings *s) {
+    return (struct webhook_config){
+        s->approvals.webhook, s->approvals.secret, s->approvals.format == SETTINGS_WEBHOOK_SLACK};
+}
+
 int follow_check(const struct follow *f, const struct settings *fresh, struct err *err) {
     if ((follows_policy(f) && check_policy(fresh->policy, err) < 0) ||
         check_policy(fresh->code.policy, err) < 0)
         return -1;
-    if (webhook_check(fresh->approvals.webhook, fresh->approvals.secret, err) < 0)
+    const struct webhook_config hook = webhook_of(fresh);
+    if (webhook_check(&hook, err) < 0)
         return -1;
     if (fresh->traces.otlp && !up_url_is_safe(slice_str(fresh->traces.otlp)))
         return err_set(err, "trace collector `%s`: only https, or http on this machine", fresh->traces.otlp);
@@ -70,9 +76,11 @@ static void follow_approvals(struct follow *f, const struct settings *old, const
     approve_set(f->core, &settings);
     f->core->flow_window_ms = fresh->flows.window_ms ? fresh->flows.window_ms : TRAIL_WINDOW_MS;
     if (slice_same_str(old->approvals.webhook, fresh->approvals.webhook) &&
-        slice_same_str(old->approvals.secret, fresh->approvals.secret))
+        slice_same_str(old->approvals.secret, fresh->approvals.secret) &&
+        old->approvals.format == fresh->approvals.format)
         return;
-    if (webhook_start(f->core, fresh->approvals.webhook, fresh->approvals.secret, &err) < 0)
+    const struct webhook_config hook = webhook_of(fresh);
+    if (webhook_start(f->core, &hook, &err) < 0)
         log_error("webhook: %s", err.text);
     if (f->config->site.set_secret)
         f->config->site.set_secret(f->config->site.ctx, fresh->approvals.secret);

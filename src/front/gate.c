@@ -160,6 +160,16 @@ static void settings_written(void *owner) {
         reload(g);
 }
 
+static int settings_try(void *owner, struct slice text, struct err *err) {
+    struct gate *g = owner;
+    struct settings *fresh = NULL;
+    if (settings_load_text(settings_path(g), text, false, &fresh, err) < 0)
+        return -1;
+    int rc = follow_check(&g->follow, fresh, err) < 0 || fleet_check(fresh, err) < 0 ? -1 : 0;
+    settings_free(fresh);
+    return rc;
+}
+
 static void watch_settings(struct gate *g) {
     const struct settings *s = fleet_settings(g->fleet);
     g->watches = mem_zalloc((s->client_files.count + 1) * sizeof(*g->watches));
@@ -323,6 +333,24 @@ static void tell_lost_store(void *ctx, const char *name, const char *meaning) {
     buf_printf(out, "%s%s was deleted: %s", out->len ? "; " : "", name, meaning);
 }
 
+/* Where people decide, for links. */
+static void set_console(struct gate *g) {
+    const struct gate_config *config = g->config;
+    const char *own = config->settings ? config->settings->auth.resource : NULL;
+    bool any = strcmp(config->bind, "0.0.0.0") == 0 || strcmp(config->bind, "::") == 0;
+    const char *host = any ? "127.0.0.1" : config->bind;
+    cleanup_buf struct buf url;
+    if (!config->site.open || g->stdio)
+        return;
+    buf_init(&url, 4096);
+    if (own)
+        buf_printf(&url, "%s%sui", own, own[0] && own[strlen(own) - 1] == '/' ? "" : "/");
+    else
+        buf_printf(&url, "%s://%s%s%s:%u/ui", config->settings && config->settings->tls.cert ? "https" : "http", strchr(host, ':') ? "[" : "",
+                   host, strchr(host, ':') ? "]" : "", g->http.port);
+    g->core.console = mem_dup(url.ptr, url.len);
+}
+
 static int stores_open(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct state_config state = {
@@ -348,6 +376,7 @@ static int stores_open(struct gate *g, struct err *err) {
         g->core.flow_window_ms = config->flow_window_ms;
     g->core.audit_args = config->audit_args;
     struct state_dsn dsn;
+    set_console(g);
     if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
         return -1;
     cleanup_buf struct buf lost;
@@ -368,7 +397,9 @@ static int stores_open(struct gate *g, struct err *err) {
     struct request_state_config keep = {config->home, config->state_key, config->park_ms};
     if (request_state_init(&g->core, &keep, err) < 0)
         return -1;
-    return webhook_start(&g->core, config->approvals_webhook, config->approvals_secret, err);
+    const struct webhook_config hook = {
+        config->approvals_webhook, config->approvals_secret, config->approvals_slack};
+    return webhook_start(&g->core, &hook, err);
 }
 
 static void warn_plain(const struct gate_config *config) {
@@ -582,7 +613,12 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->http.core = &g->core;
     g->http.loop = &g->loop;
     g->http.policies = g->policies;
-    g->core.files = (struct core_files){each_policy, policy_written, settings_path, settings_written, g};
+    g->core.files = (struct core_files){.each_policy = each_policy,
+                                         .policy_written = policy_written,
+                                         .settings_path = settings_path,
+                                         .settings_written = settings_written,
+                                         .settings_try = settings_try,
+                                         .owner = g};
     g->follow = (struct follow){
         .core = &g->core, .config = g->config, .policies = g->policies, .log_level = log_get_level()};
     if (g->settings)
@@ -676,6 +712,7 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->approvals_timeout_ms = s->approvals.timeout_ms;
     config->approvals_persons = s->approvals.elicitation == SETTINGS_ELICITATION_TRUSTED;
     config->approvals_webhook = s->approvals.webhook;
+    config->approvals_slack = s->approvals.format == SETTINGS_WEBHOOK_SLACK;
     config->approvals_secret = s->approvals.secret;
     config->trace_url = s->traces.otlp;
     config->state_key = s->request_state.key;

@@ -63,6 +63,7 @@ struct gate_config {
     uint64_t approvals_timeout_ms; /* how long a call may wait for one, where the policy says nothing */
     enum audit_args_mode audit_args;
     struct privacy_config pii;     /* its home is filled in */
+    bool approvals_slack;          /* it is a Slack channel */
     const char *approvals_webhook; /* URL that is told of each call that waits, or NULL; needs a secret */
     const char *approvals_secret;  /* signs webhooks and callbacks; NULL: neither */
     const char *trace_url;         /* collector of traces, or NULL */

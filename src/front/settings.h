@@ -42,6 +42,7 @@ enum settings_approvals { /* as enum approve_mode has them */
                           SETTINGS_APPROVALS_HOLD,
 };
 enum settings_elicitation { SETTINGS_ELICITATION_OFF, SETTINGS_ELICITATION_TRUSTED };
+enum settings_webhook { SETTINGS_WEBHOOK_JSON, SETTINGS_WEBHOOK_SLACK };
 enum settings_full { SETTINGS_FULL_REFUSE, SETTINGS_FULL_PASS };
 enum settings_first_use { SETTINGS_FIRST_TRUST, SETTINGS_FIRST_ASK };
 enum settings_fail { SETTINGS_FAIL_CLOSED, SETTINGS_FAIL_OPEN };
@@ -168,6 +169,7 @@ struct settings {
         int elicitation; /* enum settings_elicitation */
         uint64_t timeout_ms;
         const char *webhook; /* a URL, or NULL */
+        int format;          /* of what it is told: enum settings_webhook */
         const char *secret;  /* signs webhooks and callbacks, or NULL */
     } approvals;
     struct {

@@ -45,6 +45,8 @@ static const char *const approval_names[] = {[SETTINGS_APPROVALS_AUTO] = "auto",
                                              [SETTINGS_APPROVALS_RETRY] = "retry",
                                              [SETTINGS_APPROVALS_HOLD] = "hold",
                                              NULL};
+static const char *const webhook_names[] = {
+    [SETTINGS_WEBHOOK_JSON] = "json", [SETTINGS_WEBHOOK_SLACK] = "slack", NULL};
 static const char *const first_use_names[] = {
     [SETTINGS_FIRST_TRUST] = "trust", [SETTINGS_FIRST_ASK] = "ask", NULL};
 static const char *const poison_names[] = {
@@ -152,6 +154,8 @@ static const struct settings_key approvals_keys[] = {
     {"timeout", KEY_DURATION, AT(approvals.timeout_ms), .help = "how long a question stays open"},
     {"webhook", KEY_TEXT, AT(approvals.webhook),
      .help = "a URL that is told of each question; needs a secret"},
+    {"format", KEY_CHOICE, AT(approvals.format), webhook_names,
+     .help = "what the webhook is told: our own JSON, or a message for a Slack channel"},
     {"secret", KEY_TEXT, AT(approvals.secret),
      .help = "signs webhooks and callbacks, at least 16 characters: ${NAME} keeps it out of this file"},
     {0},

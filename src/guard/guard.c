@@ -6,6 +6,7 @@
 #include "call/call.h"
 #include "guard/pins.h"
 #include "risk/confusable.h"
+#include "risk/lockfile.h"
 #include "risk/poison.h"
 
 #include <stdlib.h>
@@ -227,4 +228,61 @@ bool guard_refuses(struct call *c, const struct tool *tool) {
                    arena_printf(&c->arena, "The definition of tool `%.*s` carries instructions: %s",
                                 SLICE_FMT(c->name), tool->poison));
     return true;
+}
+
+/* ---- for people ---- */
+
+bool guard_definitions(const struct server *server, struct tape *t, struct arena *a) {
+    struct buf list;
+    size_t at = 0;
+    bool whole = true;
+    buf_init(&list, RISK_LOCK_BYTES_MAX);
+    buf_put_char(&list, '[');
+    for (const struct map_entry *e; (e = map_next(&server->tools.by_name, &at));) {
+        const struct tool *tool = e->value;
+        whole = whole && tool->raw.len;
+        if (list.len > 1)
+            buf_put_char(&list, ',');
+        buf_put_slice(&list, tool->raw);
+    }
+    buf_put_char(&list, ']');
+    whole = whole && !list.full;
+    struct slice text = whole ? arena_dup(a, buf_slice(&list)) : (struct slice){0};
+    buf_free(&list);
+    return whole && tape_parse(t, text, NULL) == TAPE_OK;
+}
+
+static int check_known(const struct core *core, const struct server *server, struct err *err) {
+    if (!guard_pins(core, server))
+        return err_set(err, "no definitions are pinned here: name a lock file with `pins: {lock: FILE}`");
+    return server->tools.loaded ? 0 : err_set(err, "the server's tools are not known yet");
+}
+
+int guard_diff(const struct core *core, const struct server *server,
+               void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff), void *ctx,
+               struct err *err) {
+    cleanup_arena struct arena a;
+    cleanup_tape struct tape t;
+    arena_init(&a);
+    tape_init(&t);
+    if (check_known(core, server, err) < 0)
+        return -1;
+    if (!guard_definitions(server, &t, &a))
+        return err_set(err, "a definition is too large to be shown here; use `sallyport pin diff`");
+    pins_diff(core->guard->pins, server, &t, &a, each, ctx);
+    return 0;
+}
+
+int guard_accept(struct core *core, struct server *server, struct slice tool, struct err *err) {
+    cleanup_arena struct arena a;
+    cleanup_tape struct tape t;
+    arena_init(&a);
+    tape_init(&t);
+    if (check_known(core, server, err) < 0)
+        return -1;
+    if (tool.len && !map_get(&server->tools.by_name, tool))
+        return err_set(err, "the server has no tool `%.*s`", SLICE_FMT(tool));
+    if (!guard_definitions(server, &t, &a))
+        return err_set(err, "a definition is too large to be accepted here; use `sallyport pin accept`");
+    return pins_accept(core->guard->pins, server, &t, tool.len ? &tool : NULL, &a, err);
 }

@@ -41,6 +41,16 @@ void guard_close(struct core *core);
  * through. The gate's own servers are part of the program. */
 bool guard_pins(const struct core *core, const struct server *server);
 
+/* Calls `each` for every tool that is not as it was accepted: "new", "changed", "gone" or "unreadable", with
+ * the lines that differ. -1 where that cannot be told: nothing is pinned, or the tools are not known. */
+int guard_diff(const struct core *core, const struct server *server,
+               void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff), void *ctx,
+               struct err *err);
+/* All definitions of a server as one array, in the arena; false where one is too large to have been kept. */
+bool guard_definitions(const struct server *server, struct tape *t, struct arena *a);
+/* The tools as they are now go into the lock: all of them, or one where it is named. */
+int guard_accept(struct core *core, struct server *server, struct slice tool, struct err *err);
+
 /* ---- inside the room ---- */
 
 /* How old what is known of a server's tools may be when one of them is called. */

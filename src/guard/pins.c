@@ -42,8 +42,7 @@ static void take_lock(struct pins *p, struct risk_lock *take_lock) {
 }
 
 /* Somebody has accepted something: everything is judged anew. A file that cannot be read changes nothing. */
-static void on_lock_changed(struct io_watch *w) {
-    struct pins *p = container_of(w, struct pins, watch);
+static void look_again(struct pins *p) {
     struct risk_lock *fresh = NULL;
     struct err err;
     if (read_lock(p->path, &fresh, &err) < 0) {
@@ -61,6 +60,8 @@ static void on_lock_changed(struct io_watch *w) {
     event(p, SLICE("lock"), (struct slice){0});
     p->core->tools_changed(p->core);
 }
+
+static void on_lock_changed(struct io_watch *w) { look_again(container_of(w, struct pins, watch)); }
 
 struct pins *pins_open(struct core *core, const char *path, bool ask, struct err *err) {
     struct risk_lock *lock = NULL;
@@ -246,5 +247,57 @@ int pins_first_use(struct pins *p, const struct server *server, struct slice ele
     log_info("server `%s` is used for the first time: %u tool(s) are in `%s` now", server->up.name,
              tape_node(&t, 0)->count, p->path);
     event(p, SLICE("pin_first_use"), slice_str(server->up.name));
+    return 0;
+}
+
+/* ---- for people ---- */
+
+struct comparison {
+    void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff);
+    void *ctx;
+};
+
+static void compare_gone(void *ctx, struct slice name) {
+    struct comparison *c = ctx;
+    c->each(c->ctx, "gone", name, (struct slice){0});
+}
+
+void pins_diff(const struct pins *p, const struct server *server, const struct tape *t, struct arena *a,
+               void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff), void *ctx) {
+    struct comparison c = {each, ctx};
+    TAPE_FOR_ELEM(t, 0, i) {
+        struct risk_pin_verdict v;
+        risk_lock_check(p->lock, name_of(server), t, i, a, &v);
+        uint32_t name = tape_get_str(t, i, "name");
+        if (v.pin == RISK_PIN_OK || !name)
+            continue;
+        cleanup_buf struct buf diff;
+        buf_init(&diff, RISK_DEFINITION_BYTES_MAX);
+        if (v.pin == RISK_PIN_CHANGED)
+            risk_lock_diff(p->lock, name_of(server), t, i, a, &diff);
+        each(ctx,
+             v.pin == RISK_PIN_NEW       ? "new"
+             : v.pin == RISK_PIN_CHANGED ? "changed"
+                                         : "unreadable",
+             tape_text(t, name, a), arena_dup(a, buf_slice(&diff)));
+    }
+    risk_lock_gone(p->lock, name_of(server), t, 0, a, compare_gone, &c);
+}
+
+int pins_accept(struct pins *p, const struct server *server, const struct tape *t, const struct slice *only,
+                struct arena *a, struct err *err) {
+    cleanup_fd int guard = io_file_guard(p->path);
+    cleanup_lock struct risk_lock *now = NULL;
+    cleanup_buf struct buf text;
+    struct risk_server_facts who;
+    buf_init(&text, RISK_LOCK_BYTES_MAX);
+    read_facts(server, a, &who);
+    if (guard < 0)
+        return err_set(err, "the directory of `%s` cannot be locked", p->path);
+    if (read_lock(p->path, &now, err) < 0 || risk_lock_accept(now, &who, t, 0, only, a, &text, err) < 0 ||
+        io_file_write(p->path, buf_slice(&text), err) < 0)
+        return -1;
+    io_watch_seen(&p->watch);
+    look_again(p);
     return 0;
 }

@@ -29,6 +29,11 @@ bool pins_trusts(const struct pins *p, const struct server *server);
 const char *pins_judge(struct pins *p, const struct server *server, const struct tape *t, uint32_t def,
                        struct arena *a);
 int pins_first_use(struct pins *p, const struct server *server, struct slice elements, struct err *err);
+/* See guard.h. `t` is an array of definitions. */
+void pins_diff(const struct pins *p, const struct server *server, const struct tape *t, struct arena *a,
+               void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff), void *ctx);
+int pins_accept(struct pins *p, const struct server *server, const struct tape *t, const struct slice *only,
+                struct arena *a, struct err *err);
 /* A word of warning about where the server's program comes from: a package without a version, or one with the
  * name of another. For every server that is set up. */
 void pins_warn_supply(const struct server *server);

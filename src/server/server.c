@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/sha.h"
 #include "call/principal.h"
@@ -21,6 +22,7 @@ struct server *server_new(struct core *core) {
     up_server_init(&server->up, &core->up);
     tool_table_init(&server->tools);
     arena_init(&server->arena);
+    buf_init(&server->log, SERVER_LOG_MAX);
     server->slot = free_slot(core);
     /* Nobody takes its list for that of the one who had its name before. */
     server->tools_changes = (uint32_t)++core->list_serial;
@@ -44,6 +46,7 @@ void server_set_origin(struct server *server, char *const *command, const char *
 static void server_unused(struct up_server *up) {
     struct server *server = container_of(up, struct server, up);
     arena_free(&server->arena);
+    buf_free(&server->log);
     free(server);
 }
 
@@ -52,6 +55,22 @@ struct server *server_find(struct core *core, struct slice name) {
         if (core->servers[i] && slice_is(name, core->servers[i]->up.name))
             return core->servers[i];
     return NULL;
+}
+
+/* Full, the older half goes. */
+void server_put_log(struct server *server, struct slice line) {
+    struct buf *log = &server->log;
+    char at[CLOCK_TEXT_MAX];
+    clock_text(clock_wall_ms(), at);
+    line = slice_upto(line, line.len < SERVER_LOG_LINE_MAX ? line.len : SERVER_LOG_LINE_MAX);
+    if (log->len + line.len + CLOCK_TEXT_MAX + 2 > SERVER_LOG_MAX) {
+        size_t from = log->len / 2;
+        while (from < log->len && log->ptr[from - 1] != '\n')
+            from++;
+        memmove(log->ptr, log->ptr + from, log->len - from);
+        log->len -= from;
+    }
+    buf_printf(log, "%s %.*s\n", at, SLICE_FMT(line));
 }
 
 void server_forget_tools(struct server *server) {

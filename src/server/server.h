@@ -40,6 +40,7 @@ struct server {
     bool pii_set;                     /* it has a mode of its own for personal data and secrets: */
     enum filter_mode pii;
     const char *origin; /* what its values are remembered under; NULL: its name */
+    struct buf log;     /* the newest lines that it wrote, each behind a time stamp */
     struct arena arena; /* for the texts of `up` that nobody else keeps */
 };
 
@@ -51,6 +52,8 @@ void server_set_origin(struct server *server, char *const *command, const char *
 void server_release(struct core *core, struct server *server);
 /* NULL when there is none of that name. */
 struct server *server_find(struct core *core, struct slice name);
+/* A line that it wrote, or that the gate says about it. */
+void server_put_log(struct server *server, struct slice line);
 /* Its list of tools has changed: what is known of them is not true any more. */
 void server_forget_tools(struct server *server);
 

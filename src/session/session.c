@@ -107,15 +107,21 @@ void session_core_free(struct core *core) {
     buf_free(&core->scratch);
     free(core->restart_settings);
     free(core->settings_fault);
+    free(core->console);
 }
 
-void session_remove_server(struct core *core, struct server *server) {
+void session_restart_server(struct core *core, struct server *server) {
     LIST_FOR (n, &core->sessions) {
         channel_fail_calls(container_of(n, struct session, node), server);
     }
     LIST_FOR (n, &core->sessions) {
         channel_drop(container_of(n, struct session, node), server);
     }
+    server_forget_tools(server);
+}
+
+void session_remove_server(struct core *core, struct server *server) {
+    session_restart_server(core, server);
     claim_drop(core, server);
     server_release(core, server);
 }

@@ -13,7 +13,9 @@
 void session_core_init(struct core *core, struct io_loop *loop, struct spawn *spawn);
 /* Sessions and servers too. */
 void session_core_free(struct core *core);
-/* Its channels are closed, calls under way fail, its slot is free. */
+/* Its channels are closed and calls under way fail; the next call starts it again. */
+void session_restart_server(struct core *core, struct server *server);
+/* The same, and its slot is free. */
 void session_remove_server(struct core *core, struct server *server);
 
 /* Takes a reference to the principal. */

@@ -52,6 +52,14 @@ void state_approval_json(struct emit *e, const struct state_approval *r) {
     if (r->code.len)
         put_text(e, "code", r->code);
     emit_time(e, "used_at", r->used_ms);
+    emit_time(e, "repeat_until", r->repeat_ms);
+    if (r->repeat_any) {
+        emit_key(e, "repeat_any");
+        emit_bool(e, true);
+    }
+    put_text(e, "stale", r->stale);
+    put_text(e, "class", r->class);
+    put_text(e, "url", r->url);
     put_text(e, "digest", r->digest);
     put_text(e, "arguments_hash", r->call.args_hash);
     put_text(e, "fingerprint", r->call.fingerprint);

@@ -42,6 +42,9 @@ static const char approvals_schema[] =
     "CREATE INDEX IF NOT EXISTS approvals_digest ON approvals(digest, created_ms);"
     "CREATE INDEX IF NOT EXISTS approvals_status ON approvals(status, expires_ms);"
     "CREATE INDEX IF NOT EXISTS approvals_created ON approvals(created_ms);"
+    "CREATE TABLE IF NOT EXISTS repeats(digest TEXT PRIMARY KEY, approval TEXT NOT NULL,"
+    " until_ms INTEGER NOT NULL, any_args INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX IF NOT EXISTS repeats_approval ON repeats(approval);"
     "COMMIT;";
 
 /* In the order of the schema. */
@@ -224,6 +227,25 @@ static void row_read(sqlite3_stmt *st, uint64_t now_ms, struct state_approval *o
         out->status = STATE_APPROVAL_EXPIRED;
 }
 
+static void bind_text(sqlite3_stmt *st, int at, struct slice text) {
+    sqlite3_bind_text64(st, at, text.ptr ? text.ptr : "", text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+/* Until when it holds again, where it does. */
+static void row_repeat(struct state_approvals *s, uint64_t now_ms, struct state_approval *r) {
+    sqlite3_stmt *st = NULL;
+    bool may = r->status == STATE_APPROVAL_APPROVED || r->status == STATE_APPROVAL_USED;
+    if (!may || sqlite3_prepare_v2(s->db, "SELECT until_ms, any_args FROM repeats WHERE approval=?1", -1, &st,
+                                   NULL) != SQLITE_OK)
+        return;
+    bind_text(st, 1, r->id);
+    if (sqlite3_step(st) == SQLITE_ROW && (uint64_t)sqlite3_column_int64(st, 0) > now_ms) {
+        r->repeat_ms = (uint64_t)sqlite3_column_int64(st, 0);
+        r->repeat_any = sqlite3_column_int(st, 1) != 0;
+    }
+    sqlite3_finalize(st);
+}
+
 static void row_keep(struct state_approval *r, struct arena *a) {
     struct slice *texts[] = {&r->id,
                              &r->digest,
@@ -245,10 +267,6 @@ static void row_keep(struct state_approval *r, struct arena *a) {
         *texts[i] = arena_dup(a, *texts[i]);
 }
 
-static void bind_text(sqlite3_stmt *st, int at, struct slice text) {
-    sqlite3_bind_text64(st, at, text.ptr ? text.ptr : "", text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
 /* 1 a row was read, 0 there is none, -1. */
 static int row_find(struct state_approvals *s, const char *where, struct slice key, uint64_t now_ms,
                     struct arena *a, struct state_approval *out, struct err *err) {
@@ -262,6 +280,7 @@ static int row_find(struct state_approvals *s, const char *where, struct slice k
     if (found) {
         row_read(st, now_ms, out);
         row_keep(out, a);
+        row_repeat(s, now_ms, out);
     }
     return sqlite3_finalize(st) == SQLITE_OK ? found : state_sqlite_fail(s->db, err);
 }
@@ -420,6 +439,50 @@ static int row_use(struct state_approvals *s, struct state_approval *r, uint64_t
 
 static const char newest[] = "digest=?1 ORDER BY created_ms DESC, rowid DESC LIMIT 1";
 
+/* The digest that stands for the call with any arguments. */
+static void digest_any(const struct state_approval_call *call, char ret_hex[STATE_DIGEST_LEN]) {
+    struct state_approval_call any = *call;
+    any.args_hash = SLICE("*");
+    state_approval_digest(&any, ret_hex);
+}
+
+/* 1 and *r when an approval holds for this call by now; 0, or -1. */
+static int find_repeat(struct state_approvals *s, const struct state_approval *want, struct arena *a,
+                       struct state_approval *r, struct err *err) {
+    char any[STATE_DIGEST_LEN], where[APPROVALS_SQL_MAX];
+    digest_any(&want->call, any);
+    snprintf(where, sizeof(where), "id=(SELECT approval FROM repeats WHERE until_ms>%llu AND digest=?1)",
+             (unsigned long long)want->created_ms);
+    int found = row_find(s, where, want->digest, want->created_ms, a, r, err);
+    return found ? found : row_find(s, where, slice_of(any, sizeof(any)), want->created_ms, a, r, err);
+}
+
+static int put_repeat(struct state_approvals *s, const struct state_decision *d,
+                      const struct state_approval *r, struct err *err) {
+    char any[STATE_DIGEST_LEN];
+    sqlite3_stmt *st = NULL;
+    digest_any(&r->call, any);
+    uint64_t lasts = d->for_ms < STATE_REPEAT_MS_MAX ? d->for_ms : STATE_REPEAT_MS_MAX;
+    if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO repeats VALUES(?1,?2,?3,?4)", -1, &st, NULL) !=
+        SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    bind_text(st, 1, d->any_args ? slice_of(any, sizeof(any)) : r->digest);
+    bind_text(st, 2, r->id);
+    sqlite3_bind_int64(st, 3, (sqlite3_int64)(d->now_ms + lasts));
+    sqlite3_bind_int(st, 4, d->any_args);
+    sqlite3_step(st);
+    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
+static int drop_repeat(struct state_approvals *s, struct slice id, struct err *err) {
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, "DELETE FROM repeats WHERE approval=?1", -1, &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    bind_text(st, 1, id);
+    sqlite3_step(st);
+    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
 static enum state_ask ask_locked(struct state_approvals *s, const struct state_approval *want,
                                  struct arena *a, struct state_approval *ret_found, struct err *err) {
     uint64_t now = want->created_ms;
@@ -429,14 +492,18 @@ static enum state_ask ask_locked(struct state_approvals *s, const struct state_a
         return STATE_ASK_FAULT;
     if (found && r->status == STATE_APPROVAL_APPROVED)
         return row_use(s, r, now, err) < 0 ? STATE_ASK_FAULT : STATE_ASK_GRANTED;
+    if (found && r->status == STATE_APPROVAL_DENIED && r->expires_ms > now)
+        return STATE_ASK_DENIED;
+    struct state_approval held;
+    int holds = find_repeat(s, want, a, &held, err);
+    if (holds)
+        return holds < 0 ? STATE_ASK_FAULT : (*r = held, STATE_ASK_GRANTED);
     if (found && r->status == STATE_APPROVAL_PENDING) {
         r->asked++;
         return row_set(s, "asked=asked+1", r->id, now, (struct slice){0}, (struct slice){0}, err) < 0
                    ? STATE_ASK_FAULT
                    : STATE_ASK_JOINED;
     }
-    if (found && r->status == STATE_APPROVAL_DENIED && r->expires_ms > now)
-        return STATE_ASK_DENIED;
     return ask_new(s, want, a, r, err);
 }
 
@@ -489,7 +556,8 @@ static enum state_decide decide_locked(struct state_approvals *s, const struct s
     int found = row_find(s, "id=?1", d->id, d->now_ms, a, r, err);
     if (found <= 0)
         return found < 0 ? STATE_DECIDE_FAULT : STATE_DECIDE_UNKNOWN;
-    bool open = r->status == STATE_APPROVAL_PENDING || (expire && r->status == STATE_APPROVAL_APPROVED);
+    bool open = r->status == STATE_APPROVAL_PENDING ||
+                (expire && (r->status == STATE_APPROVAL_APPROVED || r->repeat_ms));
     if (!open)
         return STATE_DECIDE_OVER;
     if (!expire && slice_eq(d->decider, r->call.identity))
@@ -502,6 +570,12 @@ static enum state_decide decide_locked(struct state_approvals *s, const struct s
     r->decided_ms = d->now_ms;
     r->decider = arena_dup(a, d->decider);
     r->note = arena_dup(a, d->note);
+    if (expire && drop_repeat(s, r->id, err) < 0)
+        return STATE_DECIDE_FAULT;
+    if (!expire && d->approve && d->for_ms && put_repeat(s, d, r, err) < 0)
+        return STATE_DECIDE_FAULT;
+    r->repeat_ms = 0;
+    row_repeat(s, d->now_ms, r);
     /* Arguments are shown for as long as they matter to somebody who decides. */
     const char *set = expire       ? "status=3, decided_ms=?2, decider=?3, note=?4, args=''"
                       : d->approve ? "status=1, decided_ms=?2, decider=?3, note=?4"
@@ -539,7 +613,11 @@ int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
     static const char over[] =
         "UPDATE approvals SET status=3, args='' WHERE status IN(0,1) AND expires_ms<=?1"
         " RETURNING *";
-    static const char old[] = "DELETE FROM approvals WHERE status>1 AND created_ms<?1";
+    static const char old[] = "DELETE FROM approvals WHERE status>1 AND created_ms<?1"
+                              " AND id NOT IN(SELECT approval FROM repeats)";
+    if (sqlite3_exec(s->db, "DELETE FROM repeats WHERE until_ms<unixepoch()*1000", NULL, NULL, NULL) !=
+        SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
     sqlite3_stmt *st = NULL;
     if (sqlite3_prepare_v2(s->db, over, -1, &st, NULL) != SQLITE_OK)
         return state_sqlite_fail(s->db, err);
@@ -583,6 +661,7 @@ int state_approvals_list(struct state_approvals *s, const struct state_approval_
         row_read(st, now_ms, &r);
         if (filter->statuses && !(filter->statuses >> r.status & 1))
             continue;
+        row_repeat(s, now_ms, &r);
         left--;
         if (!each(ctx, &r))
             break;

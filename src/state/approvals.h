@@ -7,6 +7,9 @@
  *              │          └─────▶ denied
  *              └── its time is over ──▶ expired (an approval that nobody used in time, too)
  *
+ * An approval may hold for a while: until then the same call, or the same tool with any arguments, passes
+ * again without a question. It stays bound to identity, server, definition and policy.
+ *
  * A call that was made may be answered with a question, and come back with the answer to it: then its
  * approval is good once more, for exactly that (used ── extend ──▶ approved, under the digest of the
  * continuation).
@@ -62,7 +65,13 @@ struct state_approval {
     struct slice decider, note;
     uint64_t used_ms;
     uint64_t told_ms;  /* when a webhook was delivered */
-    struct slice code; /* set by those who show it to an approver, see state_approvals_code(); else empty */
+    uint64_t repeat_ms;  /* until then the same call passes again; 0: once */
+    bool repeat_any;     /* with any arguments */
+    /* Set by those who show it, else empty: */
+    struct slice code;  /* see state_approvals_code() */
+    struct slice stale; /* why an approval of it lets nothing pass */
+    struct slice class; /* of the tool */
+    struct slice url;   /* where a person decides */
 };
 
 struct state_approvals;
@@ -104,6 +113,8 @@ struct state_decision {
     struct slice decider; /* "cli:alice", "grant:NAME", "webhook:HOST": who says so */
     struct slice note;
     uint64_t now_ms;
+    uint64_t for_ms; /* an approval that holds for a while, STATE_REPEAT_MS_MAX at most; 0: once */
+    bool any_args;   /* then: whatever the arguments */
 };
 /* ret_after may be NULL. */
 enum state_decide state_approvals_decide(struct state_approvals *s, const struct state_decision *d,

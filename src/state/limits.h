@@ -33,6 +33,7 @@
 #define STATE_APPROVALS_LIST_MAX 1000         /* approvals in one listing */
 #define STATE_APPROVALS_KEEP_MS 2592000000ull /* how long one that is over is kept: 30 days */
 #define STATE_APPROVAL_TIMEOUT_MS 1800000     /* unless the policy or the configuration says otherwise */
+#define STATE_REPEAT_MS_MAX (8ull * 3600 * 1000) /* an approval that holds for a while */
 #define STATE_APPROVAL_TIMEOUT_MAX_MS 2592000000ull
 #define STATE_SEALED_MAX (256u << 10) /* one small secret at rest */
 #define STATE_SEALED_PATH_MAX 4096
