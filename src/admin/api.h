@@ -77,7 +77,7 @@ void api_error(struct api_call *c, int status, const char *fmt, ...) __attribute
 struct audit_action;
 void api_record(struct api_call *c, struct audit_action action);
 
-/* A text member of the body, or empty. */
+/* A text member of the body, or empty; a NUL follows it. */
 struct slice api_member(struct api_call *c, const char *name);
 /* A query parameter, or empty. */
 struct slice api_query_text(struct api_call *c, const char *name);

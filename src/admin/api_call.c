@@ -39,8 +39,9 @@ void api_error(struct api_call *c, int status, const char *fmt, ...) {
 
 struct slice api_member(struct api_call *c, const char *name) {
     uint32_t node = c->body.count ? tape_get_str(&c->body, 0, name) : 0;
-    return node && tape_is(&c->body, node, TAPE_STRING) ? tape_text(&c->body, node, &c->arena)
-                                                        : (struct slice){0};
+    return node && tape_is(&c->body, node, TAPE_STRING)
+               ? arena_dup(&c->arena, tape_text(&c->body, node, &c->arena))
+               : (struct slice){0};
 }
 
 struct slice api_query_text(struct api_call *c, const char *name) {

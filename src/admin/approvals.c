@@ -21,8 +21,7 @@ static void put_approval(struct api_call *c, const struct state_approval *r) {
     struct core *core = c->admin->core;
     struct state_approval shown = *r;
     struct server *server = server_find(core, r->call.server);
-    struct policy_traits traits =
-        server ? api_tool_traits(server, r->call.tool) : (struct policy_traits){0};
+    struct policy_traits traits = server ? api_tool_traits(server, r->call.tool) : (struct policy_traits){0};
     shown.stale = approval_stale(core, r);
     if (traits.class)
         shown.class = slice_str(api_class_name(traits.class));

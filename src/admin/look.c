@@ -121,7 +121,8 @@ static void put_login(struct api_call *c, const struct server *s) {
         return;
     int rc = up_login_load(c->admin->home, s->up.url, &login, &absent, &err);
     if (rc == 0 || !absent) {
-        bool over = rc == 0 && login.expires_ms && login.expires_ms < clock_wall_ms() && !login.refresh_token.len;
+        bool over =
+            rc == 0 && login.expires_ms && login.expires_ms < clock_wall_ms() && !login.refresh_token.len;
         put_text(&c->e, "login", slice_str(rc < 0 ? "unreadable" : over ? "expired" : "signed_in"));
     }
     arena_free(&login.arena);

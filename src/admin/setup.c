@@ -1,5 +1,5 @@
-/* Servers are added, changed and taken out in the operator's own sallyport.yaml, which keeps its comments; the
- * file goes in force at once, its version before is kept, and who did it is on record.
+/* Servers are added, changed and taken out in the operator's own sallyport.yaml, which keeps its comments;
+ * the file goes in force at once, its version before is kept, and who did it is on record.
  *
  * A new server is not trusted: it starts with a stop of the kill switch, so that its tools can be looked at
  * and nobody can call them. Trusting it is resuming. */
@@ -135,7 +135,8 @@ static bool setup_write(struct api_call *c, struct setup *s, const char *event, 
             files->settings_written(files->owner);
         return api_error(c, 422, "%.*s", SLICE_FMT(why)), false;
     }
-    api_record(c, (struct audit_action){.name = slice_str(event), .server = name, .text = slice_str(s->path)});
+    api_record(c,
+               (struct audit_action){.name = slice_str(event), .server = name, .text = slice_str(s->path)});
     return true;
 }
 
@@ -150,7 +151,8 @@ static struct slice value_of(const struct api_call *c, uint32_t node) {
 static bool set_member(struct api_call *c, struct setup *s, struct slice name, struct slice key,
                        uint32_t value) {
     struct tree_step path[] = {{.key = SLICE("servers")}, {.key = name}, {.key = key}, {{0}, 0}};
-    bool by_name = (slice_is(key, "env") || slice_is(key, "headers")) && tape_is(&c->body, value, TAPE_OBJECT);
+    bool by_name =
+        (slice_is(key, "env") || slice_is(key, "headers")) && tape_is(&c->body, value, TAPE_OBJECT);
     if (!by_name)
         return change(c, s, path, 3, value_of(c, value));
     TAPE_FOR_MEMBER(&c->body, value, k) {
@@ -367,8 +369,9 @@ void api_pins_accept(struct api_call *c) {
         api_error(c, 409, "%s", err.text);
         return;
     }
-    api_record(c, (struct audit_action){
-                      .name = SLICE("pin_accepted"), .server = c->arg, .text = tool.len ? tool : SLICE("all")});
+    api_record(c, (struct audit_action){.name = SLICE("pin_accepted"),
+                                        .server = c->arg,
+                                        .text = tool.len ? tool : SLICE("all")});
     emit_object(&c->e);
     emit_object_end(&c->e);
     api_answer(c, 200);

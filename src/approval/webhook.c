@@ -83,10 +83,10 @@ static void send_now(struct delivery *d) {
     int n = snprintf(stamp, sizeof(stamp), "%llu", (unsigned long long)(clock_wall_ms() / 1000));
     if (w->secret)
         approval_sign(slice_str(w->secret), slice_of(stamp, (size_t)n), body, sign);
-    n = w->secret ? snprintf(headers, sizeof(headers),
-                             APPROVAL_STAMP_HEADER ": %s\r\n" APPROVAL_SIGNATURE_HEADER ": %s\r\n", stamp,
-                             sign)
-                  : 0;
+    n = w->secret
+            ? snprintf(headers, sizeof(headers),
+                       APPROVAL_STAMP_HEADER ": %s\r\n" APPROVAL_SIGNATURE_HEADER ": %s\r\n", stamp, sign)
+            : 0;
     struct up_fetch_request request = {.method = HTTP_POST,
                                        .url = w->url,
                                        .content_type = "application/json",
@@ -119,10 +119,10 @@ static void put_slack(struct emit *e, const struct state_approval *r, struct are
         char sign;
         const char *text;
     } escapes[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}};
-    struct slice plain = glyph_printable(
-        arena_printf(a, "%.*s wants to call %.*s of server %.*s with %.*s", SLICE_FMT(r->call.identity),
-                     SLICE_FMT(r->call.tool), SLICE_FMT(r->call.server), SLICE_FMT(r->args)),
-        WEBHOOK_SLACK_MAX, a);
+    struct slice plain = glyph_printable(arena_printf(a, "%.*s wants to call %.*s of server %.*s with %.*s",
+                                                      SLICE_FMT(r->call.identity), SLICE_FMT(r->call.tool),
+                                                      SLICE_FMT(r->call.server), SLICE_FMT(r->args)),
+                                         WEBHOOK_SLACK_MAX, a);
     cleanup_buf struct buf text;
     buf_init(&text, WEBHOOK_SLACK_MAX * 8);
     for (size_t i = 0; i < plain.len; i++) {
@@ -213,8 +213,10 @@ int webhook_start(struct core *core, const struct webhook_config *config, struct
     if (!store)
         return -1;
     struct webhook *w = mem_zalloc(sizeof(*w));
-    *w = (struct webhook){
-        .core = core, .url = mem_dup(url, strlen(url)), .secret = secret ? mem_dup(secret, strlen(secret)) : NULL, .slack = config->slack};
+    *w = (struct webhook){.core = core,
+                          .url = mem_dup(url, strlen(url)),
+                          .secret = secret ? mem_dup(secret, strlen(secret)) : NULL,
+                          .slack = config->slack};
     list_init(&w->queue);
     core->approvals->webhook = w;
     core->approvals->requested = enqueue;

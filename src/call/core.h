@@ -98,10 +98,10 @@ struct core {
     struct many *many;
     struct code_server *code; /* the built-in server; NULL: there is none */
     /* The front's: */
-    char *restart_settings;  /* owned: names of settings that have changed and need a restart; NULL: none */
-    char *settings_fault;    /* owned: why the newest settings are not in force, or NULL */
+    char *restart_settings; /* owned: names of settings that have changed and need a restart; NULL: none */
+    char *settings_fault;   /* owned: why the newest settings are not in force, or NULL */
     char *console; /* "http://127.0.0.1:8640/ui": where people decide, owned; NULL: nobody serves it */
-    struct core_files files; /* all zero: they cannot be seen */
+    struct core_files files;                 /* all zero: they cannot be seen */
     void (*refresh_principals)(void *owner); /* re-reads revoked grants; may be NULL */
     /* Whoever holds the grant of this name, or NULL; borrowed until the next refresh. */
     struct principal *(*principal_of)(void *owner, struct slice grant);

@@ -21,7 +21,7 @@
 #define CONFIRM_CHARS 4                /* that a person types at the terminal */
 #define STALE_LOOKS 30                 /* before an approval is called stale */
 #define STALE_LOOK_US 100000
-#define LIST_TEXT_MAX 200              /* bytes of one text in a listing for people */
+#define LIST_TEXT_MAX 200 /* bytes of one text in a listing for people */
 
 struct approvals_options {
     int status;

@@ -1,7 +1,7 @@
 #include "cli/gates.h"
 
-#include "audit/audit.h"
 #include "approval/approval.h"
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "channel/channel.h"

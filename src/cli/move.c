@@ -28,14 +28,9 @@ struct move_options {
 };
 
 #define ROWS_COMMON                                                                                          \
-    {CLI_TEXT(struct move_options, config),                                                                  \
-     .name = "config",                                                                                       \
-     .argument = "FILE",                                                                                     \
+    {CLI_TEXT(struct move_options, config), .name = "config", .argument = "FILE",                            \
      .help = "the settings that name the server's policy; ./sallyport.yaml by default"},                     \
-        {CLI_TEXT(struct move_options, policy),                                                              \
-         .name = "policy",                                                                                   \
-         .letter = 'c',                                                                                      \
-         .argument = "POLICY",                                                                               \
+        {CLI_TEXT(struct move_options, policy), .name = "policy", .letter = 'c', .argument = "POLICY",       \
          .help = "the policy file itself; SERVER then only stands on record"},                               \
         {CLI_SWITCH(struct move_options, dry_run), .name = "dry-run", .help = "show the difference only"},   \
         {CLI_SWITCH(struct move_options, json), .name = "json", .help = "print JSON"}, {                     \
@@ -43,10 +38,10 @@ struct move_options {
     }
 
 static const struct cli_option move_rows[] = {ROWS_COMMON};
-static const struct cli_option limit_rows[] = {
-    {CLI_TEXT(struct move_options, rate), .name = "rate", .argument = "N/WINDOW", .fallback = "10/minute",
-     .help = "calls per minute, hour or day"},
-    ROWS_COMMON};
+static const struct cli_option limit_rows[] = {{CLI_TEXT(struct move_options, rate), .name = "rate",
+                                                .argument = "N/WINDOW", .fallback = "10/minute",
+                                                .help = "calls per minute, hour or day"},
+                                               ROWS_COMMON};
 
 struct move {
     const struct move_options *opt;
@@ -129,8 +124,7 @@ static void record(const char *home, const struct move *m, struct slice note) {
 
 static int save(struct move *m, struct err *err) {
     char home[CLI_PATH_MAX];
-    struct slice note =
-        arena_printf(&m->arena, "%s %s %s", policy_column_name(m->to), m->server, m->tool);
+    struct slice note = arena_printf(&m->arena, "%s %s %s", policy_column_name(m->to), m->server, m->tool);
     if (cli_home(home, err) < 0 || keep_version(home, m, note, err) < 0 ||
         io_file_replace(m->path, m->after, 0600, err) < 0)
         return -1;
@@ -186,8 +180,7 @@ static int move_locked(struct move *m, struct err *err) {
 
 static int move(const void *options, const struct cli_rest *rest, enum policy_column to) {
     struct err err = {0};
-    struct move m = {
-        .opt = options, .to = to, .server = rest->operands[0], .tool = rest->operands[1]};
+    struct move m = {.opt = options, .to = to, .server = rest->operands[0], .tool = rest->operands[1]};
     arena_init(&m.arena);
     int status = CLI_OK;
     if (find_policy(&m, &err) < 0 || move_locked(&m, &err) < 0)

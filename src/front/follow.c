@@ -26,8 +26,8 @@ static int check_policy(const char *path, struct err *err) {
 }
 
 static struct webhook_config webhook_of(const struct settings *s) {
-    return (struct webhook_config){
-        s->approvals.webhook, s->approvals.secret, s->approvals.format == SETTINGS_WEBHOOK_SLACK};
+    return (struct webhook_config){s->approvals.webhook, s->approvals.secret,
+                                   s->approvals.format == SETTINGS_WEBHOOK_SLACK};
 }
 
 int follow_check(const struct follow *f, const struct settings *fresh, struct err *err) {

@@ -346,8 +346,9 @@ static void set_console(struct gate *g) {
     if (own)
         buf_printf(&url, "%s%sui", own, own[0] && own[strlen(own) - 1] == '/' ? "" : "/");
     else
-        buf_printf(&url, "%s://%s%s%s:%u/ui", config->settings && config->settings->tls.cert ? "https" : "http", strchr(host, ':') ? "[" : "",
-                   host, strchr(host, ':') ? "]" : "", g->http.port);
+        buf_printf(&url, "%s://%s%s%s:%u/ui",
+                   config->settings && config->settings->tls.cert ? "https" : "http",
+                   strchr(host, ':') ? "[" : "", host, strchr(host, ':') ? "]" : "", g->http.port);
     g->core.console = mem_dup(url.ptr, url.len);
 }
 
@@ -397,8 +398,8 @@ static int stores_open(struct gate *g, struct err *err) {
     struct request_state_config keep = {config->home, config->state_key, config->park_ms};
     if (request_state_init(&g->core, &keep, err) < 0)
         return -1;
-    const struct webhook_config hook = {
-        config->approvals_webhook, config->approvals_secret, config->approvals_slack};
+    const struct webhook_config hook = {config->approvals_webhook, config->approvals_secret,
+                                        config->approvals_slack};
     return webhook_start(&g->core, &hook, err);
 }
 
@@ -614,11 +615,11 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->http.loop = &g->loop;
     g->http.policies = g->policies;
     g->core.files = (struct core_files){.each_policy = each_policy,
-                                         .policy_written = policy_written,
-                                         .settings_path = settings_path,
-                                         .settings_written = settings_written,
-                                         .settings_try = settings_try,
-                                         .owner = g};
+                                        .policy_written = policy_written,
+                                        .settings_path = settings_path,
+                                        .settings_written = settings_written,
+                                        .settings_try = settings_try,
+                                        .owner = g};
     g->follow = (struct follow){
         .core = &g->core, .config = g->config, .policies = g->policies, .log_level = log_get_level()};
     if (g->settings)

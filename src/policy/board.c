@@ -90,8 +90,8 @@ static bool is_free(const struct tree *rule) {
 }
 
 static bool is_column_rule(const struct tree *rule) {
-    return tree_get(rule, "rate_limit") ||
-           (is_free(rule) && (has_text(rule, "action", "deny") || has_text(rule, "action", "require_approval")));
+    return tree_get(rule, "rate_limit") || (is_free(rule) && (has_text(rule, "action", "deny") ||
+                                                              has_text(rule, "action", "require_approval")));
 }
 
 static bool is_rate(const struct tree *limit) {
@@ -128,7 +128,8 @@ static int move_in_intercept(struct board *b, const struct tree *entry, enum pol
         return add_to(b, "rules", json);
     case POLICY_COLUMN_APPROVE:
     case POLICY_COLUMN_DENY:
-        name = quoted(b, arena_printf(b->a, "%s %.*s", to == POLICY_COLUMN_DENY ? "no" : "approve", SLICE_FMT(b->tool)));
+        name = quoted(b, arena_printf(b->a, "%s %.*s", to == POLICY_COLUMN_DENY ? "no" : "approve",
+                                      SLICE_FMT(b->tool)));
         json = arena_printf(b->a, "{\"name\":%.*s,\"action\":\"%s\"}", SLICE_FMT(name),
                             to == POLICY_COLUMN_DENY ? "deny" : "require_approval");
         return add_to(b, "rules", json);
@@ -197,8 +198,8 @@ int policy_board_move(struct slice text, struct slice tool, enum policy_column t
             entry = t;
     if (hide(&b, root, to == POLICY_COLUMN_HIDE) < 0)
         return -1;
-    if (to != POLICY_COLUMN_HIDE && (dialect == POLICY_LAYER ? move_in_layer : move_in_intercept)(
-                                        &b, entry, to, rate) < 0)
+    if (to != POLICY_COLUMN_HIDE &&
+        (dialect == POLICY_LAYER ? move_in_layer : move_in_intercept)(&b, entry, to, rate) < 0)
         return -1;
     if (check(b.text, &after, err) < 0)
         return -1;

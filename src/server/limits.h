@@ -2,6 +2,6 @@
 #pragma once
 
 #define SERVER_ORIGIN_MAX (256u << 10) /* bytes of a command line that stand for its server */
-#define SERVER_LOG_MAX (64u << 10)      /* bytes of the newest lines of a server that are kept */
-#define SERVER_LOG_LINE_MAX 4096        /* bytes of one of them */
+#define SERVER_LOG_MAX (64u << 10)     /* bytes of the newest lines of a server that are kept */
+#define SERVER_LOG_LINE_MAX 4096       /* bytes of one of them */
 #define TASK_OWNERS_MAX 10000          /* tasks whose owner is remembered, the oldest go first */

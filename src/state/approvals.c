@@ -607,6 +607,15 @@ enum state_decide state_approvals_expire(struct state_approvals *s, const struct
     return decide(s, d, true, a, ret_after, err);
 }
 
+static int sweep_repeats(struct state_approvals *s, uint64_t now_ms, struct err *err) {
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, "DELETE FROM repeats WHERE until_ms<=?1", -1, &st, NULL) != SQLITE_OK)
+        return state_sqlite_fail(s->db, err);
+    sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms);
+    sqlite3_step(st);
+    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+}
+
 int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
                           void (*each)(void *ctx, const struct state_approval *a), void *ctx,
                           struct err *err) {
@@ -615,9 +624,8 @@ int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
         " RETURNING *";
     static const char old[] = "DELETE FROM approvals WHERE status>1 AND created_ms<?1"
                               " AND id NOT IN(SELECT approval FROM repeats)";
-    if (sqlite3_exec(s->db, "DELETE FROM repeats WHERE until_ms<unixepoch()*1000", NULL, NULL, NULL) !=
-        SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
+    if (sweep_repeats(s, now_ms, err) < 0)
+        return -1;
     sqlite3_stmt *st = NULL;
     if (sqlite3_prepare_v2(s->db, over, -1, &st, NULL) != SQLITE_OK)
         return state_sqlite_fail(s->db, err);

@@ -64,9 +64,9 @@ struct state_approval {
     uint64_t decided_ms;
     struct slice decider, note;
     uint64_t used_ms;
-    uint64_t told_ms;  /* when a webhook was delivered */
-    uint64_t repeat_ms;  /* until then the same call passes again; 0: once */
-    bool repeat_any;     /* with any arguments */
+    uint64_t told_ms;   /* when a webhook was delivered */
+    uint64_t repeat_ms; /* until then the same call passes again; 0: once */
+    bool repeat_any;    /* with any arguments */
     /* Set by those who show it, else empty: */
     struct slice code;  /* see state_approvals_code() */
     struct slice stale; /* why an approval of it lets nothing pass */

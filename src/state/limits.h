@@ -26,13 +26,13 @@
 #define STATE_STOP_TEXT_MAX 512    /* bytes of what is stopped, and of why */
 #define STATE_VERSIONS_MAX 200     /* versions that are kept of one file */
 
-#define STATE_APPROVALS_PENDING_MAX 1000      /* approvals that wait for a person */
-#define STATE_APPROVALS_IDENTITY_MAX 100      /* of which one identity may have so many */
-#define STATE_APPROVAL_ARGS_MAX (64u << 10)   /* bytes of the arguments that an approver is shown */
-#define STATE_APPROVAL_TEXT_MAX 4096          /* every other text of an approval */
-#define STATE_APPROVALS_LIST_MAX 1000         /* approvals in one listing */
-#define STATE_APPROVALS_KEEP_MS 2592000000ull /* how long one that is over is kept: 30 days */
-#define STATE_APPROVAL_TIMEOUT_MS 1800000     /* unless the policy or the configuration says otherwise */
+#define STATE_APPROVALS_PENDING_MAX 1000         /* approvals that wait for a person */
+#define STATE_APPROVALS_IDENTITY_MAX 100         /* of which one identity may have so many */
+#define STATE_APPROVAL_ARGS_MAX (64u << 10)      /* bytes of the arguments that an approver is shown */
+#define STATE_APPROVAL_TEXT_MAX 4096             /* every other text of an approval */
+#define STATE_APPROVALS_LIST_MAX 1000            /* approvals in one listing */
+#define STATE_APPROVALS_KEEP_MS 2592000000ull    /* how long one that is over is kept: 30 days */
+#define STATE_APPROVAL_TIMEOUT_MS 1800000        /* unless the policy or the configuration says otherwise */
 #define STATE_REPEAT_MS_MAX (8ull * 3600 * 1000) /* an approval that holds for a while */
 #define STATE_APPROVAL_TIMEOUT_MAX_MS 2592000000ull
 #define STATE_SEALED_MAX (256u << 10) /* one small secret at rest */

@@ -1,4 +1,5 @@
 // What a test file needs, in one import.
+export * from './console.mjs';
 export * from './deadline.mjs';
 export * from './eight.mjs';
 export * from './gate.mjs';

@@ -50,9 +50,12 @@ export interface Status {
 }
 
 export interface Server {
-  name: string; transport: 'stdio' | 'http' | 'builtin'; state: 'ready' | 'idle' | 'down'; fault?: string; links: number; connections: number;
-  tools_known: boolean; tools: number; policy?: string; era?: string; restarts?: number; held?: number; poisoned?: number; stopped?: boolean;
+  name: string; transport: 'stdio' | 'http' | 'builtin'; state: 'ready' | 'idle' | 'down' | 'disabled'; fault?: string; links: number; connections: number;
+  tools_known: boolean; tools: number; policy?: string; era?: string; restarts?: number; held?: number; poisoned?: number; stopped?: boolean; login?: string;
 }
+export interface LogLine { time: string; text: string }
+export interface PinDifference { tool: string; state: 'new' | 'changed' | 'gone' | 'unreadable'; diff: string }
+export interface Survey { tools: { tool: string; category: string; severity: string; evidence: string[]; findings: any[] }[]; poisoned: number; tokens: number; starter?: string }
 
 export interface Tool {
   name: string; category: string; severity: string; confidence: number; tags: string[]; findings: string[]; fingerprint: string;
@@ -76,7 +79,7 @@ export interface Approval {
   id: string; status: 'pending' | 'approved' | 'denied' | 'expired' | 'used'; identity: string; session?: string; server?: string; tool: string;
   arguments?: unknown; arguments_cut?: boolean; text?: string; rule?: string; policy?: string; approvers?: string[]; created_at: string;
   expires_at: string; asked: number; decided_at?: string; decided_by?: string; note?: string; used_at?: string; digest: string;
-  stale?: string; class?: string; repeat_until?: string;
+  stale?: string; class?: string; repeat_until?: string; repeat_any?: boolean; url?: string;
 }
 
 export interface Record_ {

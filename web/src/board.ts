@@ -22,50 +22,48 @@ const isApprove = (rule: any) => rule?.action === 'require_approval' && free(rul
 const isLimit = (rule: any) => rule?.rate_limit !== undefined;
 const rateText = (value: any) => (typeof value === 'object' && value ? `${value.max}/${value.window}` : String(value));
 
-export function standing(policy: any, tool: string): Standing {
+const globFits = (pattern: string, name: string) => new RegExp(`^${pattern.split('').map((c) => (c === '*' ? '.*' : c === '?' ? '.' : c.replace(/[^\w]/g, '\\$&'))).join('')}$`).test(name);
+const named = (pattern: string, tool: string, category?: string) => (pattern.startsWith('@') ? pattern.slice(1).toLowerCase() === category?.toLowerCase() : /[*?]/.test(pattern) && globFits(pattern, tool));
+
+// Where an entry alone puts a tool, or nowhere.
+function columnOf(entry: any): [Column, string?] | null {
+  const rules = listOf(entry?.rules);
+  if (rules.some(isDeny) || listOf(entry?.deny_if).some(free)) return ['deny'];
+  if (rules.some(isApprove) || listOf(entry?.approve_if).some(free)) return ['approve'];
+  const limit = rules.find(isLimit);
+  if (limit) return ['limit', rateText(limit.rate_limit)];
+  const count = listOf(entry?.limits).find((l) => l?.window && !l.increment_from);
+  return count ? ['limit', `${count.max}/${count.window}`] : null;
+}
+
+const ORDER: Column[] = ['hide', 'deny', 'approve', 'limit', 'allow'];
+export function standing(policy: any, tool: string, category?: string): Standing {
   const entry = policy?.tools?.[tool];
   const own = entry !== undefined;
   const rules = listOf(entry?.rules);
   const blocks = [...listOf(entry?.require), ...listOf(entry?.deny_if), ...listOf(entry?.approve_if)];
   const extra = rules.filter((r) => !isDeny(r) && !isApprove(r) && !isLimit(r)).length + blocks.filter((b) => !free(b)).length;
-  const at = (column: Column, limit?: string): Standing => ({ column, own, rules: extra, limit });
-  if (listOf(policy?.hide).some((h) => h === tool || h === '*')) return at('hide');
-  if (!own && policy?.default === 'deny') return at('deny');
-  if (rules.some(isDeny) || listOf(entry?.deny_if).some(free)) return at('deny');
-  if (rules.some(isApprove) || listOf(entry?.approve_if).some(free)) return at('approve');
-  const limit = rules.find(isLimit);
-  if (limit) return at('limit', rateText(limit.rate_limit));
-  const count = listOf(entry?.limits).find((l) => l?.window && !l.increment_from);
-  if (count) return at('limit', `${count.max}/${count.window}`);
-  return at('allow');
+  const hider = listOf(policy?.hide).find((h) => h === tool || named(String(h), tool, category));
+  if (hider) return { column: 'hide', own, rules: extra, by: hider === tool ? undefined : hider };
+  const patterns = Object.entries<any>(policy?.tools ?? {}).filter(([key]) => key !== tool && named(key, tool, category));
+  const listed = own || patterns.some(([key]) => key !== '*');
+  if (!listed && policy?.default === 'deny') return { column: 'deny', own, rules: extra };
+  const all: [Column, string | undefined, string | undefined][] = [[...(columnOf(entry) ?? ['allow', undefined]), undefined] as any];
+  for (const [key, e] of [...patterns, ...(policy?.all_tools ? [['all tools', policy.all_tools] as [string, any]] : [])]) {
+    const found = columnOf(e);
+    if (found) all.push([found[0], found[1], key]);
+  }
+  const [column, limit, by] = all.sort((a, b) => ORDER.indexOf(a[0]) - ORDER.indexOf(b[0]))[0];
+  return { column, own, rules: extra, limit, by };
 }
 
-// From the last to the first: an index counts in the list as it then is.
-const drop = (tool: string, key: string, items: any[], which: (item: any) => boolean): Edit[] =>
-  items.map((item, i) => [item, i] as const).filter(([item]) => which(item)).reverse().map(([, i]) => ({ path: ['tools', tool, key, i] }));
-
-export function move(policy: any, tool: string, to: Column, rate: string): Edit[] {
-  const entry = policy?.tools?.[tool];
-  const hide = listOf(policy?.hide);
+// A pasted fragment, as edits: its tools, what it hides, its default.
+export function merge(policy: any, pasted: any): Edit[] {
   const edits: Edit[] = [];
-  const hidden = hide.indexOf(tool);
-  if (hidden >= 0 && to !== 'hide') edits.push({ path: ['hide', hidden] });
-  if (to === 'hide') return hidden >= 0 ? [] : [{ path: ['hide', '-'], value: tool }];
-  if (isB(policy)) {
-    edits.push(...drop(tool, 'deny_if', listOf(entry?.deny_if), free), ...drop(tool, 'approve_if', listOf(entry?.approve_if), free));
-    edits.push(...drop(tool, 'limits', listOf(entry?.limits), (l) => !!l?.window && !l.increment_from));
-    if (entry === undefined) edits.push({ path: ['tools', tool], value: {} });
-    const [max, window] = rate.split('/');
-    if (to === 'deny') edits.push({ path: ['tools', tool, 'deny_if', '-'], value: { conditions: [], on_deny: 'Denied by policy' } });
-    if (to === 'approve') edits.push({ path: ['tools', tool, 'approve_if', '-'], value: { conditions: [] } });
-    if (to === 'limit') edits.push({ path: ['tools', tool, 'limits', '-'], value: { counter: `${tool} calls`, window, max: Number(max) } });
-    return edits;
-  }
-  edits.push(...drop(tool, 'rules', listOf(entry?.rules), (r) => isDeny(r) || isApprove(r) || isLimit(r)));
-  if (entry === undefined && to === 'allow') return [...edits, { path: ['tools', tool], value: { rules: [] } }];
-  if (to === 'deny') edits.push({ path: ['tools', tool, 'rules', '-'], value: { name: `no ${tool}`, action: 'deny' } });
-  if (to === 'approve') edits.push({ path: ['tools', tool, 'rules', '-'], value: { name: `approve ${tool}`, action: 'require_approval' } });
-  if (to === 'limit') edits.push({ path: ['tools', tool, 'rules', '-'], value: { name: `${tool} rate`, rate_limit: rate } });
+  const tools = pasted?.tools ?? (Object.values<any>(pasted ?? {}).every((v) => v && typeof v === 'object' && !Array.isArray(v)) ? pasted : {});
+  for (const [tool, entry] of Object.entries(tools)) edits.push({ path: ['tools', tool], value: entry });
+  for (const name of listOf(pasted?.hide)) if (!listOf(policy?.hide).includes(name)) edits.push({ path: ['hide', '-'], value: name });
+  for (const key of ['default', 'all_tools', 'flows', 'methods']) if (pasted?.[key] !== undefined && pasted.tools) edits.push({ path: [key], value: pasted[key] });
   return edits;
 }
 

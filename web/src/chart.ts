@@ -15,7 +15,7 @@ export function draw(into: HTMLElement, times: number[], lines: Line[], format: 
     cursor: { y: false, points: { size: 6 } },
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [{ ...axis, space: 70 }, { ...axis, size: 52, values: (_, ticks) => ticks.map(format) }],
-    series: [{}, ...lines.map((l) => ({ label: l.name, stroke: colour(l.tone), width: 1.5, fill: l.fill ? `${colour(l.tone)}22` : undefined, points: { show: false }, spanGaps: false }))],
+    series: [{}, ...lines.map((l) => ({ label: l.name, stroke: colour(l.tone), width: 1.5, fill: l.fill ? `${colour(l.tone)}22` : undefined, points: { show: l.values.some((v) => v === null), size: 5, fill: colour(l.tone) }, spanGaps: false }))],
   }, [times, ...lines.map((l) => l.values)] as uPlot.AlignedData, into);
   const size = new ResizeObserver(() => plot.setSize({ width: into.clientWidth, height }));
   size.observe(into);

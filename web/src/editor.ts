@@ -104,6 +104,7 @@ export function edit(host: HTMLElement, text: string, isJson: boolean, label: st
       ],
     }),
   });
+  view.scrollDOM.tabIndex = 0; // long lines scroll by keyboard, too
   return {
     text: () => view.state.doc.toString(),
     setText: (next) => { if (next !== view.state.doc.toString()) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }); },

@@ -218,6 +218,64 @@ static void expired_by_hand(void **state) {
     state_approvals_close(s);
 }
 
+static enum state_decide say_for(struct state_approvals *s, struct slice id, uint64_t for_ms, bool any,
+                                 uint64_t now) {
+    struct state_decision d = {.id = id,
+                               .approve = true,
+                               .decider = SLICE("cli:alice"),
+                               .now_ms = now,
+                               .for_ms = for_ms,
+                               .any_args = any};
+    return state_approvals_decide(s, &d, &arena, NULL, NULL);
+}
+
+static void approved_for_a_while(void **state) {
+    (void)state;
+    struct state_approvals *s = open_store();
+    struct state_approval first, again;
+    struct state_approval_call other = a_call;
+    other.args_hash = SLICE("bbbb");
+    ask_at(s, &a_call, NOW, &first);
+    assert_int_equal(say_for(s, first.id, 10 * MINUTE, false, NOW), STATE_DECIDED);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(ask_at(s, &a_call, NOW + i, &again), STATE_ASK_GRANTED);
+    assert_int_equal(ask_at(s, &other, NOW + 3, &again), STATE_ASK_NEW);
+    assert_int_equal(state_approvals_sweep(s, NOW + 4, NULL, NULL, NULL), 0);
+    assert_int_equal(ask_at(s, &a_call, NOW + 10 * MINUTE - 1, &again), STATE_ASK_GRANTED);
+    assert_int_equal(ask_at(s, &a_call, NOW + 10 * MINUTE, &again), STATE_ASK_NEW);
+    state_approvals_close(s);
+}
+
+static void with_any_arguments(void **state) {
+    (void)state;
+    struct state_approvals *s = open_store();
+    struct state_approval first, again;
+    struct state_approval_call other = a_call, third = a_call;
+    other.args_hash = SLICE("bbbb");
+    third.args_hash = SLICE("cccc");
+    ask_at(s, &third, NOW, &again);
+    say(s, again.id, false, "cli:alice", NOW); /* a denial of one call holds against it */
+    ask_at(s, &a_call, NOW, &first);
+    assert_int_equal(say_for(s, first.id, 100 * STATE_REPEAT_MS_MAX, true, NOW), STATE_DECIDED);
+    assert_int_equal(ask_at(s, &a_call, NOW + 1, &again), STATE_ASK_GRANTED);
+    assert_int_equal(ask_at(s, &other, NOW + 1, &again), STATE_ASK_GRANTED);
+    assert_true(slice_eq(again.id, first.id));
+    assert_int_equal(again.repeat_ms, NOW + STATE_REPEAT_MS_MAX); /* bounded */
+    assert_int_equal(ask_at(s, &third, NOW + 1, &again), STATE_ASK_DENIED);
+    /* Everything but the arguments still binds. */
+    for (size_t i = 0; i < sizeof(a_call) / sizeof(struct slice); i++) {
+        struct state_approval_call call = a_call;
+        ((struct slice *)(void *)&call)[i] = SLICE("changed");
+        enum state_ask want =
+            &((struct slice *)(void *)&call)[i] == &call.args_hash ? STATE_ASK_GRANTED : STATE_ASK_NEW;
+        assert_int_equal(ask_at(s, &call, NOW + 2, &again), want);
+    }
+    struct state_decision end = {.id = first.id, .decider = SLICE("cli:bob"), .now_ms = NOW + 3};
+    assert_int_equal(state_approvals_expire(s, &end, &arena, NULL, NULL), STATE_DECIDED);
+    assert_int_equal(ask_at(s, &other, NOW + 4, &again), STATE_ASK_NEW);
+    state_approvals_close(s);
+}
+
 /* ---- who decides ---- */
 
 static void requester_cannot_decide(void **state) {
@@ -379,6 +437,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(time_ends_both_waiting_and_approval, setup, teardown),
         cmocka_unit_test_setup_teardown(sweep_tells_each_end_once, setup, teardown),
         cmocka_unit_test_setup_teardown(expired_by_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(approved_for_a_while, setup, teardown),
+        cmocka_unit_test_setup_teardown(with_any_arguments, setup, teardown),
         cmocka_unit_test_setup_teardown(requester_cannot_decide, setup, teardown),
         cmocka_unit_test_setup_teardown(named_approvers_only, setup, teardown),
         cmocka_unit_test_setup_teardown(one_identity_cannot_fill_the_store, setup, teardown),

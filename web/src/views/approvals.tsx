@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { part, post, query, type Approval, type Record_ } from '../api';
 import { until } from '../format';
 import { go, href, useData, useMay, useMe, useNow, usePlace } from '../state';
-import { Badge, Button, Code, Dialog, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, State, Table, Text, Time, toast } from '../ui';
+import { Badge, Button, Check, Code, Dialog, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast } from '../ui';
 
 const changed = (r: Record_) => !!r.event?.startsWith('approval_') || r.verdict === 'approve';
 
@@ -22,6 +22,9 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
   const now = useNow();
   const [denying, setDenying] = useState(false);
   const [note, setNote] = useState('');
+  const [whiling, setWhiling] = useState(false);
+  const [lasts, setLasts] = useState('1800');
+  const [any, setAny] = useState(false);
   const own = me.identity === a.identity;
   const decide = async (verb: 'approve' | 'deny', more: Record<string, unknown> = {}) => {
     await post<Approval>(`approvals/${part(a.id)}/${verb}`, more);
@@ -35,7 +38,7 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
         <div class="title"><strong class="tool"><Text value={a.server ? `${a.server} · ${a.tool}` : a.tool} /></strong><RiskClass name={a.class} /></div>
         {a.status === 'pending' ? <span class={`timeleft${left < 120 ? ' soon' : ''}`}>{until(a.expires_at, now)} left</span> : <State name={a.status} />}
       </header>
-      {a.stale ? <Notice tone="approve">{a.stale} The agent has to ask again; an approval of this one lets nothing pass.</Notice> : null}
+      {a.stale ? <Notice tone="approve"><strong>Stale.</strong> {a.stale} The agent has to ask again; an approval of this one lets nothing pass.</Notice> : null}
       {a.text ? <p class="says"><Text value={a.text} /></p> : null}
       <Code value={a.arguments ?? {}} />
       {a.arguments_cut ? <p class="muted small">The arguments are longer than what is kept for display; the approval is for all of them.</p> : null}
@@ -49,12 +52,23 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
         <footer>
           {own ? <span class="muted">You asked for this call: somebody else decides.</span> : !may ? <span class="muted">Deciding needs the role approver.</span> : (
             <>
-              <Button tone="primary" onClick={() => decide('approve')}>Approve once</Button>
+              <Button tone="primary" disabled={!!a.stale} onClick={() => decide('approve')}>Approve once</Button>
+              <Button disabled={!!a.stale} onClick={() => setWhiling(true)}>Approve for a while…</Button>
               <Button tone="danger" onClick={() => setDenying(true)}>Deny…</Button>
             </>
           )}
           <a class="button ghost small" href={href(`approvals/${part(a.id)}`)}>Link</a>
         </footer>
+      ) : null}
+      {a.repeat_until ? <footer><span>Passes again until <Time at={a.repeat_until} />{a.repeat_any ? ', with any arguments' : ', with these arguments'}.</span>{may ? <Button small onClick={async () => { await post(`approvals/${part(a.id)}/expire`, {}); toast('Ended. The next call asks again.'); onDone(); }}>End it</Button> : null}</footer> : null}
+      {whiling ? (
+        <Dialog title="Approve for a while" onClose={() => setWhiling(false)} footer={<><Button onClick={() => setWhiling(false)}>Cancel</Button><Button tone="primary" onClick={async () => { await decide('approve', { for_seconds: Number(lasts), ...(any && { any_arguments: true }) }); setWhiling(false); }}>Approve</Button></>}>
+          <div class="form">
+            <p><Text value={a.identity} /> may call <strong><Text value={a.tool} /></strong> again without a question. It ends sooner when the policy or the tool changes.</p>
+            <Field label="For"><Select value={lasts} onValue={setLasts} options={[['300', '5 minutes'], ['1800', '30 minutes'], ['3600', '1 hour'], ['14400', '4 hours'], ['28800', '8 hours']]} /></Field>
+            <Check checked={any} onChange={setAny}>With any arguments, not only these</Check>
+          </div>
+        </Dialog>
       ) : null}
       {denying ? (
         <Dialog title="Deny this call" onClose={() => setDenying(false)} footer={<><Button onClick={() => setDenying(false)}>Cancel</Button><Button tone="danger" onClick={async () => { await decide('deny', note ? { note } : {}); setDenying(false); }}>Deny</Button></>}>

@@ -1,7 +1,7 @@
 // Policies: a board of tools, the text beside it, a dry run, and every version that was in force.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get, part, post, query, send, type Policy, type Problem, type Record_, type Server, type Tool } from '../api';
-import { addRule, addSpend, COLUMNS, move, operators, OP_NAMES, paths, readValue, rulesOf, standing, type Column, type Edit } from '../board';
+import { addRule, addSpend, COLUMNS, merge, operators, OP_NAMES, paths, readValue, rulesOf, standing, type Column, type Edit } from '../board';
 import type { Editor } from '../editor';
 import { count, json, plain } from '../format';
 import { go, href, useData, useMay, usePlace } from '../state';
@@ -103,23 +103,23 @@ function RuleBuilder({ policy, tool, onEdit }: { policy: any; tool: Tool; onEdit
   );
 }
 
-function Board({ policy, tools, readOnly, onEdit, focus }: { policy: any; tools: Tool[]; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void>; focus: string | null }) {
+function Board({ policy, tools, readOnly, onEdit, onMove, focus }: { policy: any; tools: Tool[]; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void>; onMove: (tool: string, to: Column, rate: string) => Promise<void>; focus: string | null }) {
   const [open, setOpen] = useState<string | null>(focus);
   const [text, setText] = useState('');
   const [rates, setRates] = useState<Record<string, string>>({});
   const rows = tools.filter((t) => !text || t.name.toLowerCase().includes(text.toLowerCase())).sort((a, b) => a.name.localeCompare(b.name));
-  const totals = Object.fromEntries(COLUMNS.map(([c]) => [c, tools.filter((t) => standing(policy, t.name).column === c).length]));
+  const totals = Object.fromEntries(COLUMNS.map(([c]) => [c, tools.filter((t) => standing(policy, t.name, t.category).column === c).length]));
   return (
     <div class="board">
       <div class="toolbar pad"><Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /><span class="muted small">{COLUMNS.map(([c, name]) => `${name} ${totals[c]}`).join(' · ')}</span></div>
       <ul>{rows.map((t) => {
-        const at = standing(policy, t.name);
+        const at = standing(policy, t.name, t.category);
         const rate = rates[t.name] ?? at.limit ?? '10/minute';
-        const choose = (c: Column) => onEdit(move(policy, t.name, c, rate));
+        const choose = (c: Column) => { onMove(t.name, c, rate).catch((e) => toast(e.message, 'deny')); };
         return (
           <li key={t.name} data-tool={t.name}>
             <div class="line">
-              <button type="button" class="name" aria-expanded={open === t.name} onClick={() => setOpen(open === t.name ? null : t.name)}><strong><Text value={t.name} /></strong><RiskClass name={t.category} />{at.rules ? <Badge tone="accent">{at.rules} {at.rules === 1 ? 'rule' : 'rules'}</Badge> : null}{at.own || at.column === 'hide' ? null : <span class="muted small">by default</span>}</button>
+              <button type="button" class="name" aria-expanded={open === t.name} onClick={() => setOpen(open === t.name ? null : t.name)}><strong><Text value={t.name} /></strong><RiskClass name={t.category} />{at.rules ? <Badge tone="accent">{at.rules} {at.rules === 1 ? 'rule' : 'rules'}</Badge> : null}{at.by ? <span class="muted small">by <Text value={at.by} /></span> : at.own || at.column === 'hide' ? null : <span class="muted small">by default</span>}</button>
               <div class="segmented columns5" role="radiogroup" aria-label={`What becomes of ${plain(t.name)}`}>{COLUMNS.map(([c, name]) => <button key={c} type="button" role="radio" aria-checked={at.column === c} class={c} disabled={readOnly} onClick={() => choose(c)}>{name}</button>)}</div>
             </div>
             {at.column === 'limit' ? (
@@ -194,6 +194,27 @@ function History({ id, text, onRevert, readOnly }: { id: string; text: string; o
   );
 }
 
+// ---- pasting ----
+
+// Intercept YAML or PolicyLayer JSON, whole or only some tools.
+function Paste({ policy, onClose, onMerge, onReplace }: { policy: any; onClose: () => void; onMerge: (edits: Edit[]) => Promise<void>; onReplace: (text: string) => void }) {
+  const [pasted, setPasted] = useState('');
+  const [read, setRead] = useState<Edited | null>(null);
+  useEffect(() => {
+    if (!pasted.trim()) { setRead(null); return; }
+    const timer = setTimeout(() => { post<Edited>('policies/edit', { policy_text: pasted }).then(setRead, () => setRead(null)); }, 250);
+    return () => clearTimeout(timer);
+  }, [pasted]);
+  const edits = read?.policy ? merge(policy, read.policy) : [];
+  const names = edits.filter((e) => e.path[0] === 'tools').map((e) => String(e.path[1]));
+  return (
+    <Dialog wide title="Paste a policy" onClose={onClose} footer={<><Button onClick={onClose}>Cancel</Button><Button disabled={!read?.valid} title={read?.valid ? undefined : 'This is no whole policy'} onClick={() => onReplace(pasted)}>Replace the text</Button><Button tone="primary" disabled={!edits.length} onClick={() => onMerge(edits)}>Merge</Button></>}>
+      <Field label="Intercept YAML, or PolicyLayer JSON: a whole policy or some tools of one"><textarea class="input mono" rows={12} value={pasted} onInput={(e) => setPasted(e.currentTarget.value)} spellcheck={false} placeholder={'{"tools": {"create_refund": {"require": [{"conditions": [{"path": "args.amount", "op": "lte", "value": 100}]}]}}}'} /></Field>
+      {read ? <p class="muted">{names.length ? <>Merging replaces the rules of <Text value={names.join(', ')} />; comments and everything else stay.</> : read.policy ? 'No tools are in it.' : 'This is neither YAML nor JSON yet.'}</p> : null}
+    </Dialog>
+  );
+}
+
 // ---- one policy ----
 
 function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; reload: () => Promise<void> }) {
@@ -206,6 +227,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
   const [conflict, setConflict] = useState<Loaded | null>(null);
   const [saving, setSaving] = useState(false);
   const [note, setNote] = useState('');
+  const [pasting, setPasting] = useState(false);
   const used = servers.filter((s) => loaded.servers.includes(s.name) || (loaded.is_default && !s.policy) || s.policy === loaded.name);
   const wanted = place.query.get('server');
   const [server, setServer] = useState(wanted && servers.some((s) => s.name === wanted) ? wanted : used[0]?.name ?? servers[0]?.name ?? '');
@@ -214,10 +236,10 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
   const record = useData<Record_>(test ? `audit/${test}` : null);
   const isJson = /^\s*[{[]/.test(text);
   const round = useRef(0);
-  const check = async (t: string, edits: Edit[] = []) => {
+  const check = async (t: string, edits: Edit[] = [], move?: { tool: string; to: Column; rate: string }) => {
     const mine = ++round.current;
-    const answer = await post<Edited>('policies/edit', { policy_text: t, edits: edits.map(({ path, value }) => (value === undefined ? { path } : { path, value })) });
-    if (mine === round.current) { setState(answer); if (edits.length) setText(answer.policy_text); }
+    const answer = await post<Edited>('policies/edit', { policy_text: t, edits: edits.map(({ path, value }) => (value === undefined ? { path } : { path, value })), ...(move && { move }) });
+    if (mine === round.current) { setState(answer); if (edits.length || move) setText(answer.policy_text); }
     return answer;
   };
   useEffect(() => { const timer = setTimeout(() => { check(text).catch((e) => toast(e.message, 'deny')); }, 250); return () => clearTimeout(timer); }, [text]);
@@ -228,7 +250,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
   useEffect(() => {
     if (!wish || !wishTool || !state?.policy) return;
     go(`policies/${part(loaded.id)}${query({ server: wanted, tool: wishTool })}`, true);
-    check(text, move(state.policy, wishTool, wish as Column, '10/minute')).then(() => toast('Changed in the draft. Look at the difference, then save.', 'info'), (e) => toast(e.message, 'deny'));
+    check(text, [], { tool: wishTool, to: wish as Column, rate: '10/minute' }).then(() => toast('Changed in the draft. Look at the difference, then save.', 'info'), (e) => toast(e.message, 'deny'));
   }, [wish, !!state?.policy]);
   const edit = async (edits: Edit[]) => { if (edits.length) await check(text, edits); };
   const dirty = text !== base.text;
@@ -254,11 +276,12 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
         <span class="muted small clip" title={loaded.path}><Text value={loaded.path} /></span>
         <div class="spacer" />
         {state ? errors ? <Badge tone="deny">{errors} {errors === 1 ? 'error' : 'errors'}</Badge> : state.problems.length ? <Badge tone="approve">{state.problems.length} {state.problems.length === 1 ? 'warning' : 'warnings'}</Badge> : <Badge tone="allow">valid</Badge> : null}
+        {may ? <Button small onClick={() => setPasting(true)}>Paste…</Button> : null}
         {dirty ? <Button small onClick={() => setText(base.text)}>Discard</Button> : null}
         <Button tone="primary" disabled={!may || !dirty || errors > 0} title={may ? undefined : 'This needs the role policy-manager'} onClick={() => setSaving(true)}>Save…</Button>
       </div>
       <div class="columns policy">
-        <Panel title="Board" flush>{state?.policy ? <Board key={server} policy={state.policy} tools={tools.data ?? []} readOnly={!may} onEdit={edit} focus={wishTool} /> : state ? <Empty title="The text is no policy yet">Its errors stand beside it.</Empty> : <p class="muted pad">Loading…</p>}</Panel>
+        <Panel title="Board" flush>{state?.policy ? <Board key={server} policy={state.policy} tools={tools.data ?? []} readOnly={!may} onEdit={edit} onMove={async (tool, to, rate) => { await check(text, [], { tool, to, rate }); }} focus={wishTool} /> : state ? <Empty title="The text is no policy yet">Its errors stand beside it.</Empty> : <p class="muted pad">Loading…</p>}</Panel>
         <Panel flush title={<Segmented label="Beside the board" value={side} onValue={setSide} options={[['text', 'Text'], ['try', 'Try'], ['history', 'History']]} />}>
           {side === 'text' ? (
             <>
@@ -269,6 +292,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
             : <History id={base.id} text={text} readOnly={!may} onRevert={async () => { const fresh = await get<Loaded>(`policies/${part(base.id)}`); setBase(fresh); setText(fresh.text); await reload(); }} />}
         </Panel>
       </div>
+      {pasting ? <Paste policy={state?.policy} onClose={() => setPasting(false)} onMerge={async (edits) => { await check(text, edits); setPasting(false); toast('In the draft. Look at the difference, then save.', 'info'); }} onReplace={(t) => { setText(t); setPasting(false); }} /> : null}
       {saving ? <Dialog wide title="Save this policy" onClose={() => setSaving(false)} footer={<><Button onClick={() => setSaving(false)}>Cancel</Button><Button tone="primary" onClick={save}>Save</Button></>}><Diff before={base.text} after={text} /><Field label="Note" hint="Kept with the version and on record."><Input value={note} onValue={setNote} maxLength={200} /></Field></Dialog> : null}
       {conflict ? <Dialog wide title="Somebody else has saved meanwhile" onClose={() => setConflict(null)} footer={<><Button onClick={() => { setBase(conflict); setConflict(null); }}>Keep my text, compare again</Button><Button tone="primary" onClick={() => { setBase(conflict); setText(conflict.text); setConflict(null); }}>Take theirs</Button></>}><Notice tone="approve">Nothing was written. This is the difference between the file now and your text:</Notice><Diff before={conflict.text} after={text} /></Dialog> : null}
     </div>

@@ -1,20 +1,26 @@
-// The servers behind the gate, their tools, and what is held back.
+// The servers behind the gate: their state, tools and definitions; adding, changing, restarting and removing them.
 import { useState } from 'preact/hooks';
-import { part, type Server, type Tool } from '../api';
-import { compact } from '../format';
+import { ApiError, get, part, post, send, type LogLine, type PinDifference, type Policy, type Server, type Stop, type Survey, type Tool } from '../api';
+import { compact, count, plain } from '../format';
+import { commandLine, readCommand, readPairs, readSnippet } from '../serverform';
 import { go, href, useData, useMay, usePlace } from '../state';
-import { Badge, Button, Code, Drawer, Empty, Fault, Input, Notice, Pairs, Panel, RiskClass, State, Table, Text } from '../ui';
+import { Badge, Button, Check, Code, Copy, Dialog, Drawer, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast } from '../ui';
 import { StopDialog } from './stops';
 
-function ToolDetail({ server, tool, onClose }: { server: string; tool: Tool; onClose: () => void }) {
+const about = (name: string) => (r: { server?: string; event?: string }) => r.server === name && !!r.event;
+
+function ToolDetail({ server, tool, onClose, onAccept }: { server: string; tool: Tool; onClose: () => void; onAccept?: () => Promise<void> }) {
+  const survey = useData<Survey>(`servers/${part(server)}/survey`);
+  const judged = survey.data?.tools.find((t) => t.tool === tool.name);
   return (
     <Drawer title={<Text value={tool.name} />} onClose={onClose}>
       <div class="stack">
         <div class="row"><RiskClass name={tool.category} /><Badge>{tool.severity}</Badge><span class="muted small">{Math.round(tool.confidence * 100)} % sure</span></div>
-        {tool.held ? <Notice tone="approve">Held back: <Text value={tool.held} />. Look at it with <code>sallyport pin diff</code>, accept it with <code>sallyport pin accept</code>.</Notice> : null}
+        {tool.held ? <Notice tone="approve" action={onAccept ? <Button small onClick={onAccept}>Accept</Button> : undefined}>Held back: <Text value={tool.held} />.</Notice> : null}
         {tool.poison ? <Notice tone="deny">Suspicious: <Text value={tool.poison} /></Notice> : null}
         {tool.description ? <p class="says"><Text value={tool.description} /></p> : null}
-        <Pairs rows={[['Tags', tool.tags.length ? tool.tags.join(', ') : undefined], ['Findings', tool.findings.length ? tool.findings.join(', ') : undefined], ['Pin', tool.pin], ['Tokens', tool.tokens ? `about ${tool.tokens}` : undefined], ['Fingerprint', <code class="hash">{tool.fingerprint}</code>]]} />
+        <Pairs rows={[['Tags', tool.tags.length ? tool.tags.join(', ') : undefined], ['Evidence', judged?.evidence.length ? <Text value={judged.evidence.join(', ')} /> : undefined],
+          ['Findings', tool.findings.length ? tool.findings.join(', ') : undefined], ['Pin', tool.pin], ['Tokens', tool.tokens ? `about ${tool.tokens}` : undefined], ['Fingerprint', <code class="hash">{tool.fingerprint}</code>]]} />
         {tool.schema ? <><h3>Input schema</h3><Code value={tool.schema} /></> : null}
         <div class="row"><a class="button small" href={href(`policies?server=${part(server)}&tool=${part(tool.name)}`)}>Rules for it</a><a class="button small" href={href(`playground?server=${part(server)}&tool=${part(tool.name)}`)}>Try it</a><a class="button small" href={href(`activity?server=${part(server)}&tool=${part(tool.name)}`)}>Activity</a></div>
       </div>
@@ -22,69 +28,232 @@ function ToolDetail({ server, tool, onClose }: { server: string; tool: Tool; onC
   );
 }
 
-function One({ name }: { name: string }) {
-  const server = useData<Server>(`servers/${part(name)}`, { every: 5000 });
-  const tools = useData<Tool[]>(`servers/${part(name)}/tools`, { every: 15_000, when: (r) => r.server === name && !!r.event });
+// ---- adding and changing ----
+
+interface Form { name: string; kind: string; line: string; url: string; env: string; headers: string; cwd: string; policy: string; trusted: boolean }
+const EMPTY: Form = { name: '', kind: 'command', line: '', url: '', env: '', headers: '', cwd: '', policy: '', trusted: false };
+
+function Fields({ form, set, kept }: { form: Form; set: (f: Form) => void; kept?: { env: string[]; headers: string[] } }) {
+  const policies = useData<Policy[]>('policies');
+  const files = [...new Map((policies.data ?? []).filter((p) => p.path).map((p) => [p.path!, p.name])).entries()];
+  const one = (key: keyof Form) => (v: string) => set({ ...form, [key]: v });
+  const hint = (names?: string[]) => (names?.length ? `Set already, kept unless named here: ${names.map(plain).join(', ')}. NAME= takes one out.` : undefined);
+  return (
+    <>
+      <Segmented label="Kind of server" value={form.kind} onValue={one('kind')} options={[['command', 'Command on this machine'], ['url', 'URL']]} />
+      {form.kind === 'command' ? (
+        <>
+          <Field label="Command" hint="A program and its arguments, as in a shell; quotes group words. It runs as the gate's user."><Input value={form.line} onValue={one('line')} placeholder="npx -y @modelcontextprotocol/server-filesystem@2026.8.31 /srv/data" /></Field>
+          <Field label="Environment" hint={hint(kept?.env) ?? 'NAME=VALUE, one a line; ${NAME} takes the gate\'s own value.'}><textarea class="input mono" rows={2} value={form.env} onInput={(e) => one('env')(e.currentTarget.value)} spellcheck={false} /></Field>
+          <Field label="Directory"><Input value={form.cwd} onValue={one('cwd')} placeholder="that of the gate" /></Field>
+        </>
+      ) : (
+        <>
+          <Field label="URL"><Input value={form.url} onValue={one('url')} placeholder="https://example.com/mcp" /></Field>
+          <Field label="Headers" hint={hint(kept?.headers) ?? 'Name: value, one a line; ${NAME} keeps a secret out of the file.'}><textarea class="input mono" rows={2} value={form.headers} onInput={(e) => one('headers')(e.currentTarget.value)} spellcheck={false} /></Field>
+        </>
+      )}
+      <Field label="Policy"><Select value={form.policy} onValue={one('policy')} options={[['', 'the default'], ...files]} /></Field>
+    </>
+  );
+}
+
+const members = (f: Form) => (f.kind === 'command'
+  ? { command: readCommand(f.line)[0], args: readCommand(f.line).slice(1), ...(f.cwd && { cwd: f.cwd }), ...(f.env.trim() && { env: readPairs(f.env, '=') }) }
+  : { url: f.url.trim(), ...(f.headers.trim() && { headers: readPairs(f.headers, ':') }) });
+
+function AddServer({ onClose }: { onClose: () => void }) {
+  const [form, setForm] = useState(EMPTY);
+  const [pasted, setPasted] = useState('');
+  const paste = (text: string) => {
+    setPasted(text);
+    const found = readSnippet(text);
+    if (found) setForm({ ...form, ...found });
+  };
+  const add = async () => {
+    const made = await post<Server>('servers', { name: form.name.trim(), ...members(form), ...(form.policy && { policy: form.policy }), trusted: form.trusted });
+    toast(form.trusted ? `${made.name} is added.` : `${made.name} is added and held back. Look at its tools, then trust it.`);
+    onClose();
+    go(`servers/${part(made.name)}?tab=scan`);
+  };
+  const ready = form.name.trim() && (form.kind === 'command' ? form.line.trim() : form.url.trim());
+  return (
+    <Dialog wide title="Add a server" onClose={onClose} footer={<><Button onClick={onClose}>Cancel</Button><Button tone="primary" disabled={!ready} onClick={add}>Add</Button></>}>
+      <div class="form">
+        <Field label="Name" hint="Tools appear to agents as NAME__tool."><Input value={form.name} onValue={(v) => setForm({ ...form, name: v })} placeholder="files" /></Field>
+        <Fields form={form} set={setForm} />
+        <Check checked={form.trusted} onChange={(on) => setForm({ ...form, trusted: on })}>Trust it at once, without a look at its tools</Check>
+        <details><summary>Paste a client's configuration</summary><Field label="mcpServers" hint="The first server of it fills the form."><textarea class="input mono" rows={4} value={pasted} onInput={(e) => paste(e.currentTarget.value)} spellcheck={false} placeholder={'{"mcpServers": {"files": {"command": "npx", "args": ["-y", "…"]}}}'} /></Field></details>
+        <Notice>It is written into sallyport.yaml. {form.trusted ? '' : 'No agent can call it before you have seen its tools and trusted it.'}</Notice>
+      </div>
+    </Dialog>
+  );
+}
+
+function EditServer({ name, onClose }: { name: string; onClose: (changed: boolean) => void }) {
+  const [form, setForm] = useState<Form | null>(null);
+  const [kept, setKept] = useState<{ env: string[]; headers: string[] }>();
+  const [error, setError] = useState<Error | null>(null);
+  if (!form && !error) {
+    get<any>(`servers/${part(name)}/settings`).then((s) => {
+      setKept({ env: s.env ?? [], headers: s.headers ?? [] });
+      setForm({ ...EMPTY, name, kind: s.url ? 'url' : 'command', line: commandLine(s.command, s.args), url: s.url ?? '', cwd: s.cwd ?? '', policy: s.policy ?? '' });
+    }, setError);
+  }
+  const save = async () => {
+    const cut = (all?: Record<string, string>) => all && Object.fromEntries(Object.entries(all).map(([k, v]) => [k, v === '' ? null : v]));
+    const m: any = members(form!);
+    await send('PATCH', `servers/${part(name)}`, { ...m, ...(m.env && { env: cut(m.env) }), ...(m.headers && { headers: cut(m.headers) }), policy: form!.policy || null, ...(form!.kind === 'command' ? { url: null, cwd: form!.cwd || null } : { command: null, args: null }) });
+    toast('Saved. It is in force now.');
+    onClose(true);
+  };
+  return (
+    <Dialog wide title={`Change ${name}`} onClose={() => onClose(false)} footer={<><Button onClick={() => onClose(false)}>Cancel</Button><Button tone="primary" disabled={!form} onClick={save}>Save</Button></>}>
+      {error ? <Fault error={error} /> : form ? <div class="form"><Fields form={form} set={setForm} kept={kept} /></div> : <p class="muted">Loading…</p>}
+    </Dialog>
+  );
+}
+
+// ---- parts of one server's page ----
+
+function Changes({ name, onDone }: { name: string; onDone: () => void }) {
+  const pins = useData<PinDifference[]>(`servers/${part(name)}/pins`, { when: (r) => r.event === 'lock' || r.event === 'pin' });
+  const may = useMay('policy-manager');
+  const accept = async (tool?: string) => { await post(`servers/${part(name)}/pins`, tool ? { tool } : {}); toast(tool ? `${plain(tool)} is accepted.` : 'All of them are accepted.'); await pins.reload(); onDone(); };
+  if (pins.error) return <Empty title="Nothing to compare"><Text value={pins.error.message} /></Empty>;
+  if (!pins.data) return <p class="muted pad">Loading…</p>;
+  if (!pins.data.length) return <Empty title="Every tool is as it was accepted" />;
+  return (
+    <div class="pad stack">
+      <div class="row"><span class="muted">{count(pins.data.length)} {pins.data.length === 1 ? 'tool differs' : 'tools differ'} from what was accepted. Agents cannot use them.</span><div class="spacer" /><Button small tone="primary" disabled={!may} onClick={() => accept()}>Accept all</Button></div>
+      {pins.data.map((p) => <article class="card" key={p.tool}><header><div class="title"><strong class="tool"><Text value={p.tool} /></strong><Badge tone={p.state === 'new' ? 'info' : 'approve'}>{p.state}</Badge></div><Button small disabled={!may || p.state === 'gone'} onClick={() => accept(p.tool)}>Accept</Button></header>
+        {p.diff ? <pre class="code diff" tabIndex={0}>{p.diff.split('\n').filter(Boolean).map((l, i) => <div key={i} class={l[0] === '+' ? 'add' : l[0] === '-' ? 'del' : ''}><Text value={l} /></div>)}</pre> : null}</article>)}
+    </div>
+  );
+}
+
+function Scan({ name }: { name: string }) {
+  const survey = useData<Survey>(`servers/${part(name)}/survey`);
+  const s = survey.data;
+  if (survey.error) return <Empty title="There is nothing to look at yet"><Text value={survey.error.message} /></Empty>;
+  if (!s) return <p class="muted pad">Loading…</p>;
+  const bad = s.tools.filter((t) => t.findings.length);
+  return (
+    <div class="pad stack">
+      {s.poisoned ? <Notice tone="deny">{count(s.poisoned)} {s.poisoned === 1 ? 'definition carries' : 'definitions carry'} text that tries to instruct the model.</Notice> : <Notice tone="allow">No definition carries what only an attack needs.</Notice>}
+      {bad.map((t) => <article class="card" key={t.tool}><header><strong class="tool"><Text value={t.tool} /></strong><RiskClass name={t.category} /></header><ul class="plain-list">{t.findings.map((f, i) => <li key={i}><Text value={typeof f === 'string' ? f : f.text ?? f.detector ?? JSON.stringify(f)} /></li>)}</ul></article>)}
+      <p class="muted">{count(s.tools.length)} tools, about {compact(s.tokens)} tokens in a model's context.</p>
+      {s.starter ? <><div class="row"><h3>A policy to begin with</h3><div class="spacer" /><Copy text={s.starter} label="Copy the policy" /></div><pre class="code" tabIndex={0}><Text value={s.starter} /></pre></> : null}
+    </div>
+  );
+}
+
+function Log({ name }: { name: string }) {
+  const lines = useData<LogLine[]>(`servers/${part(name)}/log`, { every: 2000 });
+  if (lines.error) return <Fault error={lines.error} />;
+  if (!lines.data?.length) return <Empty title="It has written nothing yet">What the server writes to its standard error appears here.</Empty>;
+  return <pre class="code log" tabIndex={0} aria-label="Log">{lines.data.map((l, i) => <div key={i}><Time at={l.time} /> <Text value={l.text} /></div>)}</pre>;
+}
+
+function Actions({ s, onChange }: { s: Server; onChange: () => void }) {
   const admin = useMay();
+  const stops = useData<Stop[]>(admin ? 'stops' : null, { when: (r) => r.event === 'stopped' || r.event === 'resumed' });
+  const [open, setOpen] = useState<'stop' | 'edit' | 'remove' | null>(null);
+  if (!admin) return null;
+  const own = stops.data?.find((x) => x.scope === 'server' && x.name === s.name);
+  const trust = async () => { await send('DELETE', `stops/${part(own!.id)}`); toast(`${s.name} is trusted: calls pass now.`); await stops.reload(); onChange(); };
+  const set = async (disabled: boolean) => { await send('PATCH', `servers/${part(s.name)}`, { disabled: disabled || null }); toast(disabled ? 'Disabled.' : 'Enabled.'); onChange(); };
+  const remove = async () => { await send('DELETE', `servers/${part(s.name)}`); toast(`${s.name} is removed.`); go('servers'); };
+  return (
+    <>
+      {own ? <Button small tone="primary" onClick={trust}>{own.reason?.startsWith('new server') ? 'Trust it' : 'Resume calls'}</Button> : s.state === 'disabled' ? null : <Button small onClick={() => setOpen('stop')}>Stop calls…</Button>}
+      {s.transport !== 'builtin' ? (
+        <>
+          {s.state === 'disabled' ? null : <Button small onClick={async () => { await post(`servers/${part(s.name)}/restart`); toast('Restarted: the next call starts it anew.'); onChange(); }}>Restart</Button>}
+          <Button small onClick={() => setOpen('edit')}>Change…</Button>
+          <Button small onClick={() => set(s.state !== 'disabled')}>{s.state === 'disabled' ? 'Enable' : 'Disable'}</Button>
+          <Button small tone="danger" onClick={() => setOpen('remove')}>Remove…</Button>
+        </>
+      ) : null}
+      {open === 'stop' ? <StopDialog scope="server" name={s.name} onClose={() => { setOpen(null); stops.reload(); }} /> : null}
+      {open === 'edit' ? <EditServer name={s.name} onClose={(changed) => { setOpen(null); if (changed) onChange(); }} /> : null}
+      {open === 'remove' ? <Dialog title={`Remove ${s.name}`} onClose={() => setOpen(null)} footer={<><Button onClick={() => setOpen(null)}>Cancel</Button><Button tone="danger" onClick={remove}>Remove</Button></>}><p>It is taken out of sallyport.yaml, and its calls under way fail. What it did stays on record.</p></Dialog> : null}
+    </>
+  );
+}
+
+function One({ name }: { name: string }) {
   const place = usePlace();
+  const server = useData<Server>(`servers/${part(name)}`, { every: 5000, when: about(name) });
+  const all = useData<Server[]>(server.error ? 'servers' : null);
+  const s = server.error instanceof ApiError && server.error.status === 404 ? all.data?.find((x) => x.name === name) : server.data;
+  const tools = useData<Tool[]>(s && s.state !== 'disabled' ? `servers/${part(name)}/tools` : null, { every: 15_000, when: about(name) });
+  const may = useMay('policy-manager');
   const [text, setText] = useState('');
-  const [stopping, setStopping] = useState(false);
   const picked = place.query.get('tool');
-  const s = server.data;
+  const tab = place.query.get('tab') ?? 'tools';
   const rows = (tools.data ?? []).filter((t) => !text || t.name.toLowerCase().includes(text.toLowerCase())).sort((a, b) => a.name.localeCompare(b.name));
   const tool = tools.data?.find((t) => t.name === picked);
+  const reload = () => { server.reload(); tools.reload(); };
+  const tabs: [string, string][] = [['tools', `Tools${tools.data ? ` ${tools.data.length}` : ''}`], ['changes', `Changes${s?.held ? ` ${s.held}` : ''}`], ['scan', 'Scan'], ...(may ? [['log', 'Log'] as [string, string]] : [])];
   return (
     <div class={`with-drawer${tool ? ' open' : ''}`}>
       <div class="stack">
         <p><a href={href('servers')}>← All servers</a></p>
-        {server.error ? <Fault error={server.error} retry={server.reload} /> : null}
+        {server.error && !s && (all.data || all.error) ? <Fault error={server.error} retry={server.reload} /> : null}
         {s?.fault ? <Notice tone="deny"><Text value={s.fault} /></Notice> : null}
+        {s?.login === 'expired' || (s?.fault && /401|OAuth|log ?in/i.test(s.fault)) ? <Notice tone="approve">The gate has to log in there: <code>sallyport login {s.name}</code></Notice> : null}
         {s ? (
-          <Panel title={<><Text value={s.name} /> <State name={s.state} /></>} actions={admin ? <Button small onClick={() => setStopping(true)}>Stop calls…</Button> : undefined}>
+          <Panel title={<><Text value={s.name} /> <State name={s.state} />{s.stopped ? <Badge tone="deny">stopped</Badge> : null}</>} actions={<div class="row tight"><Actions s={s} onChange={reload} /></div>}>
             <Pairs rows={[
-              ['Transport', s.transport], ['Sessions', s.links], ['Connections', s.transport === 'http' ? s.connections : undefined], ['Restarts', s.restarts],
+              ['Transport', s.transport], ['Protocol', s.era], ['Sessions', s.links], ['Connections', s.transport === 'http' ? s.connections : undefined], ['Restarts', s.restarts],
+              ['OAuth', s.login ? s.login.replace('_', ' ') : undefined],
               ['Policy', s.policy ? <a href={href(`policies?server=${part(name)}`)}><Text value={s.policy} /></a> : 'the default'],
             ]} />
           </Panel>
         ) : null}
-        <Panel title={`Tools${tools.data ? ` · ${tools.data.length}` : ''}`} flush actions={<Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} />}>
-          {rows.length ? <Table label="Tools" rows={rows} keyOf={(t) => t.name} selected={picked} onRow={(t) => go(`servers/${part(name)}?tool=${part(t.name)}`, true)} columns={[
-            { head: 'Tool', cell: (t) => <><strong><Text value={t.name} /></strong>{t.description ? <div class="muted clip"><Text value={t.description} /></div> : null}</> },
-            { head: 'Class', cell: (t) => <RiskClass name={t.category} /> },
-            { head: 'Severity', hide: 'phone', cell: (t) => t.severity },
-            { head: 'Tags', hide: 'phone', cell: (t) => <span class="row tight">{t.tags.map((x) => <Badge key={x}>{x}</Badge>)}</span> },
-            { head: 'Tokens', class: 'number', hide: 'phone', cell: (t) => (t.tokens ? compact(t.tokens) : '') },
-            { head: 'Pin', cell: (t) => (t.held ? <Badge tone="approve">held</Badge> : t.poison ? <Badge tone="deny">poison</Badge> : <span class="muted">{t.pin}</span>) },
-          ]} /> : <Empty title={tools.data?.length ? 'No tool has this name' : 'Its tools are not known yet'}>{tools.data?.length ? null : 'The server was asked for them and gave none.'}</Empty>}
+        <Panel title={<Segmented label="About this server" value={tab} onValue={(v) => go(`servers/${part(name)}?tab=${v}`, true)} options={tabs} />} flush actions={tab === 'tools' ? <Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /> : undefined}>
+          {tab === 'changes' ? <Changes name={name} onDone={reload} /> : tab === 'scan' ? (tools.data ? <Scan name={name} key={tools.data.length} /> : <p class="muted pad">The server is asked for its tools…</p>) : tab === 'log' ? <Log name={name} />
+            : rows.length ? <Table label="Tools" rows={rows} keyOf={(t) => t.name} selected={picked} onRow={(t) => go(`servers/${part(name)}?tool=${part(t.name)}`, true)} columns={[
+              { head: 'Tool', cell: (t) => <><strong><Text value={t.name} /></strong>{t.description ? <div class="muted clip"><Text value={t.description} /></div> : null}</> },
+              { head: 'Class', cell: (t) => <RiskClass name={t.category} /> },
+              { head: 'Severity', hide: 'phone', cell: (t) => t.severity },
+              { head: 'Tags', hide: 'phone', cell: (t) => <span class="row tight">{t.tags.map((x) => <Badge key={x}>{x}</Badge>)}</span> },
+              { head: 'Tokens', class: 'number', hide: 'phone', cell: (t) => (t.tokens ? compact(t.tokens) : '') },
+              { head: 'Pin', cell: (t) => (t.held ? <Badge tone="approve">held</Badge> : t.poison ? <Badge tone="deny">poison</Badge> : <span class="muted">{t.pin}</span>) },
+            ]} /> : <Empty title={tools.data?.length ? 'No tool has this name' : s?.state === 'disabled' ? 'It is disabled' : tools.loading ? 'The server is asked for its tools…' : 'Its tools are not known yet'}>{tools.data && !tools.data.length ? 'The server was asked for them and gave none.' : null}</Empty>}
         </Panel>
       </div>
-      {tool ? <ToolDetail server={name} tool={tool} onClose={() => go(`servers/${part(name)}`, true)} /> : null}
-      {stopping ? <StopDialog scope="server" name={name} onClose={() => setStopping(false)} /> : null}
+      {tool ? <ToolDetail server={name} tool={tool} onClose={() => go(`servers/${part(name)}`, true)} onAccept={may ? async () => { await post(`servers/${part(name)}/pins`, { tool: tool.name }); toast('Accepted.'); reload(); } : undefined} /> : null}
     </div>
   );
 }
 
 export function Servers() {
   const { path } = usePlace();
+  const admin = useMay();
+  const [adding, setAdding] = useState(false);
   const servers = useData<Server[]>(path[1] ? null : 'servers', { every: 5000 });
   if (path[1]) return <One key={path[1]} name={path[1]} />;
   return (
     <div class="stack">
       {servers.error ? <Fault error={servers.error} retry={servers.reload} /> : null}
+      {admin ? <div class="toolbar"><div class="spacer" /><Button tone="primary" onClick={() => setAdding(true)}>Add a server…</Button></div> : null}
       <Panel flush>
         {servers.data?.length ? <Table label="Servers" rows={servers.data} keyOf={(s) => s.name} onRow={(s) => go(`servers/${part(s.name)}`)} columns={[
           { head: 'Server', cell: (s) => <strong><Text value={s.name} /></strong> },
-          { head: 'State', cell: (s) => <><State name={s.state} />{s.stopped ? <Badge tone="deny">stopped</Badge> : null}</> },
+          { head: 'State', cell: (s) => <><State name={s.state} />{s.stopped ? <> <Badge tone="deny">stopped</Badge></> : null}</> },
           { head: 'Transport', hide: 'phone', cell: (s) => s.transport },
           { head: 'Protocol', hide: 'phone', cell: (s) => s.era ?? '' },
           { head: 'Tools', class: 'number', cell: (s) => (s.tools_known ? s.tools : '–') },
-          { head: 'Held', class: 'number', cell: (s) => (s.held ? <Badge tone="approve">{s.held}</Badge> : '') },
+          { head: 'Held', class: 'number', cell: (s) => (s.held ? <Badge tone="approve">{s.held}</Badge> : s.poisoned ? <Badge tone="deny">{s.poisoned}</Badge> : '') },
           { head: 'Sessions', class: 'number', cell: (s) => s.links },
           { head: 'Restarts', class: 'number', hide: 'phone', cell: (s) => s.restarts ?? '' },
           { head: 'Policy', hide: 'phone', cell: (s) => <Text value={s.policy ?? 'default'} /> },
-        ]} /> : servers.data ? <Empty title="No servers yet">Name one under <code>servers:</code> in sallyport.yaml; the gate reads the file again when it changes.</Empty> : <p class="muted pad">Loading…</p>}
+        ]} /> : servers.data ? <Empty title="No servers yet" action={admin ? <Button onClick={() => setAdding(true)}>Add a server…</Button> : undefined}>Name one under <code>servers:</code> in sallyport.yaml; the gate reads the file again when it changes.</Empty> : <p class="muted pad">Loading…</p>}
       </Panel>
       {servers.data?.some((s) => s.fault) ? servers.data.filter((s) => s.fault).map((s) => <Notice key={s.name} tone="deny"><strong><Text value={s.name} /></strong>: <Text value={s.fault} /></Notice>) : null}
+      {adding ? <AddServer onClose={() => { setAdding(false); servers.reload(); }} /> : null}
     </div>
   );
 }

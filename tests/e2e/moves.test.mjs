@@ -1,0 +1,64 @@
+// allow, limit, approve-first, deny, hide: the policy of a server is edited in place, the difference is shown, a running gate takes it over.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { callTool, cli, consoleWorld, POLICY, tempDir } from '../lib/index.mjs';
+
+const DENIED = /POLICY DENIED/;
+const text = ({ result, error }) => error?.message ?? result.content[0].text;
+
+test('each command moves the tool, keeps comments, prints the difference, is enforced by the gate that runs, and is on record', async (t) => {
+  const world = await consoleWorld(t);
+  const agent = await world.agent();
+  const run = (...args) => cli([...args, '--config', world.paths.settings], { env: world.env });
+  const policy = () => readFileSync(world.paths.policy, 'utf8');
+  const until = async (want) => {
+    for (;;) {
+      const answer = text(await callTool(agent, 'list_orders', { customer: 'c' }));
+      if (want.test(answer)) return;
+      await new Promise((done) => { setTimeout(done, 50); });
+    }
+  };
+  await until(/done/);
+  for (const [args, want, line] of [[['deny', 'shop', 'list_orders'], DENIED, /^\+ +action: deny$/m], [['approve-first', 'shop', 'list_orders'], /approval/, /^\+ +action: require_approval$/m],
+    [['hide', 'shop', 'list_orders'], /not found|DENIED|unknown/i, /^\+.*list_orders/m], [['allow', 'shop', 'list_orders'], /done/, /^-.*list_orders/m]]) {
+    const { code, stdout, stderr } = await run(...args);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, line, args.join(' '));
+    await until(want);
+    for (const comment of ['# The policy of the shop.', '# what is not named passes', '# money goes out here']) assert.ok(policy().includes(comment), comment);
+  }
+  const limited = await run('limit', 'shop', 'list_orders', '--rate', '1/day', '--json');
+  assert.deepEqual([JSON.parse(limited.stdout).saved, /rate_limit: 1\/day/.test(policy())], [true, true]);
+  await until(DENIED);
+  const before = policy();
+  const dry = await run('deny', 'shop', 'read_file', '--dry-run');
+  assert.ok(dry.stdout.includes('+') && policy() === before, 'nothing is written');
+  const same = await run('limit', 'shop', 'list_orders', '--rate', '1/day');
+  assert.match(same.stdout, /nothing to change/);
+  const { json: saves } = await world.api('GET', 'audit?kind=event&event=policy_saved');
+  assert.equal(saves.length, 5);
+  assert.ok(saves.every(({ identity, server }) => identity.startsWith('cli:') && server === 'shop'));
+  const [{ id }] = (await world.api('GET', 'policies')).json;
+  const { json: versions } = await world.api('GET', `policies/${id}/history`);
+  const first = versions.find(({ by }) => by === 'before the command line');
+  assert.equal((await world.api('GET', `policies/${id}/history/${first.version}`)).json.text, POLICY);
+});
+
+test('what cannot be done changes nothing and says why', async () => {
+  const dir = tempDir();
+  const path = join(dir, 'policy.yaml');
+  const env = { SALLYPORT_HOME: join(dir, 'home') };
+  for (const [content, args, says] of [
+    ['version: "1"\ntoolz: {}\n', ['deny', 's', 't', '-c', path], /unknown key/], [POLICY, ['limit', 's', 't', '--rate', 'often', '-c', path], /10\/minute/],
+    [POLICY, ['deny', 's', 't', '--config', join(dir, 'none.yaml')], /settings name the server's policy/], [POLICY, ['deny', 's', '', '-c', path], /name/],
+  ]) {
+    writeFileSync(path, content);
+    const { code, stderr } = await cli(args, { env });
+    assert.deepEqual([code, says.test(stderr)], [3, true], `${args}: ${stderr}`);
+    assert.equal(readFileSync(path, 'utf8'), content);
+  }
+  const { code } = await cli(['deny', 'only-one'], { env });
+  assert.equal(code, 2);
+});
