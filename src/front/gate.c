@@ -336,19 +336,20 @@ static void tell_lost_store(void *ctx, const char *name, const char *meaning) {
 /* Where people decide, for links. */
 static void set_console(struct gate *g) {
     const struct gate_config *config = g->config;
-    const char *own = config->settings ? config->settings->auth.resource : NULL;
+    cleanup_buf struct buf url;
+    buf_init(&url, 4096);
+    if (!config->site.open || g->stdio || !config->bind)
+        return;
+    const struct settings *settings = config->settings;
+    const char *own = settings ? settings->auth.resource : NULL;
     bool any = strcmp(config->bind, "0.0.0.0") == 0 || strcmp(config->bind, "::") == 0;
     const char *host = any ? "127.0.0.1" : config->bind;
-    cleanup_buf struct buf url;
-    if (!config->site.open || g->stdio)
-        return;
-    buf_init(&url, 4096);
+    bool six = strchr(host, ':');
     if (own)
         buf_printf(&url, "%s%sui", own, own[0] && own[strlen(own) - 1] == '/' ? "" : "/");
     else
-        buf_printf(&url, "%s://%s%s%s:%u/ui",
-                   config->settings && config->settings->tls.cert ? "https" : "http",
-                   strchr(host, ':') ? "[" : "", host, strchr(host, ':') ? "]" : "", g->http.port);
+        buf_printf(&url, "%s://%s%s%s:%u/ui", settings && settings->tls.cert ? "https" : "http",
+                   six ? "[" : "", host, six ? "]" : "", g->http.port);
     g->core.console = mem_dup(url.ptr, url.len);
 }
 

@@ -91,6 +91,7 @@ describe('the admin API', { concurrency: 3 }, () => {
     for (const [path, operations] of Object.entries(doc.paths)) {
       for (const [method, operation] of Object.entries(operations)) {
         if (['approvalCallback', 'streamAudit', 'deny', 'expire', 'signInByLink', 'cancelCall', ...FILED].includes(operation.operationId)) continue; // below, and in console.test
+        if (operation.operationId === 'surveyServer') await asBoss('GET', 'servers/upstream/tools'); // it was restarted
         if (operation.operationId === 'resume') fill.stops = { '{id}': (await asBoss('GET', 'stops'))[0].id };
         const target = path.replace(/\{\w+\}/g, (part) => fill[path.split('/')[3]][part]) + (operation.operationId === 'getCatalogueServer' ? `?name=${encodeURIComponent((await asBoss('GET', 'catalogue'))[0].name)}` : '');
         const schema = operation.requestBody?.content['application/json'].schema.$ref.split('/').at(-1);
