@@ -63,9 +63,14 @@ static void put_responses(struct emit *e, const struct api_route *r) {
     put(e, "description", "as asked");
     put_ref(e, r->answer, type_of(r));
     emit_object_end(e);
-    emit_key(e, "default");
+    emit_key(e, "4XX");
     emit_object(e);
     put(e, "description", "why not");
+    put_ref(e, "Error", "application/json");
+    emit_object_end(e);
+    emit_key(e, "default");
+    emit_object(e);
+    put(e, "description", "what failed");
     put_ref(e, "Error", "application/json");
     emit_object_end(e);
     emit_object_end(e);
@@ -138,7 +143,11 @@ void admin_openapi(struct buf *out) {
         "bearer token of somebody with one of the roles in x-roles, or the cookie of somebody who is signed "
         "in to the "
         "console; with a cookie, what changes something needs the header " WEB_CONSOLE_HEADER " besides.");
+    emit_key(&e, "license");
+    emit_raw(&e, SLICE("{\"name\":\"Apache 2.0\",\"identifier\":\"Apache-2.0\"}"));
     emit_object_end(&e);
+    emit_key(&e, "servers");
+    emit_raw(&e, SLICE("[{\"url\":\"/\",\"description\":\"the gate that serves this document\"}]"));
     emit_key(&e, "security");
     emit_raw(&e, SLICE("[{\"bearer\":[]}]"));
     emit_key(&e, "paths");

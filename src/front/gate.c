@@ -341,7 +341,9 @@ static void set_console(struct gate *g) {
     if (!config->site.open || g->stdio || !config->bind)
         return;
     const struct settings *settings = config->settings;
-    const char *own = settings ? settings->auth.resource : NULL;
+    const char *own = !settings              ? NULL
+                      : settings->public_url ? settings->public_url
+                                             : settings->auth.resource;
     bool any = strcmp(config->bind, "0.0.0.0") == 0 || strcmp(config->bind, "::") == 0;
     const char *host = any ? "127.0.0.1" : config->bind;
     bool six = strchr(host, ':');
