@@ -16,6 +16,7 @@
 #include "state/stops.h"
 #include "state/versions.h"
 #include "wire/tree_edit.h"
+#include "wire/tree_parse.h"
 
 #include <stdlib.h>
 #include <unistd.h>

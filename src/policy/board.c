@@ -3,8 +3,8 @@
 #include "policy/limits.h"
 #include "policy/policy.h"
 #include "wire/emit.h"
-#include "wire/tree.h"
 #include "wire/tree_edit.h"
+#include "wire/tree_parse.h"
 
 static const char *const column_names[POLICY_COLUMNS] = {"allow", "limit", "approve", "deny", "hide"};
 
