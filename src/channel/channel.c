@@ -67,6 +67,7 @@ static void link_drop(struct channel *ch) {
     ch->state = CHANNEL_DOWN;
     ch->era = ch->own_init.len ? ERA_LEGACY : ERA_UNKNOWN;
     ch->log_rank = -1;
+    ch->was_probed = false;
     text_free(&ch->description);
     ch->server_info = (struct slice){0};
     ch->server_bits = 0;
@@ -433,7 +434,9 @@ static void refused(struct channel *ch, bool legacy) {
     events_of(ch)->down(ch);
 }
 
-static void probe_over(struct channel *ch, bool modern) {
+/* A child that refused the probe with an error has read it and goes on: it is initialised as it is, and not
+ * started a second time. One that was silent or ended is restarted. */
+static void probe_over(struct channel *ch, bool modern, bool answered) {
     bool legacy_waits = !list_empty(&ch->waiting) && !first_waiting_is_modern(ch);
     io_timer_stop(channel_loop(ch), &ch->probe_timer);
     up_era_note(&ch->server->up, modern ? UP_YES : UP_NO, legacy_waits && modern ? UP_NO : UP_UNKNOWN);
@@ -447,9 +450,23 @@ static void probe_over(struct channel *ch, bool modern) {
         link_ready(ch);
         return;
     }
-    /* A legacy child is restarted: the probe may have confused it. */
+    if (ch->link->is_up && answered) {
+        ch->era = ERA_UNKNOWN;
+        ch->state = CHANNEL_READY;
+        ch->was_probed = true;
+    } else {
+        link_drop(ch);
+    }
+    resume_all(&ch->waiting);
+}
+
+/* The probe has confused it after all: once more, without one. */
+static bool restart_probed(struct channel *ch) {
+    if (!ch->was_probed)
+        return false;
     link_drop(ch);
     resume_all(&ch->waiting);
+    return true;
 }
 
 static void on_probe_answer(struct own_request *own, struct msg *m) {
@@ -460,14 +477,14 @@ static void on_probe_answer(struct own_request *own, struct msg *m) {
         up_era_note_discover(&ch->server->up, tape_raw(&m->tape, m->rpc.body));
         learn_description(ch, &m->tape, m->rpc.body);
     }
-    probe_over(ch, modern == UP_YES);
+    probe_over(ch, modern == UP_YES, true);
 }
 
 static void on_probe_failed(struct own_request *own, const char *why) {
     (void)why;
     struct channel *ch = container_of(own, struct channel, init_own);
     if (ch->link && ch->link->is_up)
-        probe_over(ch, false);
+        probe_over(ch, false, false);
     /* else `down` follows */
 }
 
@@ -555,10 +572,13 @@ static void on_init_answer(struct own_request *own, struct msg *m) {
             link_ready(ch);
         return;
     }
+    if (m->rpc.kind != RPC_RESULT && restart_probed(ch))
+        return;
     if (m->rpc.kind != RPC_RESULT) {
         refused(ch, legacy);
         return;
     }
+    ch->was_probed = false;
     learn_description(ch, &m->tape, m->rpc.body);
     ch->era = legacy ? ERA_LEGACY : ERA_MODERN;
     if (legacy && (ch->own_init.len || ch->session->initialized))
@@ -569,6 +589,8 @@ static void on_init_answer(struct own_request *own, struct msg *m) {
 
 static void on_init_failed(struct own_request *own, const char *why) {
     struct channel *ch = container_of(own, struct channel, init_own);
+    if (restart_probed(ch))
+        return;
     link_drop(ch);
     ch->failures++;
     fail_waiting(ch, why);
@@ -588,9 +610,11 @@ void channel_down(void *owner, const char *why, int exit_status) {
     bool lost_session = exit_status == LINK_LOST; /* the server is there, what we had with it is not */
     if (ch->state == CHANNEL_PROBE) {
         /* It did not survive the probe, so it is not modern. */
-        probe_over(ch, false);
+        probe_over(ch, false, false);
         return;
     }
+    if (ch->state == CHANNEL_INIT && restart_probed(ch))
+        return;
     if (!lost_session) {
         bool steady = io_now_ms(channel_loop(ch)) - ch->opened_ms >= CHANNEL_STEADY_MS;
         ch->failures = steady ? 1 : ch->failures + 1;

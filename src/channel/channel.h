@@ -56,6 +56,7 @@ struct channel {
     struct list waiting;      /* calls, until it is ready */
     struct up_era_wait era_wait;
     struct io_timer probe_timer;
+    bool was_probed; /* this link, and nothing else has been said on it */
     bool is_claimed; /* the session's own, for a client that has begun in the legacy era */
     /* Several channels to one server, see channel.c. The first one: */
     struct list others; /* the others */

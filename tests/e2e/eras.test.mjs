@@ -211,6 +211,46 @@ test('U1 a child that a question in the wrong era kills is started anew and serv
   assert.equal(text(await client.call('go')), 'alive');
 });
 
+// The command, and how often it was started.
+function counted(command) {
+  const file = join(tempDir(), 'starts');
+  return { command: ['sh', '-c', `echo >> ${file}; exec "$@"`, 'sh', ...command], starts: () => readFileSync(file, 'utf8').length };
+}
+
+describe('how often a legacy child is started for modern clients', () => {
+  async function used(t, command) {
+    const child = counted(command);
+    const gate = use(t, await startGate({ command: child.command }));
+    for (const client of [new ModernHttp(gate.url), new ModernHttp(gate.url)]) {
+      assert.equal((await client.request('server/discover')).supportedVersions[0], MODERN);
+      assert.equal(text(await client.call('go')), 'alive');
+    }
+    return child.starts();
+  }
+
+  // ends: at the probe. confused: cannot be initialised after it.
+  const child = (manner) => rawStdio(({ serve, exit, args: { ends, confused } }) => {
+    let probed = false;
+    return serve({
+      'server/discover': () => {
+        probed = true;
+        if (ends) exit(1);
+        throw { code: -32601, message: 'Method not found' };
+      },
+      initialize: ({ protocolVersion }) => {
+        if (probed && confused) throw { code: -32603, message: 'confused' };
+        return { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'scripted', version: '1' } };
+      },
+      'tools/list': () => ({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] }),
+      'tools/call': () => ({ content: [{ type: 'text', text: 'alive' }] }),
+    });
+  }, manner);
+
+  test('once, when it refuses the probe and goes on', async (t) => assert.equal(await used(t, child({})), 1));
+  test('twice, when it ends at the probe', async (t) => assert.equal(await used(t, child({ ends: true })), 2));
+  test('twice, when it cannot be initialised after it', async (t) => assert.equal(await used(t, child({ confused: true })), 2));
+});
+
 test('H8 a client of the older era takes up the stream of a call to a stateless server', async (t) => {
   let release;
   const { gate } = await behind(t, modernServer({ tools: [{ name: 'slow', inputSchema: { type: 'object' } }], methods: {

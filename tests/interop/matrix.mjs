@@ -55,11 +55,14 @@ async function made(what, program, args, cwd) {
   return got.code === 0 ? null : `${what}: ${got.stderr.trim().split('\n').pop()}`;
 }
 
+// The SDK's own server for the conformance suite; see conformance.mjs.
+const GO_EVERYTHING = 'github.com/modelcontextprotocol/go-sdk/conformance/everything-server';
+
 async function go() {
-  const missing = await made('go build', 'go', ['build', '-p', '1', '-o', `${join(cache, 'go')}/`, './...'], here('go'));
+  const missing = await made('go build', 'go', ['build', '-p', '1', '-o', `${join(cache, 'go')}/`, './...', GO_EVERYTHING], here('go'));
   if (missing) return { missing };
   const version = /go-sdk (v\S+)/.exec(readFileSync(here('go/go.mod'), 'utf8'))[1];
-  return { version: `github.com/modelcontextprotocol/go-sdk ${version}`, driver: [join(cache, 'go/driver')], server: [join(cache, 'go/server')], http: [join(cache, 'go/server'), 'http'] };
+  return { version: `github.com/modelcontextprotocol/go-sdk ${version}`, driver: [join(cache, 'go/driver')], server: [join(cache, 'go/server')], http: [join(cache, 'go/server'), 'http'], everything: join(cache, 'go/everything-server') };
 }
 
 async function rust() {

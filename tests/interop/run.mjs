@@ -1,4 +1,5 @@
 // make interop: the whole matrix, a line for each cell; loud about languages whose SDK is not there.
+import { runConformance } from './conformance.mjs';
 import { LANGUAGES, runMatrix } from './matrix.mjs';
 
 // Names of languages after the command run only these.
@@ -16,6 +17,17 @@ await runMatrix(languages, ({ driver, server, route, era, wrong }) => {
   else same++;
   console.log(`${wrong.length ? 'differs' : 'same   '}  ${driver} client, ${server} server, ${route}, ${era}${wrong.map((line) => `\n    ${line.replaceAll('\n', '\n    ')}`).join('')}`);
 });
+for (const [name, { everything }] of Object.entries(languages)) {
+  if (!everything) {
+    console.log(`NOT RUN: ${name}: the SDK publishes no fixture for the conformance suite`);
+    continue;
+  }
+  await runConformance(everything, ({ mode, route, set, direct, passed, wrong }) => {
+    if (wrong.length) other++;
+    else same++;
+    console.log(`${wrong.length ? 'WORSE  ' : 'as good'}  conformance ${set}, ${name} server (${mode}), ${route}: ${passed} checks passed, ${direct} directly${wrong.map((line) => `\n    ${line.replaceAll('\n', '\n    ')}`).join('')}`);
+  });
+}
 for (const [name, { version }] of Object.entries(languages)) console.log(`${name}: ${version}`);
 console.log(`${same} the same, ${other} different`);
 process.exit(other ? 1 : 0);

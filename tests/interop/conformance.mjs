@@ -1,0 +1,55 @@
+// The conformance suite against a language's own fixture, directly and through the gate on every route: no check may come out worse.
+// Only Go publishes such a fixture, as part of its SDK's module; those of the others lie in their repositories.
+import { LEGACY, MODERN, freePort, policyFile, start, startGate, startServe } from '../lib/index.mjs';
+import { count, serverSet, worse } from '../conformance/suite.mjs';
+
+// Checks that may come out worse, and why.
+const STREAM = 'the gate answers with JSON where nothing comes before the answer; a stream is optional';
+const NO_POLLING = 'the tool closes the HTTP stream of its own call, and a stdio server has no such stream';
+const EXCUSED = {
+  'server-sse-multiple-streams': STREAM,
+  'server-sse-polling': NO_POLLING,
+};
+
+const config = (fx, prefix) => ({ version: '1', policy: policyFile(), code: { enabled: false }, ...(prefix && { prefix }), servers: { fx } });
+const ROUTES = {
+  'wrap --upstream': async ({ url }) => startGate({ upstream: url }),
+  'wrap stdio': async ({ command }) => startGate({ command }),
+  '/mcp': async ({ url }) => startServe({ config: config({ url }, 'never') }),
+  '/mcp/fx': async ({ url }) => {
+    const gate = await startServe({ config: config({ url }) });
+    return Object.assign(gate, { url: `${gate.url}/fx` });
+  },
+};
+
+const passed = ({ scenarios }) => Object.values(scenarios).reduce((sum, checks) => sum + count(checks, 'SUCCESS'), 0);
+
+// told({ mode, route, set, passed, direct, wrong }) for each run through the gate.
+export async function runConformance(program, told) {
+  for (const mode of ['stateless', 'sessions']) {
+    const port = await freePort();
+    const server = start(program, ['-http', `127.0.0.1:${port}`, `-stateless=${mode === 'stateless'}`]);
+    const fixture = { url: `http://127.0.0.1:${port}/mcp`, command: [program] };
+    try {
+      await server.waitLine(/listening/, { stream: 'stderr' });
+      for (const set of [LEGACY, MODERN]) {
+        const direct = await serverSet(fixture.url, set);
+        for (const [route, open] of Object.entries(ROUTES)) {
+          const gate = await open(fixture);
+          try {
+            const through = await serverSet(gate.url, set);
+            const wrong = Object.entries(direct.scenarios).flatMap(([scenario, checks]) => {
+              const lines = worse(checks, through.scenarios[scenario] ?? [], { excused: scenario in EXCUSED });
+              return lines.length ? [`${scenario}\n${lines.join('\n')}`] : [];
+            });
+            told({ mode, route, set, direct: passed(direct), passed: passed(through), wrong });
+          } finally {
+            await gate.stop();
+          }
+        }
+      }
+    } finally {
+      await server.stop();
+    }
+  }
+}
