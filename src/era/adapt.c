@@ -107,6 +107,8 @@ static enum call_next forward_up(struct call *c) {
         return set_log_level(c);
     bool on = slice_is(c->method, "resources/subscribe");
     if (on || slice_is(c->method, "resources/unsubscribe")) {
+        if (!channel_describe(c->channel, c))
+            return CALL_WAIT;
         if (!(c->channel->server_bits & TRANSLATE_SUBSCRIBE))
             return answer_unknown_method(c);
         enum call_next next = listen_subscribe(c, on);

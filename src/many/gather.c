@@ -501,17 +501,16 @@ static void start_describe(struct gather *g) {
             ask_server(g, server, g->call->method);
 }
 
-/* Servers that start later are told then. */
+/* Whoever gets the acknowledgement may count on every log line from then on, so it waits for servers that
+ * have not been used yet, too. One that is restarted later is told then. */
 static void start_level(struct gather *g) {
     struct session *s = g->call->session;
     listen_keep_level(g->call);
     size_t at = 0;
     struct server *server;
-    while ((server = visible_next(s, &at))) {
-        const struct channel *ch = channel_find(s, server);
-        if (ch && ch->session == s && ch->state == CHANNEL_READY && server_offers(server, "logging"))
+    while ((server = visible_next(s, &at)))
+        if (server_offers(server, "logging"))
             ask_server(g, server, g->call->method);
-    }
 }
 
 static void watch(struct gather *g) {
