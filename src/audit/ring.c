@@ -77,31 +77,54 @@ static int ring_map(struct ring *r, size_t bytes) {
     return 0;
 }
 
+/* Without a name until it is locked and has its head: another process that looks for what the dead left would
+ * take an empty ring that nobody has locked yet for a damaged one. Where a file system knows no such files,
+ * the name comes first. */
+static int ring_make_file(struct ring *r, const char *dir, bool *ret_named) {
+    *ret_named = false;
+    r->fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    if (r->fd < 0) {
+        *ret_named = true;
+        r->fd = open(r->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    }
+    return r->fd < 0 || flock(r->fd, LOCK_EX) < 0 ? errno : 0;
+}
+
+static int ring_name_file(const struct ring *r) {
+    char own[64];
+    snprintf(own, sizeof(own), "/proc/self/fd/%d", r->fd);
+    return linkat(AT_FDCWD, own, AT_FDCWD, r->path, AT_SYMLINK_FOLLOW) < 0 ? errno : 0;
+}
+
+static void ring_set_head(struct ring *r, const char *instance) {
+    memcpy(r->head->instance, instance, RING_INSTANCE_LEN);
+    r->head->layout = RING_LAYOUT;
+    r->head->magic = RING_MAGIC;
+}
+
 int audit_ring_create(struct ring *r, const char *dir, const char *instance, struct err *err) {
+    bool named;
     *r = (struct ring){.fd = -1};
     if (asprintf(&r->path, "%s/ring-%s", dir, instance) < 0)
         return err_set(err, "out of memory");
-    r->fd = open(r->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int rc = r->fd < 0 ? errno : 0;
-    if (rc == 0 && flock(r->fd, LOCK_EX) < 0) /* somebody who looks for what the dead left may just look */
-        rc = errno;
+    int rc = ring_make_file(r, dir, &named);
     if (rc == 0 && ftruncate(r->fd, (off_t)RING_FILE_BYTES) < 0)
         rc = errno;
     if (rc == 0)
         rc = ring_grow(r, 1);
     if (rc == 0 && ring_map(r, RING_FILE_BYTES) < 0)
         rc = errno;
-    if (rc != 0) {
-        err_set(err, "make `%s`: %s", r->path, strerror(rc));
-        if (r->fd >= 0)
-            unlink(r->path);
-        audit_ring_close(r);
-        return -1;
-    }
-    memcpy(r->head->instance, instance, RING_INSTANCE_LEN);
-    r->head->layout = RING_LAYOUT;
-    r->head->magic = RING_MAGIC;
-    return 0;
+    if (rc == 0)
+        ring_set_head(r, instance);
+    if (rc == 0 && !named)
+        rc = ring_name_file(r);
+    if (rc == 0)
+        return 0;
+    err_set(err, "make `%s`: %s", r->path, strerror(rc));
+    if (r->fd >= 0 && named)
+        unlink(r->path);
+    audit_ring_close(r);
+    return -1;
 }
 
 static bool head_is_ours(const struct ring_head *head) {

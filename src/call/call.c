@@ -53,8 +53,7 @@ static void call_free(struct call *c) {
         arena_free(&c->arena);
         free(c);
     }
-    if (--core->calls_under_way == 0 && core->draining && core->idle)
-        core->idle(core);
+    core->calls_under_way--;
 }
 
 void call_pool_free(struct core *core) {

@@ -68,9 +68,8 @@ struct core {
     uint32_t free_call_count;
     uint32_t calls_under_way;
     bool draining;
-    void (*idle)(struct core *core); /* draining, and the last call is over */
-    struct buf scratch;              /* of one step */
-    struct policy *policy;           /* the present default; calls take their own reference */
+    struct buf scratch;    /* of one step */
+    struct policy *policy; /* the present default; calls take their own reference */
     struct state_store *state;
     struct audit *audit;
     enum audit_args_mode audit_args; /* what is recorded of arguments; tokenized needs `privacy` */

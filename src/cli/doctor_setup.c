@@ -283,8 +283,8 @@ static void note_gate(void *ctx, const struct tape *page) {
         tape_int(page, tape_get_str(page, 0, "pid"), &search->pid);
 }
 
-static void no_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
-    (void)l, (void)owner, (void)server;
+static void no_incoming(struct io_listener *l, void *owner, int take_fd) {
+    (void)l, (void)owner, (void)take_fd;
 }
 
 static const char *port_fix(const char *why) {

@@ -3,7 +3,9 @@
 #include "cli/site.h"
 #include "front/gate.h"
 #include "front/settings.h"
+#include "front/supervisor.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@ struct serve_options {
     const char *listen;
     const char *policy;
     const char *token_file;
+    const char *workers;
     bool no_auth;
     bool schema;
 };
@@ -30,6 +33,9 @@ static const struct cli_option serve_rows[] = {
      .help = "the default policy, instead of what the settings say"},
     {CLI_TEXT(struct serve_options, token_file), .name = "token-file", .argument = "FILE",
      .help = "beside grants, clients may show the token in this file"},
+    {CLI_TEXT(struct serve_options, workers), .name = "workers", .argument = "N|auto",
+     .help = "processes that share the port and the home, under a supervisor that restarts them; auto: one "
+             "per processor, which is the default where other machines reach the gate"},
     {CLI_SWITCH(struct serve_options, no_auth), .name = "no-auth",
      .help = "ask nobody for a grant; refused when other machines can reach the gate"},
     {CLI_SWITCH(struct serve_options, schema), .name = "schema",
@@ -87,7 +93,16 @@ static int serve_run(const void *options, const struct cli_rest *rest) {
     struct cli_site site;
     cli_site_add(&site, &config);
     int status = CLI_CONFIG;
-    if (gate_run(&config, &status, &err) < 0)
+    unsigned workers;
+    if (supervisor_count(opt->workers ? opt->workers : settings->workers, config.bind, &workers, &err) < 0) {
+        settings_free(settings);
+        return cli_fail(CLI_CONFIG, &err);
+    }
+    if (getenv(SUPERVISOR_TRIAL)) {
+        settings_free(settings);
+        return CLI_OK;
+    }
+    if ((workers ? supervisor_run(&config, workers, &status, &err) : gate_run(&config, &status, &err)) < 0)
         return cli_fail((enum cli_exit)status, &err);
     return status;
 }
@@ -96,6 +111,7 @@ static const struct cli_example serve_examples[] = {
     {"sallyport serve", "the servers of ./sallyport.yaml on 127.0.0.1:8640"},
     {"sallyport serve --mcp-config .mcp.json --policy policy.yaml --no-auth",
      "the servers of a client's own file, for programs on this machine"},
+    {"sallyport serve --listen 0.0.0.0:8640 --workers auto", "every processor of the machine"},
     {0},
 };
 

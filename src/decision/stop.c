@@ -98,24 +98,31 @@ static bool is_stopped(const struct call *c) {
 }
 
 /* A call that ends may take others with it: after each one the walk begins anew. */
-static bool end_one(struct session *s) {
+static bool end_one(struct session *s, bool (*which)(const struct call *c), const char *why) {
     LIST_FOR (n, &s->calls) {
         struct call *c = container_of(n, struct call, node);
-        if (!is_stopped(c))
+        if (!which(c))
             continue;
-        stop_call(c, "stopped by an operator");
+        stop_call(c, why);
         return true;
     }
     return false;
 }
 
-void stop_sweep(struct core *core) {
+static void end_each(struct core *core, bool (*which)(const struct call *c), const char *why) {
     for (uint32_t left = core->calls_under_way; left-- > 0;) {
         bool any = false;
         LIST_FOR_SAFE (n, next, &core->sessions) {
-            any |= end_one(container_of(n, struct session, node));
+            any |= end_one(container_of(n, struct session, node), which, why);
         }
         if (!any)
             return;
     }
 }
+
+void stop_sweep(struct core *core) { end_each(core, is_stopped, "stopped by an operator"); }
+
+/* Parts of a call end with it. */
+static bool is_whole(const struct call *c) { return !c->subcall && !c->inner; }
+
+void stop_every_call(struct core *core, const char *why) { end_each(core, is_whole, why); }

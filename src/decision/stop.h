@@ -27,5 +27,7 @@ bool stop_judge(struct core *core, const struct server *server, const struct pri
 /* Calls that were not sent yet, and those under way where the stop says so, end. Also done by itself, soon
  * after another process has stopped something. */
 void stop_sweep(struct core *core);
+/* Every call of a client is answered with this error. */
+void stop_every_call(struct core *core, const char *why);
 /* Ends one call: the server is told, and the client gets an error. */
 void stop_call(struct call *c, const char *why);

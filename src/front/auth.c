@@ -8,11 +8,13 @@
 #include "front/front.h"
 #include "front/identity.h"
 #include "front/issuer.h"
+#include "front/peers.h"
 #include "front/settings.h"
 #include "io/file.h"
 #include "io/tls.h"
 #include "state/grants.h"
 #include "state/logins.h"
+#include "wire/base64.h"
 
 #include <pwd.h>
 
@@ -444,13 +446,24 @@ static void on_cert_fact(void *ctx, const char *name, struct slice value) {
         identity_add(f->who, f->arena, name, value);
 }
 
+/* Of the client itself; of one of another process, the certificate that goes with the request. */
+static bool cert_facts(struct front_conn *c, const struct http_head *head, struct cert_facts *f,
+                       uint64_t *ret_expires_s) {
+    if (!c->peer)
+        return io_tls_peer(c->io, on_cert_fact, f, ret_expires_s);
+    struct slice text = http_value_of(head, SLICE(FRONT_FORWARDED_CERT)), der;
+    return text.len && base64_get(text, BASE64_PADDED, f->arena, &der) &&
+           io_tls_cert(der, on_cert_fact, f, ret_expires_s);
+}
+
 /* NULL: *verdict says what to answer. */
-static struct principal *by_cert(struct front_conn *c, struct front_verdict *verdict) {
+static struct principal *by_cert(struct front_conn *c, const struct http_head *head,
+                                 struct front_verdict *verdict) {
     struct front_auth *auth = c->front->auth;
     struct arena *a = &c->front->scratch;
     struct cert_facts f = {.who = arena_new(a, struct identity), .arena = a, .rank = -1};
     uint64_t expires_s;
-    if (!auth->settings || !io_tls_peer(c->io, on_cert_fact, &f, &expires_s) || !f.best.len)
+    if (!auth->settings || !cert_facts(c, head, &f, &expires_s) || !f.best.len)
         return NULL;
     f.who->kind = PRINCIPAL_CERT;
     f.who->id = identity_id(a, "cert", f.best);
@@ -570,7 +583,7 @@ bool front_recognise(struct front_conn *c, const struct http_head *head, struct 
     else if (token.len && auth->issuer_count)
         p = by_token(c, token, verdict);
     else if (!shown.len)
-        p = by_cert(c, verdict);
+        p = by_cert(c, head, verdict);
     if (verdict->wait || !p)
         return false;
     remember(c, shown, p);

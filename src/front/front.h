@@ -11,6 +11,7 @@
 #include "session/web.h"
 
 struct front_conn;
+struct front_relay;
 struct front_secure;
 struct front_share;
 struct io_tls_ctx;
@@ -25,16 +26,21 @@ struct front_public {
     bool https;
 };
 
+struct gate_worker;
+
 struct front {
     struct core *core;
     struct io_loop *loop;
     struct io_listener *listener;
     uint16_t port;
     const char *bind;
+    const struct gate_worker *worker; /* NULL: this gate is one process */
     bool loopback;
     char host[64]; /* the last one that was found to name it, so that most need no second look */
     size_t host_len;
     struct front_public public;
+    bool not_ready; /* about to end, and still accepting */
+    bool leaving;   /* another process takes new connections: those here end after their answer */
     bool draining;
     struct front_auth *auth;
     struct io_tls_ctx *tls; /* NULL: plain HTTP */
@@ -42,10 +48,17 @@ struct front {
     const struct web_site *site;     /* what is served beside MCP, or NULL */
     struct front_policies *policies; /* of grants; the gate's */
     uint32_t conn_count;
-    size_t body_bytes;     /* of requests that are arriving, from clients that are known */
-    size_t stranger_bytes; /* and from others */
-    struct map grants;     /* front_share by the principal's id */
-    struct map strangers;  /* by network */
+    size_t body_bytes;       /* of requests that are arriving, from clients that are known */
+    size_t stranger_bytes;   /* and from others */
+    char tag[FRONT_TAG + 1]; /* this process among its peers; peers.c */
+    char *peer_dir;          /* where they are found; NULL: nowhere */
+    struct io_listener *peer_listener;
+    struct http_head peer_head; /* scratch: of an answer from a peer */
+    uint64_t forwarded_count;   /* requests sent to peers */
+    uint32_t relay_count;       /* of them, without an answer yet */
+    uint32_t peer_count;        /* connections from peers, in conn_count too */
+    struct map grants;          /* front_share by the principal's id */
+    struct map strangers;       /* by network */
     struct list conns;
     struct map sessions;   /* front_session by id */
     struct map stateless;  /* sessions of the modern era: one a principal and endpoint */
@@ -58,7 +71,6 @@ struct front {
     uint64_t date_at_ms;
     char usual[160]; /* with that date: what nearly every answer begins with */
     size_t usual_len;
-    void (*all_done)(struct front *f);
 };
 
 /* ---- http.c: connections ---- */
@@ -96,6 +108,8 @@ struct front_conn {
     struct front_share *share;
     struct http_chunked chunked;
     struct io_timer timer;
+    bool peer;                 /* from another process of this gate; peers.c */
+    struct front_relay *relay; /* to one, or NULL */
     /* who is really at the other end; proxy.c */
     bool trusted;     /* a proxy that is believed */
     bool look_v2;     /* its first bytes may be a header of the PROXY protocol */
@@ -156,12 +170,21 @@ void front_events_end(struct front_conn *c);
 void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), void (*drained)(void *),
                      void (*alive)(void *));
 void front_conn_close(struct front_conn *c);
+/* A connection from another process of this gate. */
+void front_conn_from_peer(struct io_listener *l, void *owner, int take_fd);
+/* The answer of another process: its head, its body in pieces, its end. */
+void front_relay_begin(struct front_conn *c, const struct http_head *answer);
+void front_relay_body(struct front_conn *c, struct slice bytes);
+void front_relay_end(struct front_conn *c);
 /* Keeps the request, to be looked at once more after front_conn_release(); the connection has been taken. */
 void front_conn_hold(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body);
 void front_conn_release(struct front_conn *c);
 
-int front_http_start(struct front *f, const char *bind, uint16_t port, struct err *err);
-void front_http_drain(struct front *f); /* no new work; all_done when the last session is closed */
+struct gate_config;
+int front_http_start(struct front *f, const struct gate_config *config, struct err *err);
+void front_http_hush(struct front *f);  /* no new connections */
+void front_http_drain(struct front *f); /* and no new work */
+void front_http_end(struct front *f);   /* sessions and streams end in good order; what is queued is sent */
 void front_http_stop(struct front *f);
 
 /* ---- proxy.c: what stands in front of the gate ---- */
@@ -204,7 +227,7 @@ struct front_stream { /* one event stream of a session; outlives its connections
 struct front_session {
     struct session *session;
     struct front *front;
-    char id[33];
+    char id[FRONT_SESSION_ID + 1];
     bool sse;   /* HTTP+SSE: everything goes over one stream that cannot be resumed */
     bool known; /* in the map: its id has been told */
     struct front_stream standing;

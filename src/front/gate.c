@@ -11,12 +11,14 @@
 #include "base/openssl.h"
 #include "code/limits.h"
 #include "decision/stop.h"
-#include "era/listen.h"
 #include "front/credentials.h"
+#include "front/drain.h"
 #include "front/env.h"
 #include "front/fleet.h"
 #include "front/follow.h"
 #include "front/front.h"
+#include "front/gate_worker.h"
+#include "front/peers.h"
 #include "front/settings.h"
 #include "guard/guard.h"
 #include "guard/pins.h"
@@ -35,11 +37,13 @@
 #include "state/stores.h"
 #include "upstream/head.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define GATE_LOST_TEXT_MAX 2048 /* bytes of what the log says of stores that are gone */
 #define GATE_SETTLED_MS                                                                                      \
@@ -55,8 +59,8 @@ struct gate {
     struct principal *local;
     struct front http;
     struct front_stdio *stdio;
-    uv_signal_t signals[3];
-    struct io_timer drain;
+    uv_signal_t signals[4];
+    struct front_drain drain;
     struct io_timer settled;
     struct env_list env;
     struct front_policies *policies;
@@ -194,12 +198,7 @@ static void on_stdio_ended(void *owner, int wait_status) {
     gate_stop(g);
 }
 
-static void on_drained(struct io_timer *timer) { gate_stop(container_of(timer, struct gate, drain)); }
-
-static void on_idle(struct core *core) {
-    struct gate *g = container_of(core, struct gate, core);
-    io_timer_arm(&g->loop, &g->drain, 0, on_drained);
-}
+static void on_drained(void *owner) { gate_stop(owner); }
 
 static void on_signal(uv_signal_t *handle, int signal) {
     struct gate *g = handle->data;
@@ -207,6 +206,13 @@ static void on_signal(uv_signal_t *handle, int signal) {
         front_policies_reload(g->policies);
         if (g->fleet)
             reload(g);
+        return;
+    }
+    if (signal == SIGUSR2) {
+        if (g->config->worker)
+            front_drain_leave(&g->drain);
+        else
+            log_warn("SIGUSR2: a hand-over needs a supervisor: start the gate with --workers 1 or more");
         return;
     }
     if (g->stopping) { /* asked twice: at once */
@@ -221,18 +227,13 @@ static void on_signal(uv_signal_t *handle, int signal) {
         front_stdio_finish(g->stdio, signal);
         return;
     }
-    log_info("stopping: %u call(s) under way", g->core.calls_under_way);
-    g->core.draining = true;
-    front_http_drain(&g->http);
-    listen_finish_all(&g->core);
-    bool idle = g->core.calls_under_way == 0;
-    g->core.idle = on_idle;
-    io_timer_arm(&g->loop, &g->drain, idle ? 0 : FRONT_DRAIN_MS, on_drained);
+    front_drain_stop(&g->drain);
 }
 
 static void signals_start(struct gate *g) {
-    static const int which[] = {SIGTERM, SIGINT, SIGHUP};
-    for (size_t i = 0; i < ARRAY_LEN(which); i++) {
+    static const int which[] = {SIGTERM, SIGHUP, SIGUSR2, SIGINT};
+    /* A worker leaves Ctrl-C to its supervisor. */
+    for (size_t i = 0; i < ARRAY_LEN(which) - (g->config->worker != NULL); i++) {
         uv_signal_init(&g->loop.uv, &g->signals[i]);
         g->signals[i].data = g;
         uv_signal_start(&g->signals[i], on_signal, which[i]);
@@ -448,13 +449,21 @@ static int front_start(struct gate *g, struct err *err) {
     warn_plain(config);
     if (config->settings)
         front_public_set(&g->http, config->settings);
-    return auth_set_up(g, err) < 0 ? -1 : front_http_start(&g->http, config->bind, config->port, err);
+    if (auth_set_up(g, err) < 0 || front_http_start(&g->http, config, err) < 0)
+        return -1;
+    g->drain = (struct front_drain){
+        .front = &g->http, .core = &g->core, .timeout_ms = FRONT_DRAIN_MS, .over = on_drained, .owner = g};
+    if (config->settings) {
+        g->drain.not_ready_ms = config->settings->drain.not_ready_ms;
+        g->drain.timeout_ms = config->settings->drain.timeout_ms;
+    }
+    return 0;
 }
 
 /* Said when everything is open: from here on requests are answered. */
 static void tell_listening(const struct gate *g) {
     const struct gate_config *config = g->config;
-    if (g->stdio)
+    if (g->stdio || config->worker) /* a supervisor says it, when all of its workers listen */
         return;
     bool v6 = strchr(config->bind, ':') != NULL;
     log_info("listening on %s://%s%s%s:%u%s", g->http.tls ? "https" : "http", v6 ? "[" : "", config->bind,
@@ -609,6 +618,17 @@ static void on_spawner_lost(void *owner, int status, bool replaced) {
 
 static void on_policy_replaced(void *ctx, struct slice hash) { approve_outdate(ctx, hash); }
 
+static void worker_ready(struct gate *g) {
+    const struct gate_worker *w = g->config->worker;
+    if (!w)
+        return;
+    w->shared->slots[w->index].pid = getpid();
+    w->shared->slots[w->index].accepts = true;
+    if (write(w->ready_fd, "", 1) != 1)
+        log_warn("tell the supervisor: %s", strerror(errno));
+    close(w->ready_fd);
+}
+
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     spawn_on_lost(spawn, on_spawner_lost, g);
     g->local = front_local_user();
@@ -637,16 +657,19 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     if (front_start(g, err) < 0 || spawn_attach(spawn, &g->loop, err) < 0 || stores_open(g, err) < 0)
         return -1;
     front_policies_set_audit(g->policies, g->core.audit);
+    if (g->config->settings && front_peers_open(&g->http, g->config->home, err) < 0)
+        return -1;
     if (g->config->site.open && !g->stdio)
         g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config, g->http.port);
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, on_settled);
     tell_listening(g);
+    worker_ready(g);
     return 0;
 }
 
 static void gate_free(struct gate *g, struct spawn *spawn) {
     g->stopping = true; /* a signal that comes while children are waited for finds no front any more */
-    io_timer_stop(&g->loop, &g->drain);
+    front_drain_free(&g->drain);
     io_timer_stop(&g->loop, &g->settled);
     front_stdio_free(g->stdio);
     front_http_stop(&g->http);
@@ -658,6 +681,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     }
     free(g->watches);
     free(g->watched);
+    front_peers_close(&g->http);
     front_auth_free(&g->http);
     front_secure_free(&g->http);
     front_public_free(&g->http);

@@ -25,6 +25,7 @@ struct gate_site {
 enum gate_transport { GATE_STDIO, GATE_HTTP, GATE_SSE };
 
 struct settings;
+struct gate_worker;
 
 struct gate_config {
     struct settings *settings; /* many servers, over HTTP; NULL: the one below. The gate takes it over */
@@ -33,6 +34,7 @@ struct gate_config {
         *policy_path; /* the default policy; may be NULL when there are settings, or for the code server */
     const char *name; /* of the one server; NULL: made from its package, program or URL */
     enum gate_transport transport;
+    const struct gate_worker *worker; /* one of several that share socket and home; NULL: this is all */
     const char *bind;
     uint16_t port;
     char *const *command; /* NULL-terminated argv, or NULL */

@@ -5,6 +5,9 @@
  */
 #include "front/auth.h"
 #include "front/front.h"
+#include "front/gate_config.h"
+#include "front/gate_worker.h"
+#include "front/peers.h"
 #include "front/share.h"
 
 #include "base/check.h"
@@ -16,6 +19,7 @@
 
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FRONT_CONN_MAGIC 0xf4047c04
 
@@ -24,6 +28,14 @@ static void conn_timer(struct io_timer *timer);
 static struct io_loop *conn_loop(struct front_conn *c) { return c->front->loop; }
 
 static void arm(struct front_conn *c, uint64_t ms) { io_timer_arm(conn_loop(c), &c->timer, ms, conn_timer); }
+
+/* A peer ends its connection with its client's. */
+static void arm_idle(struct front_conn *c) {
+    if (c->peer)
+        io_timer_stop(conn_loop(c), &c->timer);
+    else
+        arm(c, FRONT_IDLE_MS);
+}
 
 /* ---- life ---- */
 
@@ -38,14 +50,23 @@ static void conn_reset_request(struct front_conn *c) {
     c->told_continue = c->got_bytes = false;
 }
 
+/* How many there are, for the other workers. */
+static void tell_conns(const struct front *f) {
+    if (f->worker)
+        f->worker->shared->slots[f->worker->index].conns = f->conn_count - f->peer_count;
+}
+
 static void conn_free(struct front_conn *c, bool gracefully) {
     struct front *f = c->front;
     io_timer_stop(f->loop, &c->timer);
     conn_reset_request(c);
     front_share_leave(c);
     front_memo_clear(&c->memo);
+    front_relay_free(c->relay);
     list_remove(&c->node);
+    f->peer_count -= c->peer;
     f->conn_count--;
+    tell_conns(f);
     if (gracefully)
         io_conn_finish(c->io);
     else
@@ -75,13 +96,13 @@ void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), vo
 /* The answer is out: the connection is free for the next request. */
 static void conn_done(struct front_conn *c) {
     front_conn_take(c, NULL, NULL, NULL, NULL);
-    if (!c->keep_alive || c->front->draining) {
+    if (!c->keep_alive || c->front->draining || c->front->leaving) {
         conn_free(c, true);
         return;
     }
     c->state = FRONT_READING;
     conn_reset_request(c);
-    arm(c, FRONT_IDLE_MS);
+    arm_idle(c);
     io_conn_read(c->io, true);
     io_conn_again(c->io);
 }
@@ -327,22 +348,48 @@ static void on_drained(struct io_conn *io, void *owner) {
 
 static const struct io_handlers conn_handlers = {.data = on_data, .end = on_end, .drained = on_drained};
 
-static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
+static struct front_conn *conn_enter(struct front *f) {
+    struct front_conn *c = mem_zalloc(sizeof(*c));
+    c->magic = FRONT_CONN_MAGIC;
+    c->front = f;
+    list_init(&c->node);
+    return c;
+}
+
+static void conn_begin(struct front_conn *c) {
+    struct front *f = c->front;
+    list_push(&f->conns, &c->node);
+    f->conn_count++;
+    tell_conns(f);
+    front_proxy_enter(c);
+    front_share_enter(c);
+    front_share_make_room(c);
+}
+
+void front_conn_from_peer(struct io_listener *l, void *owner, int take_fd) {
+    (void)l;
+    if (!io_same_user(take_fd)) {
+        close(take_fd);
+        return;
+    }
+    struct front_conn *c = conn_enter(owner);
+    c->io = io_conn_fd(c->front->loop, take_fd, true, &conn_handlers, c);
+    c->peer = true;
+    c->front->peer_count++;
+    conn_begin(c);
+    io_conn_read(c->io, true);
+}
+
+static void on_incoming(struct io_listener *l, void *owner, int take_fd) {
     (void)l;
     struct front *f = owner;
-    struct front_conn *c = mem_zalloc(sizeof(*c));
-    c->io = io_conn_accept(f->loop, server, &conn_handlers, c);
+    struct front_conn *c = conn_enter(f);
+    c->io = io_conn_socket(f->loop, take_fd, &conn_handlers, c);
     if (!c->io) {
         free(c);
         return;
     }
-    c->magic = FRONT_CONN_MAGIC;
-    c->front = f;
-    list_push(&f->conns, &c->node);
-    f->conn_count++;
-    front_proxy_enter(c);
-    front_share_enter(c);
-    front_share_make_room(c);
+    conn_begin(c);
     if (f->conn_count > FRONT_CONNS_MAX && f->tls) {
         front_conn_close(c); /* nothing can be said before a handshake */
         return;
@@ -351,7 +398,7 @@ static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server)
         refuse(c, 503, "too many connections");
         return;
     }
-    arm(c, FRONT_IDLE_MS);
+    arm_idle(c);
     if (f->tls && !c->look_v2)
         io_tls_start_server(c->io, f->tls, (struct slice){0}, on_secured);
     else
@@ -381,7 +428,7 @@ static void put_head_end(struct front_conn *c, struct slice extra) {
     struct buf *out = &c->front->out;
     buf_put_slice(out, SLICE("\r\n"));
     buf_put_slice(out, extra);
-    if (!c->keep_alive || c->front->draining)
+    if (!c->keep_alive || c->front->draining || c->front->leaving)
         buf_put_str(out, "Connection: close\r\n");
     buf_put_slice(out, SLICE("\r\n"));
     io_conn_put(c->io, buf_slice(out));
@@ -517,9 +564,69 @@ void front_events_end(struct front_conn *c) {
     conn_done(c);
 }
 
+/* ---- answers of other processes ---- */
+
+static bool is_ours_to_say(struct slice name) {
+    static const char *const names[] = {"Connection",     "Keep-Alive", "Transfer-Encoding",
+                                        "Content-Length", "Date",       "Content-Type"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (slice_eq_nocase(name, slice_str(names[i])))
+            return true;
+    return false;
+}
+
+void front_relay_begin(struct front_conn *c, const struct http_head *answer) {
+    struct arena *a = &c->front->scratch;
+    cleanup_buf struct buf extra;
+    buf_init(&extra, HTTP_HEAD_MAX);
+    for (size_t i = 0; i < answer->count; i++)
+        if (!is_ours_to_say(answer->headers[i].name))
+            buf_printf(&extra, "%.*s: %.*s\r\n", SLICE_FMT(answer->headers[i].name),
+                       SLICE_FMT(answer->headers[i].value));
+    const bool stream = answer->body == HTTP_BODY_CHUNKED;
+    struct slice type = http_value(answer, HTTP_FIELD_TYPE);
+    if (stream) {
+        c->state = FRONT_STREAMING;
+        c->chunked_on = !c->http10;
+        c->keep_alive &= !c->http10;
+        if (c->chunked_on)
+            buf_put_str(&extra, "Transfer-Encoding: chunked\r\n");
+    }
+    put_head(c, answer->status, type.len ? arena_dup(a, type).ptr : NULL, buf_slice(&extra), !stream,
+             (size_t)answer->body_len);
+    arena_reset(a);
+    arm(c, FRONT_KEEPALIVE_MS);
+}
+
+void front_relay_body(struct front_conn *c, struct slice bytes) {
+    if (c->state == FRONT_STREAMING)
+        front_events_text(c, bytes);
+    else if (bytes.len)
+        io_conn_put(c->io, bytes);
+}
+
+void front_relay_end(struct front_conn *c) {
+    if (c->state == FRONT_STREAMING)
+        front_events_end(c);
+    else
+        conn_done(c);
+}
+
 /* ---- the listener ---- */
 
-int front_http_start(struct front *f, const char *bind, uint16_t port, struct err *err) {
+/* A worker that has more connections than another leaves the next one to it. */
+static bool may_accept(void *owner) {
+    const struct front *f = owner;
+    const struct gate_worker *w = f->worker;
+    for (unsigned i = 0; i < w->count; i++) {
+        const struct gate_slot *slot = &w->shared->slots[i];
+        if (i != w->index && slot->accepts && slot->conns < f->conn_count - f->peer_count)
+            return false;
+    }
+    return true;
+}
+
+int front_http_start(struct front *f, const struct gate_config *config, struct err *err) {
     list_init(&f->conns);
     map_init(&f->sessions);
     map_init(&f->stateless);
@@ -527,15 +634,30 @@ int front_http_start(struct front *f, const char *bind, uint16_t port, struct er
     map_init(&f->strangers);
     arena_init(&f->scratch);
     buf_init(&f->out, HTTP_HEAD_MAX);
-    f->bind = bind;
-    f->loopback = io_is_loopback(bind);
-    f->listener = io_listen(f->loop, bind, port, on_incoming, f, &f->port, err);
-    return f->listener ? 0 : -1;
+    f->bind = config->bind;
+    f->loopback = io_is_loopback(f->bind);
+    f->worker = config->worker;
+    if (!f->worker) {
+        f->listener = io_listen(f->loop, f->bind, config->port, on_incoming, f, &f->port, err);
+        return f->listener ? 0 : -1;
+    }
+    f->port = config->port;
+    f->listener = io_listen_fd(f->loop, f->worker->listen_fd, on_incoming, f);
+    if (f->worker->count > 1)
+        io_listener_share(f->listener, may_accept);
+    return 0;
+}
+
+void front_http_hush(struct front *f) {
+    if (f->worker)
+        f->worker->shared->slots[f->worker->index].accepts = false;
+    io_listener_close(f->listener);
+    f->listener = NULL;
 }
 
 void front_http_drain(struct front *f) {
-    io_listener_close(f->listener);
-    f->listener = NULL;
+    front_http_hush(f);
+    front_peers_close(f);
     f->draining = true;
     LIST_FOR_SAFE (n, next, &f->conns) {
         struct front_conn *c = container_of(n, struct front_conn, node);
@@ -544,17 +666,20 @@ void front_http_drain(struct front *f) {
     }
 }
 
-void front_http_stop(struct front *f) {
-    if (!f->conns.next) /* never started */
-        return;
-    io_listener_close(f->listener);
-    f->listener = NULL;
+void front_http_end(struct front *f) {
     size_t at = 0;
     struct map_entry *e;
     while ((e = map_next(&f->sessions, &at))) {
         front_session_close(e->value);
         at = 0;
     }
+}
+
+void front_http_stop(struct front *f) {
+    if (!f->conns.next) /* never started */
+        return;
+    front_http_hush(f);
+    front_http_end(f);
     while (!list_empty(&f->conns))
         front_conn_close(container_of(f->conns.next, struct front_conn, node));
     front_stateless_close(f);

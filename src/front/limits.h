@@ -9,10 +9,14 @@
 #define FRONT_SESSION_IDLE_MS 1800000
 #define FRONT_STREAM_EVENTS_MAX 256 /* kept for resumption, a stream */
 #define FRONT_STREAM_BYTES_MAX (1u << 20)
-#define FRONT_STREAMS_MAX 256       /* streams a session remembers */
-#define FRONT_STREAM_KEEP_MS 300000 /* how long a finished stream can be resumed */
-#define FRONT_QUEUE_MAX (72u << 20) /* unsent bytes at which a slow reader is dropped */
-#define FRONT_PROXY_HEAD_MAX 4096   /* of the PROXY protocol, its extensions included */
+#define FRONT_STREAMS_MAX 256             /* streams a session remembers */
+#define FRONT_STREAM_KEEP_MS 300000       /* how long a finished stream can be resumed */
+#define FRONT_QUEUE_MAX (72u << 20)       /* unsent bytes at which a slow reader is dropped */
+#define FRONT_TAG 16                      /* hex digits that name a process */
+#define FRONT_SESSION_ID (FRONT_TAG + 22) /* its tag, and what nobody guesses: 132 bits */
+#define FRONT_PEER_YOUNG_S 60             /* a socket without a listener that is younger is left alone */
+#define FRONT_CERT_MAX 8192               /* of a client's certificate that goes with a forwarded request */
+#define FRONT_PROXY_HEAD_MAX 4096         /* of the PROXY protocol, its extensions included */
 #define FRONT_TOKEN_MAX 512
 #define FRONT_TOKEN_MIN 16
 #define FRONT_AUTH_LOOK_MS 500       /* between two looks for grants that were revoked or have expired */
@@ -22,10 +26,21 @@
 #define FRONT_STRANGER_BODY_MAX (1u << 20)   /* a body whose sender is not known when its head is here */
 #define FRONT_STRANGER_SHARE_MAX (8u << 20)  /* bytes of such bodies, from one network */
 #define FRONT_STRANGER_BYTES_MAX (64u << 20) /* and from all */
-#define FRONT_DRAIN_MS 10000
+#define FRONT_DRAIN_MS 10000   /* for calls under way at the end, unless drain.timeout says otherwise */
+#define FRONT_FLUSH_MS 1000    /* and for their last answers to leave */
 #define FRONT_CHILDREN_MS 5000 /* at the end: for children to heed end of input, TERM and KILL */
 #define FRONT_EOF_LOOK_MS 100
 #define FRONT_EOF_MS 30000 /* after end of input on stdio: time for answers under way */
+
+#define GATE_WORKERS_MAX 64
+#define GATE_OLD_MAX 256            /* workers of programs before this one that have not left yet */
+#define GATE_TICK_MS 20             /* between two looks of the supervisor */
+#define GATE_RESTART_MS 100         /* before a worker that died young is started again; doubles */
+#define GATE_RESTART_MAX_MS 5000    /* at most */
+#define GATE_RESTART_FORGET_MS 5000 /* a worker that lasted so long is started again at once */
+#define GATE_TRIAL_S 30             /* for a new program to read the settings, before a hand-over */
+#define GATE_WORDS_MAX 256          /* of the command line, handed on at a hand-over */
+#define GATE_WORDS_BYTES_MAX (128u << 10)
 
 #define SETTINGS_FILE_MAX (4u << 20)
 #define SETTINGS_SERVERS_MAX 256

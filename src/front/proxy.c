@@ -4,8 +4,10 @@
  *
  *   client ─▶ proxy ─▶ gate      the address that counts is the last one in X-Forwarded-For that is no proxy
  */
+#include "base/hex.h"
 #include "base/mem.h"
 #include "front/front.h"
+#include "front/peers.h"
 #include "front/settings.h"
 #include "front/share.h"
 #include "io/conn.h"
@@ -147,8 +149,22 @@ static struct slice last_of(const struct http_head *head, struct slice name) {
     return slice_trim(one);
 }
 
+/* What the process that took the request found out about its client: address, TLS, not local. */
+static void peer_request(struct front_conn *c, const struct http_head *head) {
+    struct slice rest = http_value_of(head, SLICE(FRONT_FORWARDED)), client, secure;
+    slice_cut(&rest, ' ', &client);
+    slice_cut(&rest, ' ', &secure);
+    c->has_client = hex_get(client, c->client.bytes, sizeof(c->client.bytes));
+    c->secure = slice_is(secure, "1");
+    c->forwarded = !slice_is(rest, "0");
+}
+
 void front_proxy_request(struct front_conn *c, const struct http_head *head) {
     struct front *f = c->front;
+    if (c->peer) {
+        peer_request(c, head);
+        return;
+    }
     c->public_host = f->public.host.len && front_is_public_host(f, http_value(head, HTTP_FIELD_HOST));
     c->secure = c->public_host && f->public.https;
     c->forwarded = false;

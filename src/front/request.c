@@ -4,6 +4,7 @@
 #include "front/auth.h"
 #include "front/fleet.h"
 #include "front/front.h"
+#include "front/peers.h"
 #include "front/share.h"
 #include "record/record.h"
 
@@ -160,15 +161,15 @@ static void answer_health(struct front_conn *c, const struct http_head *head, en
     if (place == PLACE_READY && f->core->audit)
         audit_health(f->core->audit, &log);
     bool refusing = log.failed && !log.passing;
-    buf_put_str(&text, f->draining ? "draining\n" : refusing ? "the audit log cannot be written\n" : "ok\n");
+    const bool leaves = f->draining || (place == PLACE_READY && f->not_ready);
+    buf_put_str(&text, leaves ? "draining\n" : refusing ? "the audit log cannot be written\n" : "ok\n");
     const bool local = front_is_local(c);
     if (log.failed && local)
         buf_printf(&text, "audit log: %s\n", log.fault);
     if (place == PLACE_READY && f->fleet && local)
         fleet_write_status(f->fleet, &text);
     if (head->method == HTTP_GET || head->method == HTTP_HEAD)
-        front_answer(c, f->draining || refusing ? 503 : 200, "text/plain", (struct slice){0},
-                     buf_slice(&text));
+        front_answer(c, leaves || refusing ? 503 : 200, "text/plain", (struct slice){0}, buf_slice(&text));
     else
         front_answer(c, 405, NULL, SLICE("Allow: GET, HEAD\r\n"), (struct slice){0});
 }
@@ -239,11 +240,16 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
     } else if (front_authenticate(c, head, b, body) != FRONT_IN || !front_may_enter(c) ||
                !front_share_claim(c)) {
         return; /* answered, or will be */
+    } else if (f->draining && f->leaving &&
+               c->peer) { /* its session ends now, and another process is there */
+        front_answer_error(c, 404, -32001, (struct slice){0}, "session not found; initialize again");
     } else if (f->draining) {
-        front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "shutting down");
+        front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "the gate is shutting down; try again");
     } else if (head->method == HTTP_POST && takes_json && !is_json(head)) {
         front_answer_error(c, 415, -32000, (struct slice){0},
                            "Content-Type must be application/json, and not compressed");
+    } else if ((place == PLACE_MCP || place == PLACE_MESSAGE) && front_peers_route(c, head, b, body)) {
+        return; /* another process has the session */
     } else if (place == PLACE_MCP) {
         front_mcp(c, head, b, body);
     } else if (place == PLACE_SSE) {

@@ -125,6 +125,11 @@ struct settings {
     const char *public_url;               /* scheme and host as clients know them, or NULL */
     struct settings_list trusted_proxies; /* addresses and networks */
     bool plain_http;                      /* off the loop-back without TLS is meant */
+    const char *workers;                  /* a number, `auto`, or NULL */
+    struct {
+        uint64_t not_ready_ms; /* at the end: not ready, but accepting */
+        uint64_t timeout_ms;   /* then: for calls under way */
+    } drain;
     const char *policy; /* a path, or NULL: then every server and every grant needs its own */
     int prefix;         /* enum settings_prefix */
     int share;          /* the default of every server */

@@ -245,6 +245,15 @@ static const struct settings_key tls_keys[] = {
      .help = "authorities whose client certificates are taken (PEM)", .at_start = true},
     {0},
 };
+static const struct settings_key drain_keys[] = {
+    {"not_ready", KEY_DURATION, AT(drain.not_ready_ms),
+     .help = "at the end: /readyz says 503 for so long while connections are still accepted; 0s by default",
+     .at_start = true},
+    {"timeout", KEY_DURATION, AT(drain.timeout_ms),
+     .help = "then: for calls in flight, before they are answered with an error; 10s by default",
+     .at_start = true},
+    {0},
+};
 _Static_assert(AT(auth.issuer_count) == AT(auth.issuers) + sizeof(void *) &&
                    AT(auth.rule_count) == AT(auth.rules) + sizeof(void *),
                "counts follow their arrays");
@@ -282,6 +291,10 @@ const struct settings_key settings_root_keys[] = {
     {"log", KEY_SECTION, .keys = log_keys, .help = "lines for people"},
     {"auth", KEY_SECTION, .keys = auth_keys, .help = "who is let in besides those who show a grant"},
     {"tls", KEY_SECTION, .keys = tls_keys, .help = "serve HTTPS"},
+    {"workers", KEY_TEXT, AT(workers),
+     .help = "processes that share the port and the home: a number, or auto (one per processor)",
+     .at_start = true},
+    {"drain", KEY_SECTION, .keys = drain_keys, .help = "how the gate ends"},
     {0},
 };
 #define SECRET_AT(member) offsetof(struct settings_secret, member)

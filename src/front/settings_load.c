@@ -634,6 +634,7 @@ static struct settings_owned *new_settings(const char *path) {
     s->code.profile = "native";
     s->discovery.keep = SETTINGS_DISCOVERY_KEEP;
     s->approvals.timeout_ms = SETTINGS_APPROVAL_MS;
+    s->drain.timeout_ms = FRONT_DRAIN_MS;
     s->poison.definitions = GUARD_DENY;
     s->poison.results = GUARD_FLAG;
     s->path = path ? arena_dup(&o->arena, slice_str(path)).ptr : NULL;

@@ -234,7 +234,8 @@ struct front_session *front_session_new(struct front_conn *c, bool sse) {
     fs->front = f;
     fs->share = share;
     fs->sse = sse;
-    rand_token(fs->id, sizeof(fs->id) - 1);
+    rand_token(fs->id, FRONT_SESSION_ID - FRONT_TAG);
+    memcpy(fs->id + FRONT_SESSION_ID - FRONT_TAG, f->tag, FRONT_TAG + 1);
     stream_init(&fs->standing, fs);
     list_init(&fs->streams);
     fs->session = session_new(f->core, &http_front, fs, c->principal, c->only, false);

@@ -17,6 +17,11 @@
 static void flush_dirty(struct list *dirty) { io_conn_flush(container_of(dirty, struct io_conn, dirty)); }
 static void close_one(struct list *all) { io_conn_close(container_of(all, struct io_conn, all)); }
 
+static bool one_sends(const struct list *all) {
+    const struct io_conn *c = container_of(all, struct io_conn, all);
+    return c->finishing && c->queued > 0;
+}
+
 static struct io_conn *conn_new(struct io_loop *loop, const struct io_handlers *h, void *owner) {
     struct io_conn *c = mem_zalloc(sizeof(*c));
     c->magic = CONN_MAGIC;
@@ -27,6 +32,7 @@ static struct io_conn *conn_new(struct io_loop *loop, const struct io_handlers *
     list_push(&loop->conns, &c->all);
     loop->flush = flush_dirty;
     loop->close = close_one;
+    loop->sends = one_sends;
     return c;
 }
 
@@ -37,10 +43,10 @@ struct io_conn *io_conn_tcp(struct io_loop *loop, const struct io_handlers *h, v
     return c;
 }
 
-struct io_conn *io_conn_accept(struct io_loop *loop, uv_stream_t *server, const struct io_handlers *h,
-                               void *owner) {
+struct io_conn *io_conn_socket(struct io_loop *loop, int take_fd, const struct io_handlers *h, void *owner) {
     struct io_conn *c = io_conn_tcp(loop, h, owner);
-    if (uv_accept(server, &c->uv.stream) != 0) {
+    if (uv_tcp_open(&c->uv.tcp, take_fd) != 0) {
+        close(take_fd);
         io_conn_close(c);
         return NULL;
     }

@@ -81,9 +81,8 @@ struct io_conn {
     struct io_timer linger;
 };
 
-/* An accepted connection; NULL when it is gone already. */
-struct io_conn *io_conn_accept(struct io_loop *loop, uv_stream_t *server, const struct io_handlers *h,
-                               void *owner);
+/* A connected socket of IP. Takes the descriptor; NULL when it is none. */
+struct io_conn *io_conn_socket(struct io_loop *loop, int take_fd, const struct io_handlers *h, void *owner);
 /* A descriptor to read from or to write to: pipe, socket, terminal, or (with for_reading said rightly) a
  * file or device that cannot be polled. Takes it. */
 struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, const struct io_handlers *h,

@@ -14,6 +14,9 @@
 #define IO_TIMER_TICK_MS 50
 #define IO_TIMER_SLOTS 1024
 #define IO_BACKLOG 1024
+#define IO_ACCEPT_BURST 64              /* connections taken in one turn */
+#define IO_ACCEPT_YIELD_MS 1            /* for which a connection is left to a worker that has fewer */
+#define IO_ACCEPT_FULL_MS 100           /* without a descriptor to spare, before the next try */
 #define IO_WATCH_MS 200                 /* between two looks at a watched file */
 #define IO_WATCH_QUIET_MS 2000          /* a file that is written in place has to hold still */
 #define IO_WATCH_LONGEST_MS 30000       /* and how long that is waited for */

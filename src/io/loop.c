@@ -254,3 +254,10 @@ void io_timer_stop(struct io_loop *loop, struct io_timer *timer) {
     if (--loop->armed == 0)
         uv_timer_stop(&loop->tick);
 }
+
+bool io_loop_sends(const struct io_loop *loop) {
+    LIST_FOR (n, &loop->conns)
+        if (loop->sends(n))
+            return true;
+    return false;
+}

@@ -28,12 +28,13 @@ struct io_loop {
     size_t unsent;                     /* bytes put on them since they were flushed last */
     struct list conns;                 /* all connections */
     void (*close)(struct list *all);   /* of a member of `conns` */
-    struct list gathering;             /* tasks that wait for company */
-    struct list soon;                  /* timers for the next turn */
-    uv_idle_t no_wait;                 /* runs while there are any of both */
-    uint32_t looks;                    /* for more, since the first of them came */
-    uint32_t arrivals;                 /* reads that brought something */
-    uint32_t seen;                     /* of them at the last look */
+    bool (*sends)(const struct list *all);
+    struct list gathering; /* tasks that wait for company */
+    struct list soon;      /* timers for the next turn */
+    uv_idle_t no_wait;     /* runs while there are any of both */
+    uint32_t looks;        /* for more, since the first of them came */
+    uint32_t arrivals;     /* reads that brought something */
+    uint32_t seen;         /* of them at the last look */
     uv_prepare_t before_poll;
     uv_check_t after_poll;
     uv_timer_t tick;
@@ -50,6 +51,8 @@ void io_loop_init(struct io_loop *loop);
 void io_loop_free(struct io_loop *loop); /* closes what is left and runs the loop dry */
 void io_loop_run(struct io_loop *loop);
 void io_loop_stop(struct io_loop *loop);
+/* Is there a connection that ends and has not sent everything? */
+bool io_loop_sends(const struct io_loop *loop);
 static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&loop->uv); }
 
 /* Once, when a look for more has found nothing more, or after IO_GATHER_LOOKS: what many want done together

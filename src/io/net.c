@@ -3,14 +3,29 @@
 #include "base/mem.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+/* The listening socket is polled, not handed to libuv: workers share it, and each of them decides whether to
+ * take the next connection before it does. */
 struct io_listener {
-    uv_tcp_t tcp;
-    void (*incoming)(struct io_listener *l, void *owner, uv_stream_t *server);
+    struct io_loop *loop;
+    uv_poll_t poll;
+    int fd;
+    char *path; /* of a unix socket: removed at the end */
+    void (*incoming)(struct io_listener *l, void *owner, int take_fd);
     void *owner;
+    bool (*may_accept)(void *owner); /* NULL: always */
+    bool yielded;                    /* the connection that waits has been left to others once */
+    uv_timer_t again;                /* a turn of the loop's own timers takes too long */
+    unsigned open;                   /* handles */
 };
 
 static int parse_address(const char *address, uint16_t port, struct sockaddr_storage *ret_addr) {
@@ -19,51 +34,171 @@ static int parse_address(const char *address, uint16_t port, struct sockaddr_sto
     return uv_ip6_addr(address, port, (struct sockaddr_in6 *)ret_addr);
 }
 
-static void on_listener_closed(uv_handle_t *handle) { free(handle->data); }
+static void on_listener_closed(uv_handle_t *handle) {
+    struct io_listener *l = handle->data;
+    if (--l->open)
+        return;
+    free(l->path);
+    free(l);
+}
 
 void io_listener_close(struct io_listener *l) {
-    if (l)
-        uv_close((uv_handle_t *)&l->tcp, on_listener_closed);
+    if (!l)
+        return;
+    if (l->path)
+        unlink(l->path);
+    uv_close((uv_handle_t *)&l->poll, on_listener_closed);
+    uv_close((uv_handle_t *)&l->again, on_listener_closed);
+    close(l->fd); /* nobody can connect from now on */
 }
 
-static void on_connection(uv_stream_t *server, int status) {
-    struct io_listener *l = server->data;
-    if (status == 0)
-        l->incoming(l, l->owner, server);
+static void on_readable(uv_poll_t *poll, int status, int events);
+
+static void on_again(uv_timer_t *timer) {
+    struct io_listener *l = timer->data;
+    uv_poll_start(&l->poll, UV_READABLE, on_readable);
 }
 
-static uint16_t bound_port(uv_tcp_t *tcp) {
-    struct sockaddr_storage addr;
-    int len = sizeof(addr);
-    if (uv_tcp_getsockname(tcp, (struct sockaddr *)&addr, &len) != 0)
+static void rest(struct io_listener *l, uint64_t ms) {
+    uv_poll_stop(&l->poll);
+    uv_timer_start(&l->again, on_again, ms, 0);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events) {
+    (void)status, (void)events;
+    struct io_listener *l = poll->data;
+    if (l->may_accept && !l->yielded && !l->may_accept(l->owner)) {
+        l->yielded = true;
+        rest(l, IO_ACCEPT_YIELD_MS);
+        return;
+    }
+    l->yielded = false;
+    for (int i = 0; i < (l->may_accept ? 1 : IO_ACCEPT_BURST); i++) {
+        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+            rest(l, IO_ACCEPT_FULL_MS);
+            return;
+        }
+        if (fd < 0)
+            return; /* another one has it, or its client is gone */
+        l->incoming(l, l->owner, fd);
+        if (uv_is_closing((uv_handle_t *)poll))
+            return;
+    }
+}
+
+struct io_listener *io_listen_fd(struct io_loop *loop, int take_fd,
+                                 void (*incoming)(struct io_listener *l, void *owner, int take_fd),
+                                 void *owner) {
+    struct io_listener *l = mem_zalloc(sizeof(*l));
+    l->loop = loop;
+    l->fd = take_fd;
+    l->incoming = incoming;
+    l->owner = owner;
+    uv_poll_init(&loop->uv, &l->poll, take_fd);
+    uv_timer_init(&loop->uv, &l->again);
+    l->poll.data = l->again.data = l;
+    l->open = 2;
+    uv_poll_start(&l->poll, UV_READABLE, on_readable);
+    return l;
+}
+
+void io_listener_share(struct io_listener *l, bool (*may_accept)(void *owner)) { l->may_accept = may_accept; }
+
+uint16_t io_bound_port(int fd, char ret_address[IO_ADDRESS_MAX]) {
+    struct sockaddr_storage addr = {0};
+    socklen_t len = sizeof(addr);
+    if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
         return 0;
-    return ntohs(addr.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&addr)->sin6_port
-                                            : ((struct sockaddr_in *)&addr)->sin_port);
+    const bool six = addr.ss_family == AF_INET6;
+    const struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&addr;
+    const struct sockaddr_in *v4 = (struct sockaddr_in *)&addr;
+    if (!six && addr.ss_family != AF_INET)
+        return 0;
+    if (ret_address && !inet_ntop(addr.ss_family, six ? (const void *)&v6->sin6_addr : &v4->sin_addr,
+                                  ret_address, IO_ADDRESS_MAX))
+        return 0;
+    return ntohs(six ? v6->sin6_port : v4->sin_port);
+}
+
+int io_listen_open(const char *address, uint16_t port, struct err *err) {
+    struct sockaddr_storage addr;
+    if (parse_address(strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port, &addr) != 0)
+        return err_set(err, "listen on `%s`: not a numeric address; use one such as 127.0.0.1 or ::1",
+                       address);
+    const int on = 1;
+    int fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const socklen_t len =
+        addr.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+        bind(fd, (struct sockaddr *)&addr, len) == 0 && listen(fd, IO_BACKLOG) == 0)
+        return fd;
+    err_set(err, "listen on %s:%u: %s", address, port, uv_strerror(-errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 struct io_listener *io_listen(struct io_loop *loop, const char *address, uint16_t port,
-                              void (*incoming)(struct io_listener *l, void *owner, uv_stream_t *server),
-                              void *owner, uint16_t *ret_port, struct err *err) {
-    struct sockaddr_storage addr;
-    if (parse_address(strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port, &addr) != 0) {
-        err_set(err, "listen on `%s`: not a numeric address; use one such as 127.0.0.1 or ::1", address);
+                              void (*incoming)(struct io_listener *l, void *owner, int take_fd), void *owner,
+                              uint16_t *ret_port, struct err *err) {
+    int fd = io_listen_open(address, port, err);
+    if (fd < 0)
         return NULL;
-    }
-    struct io_listener *l = mem_zalloc(sizeof(*l));
-    uv_tcp_init(&loop->uv, &l->tcp);
-    l->tcp.data = l;
-    l->incoming = incoming;
-    l->owner = owner;
-    int rc = uv_tcp_bind(&l->tcp, (struct sockaddr *)&addr, 0);
-    if (rc == 0)
-        rc = uv_listen((uv_stream_t *)&l->tcp, IO_BACKLOG, on_connection);
-    if (rc != 0) {
-        err_set(err, "listen on %s:%u: %s", address, port, uv_strerror(rc));
-        io_listener_close(l);
+    *ret_port = io_bound_port(fd, NULL);
+    return io_listen_fd(loop, fd, incoming, owner);
+}
+
+/* ---- unix sockets ---- */
+
+/* A path may be longer than a socket's name: the directory is opened and named by its number. */
+static int unix_address(const char *dir, const char *name, struct sockaddr_un *ret_addr) {
+    int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (at < 0)
+        return -1;
+    *ret_addr = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(ret_addr->sun_path, sizeof(ret_addr->sun_path), "/proc/self/fd/%d/%s", at, name);
+    return at;
+}
+
+struct io_listener *io_listen_unix(struct io_loop *loop, const char *dir, const char *name,
+                                   void (*incoming)(struct io_listener *l, void *owner, int take_fd),
+                                   void *owner, struct err *err) {
+    struct sockaddr_un addr;
+    int at = unix_address(dir, name, &addr);
+    int fd = at >= 0 ? socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
+    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
+              chmod(addr.sun_path, 0600) == 0 && listen(fd, IO_BACKLOG) == 0;
+    if (!ok)
+        err_set(err, "listen on `%s/%s`: %s", dir, name, uv_strerror(-errno));
+    if (at >= 0)
+        close(at);
+    if (!ok && fd >= 0)
+        close(fd);
+    if (!ok)
         return NULL;
-    }
-    *ret_port = bound_port(&l->tcp);
+    struct io_listener *l = io_listen_fd(loop, fd, incoming, owner);
+    l->path = mem_alloc(strlen(dir) + strlen(name) + 2);
+    snprintf(l->path, strlen(dir) + strlen(name) + 2, "%s/%s", dir, name);
     return l;
+}
+
+bool io_same_user(int fd) {
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
+}
+
+int io_dial_unix(const char *dir, const char *name) {
+    struct sockaddr_un addr;
+    int at = unix_address(dir, name, &addr);
+    int fd = at >= 0 ? socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
+    bool ok = fd >= 0 && connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 && io_same_user(fd);
+    if (at >= 0)
+        close(at);
+    if (!ok && fd >= 0)
+        close(fd);
+    return ok ? fd : -1;
 }
 
 bool io_is_loopback(const char *address) {

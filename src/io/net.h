@@ -5,10 +5,31 @@
 
 struct io_listener;
 
-/* Binds and listens on a numeric address. The real port (for port 0) goes to *ret_port. */
+#define IO_ADDRESS_MAX 64 /* bytes of a numeric address as text */
+
+/* Binds and listens on a numeric address. The real port (for port 0) goes to *ret_port. `incoming` owns the
+ * descriptor of the connection; io_conn_socket() takes it. */
 struct io_listener *io_listen(struct io_loop *loop, const char *address, uint16_t port,
-                              void (*incoming)(struct io_listener *l, void *owner, uv_stream_t *server),
-                              void *owner, uint16_t *ret_port, struct err *err);
+                              void (*incoming)(struct io_listener *l, void *owner, int take_fd), void *owner,
+                              uint16_t *ret_port, struct err *err);
+/* The two halves of it: a listening socket, which may have come from elsewhere, and taking connections. */
+int io_listen_open(const char *address, uint16_t port, struct err *err);
+struct io_listener *io_listen_fd(struct io_loop *loop, int take_fd,
+                                 void (*incoming)(struct io_listener *l, void *owner, int take_fd),
+                                 void *owner);
+/* Other processes take connections from the same socket. `may_accept` false leaves one to them for a moment;
+ * when nobody took it by then, it is taken. */
+void io_listener_share(struct io_listener *l, bool (*may_accept)(void *owner));
+/* Of a socket of IP; 0 when it is none. `ret_address` may be NULL. */
+uint16_t io_bound_port(int fd, char ret_address[IO_ADDRESS_MAX]);
+/* A unix socket that only this user can reach, DIR/NAME; its file is removed with the listener. */
+struct io_listener *io_listen_unix(struct io_loop *loop, const char *dir, const char *name,
+                                   void (*incoming)(struct io_listener *l, void *owner, int take_fd),
+                                   void *owner, struct err *err);
+/* -1: nobody of this user listens there. Does not block. */
+int io_dial_unix(const char *dir, const char *name);
+/* Does the other end of a unix socket belong to this user? */
+bool io_same_user(int fd);
 void io_listener_close(struct io_listener *l); /* NULL is fine */
 
 struct io_dial;

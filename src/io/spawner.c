@@ -384,8 +384,19 @@ static _Noreturn void serve_gate(struct spawner *s) {
     }
 }
 
+/* Nothing else that the gate had open is the spawner's: it would hold the port of a gate that is gone. */
+static void keep_only(unsigned a, unsigned b) {
+    const unsigned low = a < b ? a : b, high = a < b ? b : a;
+    if (low > STDERR_FILENO + 1)
+        syscall(SYS_close_range, STDERR_FILENO + 1, low - 1, 0);
+    if (high > low + 1)
+        syscall(SYS_close_range, low + 1, high - 1, 0);
+    syscall(SYS_close_range, high + 1, ~0U, 0);
+}
+
 _Noreturn void spawner_main(int sock, int line, pid_t gate) {
     static struct spawner s;
+    keep_only((unsigned)sock, (unsigned)line);
     s.sock = sock;
     s.line = line;
     list_init(&s.children);

@@ -327,22 +327,50 @@ static void tell_subject(const struct telling *t, X509 *cert) {
         tell(t, "common_name", X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
 }
 
-bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),
-                 void *ctx, uint64_t *ret_expires_s) {
+/* The certificate that the peer showed and that was found to be good. */
+static X509 *peer_cert(const struct io_conn *c) {
     X509 *cert = c->tls ? SSL_get0_peer_certificate(c->tls->ssl) : NULL;
-    if (!cert || SSL_get_verify_result(c->tls->ssl) != X509_V_OK)
-        return false;
-    struct telling t = {each, ctx};
-    tell_subject(&t, cert);
-    tell_names(&t, cert);
+    return cert && SSL_get_verify_result(c->tls->ssl) == X509_V_OK ? cert : NULL;
+}
+
+bool io_tls_peer_der(const struct io_conn *c, struct buf *out) {
+    X509 *cert = peer_cert(c);
+    unsigned char *der = NULL;
+    int len = cert ? i2d_X509(cert, &der) : -1;
+    if (len > 0)
+        buf_put(out, (char *)der, (size_t)len);
+    OPENSSL_free(der);
+    return len > 0 && !out->full;
+}
+
+static void tell_cert(const struct telling *t, X509 *cert, uint64_t *ret_expires_s) {
+    tell_subject(t, cert);
+    tell_names(t, cert);
     unsigned char hash[EVP_MAX_MD_SIZE];
     unsigned len = 0;
     char hex[2 * EVP_MAX_MD_SIZE + 1] = "";
     X509_digest(cert, EVP_sha256(), hash, &len);
     hex_str(hash, len, hex);
-    each(ctx, "fingerprint", slice_str(hex));
+    t->each(t->ctx, "fingerprint", slice_str(hex));
     struct tm tm;
     time_t end = ASN1_TIME_to_tm(X509_get0_notAfter(cert), &tm) == 1 ? timegm(&tm) : 0;
     *ret_expires_s = end > 0 ? (uint64_t)end : 1; /* what cannot be read is over */
-    return true;
+}
+
+bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),
+                 void *ctx, uint64_t *ret_expires_s) {
+    X509 *cert = peer_cert(c);
+    if (cert)
+        tell_cert(&(struct telling){each, ctx}, cert, ret_expires_s);
+    return cert;
+}
+
+bool io_tls_cert(struct slice der, void (*each)(void *ctx, const char *name, struct slice value), void *ctx,
+                 uint64_t *ret_expires_s) {
+    const unsigned char *at = (const unsigned char *)der.ptr;
+    X509 *cert = d2i_X509(NULL, &at, (long)der.len);
+    if (cert)
+        tell_cert(&(struct telling){each, ctx}, cert, ret_expires_s);
+    X509_free(cert);
+    return cert;
 }

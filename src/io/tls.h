@@ -3,6 +3,7 @@
  * side: a client may show a certificate of the given authorities; one of anybody else ends the handshake. */
 #pragma once
 
+#include "base/buf.h"
 #include "io/conn.h"
 
 struct io_tls_ctx; /* process-wide settings, made once */
@@ -25,3 +26,8 @@ void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx, struct slice
  * then its fingerprint. False when it showed none. *ret_expires_s: when the certificate ends. */
 bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),
                  void *ctx, uint64_t *ret_expires_s);
+/* The certificate itself, for another process of ours, and the same facts of one that such a process checked.
+ */
+bool io_tls_peer_der(const struct io_conn *c, struct buf *out);
+bool io_tls_cert(struct slice der, void (*each)(void *ctx, const char *name, struct slice value), void *ctx,
+                 uint64_t *ret_expires_s);

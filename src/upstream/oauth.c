@@ -563,12 +563,12 @@ static void on_visit_end(struct io_conn *io, void *owner, int status) {
 
 static const struct io_handlers visit_handlers = {.data = on_visit, .end = on_visit_end};
 
-static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *server) {
+static void on_incoming(struct io_listener *l, void *owner, int take_fd) {
     (void)l;
     struct up_oauth *o = owner;
     struct visitor *v = mem_zalloc(sizeof(*v));
     v->oauth = o;
-    v->io = io_conn_accept(o->core->loop, server, &visit_handlers, v);
+    v->io = io_conn_socket(o->core->loop, take_fd, &visit_handlers, v);
     if (!v->io) {
         free(v);
         return;

@@ -577,26 +577,6 @@ static void test_removed_server_fails_its_calls(void **state) {
     agent->session->only = NULL;
 }
 
-static bool is_idle;
-static void on_idle(struct core *core) {
-    (void)core;
-    is_idle = true;
-}
-
-static void test_draining_gate_says_when_the_last_call_is_over(void **state) {
-    (void)state;
-    open_with(NULL);
-    is_idle = false;
-    fake_call(agent, "1", "echo", "{}");
-    fake_call(agent, "2", "echo", "{}");
-    h->core.draining = true;
-    h->core.idle = on_idle;
-    fake_answer(fake_take(files, "tools/call"), "{'content':[]}");
-    assert_false(is_idle);
-    fake_answer(fake_take(files, "tools/call"), "{'content':[]}");
-    assert_true(is_idle);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         harness_test(test_allowed_call_reaches_the_server_under_our_id_and_the_client_under_its_own),
@@ -644,7 +624,6 @@ int main(void) {
         harness_test(test_policy_swapped_while_the_record_is_written_does_not_stop_the_call),
         harness_test(test_cancelled_while_the_record_is_written),
         harness_test(test_removed_server_fails_its_calls),
-        harness_test(test_draining_gate_says_when_the_last_call_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

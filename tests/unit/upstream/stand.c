@@ -210,13 +210,13 @@ static void on_end(struct io_conn *io, void *owner, int status) {
 
 static const struct io_handlers conn_handlers = {.data = on_data, .end = on_end};
 
-static void on_incoming(struct io_listener *l, void *owner, uv_stream_t *stream) {
+static void on_incoming(struct io_listener *l, void *owner, int take_fd) {
     (void)l;
     struct stand *t = owner;
     struct stand_conn *c = mem_zalloc(sizeof(*c));
     c->stand = t;
     c->number = ++t->conns_made;
-    c->io = io_conn_accept(&t->loop, stream, &conn_handlers, c);
+    c->io = io_conn_socket(&t->loop, take_fd, &conn_handlers, c);
     assert_non_null(c->io);
     t->conns_open++;
     list_push(&t->conns, &c->node);

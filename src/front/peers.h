@@ -1,0 +1,26 @@
+/* The other processes of this gate: workers of one supervisor, and those that still leave after a hand-over.
+ * Each listens on a unix socket named after its tag, in a directory of the home that only its user can enter:
+ *
+ *   HOME/peers/ADDRESS_PORT/TAG
+ *
+ * A session's id ends with the tag of the process that has it. A request for a session that another one has
+ * is authenticated here, sent there as it came, and authenticated there once more: it enters at that process'
+ * own front, and its answer comes back byte by byte, streams included. Nothing is forwarded twice. Between
+ * machines the same bytes could go over TLS; there is no such channel yet. */
+#pragma once
+
+#include "front/front.h"
+
+#define FRONT_FORWARDED "Sallyport-Forwarded"
+#define FRONT_FORWARDED_CERT "Sallyport-Forwarded-Cert"
+
+/* When the core has its tag. The directory is made. */
+int front_peers_open(struct front *f, const char *home, struct err *err);
+void front_peers_close(struct front *f);
+/* The request belongs to another process and has been sent there. False: it is for this one. */
+bool front_peers_route(struct front_conn *c, const struct http_head *head, struct block *b,
+                       struct slice body);
+/* The same for one that names its owner otherwise. */
+bool front_peers_send(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
+                      const char *tag);
+void front_relay_free(struct front_relay *r); /* NULL is fine */

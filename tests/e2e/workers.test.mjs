@@ -1,0 +1,194 @@
+// Several workers behind one port and one home are one gate: limits are exact, grants and the kill switch hold everywhere, a
+// session is found from every worker, and what one says of the gate all say.
+import assert from 'node:assert/strict';
+import { Agent, request as httpRequest } from 'node:http';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { DEADLINE_MS, MODERN, children, cli, commandLine, connect, policyFile, probeCommand, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+
+const [command, ...args] = probeCommand('a');
+const settings = (more = {}, policy) => ({ version: '1', policy: policyFile(policy), servers: { a: { command, args, ...more.server } }, ...more.root });
+const workersOf = (gate) => children(gate.pid).filter((pid) => commandLine(pid).join(' ').includes('serve'));
+
+async function until(what, check) {
+  for (const end = Date.now() + DEADLINE_MS; ;) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`never: ${what}`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
+// Each request on a connection of its own: the workers take turns.
+const ask = (url, { method = 'GET', headers = {}, body, agent = false } = {}) => new Promise((resolve, reject) => {
+  const text = body && (typeof body === 'string' ? body : JSON.stringify(body));
+  httpRequest(url, { method, agent, headers: { ...(text && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
+    Accept: 'application/json, text/event-stream', ...headers } }, (answer) => {
+    let got = '';
+    answer.setEncoding('utf8').on('data', (chunk) => { got += chunk; }).on('error', reject)
+      .on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, text: got, get json() { return JSON.parse(got); } }));
+  }).on('error', reject).end(text);
+});
+const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
+const call = (name, a = {}, id = 1) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: a } });
+const open = async (url, headers = {}) => (await ask(url, { method: 'POST', body: initialize, headers })).headers['mcp-session-id'];
+// Sessions until so many workers have one: connections that are open together are spread.
+async function openOn(url, workers) {
+  const ids = [];
+  await until(`sessions on ${workers} workers`, async () => {
+    ids.push(...await Promise.all(Array.from({ length: 6 }, () => open(url))));
+    return new Set(ids.map((id) => id.slice(-16))).size === workers;
+  });
+  return ids;
+}
+const env = () => ({ SALLYPORT_HOME: join(tempDir('workers'), 'home') });
+
+test('a session is reached from every worker: calls, streams, DELETE', async (t) => {
+  const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '3'] }));
+  assert.equal(workersOf(gate).length, 3);
+  const ids = await openOn(gate.url, 3);
+  for (const id of ids) {
+    const pids = new Set();
+    for (let i = 0; i < 6; i++) {
+      const { status, json } = await ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': id }, body: call('a__mark') });
+      assert.equal(status, 200);
+      pids.add(JSON.parse(json.result.content[0].text).pid);
+    }
+    assert.equal(pids.size, 1, 'one session, one server process, whichever worker was asked');
+  }
+  const [id, other] = ids;
+  for (let i = 0; i < 4; i++) { // events before the answer, and a large answer
+    const { text } = await ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': id },
+      body: { ...call('a__progress', { steps: 3 }), params: { name: 'a__progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } } } });
+    assert.equal(text.match(/notifications\/progress/g).length, 3);
+    const large = await ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': id }, body: call('a__size', { bytes: 3 << 20 }) });
+    assert.equal(large.json.result.content[0].text.length, 3 << 20);
+  }
+  assert.equal((await ask(gate.url, { method: 'DELETE', headers: { 'Mcp-Session-Id': id } })).status < 300, true);
+  for (let i = 0; i < 4; i++) {
+    assert.equal((await ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': id }, body: call('a__mark') })).status, 404);
+  }
+  assert.equal((await ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': other }, body: call('a__mark') })).status, 200);
+  const unknown = await ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': `${other.slice(0, -16)}${'0'.repeat(16)}` }, body: call('a__mark') });
+  assert.equal(unknown.status, 404);
+});
+
+test('SDK clients of both eras and of the 2024 transport, over connections that end after each request', async (t) => {
+  const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '2'] }));
+  const fetchOnce = (url, init) => fetch(url, { ...init, headers: new Headers([...new Headers(init?.headers), ['Connection', 'close']]) });
+  for (const [version, target, options] of [['v1', { url: gate.url, options: { fetch: fetchOnce } }], ['v2', { url: gate.url, options: { fetch: fetchOnce } }],
+    ['v2', { url: gate.url, options: { fetch: fetchOnce } }, { negotiation: { pin: MODERN } }], ['v1', { sse: `${gate.origin}/sse` }]]) {
+    const { tools, text, call: use1 } = use(t, await connect(version, target, options));
+    assert.ok((await tools()).some(({ name }) => name === 'a__echo'));
+    for (let i = 0; i < 6; i++) assert.match(await text('a__echo', { i }), new RegExp(`"i":${i}`));
+    let steps = 0;
+    await use1('a__progress', { steps: 3 }, { onprogress: () => { steps++; } });
+    if (!target.sse) assert.equal(steps, 3, `${version} ${JSON.stringify(options ?? target)}`);
+  }
+});
+
+test('a session belongs to its grant, from whichever worker it is asked for', async (t) => {
+  const home = env();
+  const grant = async (name) => JSON.parse((await cli(['grants', 'create', name, '--json'], { env: home })).stdout).token;
+  const [one, two] = [await grant('one'), await grant('two')];
+  const gate = use(t, await startServe({ config: settings(), args: ['--workers', '2'], env: home }));
+  const as = (token) => ({ Authorization: `Bearer ${token}` });
+  const id = await open(gate.url, as(one));
+  const statuses = async (headers) => {
+    const seen = new Set();
+    for (let i = 0; i < 6; i++) seen.add((await ask(gate.url, { method: 'POST', headers: { ...headers, 'Mcp-Session-Id': id }, body: call('a__mark') })).status);
+    return [...seen];
+  };
+  assert.deepEqual(await statuses(as(one)), [200]);
+  assert.deepEqual(await statuses(as(two)), [404]);
+  assert.deepEqual(await statuses({}), [401]);
+  assert.deepEqual(await statuses({ ...as(two), 'Sallyport-Forwarded': '- 0 0' }), [404], 'nobody outside is a peer');
+  await cli(['grants', 'revoke', 'one'], { env: home });
+  await until('the revoked grant is refused everywhere', async () => (await statuses(as(one))).join() === '401');
+});
+
+test('a limit of N allows exactly N over all workers', async (t) => {
+  const policy = { version: '1', default: 'allow', tools: { echo: { rules: [{ name: 'few', rate_limit: '25/day' }] } } };
+  const home = env();
+  const gate = use(t, await startServe({ config: settings({}, policy), args: ['--no-auth', '--workers', '3'], env: home }));
+  const calls = await Promise.all(Array.from({ length: 60 }, (_, i) => ask(`${gate.origin}/mcp/call`, { method: 'POST', body: { server: 'a', tool: 'echo', args: { i } } })));
+  const allowed = calls.filter(({ json }) => !json.isError).length;
+  assert.equal(allowed, 25);
+  const { code, stdout } = await cli(['audit', 'verify'], { env: home });
+  assert.equal(code, 0, stdout);
+});
+
+test('a worker that is killed is started again; its sessions are gone, the others go on', async (t) => {
+  const home = env();
+  const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '2'], env: home }));
+  const ids = await openOn(gate.url, 2);
+  const tags = [...new Set(ids.map((id) => id.slice(-16)))];
+  const before = workersOf(gate);
+  process.kill(before[0], 'SIGKILL');
+  await gate.child.waitLine(/worker \d \(pid \d+\) ended with signal 9/, { stream: 'stderr' });
+  await until('two workers again', () => workersOf(gate).length === 2 && !workersOf(gate).includes(before[0]));
+  const dir = join(home.SALLYPORT_HOME, 'peers');
+  await until('both listen for each other', () => readdirSync(join(dir, readdirSync(dir)[0])).length >= 3 /* one is left of the dead */);
+  const answers = [];
+  for (const id of ids) answers.push([id.slice(-16), (await ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': id }, body: call('a__mark') })).status]);
+  const byTag = (tag) => [...new Set(answers.filter(([of]) => of === tag).map(([, status]) => status))].join();
+  assert.deepEqual(tags.map(byTag).sort(), ['200', '404']);
+  const { client, text } = use(t, await connect('v1', gate));
+  assert.match(await text('a__echo', { back: true }), /back/);
+  assert.ok(client);
+});
+
+test('settings, policies and the kill switch reach every worker', async (t) => {
+  const home = env(), path = tempFile('sallyport.yaml', JSON.stringify(settings()));
+  const gate = use(t, await startServe({ args: ['--no-auth', '--workers', '2', '--config', path], env: home }));
+  const names = async () => {
+    const seen = new Set();
+    for (let i = 0; i < 6; i++) seen.add((await ask(`${gate.origin}/mcp/servers`)).text);
+    return [...seen].join(' ');
+  };
+  assert.equal(await names(), '["a"]');
+  const { writeFileSync } = await import('node:fs');
+  writeFileSync(path, JSON.stringify({ ...settings(), servers: { b: { command, args } } }));
+  process.kill(gate.pid, 'SIGHUP');
+  await until('the new settings everywhere', async () => await names() === '["b"]');
+  await cli(['stop-all', '--reason', 'test'], { env: home });
+  await until('everything is stopped', async () => {
+    const all = await Promise.all(Array.from({ length: 6 }, () => ask(`${gate.origin}/mcp/call`, { method: 'POST', body: { server: 'b', tool: 'echo', args: {} } })));
+    return all.every(({ text }) => /stopped by an operator/.test(text));
+  });
+});
+
+test('a keep-alive connection uses one worker for many sessions', async (t) => {
+  const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '2'] }));
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ids = await openOn(gate.url, 2);
+  for (let round = 0; round < 3; round++) {
+    for (const id of ids) {
+      const { status, json } = await ask(gate.url, { method: 'POST', agent, headers: { 'Mcp-Session-Id': id }, body: call('a__echo', { id }) });
+      assert.equal(status, 200);
+      assert.match(json.result.content[0].text, new RegExp(id));
+    }
+  }
+});
+
+test('workers end in good order, and leave nothing behind', async () => {
+  const home = env();
+  const gate = await startServe({ config: settings(), args: ['--no-auth', '--workers', '2'], env: home });
+  const pids = workersOf(gate);
+  process.kill(gate.pid, 'SIGTERM');
+  assert.deepEqual(await gate.child.wait(), { code: 0, signal: null });
+  for (const pid of pids) assert.ok(!existsSync(`/proc/${pid}`));
+  const dir = join(home.SALLYPORT_HOME, 'peers');
+  assert.deepEqual(readdirSync(join(dir, readdirSync(dir)[0])), []);
+});
+
+test('mistakes are said, once', async () => {
+  const { code, stderr } = await cli(['serve', '--no-auth', '--workers', 'many', '--config', tempFile('sallyport.yaml', JSON.stringify(settings()))]);
+  assert.equal(code, 3);
+  assert.match(stderr, /workers: `many`: a number from 1 to 64, or auto/);
+  const bad = await cli(['serve', '--no-auth', '--workers', '2', '--listen', '127.0.0.1:0', '--config', tempFile('sallyport.yaml', JSON.stringify({ ...settings(), policy: '/nonexistent' }))]);
+  assert.notEqual(bad.code, 0);
+  assert.match(bad.stderr, /nonexistent/);
+});
