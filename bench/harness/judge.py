@@ -131,6 +131,8 @@ TARGETS = [
     Target("one decision, 10,000 tools, of 1 tool", lambda f: f.lookup_ratio(), 1.5, False),
     Target("audit log: records a second", lambda f: f.part("audit_records_per_s"), 50000, True, "/s", False),
     Target("audit log: a million records verified", lambda f: f.verify_s(), 10, False, "s", False),
+    Target("console: overview over a million records", lambda f: f.part("console_overview_ms"), 200, False, "ms", False),
+    Target("console: activity over a million records", lambda f: f.part("console_activity_ms"), 200, False, "ms", False),
     Target("durable audit, 16 connections: throughput kept",
            lambda f: f.ratio("http-durable-c16", "rps", "sallyport", "sallyport durable"), 0.7, True),
     Target("durable audit, 128 connections: throughput kept",
