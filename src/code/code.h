@@ -65,8 +65,8 @@ struct code_conn_ops {
      */
     void (*call_tool)(void *owner, struct slice server, struct slice tool, struct slice args, uint64_t parent,
                       struct code_inner *inner);
-    /* No done() after this. */
-    void (*drop_tool)(void *owner, struct code_inner *inner);
+    /* No done() after this. True when its server may have seen the call. */
+    bool (*drop_tool)(void *owner, struct code_inner *inner);
     /* The tools that the principal may call, on every server and on this one: done() gets
      * {"tools":[SERVER,DEFINITION,SERVER,DEFINITION,...],"missing":[SERVER,...]}, the latter of servers that
      * did not answer. NULL: nobody knows but of this server's own. */

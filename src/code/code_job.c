@@ -329,9 +329,10 @@ static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_o
     (void)run;
     struct code_job *j = owner;
     CHECK_MAGIC(j, JOB_MAGIC);
-    bool unfinished = j->calls.approval.len || (o->exit == SANDBOX_TIMEOUT && !list_empty(&j->calls.open));
-    j->resumable = journal_close(steal(j->calls.journal), &j->owner->journals, unfinished) && unfinished;
     toolcall_drop_all(&j->calls);
+    bool unfinished = j->calls.approval.len || (o->exit == SANDBOX_TIMEOUT && j->calls.held);
+    journal_close(steal(j->calls.journal), &j->owner->journals, unfinished);
+    j->resumable = unfinished;
     j->tool_calls = o->tool_calls;
     j->wall_us = o->wall_us;
     j->run.format(j, o, &j->answer);

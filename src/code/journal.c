@@ -5,11 +5,12 @@
 #include "code/limits.h"
 #include "code/skill.h"
 
-struct entry { /* one call */
+struct journal_entry { /* one call */
     struct list node;
-    struct slice key;    /* hash of server, tool and arguments */
-    struct slice answer; /* behind it in the same memory */
-    bool used;           /* of those from before: its answer has been given */
+    struct slice key; /* hash of server, tool and arguments; behind it in the same memory */
+    char *answer;     /* NULL: none has come, or it was too large */
+    size_t answer_len;
+    bool used; /* of those from before: its answer has been given */
 };
 
 struct journal {
@@ -18,14 +19,18 @@ struct journal {
     struct arena arena;
     struct list entries;
     size_t bytes;
-    bool full;
     uint64_t kept_ms;
 };
 
+void journal_forget(struct journal_entry *e) {
+    list_remove(&e->node);
+    free(e->answer);
+    free(e);
+}
+
 static void journal_free(struct journal *j) {
-    struct list *n;
-    while ((n = list_pop(&j->entries)))
-        free(container_of(n, struct entry, node));
+    while (!list_empty(&j->entries))
+        journal_forget(container_of(j->entries.next, struct journal_entry, node));
     list_remove(&j->node);
     arena_free(&j->arena);
     free(j);
@@ -55,7 +60,7 @@ struct journal *journal_open(struct list *kept, struct slice key) {
         }
     }
     LIST_FOR (n, &j->entries)
-        container_of(n, struct entry, node)->used = false;
+        container_of(n, struct journal_entry, node)->used = false;
     return j;
 }
 
@@ -65,49 +70,49 @@ static struct slice call_key(struct slice server, struct slice tool, struct slic
         a);
 }
 
-bool journal_replay(struct journal *j, struct slice server, struct slice tool, struct slice args,
-                    struct slice *ret_answer) {
+enum journal_found journal_replay(struct journal *j, struct slice server, struct slice tool,
+                                  struct slice args, struct slice *ret_answer) {
     if (list_empty(&j->entries))
-        return false;
+        return JOURNAL_NEW;
     cleanup_arena struct arena a;
     arena_init(&a);
     struct slice key = call_key(server, tool, args, &a);
     LIST_FOR (n, &j->entries) {
-        struct entry *e = container_of(n, struct entry, node);
+        struct journal_entry *e = container_of(n, struct journal_entry, node);
         if (e->used || !slice_eq(e->key, key))
             continue;
         e->used = true;
-        *ret_answer = e->answer;
-        return true;
+        *ret_answer = slice_of(e->answer, e->answer_len);
+        return e->answer ? JOURNAL_ANSWERED : JOURNAL_UNKNOWN;
     }
-    return false;
+    return JOURNAL_NEW;
 }
 
-void journal_note(struct journal *j, struct slice server, struct slice tool, struct slice args,
-                  struct slice answer) {
-    if (j->full || j->bytes + answer.len > CODE_JOURNAL_BYTES_MAX) {
-        j->full = true;
-        return;
-    }
+struct journal_entry *journal_begin(struct journal *j, struct slice server, struct slice tool,
+                                    struct slice args) {
     cleanup_arena struct arena a;
     arena_init(&a);
     struct slice key = call_key(server, tool, args, &a);
-    struct entry *e = mem_zalloc(sizeof(*e) + key.len + answer.len);
-    char *text = (char *)(e + 1);
-    memcpy(text, key.ptr, key.len);
-    memcpy(text + key.len, answer.ptr, answer.len);
-    e->key = slice_of(text, key.len);
-    e->answer = slice_of(text + key.len, answer.len);
+    struct journal_entry *e = mem_zalloc(sizeof(*e) + key.len);
+    memcpy(e + 1, key.ptr, key.len);
+    e->key = slice_of((char *)(e + 1), key.len);
     e->used = true;
-    j->bytes += answer.len;
     list_push(&j->entries, &e->node);
+    return e;
 }
 
-bool journal_close(struct journal *j, struct list *kept, bool unfinished) {
-    if (!unfinished || j->full || list_empty(&j->entries)) {
-        bool lost = unfinished && j->full;
+void journal_answer(struct journal *j, struct journal_entry *e, struct slice answer) {
+    if (j->bytes + answer.len > CODE_JOURNAL_BYTES_MAX)
+        return;
+    e->answer = mem_dup(answer.ptr, answer.len);
+    e->answer_len = answer.len;
+    j->bytes += answer.len;
+}
+
+void journal_close(struct journal *j, struct list *kept, bool unfinished) {
+    if (!unfinished || list_empty(&j->entries)) {
         journal_free(j);
-        return !lost;
+        return;
     }
     size_t count = 0;
     LIST_FOR (n, kept)
@@ -116,5 +121,4 @@ bool journal_close(struct journal *j, struct list *kept, bool unfinished) {
         journal_free(container_of(kept->next, struct journal, node));
     j->kept_ms = clock_mono_ms();
     list_push(kept, &j->node);
-    return true;
 }

@@ -26,8 +26,8 @@ struct toolcall {
     struct slice server, tool, args;
     struct code_inner inner;
     struct listing_wait tools;
-    struct slice failed; /* the answer to a first try under a name that nobody knows */
-    bool replayed;       /* its answer is that of an earlier run */
+    struct slice failed;         /* the answer to a first try under a name that nobody knows */
+    struct journal_entry *entry; /* of a call that is made while the run lasts; NULL: of none */
 };
 
 static struct toolcall *toolcall_new(struct toolcalls *c, uint32_t id, enum toolcall_kind kind) {
@@ -48,9 +48,12 @@ static void toolcall_free(struct toolcall *b) {
 }
 
 static void drop(struct toolcall *b) {
-    struct code_conn *conn = b->calls->conn;
-    if (b->inner.handle && conn)
-        conn->ops->drop_tool(conn->owner, &b->inner);
+    struct toolcalls *calls = b->calls;
+    struct code_conn *conn = calls->conn;
+    const bool sent = !b->inner.handle || !conn || conn->ops->drop_tool(conn->owner, &b->inner);
+    if (!sent && b->entry && calls->journal)
+        journal_forget(b->entry); /* it was held: it can be made by the next run */
+    calls->held |= !sent;
     toolcall_free(b);
 }
 
@@ -215,13 +218,21 @@ static void on_second_look(struct listing_wait *w, struct registry *c) {
         fail_call(b, b->failed);
 }
 
+static void note_answer(struct toolcall *b, bool made, struct slice text) {
+    struct journal *journal = b->calls->journal;
+    struct journal_entry *entry = steal(b->entry);
+    if (entry && journal && made)
+        journal_answer(journal, entry, text);
+    else if (entry && journal)
+        journal_forget(entry);
+}
+
 static void on_answer(struct code_inner *inner, bool ok, struct slice text) {
     struct toolcall *b = container_of(inner, struct toolcall, inner);
     struct toolcalls *calls = b->calls;
     struct slice value = text;
     bool judged = ok && memmem(text.ptr, text.len, DENIAL, sizeof(DENIAL) - 1);
-    if (ok && !judged && calls->journal && !b->replayed)
-        journal_note(calls->journal, b->server, b->tool, b->args, text);
+    note_answer(b, ok && !judged, text);
     if (!ok && fault_needs_approval(text))
         note_approval(b, text);
     if (ok && b->kind == TOOLCALL_RAW) {
@@ -247,12 +258,20 @@ static void call_now(struct toolcall *b) {
     b->inner.done = on_answer;
     if (known)
         know_better(b, known);
-    b->replayed = calls->journal && journal_replay(calls->journal, b->server, b->tool, b->args, &before);
-    if (b->replayed)
+    const enum journal_found found =
+        calls->journal ? journal_replay(calls->journal, b->server, b->tool, b->args, &before) : JOURNAL_NEW;
+    if (found == JOURNAL_ANSWERED) {
         on_answer(&b->inner, true, before);
-    else
+    } else if (found == JOURNAL_UNKNOWN) {
+        fail_call(
+            b,
+            SLICE("this call was under way when an earlier run of the same code ended, or its answer was "
+                  "too large to keep; it is not made again: find out what came of it, and change the code"));
+    } else {
+        b->entry = calls->journal ? journal_begin(calls->journal, b->server, b->tool, b->args) : NULL;
         calls->conn->ops->call_tool(calls->conn->owner, b->server, b->tool, b->args, calls->record,
                                     &b->inner);
+    }
 }
 
 /* ---- the code-mode endpoints, as the runtime's fetch asks for them: {"method","path","body"} ---- */

@@ -15,6 +15,7 @@ struct toolcalls {
     struct arena *arena;     /* of the run */
     uint64_t record;         /* of the call that started the run, in the audit log */
     struct list open;        /* unanswered */
+    bool held;               /* one had not been sent when the run ended: a person was asked */
     struct slice
         approval; /* what a person has to approve before the run can go on, as code sees it; or empty */
 };

@@ -159,13 +159,15 @@ static uint64_t op_tools_stamp(void *owner) {
     return stamp;
 }
 
-static void op_drop_tool(void *owner, struct code_inner *inner) {
+static bool op_drop_tool(void *owner, struct code_inner *inner) {
     (void)owner;
     struct builtin_call *bc = inner->handle;
+    const bool sent = bc->sink.call && bc->sink.call->sent;
     inner->handle = NULL;
     bc->inner = NULL;
     if (bc->sink.call)
         call_cancel(bc->sink.call, "the run that made it is over");
+    return sent;
 }
 
 static void op_send(void *owner, uint64_t about, struct slice text) {

@@ -285,14 +285,19 @@ function runOrder(order) {
   let outcome = { ok: true }, value;
   if (order.prelude) preludes[order.prelude].run({});
   native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
-  const fail = (error) => { outcome = { ok: false, ...describe(error) }; ended = true; };
+  let settling = false; // a person has to agree: what is under way is awaited, so that it need not be done again
+  const fail = (error) => {
+    outcome = { ok: false, ...describe(error) };
+    ended = true;
+    settling = error?.kind === "approval_needed";
+  };
   onUncaught = fail;
   execute(order).then((v) => { value = v; ended = true; }, fail);
   // Work that the code has left is awaited as Node does: calls, timers, streams. An error ends it at once, and a session
   // keeps it for its next run.
   const deadline = performance.now() + leftoverMs(order.timeout_ms);
   const progressOf = () => {
-    if (!ended || openCalls) return ended && !outcome.ok ? OVER : openCalls;
+    if (!ended || openCalls) return ended && !outcome.ok && !settling ? OVER : openCalls;
     if (!outcome.ok || order.session) return OVER;
     if (performance.now() < deadline) return DRAINS;
     err.write("sallyport: timers or streams were still open at the time limit\n");

@@ -18,7 +18,7 @@ describe('calls from code', { concurrency: 1 }, () => {
   before(async () => {
     calls = [];
     const answers = {
-      pay: ({ n }) => text({ paid: n }), echo: (args) => text(args), fails: () => text('no such customer', { isError: true }),
+      pay: ({ n }) => text({ paid: n }), echo: (args) => text(args), later: (args) => new Promise((r) => setTimeout(r, 300)).then(() => text(args)), fails: () => text('no such customer', { isError: true }),
       boom: () => { throw Object.assign(new Error('out of order'), { code: -32050 }); }, slow: () => held.then(() => text('late')),
       huge: () => text('x'.repeat(9 << 20)), person: () => text('write to anna.berg@example.org'), 'list-files': () => text(['a', 'b']),
     };
@@ -165,6 +165,22 @@ describe('calls from code', { concurrency: 1 }, () => {
       assert.equal(count('echo'), echoes + 2, 'a run that came to its end is over');
     });
   }
+
+  for (const language of LANGUAGES) test(`${language}: what runs beside a call that a person must approve is not done twice`, async () => {
+    const n = language === 'python' ? 21 : 22;
+    const code = language === 'python'
+      ? `paid, *rest = parallel([lambda: call_tool("my-shop", "pay", {"n": ${n}})] + [lambda i=i: call_tool("my-shop", "later", {"n": i}) for i in range(4)])\nresult = [paid["paid"], sum(v["n"] for v in rest)]`
+      : `const [paid, ...rest]: any[] = await Promise.all([callTool("my-shop", "pay", { n: ${n} }), ...[0, 1, 2, 3].map((i) => callTool("my-shop", "later", { n: i }))])\nreturn [paid.paid, rest.reduce((s, v) => s + v.n, 0)]`;
+    const count = (name) => calls.filter((call) => call === name).length;
+    const before = count('later');
+    const stopped = await run(language, code);
+    assert.equal(stopped.approval?.kind, 'approval_needed', JSON.stringify(stopped));
+    assert.equal(count('later'), before + 4);
+    assert.equal((await approve(stopped.approval.approval_id, { env })).code, 0);
+    const done = await run(language, code);
+    assert.deepEqual(done.result, [n, 6], JSON.stringify(done));
+    assert.equal(count('later'), before + 4, 'each was made once');
+  });
 
   test('the answers that one principal left are not another one’s', async () => {
     const bob = new ModernHttpPeer(`${gate.origin}/mcp/code`, { headers: { Authorization: `Bearer ${tokens.bob}` } });

@@ -1,0 +1,57 @@
+// Fair shares of the sandbox: one grant's flood does not keep another's runs waiting; ceilings hold; parked sessions stand still.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ModernHttpPeer, cli, policyFile, startServe, tempDir, use } from '../lib/index.mjs';
+import { sanitized } from '../lib/paths.mjs';
+
+async function serve(t, code) {
+  const env = { SALLYPORT_HOME: join(tempDir(), 'home'), SALLYPORT_NODE: process.execPath };
+  const tokens = {};
+  for (const name of ['ann', 'bob']) tokens[name] = (await cli(['grants', 'create', name], { env })).stdout.trim();
+  const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), code: { enabled: true, ...code } }, args: [], env }));
+  return (name) => {
+    const peer = new ModernHttpPeer(`${gate.origin}/mcp/code`, { headers: { Authorization: `Bearer ${tokens[name]}` } });
+    return async (code, more = {}) => (await peer.call('execute_code', { code, ...more })).structuredContent;
+  };
+}
+const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+
+test('with one grant flooding, another grant starts at once', async (t) => {
+  const as = await serve(t, { limits: { concurrent: 24, grant: { concurrent: 8 } } });
+  const [ann, bob] = [as('ann'), as('bob')];
+  await bob('1');
+  const FLOOD = sanitized ? 200 : 1000;
+  const jobs = [];
+  for (let i = 0; i < FLOOD; i++) jobs.push(ann('import time; time.sleep(600)', { background: true, timeout_seconds: 600 }).catch((error) => ({ error: String(error) })));
+  const status = async () => (await ann('2', { timeout_seconds: 600, background: true }));
+  void status;
+  const waited = [];
+  for (let i = 0; i < 15; i++) {
+    const answer = await bob(`${i}`);
+    assert.equal(answer.result, i, JSON.stringify(answer));
+    waited.push(answer.waited_ms ?? 0); // told only when it is 20 ms or more
+  }
+  assert.ok(median(waited) < (sanitized ? 500 : 50), `waited ${waited} ms`);
+  void jobs;
+});
+
+test('a grant at its ceiling waits, is told so, and goes on', async (t) => {
+  const as = await serve(t, { limits: { grant: { concurrent: 1 } } });
+  const ann = as('ann');
+  await ann('1');
+  const both = await Promise.all([ann('import time; time.sleep(0.5); 1'), ann('2')]);
+  assert.deepEqual(both.map((o) => o.result), [1, 2]);
+  assert.ok(both[1].waited_ms >= 300 || both[0].waited_ms >= 1, JSON.stringify(both));
+});
+
+test('what runs may ask for has a ceiling; a parked session stands still', async (t) => {
+  const as = await serve(t, { limits: { run_memory_mb: 200, run_timeout: '5s' } });
+  const ann = as('ann');
+  assert.match((await ann('1', { memory_mb: 400 }))?.error ?? 'refused', /200 MB|refused/);
+  const start = 'import threading, time\nn = 0\ndef count():\n    global n\n    while True:\n        n += 1\n        time.sleep(0.005)\nthreading.Thread(target=count, daemon=True).start()\ntime.sleep(0.1)\nn';
+  const first = (await ann(start, { session_id: 's' })).result;
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const second = (await ann('n', { session_id: 's' })).result;
+  assert.ok(first >= 1 && second - first < 100, `${first}, then ${second}`);
+});
