@@ -194,7 +194,13 @@ void code_jobs_detach(struct code_conn *c) {
 
 /* ---- start ---- */
 
+/* A run that asks for no more than usual gets what the operator allows. */
+static uint32_t within(uint32_t asked, uint32_t usual, uint32_t max) {
+    return max && asked == usual && asked > max ? max : asked;
+}
+
 static bool begin(struct code_req *r, struct code_job *j, const struct code_run *run, struct err *err) {
+    const struct code_config *config = &j->owner->server->config;
     struct workspace_list files;
     if (workspace_list(j->owner->workspace_fd, (struct slice){0}, &j->arena, &files) == WORKSPACE_OK) {
         j->before = files.files;
@@ -207,11 +213,11 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
         .context = run->context,
         .prelude = run->prelude,
         .last_value = run->last_value,
-        .memory_mb = (uint32_t)run->memory_mb,
-        .timeout_ms = (uint32_t)run->timeout_ms,
+        .memory_mb = within((uint32_t)run->memory_mb, SANDBOX_MEMORY_MB, config->memory_mb_max),
+        .timeout_ms = within((uint32_t)run->timeout_ms, CODE_TIMEOUT_S * 1000, config->timeout_ms_max),
         .output_max = CODE_RESULT_MAX,
         .result_max = CODE_RESULT_MAX,
-        .calls_max = j->owner->server->config.calls_max,
+        .calls_max = config->calls_max,
         .workspace = j->owner->path,
         .workspace_bytes_max = CODE_WORKSPACE_BYTES_MAX,
         .share = slice_str(j->owner->dir),

@@ -504,8 +504,16 @@ static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 
 
 int sandbox_box_helper_start(struct sandbox *s, struct err *err) {
     char texts[12][FRAME_PATH_MAX + 16], path[4096];
-    const char *argv[14], *envp[] = {path, NULL};
+    /* What an interpreter must not bring along: the helper looks, and hands on none of it. */
+    static const char *const homes[] = {"HOME", "SALLYPORT_HOME", "XDG_STATE_HOME"};
+    char home[ARRAY_LEN(homes)][FRAME_PATH_MAX];
+    const char *argv[14], *envp[ARRAY_LEN(homes) + 2] = {path};
     int ends[2];
+    for (size_t i = 0, n = 1; i < ARRAY_LEN(homes); i++)
+        if (getenv(homes[i])) {
+            snprintf(home[i], sizeof(home[i]), "%s=%s", homes[i], getenv(homes[i]));
+            envp[n++] = home[i];
+        }
     helper_arguments(s, texts, argv);
     snprintf(path, sizeof(path), "PATH=%.4000s",
              getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin");

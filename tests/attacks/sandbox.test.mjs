@@ -2,9 +2,9 @@
 // `unshare -r`, in every profile. A probe that reaches anything fails the test; a machine that cannot give tier 1 to one of
 // them says so and skips that one.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { lacksBun } from '../lib/paths.mjs';
 import { SECRET, bunEnvironment, environment, home, lacking, mine, one, run, whos, write } from '../lib/sandbox.mjs';
@@ -359,6 +359,54 @@ describe('the lock-down fails closed', () => {
     }
     const kept = await at(2, 'open("a", "w").write("x"); result = open("a").read()', ['--min-tier', '2'], 'files');
     assert.deepEqual([kept.exit, kept.result], ['ok', 'x'], JSON.stringify(kept));
+  });
+  test('tier 2 changes nothing of the user\'s files, and has a workspace', async () => {
+    const path = join(home, 'host-file'), before = statSync(path);
+    const o = await one(who, `
+import ctypes, os, pathlib, tempfile
+libc, reached = ctypes.CDLL(None, use_errno=True), {}
+def raw(name, *args):
+    if libc.syscall(*map(ctypes.c_long, args[:1]), *args[1:]) >= 0: reached[name] = True
+path = b"${path}"
+for name, act in {"chmod": lambda: os.chmod(path, 0o600), "utime": lambda: os.utime(path, (1, 1)), "truncate": lambda: os.truncate(path, 0),
+                  "setxattr": lambda: os.setxattr(path, "user.x", b"1"), "chown": lambda: os.chown(path, 1, 1), "kill": lambda: os.kill(os.getppid(), 0),
+                  "fchmod": lambda: os.fchmod(os.open("/usr/bin/env", 0), 0o755)}.items():
+    try: act(); reached[name] = True
+    except OSError: pass
+raw("inotify_init1", 294, 0)
+pathlib.Path("/workspace/a.txt").write_text("a")
+with tempfile.NamedTemporaryFile("w", delete=False) as f: f.write("t")
+result = [reached, open("/workspace/a.txt").read(), open(f.name).read(), os.getcwd()]`, { profile: 'files', args: ['--min-tier', '2'], env: { SALLYPORT_SANDBOX_TIER: '2' } });
+    assert.deepEqual(o.result, [{}, 'a', 't', '/workspace'], JSON.stringify(o));
+    const after = statSync(path);
+    assert.deepEqual([after.mode, after.mtimeMs, after.size], [before.mode, before.mtimeMs, before.size]);
+    const js = await one(who, 'const fs = require("fs"); fs.writeFileSync("/workspace/b", "b"); return [fs.readFileSync("/workspace/b", "utf8"), fs.readdirSync("/workspace"), process.cwd()]',
+      { profile: 'files', ext: 'js', args: ['--min-tier', '2'], env: { SALLYPORT_SANDBOX_TIER: '2' } });
+    assert.deepEqual(js.result, ['b', ['b'], '/workspace'], JSON.stringify(js));
+  });
+  test('an interpreter brings its library and nothing else; a virtual environment brings its packages', async () => {
+    const python = spawnSync('python3', ['-c', 'import os, sys; print(os.path.realpath(sys.executable))'], { encoding: 'utf8' }).stdout.trim();
+    const local = join(home, 'me/.local');
+    mkdirSync(join(local, 'bin'), { recursive: true });
+    mkdirSync(join(local, 'state'), { recursive: true });
+    writeFileSync(join(local, 'state/key'), SECRET);
+    copyFileSync(python, join(local, 'bin/python3'));
+    const look = 'import glob\nresult = [sorted(glob.glob("/opt/python/*")), 6 * 7]';
+    const o = await one(who, look, { profile: 'files', env: { SALLYPORT_PYTHON: join(local, 'bin/python3') } });
+    assert.deepEqual(o.result, [['/opt/python/bin'], 42], JSON.stringify(o));
+    const version = readdirSync('/usr/lib').find((name) => /^python3\.\d+$/.test(name));
+    mkdirSync(join(local, 'lib', version), { recursive: true });
+    writeFileSync(join(local, 'lib', version, 'os.py'), '');
+    const refused = await one(who, look, { profile: 'files', env: { SALLYPORT_PYTHON: join(local, 'bin/python3'), SALLYPORT_HOME: join(local, 'state/sallyport') } });
+    assert.match(refused.error, /is not used: its prefix .* contains .*state/, JSON.stringify(refused));
+    const venv = join(home, 'venv'), packages = join(venv, 'lib', version, 'site-packages');
+    mkdirSync(packages, { recursive: true });
+    mkdirSync(join(venv, 'bin'));
+    symlinkSync(python, join(venv, 'bin/python'));
+    writeFileSync(join(venv, 'pyvenv.cfg'), `home = ${dirname(python)}\nversion = 3\n`);
+    writeFileSync(join(packages, 'only_here.py'), 'VALUE = 5\n');
+    const used = await one(who, 'import only_here; result = only_here.VALUE', { profile: 'files', env: { SALLYPORT_PYTHON: join(venv, 'bin/python') } });
+    assert.equal(used.result, 5, JSON.stringify(used));
   });
 });
 
