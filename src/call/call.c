@@ -210,7 +210,29 @@ void call_stop(struct call *c, const char *reason, struct splice *answer) {
     call_conclude(c);
 }
 
-void call_cancel(struct call *c, const char *reason) { call_stop(c, reason, NULL); }
+/* Has it a place among calls at the same time, which the server still uses? */
+static bool keeps_place(const struct call *c) {
+    bool at_once = false, awaits = c->step == c->session->core->walk->gather;
+    for (size_t i = 0; c->reserving && i < c->verdict.limit_count; i++)
+        at_once |= c->verdict.limits[i].kind == POLICY_CONCURRENT;
+    return at_once && awaits && c->sent && !c->response && !c->outcome;
+}
+
+/* The client is done with it. A place among calls at the same time is free only when the server has answered,
+ * died or timed out: until then the call waits on, without a client and without its id. */
+void call_cancel(struct call *c, const char *reason) {
+    CHECK_MAGIC(c, CALL_MAGIC);
+    if (!keeps_place(c)) {
+        call_stop(c, reason, NULL);
+        return;
+    }
+    c->session->core->walk->cancel(c, slice_str(reason));
+    c->outcome = "cancelled";
+    if (c->id_key.len)
+        map_remove(&c->session->by_id, c->id_key);
+    c->id_key = (struct slice){0};
+    call_reply(c);
+}
 
 void call_cancel_named(struct session *s, const struct msg *m) {
     cleanup_arena struct arena a;

@@ -221,7 +221,8 @@ void call_answer(struct call *c, struct msg *m);
 void call_streaming(struct call *c, int64_t retry_ms, bool left);
 /* The server need not go on; the client gets that answer, or none (NULL). */
 void call_stop(struct call *c, const char *reason, struct splice *answer);
-/* The client has lost interest: tells the server, answers nothing. */
+/* The client has lost interest: tells the server, answers nothing. A call with a place among calls at the
+ * same time keeps it until the server is done. */
 void call_cancel(struct call *c, const char *reason);
 /* notifications/cancelled: the request that it names ends, if it is under way. */
 void call_cancel_named(struct session *s, const struct msg *m);

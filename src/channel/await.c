@@ -8,8 +8,12 @@
 /* Over HTTP the modern era cancels by closing; everywhere else the server is told. */
 void await_cancel(struct call *c, struct slice reason) {
     struct link *link = c->channel ? c->channel->link : NULL;
-    if (!link || !c->req.id || c->kind == CALL_INITIALIZE || (channel_is_modern(c->channel) && link->is_http))
+    if (!link || !c->req.id || c->kind == CALL_INITIALIZE)
         return;
+    if (channel_is_modern(c->channel) && link->is_http) {
+        link_end(&c->req); /* the end of its stream says so */
+        return;
+    }
     channel_cancel(c->channel, c->req.id, reason);
 }
 

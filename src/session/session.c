@@ -171,7 +171,7 @@ void session_close(struct session *s) {
     CHECK_MAGIC(s, SESSION_MAGIC);
     s->closed = true;
     while (!list_empty(&s->calls)) /* ending one may end others, its subcalls */
-        call_cancel(container_of(s->calls.next, struct call, node), "session closed");
+        call_stop(container_of(s->calls.next, struct call, node), "session closed", NULL);
     channel_close_all(s);
     task_close_all(s);
     client_ask_drop(s, NULL);

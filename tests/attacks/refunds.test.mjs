@@ -2,7 +2,7 @@
 // a limit must not be handed out again and again.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { legacyServer, peerFor, startGate, startUpstream, use } from '../lib/index.mjs';
+import { legacyServer, peerFor, startGate, startUpstream, use, within } from '../lib/index.mjs';
 
 const tool = (name) => ({ name, description: `Does ${name}`, inputSchema: { type: 'object', properties: { amount: { type: 'number' } } } });
 
@@ -43,4 +43,26 @@ describe('refunds', { concurrency: 1 }, () => {
     assert.equal(await reach(t, limits({ max: 3 }), 'pay', 10), 10);
     assert.equal(await reach(t, limits({ max: 3, refund: 'never' }), 'pay', 10), 3);
   });
+});
+
+// The server works on, whatever the client says: a call that is cancelled keeps its place among those at the same time.
+test('a cancelled call keeps its place until the server has answered', async (t) => {
+  let release, arrived;
+  const gone = new Promise((resolve) => { release = resolve; }), here = new Promise((resolve) => { arrived = resolve; });
+  const slow = async ({ arguments: { wait } }) => { if (wait) { arrived(); await gone; } return { content: [{ type: 'text', text: 'done' }] }; };
+  const upstream = use(t, await startUpstream(legacyServer({ tools: [tool('slow')], methods: { 'tools/call': slow } })));
+  const policy = { version: '1', default: 'deny', tools: { slow: { limits: [{ counter: 'c', kind: 'concurrent', max: 1 }] } } };
+  const peer = await peerFor('stdio', use(t, await startGate({ transport: 'stdio', upstream: upstream.url, policy })));
+  await peer.initialize();
+  const call = async () => (await peer.exchange('tools/call', { name: 'slow', arguments: {} })).json.result;
+  peer.send(peer.message('tools/call', { name: 'slow', arguments: { wait: true } }, 'first'));
+  await within(here, 'the first call');
+  for (let i = 0; i < 5; i++) {
+    await peer.notify('notifications/cancelled', { requestId: 'first' });
+    assert.equal((await call())._meta?.['sallyport/denial'].reason, 'limit');
+  }
+  release();
+  const again = async () => { while ((await call()).isError); };
+  await within(again(), 'the place to be free');
+  assert.ok(!peer.received.some(({ json }) => json.id === 'first'), 'no answer to a cancelled call');
 });
