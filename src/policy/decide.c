@@ -617,6 +617,9 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
  * and questions that are a trap. An entry under `methods` decides instead. */
 static bool deny_unnamed(struct eval *e, struct policy_verdict *v) {
     const struct policy_facts *f = e->facts;
+    if (f->direction == POLICY_TO_SERVER && policy_method_imitates(f->method, e->arena))
+        return deny_or_note(e, v, POLICY_BY_AMBIGUITY, false, SLICE("(method)"), SLICE(""),
+                            method_refused(e));
     if (e->policy->default_deny && !policy_method_known(f->method))
         return deny_or_note(e, v, POLICY_BY_DEFAULT, false, SLICE("(default deny)"), SLICE("/default"),
                             method_refused(e));

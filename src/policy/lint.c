@@ -273,8 +273,30 @@ static void lint_fact(struct linter *l, const struct check *c, struct slice path
              "rule \"%.*s\": no gate says what %.*s is", SLICE_FMT(c->name), SLICE_FMT(path));
 }
 
+static bool ends_nocase(struct slice text, const char *end) {
+    size_t len = strlen(end);
+    return text.len >= len && slice_eq_nocase(slice_from(text, text.len - len), slice_str(end));
+}
+
+/* Operators on texts see neither `..` nor another spelling of a path or a URL. */
+static void lint_textual(struct linter *l, const struct check *c, const struct cond *leaf) {
+    struct slice want = leaf->value.text, path = leaf->path.text;
+    bool textual =
+        leaf->op == OP_STARTS_WITH || leaf->op == OP_CONTAINS || leaf->op == OP_GLOB || leaf->op == OP_REGEX;
+    if (!textual || leaf->path.root != ROOT_ARGS || c->mode != CHECK_REQUIRE)
+        return;
+    if (slice_starts(want, SLICE("^")))
+        want = slice_from(want, 1);
+    if (ends_nocase(path, "url") || ends_nocase(path, "uri") || slice_starts(want, SLICE("http")))
+        WARN(c->at, c->pointer, "use the operator host", "rule \"%.*s\": %s is a weak check of a URL",
+             SLICE_FMT(c->name), policy_ops[leaf->op].name);
+    else if (ends_nocase(path, ".path") || ends_nocase(path, "_path") || slice_starts(want, SLICE("/")))
+        WARN(c->at, c->pointer, "use the operator under",
+             "rule \"%.*s\": %s does not see through \"..\" and look-alike prefixes", SLICE_FMT(c->name),
+             policy_ops[leaf->op].name);
+}
+
 static void lint_leaf(struct linter *l, const struct check *c, const struct cond *leaf) {
-    struct slice want = leaf->value.text;
     if (leaf->path.root == ROOT_FACT)
         lint_fact(l, c, leaf->path.text);
     if (leaf->op == OP_REGEX)
@@ -283,18 +305,7 @@ static void lint_leaf(struct linter *l, const struct check *c, const struct cond
         WARN(c->at, c->pointer, "", "rule \"%.*s\": in with an empty list never holds", SLICE_FMT(c->name));
     if (leaf->op == OP_WITHIN && (!leaf->within.days || leaf->within.from_min == leaf->within.to_min))
         WARN(c->at, c->pointer, "", "rule \"%.*s\": its time window is empty", SLICE_FMT(c->name));
-    bool textual = leaf->op == OP_STARTS_WITH || leaf->op == OP_CONTAINS || leaf->op == OP_GLOB;
-    if (!textual || c->mode != CHECK_REQUIRE)
-        return;
-    if (slice_starts(want, SLICE("/")))
-        WARN(c->at, c->pointer, "use the operator under",
-             "rule \"%.*s\": %s does not see through \"..\" and look-alike prefixes", SLICE_FMT(c->name),
-             policy_ops[leaf->op].name);
-    struct slice path = leaf->path.text;
-    if (slice_starts(want, SLICE("http")) ||
-        (path.len > 3 && slice_eq_nocase(slice_from(path, path.len - 3), SLICE("url"))))
-        WARN(c->at, c->pointer, "use the operator host", "rule \"%.*s\": %s is a weak check of a URL",
-             SLICE_FMT(c->name), policy_ops[leaf->op].name);
+    lint_textual(l, c, leaf);
 }
 
 /* Groups nest at most POLICY_GROUP_DEPTH_MAX deep. */

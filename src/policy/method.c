@@ -1,47 +1,49 @@
 #include "policy/method.h"
 
+#include "base/fold.h"
 #include "base/mem.h"
 
 #define NAME_MAX_READ 128 /* characters of a field's name or title that are looked at */
 
+static const char *const known[] = {
+    "initialize",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "tasks/get",
+    "tasks/update",
+    "tasks/result",
+    "tasks/list",
+    "tasks/cancel",
+    "server/discover",
+    "subscriptions/listen",
+    "sampling/createMessage",
+    "elicitation/create",
+    "roots/list",
+    "notifications/initialized",
+    "notifications/cancelled",
+    "notifications/progress",
+    "notifications/message",
+    "notifications/roots/list_changed",
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+    "notifications/resources/updated",
+    "notifications/tasks/status",
+    "notifications/elicitation/complete",
+    "notifications/subscriptions/acknowledged",
+};
+
 bool policy_method_known(struct slice method) {
-    static const char *const known[] = {
-        "initialize",
-        "ping",
-        "tools/list",
-        "tools/call",
-        "resources/list",
-        "resources/read",
-        "resources/templates/list",
-        "resources/subscribe",
-        "resources/unsubscribe",
-        "prompts/list",
-        "prompts/get",
-        "completion/complete",
-        "logging/setLevel",
-        "tasks/get",
-        "tasks/update",
-        "tasks/result",
-        "tasks/list",
-        "tasks/cancel",
-        "server/discover",
-        "subscriptions/listen",
-        "sampling/createMessage",
-        "elicitation/create",
-        "roots/list",
-        "notifications/initialized",
-        "notifications/cancelled",
-        "notifications/progress",
-        "notifications/message",
-        "notifications/roots/list_changed",
-        "notifications/tools/list_changed",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/resources/updated",
-        "notifications/tasks/status",
-        "notifications/elicitation/complete",
-        "notifications/subscriptions/acknowledged",
-    };
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (slice_is(method, known[i]))
             return true;
@@ -59,6 +61,17 @@ static struct slice letters_of(struct slice text, char ret_letters[NAME_MAX_READ
             ret_letters[n++] = c;
     }
     return slice_of(ret_letters, n);
+}
+
+bool policy_method_imitates(struct slice method, struct arena *a) {
+    char mine[NAME_MAX_READ], theirs[NAME_MAX_READ];
+    if (method.len > NAME_MAX_READ || policy_method_known(method))
+        return false;
+    const struct slice letters = letters_of(fold_text(method, a), mine);
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (slice_eq_nocase(letters, letters_of(slice_str(known[i]), theirs)))
+            return true;
+    return false;
 }
 
 static bool names_credential(struct slice text) {

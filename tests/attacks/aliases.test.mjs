@@ -77,3 +77,15 @@ test('a policy may say that unknown keys do not matter', async (t) => {
   const loose = await open(t, { upstream: upstream.url, policy: policy({ arguments: 'loose' }) });
   assert.equal(paid(await loose('pay', { sum: 5000 })), 1);
 });
+
+test('methods that a server may take for tools/call', async (t) => {
+  const names = ['TOOLS/CALL', 'Tools/Call', 'tools/call ', '/tools/call', 'tools.call', 'tools//call', 'ｔools/call', 'toolſ/call'];
+  const got = [];
+  const methods = Object.fromEntries(names.map((name) => [name, (params) => { got.push(params); return {}; }]));
+  const upstream = use(t, await startUpstream(legacyServer({ methods: { ...methods, 'vendor/call': () => ({ fine: true }) } })));
+  const gate = use(t, await startGate({ transport: 'stdio', upstream: upstream.url, policy: { version: '1', default: 'allow', hide: ['pay'] } }));
+  await gate.rpc.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } });
+  for (const name of names) assert.ok((await gate.rpc.exchange(name, { name: 'pay', arguments: {} })).error, name);
+  assert.deepEqual(got, []);
+  assert.deepEqual((await gate.rpc.exchange('vendor/call', {})).result, { fine: true });
+});
