@@ -283,7 +283,7 @@ static void lint_textual(struct linter *l, const struct check *c, const struct c
     struct slice want = leaf->value.text, path = leaf->path.text;
     bool textual =
         leaf->op == OP_STARTS_WITH || leaf->op == OP_CONTAINS || leaf->op == OP_GLOB || leaf->op == OP_REGEX;
-    if (!textual || leaf->path.root != ROOT_ARGS || c->mode != CHECK_REQUIRE)
+    if (!textual || leaf->path.root != ROOT_ARGS || c->mode != CHECK_REQUIRE || !leaf->lenient)
         return;
     if (slice_starts(want, SLICE("^")))
         want = slice_from(want, 1);
