@@ -20,3 +20,9 @@ static inline uint64_t clock_window_start(uint64_t wall_ms, uint64_t window_ms) 
 #define CLOCK_TEXT_MAX 32
 /* RFC 3339 in UTC with milliseconds: 2026-01-02T03:04:05.678Z */
 void clock_text(uint64_t wall_ms, char text[CLOCK_TEXT_MAX]);
+/* The same in the time zone of this machine (or of TZ): 2026-01-02T04:04:05.678+01:00; Z when that is UTC. */
+void clock_local_text(uint64_t wall_ms, char text[CLOCK_TEXT_MAX]);
+/* When the day began, in that time zone, that is `days_ago` days before the one around wall_ms. */
+uint64_t clock_local_midnight(uint64_t wall_ms, int days_ago);
+/* A calendar time in that time zone; month and day count from 1. */
+uint64_t clock_local_ms(int year, int month, int day, int hour, int minute, int second);

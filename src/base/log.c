@@ -15,12 +15,16 @@
 #define LOG_SPELLED_MAX 12 /* bytes of one character that is spelled out */
 #define LOG_HELD_MAX 16384 /* lines of one turn that leave together */
 #define LOG_OFTEN_MAX 1024 /* longer ones are not counted */
+#define LOG_FIELDS_MAX 8
+#define LOG_FIELD_MAX 256 /* bytes of one value */
 
 static const char *const log_names[] = {"debug", "info", "warn", "error"};
 static const char *const log_colours[] = {"\033[2m", "", "\033[33m", "\033[31m"};
 static atomic_int log_threshold = LOG_INFO;
 
 static atomic_bool log_json;
+
+static bool log_is_json(void) { return atomic_load_explicit(&log_json, memory_order_relaxed); }
 
 void log_set_json(bool on) { atomic_store(&log_json, on); }
 
@@ -108,27 +112,41 @@ static void log_put(const char *line, size_t len) {
 
 /* ---- lines ---- */
 
-/* Neither controls nor stray bytes are left in the text. */
-static void log_write_json(enum log_level level, struct slice text) {
-    char out[LOG_LINE_MAX * 2 + 128], time[CLOCK_TEXT_MAX];
-    clock_text(clock_wall_ms(), time);
-    size_t n = (size_t)snprintf(out, sizeof(out), "{\"time\":\"%s\",\"level\":\"%s\",\"message\":\"", time,
-                                log_names[level]);
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] == '"' || text.ptr[i] == '\\')
-            out[n++] = '\\';
-        out[n++] = text.ptr[i];
+/* A member of a JSON object. Neither controls nor stray bytes are left in the text. */
+static size_t log_member(char *to, const char *name, struct slice text, size_t text_max) {
+    char plain[LOG_LINE_MAX];
+    const char *end = log_defuse(plain, text_max, text);
+    size_t n = (size_t)snprintf(to, LOG_FRAME_MAX, ",\"%s\":\"", name);
+    for (const char *c = plain; c < end; c++) {
+        if (*c == '"' || *c == '\\')
+            to[n++] = '\\';
+        to[n++] = *c;
     }
-    memcpy(out + n, "\"}\n", 3);
-    log_put(out, n + 3);
+    to[n++] = '"';
+    return n;
+}
+
+static void log_write_json(enum log_level level, struct slice text, const struct log_field *fields,
+                           size_t count) {
+    char out[LOG_LINE_MAX * 2 + LOG_FIELDS_MAX * (LOG_FIELD_MAX * 2 + LOG_FRAME_MAX) + 128],
+        time[CLOCK_TEXT_MAX];
+    clock_text(clock_wall_ms(), time);
+    size_t n = (size_t)snprintf(out, 128, "{\"time\":\"%s\",\"level\":\"%s\"", time, log_names[level]);
+    n += log_member(out + n, "message", text, LOG_LINE_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].value.len)
+            n += log_member(out + n, fields[i].name, fields[i].value, LOG_FIELD_MAX);
+    memcpy(out + n, "}\n", 2);
+    log_put(out, n + 2);
 }
 
 /* Asked once: a line for each denial is written while others wait. */
-static bool log_is_terminal(void) {
+static bool log_has_colour(void) {
     static _Atomic int known = -1;
     int terminal = atomic_load_explicit(&known, memory_order_relaxed);
     if (terminal < 0) {
-        terminal = isatty(STDERR_FILENO);
+        const char *term = getenv("TERM"), *refused = getenv("NO_COLOR");
+        terminal = isatty(STDERR_FILENO) && !(refused && *refused) && term && strcmp(term, "dumb") != 0;
         atomic_store_explicit(&known, terminal, memory_order_relaxed);
     }
     return terminal;
@@ -145,12 +163,11 @@ void log_line(enum log_level level, struct slice text) {
         return;
     text = slice_upto(text, LOG_LINE_MAX - 1);
     char line[LOG_LINE_MAX + LOG_FRAME_MAX], *to = line;
-    if (atomic_load_explicit(&log_json, memory_order_relaxed)) {
-        to = log_defuse(line, LOG_LINE_MAX, text);
-        log_write_json(level, slice_of(line, (size_t)(to - line)));
+    if (log_is_json()) {
+        log_write_json(level, text, NULL, 0);
         return;
     }
-    const char *colour = log_is_terminal() ? log_colours[level] : "";
+    const char *colour = log_has_colour() ? log_colours[level] : "";
     to = log_add(log_add(to, colour), "sallyport: ");
     if (level != LOG_INFO)
         to = log_add(log_add(to, log_names[level]), ": ");
@@ -184,17 +201,54 @@ void log_told(void) {
     log_held.often_len = 0;
 }
 
-void log_often(enum log_level level, struct slice text) {
+/* Is it what was said last? Then it is counted. */
+static bool log_again(enum log_level level, struct slice text) {
     if (log_held.often_len && level == log_held.level &&
         slice_eq(text, slice_of(log_held.often, log_held.often_len))) {
         log_held.again++;
-        return;
+        return true;
     }
     log_told();
-    log_line(level, text);
+    return false;
+}
+
+static void log_remember(enum log_level level, struct slice text) {
     if (!log_held.on || text.len > LOG_OFTEN_MAX)
         return;
     memcpy(log_held.often, text.ptr, text.len);
     log_held.often_len = text.len;
     log_held.level = level;
+}
+
+void log_often(enum log_level level, struct slice text) {
+    if (log_again(level, text))
+        return;
+    log_line(level, text);
+    log_remember(level, text);
+}
+
+void log_often_about(enum log_level level, struct slice text, const struct log_field *fields, size_t count) {
+    char said[CLOCK_TEXT_MAX + LOG_LINE_MAX], time[CLOCK_TEXT_MAX], *about = said + CLOCK_TEXT_MAX;
+    CHECK(count <= LOG_FIELDS_MAX);
+    if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
+        return;
+    int len = snprintf(about, LOG_LINE_MAX, "%.*s",
+                       (int)(text.len < LOG_OFTEN_MAX ? text.len : LOG_OFTEN_MAX), text.ptr);
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].value.len)
+            len += snprintf(about + len, LOG_LINE_MAX - (size_t)len, " %s=%.*s", fields[i].name,
+                            SLICE_FMT(slice_upto(fields[i].value, LOG_FIELD_MAX)));
+    struct slice whole = slice_of(about, (size_t)len);
+    if (log_again(level, whole))
+        return;
+    if (log_is_json()) {
+        log_write_json(level, text, fields, count);
+    } else {
+        clock_local_text(clock_wall_ms(), time);
+        size_t used = strlen(time);
+        memcpy(about - used - 1, time, used);
+        about[-1] = ' ';
+        log_line(level, slice_of(about - used - 1, used + 1 + (size_t)len));
+    }
+    log_remember(level, whole);
 }

@@ -21,6 +21,13 @@ void log_flush(void);
  * counted, until log_told says how often it was. Whoever holds the lines sees to that (log_counts) after
  * LOG_COUNT_MS: an agent that does not take no for an answer fills no disk. */
 void log_often(enum log_level level, struct slice text);
+/* The same with what it is about: a line for people begins with the time and ends with name=value, a JSON
+ * line has them as members. Empty values are left away. */
+struct log_field {
+    const char *name;
+    struct slice value;
+};
+void log_often_about(enum log_level level, struct slice text, const struct log_field *fields, size_t count);
 bool log_counts(void);
 void log_told(void);
 

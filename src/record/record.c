@@ -220,9 +220,13 @@ static void log_denial(struct call *c) {
     buf_put_slice(out, c->method);
     buf_put_char(out, ' ');
     buf_put_slice(out, c->name);
-    buf_put_slice(out, SLICE(": rule "));
-    buf_put_slice(out, c->verdict.rule);
-    log_often(LOG_INFO, buf_slice(out));
+    const struct log_field about[] = {
+        {"identity", slice_str(c->session->principal->id)},
+        {"server", c->server ? slice_str(c->server->up.name) : (struct slice){0}},
+        {"tool", c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0}},
+        {"rule", c->verdict.rule},
+        {"policy", policy_name(c->policy)}};
+    log_often_about(LOG_INFO, buf_slice(out), about, ARRAY_LEN(about));
 }
 
 void record_refusal(struct core *core, const struct refusal *r) {

@@ -103,5 +103,14 @@ test('--log-format json: every line is an object with time, level and message', 
   await peer.exchange('tools/call', { name: 'gone', arguments: {} });
   await gate.child.waitLine(/denied tools\/call gone/, { stream: 'stderr' });
   const lines = gate.stderr.trim().split('\n').map((line) => JSON.parse(line));
+  const { identity, server, tool, rule, message: said } = lines.find(({ message }) => message.startsWith('denied'));
+  assert.deepEqual([said, tool, rule.length > 0, /^127\.0\.0\.1-\d+-mcp$/.test(server), identity.length > 0], ['denied tools/call gone', 'gone', true, true, true]);
   for (const { time, level, message } of lines) assert.ok(!Number.isNaN(Date.parse(time)) && ['info', 'warn', 'error', 'debug'].includes(level) && message);
+});
+
+test('a log line for people has time, identity, server, tool and rule', async (t) => {
+  const { gate, peer } = await world(t, { traced: false });
+  await peer.exchange('tools/call', { name: 'gone', arguments: {} });
+  const line = await gate.child.waitLine(/denied tools\/call gone/, { stream: 'stderr' });
+  assert.match(line, /^sallyport: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d) denied tools\/call gone identity=\S+ server=127\.0\.0\.1-\d+-mcp tool=gone rule=.+ policy=\S+$/);
 });
