@@ -30,6 +30,7 @@ static const struct cli_option explain_rows[] = {
     {CLI_TEXT(struct explain_options, grant), .name = "grant", .argument = "NAME",
      .help = "the grant that calls"},
     {CLI_TEXT(struct explain_options, class), .name = "class", .argument = "CLASS",
+     .values = "Read Write Execute Destructive Financial",
      .help = "risk class of the tool, for rules that select by it; by default what its name says"},
     {CLI_SWITCH(struct explain_options, json), .name = "json", .help = "print JSON"},
     {0},
@@ -88,12 +89,6 @@ static void put_tree(struct buf *out, const struct explain_options *opt, const s
         buf_printf(out, "  because: %.*s\n", SLICE_FMT(v->detail));
     for (size_t i = 0; i < trace->count; i++)
         put_line(out, &trace->lines[i]);
-}
-
-static int report_problems(const struct policy_problems *problems) {
-    struct err err;
-    err_set(&err, "%.*s", SLICE_FMT(problems->items[0].text));
-    return cli_fail(CLI_CONFIG, &err);
 }
 
 /* A server's definition says more than a name; but a rule about classes must not seem to be asleep. */
@@ -173,8 +168,11 @@ static int explain_run(const void *options, const struct cli_rest *rest) {
         err_set(&err, "--class %s: want Read, Write, Execute, Destructive or Financial", opt->class);
         return cli_fail(CLI_USAGE, &err);
     }
-    if (cli_policy_load(opt->config, &policy, &problems) < 0)
-        return report_problems(&problems);
+    if (cli_policy_load(opt->config, &policy, &problems) < 0) {
+        struct err err;
+        cli_policy_fault(opt->config, &problems, &err);
+        return cli_fail(CLI_CONFIG, &err);
+    }
     buf_printf(&text, "[%s]", opt->args);
     enum tape_fault fault = tape_parse(&args, buf_slice(&text), NULL);
     if (fault != TAPE_OK || tape_node(&args, 0)->count != 1 || !tape_is(&args, 1, TAPE_OBJECT)) {

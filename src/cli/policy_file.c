@@ -25,6 +25,17 @@ static int read_problem(struct policy_problems *problems, const char *path, int 
     return -1;
 }
 
+void cli_policy_fault(const char *path, const struct policy_problems *problems, struct err *err) {
+    const struct policy_problem none = {.text = SLICE("invalid policy")};
+    const struct policy_problem *p = problems->count ? &problems->items[0] : &none;
+    char place[64] = "";
+    if (p->line)
+        snprintf(place, sizeof(place), ":%u:%u", p->line, p->column);
+    err_set(err, "%s%s: %.*s%s%.*s%s", path, place, SLICE_FMT(p->text), p->hint.len ? "; " : "",
+            SLICE_FMT(p->hint),
+            problems->count > 1 ? " (the first of several; `sallyport validate` lists all)" : "");
+}
+
 int cli_policy_load(const char *path, struct policy **ret_policy, struct policy_problems *problems) {
     cleanup_file FILE *opened = NULL;
     cleanup_buf struct buf text;

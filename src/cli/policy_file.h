@@ -6,3 +6,5 @@
 
 /* Reads the file ("-" is stdin) and loads it. What is wrong, reading included, ends up in problems. */
 int cli_policy_load(const char *path, struct policy **ret_policy, struct policy_problems *problems);
+/* The first problem with file, line and column, as one error. */
+void cli_policy_fault(const char *path, const struct policy_problems *problems, struct err *err);

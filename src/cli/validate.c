@@ -3,6 +3,7 @@
 #include "wire/emit.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 struct validate_options {
     const char *config;
@@ -68,24 +69,25 @@ static int put_json(const char *file, bool valid, const struct policy_problems *
     return cli_print(&out);
 }
 
-/* The exact line on stdout for programs; the place and advice on stderr for people. */
+/* stderr has it all: place, message and advice on one line. stdout has the bare message for programs, unless
+ * both are the same person's terminal. */
 static int put_text(const char *file, bool valid, const struct policy_problems *problems) {
     cleanup_buf struct buf line;
+    const bool once = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
     buf_init(&line, CLI_TEXT_MAX);
     buf_put_str(&line, "Policy file is valid.\n");
     int status = valid ? cli_print(&line) : CLI_OK;
     for (size_t i = 0; i < problems->count && status == CLI_OK; i++) {
         const struct policy_problem *problem = &problems->items[i];
+        const char *severity = problem->severity == POLICY_ERROR ? "Error" : "Warning";
         buf_reset(&line);
-        buf_printf(&line, "%s: %.*s\n", problem->severity == POLICY_ERROR ? "Error" : "Warning",
-                   SLICE_FMT(problem->text));
-        status = cli_print(&line);
+        buf_printf(&line, "%s: %.*s\n", severity, SLICE_FMT(problem->text));
+        status = once ? CLI_OK : cli_print(&line);
+        fputs(file, stderr);
         if (problem->line)
-            fprintf(stderr, "  at %s:%u:%u", file, problem->line, problem->column);
-        if (problem->hint.len)
-            fprintf(stderr, "%s%.*s", problem->line ? "; " : "  ", SLICE_FMT(problem->hint));
-        if (problem->line || problem->hint.len)
-            fputc('\n', stderr);
+            fprintf(stderr, ":%u:%u", problem->line, problem->column);
+        fprintf(stderr, ": %s: %.*s%s%.*s\n", severity, SLICE_FMT(problem->text),
+                problem->hint.len ? "; " : "", SLICE_FMT(problem->hint));
     }
     return status;
 }
@@ -109,7 +111,7 @@ const struct cli_command cli_validate = {
     .summary = "check a policy file",
     .detail = "Prints `Policy file is valid.` and exits 0, or one `Error: TEXT` line for every mistake and "
               "exits 1. "
-              "Where it is and what may be meant follows on stderr.",
+              "stderr has each with its place and what may be meant: `FILE:LINE:COLUMN: Error: TEXT; HINT`.",
     .options = validate_rows,
     .options_size = sizeof(struct validate_options),
     .examples = validate_examples,

@@ -63,8 +63,72 @@ void policy_problem(struct loader *l, const struct tree *at, struct slice pointe
     problem->column = at ? at->column : 0;
 }
 
+/* What people write who know another language; too far from ours for a misprint. */
+static const struct {
+    const char *word, *meant;
+} policy_synonyms[] = {
+    {"equals", "eq"},
+    {"equal", "eq"},
+    {"is", "eq"},
+    {"==", "eq"},
+    {"=", "eq"},
+    {"not_equals", "neq"},
+    {"not_equal", "neq"},
+    {"ne", "neq"},
+    {"!=", "neq"},
+    {"less_than", "lt"},
+    {"<", "lt"},
+    {"<=", "lte"},
+    {"le", "lte"},
+    {"greater_than", "gt"},
+    {">", "gt"},
+    {">=", "gte"},
+    {"ge", "gte"},
+    {"max", "lte"},
+    {"min", "gte"},
+    {"matches", "regex"},
+    {"match", "regex"},
+    {"pattern", "regex"},
+    {"like", "glob"},
+    {"includes", "contains"},
+    {"prefix", "starts_with"},
+    {"startsWith", "starts_with"},
+    {"suffix", "ends_with"},
+    {"endsWith", "ends_with"},
+    {"one_of", "in"},
+    {"any_of", "in"},
+    {"none_of", "not_in"},
+    {"within", "under"},
+    {"path", "under"},
+    {"domain", "host"},
+    {"length", "len_lte"},
+    {"min_length", "len_gte"},
+    {"max_length", "len_lte"},
+    {"m", "minute"},
+    {"min", "minute"},
+    {"mins", "minute"},
+    {"minutely", "minute"},
+    {"h", "hour"},
+    {"hr", "hour"},
+    {"hrs", "hour"},
+    {"hourly", "hour"},
+    {"d", "day"},
+    {"24h", "day"},
+    {"daily", "day"},
+    {"w", "week"},
+    {"weekly", "week"},
+};
+
+static const char *hint_word(struct slice word, const char *const *words) {
+    for (size_t i = 0; i < ARRAY_LEN(policy_synonyms); i++)
+        for (size_t k = 0; slice_is(word, policy_synonyms[i].word) && words[k]; k++)
+            if (strcmp(words[k], policy_synonyms[i].meant) == 0)
+                return words[k];
+    return nearest_word(word, words);
+}
+
 struct slice policy_hint(struct loader *l, struct slice word, const char *const *words) {
-    const char *near = nearest_word(word, words);
+    const char *near = hint_word(word, words);
     return near ? arena_printf(l->arena, "did you mean \"%s\"?", near) : (struct slice){0};
 }
 

@@ -31,7 +31,7 @@ test('validate says where and what may be meant', () => {
   const { status, stdout, stderr } = run('validate', '-c', bad);
   assert.equal(status, 1);
   assert.equal(stdout, 'Error: unknown key "hiden"\n');
-  assert.equal(stderr, `  at ${bad}:2:1; did you mean "hide"?\n`);
+  assert.equal(stderr, `${bad}:2:1: Error: unknown key "hiden"; did you mean "hide"?\n`, 'place, message and advice together');
   const json = JSON.parse(run('validate', '-c', bad, '--json').stdout);
   assert.deepEqual(json.problems, [{ severity: 'error', text: 'unknown key "hiden"', line: 2, column: 1, pointer: '/hiden', hint: 'did you mean "hide"?' }]);
   assert.equal(json.valid, false);
@@ -51,8 +51,31 @@ tools:
 `);
   const { stdout: texts, stderr: hints } = run('validate', '-c', words);
   assert.deepEqual(hints.trimEnd().split('\n').map((line) => line.replace(/^.*?; /, '').slice(0, 40)), ['did you mean "deny"?', 'did you mean "hour"?', 'did you mean "day"?',
-    'did you mean "state.t.count"?', `  at ${words}:10:52`.slice(0, 40), 'example.com, *.example.com, 192.0.2.1, 2']);
+    'did you mean "state.t.count"?', `${words}:10:52: Error`.slice(0, 40), 'example.com, *.example.com, 192.0.2.1, 2']);
   assert.match(texts, /rules\[2\]\.rate_limit: unknown key "kind"\n.*operator "host" cannot match "https:\/\/example\.com"\n$/);
+});
+
+test('operators and units of other languages get a suggestion', () => {
+  const rules = [['equals', 'eq'], ['!=', 'neq'], ['greater_than', 'gt'], ['matches', 'regex'], ['startsWith', 'starts_with'], ['one_of', 'in'], ['starts_wiht', 'starts_with']];
+  for (const [op, meant] of rules) {
+    const policy = { version: '1', tools: { t: { rules: [{ name: 'a', conditions: [{ path: 'args.x', op, value: 'x' }] }] } } };
+    const [problem] = JSON.parse(run('validate', '--json', '-c', file('op.json', JSON.stringify(policy))).stdout).problems;
+    assert.equal(problem.hint, `did you mean "${meant}"?`, op);
+  }
+  for (const [unit, meant] of [['hr', 'hour'], ['min', 'minute'], ['daily', 'day'], ['hurs', 'hour']]) {
+    const policy = { version: '1', tools: { t: { rules: [{ name: 'a', rate_limit: `5/${unit}` }] } } };
+    const [problem] = JSON.parse(run('validate', '--json', '-c', file('unit.json', JSON.stringify(policy))).stdout).problems;
+    assert.equal(problem.hint, `did you mean "${meant}"?`, unit);
+  }
+});
+
+test('explain and replay name file and line of a broken policy', () => {
+  const bad = file('broken.yaml', 'version: "1"\nhiden: [a]\ntools: {}\n');
+  for (const args of [['explain', '--tool', 't'], ['replay']]) {
+    const { status, stderr } = run(...args, '-c', bad);
+    assert.equal(status, 3);
+    assert.equal(stderr, `sallyport: error: ${bad}:2:1: unknown key "hiden"; did you mean "hide"?\n`);
+  }
 });
 
 test('validate --lint warns and stays valid', () => {
