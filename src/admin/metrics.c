@@ -66,18 +66,26 @@ static void put_classes(struct buf *out, const struct metrics *m) {
                            policy_outcome_name((enum policy_outcome)v), m->classes[cls][v]);
 }
 
+static void put_verdicts(struct buf *out, const struct metrics_cell *cell, const char *name,
+                         const uint64_t counts[METRICS_VERDICTS]) {
+    for (int v = 0; v < METRICS_VERDICTS; v++) {
+        if (!counts[v])
+            continue;
+        buf_printf(out, "sallyport_%s{", name);
+        put_cell_labels(out, cell);
+        buf_printf(out, ",verdict=\"%s\"} %" PRIu64 "\n", policy_outcome_name((enum policy_outcome)v),
+                   counts[v]);
+    }
+}
+
 static void put_counts(struct buf *out, const struct metrics *m) {
     head(out, "decisions_total", "counter", "Messages of clients, by the policy's verdict.");
-    FOR_CELLS(m, cell) {
-        for (int v = 0; v < METRICS_VERDICTS; v++) {
-            if (!cell->verdicts[v])
-                continue;
-            buf_put_str(out, "sallyport_decisions_total{");
-            put_cell_labels(out, cell);
-            buf_printf(out, ",verdict=\"%s\"} %" PRIu64 "\n", policy_outcome_name((enum policy_outcome)v),
-                       cell->verdicts[v]);
-        }
-    }
+    FOR_CELLS(m, cell)
+    put_verdicts(out, cell, "decisions_total", cell->verdicts);
+    head(out, "shadow_verdicts_total", "counter",
+         "Messages of clients, by the verdict that a rule or limit in shadow mode would have given.");
+    FOR_CELLS(m, cell)
+    put_verdicts(out, cell, "shadow_verdicts_total", cell->shadows);
     head(out, "outcomes_total", "counter", "What became of them.");
     FOR_CELLS(m, cell) {
         for (int o = 0; o < METRICS_OUTCOMES; o++) {

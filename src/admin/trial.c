@@ -12,7 +12,8 @@ struct question {
 static void replay_run(struct api_job *j) {
     const struct question *q = j->what;
     struct rejudge *r = NULL;
-    j->failed = rejudge_log(j->home, q->policy, q->since_us, 0, &r, &j->err) < 0;
+    j->failed =
+        rejudge_log(j->home, q->policy, &(struct rejudge_scope){.since_us = q->since_us}, &r, &j->err) < 0;
     if (!j->failed)
         rejudge_json(r, &j->e);
     rejudge_free(r);

@@ -17,6 +17,13 @@ void audit_format_time(uint64_t time_us, char text[AUDIT_TIME_TEXT]) {
     snprintf(text, AUDIT_TIME_TEXT, "%.*s%03uZ", (int)strlen(ms) - 1, ms, (unsigned)(time_us % 1000));
 }
 
+void audit_format_local_time(uint64_t time_us, char text[AUDIT_TIME_TEXT]) {
+    enum { ZONE_AT = sizeof("2026-01-02T03:04:05.678") - 1 };
+    char ms[CLOCK_TEXT_MAX];
+    clock_local_text(time_us / 1000, ms);
+    snprintf(text, AUDIT_TIME_TEXT, "%.*s%03u%s", (int)ZONE_AT, ms, (unsigned)(time_us % 1000), ms + ZONE_AT);
+}
+
 /* ---- a line ---- */
 
 /* Bytes from outside must not reach the terminal as control sequences, nor hide there. */
@@ -42,7 +49,7 @@ static void put_outcome_line(struct buf *out, const struct audit_record *o) {
 void audit_format_line(struct buf *out, const struct audit_entry *e) {
     const struct audit_record *r = e->record;
     char time[AUDIT_TIME_TEXT];
-    audit_format_time(r->number[AUDIT_TIME_US], time);
+    audit_format_local_time(r->number[AUDIT_TIME_US], time);
     buf_printf(out, "%8" PRIu64 "  %s  ", e->seq, time);
     switch (r->kind) {
     case AUDIT_KIND_DECISION:

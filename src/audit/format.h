@@ -8,6 +8,8 @@
 #define AUDIT_TIME_TEXT 40
 /* RFC 3339 in UTC with microseconds. */
 void audit_format_time(uint64_t time_us, char text[AUDIT_TIME_TEXT]);
+/* For people: the same in the time zone of this machine, with its offset. */
+void audit_format_local_time(uint64_t time_us, char text[AUDIT_TIME_TEXT]);
 
 void audit_format_line(struct buf *out, const struct audit_entry *e); /* one line for a terminal */
 void audit_format_json(struct buf *out, const struct audit_entry *e); /* one object, no newline */

@@ -96,6 +96,12 @@ static bool search_matches(struct slice search, const struct audit_record *r) {
     return true;
 }
 
+/* `agent1` finds `grant:agent1`: people know the name, not what kind of principal it is. */
+static bool identity_matches(struct slice want, struct slice identity) {
+    struct slice kind;
+    return slice_find(want, ':') < 0 && slice_cut(&identity, ':', &kind) && text_matches(want, identity);
+}
+
 bool audit_filter_matches(const struct audit_filter *f, uint64_t seq, const struct audit_record *r) {
     uint64_t time_us = r->number[AUDIT_TIME_US];
     if ((f->kinds && !(f->kinds & 1u << r->kind)) || (f->from_seq && seq < f->from_seq) ||
@@ -104,7 +110,8 @@ bool audit_filter_matches(const struct audit_filter *f, uint64_t seq, const stru
         (f->parent && r->number[AUDIT_PARENT] != f->parent && r->number[AUDIT_CALL] != f->parent))
         return false;
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
-        if (f->text[i].len > 0 && !text_matches(f->text[i], r->text[i]))
+        if (f->text[i].len > 0 && !text_matches(f->text[i], r->text[i]) &&
+            !(i == AUDIT_IDENTITY && identity_matches(f->text[i], r->text[i])))
             return false;
     return search_matches(f->search, r);
 }

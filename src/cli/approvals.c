@@ -21,6 +21,8 @@
 #define CONFIRM_CHARS 4                /* that a person types at the terminal */
 #define STALE_LOOKS 30                 /* before an approval is called stale */
 #define STALE_LOOK_US 100000
+#define SHORT_ID_MIN 4    /* characters behind ap_ that name an approval */
+#define SHORT_ID_SHOWN 8  /* of them in a listing for people */
 #define LIST_TEXT_MAX 200 /* bytes of one text in a listing for people */
 
 struct approvals_options {
@@ -110,7 +112,7 @@ static void put_time(struct buf *out, const char *label, uint64_t ms) {
     char text[CLOCK_TEXT_MAX];
     if (!ms)
         return;
-    clock_text(ms, text);
+    clock_local_text(ms, text);
     put_line(out, label, slice_str(text));
 }
 
@@ -221,8 +223,9 @@ static bool list_one(void *ctx, const struct state_approval *one) {
         return true;
     }
     char until[CLOCK_TEXT_MAX];
-    clock_text(r->expires_ms, until);
-    buf_printf(&l->out, "%.*s  %-8s  until %s  ", SLICE_FMT(r->id),
+    clock_local_text(r->expires_ms, until);
+    struct slice id = slice_upto(r->id, sizeof(STATE_APPROVAL_ID_PREFIX) - 1 + SHORT_ID_SHOWN);
+    buf_printf(&l->out, "%.*s  %-8s  until %s  ", SLICE_FMT(id),
                r->stale.len ? "stale" : state_approval_status_name(r->status), until);
     put_plain(&l->out, r->call.identity, LIST_TEXT_MAX);
     buf_put_str(&l->out, "  ");
@@ -263,6 +266,47 @@ static int list_run(const void *options, const struct cli_rest *rest) {
     return status;
 }
 
+/* ---- short ids ---- */
+
+struct prefix {
+    struct slice want; /* without ap_ */
+    char id[STATE_APPROVAL_ID_TEXT];
+    size_t count;
+};
+
+static struct slice bare_id(struct slice id) {
+    return slice_starts(id, SLICE(STATE_APPROVAL_ID_PREFIX))
+               ? slice_from(id, sizeof(STATE_APPROVAL_ID_PREFIX) - 1)
+               : id;
+}
+
+static bool match_prefix(void *ctx, const struct state_approval *r) {
+    struct prefix *p = ctx;
+    if (slice_starts(bare_id(r->id), p->want) && p->count++ == 0)
+        snprintf(p->id, sizeof(p->id), "%.*s", SLICE_FMT(r->id));
+    return true;
+}
+
+/* The beginning of an id is enough where only one begins so. One that is whole, or that none begins with, is
+ * left as it is. */
+static int whole_id(struct state_approvals *s, const char *given, struct arena *a, struct slice *ret_id,
+                    struct err *err) {
+    struct prefix p = {.want = bare_id(slice_str(given))};
+    const struct state_approval_filter all = {.limit = STATE_APPROVALS_LIST_MAX};
+    *ret_id = slice_str(given);
+    if (strlen(given) >= STATE_APPROVAL_ID_TEXT - 1)
+        return 0;
+    if (p.want.len < SHORT_ID_MIN)
+        return err_set(err, "`%s`: give at least %d characters of the id", given, SHORT_ID_MIN);
+    if (state_approvals_list(s, &all, clock_wall_ms(), match_prefix, &p, err) < 0)
+        return -1;
+    if (p.count > 1)
+        return err_set(err, "`%s`: %zu ids begin so; give more of it", given, p.count);
+    if (p.count == 1)
+        *ret_id = arena_dup(a, slice_str(p.id));
+    return 0;
+}
+
 static int show_run(const void *options, const struct cli_rest *rest) {
     const struct approvals_options *opt = options;
     struct err err = {0};
@@ -270,9 +314,12 @@ static int show_run(const void *options, const struct cli_rest *rest) {
     cleanup_arena struct arena a;
     arena_init(&a);
     struct state_approval found;
+    struct slice id;
     if (open_store(&s, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
-    int rc = state_approvals_get(s, slice_str(rest->operands[0]), clock_wall_ms(), &a, &found, &err);
+    if (whole_id(s, rest->operands[0], &a, &id, &err) < 0)
+        return cli_fail(CLI_NO, &err);
+    int rc = state_approvals_get(s, id, clock_wall_ms(), &a, &found, &err);
     if (rc == 0)
         err_set(&err, "no approval `%s`", rest->operands[0]);
     if (rc <= 0)
@@ -363,7 +410,10 @@ static int decide(enum verb verb, const struct approvals_options *opt, const str
     arena_init(&a);
     if (open_store(&s, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
-    struct state_decision d = {.id = slice_str(rest->operands[0]),
+    struct slice id;
+    if (whole_id(s, rest->operands[0], &a, &id, &err) < 0)
+        return cli_fail(CLI_NO, &err);
+    struct state_decision d = {.id = id,
                                .approve = verb == VERB_APPROVE,
                                .decider = cli_home_user(&a),
                                .note = slice_str(opt->note),
@@ -418,7 +468,7 @@ const struct cli_command cli_approvals_list = {
 };
 
 static const struct cli_example show_examples[] = {
-    {"sallyport approvals show ap_Zk3...", "who wants to call what, with which arguments"},
+    {"sallyport approvals show ap_Zk3q", "who wants to call what, with which arguments"},
     {0},
 };
 
@@ -435,9 +485,9 @@ const struct cli_command cli_approvals_show = {
 };
 
 static const struct cli_example approve_examples[] = {
-    {"sallyport approvals approve ap_Zk3...", "at a terminal; the same call, made again, passes once"},
-    {"sallyport approvals approve ap_Zk3... --code 5f0c11ae", "with the code from the console"},
-    {"sallyport approvals approve ap_Zk3... --for 30m", "the same call passes for half an hour"},
+    {"sallyport approvals approve ap_Zk3q", "at a terminal; the same call, made again, passes once"},
+    {"sallyport approvals approve ap_Zk3q --code 5f0c11ae", "with the code from the console"},
+    {"sallyport approvals approve ap_Zk3q --for 30m", "the same call passes for half an hour"},
     {0},
 };
 
@@ -459,7 +509,7 @@ const struct cli_command cli_approvals_approve = {
 };
 
 static const struct cli_example deny_examples[] = {
-    {"sallyport approvals deny ap_Zk3... --note 'ask finance first'", "the agent reads the note"},
+    {"sallyport approvals deny ap_Zk3q --note 'ask finance first'", "the agent reads the note"},
     {0},
 };
 
@@ -476,7 +526,7 @@ const struct cli_command cli_approvals_deny = {
 };
 
 static const struct cli_example expire_examples[] = {
-    {"sallyport approvals expire ap_Zk3...", "as if its time were over"},
+    {"sallyport approvals expire ap_Zk3q", "as if its time were over"},
     {0},
 };
 

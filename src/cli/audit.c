@@ -1,6 +1,7 @@
 /* The audit log: verify, query, show, tail, export. */
 #include "audit/format.h"
 #include "audit/verify.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/limits.h"
@@ -15,6 +16,20 @@
 #define AUDIT_FOLLOW_MS 200
 
 /* ---- what all of them share ---- */
+
+/* Before the first gate starts there is nothing to read, which is no fault: says so, and what to do. */
+static bool never_used(bool told) {
+    char home[CLI_PATH_MAX];
+    if (cli_home(home, NULL) < 0 || !cli_home_unused(home))
+        return false;
+    if (told)
+        return true;
+    log_info("no audit log yet in `%s`: a gate writes it from its first call on. Start one with `sallyport "
+             "init` or "
+             "`sallyport serve`, or name another home with SALLYPORT_HOME",
+             home);
+    return true;
+}
 
 static int open_log(struct audit_log **ret_log, struct err *err) {
     char home[CLI_PATH_MAX];
@@ -57,21 +72,24 @@ struct filter_options {
     const char *since, *until;
     const char *tool, *server, *verdict, *rule, *identity, *session, *grant, *method, *text;
     uint64_t run;
+    bool shadow;
 };
 
 #define FILTER_ROWS(type)                                                                                    \
     {CLI_TEXT(type, filter.since), .name = "since", .argument = "TIME",                                      \
-     .help = "from then on: RFC 3339, or how long ago (15m, 2h, 7d)"},                                       \
+     .help = "from then on: " CLI_WHEN_HELP},                                                                \
         {CLI_TEXT(type, filter.until), .name = "until", .argument = "TIME", .help = "up to then"},           \
         {CLI_TEXT(type, filter.tool), .name = "tool", .argument = "NAME",                                    \
          .help = "calls of this tool; a `*` at the end stands for any ending, here and below"},              \
         {CLI_TEXT(type, filter.server), .name = "server", .argument = "NAME",                                \
          .help = "calls to this server"},                                                                    \
         {CLI_TEXT(type, filter.verdict), .name = "verdict", .argument = "VERDICT",                           \
-         .help = "allow, deny or approve"},                                                                  \
+         .values = "allow deny approve", .help = "allow, deny or approve"},                                  \
+        {CLI_SWITCH(type, filter.shadow), .name = "shadow",                                                  \
+         .help = "only calls that a rule or limit in shadow mode would have refused"},                       \
         {CLI_TEXT(type, filter.rule), .name = "rule", .argument = "NAME", .help = "decided by this rule"},   \
         {CLI_TEXT(type, filter.identity), .name = "identity", .argument = "NAME",                            \
-         .help = "of this identity"},                                                                        \
+         .help = "of this identity; `agent1` finds `grant:agent1`"},                                         \
         {CLI_TEXT(type, filter.session), .name = "session", .argument = "ID", .help = "of this session"},    \
         {CLI_TEXT(type, filter.grant), .name = "grant", .argument = "NAME", .help = "under this grant"},     \
         {CLI_TEXT(type, filter.method), .name = "method", .argument = "NAME", .help = "of this method"},     \
@@ -95,7 +113,7 @@ static int filter_make(const struct filter_options *o, struct audit_filter *f, s
         {AUDIT_RULE, o->rule},   {AUDIT_IDENTITY, o->identity}, {AUDIT_SESSION, o->session},
         {AUDIT_GRANT, o->grant}, {AUDIT_METHOD, o->method},
     };
-    *f = (struct audit_filter){.search = slice_str(o->text), .parent = o->run};
+    *f = (struct audit_filter){.search = slice_str(o->text), .parent = o->run, .shadowed = o->shadow};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         f->text[rows[i].text] = slice_str(rows[i].value);
     if (o->verdict && strcmp(o->verdict, "allow") != 0 && strcmp(o->verdict, "deny") != 0 &&
@@ -131,6 +149,8 @@ static int query_run(const void *options, const struct cli_rest *rest) {
     if (filter_make(&opt->filter, &filter, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
     filter.limit = opt->limit;
+    if (never_used(false))
+        return CLI_OK;
     if (open_log(&log, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     struct print p = {.format = opt->json ? format_json_line : audit_format_line};
@@ -143,6 +163,7 @@ static int query_run(const void *options, const struct cli_rest *rest) {
 
 static const struct cli_example query_examples[] = {
     {"sallyport audit query --verdict deny --since 2h", "what was refused in the last two hours"},
+    {"sallyport audit query --shadow --since yesterday", "what rules in shadow mode would have refused"},
     {"sallyport audit query --text 'customer 4711' --json", "every record with both words in it"},
     {0},
 };
@@ -286,6 +307,11 @@ static int tail_run(const void *options, const struct cli_rest *rest) {
     uint64_t newest = 0;
     cleanup_audit_log struct audit_log *log = NULL;
     (void)rest;
+    for (bool told = false; never_used(told); told = true) {
+        if (!opt->follow)
+            return CLI_OK;
+        nanosleep(&(struct timespec){.tv_nsec = AUDIT_FOLLOW_MS * 1000000}, NULL);
+    }
     if (open_log(&log, &err) < 0 ||
         audit_log_walk_back(log, &(struct audit_filter){0}, tail_newest, &newest, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
@@ -342,6 +368,8 @@ static int export_run(const void *options, const struct cli_rest *rest) {
     (void)rest;
     if (filter_make(&opt->filter, &filter, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
+    if (never_used(false))
+        return CLI_OK;
     if (open_log(&log, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     struct print p = {0};
@@ -488,7 +516,14 @@ static int verify_run(const void *options, const struct cli_rest *rest) {
     (void)rest;
     if (cli_home(home, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
-    audit_verify(home, opt->key, &report);
+    /* Whoever keeps a key elsewhere expects a log here. */
+    const bool unused = !opt->key && never_used(false);
+    if (unused)
+        report = (struct audit_report){.sound = true};
+    else
+        audit_verify(home, opt->key, &report);
+    if (unused && !opt->json)
+        return CLI_OK;
     if (report.unreadable) {
         err_set(&err, "%s", report.text);
         return cli_fail(CLI_FAILED, &err);
@@ -517,7 +552,9 @@ const struct cli_command cli_audit_verify = {
         "off is found, and the first bad one is named; the exit status is then 1.\n\n"
         "Whoever can write to the log and read its key can also make a new one: keep a copy of audit.pub, "
         "and "
-        "now and then the last hash, on another machine.",
+        "now and then the last hash, on another machine. A home that no gate has used yet is sound, unless "
+        "--key is "
+        "given.",
     .options = verify_rows,
     .options_size = sizeof(struct verify_options),
     .examples = verify_examples,

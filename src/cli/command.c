@@ -173,7 +173,7 @@ static int cli_pick_command(const struct cli_program *program, struct cli_walk *
         walk->request->common.help = true;
         return 0;
     }
-    if (strcmp(word, "--version") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         walk->command = cli_find(program, SLICE("version"));
         CHECK(walk->command);
         return 0;
@@ -268,6 +268,9 @@ static int cli_unknown_option(const struct cli_walk *walk, struct slice name, st
     for (size_t i = 0; (option = cli_option_at(walk->command, i)); i++)
         if (!option->hidden)
             names[count++] = option->name;
+    if (!*walk->command->name)
+        names[count++] = "version"; /* no row of the wrap form, but it may stand where those stand */
+    CHECK(count <= CLI_OPTIONS_MAX);
     names[count] = NULL;
     const char *near = nearest_word(name, names);
     if (near)

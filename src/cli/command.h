@@ -56,6 +56,7 @@ struct cli_option {
     char letter;                /* the short form, or 0 */
     const char *argument;       /* how help calls the value: FILE, URL; choices need none */
     const char *const *choices; /* NULL-terminated */
+    const char *values;         /* of a text: what completions propose, separated by spaces */
     const char *fallback;       /* parsed like a given value when the option is absent */
     uint64_t min, max;          /* of a number; max 0 means no upper bound */
     const char *help;
@@ -144,6 +145,9 @@ const char *cli_verb_of(const struct cli_command *command, const char *group);
 
 /* home.c: the state directory, $SALLYPORT_HOME or its fallbacks. Nothing is created. */
 int cli_home(char ret_path[CLI_PATH_MAX], struct err *err);
+
+/* No gate and no command has recorded anything in this home yet. */
+bool cli_home_unused(const char *home);
 
 /* "cli:USER": whoever may write to the home may decide; on record is the name that the system knows. */
 struct arena;

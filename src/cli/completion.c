@@ -79,6 +79,14 @@ static void completion_put_quoted(const char *prose, struct buf *text) {
             buf_put_char(text, *prose);
 }
 
+/* What may stand behind the option, separated by spaces. */
+static void completion_values(const struct cli_option *option, struct buf *text) {
+    for (size_t i = 0; option->choices && option->choices[i]; i++)
+        buf_printf(text, "%s%s", i ? " " : "", option->choices[i]);
+    if (option->values)
+        buf_put_str(text, option->values);
+}
+
 static void completion_bash_option(const struct cli_option *option, struct buf *text) {
     buf_printf(text, " --%s", option->name);
     if (option->letter)
@@ -86,11 +94,13 @@ static void completion_bash_option(const struct cli_option *option, struct buf *
 }
 
 static void completion_bash_choices(const struct cli_option *option, struct buf *text) {
-    if (!option->choices)
+    if (!option->choices && !option->values)
         return;
-    buf_printf(text, " --%s) words='", option->name);
-    for (size_t i = 0; option->choices[i]; i++)
-        buf_printf(text, "%s%s", i ? " " : "", option->choices[i]);
+    buf_printf(text, " --%s", option->name);
+    if (option->letter)
+        buf_printf(text, "|-%c", option->letter);
+    buf_put_str(text, ") words='");
+    completion_values(option, text);
     buf_put_str(text, "';;");
 }
 
@@ -154,10 +164,9 @@ static void completion_zsh_option(const struct cli_option *option, struct buf *t
         if (!strchr("[]:'", *c))
             buf_put_char(text, *c);
     buf_put_char(text, ']');
-    if (option->choices) {
+    if (option->choices || option->values) {
         buf_printf(text, ":%s:(", option->name);
-        for (size_t i = 0; option->choices[i]; i++)
-            buf_printf(text, "%s%s", i ? " " : "", option->choices[i]);
+        completion_values(option, text);
         buf_put_char(text, ')');
     } else if (option->kind != CLI_KIND_SWITCH) {
         buf_printf(text, ":%s:_files", option->name);
@@ -203,10 +212,9 @@ static void completion_fish_option(const struct cli_option *option, struct buf *
     buf_printf(text, " -l %s", option->name);
     if (option->letter)
         buf_printf(text, " -s %c", option->letter);
-    if (option->choices) {
+    if (option->choices || option->values) {
         buf_put_str(text, " -x -a '");
-        for (size_t i = 0; option->choices[i]; i++)
-            buf_printf(text, "%s%s", i ? " " : "", option->choices[i]);
+        completion_values(option, text);
         buf_put_char(text, '\'');
     } else if (option->kind != CLI_KIND_SWITCH) {
         buf_put_str(text, " -r");

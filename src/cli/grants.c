@@ -4,6 +4,7 @@
 
 #include "audit/audit.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/policy_file.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #define GRANTS_OUT_MAX (64u << 20)
+#define GRANTS_ROLES_TEXT 128
 
 struct grants_options {
     const char *label;
@@ -48,6 +50,7 @@ static const struct cli_option create_rows[] = {
     {CLI_TEXT(struct grants_options, limits), .name = "limits", .argument = "NAME", .fallback = "",
      .help = "grants with the same NAME share what limits of scope `grant` count"},
     {CLI_LIST(struct grants_options, roles), .name = "role", .argument = "ROLE",
+     .values = "admin policy-manager approver viewer person",
      .help =
          "what it may do at the admin API: admin, policy-manager, approver, viewer; or person: somebody sits "
          "at its client, whose answer to an approval question counts"},
@@ -103,7 +106,7 @@ static void put_when(struct buf *out, const char *what, uint64_t ms) {
     char text[CLOCK_TEXT_MAX];
     if (!ms)
         return;
-    clock_text(ms, text);
+    clock_local_text(ms, text);
     buf_printf(out, "%s%s\n", what, text);
 }
 
@@ -183,7 +186,7 @@ static int read_policy(const char *path, char ret_real[PATH_MAX], struct err *er
     cleanup_problems struct policy_problems problems;
     policy_problems_init(&problems);
     if (cli_policy_load(path, &policy, &problems) < 0)
-        return err_set(err, "--policy `%s`: %.*s", path, SLICE_FMT(problems.items[0].text));
+        return cli_policy_fault(path, &problems, err), err_wrap(err, "--policy");
     return 0;
 }
 
@@ -275,6 +278,40 @@ static int show_run(const void *options, const struct cli_rest *rest) {
     return print_one(options, g);
 }
 
+static void put_roles(struct buf *out, const struct state_grant *g) {
+    char roles[GRANTS_ROLES_TEXT] = "";
+    for (size_t i = 0; state_role_name(i); i++) {
+        size_t used = strlen(roles);
+        if (g->roles >> i & 1)
+            snprintf(roles + used, sizeof(roles) - used, "%s%s", used ? "," : "", state_role_name(i));
+    }
+    buf_printf(out, " %-14s", roles[0] ? roles : "-");
+}
+
+static void put_minute(struct buf *out, uint64_t ms, const char *without) {
+    enum { TO_THE_MINUTE = sizeof("2026-01-02T03:04") - 1, ZONE_AT = sizeof("2026-01-02T03:04:05.678") - 1 };
+    char text[CLOCK_TEXT_MAX];
+    if (!ms) {
+        buf_printf(out, " %-22s", without);
+        return;
+    }
+    clock_local_text(ms, text);
+    int pad = 22 - (int)TO_THE_MINUTE - (int)strlen(text + ZONE_AT);
+    buf_printf(out, " %.*s%s%*s", (int)TO_THE_MINUTE, text, text + ZONE_AT, pad > 0 ? pad : 0, "");
+}
+
+static void put_row(struct buf *out, const struct state_grant *g, const char *state, bool first) {
+    if (first)
+        buf_printf(out, "%-20s %-8s %-14s %-22s %-22s %-12s %s\n", "NAME", "STATE", "ROLE", "EXPIRES",
+                   "LAST USED", "TOKEN", "LABEL");
+    buf_printf(out, "%-20s %-8s", g->name, state);
+    put_roles(out, g);
+    put_minute(out, g->expires_ms, "never");
+    put_minute(out, g->used_ms, "never");
+    buf_printf(out, " %s…%*s %s\n", g->hint, strlen(g->hint) < 11 ? (int)(11 - strlen(g->hint)) : 0, "",
+               g->label);
+}
+
 static int list_run(const void *options, const struct cli_rest *rest) {
     const struct grants_options *opt = options;
     (void)rest;
@@ -287,6 +324,7 @@ static int list_run(const void *options, const struct cli_rest *rest) {
     struct emit e;
     emit_init(&e, &out);
     uint64_t now_ms = clock_wall_ms();
+    size_t shown = 0;
     if (opt->json)
         emit_array(&e);
     for (size_t i = 0; i < state_grants_count(grants); i++) {
@@ -297,8 +335,12 @@ static int list_run(const void *options, const struct cli_rest *rest) {
         if (opt->json)
             state_grant_json(&e, g, NULL, now_ms);
         else
-            buf_printf(&out, "%-24s %-8s %s…  %s\n", g->name, state, g->hint, g->label);
+            put_row(&out, g, state, shown++ == 0);
     }
+    if (!opt->json && !shown)
+        log_info("no grants%s; `sallyport grants create NAME` makes one",
+                 opt->all || !state_grants_count(grants) ? ""
+                                                         : " in force (--all shows those that are over)");
     if (opt->json) {
         emit_array_end(&e);
         buf_put_char(&out, '\n');

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/arena.h"
+#include "base/mem.h"
 #include "state/home_format.h"
 
 #include <pwd.h>
@@ -64,6 +65,17 @@ bool cli_home_settings(const char *given, char ret_path[CLI_PATH_MAX]) {
         access(ret_path, F_OK) != 0) {
         snprintf(ret_path, CLI_PATH_MAX, SETTINGS_NAME);
         return false;
+    }
+    return true;
+}
+
+bool cli_home_unused(const char *home) {
+    static const char *const names[] = {"audit", "audit.pub", "audit.key", "format"};
+    char path[CLI_PATH_MAX + 16];
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", home, names[i]);
+        if (access(path, F_OK) == 0)
+            return false;
     }
     return true;
 }

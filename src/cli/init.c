@@ -15,6 +15,7 @@ static const char *const modes[] = {[CLI_MODE_WRAP] = "wrap", [CLI_MODE_SERVE] =
 
 static const struct cli_option init_rows[] = {
     {CLI_TEXT(struct init_options, client), .name = "client", .argument = "NAME",
+     .values = "claude-desktop claude-code cursor vscode windsurf cline zed codex gemini",
      .help =
          "only this one: claude-desktop, claude-code, cursor, vscode, windsurf, cline, zed, codex, gemini"},
     {CLI_LIST(struct init_options, servers), .name = "server", .argument = "NAME",

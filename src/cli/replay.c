@@ -11,7 +11,7 @@
 
 struct replay_options {
     const char *config;
-    const char *since, *until;
+    const char *since, *until, *server, *grant;
     bool json;
 };
 
@@ -19,8 +19,12 @@ static const struct cli_option replay_rows[] = {
     {CLI_TEXT(struct replay_options, config), .name = "config", .letter = 'c', .argument = "POLICY",
      .required = true, .help = "the candidate policy"},
     {CLI_TEXT(struct replay_options, since), .name = "since", .argument = "TIME",
-     .help = "calls from then on: RFC 3339, or how long ago (15m, 2h, 7d)"},
+     .help = "calls from then on: " CLI_WHEN_HELP},
     {CLI_TEXT(struct replay_options, until), .name = "until", .argument = "TIME", .help = "calls up to then"},
+    {CLI_TEXT(struct replay_options, server), .name = "server", .argument = "NAME",
+     .help = "only calls to this server; a `*` at the end stands for any ending"},
+    {CLI_TEXT(struct replay_options, grant), .name = "grant", .argument = "NAME",
+     .help = "only calls under this grant"},
     {CLI_SWITCH(struct replay_options, json), .name = "json", .help = "print JSON"},
     {0},
 };
@@ -43,21 +47,20 @@ static int replay_run(const void *options, const struct cli_rest *rest) {
     const struct replay_options *opt = options;
     struct err err = {0};
     char home[CLI_PATH_MAX];
-    uint64_t since_us, until_us;
+    struct rejudge_scope scope = {.server = slice_str(opt->server), .grant = slice_str(opt->grant)};
     (void)rest;
     cleanup_problems struct policy_problems problems;
     cleanup_policy struct policy *policy = NULL;
     policy_problems_init(&problems);
     if (cli_policy_load(opt->config, &policy, &problems) < 0) {
-        struct slice why = problems.count ? problems.items[0].text : SLICE("invalid policy");
-        err_set(&err, "%s: %.*s", opt->config, SLICE_FMT(why));
+        cli_policy_fault(opt->config, &problems, &err);
         return cli_fail(CLI_CONFIG, &err);
     }
-    if (cli_when("since", opt->since, &since_us, &err) < 0 ||
-        cli_when("until", opt->until, &until_us, &err) < 0 || cli_home(home, &err) < 0)
+    if (cli_when("since", opt->since, &scope.since_us, &err) < 0 ||
+        cli_when("until", opt->until, &scope.until_us, &err) < 0 || cli_home(home, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
     struct rejudge *r = NULL;
-    if (rejudge_log(home, policy, since_us, until_us, &r, &err) < 0)
+    if (rejudge_log(home, policy, &scope, &r, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     int status = replay_print(r, opt->json);
     rejudge_free(r);
@@ -67,6 +70,8 @@ static int replay_run(const void *options, const struct cli_rest *rest) {
 static const struct cli_example replay_examples[] = {
     {"sallyport replay -c stricter.yaml --since 7d",
      "what a stricter policy would have done to the last week's calls"},
+    {"sallyport replay -c files.yaml --server files --grant ci --since yesterday",
+     "a policy for one server, over the calls of one grant"},
     {0},
 };
 

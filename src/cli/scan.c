@@ -18,6 +18,7 @@ static const struct cli_option scan_rows[] = {
     {CLI_CHOICE(struct scan_options, format), .name = "format", .choices = formats, .fallback = "auto",
      .help = "how to write it"},
     {CLI_LIST(struct scan_options, fail_on), .name = "fail-on", .argument = "WHAT",
+     .values = "read write execute destructive financial low medium high critical drift poison",
      .help = "exit 1 on a class (read ... financial), a severity (low ... critical), drift or poison; "
              "repeatable"},
     {CLI_TEXT(struct scan_options, lock), .name = "lock", .argument = "FILE", .fallback = RISK_LOCK_NAME,

@@ -29,7 +29,7 @@ static const struct cli_option status_rows[] = {
     {CLI_TEXT(struct status_options, state_dsn), .name = "state-dsn", .argument = "DSN",
      .help = "the store of counters"},
     {CLI_TEXT(struct status_options, since), .name = "since", .argument = "TIME", .fallback = "24h",
-     .help = "calls from then on"},
+     .help = "calls from then on: " CLI_WHEN_HELP},
     {CLI_SWITCH(struct status_options, tokens), .name = "tokens",
      .help =
          "instead: what the definitions of each server's tools cost an agent, listed up front and lazily"},
@@ -51,7 +51,7 @@ struct rule_count {
 struct status {
     const char *home;
     uint64_t since_us;
-    uint64_t calls, allowed, denied, approvals, errors, gaps;
+    uint64_t calls, allowed, denied, approvals, shadowed, errors, gaps;
     struct audit_rings rings;
     uint64_t last_us;
     struct arena arena;
@@ -118,6 +118,7 @@ static bool status_entry(void *ctx, const struct audit_entry *e) {
     s->calls++;
     s->allowed += slice_is(r->text[AUDIT_VERDICT], "allow");
     s->approvals += slice_is(r->text[AUDIT_VERDICT], "approve");
+    s->shadowed += r->text[AUDIT_SHADOW].len > 0;
     s->errors += e->outcome && !slice_is(e->outcome->text[AUDIT_STATUS], "ok");
     if (slice_is(r->text[AUDIT_VERDICT], "deny"))
         status_denied(s, e);
@@ -252,6 +253,16 @@ static void text_lost(void *ctx, const char *name, const char *meaning) {
 
 static void status_text(struct status *s, struct buf *out) {
     char time[AUDIT_TIME_TEXT];
+    if (cli_home_unused(s->home)) {
+        buf_printf(out,
+                   "No gate has run with the home `%s` yet.\n"
+                   "  sallyport init                        put a gate in front of your clients' servers\n"
+                   "  sallyport serve                       run one gate for many servers\n"
+                   "  sallyport -c POLICY -- COMMAND ...    guard one server\n"
+                   "SALLYPORT_HOME names another home.\n",
+                   s->home);
+        return;
+    }
     state_stores_missing(s->home, text_lost, out);
     cli_gates_each(s->home, text_gate, out);
     status_text_state(s, out);
@@ -268,7 +279,7 @@ static void status_text(struct status *s, struct buf *out) {
         buf_printf(out, "Audit log: %s\n", s->log_err.text);
         return;
     }
-    audit_format_time(s->last_us, time);
+    audit_format_local_time(s->last_us, time);
     buf_printf(out, "Audit log: last record %s, %" PRIu64 " gaps\n", s->last_us ? time : "none", s->gaps);
     if (s->reload[0])
         buf_printf(out, "Last reload: %s %.*s %.*s %.*s\n", s->reload, SLICE_FMT(s->reload_event),
@@ -277,6 +288,11 @@ static void status_text(struct status *s, struct buf *out) {
                "Calls: %" PRIu64 " (%" PRIu64 " allowed, %" PRIu64 " denied, %" PRIu64
                " need approval), %" PRIu64 " failed\n",
                s->calls, s->allowed, s->denied, s->approvals, s->errors);
+    if (s->shadowed)
+        buf_printf(out,
+                   "Shadow: rules in shadow mode would have refused %" PRIu64
+                   " of them; see sallyport audit query --shadow\n",
+                   s->shadowed);
     if (s->top[0].count)
         buf_put_str(out, "Top deny rules:\n");
     for (size_t i = 0; i < STATUS_TOP && s->top[i].count; i++)
@@ -383,11 +399,8 @@ static void status_json_calls(struct status *s, struct emit *e) {
     const struct {
         const char *name;
         uint64_t value;
-    } rows[] = {{"total", s->calls},
-                {"allowed", s->allowed},
-                {"denied", s->denied},
-                {"approvals", s->approvals},
-                {"failed", s->errors}};
+    } rows[] = {{"total", s->calls},         {"allowed", s->allowed},   {"denied", s->denied},
+                {"approvals", s->approvals}, {"shadowed", s->shadowed}, {"failed", s->errors}};
     emit_key(e, "calls");
     emit_object(e);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

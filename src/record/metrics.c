@@ -114,6 +114,11 @@ static size_t outcome_index(const char *outcome) {
 void metrics_count(struct metrics *m, const struct call *c, const char *outcome, uint64_t latency_us) {
     struct metrics_cell *cell = find_cell(m, c);
     cell->verdicts[c->verdict.outcome]++;
+    bool shadows[METRICS_VERDICTS] = {false};
+    for (size_t i = 0; i < c->verdict.shadow_count; i++)
+        shadows[c->verdict.shadows[i].outcome] = true;
+    for (size_t i = 0; i < METRICS_VERDICTS; i++)
+        cell->shadows[i] += shadows[i];
     if (c->kind == CALL_TOOLS_CALL)
         m->classes[c->class][c->verdict.outcome]++;
     cell->outcomes[outcome_index(outcome)]++;

@@ -257,12 +257,14 @@ void rejudge_json(const struct rejudge *r, struct emit *e) {
     emit_object_end(e);
 }
 
-int rejudge_log(const char *home, const struct policy *policy, uint64_t since_us, uint64_t until_us,
+int rejudge_log(const char *home, const struct policy *policy, const struct rejudge_scope *scope,
                 struct rejudge **ret_replay, struct err *err) {
     struct rejudge *r = mem_zalloc(sizeof(*r));
-    const struct audit_filter outcomes = {.since_us = since_us, .kinds = 1u << AUDIT_KIND_OUTCOME};
-    struct audit_filter filter = {
-        .since_us = since_us, .until_us = until_us, .kinds = 1u << AUDIT_KIND_DECISION};
+    const struct audit_filter outcomes = {.since_us = scope->since_us, .kinds = 1u << AUDIT_KIND_OUTCOME};
+    struct audit_filter filter = {.since_us = scope->since_us,
+                                  .until_us = scope->until_us,
+                                  .kinds = 1u << AUDIT_KIND_DECISION,
+                                  .text = {[AUDIT_SERVER] = scope->server, [AUDIT_GRANT] = scope->grant}};
     cleanup_audit_log struct audit_log *log = NULL;
     r->policy = policy;
     arena_init(&r->keep);
@@ -270,7 +272,8 @@ int rejudge_log(const char *home, const struct policy *policy, uint64_t since_us
     map_init(&r->failed);
     policy_memory_init(&r->memory);
     r->order = mem_alloc(REPLAY_CHANGES_MAX * sizeof(*r->order));
-    if (audit_log_open(home, &log, err) < 0 || audit_log_seek(log, since_us, &filter.from_seq, err) < 0 ||
+    if (audit_log_open(home, &log, err) < 0 ||
+        audit_log_seek(log, scope->since_us, &filter.from_seq, err) < 0 ||
         audit_log_walk(log, &outcomes, replay_failed, r, err) < 0 ||
         audit_log_walk(log, &filter, replay_entry, r, err) < 0) {
         rejudge_free(r);

@@ -9,8 +9,14 @@ struct emit;
 struct policy;
 struct rejudge;
 
-/* Everything between the two times (0: no bound). For a thread that may wait. */
-int rejudge_log(const char *home, const struct policy *policy, uint64_t since_us, uint64_t until_us,
+/* Which of the recorded calls. */
+struct rejudge_scope {
+    uint64_t since_us, until_us; /* 0: no bound */
+    struct slice server, grant;  /* as audit_filter matches them; empty: any */
+};
+
+/* For a thread that may wait. */
+int rejudge_log(const char *home, const struct policy *policy, const struct rejudge_scope *scope,
                 struct rejudge **ret_replay, struct err *err);
 void rejudge_free(struct rejudge *r); /* NULL is fine */
 void rejudge_json(const struct rejudge *r, struct emit *e);

@@ -18,7 +18,6 @@
 #define APPROVALS_FILE "approvals.sqlite"
 #define APPROVALS_KEY "approvals.key"
 #define APPROVALS_KEY_LEN 32
-#define APPROVALS_ID_LEN 22 /* 132 random bits */
 #define APPROVALS_SQL_MAX 1024
 
 struct state_approvals {
@@ -418,10 +417,10 @@ static enum state_ask ask_new(struct state_approvals *s, const struct state_appr
         return STATE_ASK_FULL;
     if (outdate_others(s, want, err) < 0)
         return STATE_ASK_FAULT;
-    char id[APPROVALS_ID_LEN + 1];
-    rand_token(id, APPROVALS_ID_LEN);
+    char id[STATE_APPROVAL_ID_CHARS + 1];
+    rand_token(id, STATE_APPROVAL_ID_CHARS);
     *ret_found = *want;
-    ret_found->id = arena_printf(a, "ap_%s", id);
+    ret_found->id = arena_printf(a, STATE_APPROVAL_ID_PREFIX "%s", id);
     ret_found->status = STATE_APPROVAL_PENDING;
     ret_found->asked = 1;
     if (row_insert(s, ret_found, err) < 0)

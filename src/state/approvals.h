@@ -139,6 +139,9 @@ int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
  * behind its first colon. An empty list is everybody. */
 bool state_approvers_name(struct slice approvers, struct slice decider);
 
+#define STATE_APPROVAL_ID_PREFIX "ap_"
+#define STATE_APPROVAL_ID_CHARS 22 /* behind it: 132 random bits */
+#define STATE_APPROVAL_ID_TEXT (sizeof(STATE_APPROVAL_ID_PREFIX) + STATE_APPROVAL_ID_CHARS)
 /* 1 and *ret_found, 0 when there is none, -1. */
 int state_approvals_get(struct state_approvals *s, struct slice id, uint64_t now_ms, struct arena *a,
                         struct state_approval *ret_found, struct err *err);

@@ -1,0 +1,158 @@
+// What a new user types in the first minutes: every answer helps, and nothing is blamed on them.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { approve, cli, peerFor, probeCommand, run, sallyport, startGate, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+
+const homeOf = () => ({ SALLYPORT_HOME: join(tempDir(), 'home') });
+const ok = async (args, options) => {
+  const result = await cli(args, options);
+  assert.equal(result.code, 0, `${args.join(' ')}: ${result.stdout}${result.stderr}`);
+  return result;
+};
+
+describe('before the first gate', { concurrency: 4 }, () => {
+  test('-V and --version say the version; a misprint is understood', async () => {
+    const { stdout } = await ok(['--version']);
+    assert.match(stdout, /^sallyport \d+\.\d+\.\d+/);
+    assert.equal((await ok(['-V'])).stdout, stdout);
+    const { code, stderr } = await cli(['--verison']);
+    assert.equal(code, 2);
+    assert.match(stderr, /did you mean `--version`\?/);
+  });
+
+  test('status and the audit commands say what to do, and it is no failure', async () => {
+    const env = homeOf();
+    assert.match((await ok(['status'], { env })).stdout, /^No gate has run with the home .*home` yet\.\n {2}sallyport init/);
+    for (const verb of ['tail', 'query', 'verify', 'export']) {
+      const { stdout, stderr } = await ok(['audit', verb], { env });
+      assert.equal(stdout, '');
+      assert.match(stderr, /no audit log yet .* Start one with `sallyport init`/, verb);
+    }
+    assert.match((await ok(['grants', 'list'], { env })).stderr, /no grants; `sallyport grants create NAME` makes one/);
+    assert.equal(JSON.parse((await ok(['audit', 'verify', '--json'], { env })).stdout).records, 0);
+    assert.notEqual((await cli(['audit', 'verify', '--key', 'audit.pub'], { env })).code, 0, 'whoever has a key expects a log');
+  });
+
+  test('a home whose log was deleted is not taken for a new one', async () => {
+    const env = homeOf();
+    mkdirSync(env.SALLYPORT_HOME, { mode: 0o700 });
+    writeFileSync(join(env.SALLYPORT_HOME, 'audit.pub'), 'x');
+    assert.notEqual((await cli(['audit', 'verify'], { env })).code, 0);
+  });
+
+  test('a grant before the first start: no warning about lost counters', async (t) => {
+    const env = homeOf();
+    await ok(['grants', 'create', 'agent1'], { env });
+    const gate = use(t, await startServe({ env, args: [], config: { version: '1', servers: { probe: { command: probeCommand()[0], args: probeCommand().slice(1) } } } }));
+    assert.doesNotMatch(gate.stderr, /state\.sqlite|starts anew|warn/);
+  });
+
+  test('NO_COLOR and a pipe: no escape sequences', async () => {
+    for (const env of [{ NO_COLOR: '1' }, {}]) {
+      const { stdout, stderr } = await cli(['help'], { env });
+      assert.equal(/\x1b/.test(stdout + stderr), false);
+    }
+    const terminal = async (env) => (await run('script', ['-qec', `${sallyport} --help; ${sallyport} --verison`, '/dev/null'], { env: { TERM: 'xterm', ...env } })).stdout;
+    assert.match(await terminal({ NO_COLOR: '' }), /\x1b\[/, 'colours at a terminal');
+    assert.doesNotMatch(await terminal({ NO_COLOR: '1' }), /\x1b\[/);
+  });
+});
+
+describe('times', { concurrency: 4 }, () => {
+  test('--since takes what people type', async () => {
+    const env = homeOf();
+    await ok(['grants', 'create', 'agent1'], { env });
+    for (const since of ['yesterday', 'today', '2h', '2026-11-16', '2026-11-16 14:00', '2026-11-16T14:00:30', '2026-11-16T14:00:00Z', '2026-11-16T14:00:00+02:00']) {
+      await ok(['audit', 'query', '--since', since], { env });
+      await ok(['status', '--since', since], { env });
+    }
+    for (const since of ['2026-13-01', 'yesterdy', '2026-11-16T', '2026-11-16T25:00', '16.11.2026']) {
+      const { code, stderr } = await cli(['audit', 'query', '--since', since], { env });
+      assert.equal(code, 2, since);
+      assert.match(stderr, /write how long ago \(15m, 2h, 7d\), today, yesterday, a date/);
+    }
+  });
+
+  test('a date is midnight where the user is', async () => {
+    const env = { ...homeOf(), TZ: 'Asia/Kolkata' };
+    await ok(['grants', 'create', 'agent1'], { env });
+    const day = new Date(Date.now() + 5.5 * 3600e3).toISOString().slice(0, 10); // what the calendar says there
+    assert.match((await ok(['audit', 'query', '--since', day], { env })).stdout, /grant_created/);
+    const tomorrow = new Date(Date.now() + 29.5 * 3600e3).toISOString().slice(0, 10);
+    assert.doesNotMatch((await ok(['audit', 'query', '--since', tomorrow], { env })).stdout, /grant_created/);
+  });
+
+  test('times for people have their zone; JSON stays in UTC', async () => {
+    const env = { ...homeOf(), TZ: 'Asia/Kolkata' };
+    await ok(['grants', 'create', 'agent1', '--expires', '30d'], { env });
+    assert.match((await ok(['audit', 'query'], { env })).stdout, /T[\d:.]+\+05:30 {2}event grant_created/);
+    assert.match((await ok(['grants', 'show', 'agent1'], { env })).stdout, /expires {2}\S+\+05:30\n/);
+    const [record] = (await ok(['audit', 'query', '--json', '--limit', '1'], { env })).stdout.split('\n').map((line) => line && JSON.parse(line));
+    assert.match(record.time, /Z$/);
+    assert.match((await ok(['audit', 'query'], { env: { ...env, TZ: 'UTC' } })).stdout, /T[\d:.]+Z {2}event/);
+  });
+});
+
+describe('grants and identities', () => {
+  test('grants list shows role, expiry and last use; --identity agent1 finds grant:agent1; replay takes --server and --grant', async (t) => {
+    const env = homeOf();
+    const tokens = {};
+    for (const name of ['agent1', 'agent2']) tokens[name] = JSON.parse((await ok(['grants', 'create', name, '--role', 'viewer', '--json'], { env })).stdout).token;
+    await ok(['grants', 'create', 'later', '--expires', '30d'], { env });
+    const policy = tempFile('policy.yaml', JSON.stringify({ version: '1', default: 'allow', tools: { echo: { rules: [{ name: 'watch', action: 'deny', mode: 'shadow' }] } } }));
+    const probe = { command: probeCommand()[0], args: probeCommand().slice(1) };
+    const gate = use(t, await startServe({ env, args: [], config: { version: '1', policy, servers: { probe, other: probe } } }));
+    for (const [name, server] of [['agent1', 'probe'], ['agent1', 'other'], ['agent2', 'probe']]) {
+      const answer = await fetch(`${gate.origin}/mcp/call`, { method: 'POST', headers: { Authorization: `Bearer ${tokens[name]}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ server, tool: 'echo', args: { text: 'hi' } }) });
+      assert.equal(answer.status, 200, await answer.text());
+    }
+    assert.match(await (await fetch(`${gate.origin}/metrics`)).text(), /\nsallyport_shadow_verdicts_total\{server="probe",method="tools\/call",tool="echo",verdict="deny"\} 2\n/);
+    await gate.stop(); // when a grant was used is written now and then, and at the end
+    const list = (await ok(['grants', 'list'], { env: { ...env, TZ: 'UTC' } })).stdout;
+    assert.match(list, /^NAME +STATE +ROLE +EXPIRES +LAST USED +TOKEN +LABEL\n/);
+    assert.match(list, /\nagent1 +active +viewer +never +20\S+Z +sp_/);
+    assert.match(list, /\nlater +active +- +20\d\d-\S+Z +never +sp_/);
+    const count = async (...args) => (await ok(['audit', 'query', '--json', '--tool', 'echo', ...args], { env })).stdout.split('\n').filter(Boolean).length;
+    assert.deepEqual([await count('--identity', 'agent1'), await count('--identity', 'grant:agent1'), await count('--identity', 'agent'), await count('--identity', 'agent*')], [2, 2, 0, 3]);
+    assert.equal(await count('--shadow'), 3);
+    assert.equal(await count('--shadow', '--server', 'other'), 1);
+    const { calls } = JSON.parse((await ok(['status', '--json'], { env })).stdout);
+    assert.equal(calls.shadowed, 3);
+    assert.match((await ok(['status'], { env })).stdout, /\nShadow: rules in shadow mode would have refused 3 of them; see sallyport audit query --shadow\n/);
+    const strict = tempFile('strict.yaml', JSON.stringify({ version: '1', default: 'allow', tools: { echo: { rules: [{ name: 'no', action: 'deny' }] } } }));
+    const replay = async (...args) => JSON.parse((await ok(['replay', '-c', strict, '--json', ...args], { env })).stdout);
+    const judged = ({ newly_denied: { by } }) => by.filter(({ tool }) => tool === 'echo').reduce((sum, { count: n }) => sum + n, 0);
+    assert.deepEqual([judged(await replay()), judged(await replay('--grant', 'agent1')), judged(await replay('--server', 'other')), judged(await replay('--grant', 'agent2', '--server', 'other'))], [3, 2, 1, 0]);
+  });
+
+  test('the beginning of an approval\'s id is enough', async (t) => {
+    const env = homeOf();
+    const gate = use(t, await startGate({ command: probeCommand(), env, policy: { version: '1', default: 'allow', tools: { echo: { rules: [{ name: 'ask', action: 'require_approval' }] } } } }));
+    const peer = await peerFor('http', gate, { capabilities: {} });
+    const asked = await peer.exchange('tools/call', { name: 'echo', arguments: { text: 'hi' } });
+    const id = asked.json.error.data.approval_id;
+    const { stdout } = await ok(['approvals', 'list'], { env });
+    const short = stdout.split(' ')[0];
+    assert.ok(short.length < id.length && id.startsWith(short), stdout);
+    for (const given of [short, short.slice(0, 7), short.slice(3)]) assert.match((await ok(['approvals', 'show', given], { env })).stdout, new RegExp(`^id +${id}\n`));
+    const few = await cli(['approvals', 'show', 'ap_'], { env });
+    assert.equal(few.code, 1);
+    assert.match(few.stderr, /give at least 4 characters of the id/);
+    assert.equal(JSON.parse((await approve(short, { env })).stdout).id, id);
+  });
+});
+
+test('completions complete values', async () => {
+  const script = (await ok(['completion', 'bash'])).stdout;
+  const file = tempFile('complete.bash', `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sallyport; printf '%s\\n' "\${COMPREPLY[@]}"\n`);
+  const complete = async (...words) => (await run('bash', [file, 'sallyport', ...words])).stdout.trim().split('\n');
+  assert.deepEqual(await complete('audit', 'query', '--verdict', 'd'), ['deny']);
+  assert.deepEqual(await complete('grants', 'create', 'x', '--role', 'p'), ['policy-manager', 'person']);
+  assert.deepEqual(await complete('init', '--client', 'cl'), ['claude-desktop', 'claude-code', 'cline']);
+  assert.deepEqual(await complete('init', '--mode', 's'), ['serve']);
+  assert.ok((await complete('audit', 'query', '--sha')).includes('--shadow'));
+  assert.match((await ok(['completion', 'zsh'])).stdout, /--verdict\[[^\]]*\]:verdict:\(allow deny approve\)/);
+  assert.match((await ok(['completion', 'fish'])).stdout, /-l verdict -x -a 'allow deny approve'/);
+});
