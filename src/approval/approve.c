@@ -12,6 +12,7 @@
 #include "call/principal.h"
 #include "channel/channel.h"
 #include "channel/tools.h"
+#include "io/work.h"
 #include "policy/policy.h"
 #include "server/server.h"
 #include "wire/emit.h"
@@ -19,7 +20,22 @@
 #define STATE_MARK "spa1."             /* in front of a requestState that is ours */
 #define INPUT_KEY "sallyport_approval" /* our question among those of the server */
 
+/* What an approval is asked for, on its way through the store. Its texts are its own: the call may end before
+ * the disk has answered. */
+struct ask_work {
+    struct io_work work;
+    struct call *call; /* NULL: it has ended */
+    struct approvals *ap;
+    struct arena arena;
+    bool opens; /* nothing is asked for; the database is made */
+    struct state_approval want, found;
+    enum state_ask answer;
+    struct err err;
+};
+
 struct call_approval {
+    struct ask_work *asking;     /* while it is asked for */
+    struct ask_work *asked;      /* and when there is an answer, until it is read */
     struct state_approval found; /* texts in the call's arena */
     struct slice digest;         /* of the call; what was found may be bound to a continuation of it */
     bool waiting;                /* in the list */
@@ -464,7 +480,20 @@ void approve_outdate(struct core *core, struct slice policy_hash) {
     approve_wake(core);
 }
 
+static void ask_free(struct ask_work *w) {
+    if (!w)
+        return;
+    arena_free(&w->arena);
+    free(w);
+}
+
 void approve_end(struct call *c) {
+    if (c->approval && c->approval->asking)
+        c->approval->asking->call = NULL;
+    if (c->approval) {
+        ask_free(c->approval->asked);
+        c->approval->asking = c->approval->asked = NULL;
+    }
     if (!c->approval || !c->approval->ask)
         return;
     client_ask_forget(c->session, c->approval->ask);
@@ -535,15 +564,116 @@ static enum call_next woken(struct call *c) {
     return CALL_JUDGE_AGAIN;
 }
 
+/* All texts of an approval, in another arena. */
+static struct state_approval copy_approval(const struct state_approval *from, struct arena *a) {
+    struct state_approval to = *from;
+    struct slice *const texts[] = {&to.id,
+                                   &to.digest,
+                                   &to.call.identity,
+                                   &to.call.server,
+                                   &to.call.tool,
+                                   &to.call.args_hash,
+                                   &to.call.fingerprint,
+                                   &to.call.policy_hash,
+                                   &to.session,
+                                   &to.args,
+                                   &to.rule,
+                                   &to.policy,
+                                   &to.text,
+                                   &to.approvers,
+                                   &to.decider,
+                                   &to.note,
+                                   &to.code};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = texts[i]->len ? arena_dup(a, *texts[i]) : (struct slice){0};
+    return to;
+}
+
+/* On the thread, over a connection of its own. */
+static void run_ask(struct io_work *work) {
+    struct ask_work *w = container_of(work, struct ask_work, work);
+    struct approvals *ap = w->ap;
+    w->answer = STATE_ASK_FAULT;
+    const bool open = ap->asks || state_approvals_open(ap->home, &ap->asks, &w->err) == 0;
+    if (open && !w->opens)
+        w->answer = state_approvals_ask(ap->asks, &w->want, &w->arena, &w->found, &w->err);
+}
+
+static void on_asked(struct io_work *work) {
+    struct ask_work *w = container_of(work, struct ask_work, work);
+    struct call *c = w->call;
+    if (!c) { /* an approval that was used up for it stays used */
+        ask_free(w);
+        return;
+    }
+    c->approval->asking = NULL;
+    c->approval->asked = w->opens ? NULL : w;
+    if (w->opens) { /* what failed fails once more, and is told */
+        w->ap->made = true;
+        ask_free(w);
+    }
+    call_resume(c);
+}
+
+/* `want` NULL: only opens it. */
+static enum call_next ask_store(struct call *c, const struct state_approval *want) {
+    struct ask_work *w = mem_zalloc(sizeof(*w));
+    c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
+    arena_init(&w->arena);
+    w->work = (struct io_work){.run = run_ask, .done = on_asked};
+    w->call = c;
+    w->ap = c->session->core->approvals;
+    w->opens = !want;
+    if (want)
+        w->want = copy_approval(want, &w->arena);
+    c->approval->asking = w;
+    io_work_add(c->session->core->up.loop, &w->work);
+    return CALL_WAIT;
+}
+
+static enum call_next answered(struct call *c) {
+    struct approvals *ap = c->session->core->approvals;
+    struct ask_work *w = c->approval->asked;
+    const enum state_ask answer = w->answer;
+    const struct err err = w->err;
+    if (answer != STATE_ASK_FULL && answer != STATE_ASK_FAULT)
+        c->approval->found = copy_approval(&w->found, &c->arena);
+    c->approval->asked = NULL;
+    ask_free(w);
+    switch (answer) {
+    case STATE_ASK_GRANTED:
+        return granted(c);
+    case STATE_ASK_DENIED:
+        return refuse(c, denial(c));
+    case STATE_ASK_NEW:
+        approval_record(c->session->core->audit, "approval_requested", &c->approval->found,
+                        c->approval->found.call.identity);
+        if (ap->requested)
+            ap->requested(ap->ctx, &c->approval->found);
+        return reach(c);
+    case STATE_ASK_JOINED:
+        return reach(c);
+    case STATE_ASK_FULL:
+        return refuse(c, SLICE("Too many calls wait for approval already"));
+    case STATE_ASK_FAULT:
+        break;
+    }
+    return fault(c, &err);
+}
+
 enum call_next approve_step(struct call *c) {
     if (c->verdict.outcome != POLICY_APPROVE)
         return CALL_NEXT;
+    if (c->approval && c->approval->asked)
+        return answered(c);
     if (c->approval && c->approval->waiting)
         return woken(c);
     struct err err = {0};
     struct approvals *ap = c->session->core->approvals;
     if (!ap || !c->id_raw.len)
         return refuse(c, SLICE("This call needs approval, and nobody can be asked here"));
+    if (!ap->store && !ap->made)
+        return ask_store(c, NULL);
     if (!approve_store(c->session->core, &err))
         return fault(c, &err);
     if (!know_definition(c))
@@ -560,26 +690,7 @@ enum call_next approve_step(struct call *c) {
     int goes_on = continues(c, want.digest, &err);
     if (goes_on != 0)
         return goes_on > 0 ? granted(c) : fault(c, &err);
-    enum state_ask answer = state_approvals_ask(ap->store, &want, &c->arena, &c->approval->found, &err);
-    switch (answer) {
-    case STATE_ASK_GRANTED:
-        return granted(c);
-    case STATE_ASK_DENIED:
-        return refuse(c, denial(c));
-    case STATE_ASK_NEW:
-        approval_record(c->session->core->audit, "approval_requested", &c->approval->found,
-                        want.call.identity);
-        if (ap->requested)
-            ap->requested(ap->ctx, &c->approval->found);
-        return reach(c);
-    case STATE_ASK_JOINED:
-        return reach(c);
-    case STATE_ASK_FULL:
-        return refuse(c, SLICE("Too many calls wait for approval already"));
-    case STATE_ASK_FAULT:
-        break;
-    }
-    return fault(c, &err);
+    return ask_store(c, &want);
 }
 
 /* ---- opening and closing ---- */
@@ -625,6 +736,8 @@ void approve_free(struct core *core) {
         return;
     io_timer_stop(core->up.loop, &ap->timer);
     io_timer_stop(core->up.loop, &ap->sweeps);
+    io_work_finish(core->up.loop);
+    state_approvals_close(ap->asks);
     state_approvals_close(ap->store);
     free(ap);
     core->approvals = NULL;

@@ -34,6 +34,8 @@ struct approvals {
     struct core *core;
     const char *home;
     struct state_approvals *store; /* NULL before the first use */
+    struct state_approvals *asks;  /* the same, of the thread that waits for the disk */
+    bool made;                     /* the database is there: opening it takes no write */
     struct approve_settings settings;
     struct list waiting;    /* calls */
     struct io_timer timer;  /* while there are some */

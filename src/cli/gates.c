@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "front/settings.h"
 #include "io/file.h"
+#include "io/work.h"
 #include "server/server.h"
 #include "wire/emit.h"
 
@@ -192,14 +193,38 @@ static void put_page(const struct cli_gate_page *p, struct buf *out) {
     buf_put_char(out, '\n');
 }
 
+/* A page on its way to the disk. */
+struct page_work {
+    struct io_work work;
+    char *path;
+    struct buf text;
+};
+
+static void run_page(struct io_work *work) {
+    struct page_work *w = container_of(work, struct page_work, work);
+    struct err ignored;
+    io_file_post(w->path, buf_slice(&w->text), 0600, &ignored);
+}
+
+static void on_page(struct io_work *work) {
+    struct page_work *w = container_of(work, struct page_work, work);
+    buf_free(&w->text);
+    free(w->path);
+    free(w);
+}
+
 static void look(struct io_timer *timer) {
     struct cli_gate_page *p = container_of(timer, struct cli_gate_page, timer);
     cleanup_buf struct buf now;
-    struct err ignored;
     buf_init(&now, PAGE_BYTES_MAX);
     put_page(p, &now);
-    if (!now.full && !slice_eq(buf_slice(&now), buf_slice(&p->text)) &&
-        io_file_post(p->path, buf_slice(&now), 0600, &ignored) == 0) {
+    if (!now.full && !slice_eq(buf_slice(&now), buf_slice(&p->text))) {
+        struct page_work *w = mem_zalloc(sizeof(*w));
+        w->work = (struct io_work){.run = run_page, .done = on_page};
+        w->path = mem_dup(p->path, strlen(p->path));
+        buf_init(&w->text, PAGE_BYTES_MAX);
+        buf_put_slice(&w->text, buf_slice(&now));
+        io_work_add(p->core->up.loop, &w->work);
         buf_reset(&p->text);
         buf_put_slice(&p->text, buf_slice(&now));
     }
@@ -228,6 +253,7 @@ void cli_gate_page_close(struct cli_gate_page *p) {
     if (!p->core)
         return;
     io_timer_stop(p->core->up.loop, &p->timer);
+    io_work_finish(p->core->up.loop);
     unlink(p->path);
     free(p->path);
     free(p->listen);

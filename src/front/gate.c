@@ -310,6 +310,7 @@ _Static_assert((int)SETTINGS_PII_REPORT == (int)FILTER_REPORT &&
 static int pii_open(struct gate *g, struct err *err) {
     struct privacy_config config = g->config->pii;
     config.home = g->config->home;
+    config.loop = &g->loop;
     if (g->server)
         server_set_origin(g->server, g->config->command, g->config->upstream_url);
     return privacy_new(&config, &g->core.privacy, err);

@@ -21,6 +21,7 @@
 #define IO_WATCH_QUIET_MS 2000          /* a file that is written in place has to hold still */
 #define IO_WATCH_LONGEST_MS 30000       /* and how long that is waited for */
 #define IO_WATCH_GONE 5                 /* looks in vain after which a watched file is gone */
+#define IO_WORK_MAX 1024                /* pieces of work that wait for the disk; then the loop waits */
 #define SPAWN_REQUEST_MAX (128u * 1024) /* command line, environment and directory of one child */
 #define SPAWN_TEXT_MAX 1024             /* strings in one command line or environment */
 #define SPAWN_CHILDREN_MAX 4096

@@ -100,6 +100,8 @@ static void on_after_poll(uv_check_t *handle) {
 }
 
 void io_loop_init(struct io_loop *loop) {
+    loop->worker = NULL;
+    loop->stop_work = NULL;
     CHECK(uv_loop_init(&loop->uv) == 0);
     block_pool_init(&loop->blocks);
     list_init(&loop->dirty);
@@ -139,6 +141,8 @@ static void close_handle(uv_handle_t *handle, void *arg) {
 }
 
 void io_loop_free(struct io_loop *loop) {
+    if (loop->stop_work)
+        loop->stop_work(loop);
     while (!list_empty(&loop->conns))
         loop->close(loop->conns.next);
     uv_walk(&loop->uv, close_handle, NULL);

@@ -45,6 +45,8 @@ struct io_loop {
     struct list slots[IO_TIMER_SLOTS];
     uint64_t wheel_ms; /* time up to which the wheel has been turned */
     uint32_t armed;
+    struct io_worker *worker; /* work.h; NULL until there is work */
+    void (*stop_work)(struct io_loop *loop);
 };
 
 void io_loop_init(struct io_loop *loop);

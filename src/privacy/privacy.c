@@ -90,7 +90,7 @@ int privacy_new(const struct privacy_config *config, struct privacy **ret_pii, s
     vaults_init(&pii->vaults, config->scope);
     privacy_set(pii, config);
     if (load_rules(config->rules, &pii->rules, &pii->engine, err) < 0 ||
-        vaults_open(&pii->vaults, config->home, err) < 0) {
+        vaults_open(&pii->vaults, config->home, config->loop, err) < 0) {
         privacy_free(pii);
         return -1;
     }

@@ -18,8 +18,9 @@ struct privacy_config {
     enum filter_mode mode;
     enum pii_arguments arguments;
     enum vault_reach scope;
-    uint64_t keep_ms;  /* how long a value is kept; 0: PRIVACY_KEEP_MS */
-    const char *rules; /* a file, or NULL */
+    uint64_t keep_ms;     /* how long a value is kept; 0: PRIVACY_KEEP_MS */
+    const char *rules;    /* a file, or NULL */
+    struct io_loop *loop; /* beside which values are written to disk; NULL: the caller waits for it */
 };
 
 int privacy_new(const struct privacy_config *config, struct privacy **ret_pii, struct err *err);

@@ -2,7 +2,7 @@
  * memory. The scopes of grants and of the organisation are kept in the store too, each value sealed by
  * itself; what another process put there is taken in when somebody asks for it.
  *
- *   put ─▶ memory ─▶ names of what is new ─▶ flush: seal ─▶ state/vault
+ *   put ─▶ memory ─▶ names of what is new ─▶ flush: seal ─▶ thread ─▶ state/vault
  *   get ─▶ memory, else state/vault ─▶ open ─▶ memory
  */
 #include "privacy/vault.h"
@@ -17,6 +17,7 @@
 #include "call/principal.h"
 #include "crypto/keyfile.h"
 #include "filter/box.h"
+#include "io/work.h"
 #include "privacy/limits.h"
 
 #include <stdio.h>
@@ -109,6 +110,10 @@ static unsigned vault_prefix(void *ctx, struct slice prefix, struct arena *a,
     return 1;
 }
 
+struct put_work;
+static struct put_work *put_new(struct vaults *all);
+static void put_start(struct put_work *w);
+
 static void sweep(struct vault *v) {
     const uint64_t now = clock_wall_ms();
     if (now < v->sweep_ms)
@@ -116,7 +121,7 @@ static void sweep(struct vault *v) {
     v->sweep_ms = now + PRIVACY_SWEEP_MS;
     filter_memory_expire(v->memory, now > v->all->keep_ms ? now - v->all->keep_ms : 0);
     if (v->kept)
-        state_vault_expire(v->all->store, now);
+        put_start(put_new(v->all));
 }
 
 static struct vault *vault_new(struct vaults *all, const char *purpose, struct slice scope) {
@@ -181,39 +186,105 @@ struct filter_scope *vault_scope(struct vault *v) {
     return v->scope;
 }
 
-static int flush_one(struct vault *v, struct slice id, struct arena *a, struct err *err) {
+/* Encrypted entries on their way to the store; without any, what is over is forgotten there. */
+struct put_one {
+    struct slice id, sealed;
+    uint64_t expires_ms;
+};
+struct put_work {
+    struct io_work work;
+    struct vaults *all;
+    struct arena arena;
+    struct slice scope;
+    struct put_one *items;
+    size_t count;
+    uint64_t now_ms;
+    struct err err;
+};
+
+static int put_all(struct put_work *w, struct state_vault *store) {
+    int rc = state_vault_begin(store, &w->err);
+    const bool began = rc == 0;
+    for (size_t i = 0; rc == 0 && i < w->count; i++)
+        rc = state_vault_put(store, w->scope, w->items[i].id, w->items[i].sealed, w->items[i].expires_ms,
+                             &w->err);
+    if (began && (state_vault_commit(store, rc == 0 ? &w->err : NULL) < 0 || rc < 0))
+        rc = -1;
+    return rc;
+}
+
+static void run_put(struct io_work *work) {
+    struct put_work *w = container_of(work, struct put_work, work);
+    struct vaults *all = w->all;
+    if (!all->puts && state_vault_open(all->home, &all->puts, &w->err) < 0)
+        return;
+    if (w->count)
+        put_all(w, all->puts);
+    else
+        state_vault_expire(all->puts, w->now_ms);
+}
+
+static void on_put(struct io_work *work) {
+    struct put_work *w = container_of(work, struct put_work, work);
+    /* the tokens work as long as the gate runs; after that they are unknown ones */
+    if (w->err.text[0])
+        log_warn("the values behind new tokens could not be stored: %s", w->err.text);
+    arena_free(&w->arena);
+    free(w);
+}
+
+static struct put_work *put_new(struct vaults *all) {
+    struct put_work *w = mem_zalloc(sizeof(*w));
+    arena_init(&w->arena);
+    w->work = (struct io_work){.run = run_put, .done = on_put};
+    w->all = all;
+    w->now_ms = clock_wall_ms();
+    return w;
+}
+
+static void put_start(struct put_work *w) {
+    if (w->all->loop) {
+        io_work_add(w->all->loop, &w->work);
+        return;
+    }
+    run_put(&w->work);
+    on_put(&w->work);
+}
+
+static void vault_seal(struct vault *v, struct slice id, struct put_work *w) {
     const struct filter_vault memory = filter_memory_vault(v->memory);
     struct filter_entry e;
     cleanup_buf struct buf sealed;
     buf_init(&sealed, FILTER_VALUE_MAX * 9u);
-    if (!memory.ops->get(memory.ctx, id, a, &e))
-        return 0;
-    if (!filter_box_seal_entry(id, &e, bound_to(v), v->all->key + 32, &sealed))
-        return err_set(err, "a value could not be encrypted");
-    return state_vault_put(v->all->store, bound_to(v), id, buf_slice(&sealed), e.created_ms + v->all->keep_ms,
-                           err);
+    if (!memory.ops->get(memory.ctx, id, &w->arena, &e))
+        return;
+    if (!filter_box_seal_entry(id, &e, bound_to(v), v->all->key + 32, &sealed)) {
+        err_set(&w->err, "a value could not be encrypted");
+        return;
+    }
+    w->items[w->count++] = (struct put_one){
+        arena_dup(&w->arena, id), arena_dup(&w->arena, buf_slice(&sealed)), e.created_ms + v->all->keep_ms};
 }
 
 void vault_flush(struct vault *v) {
-    struct slice left = buf_slice(&v->pending);
-    struct err err = {0};
-    if (!left.len)
+    size_t count = 0;
+    for (struct slice left = buf_slice(&v->pending); left.len; count++)
+        left = slice_from(left, 1 + (size_t)(uint8_t)left.ptr[0]);
+    if (!count)
         return;
-    cleanup_arena struct arena a;
-    arena_init(&a);
-    int rc = state_vault_begin(v->all->store, &err);
-    const bool began = rc == 0;
-    while (rc == 0 && left.len) {
+    struct put_work *w = put_new(v->all);
+    w->scope = arena_dup(&w->arena, bound_to(v));
+    w->items = arena_array(&w->arena, struct put_one, count);
+    for (struct slice left = buf_slice(&v->pending); left.len;) {
         const struct slice id = slice_of(left.ptr + 1, (uint8_t)left.ptr[0]);
         left = slice_from(left, 1 + id.len);
-        rc = flush_one(v, id, &a, &err);
+        vault_seal(v, id, w);
     }
-    if (began && (state_vault_commit(v->all->store, rc == 0 ? &err : NULL) < 0 || rc < 0))
-        rc = -1;
-    /* the tokens work as long as the gate runs; after that they are unknown ones */
-    if (rc < 0)
-        log_warn("the values behind new tokens could not be stored: %s", err.text);
     buf_reset(&v->pending);
+    if (w->count)
+        put_start(w);
+    else
+        on_put(&w->work);
 }
 
 /* ---- all of them ---- */
@@ -223,14 +294,16 @@ void vaults_init(struct vaults *vs, enum vault_reach reach) {
     map_init(&vs->shared);
 }
 
-int vaults_open(struct vaults *vs, const char *home, struct err *err) {
+int vaults_open(struct vaults *vs, const char *home, struct io_loop *loop, struct err *err) {
     cleanup_free char *path = NULL;
+    vs->loop = loop;
     if (vs->reach == VAULT_SESSION)
         return 0;
     if (asprintf(&path, "%s/pii/key", home) < 0)
         return err_set(err, "out of memory");
     if (crypto_keyfile_load(path, vs->key, sizeof(vs->key), err) < 0)
         return -1;
+    vs->home = mem_dup(home, strlen(home));
     return state_vault_open(home, &vs->store, err);
 }
 
@@ -255,6 +328,10 @@ void vaults_free(struct vaults *vs) {
         free(v);
     }
     map_free(&vs->shared);
+    if (vs->loop)
+        io_work_finish(vs->loop);
+    state_vault_close(vs->puts);
     state_vault_close(vs->store);
+    free(vs->home);
     OPENSSL_cleanse(vs->key, sizeof(vs->key));
 }

@@ -19,13 +19,16 @@ struct vaults {
     uint64_t keep_ms;
     struct pii_engine *engine; /* the present one */
     struct state_vault *store; /* NULL when everything stays in memory */
-    uint8_t key[64];           /* for tokens, then for encryption */
-    struct map shared;         /* vaults of principals, or the one of the organisation */
+    struct state_vault *puts;  /* the same, of the thread that waits for the disk */
+    char *home;
+    struct io_loop *loop; /* NULL: whoever flushes waits for the disk */
+    uint8_t key[64];      /* for tokens, then for encryption */
+    struct map shared;    /* vaults of principals, or the one of the organisation */
 };
 
 void vaults_init(struct vaults *vs, enum vault_reach reach);
 /* The store and its key; nothing to do for VAULT_SESSION. */
-int vaults_open(struct vaults *vs, const char *home, struct err *err);
+int vaults_open(struct vaults *vs, const char *home, struct io_loop *loop, struct err *err);
 void vaults_free(struct vaults *vs);
 /* From now on, in those that are open too. */
 void vaults_set_engine(struct vaults *vs, const struct core *core, struct pii_engine *engine);
@@ -33,6 +36,6 @@ void vaults_set_engine(struct vaults *vs, const struct core *core, struct pii_en
 /* The one that a session's tokens belong to; NULL when there are too many. */
 struct vault *vault_of(struct vaults *vs, struct session *s);
 struct filter_scope *vault_scope(struct vault *v);
-/* What is new goes to the store. */
+/* What is new goes to the store, behind the caller's back: memory has it meanwhile. */
 void vault_flush(struct vault *v);
 void vault_free(struct vault *v); /* NULL is fine */

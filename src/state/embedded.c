@@ -1,9 +1,11 @@
 #include "state/embedded.h"
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sha.h"
+#include "io/work.h"
 #include "state/live.h"
 #include "state/marks.h"
 
@@ -26,6 +28,7 @@ struct embedded {
     char *path;
     bool created; /* the database, by this process */
     char *prefix;
+    struct io_loop *loop; /* NULL: whoever reserves waits for the disk */
 };
 
 /* A mark that has to be on disk before the reservation may stand. */
@@ -39,6 +42,22 @@ struct wants {
     struct want *items;
     size_t count;
     size_t cap;
+};
+
+/* A reservation whose marks are on their way to the disk. */
+struct mark_work {
+    struct io_work work;
+    struct embedded *store;
+    struct state_ticket *ticket; /* NULL: it was cancelled */
+    struct state_limit *limits;  /* in the arena, with their keys */
+    size_t count;
+    uint64_t now_ms;
+    state_done_fn *done;
+    void *ctx;
+    struct wants wants;
+    struct arena arena;
+    int tries;
+    int rc;
 };
 
 static const struct state_ops embedded_ops;
@@ -211,52 +230,130 @@ static void embedded_note_fault(struct embedded *e, const char *text) {
     pthread_mutex_unlock(&e->commit_mutex);
 }
 
-static enum state_step embedded_reserve(struct state_store *store, const struct state_limit *limits,
-                                        size_t count, uint64_t now_ms, struct state_ticket *ticket,
-                                        state_done_fn *done, void *ctx) {
-    struct embedded *e = (struct embedded *)store;
-    CHECK_MAGIC(e, EMBEDDED_MAGIC);
-    CHECK(!e->look_only);
-    (void)done;
-    (void)ctx;
-    ticket->holds = count > STATE_LIMITS_FEW ? mem_alloc(count * sizeof(*ticket->holds)) : ticket->few;
-    struct wants wants;
-    wants.items = wants.few;
-    wants.count = 0;
-    wants.cap = ARRAY_LEN(wants.few);
-    bool unmarked = false;
-    int tries = 0;
-    embedded_try(e, limits, count, now_ms, ticket, false, &wants);
-    while (wants.count > 0 && !unmarked && tries++ < EMBEDDED_TRIES_MAX) {
-        int rc = embedded_write_marks(e, &wants);
-        wants.count = 0;
-        unmarked = rc < 0;
-        if (unmarked && store->fail_mode == STATE_FAIL_CLOSED) {
-            ticket->answer.result = STATE_FAULT;
-            break;
-        }
-        embedded_try(e, limits, count, now_ms, ticket, unmarked, &wants);
-    }
-    if (wants.count > 0)
-        ticket->answer.result = STATE_FAULT;
-    wants_free(&wants);
+static void wants_init(struct wants *w) {
+    w->items = w->few;
+    w->count = 0;
+    w->cap = ARRAY_LEN(w->few);
+}
+
+/* The end of a reservation: what could not be marked, or has no room, is a fault or passes by the fail mode.
+ */
+static void embedded_conclude(struct embedded *e, struct state_ticket *ticket, bool unmarked) {
     if (unmarked)
         embedded_note_fault(e, NULL);
     else if (ticket->answer.result == STATE_FAULT)
         embedded_note_fault(e, "no room for another counter");
-    if (ticket->answer.result == STATE_FAULT && store->fail_mode == STATE_FAIL_OPEN) {
+    if (ticket->answer.result == STATE_FAULT && e->store.fail_mode == STATE_FAIL_OPEN) {
         ticket->answer.result = STATE_GRANTED;
         unmarked = true;
     }
     ticket->answer.degraded = unmarked && ticket->answer.result == STATE_GRANTED;
     if (ticket->answer.result != STATE_GRANTED)
         ticket_free(ticket);
+}
+
+/* After the marks of one attempt were written, or not. True: there are new ones to write. */
+static bool embedded_again(struct embedded *e, const struct state_limit *limits, size_t count,
+                           uint64_t now_ms, struct state_ticket *ticket, int rc, int tries,
+                           struct wants *wants) {
+    const bool unmarked = rc < 0;
+    wants->count = 0;
+    if (unmarked && e->store.fail_mode == STATE_FAIL_CLOSED)
+        ticket->answer.result = STATE_FAULT;
+    else
+        embedded_try(e, limits, count, now_ms, ticket, unmarked, wants);
+    if (wants->count > 0 && tries < EMBEDDED_TRIES_MAX)
+        return true;
+    if (wants->count > 0)
+        ticket->answer.result = STATE_FAULT;
+    embedded_conclude(e, ticket, unmarked);
+    return false;
+}
+
+static void mark_free(struct mark_work *w) {
+    wants_free(&w->wants);
+    arena_free(&w->arena);
+    free(w);
+}
+
+static void run_marks(struct io_work *work) {
+    struct mark_work *w = container_of(work, struct mark_work, work);
+    w->rc = embedded_write_marks(w->store, &w->wants);
+}
+
+static void on_marks(struct io_work *work) {
+    struct mark_work *w = container_of(work, struct mark_work, work);
+    struct state_ticket *ticket = w->ticket;
+    if (ticket &&
+        embedded_again(w->store, w->limits, w->count, w->now_ms, ticket, w->rc, ++w->tries, &w->wants)) {
+        io_work_add(w->store->loop, &w->work);
+        return;
+    }
+    state_done_fn *done = w->done;
+    void *ctx = w->ctx;
+    mark_free(w);
+    if (!ticket)
+        return;
+    ticket->wait = NULL;
+    done(ctx, ticket->answer.result, ticket->answer.refused_index, ticket->answer.retry_after_ms);
+}
+
+/* On another thread, so that nobody else waits for the disk. */
+static void embedded_mark_later(struct embedded *e, const struct state_limit *limits, size_t count,
+                                uint64_t now_ms, struct state_ticket *ticket, struct wants *take_wants) {
+    struct mark_work *w = mem_zalloc(sizeof(*w));
+    arena_init(&w->arena);
+    w->work = (struct io_work){.run = run_marks, .done = on_marks};
+    w->store = e;
+    w->ticket = ticket;
+    w->now_ms = now_ms;
+    w->count = count;
+    w->limits = arena_array(&w->arena, struct state_limit, count);
+    for (size_t i = 0; i < count; i++) {
+        w->limits[i] = limits[i];
+        w->limits[i].key = arena_dup(&w->arena, limits[i].key);
+    }
+    w->wants = *take_wants;
+    if (take_wants->items == take_wants->few)
+        w->wants.items = w->wants.few;
+    ticket->wait = w;
+}
+
+static enum state_step embedded_reserve(struct state_store *store, const struct state_limit *limits,
+                                        size_t count, uint64_t now_ms, struct state_ticket *ticket,
+                                        state_done_fn *done, void *ctx) {
+    struct embedded *e = (struct embedded *)store;
+    CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    CHECK(!e->look_only);
+    ticket->holds = count > STATE_LIMITS_FEW ? mem_alloc(count * sizeof(*ticket->holds)) : ticket->few;
+    struct wants wants;
+    wants_init(&wants);
+    embedded_try(e, limits, count, now_ms, ticket, false, &wants);
+    if (wants.count > 0 && e->loop && done) {
+        embedded_mark_later(e, limits, count, now_ms, ticket, &wants);
+        struct mark_work *w = ticket->wait;
+        w->done = done;
+        w->ctx = ctx;
+        io_work_add(e->loop, &w->work);
+        return STATE_WAIT;
+    }
+    bool more = wants.count > 0;
+    if (!more)
+        embedded_conclude(e, ticket, false);
+    for (int tries = 1; more; tries++)
+        more =
+            embedded_again(e, limits, count, now_ms, ticket, embedded_write_marks(e, &wants), tries, &wants);
+    wants_free(&wants);
     return STATE_DONE;
 }
 
 static void embedded_settle(struct state_ticket *ticket, uint64_t give_back) {
     struct embedded *e = (struct embedded *)ticket->store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    if (ticket->wait) { /* nothing is held yet */
+        ((struct mark_work *)ticket->wait)->ticket = NULL;
+        ticket->wait = NULL;
+    }
     if (!ticket->holds)
         return;
     if (ticket->count > 0) {
@@ -389,6 +486,7 @@ int state_embedded_open(const struct state_config *config, const char *path, str
     e->store.ops = &embedded_ops;
     e->magic = EMBEDDED_MAGIC;
     e->look_only = config->look_only;
+    e->loop = config->look_only ? NULL : config->loop;
     e->live.fd = -1;
     pthread_mutex_init(&e->commit_mutex, NULL);
     if (config->prefix && *config->prefix)
@@ -430,6 +528,8 @@ static void embedded_write_exact(struct embedded *e) {
 static void embedded_close(struct state_store *store) {
     struct embedded *e = (struct embedded *)store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
+    if (e->loop)
+        io_work_finish(e->loop);
     if (e->live.head && e->marks && !e->look_only && state_live_closing(&e->live) &&
         !state_live_orphaned(&e->live))
         embedded_write_exact(e);

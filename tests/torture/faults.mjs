@@ -10,7 +10,8 @@ const WHAT = Object.keys(OPS), HOW = Object.keys(ERRNO);
 
 export const schedule = () => {
   const op = pick([...WHAT, 'all', 'write', 'sync']);
-  return { op, mask: op === 'all' ? 15 : OPS[op], how: pick(HOW), ppm: pick([20_000, 200_000, 1_000_000]), early: Math.random() < 0.2, durable: Math.random() < 0.5, ms: between(100, 500) };
+  return { op, mask: op === 'all' ? 15 : OPS[op], how: pick(HOW), ppm: pick([20_000, 200_000, 1_000_000]), early: Math.random() < (op === 'open' || op === 'mmap' ? 0.8 : 0.2), // a running gate opens and maps little
+    durable: Math.random() < 0.5, ms: between(100, 500) };
 };
 
 async function until(what, look) {

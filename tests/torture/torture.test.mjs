@@ -4,7 +4,7 @@ import { canPreload } from './disk.mjs';
 import { faults } from './faults.mjs';
 import { kills } from './kills.mjs';
 import { powerLoss } from './power.mjs';
-import { clockJumps, termUnderLoad } from './trouble.mjs';
+import { clockJumps, slowDisk, termUnderLoad } from './trouble.mjs';
 
 const round = (title, needsDisk, run) => test(title, async (t) => {
   if (needsDisk && !canPreload()) { t.skip('SKIPPED LOUDLY: nothing can be preloaded into a build with sanitizers; the plain build runs this'); return; }
@@ -16,4 +16,5 @@ round('power loss with a log that is not durable: every loss is reported', true,
 round('a failing disk: no call without a record, no crash, and it works again', true, () => faults({ schedules: 3 }));
 round('kill -9 of any process', false, () => kills({ kills: 8 }));
 round('clock jumps', true, () => clockJumps({ jumps: 5 }));
+round('a slow disk stalls only the calls that need it', true, () => slowDisk({ seconds: 3 }));
 round('SIGTERM under load: every accepted call is answered', false, () => termUnderLoad({ rounds: 1 }));

@@ -42,12 +42,12 @@ export async function clockJumps({ jumps }) {
 export async function slowDisk({ seconds, delay_ms = 100 }) {
   const oracle = await Oracle.start();
   const home = newHome(), disk = new Disk(home);
-  const config = configOf(oracle, { pii: { mode: 'tokenize' } });
+  const config = configOf(oracle, { pii: { mode: 'tokenize', scope: 'organisation' } });
   const gate = await startGate(config, home, disk.env);
   const client = new Client(gate.origin), other = new Client(gate.origin);
   await client.call('echo', 'warm');
   disk.set({ delay_ms });
-  const needy = new Load(() => other, { width: 2, tools: ['pay', 'mail'] });
+  const needy = new Load(() => other, { width: 2, tools: ['pay', 'mail', 'limited'] });
   const free = new Load(() => client, { width: 1, tools: ['echo'] });
   await pause(seconds * 1000);
   disk.set({ delay_ms: 0 });
@@ -55,6 +55,9 @@ export async function slowDisk({ seconds, delay_ms = 100 }) {
   client.close();
   other.close();
   await gate.stop();
+  assert.ok(disk.get('delays') > 0, 'nothing was slow');
+  // One at a time, and each would wait for several writes if the loop did.
+  assert.ok(free.answers.ok > 5 * seconds, `only ${free.answers.ok} calls that need no disk in ${seconds} s`);
   disk.close();
   await oracle.close();
   return { 'ms per write': delay_ms, 'calls that need no disk': free.answers.ok, 'p50, ms': round(free.quantile(0.5)), 'p99, ms': round(free.quantile(0.99)), 'longest, ms': round(free.quantile(1)),

@@ -10,6 +10,7 @@
 #include "base/slice.h"
 #include "io/conn.h"
 #include "io/spawn.h"
+#include "io/work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -304,6 +305,53 @@ static void test_spawn(void **state) {
     io_loop_free(&loop);
 }
 
+struct sum_work {
+    struct io_work work;
+    struct io_loop *loop;
+    int *runs, *dones; /* how many have run, and are done */
+    int at;            /* as the how manieth it ran */
+};
+
+static void run_sum(struct io_work *work) {
+    struct sum_work *w = container_of(work, struct sum_work, work);
+    w->at = (*w->runs)++;
+}
+
+static void on_sum(struct io_work *work) {
+    struct sum_work *w = container_of(work, struct sum_work, work);
+    assert_int_equal(w->at, (*w->dones)++); /* in the order in which they were added */
+    if (*w->dones == 2000)
+        io_loop_stop(w->loop);
+    free(w);
+}
+
+static void add_sums(struct io_loop *loop, int *runs, int *dones, int count) {
+    for (int i = 0; i < count; i++) {
+        struct sum_work *w = mem_zalloc(sizeof(*w));
+        *w = (struct sum_work){{.run = run_sum, .done = on_sum}, loop, runs, dones, 0};
+        io_work_add(loop, &w->work);
+    }
+}
+
+static void test_work(void **state) {
+    (void)state;
+    struct io_loop loop;
+    int runs = 0, dones = 0;
+    io_loop_init(&loop);
+    uv_timer_t awake;
+    uv_timer_init(&loop.uv, &awake);
+    uv_timer_start(&awake, keep_alive, 60000, 0);
+    add_sums(&loop, &runs, &dones, 2000); /* more than may wait at once */
+    io_loop_run(&loop);
+    assert_int_equal(dones, 2000);
+    add_sums(&loop, &runs, &dones, 10);
+    io_work_finish(&loop);
+    assert_int_equal(dones, 2010);
+    add_sums(&loop, &runs, &dones, 10); /* the end of the loop finishes them */
+    io_loop_free(&loop);
+    assert_int_equal(dones, 2020);
+}
+
 static int start_spawner(void **state) {
     struct err err;
     *state = spawn_start(&err);
@@ -312,13 +360,10 @@ static int start_spawner(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timers),
-        cmocka_unit_test(test_timers_soon),
-        cmocka_unit_test(test_stays_awake),
-        cmocka_unit_test(test_timers_moved),
-        cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_pace),
-        cmocka_unit_test_setup(test_spawn, start_spawner),
+        cmocka_unit_test(test_timers),      cmocka_unit_test(test_timers_soon),
+        cmocka_unit_test(test_stays_awake), cmocka_unit_test(test_timers_moved),
+        cmocka_unit_test(test_pipe),        cmocka_unit_test(test_pace),
+        cmocka_unit_test(test_work),        cmocka_unit_test_setup(test_spawn, start_spawner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

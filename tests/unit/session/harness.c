@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "decision/stop.h"
 #include "io/tls.h"
+#include "io/work.h"
 #include "privacy/privacy.h"
 #include "state/approvals.h"
 
@@ -268,6 +269,7 @@ void harness_settle(struct harness *h) {
         }
         more |= !list_empty(&h->loop.soon) || !list_empty(&h->loop.gathering);
         uv_run(&h->loop.uv, UV_RUN_NOWAIT);
+        more |= io_work_finish(&h->loop);
         if (is_writing(h)) {
             more = true;
             sched_yield();

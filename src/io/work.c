@@ -1,0 +1,140 @@
+#include "io/work.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+struct io_worker {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake; /* the thread: there is work, or the end */
+    pthread_cond_t told; /* the loop: something has run */
+    struct list queue;
+    struct list ready; /* `done` is to be called */
+    size_t waiting;    /* in the queue, or running */
+    bool stop;
+    uv_async_t notice;
+};
+
+static void *worker_thread(void *arg) {
+    struct io_worker *w = arg;
+    pthread_setname_np(pthread_self(), "disk");
+    pthread_mutex_lock(&w->mutex);
+    for (;;) {
+        struct list *n = list_pop(&w->queue);
+        if (!n && w->stop)
+            break;
+        if (!n) {
+            pthread_cond_wait(&w->wake, &w->mutex);
+            continue;
+        }
+        struct io_work *work = container_of(n, struct io_work, node);
+        pthread_mutex_unlock(&w->mutex);
+        work->run(work);
+        pthread_mutex_lock(&w->mutex);
+        list_push(&w->ready, &work->node);
+        w->waiting--;
+        uv_async_send(&w->notice);
+        pthread_cond_signal(&w->told);
+    }
+    pthread_mutex_unlock(&w->mutex);
+    return NULL;
+}
+
+/* Each may add more. */
+static bool tell_ready(struct io_worker *w) {
+    for (bool some = false;; some = true) {
+        pthread_mutex_lock(&w->mutex);
+        struct list *n = list_pop(&w->ready);
+        pthread_mutex_unlock(&w->mutex);
+        if (!n)
+            return some;
+        struct io_work *work = container_of(n, struct io_work, node);
+        work->done(work);
+    }
+}
+
+static void on_notice(uv_async_t *notice) {
+    struct io_worker *w = notice->data;
+    tell_ready(w);
+    pthread_mutex_lock(&w->mutex);
+    if (w->waiting == 0)
+        uv_unref((uv_handle_t *)notice);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+static void stop_work(struct io_loop *loop);
+
+static struct io_worker *worker_of(struct io_loop *loop) {
+    if (loop->worker)
+        return loop->worker;
+    struct io_worker *w = mem_zalloc(sizeof(*w));
+    list_init(&w->queue);
+    list_init(&w->ready);
+    pthread_mutex_init(&w->mutex, NULL);
+    pthread_cond_init(&w->wake, NULL);
+    pthread_cond_init(&w->told, NULL);
+    CHECK(uv_async_init(&loop->uv, &w->notice, on_notice) == 0);
+    w->notice.data = w;
+    uv_unref((uv_handle_t *)&w->notice);
+    /* Signals are the loop's business. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    CHECK(pthread_create(&w->thread, NULL, worker_thread, w) == 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    loop->worker = w;
+    loop->stop_work = stop_work;
+    return w;
+}
+
+void io_work_add(struct io_loop *loop, struct io_work *work) {
+    struct io_worker *w = worker_of(loop);
+    pthread_mutex_lock(&w->mutex);
+    while (w->waiting >= IO_WORK_MAX)
+        pthread_cond_wait(&w->told, &w->mutex);
+    w->waiting++;
+    uv_ref((uv_handle_t *)&w->notice); /* the loop does not end before it is done */
+    list_push(&w->queue, &work->node);
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+bool io_work_finish(struct io_loop *loop) {
+    struct io_worker *w = loop->worker;
+    bool some = false;
+    for (bool over = !w; !over;) {
+        pthread_mutex_lock(&w->mutex);
+        while (w->waiting > 0)
+            pthread_cond_wait(&w->told, &w->mutex);
+        pthread_mutex_unlock(&w->mutex);
+        some |= tell_ready(w);
+        pthread_mutex_lock(&w->mutex);
+        over = w->waiting == 0 && list_empty(&w->ready);
+        pthread_mutex_unlock(&w->mutex);
+    }
+    return some;
+}
+
+static void on_closed(uv_handle_t *handle) {
+    struct io_worker *w = handle->data;
+    pthread_mutex_destroy(&w->mutex);
+    pthread_cond_destroy(&w->wake);
+    pthread_cond_destroy(&w->told);
+    free(w);
+}
+
+/* Finishes, then ends the thread. */
+static void stop_work(struct io_loop *loop) {
+    struct io_worker *w = loop->worker;
+    io_work_finish(loop);
+    pthread_mutex_lock(&w->mutex);
+    w->stop = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->mutex);
+    pthread_join(w->thread, NULL);
+    loop->worker = NULL;
+    uv_close((uv_handle_t *)&w->notice, on_closed);
+}
