@@ -54,7 +54,7 @@ const char api_schemas[] = "{"
     MEMBER("Status", HAS(
         MEMBER("version", TEXT) "," MEMBER("started_at", TIME) "," MEMBER("identity", TEXT) ","
         MEMBER("servers", NUMBER) "," MEMBER("sessions", NUMBER) "," MEMBER("calls_under_way", NUMBER) ","
-        MEMBER("draining", FLAG) "," MEMBER("approvals_pending", NUMBER) ","
+        MEMBER("draining", FLAG) "," MEMBER("workers", NUMBER) "," MEMBER("approvals_pending", NUMBER) ","
         MEMBER("restart_needed_for", TEXT) "," MEMBER("settings_fault", TEXT) ","
         MEMBER("policy_faults", LIST(HAS(MEMBER("path", TEXT) "," MEMBER("error", TEXT)) "}")) ","
         MEMBER("audit_seq", NUMBER) "," MEMBER("audit_refused", NUMBER) "," MEMBER("audit_unrecorded", NUMBER) "," MEMBER("audit_fault", TEXT)) NEEDS("\"version\",\"started_at\",\"identity\",\"servers\",\"sessions\",\"calls_under_way\",\"draining\"")) ","

@@ -33,6 +33,7 @@ struct span_exporter;
 struct state_store;
 struct stops;
 struct task_owners;
+struct trail_slot;
 struct vault;
 
 enum server_prefix_mode { SERVER_PREFIX_ALWAYS, SERVER_PREFIX_MANY, SERVER_PREFIX_NEVER };
@@ -59,9 +60,10 @@ struct core_files {
 /* What all sessions of one loop share. */
 struct core {
     struct up_core up;
-    const struct call_walk *walk; /* the steps of a call; session/steps.c has them */
-    struct map trails;            /* identity → struct trail: flow labels; trail.c */
-    uint64_t flow_window_ms;      /* how long a label lasts */
+    const struct call_walk *walk;   /* the steps of a call; session/steps.c has them */
+    struct map trails;              /* identity → struct trail: flow labels; trail.c */
+    uint64_t flow_window_ms;        /* how long a label lasts */
+    struct trail_slot *trail_slots; /* that other processes have, too; trail.h. NULL: there are none */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;

@@ -602,3 +602,23 @@ bool park_resume(struct call *c, enum call_next *ret_next) {
     tape_free(&t);
     return done;
 }
+
+bool park_owner(const struct core *core, struct slice owner, const struct msg *m, struct arena *a,
+                char ret_node[PARK_NODE]) {
+    uint32_t at = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "requestState") : 0;
+    struct slice sealed =
+        at && tape_is(&m->tape, at, TAPE_STRING) ? tape_text(&m->tape, at, a) : (struct slice){0};
+    struct slice text = sealed.len ? request_state_decrypt(core, owner, sealed, a) : (struct slice){0};
+    unsigned char ignored[(PARK_NODE - 1) / 2];
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (!text.len || tape_parse(&t, text, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
+        return false;
+    uint32_t node = tape_get_str(&t, 0, "node");
+    struct slice name = node && tape_is(&t, node, TAPE_STRING) ? tape_text(&t, node, a) : (struct slice){0};
+    if (!hex_get(name, ignored, sizeof(ignored)))
+        return false;
+    memcpy(ret_node, name.ptr, PARK_NODE - 1);
+    ret_node[PARK_NODE - 1] = '\0';
+    return true;
+}

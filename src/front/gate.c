@@ -623,6 +623,7 @@ static void worker_ready(struct gate *g) {
     const struct gate_worker *w = g->config->worker;
     if (!w)
         return;
+    memcpy(w->shared->slots[w->index].tag, g->http.tag, sizeof(g->http.tag));
     w->shared->slots[w->index].pid = getpid();
     w->shared->slots[w->index].accepts = true;
     if (write(w->ready_fd, "", 1) != 1)
@@ -635,6 +636,7 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->local = front_local_user();
     g->policies = front_policies_new(&g->loop);
     front_policies_on_replaced(g->policies, on_policy_replaced, &g->core);
+    g->core.trail_slots = g->config->worker ? g->config->worker->trails : NULL;
     g->http.core = &g->core;
     g->http.loop = &g->loop;
     g->http.policies = g->policies;

@@ -7,10 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct trail_slot;
+
 struct gate_slot {       /* one worker */
     _Atomic int32_t pid; /* 0: none */
     _Atomic uint32_t conns;
     _Atomic bool accepts;
+    char tag[FRONT_TAG + 1]; /* written before it accepts */
 };
 
 struct gate_shared {
@@ -19,6 +22,7 @@ struct gate_shared {
 
 struct gate_worker {
     struct gate_shared *shared; /* NULL: this gate is one process */
+    struct trail_slot *trails;  /* see trail_shared_bytes() */
     unsigned index;             /* of the slot */
     unsigned count;
     int listen_fd;

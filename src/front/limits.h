@@ -15,8 +15,10 @@
 #define FRONT_TAG 16                      /* hex digits that name a process */
 #define FRONT_SESSION_ID (FRONT_TAG + 22) /* its tag, and what nobody guesses: 132 bits */
 #define FRONT_PEER_YOUNG_S 60             /* a socket without a listener that is younger is left alone */
-#define FRONT_CERT_MAX 8192               /* of a client's certificate that goes with a forwarded request */
-#define FRONT_PROXY_HEAD_MAX 4096         /* of the PROXY protocol, its extensions included */
+#define FRONT_FANOUT_MS 2000              /* for the other processes of the gate to answer for themselves */
+#define FRONT_FANOUT_BYTES_MAX (64u << 20)
+#define FRONT_CERT_MAX 8192       /* of a client's certificate that goes with a forwarded request */
+#define FRONT_PROXY_HEAD_MAX 4096 /* of the PROXY protocol, its extensions included */
 #define FRONT_TOKEN_MAX 512
 #define FRONT_TOKEN_MIN 16
 #define FRONT_AUTH_LOOK_MS 500       /* between two looks for grants that were revoked or have expired */

@@ -1,10 +1,12 @@
 /* The MCP endpoint over Streamable HTTP. One path serves both eras; each request says which it is:
  * `_meta` or a version header of the stateless era, or a session of the older one. */
 #include "front/front.h"
+#include "front/peers.h"
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "call/answer.h"
+#include "era/park.h"
 #include "front/header.h"
 #include "session/batch.h"
 #include "session/session.h"
@@ -341,7 +343,12 @@ static void post(struct front_conn *c, const struct http_head *head, struct bloc
     struct msg *m = front_read_message(c, b, body, NULL);
     if (!m)
         return;
-    if (header_is_modern(head, m))
+    char node[PARK_NODE];
+    struct slice who = slice_str(c->principal->id);
+    if (!c->peer && park_owner(c->front->core, who, m, &c->front->scratch, node) &&
+        front_peers_send(c, head, b, body, node))
+        ; /* the process that waits for these answers has them */
+    else if (header_is_modern(head, m))
         post_modern(c, head, m);
     else
         post_legacy(c, head, m);

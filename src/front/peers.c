@@ -195,9 +195,8 @@ static bool is_between_neighbours(struct slice name) {
     return false;
 }
 
-static void put_request(struct front_relay *r, const struct http_head *head, struct block *b,
-                        struct slice body) {
-    struct front_conn *c = r->conn;
+void front_peers_put_request(const struct front_conn *c, struct io_conn *io, const struct http_head *head,
+                             struct block *b, struct slice body) {
     cleanup_buf struct buf out;
     buf_init(&out, HTTP_HEAD_MAX + FRONT_CERT_MAX * 2);
     buf_printf(&out, "%.*s %.*s HTTP/1.1\r\n", SLICE_FMT(head->method_text), SLICE_FMT(head->target));
@@ -220,9 +219,9 @@ static void put_request(struct front_relay *r, const struct http_head *head, str
     if (body.len || head->method == HTTP_POST)
         buf_printf(&out, "Content-Length: %zu\r\n", body.len);
     buf_put_str(&out, "\r\n");
-    io_conn_put(r->io, buf_slice(&out));
+    io_conn_put(io, buf_slice(&out));
     if (body.len)
-        io_conn_put_ref(r->io, b, body);
+        io_conn_put_ref(io, b, body);
 }
 
 bool front_peers_send(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
@@ -250,7 +249,7 @@ bool front_peers_send(struct front_conn *c, const struct http_head *head, struct
     f->relay_count++;
     f->forwarded_count++;
     front_conn_take(c, r, NULL, on_drained, NULL); /* the connection frees the relay when it goes */
-    put_request(r, head, b, body);
+    front_peers_put_request(c, r->io, head, b, body);
     return true;
 }
 

@@ -23,4 +23,7 @@ bool front_peers_route(struct front_conn *c, const struct http_head *head, struc
 /* The same for one that names its owner otherwise. */
 bool front_peers_send(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
                       const char *tag);
+/* Writes the request of that connection, as it came, for another process. */
+void front_peers_put_request(const struct front_conn *c, struct io_conn *io, const struct http_head *head,
+                             struct block *b, struct slice body);
 void front_relay_free(struct front_relay *r); /* NULL is fine */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "call/trail.h"
 #include "front/gate.h"
 #include "front/gate_worker.h"
 #include "front/limits.h"
@@ -33,6 +34,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -54,6 +56,8 @@ struct supervisor {
     char bind[IO_ADDRESS_MAX];
     int listen_fd;
     struct gate_shared *shared;
+    int trail_fd; /* -1: none came from the program before */
+    struct trail_slot *trails;
     struct worker workers[GATE_WORKERS_MAX];
     unsigned count;
     pid_t old[GATE_OLD_MAX]; /* workers of the program before */
@@ -102,10 +106,12 @@ static int inherited_socket(struct supervisor *s, struct err *err) {
     struct slice rest, part;
     uint64_t n = 0;
     int fd = -1;
-    if (handover) { /* FD,PID,PID… */
+    if (handover) { /* SOCKET,TRAILS,PID,PID… */
         rest = slice_str(handover);
         slice_cut(&rest, ',', &part);
         fd = slice_to_u64(part, &n) && n < INT_MAX ? (int)n : -1;
+        slice_cut(&rest, ',', &part);
+        s->trail_fd = slice_to_u64(part, &n) && n < INT_MAX ? (int)n : -1;
         while (rest.len && s->old_count < GATE_OLD_MAX) {
             slice_cut(&rest, ',', &part);
             if (slice_to_u64(part, &n) && waitpid((pid_t)n, NULL, WNOHANG) == 0)
@@ -147,6 +153,24 @@ static int socket_open(struct supervisor *s, struct err *err) {
     return 0;
 }
 
+/* What identities have touched outlives a program, when the next one keeps it in the same way. */
+static int trails_open(struct supervisor *s, struct err *err) {
+    struct stat st;
+    const size_t bytes = trail_shared_bytes();
+    if (s->trail_fd >= 0 && (fstat(s->trail_fd, &st) < 0 || st.st_size != (off_t)bytes)) {
+        close(s->trail_fd);
+        s->trail_fd = -1;
+    }
+    if (s->trail_fd < 0) {
+        s->trail_fd = memfd_create("sallyport-trails", MFD_CLOEXEC);
+        if (s->trail_fd < 0 || ftruncate(s->trail_fd, (off_t)bytes) < 0)
+            return err_set(err, "workers: %s", strerror(errno));
+    }
+    fcntl(s->trail_fd, F_SETFD, FD_CLOEXEC);
+    s->trails = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->trail_fd, 0);
+    return s->trails == MAP_FAILED ? err_set(err, "workers: %s", strerror(errno)) : 0;
+}
+
 /* ---- systemd ---- */
 
 static void notify(const char *text) {
@@ -174,6 +198,7 @@ _Noreturn static void worker_main(struct supervisor *s, unsigned index, int read
     signal(SIGINT, SIG_IGN); /* a Ctrl-C reaches every process; the supervisor passes it on */
     sigprocmask(SIG_SETMASK, &s->outside, NULL);
     struct gate_worker worker = {.shared = s->shared,
+                                 .trails = s->trails,
                                  .index = index,
                                  .count = s->count,
                                  .listen_fd = s->listen_fd,
@@ -347,7 +372,7 @@ static bool trial_passes(const char *path, char *const *argv) {
 
 static void put_handover(struct supervisor *s) {
     char text[32 + 16 * (GATE_OLD_MAX + GATE_WORKERS_MAX)];
-    int n = snprintf(text, sizeof(text), "%d", s->listen_fd);
+    int n = snprintf(text, sizeof(text), "%d,%d", s->listen_fd, s->trail_fd);
     for (unsigned i = 0; i < s->count; i++)
         if (s->workers[i].pid > 0)
             n += snprintf(text + n, sizeof(text) - (size_t)n, ",%d", (int)s->workers[i].pid);
@@ -376,9 +401,11 @@ static void hand_over(struct supervisor *s) {
     log_flush();
     put_handover(s);
     fcntl(s->listen_fd, F_SETFD, 0);
+    fcntl(s->trail_fd, F_SETFD, 0);
     execv(path, argv);
     log_error("hand-over: start `%s`: %s; nothing has changed", path, strerror(errno));
     fcntl(s->listen_fd, F_SETFD, FD_CLOEXEC);
+    fcntl(s->trail_fd, F_SETFD, FD_CLOEXEC);
     unsetenv(SUPERVISOR_HANDOVER);
 }
 
@@ -436,9 +463,10 @@ int supervisor_run(const struct gate_config *config, unsigned count, int *ret_ex
     struct supervisor *s = mem_zalloc(sizeof(*s));
     s->config = *config;
     s->count = count;
+    s->trail_fd = -1;
     block_signals(s);
     s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (s->shared == MAP_FAILED || socket_open(s, err) < 0) {
+    if (s->shared == MAP_FAILED || socket_open(s, err) < 0 || trails_open(s, err) < 0) {
         if (s->shared == MAP_FAILED)
             err_set(err, "workers: %s", strerror(errno));
         free(s);

@@ -1,5 +1,6 @@
 /* Pages beside MCP: the front's half of session/web.h. */
 #include "front/auth.h"
+#include "front/fanout.h"
 #include "front/front.h"
 
 #include "base/mem.h"
@@ -81,15 +82,17 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
     c->cookie = (struct slice){0};
     if (asks && front_authenticate(c, head, b, body) != FRONT_IN)
         return true; /* answered, or will be */
-    struct web_answer *w = mem_zalloc(sizeof(*w));
-    *w = (struct web_answer){.reply = {&web_ops}, .conn = c};
     struct web_request request = {.head = head,
                                   .body = body,
                                   .who = asks ? c->principal : NULL,
                                   .cookie = c->cookie,
                                   .port = f->port,
-                                  .secure = f->tls || c->secure,
-                                  .reply = &w->reply};
+                                  .secure = f->tls || c->secure};
+    if (front_fanout(c, &request))
+        return true;
+    struct web_answer *w = mem_zalloc(sizeof(*w));
+    *w = (struct web_answer){.reply = {&web_ops}, .conn = c};
+    request.reply = &w->reply;
     f->site->serve(f->site->ctx, &request);
     if (!w->later)
         free(w);

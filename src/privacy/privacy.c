@@ -172,6 +172,7 @@ void privacy_note(struct session *s, const struct filter_report *report) {
     for (size_t i = 0; i < PII_KINDS_MAX; i++)
         keep_most(&t->pii_most[i], report->counts[i]);
     keep_most(&t->pii_most[PII_KINDS_MAX], report->found);
+    trail_publish(t);
 }
 
 struct slice privacy_origin(const struct server *server) {

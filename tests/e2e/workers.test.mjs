@@ -5,7 +5,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DEADLINE_MS, MODERN, children, cli, commandLine, connect, policyFile, probeCommand, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { DEADLINE_MS, MODERN, ModernHttp, legacyServer, startFixture, startUpstream, children, cli, commandLine, connect, policyFile, probeCommand, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const [command, ...args] = probeCommand('a');
 const settings = (more = {}, policy) => ({ version: '1', policy: policyFile(policy), servers: { a: { command, args, ...more.server } }, ...more.root });
@@ -191,4 +191,76 @@ test('mistakes are said, once', async () => {
   const bad = await cli(['serve', '--no-auth', '--workers', '2', '--listen', '127.0.0.1:0', '--config', tempFile('sallyport.yaml', JSON.stringify({ ...settings(), policy: '/nonexistent' }))]);
   assert.notEqual(bad.code, 0);
   assert.match(bad.stderr, /nonexistent/);
+});
+
+test('whichever worker is asked, the answer is the whole gate\'s: sessions, calls, status, metrics', async (t) => {
+  const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '3'] }));
+  const ids = await openOn(gate.url, 3);
+  const held = ids.slice(0, 3).map((id) => ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': id }, body: call('a__hold', { key: id }) }));
+  const same = async (path, of) => {
+    const seen = new Set();
+    for (let i = 0; i < 6; i++) seen.add(of(await ask(`${gate.origin}${path}`)));
+    return [...seen];
+  };
+  await until('all calls in flight are seen', async () => (await same('/api/v1/calls', ({ json }) => json.length)).join() === '3');
+  assert.deepEqual(await same('/api/v1/sessions?limit=1000', ({ json }) => json.filter(({ version }) => version !== 'stateless').length), [ids.length]);
+  assert.deepEqual(await same('/api/v1/status', ({ json }) => `${json.workers} ${json.calls_under_way}`), ['3 3']);
+  assert.deepEqual(await same('/api/v1/sessions', ({ headers }) => headers['sallyport-workers']), ['3 of 3']);
+  const { text } = await ask(`${gate.origin}/metrics`);
+  for (const worker of [0, 1, 2]) assert.match(text, new RegExp(`^sallyport_sessions\\{worker="${worker}"\\} \\d+$`, 'm'));
+  const families = text.split('\n').filter((line) => line.startsWith('# TYPE'));
+  assert.equal(new Set(families).size, families.length, 'a family stands once');
+  assert.equal((await ask(`${gate.origin}/api/v1/sessions?limit=no`)).status, 400);
+  process.kill(gate.pid, 'SIGTERM');
+  process.kill(gate.pid, 'SIGTERM');
+  await Promise.allSettled(held);
+});
+
+test('what a modern client brings back goes to the worker that waits for it', async (t) => {
+  const server = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
+  const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers: { s: { url: server.url } } }, args: ['--no-auth', '--workers', '3'] }));
+  const client = () => new ModernHttp(`${gate.origin}/mcp/s`, { capabilities: { elicitation: {} }, headers: { Connection: 'close' } });
+  const args = { name: 'test_elicitation', arguments: { message: 'm' } };
+  for (let i = 0; i < 4; i++) {
+    const { requestState, inputRequests, resultType } = await client().request('tools/call', args);
+    assert.equal(resultType, 'input_required');
+    const inputResponses = { [Object.keys(inputRequests)[0]]: { action: 'accept', content: { username: 'u', email: 'e' } } };
+    const done = await client().request('tools/call', { ...args, requestState, inputResponses });
+    assert.match(JSON.stringify(done.content), /action=accept/);
+    for (let k = 0; k < 4; k++) { // another worker that took it for its own would make the call anew
+      assert.equal((await client().exchange('tools/call', { ...args, requestState, inputResponses })).answer.error.code, -32602);
+    }
+  }
+});
+
+test('what an identity has touched at one worker counts at all', async (t) => {
+  const tools = ['read_file', 'send_email'].map((name) => ({ name, description: name === 'read_file' ? 'Read a file of the user' : 'Send an e-mail to anybody',
+    inputSchema: { type: 'object', properties: {} } }));
+  const server = await startUpstream(legacyServer({ tools, methods: { 'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }) } }));
+  t.after(() => server.close());
+  const policy = policyFile({ version: '1', default: 'allow', tools: {}, flows: [{ name: 'what is ours stays here', after: ['src_private'], deny: ['sink'] }] });
+  const gate = use(t, await startServe({ config: { version: '1', policy, servers: { s: { url: server.url } } }, args: ['--no-auth', '--workers', '3'] }));
+  const sends = () => Promise.all(Array.from({ length: 9 }, () => ask(`${gate.origin}/mcp/call`, { method: 'POST', body: { server: 's', tool: 'send_email', args: {} } })));
+  assert.ok((await sends()).every(({ json }) => !json.isError), 'nothing was read yet');
+  assert.ok(!(await ask(`${gate.origin}/mcp/call`, { method: 'POST', body: { server: 's', tool: 'read_file', args: {} } })).json.isError);
+  assert.ok((await sends()).every(({ json }) => json.isError), 'every worker knows');
+});
+
+test('a call in flight is cancelled from any worker, by an operator', async (t) => {
+  const home = env();
+  const grant = async (...words) => ({ Authorization: `Bearer ${JSON.parse((await cli(['grants', 'create', ...words, '--json'], { env: home })).stdout).token}` });
+  const [agent, operator] = [await grant('agent'), await grant('operator', '--role', 'admin')];
+  const gate = use(t, await startServe({ config: settings(), args: ['--workers', '3'], env: home }));
+  for (let i = 0; i < 3; i++) {
+    const id = await open(gate.url, agent);
+    const held = ask(gate.url, { method: 'POST', headers: { ...agent, 'Mcp-Session-Id': id }, body: call('a__hold', { key: id }) });
+    const [one] = await until('the call is in flight', async () => {
+      const { json } = await ask(`${gate.origin}/api/v1/calls`, { headers: operator });
+      return json.length && json;
+    });
+    assert.equal((await ask(`${gate.origin}/api/v1/calls/${one.id}/cancel`, { method: 'POST', headers: agent })).status, 403);
+    assert.equal((await ask(`${gate.origin}/api/v1/calls/${one.id}/cancel`, { method: 'POST', headers: operator })).status, 200);
+    assert.match((await held).text, /cancelled by an operator/);
+    assert.equal((await ask(`${gate.origin}/api/v1/calls/${one.id}/cancel`, { method: 'POST', headers: operator })).status, 404);
+  }
 });

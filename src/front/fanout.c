@@ -1,0 +1,354 @@
+/* Answers that are those of the whole gate, whichever of its processes is asked: the process asks its peers
+ * the same question and puts the answers together.
+ *
+ *   GET /api/v1/sessions ─▶ own answer, and each peer's ─▶ one list
+ *
+ * A peer authenticates the question by itself, and answers for itself alone. One that does not answer in time
+ * is left out, and the answer says so. */
+#include "front/peers.h"
+
+#include "base/mem.h"
+#include "front/fanout.h"
+#include "front/gate_worker.h"
+#include "wire/emit.h"
+#include "wire/tape.h"
+
+#include <dirent.h>
+#include <stdio.h>
+
+struct fanout;
+
+struct part { /* one process' answer */
+    struct fanout *fanout;
+    struct io_conn *io;       /* NULL: here, or over */
+    struct buf text;          /* head and body, then the body alone */
+    char name[FRONT_TAG + 1]; /* of the process: the number of a worker, or the tag of one that leaves */
+    int status;
+    bool done;
+};
+
+struct fanout {
+    struct web_reply capture; /* of this process' own answer */
+    struct front_conn *conn;  /* NULL when the client has left */
+    struct front *front;
+    void (*merge)(const struct part *parts, size_t count, struct buf *out);
+    struct io_timer timer;
+    size_t waiting;
+    size_t count;
+    struct part parts[];
+};
+
+/* ---- putting together ---- */
+
+static struct slice body_of(const struct part *p) { return slice_trim(slice_of(p->text.ptr, p->text.len)); }
+
+static void merge_lists(const struct part *parts, size_t count, struct buf *out) {
+    bool any = false;
+    buf_put_char(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        struct slice list = body_of(&parts[i]);
+        if (list.len < 2 || list.ptr[0] != '[')
+            continue;
+        struct slice inner = slice_trim(slice_of(list.ptr + 1, list.len - 2));
+        if (inner.len && any)
+            buf_put_char(out, ',');
+        buf_put_slice(out, inner);
+        any |= inner.len > 0;
+    }
+    buf_put_char(out, ']');
+}
+
+/* Members of the first one; these are sums. */
+static void merge_status(const struct part *parts, size_t count, struct buf *out) {
+    static const char *const sums[] = {"sessions", "calls_under_way", "audit_refused", "audit_unrecorded"};
+    int64_t total[ARRAY_LEN(sums)] = {0};
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    for (size_t i = count; i-- > 0;) { /* the first one last: its tape is what is written */
+        if (tape_parse(&t, body_of(&parts[i]), NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(sums); k++) {
+            int64_t value;
+            uint32_t node = tape_get_str(&t, 0, sums[k]);
+            if (node && tape_int(&t, node, &value))
+                total[k] += value;
+        }
+    }
+    if (!tape_is(&t, 0, TAPE_OBJECT))
+        return;
+    struct emit e;
+    emit_init(&e, out);
+    emit_object(&e);
+    TAPE_FOR_MEMBER(&t, 0, key) {
+        cleanup_arena struct arena a;
+        arena_init(&a);
+        struct slice name = tape_text(&t, key, &a);
+        emit_key_slice(&e, name);
+        size_t k = 0;
+        while (k < ARRAY_LEN(sums) && !slice_is(name, sums[k]))
+            k++;
+        if (k < ARRAY_LEN(sums))
+            emit_int(&e, total[k]);
+        else
+            emit_raw(&e, tape_raw(&t, key + 1));
+    }
+    emit_key(&e, "workers");
+    emit_int(&e, (int64_t)count);
+    emit_object_end(&e);
+}
+
+/* "name{a="b"} 1" becomes "name{worker="2",a="b"} 1". */
+static void put_labelled(struct buf *out, struct slice line, const char *worker) {
+    size_t at = 0;
+    while (at < line.len && line.ptr[at] != '{' && line.ptr[at] != ' ')
+        at++;
+    const bool labels = at < line.len && line.ptr[at] == '{';
+    buf_printf(out, "%.*s{worker=\"%s\"%s", (int)at, line.ptr, worker, labels ? "," : "}");
+    buf_put_slice(out, slice_from(line, at + labels));
+    buf_put_char(out, '\n');
+}
+
+/* The series of one family stand together, each with the number of its process. The families are the first
+ * one's, and of the others those that it lacks. */
+static void put_family(const struct part *parts, size_t count, struct slice head, struct buf *out) {
+    for (size_t i = 0; i < count; i++) {
+        struct slice rest = body_of(&parts[i]), line;
+        bool inside = false;
+        while (rest.len) {
+            slice_cut(&rest, '\n', &line);
+            if (slice_starts(line, SLICE("# HELP ")))
+                inside = slice_eq(line, head);
+            else if (inside && !slice_starts(line, SLICE("#")) && line.len)
+                put_labelled(out, line, parts[i].name);
+        }
+    }
+}
+
+static bool has_line(const struct part *p, struct slice wanted) {
+    struct slice rest = body_of(p), line;
+    while (rest.len) {
+        slice_cut(&rest, '\n', &line);
+        if (slice_eq(line, wanted))
+            return true;
+    }
+    return false;
+}
+
+static void merge_metrics(const struct part *parts, size_t count, struct buf *out) {
+    for (size_t i = 0; i < count; i++) {
+        struct slice rest = body_of(&parts[i]), line, type;
+        while (rest.len) {
+            slice_cut(&rest, '\n', &line);
+            bool seen = !slice_starts(line, SLICE("# HELP "));
+            for (size_t k = 0; k < i && !seen; k++)
+                seen = has_line(&parts[k], line);
+            if (seen)
+                continue;
+            struct slice behind = rest;
+            slice_cut(&behind, '\n', &type);
+            buf_printf(out, "%.*s\n%.*s\n", SLICE_FMT(line), SLICE_FMT(type));
+            put_family(parts, count, line, out);
+        }
+    }
+}
+
+/* Only one of them has what is asked for. */
+static void merge_first(const struct part *parts, size_t count, struct buf *out) {
+    (void)count;
+    buf_put_slice(out, body_of(&parts[0]));
+}
+
+static const struct question {
+    enum http_method method;
+    struct slice path; /* or, with a slash at the end, what it begins with */
+    void (*merge)(const struct part *parts, size_t count, struct buf *out);
+} questions[] = {
+    {HTTP_GET, SLICE("/api/v1/sessions"), merge_lists}, {HTTP_GET, SLICE("/api/v1/calls"), merge_lists},
+    {HTTP_GET, SLICE("/api/v1/jobs"), merge_lists},     {HTTP_GET, SLICE("/api/v1/status"), merge_status},
+    {HTTP_GET, SLICE("/metrics"), merge_metrics},       {HTTP_POST, SLICE("/api/v1/calls/"), merge_first},
+};
+
+static const struct question *find_question(const struct http_head *head) {
+    for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
+        const struct question *q = &questions[i];
+        if (head->method == q->method && (slice_ends(q->path, SLICE("/")) ? slice_starts(head->path, q->path)
+                                                                          : slice_eq(head->path, q->path)))
+            return q;
+    }
+    return NULL;
+}
+
+/* ---- the answer ---- */
+
+static void fanout_free(struct fanout *s) {
+    io_timer_stop(s->front->loop, &s->timer);
+    for (size_t i = 0; i < s->count; i++) {
+        io_conn_close(s->parts[i].io);
+        buf_free(&s->parts[i].text);
+    }
+    free(s);
+}
+
+static void fanout_answer(struct fanout *s) {
+    struct front_conn *c = s->conn;
+    cleanup_buf struct buf out;
+    buf_init(&out, FRONT_FANOUT_BYTES_MAX);
+    size_t good = 0;
+    for (size_t i = 0; i < s->count; i++) { /* those that answered come first */
+        if (s->parts[i].status != 200)
+            continue;
+        struct part swap = s->parts[good];
+        s->parts[good++] = s->parts[i];
+        s->parts[i] = swap;
+    }
+    const bool metrics = s->merge == merge_metrics;
+    if (good)
+        s->merge(s->parts, good, &out);
+    else
+        buf_put_slice(&out, buf_slice(&s->parts[0].text));
+    const int status = good ? 200 : s->parts[0].status;
+    char extra[96];
+    int n = snprintf(extra, sizeof(extra), "Cache-Control: no-store\r\nSallyport-Workers: %zu of %zu\r\n",
+                     good, s->count);
+    const bool full = out.full;
+    fanout_free(s);
+    if (full)
+        front_answer_fault(c, 500, (struct slice){0}, "the answer is too large");
+    else
+        front_answer(c, status, metrics ? "text/plain; version=0.0.4; charset=utf-8" : "application/json",
+                     slice_of(extra, (size_t)n), buf_slice(&out));
+}
+
+static void part_over(struct part *p, int status) {
+    struct fanout *s = p->fanout;
+    if (p->done)
+        return;
+    p->done = true;
+    p->status = status;
+    io_conn_close(p->io);
+    p->io = NULL;
+    if (--s->waiting == 0)
+        fanout_answer(s);
+}
+
+static void on_late(struct io_timer *timer) {
+    struct fanout *s = container_of(timer, struct fanout, timer);
+    fanout_answer(s);
+}
+
+/* ---- peers ---- */
+
+static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
+    (void)io, (void)b;
+    struct part *p = owner;
+    struct http_head *head = &p->fanout->front->peer_head;
+    const char *why;
+    buf_put(&p->text, ptr, len);
+    int n = http_parse_response(buf_slice(&p->text), HTTP_GET, head, &why);
+    if (n < 0 || p->text.full || (n > 0 && head->body == HTTP_BODY_CHUNKED)) {
+        part_over(p, 502);
+    } else if (n > 0 && p->text.len >= (size_t)n + head->body_len) {
+        const int status = head->status;
+        memmove(p->text.ptr, p->text.ptr + n, p->text.len - (size_t)n);
+        p->text.len -= (size_t)n;
+        part_over(p, status);
+    }
+    return len;
+}
+
+static void on_end(struct io_conn *io, void *owner, int status) {
+    (void)io, (void)status;
+    part_over(owner, 502);
+}
+
+static const struct io_handlers part_handlers = {.data = on_data, .end = on_end};
+
+static void name_part(struct part *p, const char *tag) {
+    const struct gate_worker *w = p->fanout->front->worker;
+    snprintf(p->name, sizeof(p->name), "%s", tag);
+    for (unsigned i = 0; i < w->count; i++)
+        if (strcmp(w->shared->slots[i].tag, tag) == 0)
+            snprintf(p->name, sizeof(p->name), "%u", i);
+}
+
+static void part_ask(struct fanout *s, struct part *p, const char *tag, const struct http_head *head) {
+    int fd = io_dial_unix(s->front->peer_dir, tag);
+    p->fanout = s;
+    name_part(p, tag);
+    buf_init(&p->text, FRONT_FANOUT_BYTES_MAX);
+    if (fd < 0) {
+        p->done = true;
+        p->status = 502;
+        return;
+    }
+    s->waiting++;
+    p->io = io_conn_fd(s->front->loop, fd, true, &part_handlers, p);
+    io_conn_read(p->io, true);
+    front_peers_put_request(s->conn, p->io, head, NULL, (struct slice){0}); /* none of them has a body */
+}
+
+/* Other processes that listen; those that have died are not found. */
+static size_t list_peers(const struct front *f, char tags[][FRONT_TAG + 1], size_t max) {
+    size_t n = 0;
+    DIR *d = opendir(f->peer_dir);
+    for (const struct dirent *e; d && n < max && (e = readdir(d));)
+        if (strlen(e->d_name) == FRONT_TAG && strcmp(e->d_name, f->tag) != 0)
+            memcpy(tags[n++], e->d_name, FRONT_TAG + 1);
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* ---- this process ---- */
+
+static void capture_answer(struct web_reply *r, int status, const char *type, struct slice headers,
+                           struct slice body) {
+    (void)type, (void)headers;
+    struct fanout *s = container_of(r, struct fanout, capture);
+    buf_put_slice(&s->parts[0].text, body);
+    s->parts[0].status = status;
+    s->parts[0].done = true;
+}
+
+static const struct web_reply_ops capture_ops = {.answer = capture_answer};
+
+static void on_gone(void *owner) { fanout_free(owner); }
+
+bool front_fanout(struct front_conn *c, const struct web_request *request) {
+    const struct http_head *head = request->head;
+    char tags[GATE_OLD_MAX][FRONT_TAG + 1];
+    const struct question *q = find_question(head);
+    struct front *f = c->front;
+    const size_t peers = q && f->worker && !c->peer ? list_peers(f, tags, ARRAY_LEN(tags)) : 0;
+    if (!peers)
+        return false;
+    struct fanout *s = mem_zalloc(sizeof(*s) + (peers + 1) * sizeof(s->parts[0]));
+    *s = (struct fanout){.capture = {&capture_ops},
+                         .conn = c,
+                         .front = f,
+                         .merge = q->merge,
+                         .count = peers + 1,
+                         .waiting = 1};
+    s->parts[0].fanout = s;
+    name_part(&s->parts[0], f->tag);
+    buf_init(&s->parts[0].text, FRONT_FANOUT_BYTES_MAX);
+    front_conn_take(c, s, on_gone, NULL, NULL);
+    for (size_t i = 0; i < peers; i++)
+        part_ask(s, &s->parts[i + 1], tags[i], head);
+    struct web_request own = *request;
+    own.reply = &s->capture;
+    f->site->serve(f->site->ctx, &own);
+    io_timer_arm(f->loop, &s->timer, FRONT_FANOUT_MS, on_late);
+    if (s->parts[0].status != 200 &&
+        q->merge != merge_first) { /* who asks may not, or asks wrongly: the others would say the same */
+        cleanup_buf struct buf body;
+        buf_init(&body, FRONT_FANOUT_BYTES_MAX);
+        buf_put_slice(&body, buf_slice(&s->parts[0].text));
+        const int status = s->parts[0].status;
+        fanout_free(s);
+        front_answer(c, status, "application/json", (struct slice){0}, buf_slice(&body));
+    } else if (--s->waiting == 0) {
+        fanout_answer(s);
+    }
+    return true;
+}
