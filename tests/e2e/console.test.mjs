@@ -250,6 +250,10 @@ describe('the console', { concurrency: 1 }, () => {
     const page = await openPage(browser, world);
     await visit(page, 'activity');
     await page.waitForSelector('tbody tr');
+    await page.click('tbody tr:has-text("delete_customer")');
+    await page.click('.drawer >> text="Explain"');
+    await page.waitForSelector('.drawer [data-answer] :text("no deletion")');
+    await page.waitForSelector('.drawer :text("Record hash")');
     await page.waitForSelector('.live.live');
     const { port } = new URL(world.origin);
     await world.gate.stop();

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, part, query, type Record_ } from '../api';
 import { bytes, count, duration } from '../format';
 import { go, href, useData, useLive, useMay, usePlace } from '../state';
+import { Explain } from '../trace';
 import { Badge, Button, Code, Drawer, Empty, Fault, Field, Input, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Verdict } from '../ui';
 
 const PAGE = 100;
@@ -35,6 +36,7 @@ function Detail({ seq, onClose }: { seq: number; onClose: () => void }) {
             ['Policy hash', r.policy_hash ? <code class="hash">{r.policy_hash}</code> : undefined], ['Record hash', r.hash ? <code class="hash">{r.hash}</code> : undefined],
           ]} />
           {r.args !== undefined ? <><h3>Arguments{r.args_mode === 'keys' ? ' (names only: audit.arguments is “keys”)' : r.args_mode === 'tokenized' ? ' (personal data as tokens)' : ''}</h3><Code value={r.args} /></> : null}
+          {edits && r.kind === 'decision' && r.tool && r.args_mode === 'full' ? <Explain record={r} /> : null}
           {r.shadow ? <><h3>Shadow verdicts</h3><Code value={r.shadow} /></> : null}
           {calls.length ? <><h3>Calls made by this run</h3><ul class="plain-list">{calls.map((x) => <li key={x.seq}><Verdict verdict={x.verdict} /> <a href={href(`activity${query({ parent: r.call, seq: x.seq })}`)}><Text value={`${x.server ?? ''} · ${x.tool ?? x.method}`} /></a></li>)}</ul></> : null}
           {r.kind === 'decision' && r.tool && r.server ? (

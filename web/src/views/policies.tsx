@@ -5,7 +5,8 @@ import { addRule, addSpend, COLUMNS, merge, operators, OP_NAMES, paths, readValu
 import type { Editor } from '../editor';
 import { count, json, plain } from '../format';
 import { go, href, useData, useMay, usePlace } from '../state';
-import { Badge, Button, Dialog, Empty, Fault, Field, Input, Notice, Panel, RiskClass, Segmented, Select, Table, Text, Time, toast, Verdict } from '../ui';
+import { Explained, type Explanation } from '../trace';
+import { Badge, Button, Dialog, Empty, Fault, Field, Input, Notice, Panel, RiskClass, Segmented, Select, Table, Text, Time, toast } from '../ui';
 
 interface Loaded { id: string; name: string; path: string; text: string; hash: string; servers: string[]; is_default: boolean }
 interface Edited { policy_text: string; policy: any; valid: boolean; problems: Problem[] }
@@ -137,26 +138,22 @@ function Board({ policy, tools, readOnly, onEdit, onMove, focus }: { policy: any
 
 // ---- trying it ----
 
-interface Line { kind: string; depth: number; what?: string; path?: string; op?: string; want?: string; got?: string; answer: string }
-const said = (l: Line) => (l.kind === 'condition' ? `${l.path} ${OP_NAMES[l.op ?? ''] ?? l.op} ${l.want ?? ''} (${l.got ?? 'absent'})` : l.kind === 'limit' ? `limit ${l.what}: counts ${l.got ?? 1}` : l.what ?? l.kind);
-
 function TryCall({ text, tools, record }: { text: string; tools: Tool[]; record: Record_ | undefined }) {
   const [tool, setTool] = useState('');
   const [args, setArgs] = useState('{}');
-  const [answer, setAnswer] = useState<any>(null);
+  const [answer, setAnswer] = useState<Explanation | null>(null);
   useEffect(() => { if (record) { setTool(record.tool ?? ''); if (record.args_mode === 'full') setArgs(json(record.args)); } }, [record]);
   const run = async () => {
     let parsed: unknown;
     try { parsed = JSON.parse(args); } catch { toast('The arguments are not JSON.', 'deny'); return; }
-    setAnswer(await post('policies/explain', { policy_text: text, tool, arguments: parsed as Record<string, unknown>, class: tools.find((t) => t.name === tool)?.category }));
+    setAnswer(await post<Explanation>('policies/explain', { policy_text: text, tool, arguments: parsed as Record<string, unknown>, class: tools.find((t) => t.name === tool)?.category }));
   };
   return (
     <div class="form">
       <div class="row"><Field label="Tool"><><input class="input" list="try-tools" value={tool} onInput={(e) => setTool(e.currentTarget.value)} /><datalist id="try-tools">{tools.map((t) => <option key={t.name} value={t.name} />)}</datalist></></Field></div>
       <Field label="Arguments"><textarea class="input mono" rows={4} value={args} onInput={(e) => setArgs(e.currentTarget.value)} spellcheck={false} /></Field>
       <Button onClick={run} disabled={!tool}>Ask this policy</Button>
-      {answer ? <div data-answer><p><Verdict verdict={answer.verdict} /> {answer.rule ? <Text value={answer.rule} /> : null}</p>{answer.text ? <p class="says"><Text value={answer.text} /></p> : null}
-        <ul class="trace">{(answer.trace ?? []).map((l: Line, i: number) => <li key={i} data-depth={Math.min(l.depth, 6)}><span><Text value={said(l)} /></span><Badge tone={l.answer === 'yes' || l.answer === 'passes' ? 'allow' : l.answer === 'no' || l.answer === 'denies' ? 'deny' : 'quiet'}>{l.answer}</Badge></li>)}</ul></div> : null}
+      {answer ? <Explained answer={answer} /> : null}
     </div>
   );
 }
@@ -236,11 +233,32 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
   const record = useData<Record_>(test ? `audit/${test}` : null);
   const isJson = /^\s*[{[]/.test(text);
   const round = useRef(0);
-  const check = async (t: string, edits: Edit[] = [], move?: { tool: string; to: Column; rate: string }) => {
+  const latest = useRef(text);
+  latest.current = text;
+  const chain = useRef<Promise<unknown>>(Promise.resolve());
+  const busy = useRef(0);
+  // What is wrong with the text; an edit under way says so itself.
+  const check = async (t: string) => {
+    if (busy.current) return;
     const mine = ++round.current;
-    const answer = await post<Edited>('policies/edit', { policy_text: t, edits: edits.map(({ path, value }) => (value === undefined ? { path } : { path, value })), ...(move && { move }) });
-    if (mine === round.current) { setState(answer); if (edits.length || move) setText(answer.policy_text); }
-    return answer;
+    const answer = await post<Edited>('policies/edit', { policy_text: t });
+    if (mine === round.current && !busy.current) setState(answer);
+  };
+  // Edits are made one after the other, each on the text that the one before left: a quick second click loses nothing.
+  const change = (edits: Edit[], move?: { tool: string; to: Column; rate: string }): Promise<void> => {
+    const make = async () => {
+      try {
+        const answer = await post<Edited>('policies/edit', { policy_text: latest.current, edits: edits.map(({ path, value }) => (value === undefined ? { path } : { path, value })), ...(move && { move }) });
+        round.current++;
+        latest.current = answer.policy_text;
+        setText(answer.policy_text);
+        setState(answer);
+      } finally { busy.current--; }
+    };
+    busy.current++;
+    const made = chain.current.then(make);
+    chain.current = made.catch(() => {});
+    return made;
   };
   useEffect(() => { const timer = setTimeout(() => { check(text).catch((e) => toast(e.message, 'deny')); }, 250); return () => clearTimeout(timer); }, [text]);
   useEffect(() => { if (loaded.hash !== base.hash && text === base.text) { setText(loaded.text); setBase(loaded); } }, [loaded.hash]);
@@ -250,9 +268,9 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
   useEffect(() => {
     if (!wish || !wishTool || !state?.policy) return;
     go(`policies/${part(loaded.id)}${query({ server: wanted, tool: wishTool })}`, true);
-    check(text, [], { tool: wishTool, to: wish as Column, rate: '10/minute' }).then(() => toast('Changed in the draft. Look at the difference, then save.', 'info'), (e) => toast(e.message, 'deny'));
+    change([], { tool: wishTool, to: wish as Column, rate: '10/minute' }).then(() => toast('Changed in the draft. Look at the difference, then save.', 'info'), (e) => toast(e.message, 'deny'));
   }, [wish, !!state?.policy]);
-  const edit = async (edits: Edit[]) => { if (edits.length) await check(text, edits); };
+  const edit = async (edits: Edit[]) => { if (edits.length) await change(edits); };
   const dirty = text !== base.text;
   const errors = (state?.problems ?? []).filter((p) => p.severity === 'error').length;
   const save = async () => {
@@ -281,7 +299,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
         <Button tone="primary" disabled={!may || !dirty || errors > 0} title={may ? undefined : 'This needs the role policy-manager'} onClick={() => setSaving(true)}>Save…</Button>
       </div>
       <div class="columns policy">
-        <Panel title="Board" flush>{state?.policy ? <Board key={server} policy={state.policy} tools={tools.data ?? []} readOnly={!may} onEdit={edit} onMove={async (tool, to, rate) => { await check(text, [], { tool, to, rate }); }} focus={wishTool} /> : state ? <Empty title="The text is no policy yet">Its errors stand beside it.</Empty> : <p class="muted pad">Loading…</p>}</Panel>
+        <Panel title="Board" flush>{state?.policy ? <Board key={server} policy={state.policy} tools={tools.data ?? []} readOnly={!may} onEdit={edit} onMove={(tool, to, rate) => change([], { tool, to, rate })} focus={wishTool} /> : state ? <Empty title="The text is no policy yet">Its errors stand beside it.</Empty> : <p class="muted pad">Loading…</p>}</Panel>
         <Panel flush title={<Segmented label="Beside the board" value={side} onValue={setSide} options={[['text', 'Text'], ['try', 'Try'], ['history', 'History']]} />}>
           {side === 'text' ? (
             <>
@@ -292,7 +310,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
             : <History id={base.id} text={text} readOnly={!may} onRevert={async () => { const fresh = await get<Loaded>(`policies/${part(base.id)}`); setBase(fresh); setText(fresh.text); await reload(); }} />}
         </Panel>
       </div>
-      {pasting ? <Paste policy={state?.policy} onClose={() => setPasting(false)} onMerge={async (edits) => { await check(text, edits); setPasting(false); toast('In the draft. Look at the difference, then save.', 'info'); }} onReplace={(t) => { setText(t); setPasting(false); }} /> : null}
+      {pasting ? <Paste policy={state?.policy} onClose={() => setPasting(false)} onMerge={async (edits) => { await change(edits); setPasting(false); toast('In the draft. Look at the difference, then save.', 'info'); }} onReplace={(t) => { setText(t); setPasting(false); }} /> : null}
       {saving ? <Dialog wide title="Save this policy" onClose={() => setSaving(false)} footer={<><Button onClick={() => setSaving(false)}>Cancel</Button><Button tone="primary" onClick={save}>Save</Button></>}><Diff before={base.text} after={text} /><Field label="Note" hint="Kept with the version and on record."><Input value={note} onValue={setNote} maxLength={200} /></Field></Dialog> : null}
       {conflict ? <Dialog wide title="Somebody else has saved meanwhile" onClose={() => setConflict(null)} footer={<><Button onClick={() => { setBase(conflict); setConflict(null); }}>Keep my text, compare again</Button><Button tone="primary" onClick={() => { setBase(conflict); setText(conflict.text); setConflict(null); }}>Take theirs</Button></>}><Notice tone="approve">Nothing was written. This is the difference between the file now and your text:</Notice><Diff before={conflict.text} after={text} /></Dialog> : null}
     </div>

@@ -1,0 +1,27 @@
+// Every condition that a policy looked at, as a tree.
+import { useState } from 'preact/hooks';
+import { get, part, post, type Policy, type Record_ } from './api';
+import { OP_NAMES } from './board';
+import { Badge, Button, Text, Verdict } from './ui';
+
+export interface Line { kind: string; depth: number; what?: string; path?: string; op?: string; want?: string; got?: string; answer: string }
+export interface Explanation { verdict: string; rule?: string; text?: string; trace?: Line[] }
+const said = (l: Line) => (l.kind === 'condition' ? `${l.path} ${OP_NAMES[l.op ?? ''] ?? l.op} ${l.want ?? ''} (${l.got ?? 'absent'})` : l.kind === 'limit' ? `limit ${l.what}: counts ${l.got ?? 1}` : l.what ?? l.kind);
+
+export const Explained = ({ answer }: { answer: Explanation }) => (
+  <div data-answer><p><Verdict verdict={answer.verdict} /> {answer.rule ? <Text value={answer.rule} /> : null}</p>{answer.text ? <p class="says"><Text value={answer.text} /></p> : null}
+    <ul class="trace">{(answer.trace ?? []).map((l, i) => <li key={i} data-depth={Math.min(l.depth, 6)}><span><Text value={said(l)} /></span><Badge tone={l.answer === 'yes' || l.answer === 'passes' ? 'allow' : l.answer === 'no' || l.answer === 'denies' ? 'deny' : 'quiet'}>{l.answer}</Badge></li>)}</ul></div>
+);
+
+// A call on record, judged by the policy that is in force now.
+export function Explain({ record: r }: { record: Record_ }) {
+  const [answer, setAnswer] = useState<Explanation | null>(null);
+  const ask = async () => {
+    const policies = (await get<Policy[]>('policies')).filter((p) => p.id);
+    const one = policies.find((p) => p.server === r.server) ?? policies.find((p) => p.name === r.policy) ?? policies[0];
+    if (!one) throw new Error('No policy file is in force.');
+    const { text } = await get<{ text: string }>(`policies/${part(one.id!)}`);
+    setAnswer(await post<Explanation>('policies/explain', { policy_text: text, tool: r.tool, ...(r.server && { server: r.server }), ...(r.class && { class: r.class }), arguments: r.args as Record<string, unknown> }));
+  };
+  return answer ? <><h3>By the policy of today</h3><Explained answer={answer} /></> : <Button small onClick={ask}>Explain</Button>;
+}
