@@ -52,6 +52,7 @@ interop: all
 torture: all
 	@scripts/setup test
 	@tests/torture/run build
+	@SALLYPORT_SWAPS=100 tests/run -k e2e/handover build
 
 fuzz: all
 	@scripts/setup test
