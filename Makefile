@@ -74,6 +74,12 @@ packages: release
 	@scripts/setup packages
 	@packaging/all build-release build-packages
 
+# The documentation site, to be opened from build-docs/site/index.html.
+docs:
+	@scripts/setup docs
+	@build-docs/venv/bin/mkdocs build --quiet
+	@echo "the site is in build-docs/site; open build-docs/site/index.html" >&2
+
 lint: all
 	@scripts/setup lint
 	@scripts/lint build
@@ -82,7 +88,7 @@ format:
 	@find src tests/unit fuzz bench -name build -prune -o -name '*.[ch]' -exec clang-format -i {} +
 
 clean:
-	rm -rf build build-asan build-coverage build-fuzz build-install build-packages build-release build-static
+	rm -rf build build-asan build-coverage build-docs build-fuzz build-install build-packages build-release build-static
 
 build/build.ninja: | setup
 	@test -f $@ || CC=gcc meson setup build
@@ -99,4 +105,4 @@ build-fuzz/build.ninja:
 setup:
 	@scripts/setup build
 
-.PHONY: all run test coverage release install uninstall bench interop torture fuzz deb static packages lint format clean setup
+.PHONY: all run test coverage release install uninstall bench interop torture fuzz deb static packages docs lint format clean setup
