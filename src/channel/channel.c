@@ -434,6 +434,16 @@ static void refused(struct channel *ch, bool legacy) {
     events_of(ch)->down(ch);
 }
 
+/* A client that first spoke the modern era and now starts the legacy one: the server is restarted for it. */
+static void forget_client(struct channel *first) {
+    text_free(&first->own_init);
+    text_free(&first->client_caps);
+    if (!first->link)
+        first->era = ERA_UNKNOWN;
+    else
+        link_drop(first);
+}
+
 /* A child that refused the probe with an error has read it and goes on: it is initialised as it is, and not
  * started a second time. One that was silent or ended is restarted. */
 static void probe_over(struct channel *ch, bool modern, bool answered) {
@@ -460,11 +470,15 @@ static void probe_over(struct channel *ch, bool modern, bool answered) {
     resume_all(&ch->waiting);
 }
 
-/* The probe has confused it after all: once more, without one. */
+/* It cannot be initialised. The probe has confused it: once more, without one. Or it is remembered as legacy
+ * and is not: once more, with one. */
 static bool restart_probed(struct channel *ch) {
-    if (!ch->was_probed)
+    if (!ch->was_probed && !(ch->own_init.len && up_era_forget(&ch->server->up)))
         return false;
-    link_drop(ch);
+    if (!ch->was_probed && ch == ch->first)
+        forget_client(ch);
+    else
+        link_drop(ch);
     resume_all(&ch->waiting);
     return true;
 }
@@ -545,7 +559,7 @@ static bool try_modern(struct channel *ch) {
         ch->era = ERA_MODERN;
         return true;
     }
-    if (up->url || (up->era.modern == UP_NO && up_era_fresh(up, false)))
+    if (up->url || (up->era.modern == UP_NO && !up->era.recalled && up_era_fresh(up, false)))
         return false;
     probe_start(ch);
     return true;
@@ -761,16 +775,6 @@ static struct channel *legacy_channel_for(struct channel *first, struct call *c)
     if (alone)
         c->chosen->holder = c;
     return c->chosen;
-}
-
-/* A client that first spoke the modern era and now starts the legacy one: the server is restarted for it. */
-static void forget_client(struct channel *first) {
-    text_free(&first->own_init);
-    text_free(&first->client_caps);
-    if (!first->link)
-        first->era = ERA_UNKNOWN;
-    else
-        link_drop(first);
 }
 
 static struct channel *choose(struct channel *first, struct call *c) {

@@ -81,6 +81,8 @@ static int set_up(struct fleet *fleet, struct server *server, const struct setti
     up->argv = arena_dup_list(a, from->argv.items, from->argv.count);
     up->envp = arena_dup_list(a, (const char *const *)env.items, env.count);
     up->cwd = dup_text(a, from->cwd);
+    up->home = fleet->home;
+    up_era_recall(up);
     env_free(&env);
     server_set_origin(server, (char *const *)(uintptr_t)up->argv, NULL);
     pins_warn_supply(server);

@@ -297,6 +297,8 @@ static int server_set_up(struct gate *g, struct err *err) {
     pins_warn_supply(g->server);
     env_select(&g->env, config->env, config->env_count, true);
     s->envp = (const char *const *)g->env.items;
+    s->home = config->home;
+    up_era_recall(s);
     return 0;
 }
 

@@ -24,6 +24,8 @@
 #define STATE_LINK_MS 900000ull    /* how long a link that signs somebody in is good */
 #define STATE_STOPS_MAX 256        /* things that are stopped at once */
 #define STATE_STOP_TEXT_MAX 512    /* bytes of what is stopped, and of why */
+#define STATE_ERAS_MAX 256         /* commands whose era is remembered; the oldest is forgotten */
+#define STATE_ERA_MS 86400000ull   /* how long a child is taken for legacy before it is probed again */
 #define STATE_VERSIONS_MAX 200     /* versions that are kept of one file */
 
 #define STATE_APPROVALS_PENDING_MAX 1000         /* approvals that wait for a person */

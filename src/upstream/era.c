@@ -1,13 +1,20 @@
 #include "upstream/era.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/openssl.h"
+#include "state/eras.h"
+#include "state/limits.h"
 #include "upstream/bearer.h"
 #include "upstream/exchange.h"
 #include "upstream/head.h"
 #include "upstream/reply.h"
 #include "upstream/secret.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 struct up_era_probe {
     struct exchange x;
@@ -33,15 +40,58 @@ bool up_era_fresh(const struct up_server *s, bool legacy) {
     return !legacy || e->modern == UP_NO || e->legacy != UP_UNKNOWN;
 }
 
+/* A command is the same when its words and its directory are. */
+static bool home_key(const struct up_server *s, unsigned char ret_key[STATE_ERA_KEY]) {
+    char here[PATH_MAX] = "";
+    const char *cwd = s->cwd ? s->cwd : getcwd(here, sizeof(here));
+    EVP_MD_CTX *ctx = s->argv && s->home ? EVP_MD_CTX_new() : NULL;
+    bool ok = ctx && cwd && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1 &&
+              EVP_DigestUpdate(ctx, cwd, strlen(cwd) + 1) == 1;
+    for (size_t i = 0; ok && s->argv[i]; i++)
+        ok = EVP_DigestUpdate(ctx, s->argv[i], strlen(s->argv[i]) + 1) == 1;
+    ok = ok && EVP_DigestFinal_ex(ctx, ret_key, NULL) == 1;
+    EVP_MD_CTX_free(ctx);
+    return ok;
+}
+
+static void home_note(const struct up_server *s, bool legacy) {
+    unsigned char key[STATE_ERA_KEY];
+    if (home_key(s, key))
+        state_eras_note(s->home, key, legacy, clock_wall_ms());
+}
+
 void up_era_note(struct up_server *s, enum up_answer modern, enum up_answer legacy) {
     if (s->era.pinned)
         return;
     s->era.modern = modern;
+    s->era.recalled = false;
     if (legacy != UP_UNKNOWN || modern == UP_NO)
         s->era.legacy = modern == UP_NO ? UP_YES : legacy;
     /* A server that has learned the newer era is met in the older one without a complaint: look again soon.
      */
-    s->era.until_ms = io_now_ms(s->core->loop) + (modern == UP_YES ? UP_ERA_MODERN_MS : UP_ERA_LEGACY_MS);
+    uint64_t legacy_ms = s->argv ? STATE_ERA_MS : UP_ERA_LEGACY_MS;
+    s->era.until_ms = io_now_ms(s->core->loop) + (modern == UP_YES ? UP_ERA_MODERN_MS : legacy_ms);
+    home_note(s, modern == UP_NO);
+}
+
+void up_era_recall(struct up_server *s) {
+    unsigned char key[STATE_ERA_KEY];
+    uint64_t until_ms, now_ms = clock_wall_ms();
+    if (!home_key(s, key) || !state_eras_legacy(s->home, key, now_ms, &until_ms))
+        return;
+    s->era.modern = UP_NO;
+    s->era.legacy = UP_YES;
+    s->era.recalled = true;
+    s->era.until_ms = io_now_ms(s->core->loop) + (until_ms - now_ms);
+}
+
+bool up_era_forget(struct up_server *s) {
+    if (!s->era.recalled)
+        return false;
+    s->era.modern = s->era.legacy = UP_UNKNOWN;
+    s->era.recalled = false;
+    home_note(s, false);
+    return true;
 }
 
 void up_era_note_discover(struct up_server *s, struct slice result) {

@@ -1,9 +1,10 @@
 /* Which eras of the protocol a server speaks: the handshake era (initialize, to 2025-11-25), the stateless
  * one (server/discover, 2026-07-28), or both. Asked once in a while and remembered for all its links.
  *
- *   http    POST server/discover ── modern ──▶ (a client of the older era waits) GET: is there a session to
- * miss? └─ anything else that is an answer ──▶ legacy child   asked on the link itself by whoever opens it;
- * see channel/channel.c
+ *   http    POST server/discover ── modern ──▶ (a client of the older era waits) GET: is a session missed?
+ *                                └─ anything else that is an answer ──▶ legacy
+ *   child   asked on the link itself by whoever opens it, see channel/channel.c; a legacy one is remembered
+ *           in the home, see state/eras.h
  *
  * A refusal of our credentials, trouble of the server, or silence over HTTP say nothing about eras. */
 #pragma once
@@ -27,6 +28,11 @@ void up_era_stop_waiting(struct up_era_wait *w); /* fine on one that does not wa
 /* What was found out. */
 void up_era_note(struct up_server *s, enum up_answer modern, enum up_answer legacy);
 void up_era_note_discover(struct up_server *s, struct slice result);
+/* What an earlier process has found out about the child that runs by this command; its argv, cwd and home are
+ * set. */
+void up_era_recall(struct up_server *s);
+/* What was recalled is wrong. false: nothing was. */
+bool up_era_forget(struct up_server *s);
 void up_era_free(struct up_server *s);
 
 /* Does a refusal of the version (-32022) offer the one that we speak? */

@@ -31,6 +31,7 @@ struct up_era {
     enum up_answer modern;
     enum up_answer legacy;
     bool pinned;         /* by a setting: never asked for */
+    bool recalled;       /* by the home, from an earlier process: may be wrong by now */
     uint64_t until_ms;   /* when the answers are to be asked for again */
     char *discover;      /* owned: the JSON result of server/discover, or NULL */
     struct list waiters; /* up_era_wait */
@@ -52,6 +53,7 @@ struct up_server {
     const char *const *argv; /* a child, or NULL */
     const char *const *envp;
     const char *cwd;
+    const char *home;                 /* where the era of a child is remembered, or NULL */
     bool no_network;                  /* the child is started without one */
     const char *url;                  /* http, or NULL */
     const struct up_builtin *builtin; /* inside the gate, or NULL; see builtin.h */

@@ -218,37 +218,78 @@ function counted(command) {
 }
 
 describe('how often a legacy child is started for modern clients', () => {
-  async function used(t, command) {
+  // Each round is a gate of its own, all of one home: how often it started the child.
+  async function used(command, rounds = 1) {
     const child = counted(command);
-    const gate = use(t, await startGate({ command: child.command }));
-    for (const client of [new ModernHttp(gate.url), new ModernHttp(gate.url)]) {
-      assert.equal((await client.request('server/discover')).supportedVersions[0], MODERN);
-      assert.equal(text(await client.call('go')), 'alive');
+    const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+    const starts = [];
+    for (let round = 0, before = 0; round < rounds; round++, before = child.starts()) {
+      const gate = await startGate({ command: child.command, env });
+      try {
+        for (const client of [new ModernHttp(gate.url), new ModernHttp(gate.url)]) {
+          assert.equal((await client.request('server/discover')).supportedVersions[0], MODERN);
+          assert.equal(text(await client.call('go')), 'alive');
+        }
+      } finally {
+        await gate.stop();
+      }
+      starts.push(child.starts() - before);
     }
-    return child.starts();
+    return starts;
   }
 
-  // ends: at the probe. confused: cannot be initialised after it.
-  const child = (manner) => rawStdio(({ serve, exit, args: { ends, confused } }) => {
+  // ends, silent: at the probe. confused: cannot be initialised after it. modern: a file; modern only when it is there.
+  const child = (manner) => rawStdio(({ serve, exit, args: { ends, silent, confused, modern } }) => {
+    const fs = process.getBuiltinModule('node:fs');
+    const isModern = modern && fs.existsSync(modern);
     let probed = false;
     return serve({
       'server/discover': () => {
+        if (isModern) return { resultType: 'complete', ttlMs: 0, cacheScope: 'private', supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: { name: 'scripted', version: '2' } };
         probed = true;
         if (ends) exit(1);
+        if (silent) return new Promise(() => {});
         throw { code: -32601, message: 'Method not found' };
       },
       initialize: ({ protocolVersion }) => {
-        if (probed && confused) throw { code: -32603, message: 'confused' };
+        if (isModern || (probed && confused)) throw { code: -32603, message: 'confused' };
         return { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'scripted', version: '1' } };
       },
-      'tools/list': () => ({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] }),
-      'tools/call': () => ({ content: [{ type: 'text', text: 'alive' }] }),
+      'tools/list': () => ({ ...(isModern && { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }), tools: [{ name: 'go', inputSchema: { type: 'object' } }] }),
+      'tools/call': () => ({ ...(isModern && { resultType: 'complete' }), content: [{ type: 'text', text: 'alive' }] }),
     });
   }, manner);
 
-  test('once, when it refuses the probe and goes on', async (t) => assert.equal(await used(t, child({})), 1));
-  test('twice, when it ends at the probe', async (t) => assert.equal(await used(t, child({ ends: true })), 2));
-  test('twice, when it cannot be initialised after it', async (t) => assert.equal(await used(t, child({ confused: true })), 2));
+  test('once, when it refuses the probe and goes on', async () => assert.deepEqual(await used(child({})), [1]));
+  test('twice, when it ends at the probe; once by a later gate, which remembers', async () => assert.deepEqual(await used(child({ ends: true }), 3), [2, 1, 1]));
+  test('twice, when it is silent at the probe; once by a later gate', async () => assert.deepEqual(await used(child({ silent: true }), 2), [2, 1]));
+  test('twice, when it cannot be initialised after the probe', async () => assert.deepEqual(await used(child({ confused: true }), 2), [2, 1]));
+
+  test('what is remembered is corrected when the server has become modern, and a damaged file is no obstacle', async () => {
+    const modern = join(tempDir(), 'modern');
+    const command = counted(child({ ends: true, modern })).command;
+    const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+    const file = join(env.SALLYPORT_HOME, 'eras');
+    const works = async () => {
+      const gate = await startGate({ command, env });
+      try {
+        assert.equal(text(await new ModernHttp(gate.url).call('go')), 'alive');
+      } finally {
+        await gate.stop();
+      }
+      return readFileSync(file, 'utf8').trim().split('\n');
+    };
+    assert.match((await works()).join('\n'), /^sallyport eras 1\n[0-9a-f]{64} \d+$/);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    writeFileSync(modern, '');
+    assert.deepEqual(await works(), ['sallyport eras 1']);
+    writeFileSync(file, 'sallyport eras 1\nnot a line\n'.repeat(3));
+    await works();
+    renameSync(modern, `${modern}.gone`);
+    assert.equal((await works()).length, 2);
+    writeFileSync(file, 'sallyport eras 2\nsomething newer\n');
+    assert.deepEqual(await works(), ['sallyport eras 2', 'something newer']);
+  });
 });
 
 test('H8 a client of the older era takes up the stream of a call to a stateless server', async (t) => {
