@@ -181,8 +181,11 @@ int audit_segment_create(struct segment *s, const char *dir, const struct segmen
     if (fd < 0)
         return err_set(err, "make `%s`: %s", path, strerror(errno));
     close(fd);
-    if (segment_connect(s, dir, base->number, SEGMENT_WRITE, err) < 0 || segment_fill(s, base, err) < 0 ||
-        segment_read_meta(s, err) < 0 || segment_prepare(s, err) < 0) {
+    /* On disk before a signed head speaks of it. */
+    if (segment_connect(s, dir, base->number, SEGMENT_WRITE, err) < 0 ||
+        audit_segment_exec(s, "PRAGMA synchronous=FULL", err) < 0 || segment_fill(s, base, err) < 0 ||
+        audit_segment_exec(s, "PRAGMA synchronous=NORMAL", err) < 0 || segment_read_meta(s, err) < 0 ||
+        segment_prepare(s, err) < 0) {
         audit_segment_close(s);
         return -1;
     }

@@ -83,6 +83,7 @@ static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
 static int (*real_rename)(const char *, const char *);
 static int (*real_link)(const char *, const char *);
+static int (*real_linkat)(int, const char *, int, const char *, int);
 static int (*real_unlink)(const char *);
 static int (*real_mkdir)(const char *, mode_t);
 static void *(*real_mmap)(void *, size_t, int, int, int, off_t);
@@ -95,7 +96,8 @@ __attribute__((constructor)) static void start(void) {
     if (real_open)
         return;
     REAL(open), REAL(openat), REAL(close), REAL(write), REAL(pwrite), REAL(writev), REAL(ftruncate);
-    REAL(fsync), REAL(fdatasync), REAL(rename), REAL(link), REAL(unlink), REAL(mkdir), REAL(mmap);
+    REAL(fsync), REAL(fdatasync), REAL(rename), REAL(link), REAL(linkat), REAL(unlink), REAL(mkdir),
+        REAL(mmap);
     REAL(syscall), REAL(clock_gettime);
     const char *control = getenv("TORTURE_CONTROL");
     disk.home = getenv("TORTURE_HOME");
@@ -439,6 +441,21 @@ int link(const char *from, const char *to) {
         dirty(b, 0, (size_t)st.st_size);
         if (inside(from)) /* what was synced under the other name is there under this one */
             synced(b, false);
+    }
+    return rc;
+}
+
+/* A file that had no name yet (O_TMPFILE) gets one. */
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags) {
+    int rc = (start(), real_linkat(from_dir, from, to_dir, to, flags));
+    const char *below = inside(to);
+    static const char own[] = "/proc/self/fd/";
+    struct file *f = strncmp(from, own, sizeof(own) - 1) == 0
+                         ? file_of((int)strtol(from + sizeof(own) - 1, NULL, 10))
+                         : NULL;
+    if (rc == 0 && below && f) {
+        snprintf(f->path, sizeof(f->path), "%s", below);
+        note_name(NAME_MADE, below, NULL);
     }
     return rc;
 }
