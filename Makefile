@@ -74,11 +74,12 @@ packages: release
 	@scripts/setup packages
 	@packaging/all build-release build-packages
 
-# The documentation site, to be opened from build-docs/site/index.html.
+# The documentation site. It must load nothing from elsewhere.
 docs:
 	@scripts/setup docs
-	@build-docs/venv/bin/mkdocs build --quiet
-	@echo "the site is in build-docs/site; open build-docs/site/index.html" >&2
+	@NO_MKDOCS_2_WARNING=1 build-docs/venv/bin/mkdocs build --quiet
+	@! grep -rnoE '<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//[^">]*' build-docs/site --include=*.html
+	@echo "the site is in build-docs/site; read it with: python3 -m http.server --bind 127.0.0.1 --directory build-docs/site 8000" >&2
 
 lint: all
 	@scripts/setup lint

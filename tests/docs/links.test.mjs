@@ -45,7 +45,7 @@ function faultOf(file, target) {
 describe('links of the documentation', () => {
   test('the check itself finds what is wrong', () => {
     assert.equal(faultOf('docs/tutorial.md', 'recipes/index.md'), undefined);
-    assert.equal(faultOf('docs/limits.md', '#base'), undefined);
+    assert.equal(faultOf('docs/limits.md', 'tutorial.md#1-a-folder-and-a-server'), undefined);
     assert.match(faultOf('docs/limits.md', '#nothing-like-it'), /no heading/);
     assert.match(faultOf('docs/tutorial.md', 'recipes/none.md'), /does not exist/);
     assert.match(faultOf('docs/tutorial.md', '../README.md'), /leaves docs/);
@@ -68,6 +68,7 @@ describe('links of the documentation', () => {
 
   test('the site loads nothing from elsewhere', () => {
     assert.match(site, /^ {2}font: false$/m);
+    assert.match(site, /^plugins: \[search\]/m);
     assert.doesNotMatch(site, /^(extra|extra_javascript|extra_css|extra_templates):/m);
   });
 });

@@ -1,4 +1,4 @@
-// Runs what the tutorial and the recipes show. A page is one shell session in an empty directory: a block with a title is a file, a `sh` block
+// Runs what the tutorial, the recipes and the pages about moving show. A page is one shell session in an empty directory: a block with a title is a file, a `sh` block
 // is run, and the `text` block behind it is what it prints (a line holds when it occurs in the output, in order; … stands for anything).
 // A comment in front of a block says what differs: <!-- test: status 1 -->, or <!-- test: skip needs the internet -->.
 import assert from 'node:assert/strict';
@@ -9,7 +9,8 @@ import { describe, test } from 'node:test';
 import { freePort, node, packages, root, sallyport, tempDir } from '../lib/index.mjs';
 
 const docs = path.join(root, 'docs');
-const pages = ['tutorial.md', ...readdirSync(path.join(docs, 'recipes')).filter((name) => name.endsWith('.md') && name !== 'index.md').map((name) => `recipes/${name}`)];
+const folder = (name) => readdirSync(path.join(docs, name)).filter((file) => file.endsWith('.md') && file !== 'index.md').map((file) => `${name}/${file}`);
+const pages = ['tutorial.md', 'get-started.md', ...folder('recipes'), ...folder('migrate')];
 
 function blocksOf(text) {
   const found = [...text.matchAll(/^(?:<!-- test: (.*?) -->\n)?```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm)];
