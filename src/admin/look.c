@@ -139,8 +139,9 @@ void api_put_server(struct api_call *c, const struct server *s) {
     /* Command lines and URLs may hold secrets: only their kind is told. */
     put_text(e, "transport", s->up.url ? SLICE("http") : s->up.argv ? SLICE("stdio") : SLICE("builtin"));
     put_text(e, "state", slice_str(channel_state_name(ready, missing)));
-    if (s->fault[0] || s->refused[0])
-        put_text(e, "fault", slice_str(s->fault[0] ? s->fault : s->refused));
+    const char *fault = s->fault[0] ? s->fault : s->refused[0] ? s->refused : s->list_fault;
+    if (fault[0])
+        put_text(e, "fault", slice_str(fault));
     const char *era = era_of(core, s);
     if (era)
         put_text(e, "era", slice_str(era));

@@ -134,9 +134,9 @@ static void put_server(struct emit *e, const struct core *core, const struct ser
     emit_cstr(e, server->up.url ? "http" : server->up.argv ? "stdio" : "builtin");
     emit_key(e, "state");
     emit_cstr(e, channel_state_name(ready, missing));
-    if (server->fault[0]) {
+    if (server->fault[0] || server->list_fault[0]) {
         emit_key(e, "fault");
-        emit_cstr(e, server->fault);
+        emit_cstr(e, server->fault[0] ? server->fault : server->list_fault);
     }
     if (server->tools.loaded) {
         emit_key(e, "tools");

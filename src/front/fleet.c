@@ -273,8 +273,9 @@ void fleet_write_status(const struct fleet *fleet, struct buf *out) {
     const struct core *core = fleet->front->core;
     for (size_t i = 0; i < fleet->count; i++) {
         size_t ready, missing;
-        channel_count(core, fleet->entries[i]->server, &ready, &missing);
-        buf_printf(out, "%s: %s, %zu link(s)\n", fleet->entries[i]->name, channel_state_name(ready, missing),
-                   ready);
+        const struct server *server = fleet->entries[i]->server;
+        channel_count(core, server, &ready, &missing);
+        buf_printf(out, "%s: %s, %zu link(s)%s\n", fleet->entries[i]->name,
+                   channel_state_name(ready, missing), ready, server->list_fault[0] ? ", a list failed" : "");
     }
 }

@@ -259,8 +259,9 @@ void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t
                          struct slice extra);
 bool front_stream_put(struct front_stream *st, const struct session_out *out);
 void front_stream_prime(struct front_stream *st);
-/* The connection is let go, the stream goes on: the client takes it up again after that time. */
-void front_stream_leave(struct front_stream *st, int64_t retry_ms);
+/* Tells the client after what time (-1: nobody said) to take the stream up again; left: the connection is let
+ * go now, and the stream goes on. */
+void front_stream_retry(struct front_stream *st, int64_t retry_ms, bool left);
 void front_stream_finish(struct front_stream *st); /* the last event is out */
 
 void front_mcp(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);

@@ -7,6 +7,8 @@
 #define FRONT_KEEPALIVE_MS 15000 /* an open stream or a waiting answer sends a keep-alive this often */
 #define FRONT_PIPELINE_MAX 65536 /* bytes of further requests read while one is being answered */
 #define FRONT_SESSION_IDLE_MS 1800000
+#define FRONT_REFRESH_MS                                                                                     \
+    600000 /* a session waits so long for the next token of its subject when one has expired */
 #define FRONT_STREAM_EVENTS_MAX 256 /* kept for resumption, a stream */
 #define FRONT_STREAM_BYTES_MAX (1u << 20)
 #define FRONT_STREAMS_MAX 256             /* streams a session remembers */

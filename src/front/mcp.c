@@ -120,8 +120,7 @@ static void exchange_streaming(struct call_sink *sink, int64_t retry_ms, bool le
     if (!ex->fs || ex->opens)
         return;
     stream_start(ex);
-    if (left)
-        front_stream_leave(ex->stream, retry_ms);
+    front_stream_retry(ex->stream, retry_ms, left);
 }
 
 /* An error is the answer's, not HTTP's: many a client ends its session, with every server behind it, at any

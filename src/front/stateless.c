@@ -50,10 +50,17 @@ void front_stateless_close(struct front *f) {
 static struct front_conn *overdue_stream(struct front *f, uint64_t wall_ms) {
     LIST_FOR (n, &f->conns) {
         struct front_conn *c = container_of(n, struct front_conn, node);
-        if (c->state == FRONT_STREAMING && c->ends_ms && c->ends_ms <= wall_ms)
+        bool over =
+            c->ends_ms ? c->ends_ms <= wall_ms : c->principal && principal_fault(c->principal, wall_ms);
+        if (c->state == FRONT_STREAMING && over)
             return c;
     }
     return NULL;
+}
+
+/* A client notices that its token has expired by a 401, gets a newer one and goes on. */
+static bool may_be_refreshed(const struct principal *p, uint64_t wall_ms) {
+    return p->kind == PRINCIPAL_TOKEN && !p->revoked && wall_ms < p->expires_ms + FRONT_REFRESH_MS;
 }
 
 void front_sweep(struct front *f) {
@@ -65,7 +72,8 @@ void front_sweep(struct front *f) {
     struct map_entry *e;
     while ((e = map_next(&f->sessions, &at))) {
         struct front_session *fs = e->value;
-        if (!principal_fault(fs->session->principal, wall_ms))
+        const struct principal *p = fs->session->principal;
+        if (!principal_fault(p, wall_ms) || may_be_refreshed(p, wall_ms))
             continue;
         front_session_close(fs);
         at = 0; /* the map has changed */

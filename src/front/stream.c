@@ -154,14 +154,15 @@ void front_stream_prime(struct front_stream *st) {
     front_events_text(st->conn, slice_of(text, (size_t)n));
 }
 
-void front_stream_leave(struct front_stream *st, int64_t retry_ms) {
+void front_stream_retry(struct front_stream *st, int64_t retry_ms, bool left) {
     if (!st->conn || strcmp(st->session->session->version, "2025-11-25") < 0)
         return;
     char text[64];
     int n = snprintf(text, sizeof(text), "retry: %lld\n\n", (long long)retry_ms);
     if (retry_ms >= 0)
         front_events_text(st->conn, slice_of(text, (size_t)n));
-    let_go(st);
+    if (left)
+        let_go(st);
 }
 
 static void stream_free(struct front_stream *st) {

@@ -144,9 +144,20 @@ static void part_over(struct part *p) {
         finish(g);
 }
 
+/* For whoever looks at the server: a health check says nothing about its lists. */
+static void note_list(const struct part *p, const char *why) {
+    if (!p->server || !slice_ends(p->method, SLICE("/list")))
+        return;
+    char *fault = p->server->list_fault;
+    fault[0] = '\0';
+    if (why)
+        snprintf(fault, sizeof(p->server->list_fault), "%.*s failed: %s", SLICE_FMT(p->method), why);
+}
+
 /* Without this server's part; when it is back the client hears of it. */
 static void part_missing(struct part *p, const char *why) {
     p->missing = true;
+    note_list(p, why);
     if (p->server) {
         struct channel *ch = channel_of(p->gather->call->session, p->server);
         ch->missing = true;
@@ -240,8 +251,10 @@ static void part_reply(struct call_sink *sink, const struct session_out *out) {
         part_missing(p, "the list cannot be read");
     else if (cursor.len)
         part_ask(p, arena_printf(&p->gather->call->arena, "\"cursor\":%.*s", SLICE_FMT(cursor)));
-    else
+    else {
+        note_list(p, NULL);
         part_over(p);
+    }
 }
 
 static void part_none(struct call_sink *sink) { part_over(part_of(sink)); }

@@ -126,6 +126,7 @@ void presence_ready(struct channel *ch) {
         if (c->kind == CALL_LISTEN && c->gather)
             gather_listen_to(c, ch->server);
     }
+    ch->server->list_fault[0] = '\0'; /* until it is asked again */
     if (first)
         renew(ch);
     if (ch->missing)

@@ -591,7 +591,8 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
     const struct entry *exact = slice_is(tool, "*") ? NULL : map_get(&p->tools, tool);
     if (!exact && !name_is_plain(tool)) {
         deny(v, POLICY_BY_DEFAULT, SLICE("(tool name)"), SLICE(""),
-             SLICE("The tool name is not permitted by policy"));
+             SLICE("The tool name is not permitted by policy: it has characters that are hidden or look like "
+                   "others; a policy that names it exactly under `tools` can allow it"));
         return;
     }
     bool listed = apply_tool(e, exact);

@@ -493,7 +493,7 @@ static bool post_event(struct exchange *x, struct block *b, const struct sse_eve
     p->held = true;
     if (req && e->data.len && slice_is(e->type, "message")) {
         link_received(l, b, e->data, req, x->status);
-    } else if (req && !e->data.len && p->mark.last_id && e->has_id && !p->modern) {
+    } else if (req && !e->data.len && ((p->mark.last_id && e->has_id) || e->has_retry) && !p->modern) {
         l->events->streaming(req->call, up_mark_retry_ms(&p->mark), false);
     }
     p->held = false;

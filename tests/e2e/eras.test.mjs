@@ -166,6 +166,16 @@ describe('logging/setLevel and logLevel', () => {
     assert.equal(sent(server, 'logging/setLevel').length, 0);
   });
 
+  test('where servers are together: acknowledged when each has it, also one that the session has not used yet', async (t) => {
+    const server = use(t, await startUpstream(legacyServer({ capabilities: { tools: {}, logging: {} }, methods: { 'logging/setLevel': () => ({}) } })));
+    const gate = use(t, await startServe({ config: { version: '1', code: { enabled: false }, policy: policyFile(), servers: { fx: { url: server.url } } } }));
+    for (const level of ['error', 'debug']) { // the second session knows what the server is before it has a link
+      const client = await LegacyHttp.open(gate.url);
+      assert.deepEqual(await client.request('logging/setLevel', { level }), {});
+      assert.equal(sent(server, 'logging/setLevel').at(-1)?.json.params.level, level);
+    }
+  });
+
   test('stateless calls: the server is set to the most curious, and each call hears what it asked for', async (t) => {
     const { server, gate } = await behind(t, legacyServer({ capabilities: { tools: {}, logging: {} }, tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: {
       'logging/setLevel': () => ({}),

@@ -163,7 +163,7 @@ describe('what their bearers may do', () => {
     assert.equal(await again({}), 200);
   });
 
-  test('a session ends with the token it was opened with', async (t) => {
+  test('a token that expires ends its stream; a refreshed one of the same subject goes on with the session', async (t) => {
     const { issuer, gate } = await world(t, { issuerSettings: { skew: '1s' } });
     let peer, stream;
     for (let seconds = 4; stream?.status !== 200; seconds *= 2) { // on a busy machine a short one may end before it is in
@@ -173,6 +173,9 @@ describe('what their bearers may do', () => {
     }
     while (await stream.event() !== null); // the gate ends it
     assert.equal((await post(gate.url, ping, { headers: peer.headersFor() })).status, 401);
+    const fresh = async (claims) => (await post(gate.url, ping, { headers: { ...peer.headersFor(), ...bearer(await issuer.sign(claims)) } })).status;
+    assert.equal(await fresh({ sub: 'bob' }), 404);
+    assert.equal(await fresh({ jti: 'refreshed', auth_time: 1, sid: 'other', nonce: 'n' }), 200, 'a refreshed token of the same subject goes on with the session');
   });
 });
 

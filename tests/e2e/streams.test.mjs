@@ -173,6 +173,20 @@ describe('H7 H8 streams of servers', () => {
     }
   });
 
+  test('H8 `retry:` of a server that stays reaches the client', async (t) => {
+    const server = use(t, await legacy(async (_, { message, reply }) => {
+      const stream = reply.sse();
+      stream.raw('id: 1\nretry: 4321\ndata:\n\n');
+      stream.send(answer(message.id));
+      stream.end();
+    }));
+    const gate = use(t, await startGate({ upstream: server.url }));
+    const peer = await peerFor('http', gate);
+    const said = await (await post(peer.url, peer.message('tools/call', { name: 'x', arguments: {} }, 'x'), { headers: peer.headersFor() })).text();
+    assert.match(said, /^retry: ?4321$/m);
+    assert.match(said, /"id":"x"/);
+  });
+
   test('H8 a stream that is lost together with its session fails its call at once', async (t) => {
     const { peer, behind } = await pair(t, 'http', 'http');
     const answered = peer.exchange('tools/call', { name: 'ask', arguments: { method: 'roots/list' } });
