@@ -161,6 +161,7 @@ int cli_clients_find(struct cli_clients *c, const struct cli_client *only, const
             is_known(c, real))
             continue;
         struct cli_client_file *f = cli_client_file_new(client, real, p->members, p->projects);
+        f->in_project = p->base == PROJECT;
         bool missing = false;
         if (io_file_read(real, &f->text, &missing, &f->err) < 0 || cli_client_file_read(f, &f->err) < 0)
             f->bad = true;
@@ -363,6 +364,9 @@ static struct slice pairs_of(struct cli_client_file *f, uint32_t obj) {
     return arena_dup(&f->arena, buf_slice(&out));
 }
 
+/* How clients call the address of a remote server. */
+static const char *const url_keys[] = {"url", "serverUrl", "httpUrl"};
+
 static uint32_t object_of(const struct tape *t, uint32_t obj, const char *key) {
     uint32_t node = tape_get_str(t, obj, key);
     return node && tape_is(t, node, TAPE_OBJECT) ? node : 0;
@@ -401,9 +405,8 @@ static void read_json_server(struct cli_client_file *f, uint32_t obj, uint32_t k
         }
     p.cwd = text_of(f, value, "cwd");
     p.type = text_of(f, value, "type");
-    static const char *const urls[] = {"url", "serverUrl", "httpUrl"};
-    for (size_t i = 0; i < ARRAY_LEN(urls) && !p.url.len; i++)
-        p.url = text_of(f, value, urls[i]);
+    for (size_t i = 0; i < ARRAY_LEN(url_keys) && !p.url.len; i++)
+        p.url = text_of(f, value, url_keys[i]);
     /* Gemini's `url` is the older transport. */
     if (f->client->remote == CLI_REMOTE_HTTP_URL && text_of(f, value, "url").len)
         p.type = SLICE("sse");
@@ -583,11 +586,75 @@ int cli_client_file_read(struct cli_client_file *f, struct err *err) {
 
 #define STARS SLICE("\"***\"")
 
+#define KEY_CHARS_MIN 20 /* of a part of a path, digits and letters mixed, that is taken for a key */
+
+static bool looks_like_key(struct slice part) {
+    bool digit = false, letter = false;
+    for (size_t i = 0; i < part.len; i++) {
+        char c = part.ptr[i];
+        digit |= c >= '0' && c <= '9';
+        letter |= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    }
+    return part.len >= KEY_CHARS_MIN && digit && letter;
+}
+
+static void put_query_shown(struct slice query, struct buf *out) {
+    for (bool first = true; query.len; first = false) {
+        struct slice pair, name;
+        slice_cut(&query, '&', &pair);
+        bool value = slice_cut(&pair, '=', &name);
+        buf_put_str(out, first ? "?" : "&");
+        buf_put_slice(out, name);
+        buf_put_str(out, value ? "=***" : "");
+    }
+}
+
+struct slice cli_client_url_shown(struct slice url, struct arena *a) {
+    const char *scheme = url.len ? memmem(url.ptr, url.len, "://", 3) : NULL;
+    if (!scheme)
+        return url;
+    cleanup_buf struct buf out;
+    buf_init(&out, SETTINGS_FILE_MAX);
+    size_t from = (size_t)(scheme - url.ptr) + 3;
+    struct slice rest = slice_from(url, from), path, host, part;
+    buf_put_slice(&out, slice_upto(url, from));
+    slice_cut(&rest, '#', &path);
+    rest = path;
+    slice_cut(&rest, '?', &path);
+    slice_cut(&path, '/', &host);
+    const char *at = host.len ? memrchr(host.ptr, '@', host.len) : NULL;
+    if (at)
+        buf_put_str(&out, "***@");
+    buf_put_slice(&out, at ? slice_from(host, (size_t)(at - host.ptr) + 1) : host);
+    const bool slashed = url.len > from + host.len && url.ptr[from + host.len] == '/';
+    for (bool more = slashed; more;) {
+        more = slice_cut(&path, '/', &part);
+        buf_put_char(&out, '/');
+        buf_put_slice(&out, looks_like_key(part) ? SLICE("***") : part);
+    }
+    put_query_shown(rest, &out);
+    return arena_dup(a, buf_slice(&out));
+}
+
+/* Names a header with its value, or is what credentials of known services begin with. */
+static bool is_credential(struct slice before, struct slice word) {
+    static const char *const prefixes[] = {"sk-",     "sk_",      "ghp_", "gho_",   "github_pat_", "glpat-",
+                                           "xoxb-",   "xoxp-",    "AKIA", "eyJhbG", "sp_",         "pat-",
+                                           "Bearer ", "lin_api_", "ntn_", "secret_"};
+    if (slice_is(before, "-H") || slice_is(before, "--header") || slice_starts(word, SLICE("--header=")))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+        if (slice_starts(word, slice_str(prefixes[i])))
+            return true;
+    return false;
+}
+
 /* Which words of a command line are better not shown. */
 static void find_secrets(const struct slice *words, size_t count, struct arena *a, bool *ret_secret) {
     const struct slice *masked = risk_supply_mask(words, count, a);
     for (size_t i = 0; i < count; i++)
-        ret_secret[i] = !slice_eq(words[i], masked[i]);
+        ret_secret[i] = !slice_eq(words[i], masked[i]) || (i && is_credential(words[i - 1], words[i])) ||
+                        !slice_eq(words[i], cli_client_url_shown(words[i], a));
 }
 
 static void mask_json_pairs(const struct cli_client_file *f, uint32_t obj, struct splice *s) {
@@ -596,6 +663,21 @@ static void mask_json_pairs(const struct cli_client_file *f, uint32_t obj, struc
         return;
     TAPE_FOR_MEMBER(t, obj, key)
     splice_value(s, t, key + 1, STARS);
+}
+
+static void mask_json_urls(const struct tape *t, uint32_t obj, struct splice *s, struct arena *a) {
+    for (size_t i = 0; i < ARRAY_LEN(url_keys); i++) {
+        uint32_t node = tape_get_str(t, obj, url_keys[i]);
+        if (!node || !tape_is(t, node, TAPE_STRING))
+            continue;
+        struct slice url = tape_text(t, node, a), shown = cli_client_url_shown(url, a);
+        if (slice_eq(url, shown))
+            continue;
+        cleanup_buf struct buf quoted;
+        buf_init(&quoted, SETTINGS_FILE_MAX);
+        emit_quote(&quoted, shown);
+        splice_value(s, t, node, arena_dup(a, buf_slice(&quoted)));
+    }
 }
 
 static void mask_json_server(const struct cli_client_file *f, const struct cli_client_server *server,
@@ -607,6 +689,7 @@ static void mask_json_server(const struct cli_client_file *f, const struct cli_c
     const uint32_t nested = object_of(t, value, "command");
     mask_json_pairs(f, object_of(t, nested ? nested : value, "env"), s);
     mask_json_pairs(f, object_of(t, value, "headers"), s);
+    mask_json_urls(t, value, s, a);
     struct slice words[SETTINGS_WORDS_MAX + 2] = {SLICE("-")};
     uint32_t nodes[SETTINGS_WORDS_MAX + 2] = {0};
     bool secret[SETTINGS_WORDS_MAX + 2];
@@ -624,6 +707,19 @@ static void mask_json_server(const struct cli_client_file *f, const struct cli_c
             splice_value(s, t, nodes[i], STARS);
 }
 
+static void mask_toml_url(const struct cli_client_file *f, const struct toml_item *item, struct splice *s,
+                          struct arena *a) {
+    struct slice raw = slice_of(f->text.ptr + item->value, item->end - item->value);
+    struct slice url = slice_of(raw.ptr + 1, raw.len > 2 ? raw.len - 2 : 0),
+                 shown = cli_client_url_shown(url, a);
+    if (slice_eq(url, shown))
+        return;
+    cleanup_buf struct buf quoted;
+    buf_init(&quoted, SETTINGS_FILE_MAX);
+    toml_quote(&quoted, shown);
+    splice_replace(s, item->value, item->end, arena_dup(a, buf_slice(&quoted)));
+}
+
 static void mask_toml(const struct cli_client_file *f, struct splice *s, struct arena *a) {
     const struct slice root = slice_str(f->members);
     for (size_t i = 0; i < f->toml.count; i++) {
@@ -634,6 +730,8 @@ static void mask_toml(const struct cli_client_file *f, struct splice *s, struct 
                           (slice_is(item->path[2], "env") || slice_is(item->path[2], "http_headers"));
         if (pair)
             splice_replace(s, item->value, item->end, STARS);
+        if (item->depth == 3 && item->type == TOML_STRING && slice_is(item->path[2], "url"))
+            mask_toml_url(f, item, s, a);
         if (item->depth != 3 || item->type != TOML_ARRAY || !slice_is(item->path[2], "args"))
             continue;
         struct parts p = {.arg_count = 1, .args = {SLICE("-")}};

@@ -46,6 +46,7 @@ struct cli_client_file {
     const char *path;
     const char *members; /* where servers stand, with slashes: "mcp/servers" */
     bool projects;       /* and below "projects" the same for each */
+    bool in_project;     /* lies in a project folder: usually committed and shared */
     struct arena arena;
     struct buf text;
     struct jsonc json;
@@ -82,6 +83,9 @@ void cli_client_file_free(struct cli_client_file *f); /* NULL is fine */
 int cli_client_file_read(struct cli_client_file *f, struct err *err);
 /* The text with stars in place of environment values, headers and arguments that look like secrets. */
 void cli_client_file_mask(const struct cli_client_file *f, struct buf *out);
+/* A URL with stars in place of its user and password, the values of its query, and parts of its path that
+ * look like keys. */
+struct slice cli_client_url_shown(struct slice url, struct arena *a);
 
 struct settings;
 /* Where programs on this machine reach the gate of these settings: http://ADDRESS:PORT/mcp. In the arena. */

@@ -41,9 +41,13 @@ static const struct {
 } languages[] = {
     {SANDBOX_PYTHON, "python", "apt install python3, or name one with SALLYPORT_PYTHON"},
     {SANDBOX_JAVASCRIPT, "javascript",
-     "install Node 20 or newer or Bun, or name one with SALLYPORT_NODE or SALLYPORT_BUN"},
+     "npm install -g node@22 (Debian 12's own Node is 18), or npm install -g bun; or name one with "
+     "SALLYPORT_NODE or "
+     "SALLYPORT_BUN"},
     {SANDBOX_TYPESCRIPT, "typescript",
-     "install Node 20 or newer or Bun, or name one with SALLYPORT_NODE or SALLYPORT_BUN"},
+     "npm install -g node@22 (Debian 12's own Node is 18), or npm install -g bun; or name one with "
+     "SALLYPORT_NODE or "
+     "SALLYPORT_BUN"},
 };
 
 static const char *const tiers[] = {

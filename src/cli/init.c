@@ -26,7 +26,9 @@ static const struct cli_option init_rows[] = {
     {CLI_SWITCH(struct init_options, yes), .name = "yes", .letter = 'y',
      .help = "ask nothing: start servers, write changes"},
     {CLI_SWITCH(struct init_options, dry_run), .name = "dry-run", .letter = 'n',
-     .help = "show everything, write nothing"},
+     .help = "say what would be done, write nothing"},
+    {CLI_SWITCH(struct init_options, details), .name = "details",
+     .help = "show every change line by line; at the terminal, `d` at the question does"},
     {CLI_SWITCH(struct init_options, start), .name = "start",
      .help = "start servers to ask for their tools, without asking"},
     {CLI_SWITCH(struct init_options, no_start), .name = "no-start",
@@ -54,18 +56,20 @@ static bool on_terminal(const struct init_options *opt) {
 }
 
 /* The whole line is taken: what is left of it would answer the next question. */
-static bool agree(const char *question, bool by_default) {
-    fprintf(stderr, "%s [%s] ", question, by_default ? "Y/n" : "y/N");
+static int ask(const char *question, const char *choices) {
+    fprintf(stderr, "%s [%s] ", question, choices);
     int first = 0, c;
     while ((c = getc(stdin)) != EOF && c != '\n')
         if (!first && c != ' ' && c != '\t' && c != '\r')
             first = c;
     if (c == EOF) {
         fputc('\n', stderr);
-        return false;
+        return 'n';
     }
-    return first ? first == 'y' || first == 'Y' : by_default;
+    return first;
 }
+
+static bool is_yes(int answer) { return answer == 'y' || answer == 'Y'; }
 
 static int show(struct buf *out) {
     int status = cli_print(out);
@@ -90,7 +94,8 @@ static bool may_start(const struct init *in, struct buf *out) {
     show(out);
     snprintf(question, sizeof(question), "Start %s to ask for %s tools?", count == 1 ? "it" : "them",
              count == 1 ? "its" : "their");
-    return agree(question, true);
+    int answer = ask(question, "Y/n");
+    return !answer || is_yes(answer);
 }
 
 /* ---- where things are ---- */
@@ -164,6 +169,18 @@ static void show_next(const struct init *in, struct buf *out) {
                 "`sallyport init --undo` puts everything back.\n");
 }
 
+/* Details are shown as often as somebody asks for them. */
+static bool may_write(const struct init *in, struct buf *out, struct err *err) {
+    int answer;
+    while ((answer = ask("Write these changes? (d: show them line by line)", "y/N/d")) == 'd' ||
+           answer == 'D') {
+        if (cli_init_show_changes(in, out, err) < 0)
+            return false;
+        show(out);
+    }
+    return is_yes(answer);
+}
+
 /* Shows, asks and writes. */
 static int run_text(struct init *in, struct buf *out, struct err *err) {
     cli_init_show_found(in, out);
@@ -176,14 +193,15 @@ static int run_text(struct init *in, struct buf *out, struct err *err) {
         buf_put_str(out, "Nothing to do.\n");
     if (!count_chosen(in))
         return show(out);
-    if (cli_init_show_changes(in, out, err) < 0)
+    if ((in->opt->details && cli_init_show_changes(in, out, err) < 0) ||
+        cli_init_show_summary(in, out, err) < 0)
         return cli_fail(CLI_CONFIG, err);
     if (in->opt->dry_run)
-        buf_put_str(out, "Nothing was written.\n");
+        buf_printf(out, "Nothing was written.%s\n", in->opt->details ? "" : " --details shows every line.");
     int status = show(out);
     if (status != CLI_OK || in->opt->dry_run)
         return status;
-    if (!in->opt->yes && !(on_terminal(in->opt) && agree("Write these changes?", false))) {
+    if (!in->opt->yes && !(on_terminal(in->opt) && may_write(in, out, err))) {
         buf_put_str(out, "Nothing was written; --yes does it.\n");
         show(out);
         return CLI_NO;
@@ -192,6 +210,7 @@ static int run_text(struct init *in, struct buf *out, struct err *err) {
         return cli_fail(CLI_FAILED, err);
     buf_put_str(out, "Written.\n");
     show_bad(in, out);
+    cli_init_show_logins(in, out);
     show_next(in, out);
     return show(out);
 }
@@ -247,6 +266,7 @@ static int init_run(const void *options, const struct cli_rest *rest) {
 static const struct cli_example init_examples[] = {
     {"sallyport init", "find the servers of every client, show what would change, ask, write"},
     {"sallyport init --dry-run --no-start", "only look; nothing is started"},
+    {"sallyport init --dry-run --details", "every line that would be written"},
     {"sallyport init --client cursor --server files --yes", "one server of one client, without questions"},
     {"sallyport init --mode serve", "one gate for all clients instead of one before each server"},
     {"sallyport init --undo", "put everything back"},
@@ -256,14 +276,19 @@ static const struct cli_example init_examples[] = {
 const struct cli_command cli_init = {
     .name = "init",
     .summary = "find the servers of your clients and put the gate in front of them",
-    .detail = "Looks for the configurations of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, "
-              "Cline, Zed, Codex "
-              "and Gemini CLI, says what their servers' tools can do, and proposes a policy for each and a "
-              "sallyport.yaml. "
-              "Nothing is written that was not shown. Of a client's file only the servers change; comments, "
-              "order and "
-              "layout stay. What stood there is kept in the state directory, and --undo puts it back.\n\n"
-              "Values of environment variables, headers and secret arguments are shown as stars.",
+    .detail =
+        "Looks for the configurations of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, "
+        "Cline, Zed, Codex "
+        "and Gemini CLI, says what their servers' tools can do, and proposes a policy for each and a "
+        "sallyport.yaml. "
+        "What would change is listed; --details shows every line of it. Of a client's file only the servers "
+        "change; comments, "
+        "order and "
+        "layout stay. What stood there is kept in the state directory, and --undo puts it back.\n\n"
+        "Values of environment variables, headers, credentials in URLs and secret arguments are shown as "
+        "stars. With --mode serve, files of a project are left alone: they are usually committed, and a "
+        "grant "
+        "is a secret.",
     .options = init_rows,
     .options_size = sizeof(struct init_options),
     .examples = init_examples,

@@ -17,7 +17,7 @@ struct init_options {
     const char *dir;
     const char *project;
     const char *listen;
-    bool yes, dry_run, no_start, start, undo, force, json;
+    bool yes, dry_run, details, no_start, start, undo, force, json;
     uint64_t timeout_ms;
 };
 
@@ -28,6 +28,7 @@ struct init_target {
     struct slice json, shown;  /* as mcpServers has it; the same with stars */
     struct settings *settings; /* of it alone; NULL: it needs what this environment does not have */
     struct err why;            /* then */
+    const char *why_not;       /* the same, with what to do */
     struct cli_asked *asked;   /* NULL: nobody could be asked */
     const struct risk_survey *survey;
     bool from_catalogue;
@@ -87,7 +88,10 @@ extern const char cli_init_through_text[];
 /* What would be started, or asked over the network, to learn about its tools. */
 void cli_init_show_starts(const struct init *in, struct buf *out);
 void cli_init_show_found(const struct init *in, struct buf *out);
+/* Every change as a difference; which files change; who has to sign in. */
 int cli_init_show_changes(const struct init *in, struct buf *out, struct err *err);
+int cli_init_show_summary(const struct init *in, struct buf *out, struct err *err);
+void cli_init_show_logins(const struct init *in, struct buf *out);
 int cli_init_json(const struct init *in, bool applied, struct buf *out, struct err *err);
 
 /* init_write.c: with a journal in the home, so that it can be undone. */

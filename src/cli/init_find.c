@@ -83,6 +83,20 @@ static const struct settings_server *known_server(const struct init *in, const s
     return NULL;
 }
 
+/* What a person can do about a variable that is not set. */
+static const char *explain_variable(struct init *in, const char *why) {
+    static const char mark[] = "the environment has no ";
+    const char *name = strstr(why, mark);
+    if (!name)
+        return why;
+    name += sizeof(mark) - 1;
+    return arena_printf(
+               &in->arena,
+               "it needs the variable %s, which is not set here: `export %s=...`, then run init again", name,
+               name)
+        .ptr;
+}
+
 static struct init_target *target_of(struct init *in, const struct cli_client *client,
                                      const struct cli_client_server *server, struct slice shown) {
     for (size_t i = 0; i < in->target_count; i++)
@@ -106,6 +120,7 @@ static struct init_target *target_of(struct init *in, const struct cli_client *c
                               .shown = shown,
                               .settings = settings,
                               .why = err,
+                              .why_not = settings ? NULL : explain_variable(in, err.text),
                               .in_settings = known != NULL};
     t->policy = known && known->policy ? known->policy
                                        : arena_printf(&in->arena, "%s/policies/%s.yaml", in->dir, name).ptr;
@@ -121,6 +136,22 @@ static bool is_wanted(const struct init *in, const char *name) {
     return list->count == 0;
 }
 
+/* Written on Windows: no such program can be started here. */
+static const char *windows_command(struct init *in, const struct settings *settings) {
+    if (!settings || !settings->servers[0].argv.count)
+        return NULL;
+    struct slice command = slice_str(settings->servers[0].argv.items[0]);
+    if (slice_is(command, "cmd") || slice_is(command, "cmd.exe"))
+        return "a Windows command line (`cmd /c ...`): here write what stands behind `/c`, such as `npx`";
+    if ((command.len > 2 && command.ptr[1] == ':' && command.ptr[2] == '\\') ||
+        slice_ends(command, SLICE(".cmd")) || slice_ends(command, SLICE(".bat")) ||
+        slice_ends(command, SLICE(".ps1")))
+        return arena_printf(&in->arena, "`%.*s` is a Windows program: name the one of this system",
+                            SLICE_FMT(command))
+            .ptr;
+    return NULL;
+}
+
 static void take_server(struct init *in, struct init_file *f, size_t i) {
     const struct cli_client_server *server = &f->file->servers[i];
     struct init_found *found = &f->found[i];
@@ -130,15 +161,24 @@ static void take_server(struct init *in, struct init_file *f, size_t i) {
         found->skip = "not asked for";
     if (!found->skip && !serve && server->remote && f->file->client->remote == CLI_REMOTE_TOML)
         found->skip = "a remote server in TOML; --mode serve can take it";
+    if (!found->skip && serve && f->file->in_project)
+        found->skip = "this file belongs to a project and is shared: no grant is written into it; --mode "
+                      "wrap can take it";
     if (found->skip)
         return;
+    const size_t known = in->target_count;
     struct init_target *t = target_of(in, f->file->client, server, f->masked->servers[i].json);
     if (!t)
         found->skip = "its name cannot be used";
     else if (serve && !t->settings)
-        found->skip = t->why.text;
-    if (found->skip)
+        found->skip = explain_variable(in, t->why.text);
+    else if (!found->skip)
+        found->skip = windows_command(in, t->settings);
+    if (found->skip) {
+        if (in->target_count > known) /* nobody else has it */
+            settings_free(in->targets[--in->target_count].settings);
         return;
+    }
     found->target = t;
     f->chosen++;
 }

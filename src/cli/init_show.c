@@ -32,13 +32,10 @@ static void put_origin(const struct init_target *t, struct arena *a, struct buf 
     const struct cli_mcpserver *s = t->asked ? t->asked->server : NULL;
     if (!s)
         return;
-    struct slice text = s->url                  ? slice_str(s->url)
+    struct slice text = s->url                  ? cli_client_url_shown(slice_str(s->url), a)
                         : s->supply.package.len ? s->supply.package
                                                 : slice_str(s->from->argv.items[0]);
-    /* What stands behind a question mark in a URL may be a key. */
-    struct slice head;
-    slice_cut(&text, '?', &head);
-    struct slice shown = glyph_printable(head, 80, a);
+    struct slice shown = glyph_printable(text, 80, a);
     buf_printf(out, "%s%s%.*s", s->supply.runner ? s->supply.runner : "", s->supply.runner ? " " : "",
                SLICE_FMT(shown));
     if (s->supply.unpinned)
@@ -66,7 +63,7 @@ static void show_server(const struct init *in, const struct init_file *f, size_t
         put_counts(t->survey, out);
     else
         buf_printf(out, "tools not known: %s",
-                   t->why.text[0]                      ? t->why.text
+                   t->why_not                          ? t->why_not
                    : t->asked && t->asked->err.text[0] ? t->asked->err.text
                                                        : "not started");
     buf_put_str(out, t->from_catalogue ? ", by the catalogue\n" : "\n");
@@ -263,12 +260,42 @@ static void show_path(void *ctx, const char *path, bool created, struct slice di
     buf_printf(ctx, "  %s %s\n", created ? "new    " : "changed", path);
 }
 
-/* The last thing before the question: the differences may have filled many screens. */
 int cli_init_show_changes(const struct init *in, struct buf *out, struct err *err) {
-    if (each_change(in, show_change, out, err) < 0)
-        return -1;
+    return each_change(in, show_change, out, err);
+}
+
+int cli_init_show_summary(const struct init *in, struct buf *out, struct err *err) {
     buf_put_str(out, "In all:\n");
     return each_change(in, show_path, out, err);
+}
+
+static bool sends_credentials(const struct settings_server *s) {
+    for (size_t i = 0; i < s->headers.count; i++)
+        if (slice_eq_nocase(slice_upto(slice_str(s->headers.items[i]), sizeof("authorization:") - 1),
+                            SLICE("authorization:")))
+            return true;
+    return s->secrets != NULL;
+}
+
+/* A client that signed in to a server keeps what it got to itself: the gate has to sign in, too. */
+void cli_init_show_logins(const struct init *in, struct buf *out) {
+    struct arena *a = (struct arena *)(uintptr_t)&in->arena;
+    bool first = true;
+    for (size_t i = 0; i < in->target_count; i++) {
+        const struct init_target *t = &in->targets[i];
+        const struct settings_server *s = t->settings ? &t->settings->servers[0] : NULL;
+        if (!s || !s->url || sends_credentials(s) || t->survey)
+            continue;
+        const bool asks = t->asked && strstr(t->asked->err.text, "sallyport login");
+        if (first)
+            buf_put_str(out, "Servers with a sign-in (OAuth): the gate signs in by itself, once each.\n");
+        first = false;
+        buf_printf(out, "  %-16s sallyport login --url '%.*s'%s\n", t->name,
+                   SLICE_FMT(cli_client_url_shown(slice_str(s->url), a)),
+                   asks ? "" : "   (if it asks for one)");
+    }
+    if (!first)
+        buf_put_char(out, '\n');
 }
 
 /* ---- JSON ---- */

@@ -20,9 +20,18 @@ static const struct {
     [RISK_READ] = {"Read", 60, NULL},
     [RISK_WRITE] = {"Write", 30, NULL},
     [RISK_EXECUTE] = {"Execute", 10, NULL},
-    [RISK_DESTRUCTIVE] = {"Destructive", 0, "Blocked by default. Requires approval."},
-    [RISK_FINANCIAL] = {"Financial", 0, "Requires human approval."},
+    [RISK_DESTRUCTIVE] = {"Destructive", 0, "Blocked by default: this tool can destroy data."},
+    [RISK_FINANCIAL] = {"Financial", 0, "Blocked by default: this tool can spend money."},
 };
+
+/* Tools that nobody has looked at yet: refused, and how a person is asked instead stands beside it. */
+static void put_block(struct buf *out, enum risk_class cls) {
+    buf_printf(out,
+               "      - name: blocked by default\n"
+               "        action: deny  # or require_approval: each call waits for a person\n"
+               "        on_deny: \"%s\"\n",
+               plans[cls].refusal);
+}
 
 /* What an argument's name and type suggest to check. */
 struct argument {
@@ -185,8 +194,7 @@ static void intercept_tool(const struct risk_starter *s, const struct risk_entry
     put_yaml_name(out, e->name);
     buf_put_str(out, ":\n    rules:\n");
     if (!plans[e->report.cls].per_minute) {
-        buf_printf(out, "      - name: blocked by default\n        action: deny\n        on_deny: \"%s\"\n",
-                   plans[e->report.cls].refusal);
+        put_block(out, e->report.cls);
         return;
     }
     buf_printf(out, "      - name: rate limit\n        rate_limit: %u/minute\n",
@@ -398,8 +406,6 @@ void risk_starter_by_class(struct slice server, struct arena *a, struct buf *out
             buf_printf(out, "      - name: rate limit\n        rate_limit: %u/minute\n",
                        plans[cls].per_minute);
         else
-            buf_printf(out,
-                       "      - name: blocked by default\n        action: deny\n        on_deny: \"%s\"\n",
-                       plans[cls].refusal);
+            put_block(out, (enum risk_class)cls);
     }
 }

@@ -8,7 +8,7 @@ const TYPES_AFTER_MS = 50; // the TypeScript compiler takes a while to load: tho
 const WARM_AFTER_MS = 20; // a child that was made for somebody who did not come gets ready then
 
 if (parseInt(process.versions.node) < 20) {
-  native.tell(0, `Node ${process.versions.node} is older than 20`);
+  native.tell(0, `Node ${process.versions.node} is older than 20; Debian 12 packages 18: npm install -g node@22 brings a newer one, npm install -g bun another runtime`);
   native.exit(1);
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { approve, cli, peerFor, probeCommand, run, sallyport, startGate, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { approve, cli, freePort, peerFor, probeCommand, root, run, sallyport, start, startGate, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const homeOf = () => ({ SALLYPORT_HOME: join(tempDir(), 'home') });
 const ok = async (args, options) => {
@@ -155,4 +155,23 @@ test('completions complete values', async () => {
   assert.ok((await complete('audit', 'query', '--sha')).includes('--shadow'));
   assert.match((await ok(['completion', 'zsh'])).stdout, /--verdict\[[^\]]*\]:verdict:\(allow deny approve\)/);
   assert.match((await ok(['completion', 'fish'])).stdout, /-l verdict -x -a 'allow deny approve'/);
+});
+
+test('make run: what it prints works, its grant is no admin\'s, and a taken port is named', async (t) => {
+  const env = homeOf();
+  const port = await freePort();
+  const demo = use(t, start(join(root, 'scripts/run-demo'), [], { env: { ...env, PORT: `${port}` } }));
+  await demo.waitLine(/listening on/, { stream: 'stderr', timeout: 60_000 });
+  const said = demo.stderr;
+  const [, token] = /grant +(sp_\S+)/.exec(said);
+  assert.match(said, new RegExp(`console +http://127\\.0\\.0\\.1:${port}/ui/`));
+  assert.ok(said.includes(`claude mcp add --transport http sallyport http://127.0.0.1:${port}/mcp --header "Authorization: Bearer ${token}"`), said);
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  assert.equal((await fetch(`http://127.0.0.1:${port}/api/v1/grants`, { headers })).status, 403, 'an agent administers nothing');
+  const call = (tool) => fetch(`http://127.0.0.1:${port}/mcp/call`, { method: 'POST', headers, body: JSON.stringify({ server: 'notes', tool, args: { name: 'groceries' } }) }).then((answer) => answer.json());
+  assert.match(JSON.stringify(await call('delete_note')), /DENIED/);
+  assert.doesNotMatch(JSON.stringify(await call('read_note')), /DENIED/);
+  const second = await run(join(root, 'scripts/run-demo'), [], { env: { ...homeOf(), PORT: `${port}` } });
+  assert.equal(second.code, 1);
+  assert.match(second.stderr, new RegExp(`port ${port} is taken.*\nChoose another: make run PORT=${port + 1}`));
 });

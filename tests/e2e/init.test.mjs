@@ -139,7 +139,10 @@ describe('nine clients', { concurrency: 1 }, () => {
   const home = fakeHome();
 
   test('are found and shown, and nothing is written', async () => {
-    const out = await ok(init(home, '--dry-run', '--no-start'));
+    const brief = await ok(init(home, '--dry-run', '--no-start'));
+    assert.match(brief, /\nIn all:\n[^+]*Nothing was written\. --details shows every line\.\n$/);
+    assert.doesNotMatch(brief, /^\+/m);
+    const out = await ok(init(home, '--dry-run', '--no-start', '--details'));
     for (const title of ['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'Windsurf', 'Cline', 'Zed', 'Codex', 'Gemini CLI'])
       assert.match(out, new RegExp(`^${title}  `, 'm'));
     assert.match(out, /14 tools: 10 read, 4 write, by the catalogue/);
@@ -213,7 +216,7 @@ while True:
     except OSError: break
     if not got: break
     seen += got
-    if seen.endswith((b"[Y/n] ", b"[y/N] ")): os.write(terminal, (answers.pop(0) + "\\n").encode() if answers else b"\\x04")
+    if seen.endswith((b"[Y/n] ", b"[y/N/d] ")): os.write(terminal, (answers.pop(0) + "\\n").encode() if answers else b"\\x04")
 sys.stdout.buffer.write(seen)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
   const typed = (answers, ...args) => run('python3', ['-c', TYPIST, JSON.stringify(answers), sallyport, 'init', '--project', join(home, 'project'), ...args], { env: envOf(home), timeout: 120_000 });
@@ -223,11 +226,12 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
       const { code, stdout } = await typed(answers);
       assert.equal(code, 1, stdout);
       assert.match(stdout, /^ {2}files +\{"command":"npx".*\r\n[^]*\r\nStart them to ask for their tools\? \[Y\/n\] /m);
-      assert.match(stdout, /In all:\r\n {2}new +.*policies[^]*changed .*Write these changes\? \[y\/N\] [^]*Nothing was written/s);
+      assert.match(stdout, /In all:\r\n {2}new +.*policies[^]*changed .*Write these changes\? .*\[y\/N\/d\] [^]*Nothing was written/s);
       for (const secret of SECRETS) assert.ok(!stdout.includes(secret), secret);
       assert.deepEqual(tree(home), FILES);
     }
-    const { code, stdout } = await typed(['n', ' Yes'], '--client', 'cursor');
+    const { code, stdout } = await typed(['n', 'd', ' Yes'], '--client', 'cursor');
+    assert.match(stdout, /\[y\/N\/d\] d\r\n\+\+\+ .*policies.*\(new\)\r\n\+# Policy/, 'details when asked for');
     assert.equal(code, 0, stdout);
     assert.match(stdout, /Written\.\r\n/);
     assert.notDeepEqual(tree(home), FILES);
@@ -272,6 +276,45 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
       assert.match(stdout, /config\.toml` could not be read; correct it and run init again/);
       assert.doesNotMatch(stdout, /Nothing to do/);
     }
+  });
+
+  test('credentials in URLs, headers and arguments are shown as stars; Windows commands, variables, sign-ins are explained', async () => {
+    const own = tempDir('home');
+    const secrets = ['pw-of-url', 'key-of-query', 'aB3dE5fG7hJ9kL1mN3pQ', 'header-of-x', 'bearer-of-arg', 'sk-of-arg', 'pg-of-arg', 'token-of-arg'];
+    const [pw, query, path, header, bearer, sk, pg, token] = secrets;
+    const servers = {
+      a: { url: `https://user:${pw}@a.example/mcp?api_key=${query}` },
+      b: { url: `https://b.example/api/${path}/mcp`, headers: { 'X-Anything': header } },
+      c: { command: 'npx', args: ['-y', 'mcp-remote', 'https://c.example/mcp', '--header', `Authorization: Bearer ${bearer}`] },
+      d: { command: 'true', args: [sk, `postgres://u:${pg}@db/x`, '--token', token] },
+      e: { command: 'true', env: { A: '${NOT_SET_ANYWHERE}' } },
+      f: { command: 'cmd', args: ['/c', 'npx', 'x'] },
+      g: { command: 'C:\\Program Files\\x.exe' },
+      h: { url: 'https://h.example/mcp' },
+    };
+    mkdirSync(join(own, '.cursor'));
+    mkdirSync(join(own, 'project'));
+    writeFileSync(join(own, '.cursor/mcp.json'), JSON.stringify({ mcpServers: servers }, null, 2));
+    const shared = JSON.stringify({ mcpServers: { here: { command: 'true' } } }, null, 2);
+    writeFileSync(join(own, 'project/.mcp.json'), shared);
+    const serve = (await init(own, '--yes', '--no-start', '--mode', 'serve')).stdout;
+    assert.match(serve, /here +left alone: this file belongs to a project and is shared: no grant is written into it/);
+    assert.equal(read(own, 'project/.mcp.json'), shared);
+    await ok(init(own, '--undo'));
+    for (const args of [['--details'], ['--details', '--mode', 'serve'], ['--json']]) {
+      const { stdout, stderr } = await init(own, '--dry-run', '--no-start', ...args);
+      for (const secret of secrets) assert.ok(!(stdout + stderr).includes(secret), `${secret} is shown: ${args}`);
+    }
+    const { stdout } = await init(own, '--yes', '--no-start');
+    assert.match(stdout, /a +https:\/\/\*\*\*@a\.example\/mcp\?api_key=\*\*\*\n/);
+    assert.match(stdout, /e +\n.*it needs the variable NOT_SET_ANYWHERE, which is not set here: `export NOT_SET_ANYWHERE=\.\.\.`/);
+    assert.match(stdout, /f +left alone: a Windows command line/);
+    assert.match(stdout, /g +left alone: .*x\.exe` is a Windows program/);
+    assert.match(stdout, /\n {2}h +sallyport login --url 'https:\/\/h\.example\/mcp'/);
+    const written = JSON.parse(read(own, '.cursor/mcp.json')).mcpServers;
+    assert.deepEqual([written.f, written.g], [servers.f, servers.g]);
+    assert.ok(JSON.stringify(written).includes(bearer), 'what is written is whole');
+    await ok(init(own, '--undo'));
   });
 
   test('links, modes and broken files', async () => {
