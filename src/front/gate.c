@@ -400,7 +400,8 @@ static int stores_open(struct gate *g, struct err *err) {
     if (lost.len)
         audit_put_event(g->core.audit, SLICE("store_lost"), (struct slice){0}, (struct slice){0},
                         buf_slice(&lost));
-    if (config->trace_url && span_exporter_start(&g->core, config->trace_url, err) < 0)
+    const char *collector = config->trace_url ? config->trace_url : span_exporter_default();
+    if (collector && span_exporter_start(&g->core, collector, err) < 0)
         return -1;
     struct request_state_config keep = {config->home, config->state_key, config->park_ms};
     if (request_state_init(&g->core, &keep, err) < 0)

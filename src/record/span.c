@@ -33,6 +33,10 @@ struct span {
     char name[SPAN_TEXT_MAX];
     char server[SPAN_TEXT_MAX];
     char identity[SPAN_TEXT_MAX];
+    char session[SPAN_TEXT_MAX];
+    char version[SPAN_TEXT_MAX];
+    char id[SPAN_TEXT_MAX];         /* of the request, as JSON has it */
+    char error_code[SPAN_TEXT_MAX]; /* of JSON-RPC; empty: none */
     const char *verdict;
     const char *outcome;
 };
@@ -158,6 +162,13 @@ void span_end(struct call *c, const char *outcome) {
     copy_text(s->name, c->name);
     copy_text(s->server, c->server ? slice_str(c->server->up.name) : (struct slice){0});
     copy_text(s->identity, slice_str(c->session->principal->id));
+    copy_text(s->session, slice_str(c->session->name));
+    copy_text(s->version, slice_str(c->session->version));
+    const struct msg *ask = c->request, *answer = c->response;
+    uint32_t code =
+        answer && answer->rpc.kind == RPC_ERROR ? tape_get_str(&answer->tape, answer->rpc.body, "code") : 0;
+    copy_text(s->id, ask->rpc.id ? tape_raw(&ask->tape, ask->rpc.id) : (struct slice){0});
+    copy_text(s->error_code, code ? tape_raw(&answer->tape, code) : (struct slice){0});
     if (st->count >= SPAN_GROUP && !st->fetch)
         io_timer_arm(st->core->up.loop, &st->timer, 0, on_send);
     else if (!st->timer.due_ms)
@@ -165,6 +176,41 @@ void span_end(struct call *c, const char *outcome) {
 }
 
 /* ---- the collector ---- */
+
+/* "name=value,name=value", values percent-encoded: how OTEL_* variables write a list. */
+struct pairs {
+    struct slice rest;
+    char name[SPAN_TEXT_MAX], value[SPAN_TEXT_MAX];
+};
+
+static void decode_percent(struct slice from, char to[SPAN_TEXT_MAX]) {
+    size_t n = 0;
+    for (size_t i = 0; i < from.len && n < SPAN_TEXT_MAX - 1; i++) {
+        unsigned char byte;
+        if (from.ptr[i] == '%' && i + 2 < from.len && hex_get(slice_of(from.ptr + i + 1, 2), &byte, 1)) {
+            to[n++] = (char)byte;
+            i += 2;
+        } else {
+            to[n++] = from.ptr[i];
+        }
+    }
+    to[n] = '\0';
+}
+
+/* Pairs that are none are passed over, and those that could end a header line. */
+static bool pairs_next(struct pairs *p) {
+    while (p->rest.len) {
+        struct slice pair, name;
+        slice_cut(&p->rest, ',', &pair);
+        if (!slice_cut(&pair, '=', &name) || !slice_trim(name).len)
+            continue;
+        decode_percent(slice_trim(name), p->name);
+        decode_percent(slice_trim(pair), p->value);
+        if (!strpbrk(p->name, "\r\n:") && !strpbrk(p->value, "\r\n"))
+            return true;
+    }
+    return false;
+}
 
 static void put_attribute(struct emit *e, const char *key, const char *value) {
     if (!value[0])
@@ -185,6 +231,17 @@ static void put_nanos(struct emit *e, const char *key, uint64_t us) {
     snprintf(text, sizeof(text), "%llu000", (unsigned long long)us);
     emit_key(e, key);
     emit_cstr(e, text);
+}
+
+/* What the semantic conventions of OpenTelemetry for MCP call the thing that a method is about. */
+static const char *target_name(const char *method) {
+    static const char *const names[][2] = {{"tools/", "gen_ai.tool.name"},
+                                           {"prompts/", "gen_ai.prompt.name"},
+                                           {"resources/", "mcp.resource.uri"}};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (slice_starts(slice_str(method), slice_str(names[i][0])))
+            return names[i][1];
+    return "mcp.subject";
 }
 
 static void put_span(struct emit *e, const struct span *s) {
@@ -209,7 +266,14 @@ static void put_span(struct emit *e, const struct span *s) {
     emit_key(e, "attributes");
     emit_array(e);
     put_attribute(e, "mcp.method.name", s->method);
-    put_attribute(e, strcmp(s->method, "tools/call") == 0 ? "gen_ai.tool.name" : "mcp.subject", s->name);
+    if (strcmp(s->method, "tools/call") == 0)
+        put_attribute(e, "gen_ai.operation.name", "execute_tool");
+    put_attribute(e, target_name(s->method), s->name);
+    put_attribute(e, "mcp.session.id", s->session);
+    put_attribute(e, "mcp.protocol.version", s->version);
+    put_attribute(e, "jsonrpc.request.id", s->id);
+    put_attribute(e, "rpc.response.status_code", s->error_code);
+    put_attribute(e, "error.type", failed ? s->outcome : "");
     put_attribute(e, "sallyport.server", s->server);
     put_attribute(e, "sallyport.identity", s->identity);
     put_attribute(e, "sallyport.verdict", s->verdict);
@@ -226,10 +290,17 @@ static void put_span(struct emit *e, const struct span *s) {
 static void put_group(struct span_exporter *st, struct buf *out) {
     struct emit e;
     emit_init(&e, out);
-    buf_put_str(
-        out, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{"
-             "\"stringValue\":\"sallyport\"}},{\"key\":\"service.version\",\"value\":{\"stringValue\":"
-             "\"" SALLYPORT_VERSION "\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"sallyport\"},\"spans\":");
+    const char *service = getenv("OTEL_SERVICE_NAME");
+    buf_put_str(out, "{\"resourceSpans\":[{\"resource\":{\"attributes\":");
+    emit_array(&e);
+    put_attribute(&e, "service.name", service && *service ? service : "sallyport");
+    put_attribute(&e, "service.version", SALLYPORT_VERSION);
+    struct pairs pairs = {.rest = slice_str(getenv("OTEL_RESOURCE_ATTRIBUTES"))};
+    while (pairs_next(&pairs))
+        put_attribute(&e, pairs.name, pairs.value);
+    emit_array_end(&e);
+    buf_put_str(out, "},\"scopeSpans\":[{\"scope\":{\"name\":\"sallyport\"},\"spans\":");
+    emit_init(&e, out);
     emit_array(&e);
     for (size_t i = 0; i < st->sending; i++)
         put_span(&e, &st->spans[i]);
@@ -259,6 +330,17 @@ static void on_sent(void *owner, const struct up_fetch_answer *answer) {
         io_timer_arm(st->core->up.loop, &st->timer, st->count >= SPAN_GROUP ? 0 : SPAN_SEND_MS, on_send);
 }
 
+/* Credentials for the collector. */
+static void put_headers(struct buf *out) {
+    const char *own = getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
+               *all = getenv("OTEL_EXPORTER_OTLP_HEADERS");
+    struct pairs pairs = {.rest = slice_str(own && *own ? own : all)};
+    while (pairs_next(&pairs))
+        buf_printf(out, "%s: %s\r\n", pairs.name, pairs.value);
+    if (out->full)
+        buf_reset(out);
+}
+
 static void on_send(struct io_timer *timer) {
     struct span_exporter *st = container_of(timer, struct span_exporter, timer);
     if (st->fetch || !st->count)
@@ -267,7 +349,11 @@ static void on_send(struct io_timer *timer) {
     cleanup_buf struct buf body;
     buf_init(&body, SPAN_BODY_MAX);
     put_group(st, &body);
+    cleanup_buf struct buf headers;
+    buf_init(&headers, SPAN_HEADERS_MAX);
+    put_headers(&headers);
     struct up_fetch_request request = {.method = HTTP_POST,
+                                       .headers = buf_slice(&headers),
                                        .url = st->url,
                                        .content_type = "application/json",
                                        .body = buf_slice(&body),
@@ -283,6 +369,15 @@ static void on_send(struct io_timer *timer) {
 }
 
 /* ---- start and stop ---- */
+
+const char *span_exporter_default(void) {
+    const char *off = getenv("OTEL_SDK_DISABLED"), *exporter = getenv("OTEL_TRACES_EXPORTER");
+    const char *own = getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+               *all = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
+    if ((off && strcmp(off, "true") == 0) || (exporter && strcmp(exporter, "none") == 0))
+        return NULL;
+    return own && *own ? own : all && *all ? all : NULL;
+}
 
 int span_exporter_start(struct core *core, const char *url, struct err *err) {
     if (!up_url_is_safe(slice_str(url)))

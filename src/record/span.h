@@ -10,6 +10,8 @@ struct splice;
 struct span_exporter;
 
 /* `url` is that of the collector; "/v1/traces" is added unless it ends so. -1 when it cannot be used. */
+/* The collector that OTEL_EXPORTER_OTLP_ENDPOINT and its like name; NULL: none. */
+const char *span_exporter_default(void);
 int span_exporter_start(struct core *core, const char *url, struct err *err);
 void span_exporter_stop(struct core *core);
 

@@ -6,7 +6,7 @@ import { legacyServer, peerFor, startGate, startUpstream, use } from '../lib/ind
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
-async function world(t, { traced = true, collect = (request, reply) => reply.json({}), front = 'http', args = [] } = {}) {
+async function world(t, { traced = true, env = () => ({}), collect = (request, reply) => reply.json({}), front = 'http', args = [] } = {}) {
   const seen = [];
   const spans = [];
   const waiting = [];
@@ -20,7 +20,7 @@ async function world(t, { traced = true, collect = (request, reply) => reply.jso
     methods: { 'tools/call': (params) => { seen.push(params); return { content: [] }; } },
   })));
   const policy = { version: '1', default: 'allow', tools: { gone: { deny_if: [{ conditions: [] }] } } };
-  const gate = use(t, await startGate({ upstream: server.url, policy, args: [...(traced ? ['--otlp', collector.url] : []), ...args] }));
+  const gate = use(t, await startGate({ upstream: server.url, policy, args: [...(traced ? ['--otlp', collector.url] : []), ...args], env: env(collector) }));
   const peer = await peerFor(front, gate, { capabilities: {} });
   const span = (fits) => new Promise((resolve) => {
     const look = () => {
@@ -113,4 +113,26 @@ test('a log line for people has time, identity, server, tool and rule', async (t
   await peer.exchange('tools/call', { name: 'gone', arguments: {} });
   const line = await gate.child.waitLine(/denied tools\/call gone/, { stream: 'stderr' });
   assert.match(line, /^sallyport: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d) denied tools\/call gone identity=\S+ server=127\.0\.0\.1-\d+-mcp tool=gone rule=.+ policy=\S+$/);
+});
+
+test('OTEL_* variables name the collector, its headers and the resource; spans carry the names of the conventions for MCP', async (t) => {
+  const { collector, peer, span } = await world(t, { traced: false, env: ({ url }) => ({
+    OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b,broken,y-key=c', OTEL_SERVICE_NAME: 'front-gate', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
+  }) });
+  await call(peer, 'echo');
+  const made = attributes(await span(({ name }) => name === 'tools/call echo'));
+  assert.deepEqual([made['gen_ai.operation.name'], made['gen_ai.tool.name'], made['mcp.protocol.version'], made['error.type']], ['execute_tool', 'echo', '2025-11-25', undefined]);
+  assert.ok(made['mcp.session.id'] && made['jsonrpc.request.id']);
+  await call(peer, 'gone');
+  assert.equal(attributes(await span(({ name }) => name === 'tools/call gone'))['error.type'], 'denied');
+  const [{ headers, json }] = collector.requests;
+  assert.deepEqual([headers['x-key'], headers['y-key']], ['a b', 'c']);
+  assert.deepEqual(Object.fromEntries(json.resourceSpans[0].resource.attributes.map(({ key, value }) => [key, value.stringValue]).filter(([key]) => key !== 'service.version')),
+    { 'service.name': 'front-gate', 'deployment.environment': 'test' });
+});
+
+test('OTEL_SDK_DISABLED: nothing is sent', async (t) => {
+  const { peer, seen } = await world(t, { traced: false, env: ({ url }) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' }) });
+  await call(peer, 'echo');
+  assert.equal(seen[0]._meta?.traceparent, undefined);
 });
