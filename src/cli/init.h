@@ -96,6 +96,10 @@ int cli_init_json(const struct init *in, bool applied, struct buf *out, struct e
 
 /* init_write.c: with a journal in the home, so that it can be undone. */
 int cli_init_write(struct init *in, struct err *err);
+/* init_entries.c: the file as it is now, with the servers that init changed as they were before; false when
+ * that cannot be had. What was put back, or kept because somebody changed it, is told in `out`. */
+bool cli_init_undo_entries(const char *path, struct slice before, struct slice after, struct buf *out,
+                           struct buf *ret_text);
 /* CLI_OK, CLI_NO when a file has changed since. */
 enum cli_exit cli_init_undo(const struct init_options *opt, const char *home, struct buf *out,
                             struct err *err);

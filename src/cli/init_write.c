@@ -355,7 +355,22 @@ static enum now look(const struct entry *e) {
     return !e->created && slice_eq(buf_slice(&now), buf_slice(&e->before)) ? NOW_BEFORE : NOW_OTHER;
 }
 
-static int restore(const struct entry *e, bool force, struct buf *out, struct err *err) {
+/* A file that somebody edited since is never lost: what is replaced is kept beside the journals. */
+static int keep_copy(const struct entry *e, const char *home, struct buf *out, struct err *err) {
+    cleanup_buf struct buf now;
+    char path[PATH_MAX];
+    const char *slash = strrchr(e->path, '/');
+    buf_init(&now, JOURNAL_TEXT_MAX);
+    snprintf(path, sizeof(path), "%s/init/replaced-%llu-%s", home, (unsigned long long)clock_wall_ms(),
+             slash ? slash + 1 : e->path);
+    if (io_file_read(e->path, &now, NULL, err) < 0 ||
+        io_file_replace(path, buf_slice(&now), SECRET_MODE, err) < 0)
+        return err_wrap(err, "keep a copy of `%s`", e->path);
+    buf_printf(out, "copied    %s to %s\n", e->path, path);
+    return 0;
+}
+
+static int restore(const struct entry *e, const char *home, bool force, struct buf *out, struct err *err) {
     enum now now = look(e);
     if (e->created && now == NOW_OTHER && !force) {
         buf_printf(out, "kept      %s: you have changed it\n", e->path);
@@ -363,6 +378,14 @@ static int restore(const struct entry *e, bool force, struct buf *out, struct er
     }
     if (now == NOW_BEFORE || (e->created && now == NOW_GONE))
         return 0;
+    if (!e->created && now == NOW_OTHER) {
+        cleanup_buf struct buf text;
+        buf_init(&text, JOURNAL_TEXT_MAX);
+        if (keep_copy(e, home, out, err) < 0)
+            return -1;
+        if (!force && cli_init_undo_entries(e->path, buf_slice(&e->before), buf_slice(&e->after), out, &text))
+            return io_file_replace(e->path, buf_slice(&text), SECRET_MODE, err);
+    }
     if (!e->created) {
         buf_printf(out, "restored  %s\n", e->path);
         return io_file_replace(e->path, buf_slice(&e->before), SECRET_MODE, err);
@@ -397,6 +420,13 @@ static void forget_journal(struct journal *j) {
     rmdir(j->dir);
 }
 
+static bool can_undo_entries(const struct entry *e) {
+    cleanup_buf struct buf text, said;
+    buf_init(&text, JOURNAL_TEXT_MAX);
+    buf_init(&said, JOURNAL_TEXT_MAX);
+    return cli_init_undo_entries(e->path, buf_slice(&e->before), buf_slice(&e->after), &said, &text);
+}
+
 enum cli_exit cli_init_undo(const struct init_options *opt, const char *home, struct buf *out,
                             struct err *err) {
     cleanup_journal struct journal j;
@@ -412,7 +442,7 @@ enum cli_exit cli_init_undo(const struct init_options *opt, const char *home, st
     for (size_t i = 0; i < j.count && !opt->force; i++) {
         const struct entry *e = &j.entries[i];
         enum now now = e->created ? NOW_AFTER : look(e);
-        if (now != NOW_OTHER && now != NOW_GONE)
+        if ((now != NOW_OTHER && now != NOW_GONE) || (now == NOW_OTHER && can_undo_entries(e)))
             continue;
         err_set(
             err,
@@ -424,7 +454,7 @@ enum cli_exit cli_init_undo(const struct init_options *opt, const char *home, st
     for (size_t i = 0; i < j.count; i++) {
         if (opt->dry_run)
             buf_printf(out, "would %s %s\n", j.entries[i].created ? "remove " : "restore", j.entries[i].path);
-        else if (restore(&j.entries[i], opt->force, out, err) < 0)
+        else if (restore(&j.entries[i], home, opt->force, out, err) < 0)
             return CLI_FAILED;
     }
     if (opt->dry_run)

@@ -9,5 +9,4 @@
 #define SPAN_ANSWER_MS 10000     /* for the collector's answer */
 #define SPAN_TEXT_MAX 128        /* bytes of one text of a span */
 #define SPAN_BODY_MAX (4u << 20) /* bytes of one group */
-#define SPAN_HEADERS_MAX (16u << 10) /* bytes of headers for the collector, from OTEL_EXPORTER_OTLP_HEADERS  \
-                                      */
+#define SPAN_HEADERS_MAX 16384   /* bytes of headers for the collector */

@@ -250,14 +250,31 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
     assert.equal((await init(home, '--client', 'curser')).code, 3);
   });
 
-  test('a file that changed since is not overwritten without --force; a policy that was edited is kept', async () => {
+  const replaced = () => readdirSync(join(home, 'state/init')).filter((name) => name.startsWith('replaced-'));
+
+  test('undo in a file that was edited since: only the servers of init go back, and the file is kept', async () => {
     await ok(init(home, '--yes', '--no-start', '--client', 'cursor'));
-    writeFileSync(join(home, '.cursor/mcp.json'), `${read(home, '.cursor/mcp.json')}// mine\n`);
+    const edited = `${read(home, '.cursor/mcp.json').replace('"plain"', '"mine": {"command": "true"}, "plain"')}// mine\n`;
+    writeFileSync(join(home, '.cursor/mcp.json'), edited);
+    const before = replaced().length;
+    assert.match(await ok(init(home, '--undo')), /restored {2}server files in .*mcp\.json\nrestored {2}server plain in /);
+    assert.equal(read(home, '.cursor/mcp.json'), `${FILES['.cursor/mcp.json'].replace('"plain"', '"mine": {"command": "true"}, "plain"')}// mine\n`);
+    assert.equal(replaced().length, before + 1);
+    assert.equal(readFileSync(join(home, 'state/init', replaced().at(-1)), 'utf8'), edited);
+    writeFileSync(join(home, '.cursor/mcp.json'), FILES['.cursor/mcp.json']);
+    assert.deepEqual(tree(home), FILES);
+  });
+
+  test('one that cannot go back by entry is not overwritten without --force; a policy that was edited is kept', async () => {
+    await ok(init(home, '--yes', '--no-start', '--client', 'codex'));
+    const edited = `${read(home, '.codex/config.toml')}# mine\n`;
+    writeFileSync(join(home, '.codex/config.toml'), edited);
     const refused = await init(home, '--undo');
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /mcp\.json` has changed since init wrote it.*--force/);
+    assert.match(refused.stderr, /config\.toml` has changed since init wrote it.*--force/);
     writeFileSync(join(home, '.config/sallyport/policies/files.yaml'), 'version: "1"\n');
-    await ok(init(home, '--undo', '--force'));
+    assert.match(await ok(init(home, '--undo', '--force')), /copied .*config\.toml to .*replaced-/);
+    assert.equal(readFileSync(join(home, 'state/init', replaced().at(-1)), 'utf8'), edited);
     assert.deepEqual(tree(home), FILES);
   });
 
