@@ -105,7 +105,7 @@ static struct slice decode(struct api_call *c, struct slice text) {
     return slice_of(to, len);
 }
 
-/* Whoever may use an open gate may look at it and try policies, no more: agents are among them, and who could
+/* A client of an open gate may read and try policies, no more: agents are among them, and who could
  * make grants, decide, or write a policy could let its own calls pass. */
 static bool may(const struct principal *who, const struct api_route *route) {
     uint32_t has = who ? who->roles : 0;

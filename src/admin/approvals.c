@@ -1,4 +1,4 @@
-/* Approvals at the API, and the signed callback for those who were told of one by webhook. */
+/* Approvals at the API, and the signed callback that answers a webhook. */
 #include "admin/api.h"
 #include "approval/approve.h"
 #include "base/clock.h"
@@ -155,7 +155,7 @@ void api_expire(struct api_call *c) { decide_as_principal(c, VERB_EXPIRE); }
 
 /* ---- the callback ---- */
 
-/* Signed by whoever holds the secret, not long ago. */
+/* Signed with the webhook's secret, and recent. */
 static bool signature_ok(struct api_call *c) {
     const struct http_head *head = c->request->head;
     const char *secret = c->admin->callback_secret;

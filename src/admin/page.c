@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nothing from elsewhere, nothing inline, in nobody's frame. */
+/* No external resources, nothing inline, and no framing. */
 #define PAGE_HEADERS                                                                                         \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                        \

@@ -1,4 +1,4 @@
-/* What everybody who has to do with approvals shares: the gate that asks, and those who decide from the
+/* What all users of approvals share: the gate that asks, and approvers from the
  * command line, the admin API or a callback. */
 #pragma once
 

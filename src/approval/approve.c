@@ -77,7 +77,7 @@ static enum way choose_way(const struct call *c) {
     const struct msg *m = c->request;
     if (ap->settings.mode == APPROVE_HOLD)
         return WAY_HOLD;
-    /* Where the policy names approvers, whoever sits at the client is not known to be one. */
+    /* Where the policy names approvers, the user of the client is not known to be one. */
     if (ap->settings.mode == APPROVE_RETRY || c->verdict.approver_count > 0)
         return WAY_RETRY;
     bool person = ap->settings.persons || c->session->principal->roles & PRINCIPAL_PERSON;

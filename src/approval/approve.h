@@ -64,7 +64,7 @@ void approve_end(struct call *c);
 /* The answer is a question of the server's, and the client will call again with `state` (empty when there is
  * none): what was approved covers that, once. */
 void approve_extend(struct call *c, struct slice state);
-/* Is the request's state one that this step made? Then it is nobody else's business. */
+/* Is the request's state one that this step made? Then no other step reads it. */
 bool approve_has_state(struct call *c);
 /* Members of params that were meant for the gate, not for the server. */
 bool approve_strip(struct call *c, struct splice *text);

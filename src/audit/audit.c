@@ -245,7 +245,7 @@ static enum audit_result audit_lost(struct audit *a, enum audit_result why, bool
     return why;
 }
 
-/* A write and a flush cost as much as several calls: whoever comes meanwhile goes with the next. */
+/* A write and a flush cost as much as several calls: records that arrive meanwhile go with the next write. */
 static void audit_sync_soon(struct audit *a) {
     if (!a->disk.busy)
         io_loop_gather(a->loop, &a->sync, audit_sync);
@@ -413,7 +413,7 @@ void audit_cancel(struct audit *a, struct audit_wait *wait) {
     list_remove(&wait->node);
 }
 
-/* The writer's commits, which take longer than this, are nobody's concern here. */
+/* The writer's commits, which take longer than this, do not matter here. */
 static void audit_sync(struct io_task *task) {
     struct audit *a = container_of(task, struct audit, sync);
     struct err err = {0};
@@ -567,7 +567,7 @@ static int audit_begin(struct audit *a, struct err *err) {
     return 0;
 }
 
-/* False when the end came before the log could be opened. Not at once: whoever starts a gate waits for its
+/* False when the end came before the log could be opened. Delayed, because the caller waits for the gate's
  * first answer, and what is put until then is safe in the ring. */
 static bool audit_begin_until(struct audit *a) {
     struct err err = {0};

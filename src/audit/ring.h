@@ -7,7 +7,7 @@
  * older than the frames or the frames older than the head, those that are whole are still told from the rest.
  * The ring of a durable log has a second copy of the data in its file, which disk.h keeps.
  *
- * One lock for those who put; the writer reads between tail and end without it. Private to the audit room. */
+ * One lock for the producers; the writer reads between tail and end without it. Private to the audit room. */
 #pragma once
 
 #include "audit/limits.h"

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* Shared and not waited for: whoever holds a ring alone is alive. A file without a byte is just being made,
- * unless its maker is dead. */
+/* Shared and not waited for: the owner of an exclusive lock is alive. A file without a byte is just being
+ * made, unless its maker is dead. */
 static void rings_show(const char *path, struct rings_one *one, audit_rings_fn *each, void *ctx) {
     struct stat st;
     one->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -54,5 +54,5 @@ int audit_writer_recover(struct writer *w, struct err *err);
 
 bool audit_writer_sign_due(const struct writer *w, uint64_t mono_ms);
 /* A signed checkpoint of where the chain stands, safe on disk before the head file says so; then, when it is
- * time, a new segment, and goodbye to segments that are too old. */
+ * time, a new segment, and the removal of segments that are too old. */
 int audit_writer_sign(struct writer *w, struct err *err);

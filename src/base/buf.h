@@ -1,5 +1,5 @@
 /* A growing byte buffer that owns its memory and knows its ceiling. Going over the ceiling sets `full`
- * and drops the write; whoever hands the buffer on looks at `full` first. */
+ * and drops the write; the owner checks `full` before it uses the buffer. */
 #pragma once
 
 #include "base/slice.h"

@@ -1,4 +1,5 @@
-/* Assertions that stay on in release builds: a broken invariant in a gate must stop it, not bend it. */
+/* Assertions that stay on in release builds: a broken invariant in a gate must stop it, not change what it
+ * does. */
 #pragma once
 
 /* Called before the process ends for such a reason; NULL: nothing. */

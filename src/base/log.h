@@ -18,7 +18,7 @@ void log_line(enum log_level level, struct slice text);
 void log_hold(bool on);
 void log_flush(void);
 /* For what may be said without end, in a thread that holds its lines: the same again is not written but
- * counted, until log_told says how often it was. Whoever holds the lines sees to that (log_counts) after
+ * counted, until log_told says how often it was. The owner of the lines does that (log_counts) after
  * LOG_COUNT_MS: an agent that does not take no for an answer fills no disk. */
 void log_often(enum log_level level, struct slice text);
 /* The same with what it is about: a line for people begins with the time and ends with name=value, a JSON

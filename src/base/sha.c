@@ -148,7 +148,7 @@ static size_t blocks_ahead(struct reading *r) {
 #define SHA_ROUNDS 16 /* of four steps each */
 
 /* One sum in the order in which the instructions want it, and the message's last sixteen words. */
-struct lane {
+struct sha_half {
     __m128i abef, cdgh;
     __m128i w[4];
 };
@@ -159,14 +159,15 @@ __attribute__((target("sha,sse4.1"))) static inline __m128i next_words(const __m
     return _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(a, b), _mm_alignr_epi8(d, c, 4)), d);
 }
 
-__attribute__((target("sha,sse4.1"))) static inline void load_state(struct lane *l, const uint32_t h[8]) {
+__attribute__((target("sha,sse4.1"))) static inline void load_state(struct sha_half *l, const uint32_t h[8]) {
     __m128i low = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)h), 0xb1);
     __m128i high = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)(h + 4)), 0x1b);
     l->abef = _mm_alignr_epi8(low, high, 8);
     l->cdgh = _mm_blend_epi16(high, low, 0xf0);
 }
 
-__attribute__((target("sha,sse4.1"))) static inline void store_state(const struct lane *l, uint32_t h[8]) {
+__attribute__((target("sha,sse4.1"))) static inline void store_state(const struct sha_half *l,
+                                                                     uint32_t h[8]) {
     __m128i low = _mm_shuffle_epi32(l->abef, 0x1b), high = _mm_shuffle_epi32(l->cdgh, 0xb1);
     _mm_storeu_si128((__m128i *)(void *)h, _mm_blend_epi16(low, high, 0xf0));
     _mm_storeu_si128((__m128i *)(void *)(h + 4), _mm_alignr_epi8(high, low, 8));
@@ -174,11 +175,11 @@ __attribute__((target("sha,sse4.1"))) static inline void store_state(const struc
 
 __attribute__((target("sha,sse4.1"))) static void blocks_two(struct reading r[2], size_t count) {
     const __m128i turned = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
-    struct lane l[2];
+    struct sha_half l[2];
     load_state(&l[0], r[0].sum.h);
     load_state(&l[1], r[1].sum.h);
     for (size_t block = 0; block < count; block++) {
-        const struct lane before[2] = {l[0], l[1]};
+        const struct sha_half before[2] = {l[0], l[1]};
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
 #pragma GCC unroll 2

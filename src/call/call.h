@@ -100,9 +100,9 @@ struct call_sink {
 struct call {
     /* ---- call/ ---- */
     uint32_t magic;
-    uint8_t step; /* nobody else's business */
+    uint8_t step; /* only the engine reads or sets it */
     bool modern;
-    bool inner;    /* made from inside the gate: its id is nobody's */
+    bool inner;    /* made from inside the gate: it has no id of a client */
     bool subcall;  /* of a client's request that several servers answer; see gather.h */
     bool list_all; /* lists everything that the principal may use, whatever its session leads to */
     bool denied;   /* call_set_denied() */
@@ -242,7 +242,8 @@ struct msg *call_read_text(struct core *core, struct slice text);
 struct msg *call_reread(struct call *c, const struct splice *text);
 /* Takes the message: from now on the call is the one that it says. */
 void call_replace_request(struct call *c, struct msg *take_m);
-/* The same with values in place of tokens; the message as it was stays for those who must not see them. */
+/* The same with values in place of tokens; the message with tokens stays for readers who must not see values.
+ */
 void call_restore_request(struct call *c, struct msg *take_m);
 /* Its bytes are not needed any more: they may be large. */
 void call_release_request(struct call *c);

@@ -45,7 +45,7 @@ struct core_policy {
     const char *fault;     /* why what the file holds is not, or NULL */
 };
 
-/* The files that the gate is run from, for those who show and change them. */
+/* The gate's configuration files, for the console and the admin API. */
 struct core_files {
     void (*each_policy)(void *owner, void (*each)(void *ctx, const struct core_policy *one), void *ctx);
     /* This file has just been written: it is read at once. */
@@ -81,7 +81,7 @@ struct core {
     size_t server_count;
     uint64_t list_serial;           /* of lists of tools, as they are learned */
     enum server_prefix_mode prefix; /* when the names of a server's tools carry the server's */
-    struct policy *no_policy;       /* for those who have none; made at first use */
+    struct policy *no_policy;       /* for principals without a policy; made at first use */
     struct task_owners *task_owners;
     /* the other rooms, from the lowest floor up */
     struct guard *guard;     /* NULL: nothing is pinned, no definition is checked for poison */
@@ -104,7 +104,7 @@ struct core {
     char *console; /* "http://127.0.0.1:8640/ui": where people decide, owned; NULL: nobody serves it */
     struct core_files files;                 /* all zero: they cannot be seen */
     void (*refresh_principals)(void *owner); /* re-reads revoked grants; may be NULL */
-    /* Whoever holds the grant of this name, or NULL; borrowed until the next refresh. */
+    /* The principal that holds the grant of this name, or NULL; borrowed until the next refresh. */
     struct principal *(*principal_of)(void *owner, struct slice grant);
     void *principals_owner;
     /* The tools that clients may see have changed: tells every client. Set by session/. */

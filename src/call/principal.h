@@ -6,7 +6,7 @@
 #include "policy/policy.h"
 
 enum principal_kind {
-    PRINCIPAL_LOCAL, /* whoever may start this program, or reach its loop-back port without a grant */
+    PRINCIPAL_LOCAL, /* a user who can start this program, or reach its loopback port without a grant */
     PRINCIPAL_GRANT,
     PRINCIPAL_TOKEN, /* signed by an identity provider */
     PRINCIPAL_CERT,
@@ -50,7 +50,7 @@ static inline void principal_cleanup(struct principal **p) { principal_unref(*p)
 
 /* Why it may do nothing any more, or NULL. */
 const char *principal_fault(const struct principal *p, uint64_t now_ms);
-/* The same for whoever is behind the session, as of this moment: revoked grants are re-read first. */
+/* The same for the session's principal, as of this moment: revoked grants are re-read first. */
 const char *principal_session_fault(const struct session *s);
 bool principal_may_use(const struct principal *p, struct slice server);
 bool principal_may_call(const struct principal *p, struct slice server, struct slice tool);

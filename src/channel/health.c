@@ -65,7 +65,7 @@ static bool works(const struct channel *ch) {
 
 /* ---- the end ---- */
 
-/* Not from the sweep itself: whoever is told may close the session. */
+/* Not from the sweep itself: the callback may close the session. */
 static void on_give_up(struct io_timer *timer) {
     struct channel *ch = container_of(timer, struct channel, backoff);
     char why[SERVER_FAULT_MAX];
@@ -135,7 +135,7 @@ static void on_check_failed(struct own_request *own, const char *why) {
     check_free(check);
     if (!ch->link->is_up)
         return; /* `down` follows */
-    /* Whoever refuses by a status of its own is there; these are said by others on its behalf. */
+    /* A server that refuses with its own status is alive; proxies send these on its behalf. */
     if (status && (status < 502 || status > 504))
         return;
     /* It may just have closed a connection that it had not been using. */

@@ -550,7 +550,7 @@ const struct cli_command cli_audit_verify = {
     .detail =
         "Recomputes every hash and checks every signature. Any record that was edited, removed, moved or cut "
         "off is found, and the first bad one is named; the exit status is then 1.\n\n"
-        "Whoever can write to the log and read its key can also make a new one: keep a copy of audit.pub, "
+        "A user who can write to the log and read its key can also make a new one: keep a copy of audit.pub, "
         "and "
         "now and then the last hash, on another machine. A home that no gate has used yet is sound, unless "
         "--key is "

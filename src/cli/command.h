@@ -149,7 +149,8 @@ int cli_home(char ret_path[CLI_PATH_MAX], struct err *err);
 /* No gate and no command has recorded anything in this home yet. */
 bool cli_home_unused(const char *home);
 
-/* "cli:USER": whoever may write to the home may decide; on record is the name that the system knows. */
+/* "cli:USER": every user who can write to the home may decide; the record has the system's name of the user.
+ */
 struct arena;
 struct slice cli_home_user(struct arena *a);
 

@@ -166,7 +166,8 @@ static bool holds_secrets(const struct settings *s) {
     return any;
 }
 
-/* Whoever can change the file says which programs run; whoever can read it has what servers are given. */
+/* A user who can change the file decides which programs run; a user who can read it has the servers' secrets.
+ */
 static bool check_settings_file(struct doctor_findings *all, const char *path, bool secrets) {
     struct stat st;
     if (!check_file(all, "settings", path, 022))
@@ -362,8 +363,8 @@ static void check_grants(struct doctor_findings *all, const struct settings *s, 
                         s->auth.issuer_count);
         return;
     }
-    struct doctor_finding *f =
-        cli_doctor_note(all, DOCTOR_ODD, "grants", "", "none: nobody may come, except with --no-auth");
+    struct doctor_finding *f = cli_doctor_note(
+        all, DOCTOR_ODD, "grants", "", "no grants: no client can authenticate, except with --no-auth");
     f->fix = SLICE("sallyport grants create NAME prints a token for an agent");
 }
 

@@ -1,6 +1,6 @@
 /* The built-in server: runs agents' code in the sandbox and keeps their files, skills and jobs. It speaks
- * MCP of both eras as messages in memory; whoever owns a conn carries them, so that to the rest of the gate
- * it is a server like any other.
+ * MCP of both eras as messages in memory; the owner of a conn transports them, so that to the rest of the
+ * gate it is a server like any other.
  *
  *   owner ── code_conn_receive(message, who) ──▶ conn ──▶ tool ──▶ job ──▶ sandbox
  *     ▲  ▲                                        │                 │

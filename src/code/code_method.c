@@ -192,7 +192,7 @@ static const struct {
     {SLICE("subscriptions/listen"), ERA_MODERN, false, method_listen},
 };
 
-/* Requests of the stateless era say what they need to be understood. False: answered with an error. */
+/* Requests of the modern era say what they need to be understood. False: answered with an error. */
 static bool check_modern(struct code_req *r) {
     const struct tape *t = &r->tape;
     uint32_t meta = tape_get_str(t, r->rpc.params, "_meta");

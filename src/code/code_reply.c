@@ -42,7 +42,7 @@ void code_reply(struct code_req *r, struct slice members) {
     finish(r, &out);
 }
 
-/* Lists and their like: what one principal sees is nobody else's. */
+/* Lists and their like: private to one principal. */
 void code_reply_cached(struct code_req *r, struct slice members) {
     struct buf out;
     begin(r, &out, "complete");

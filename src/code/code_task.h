@@ -1,4 +1,4 @@
-/* Jobs as MCP tasks: the experimental ones of 2025-11-25 and the extension of the stateless era. */
+/* Jobs as MCP tasks: the experimental ones of 2025-11-25 and the extension of the modern era. */
 #pragma once
 
 #include "code/code_job.h"

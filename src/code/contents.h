@@ -1,4 +1,4 @@
-/* Contents of resources, for whoever offers some. */
+/* Contents of resources, for every provider of resources. */
 #pragma once
 
 #include "code/model.h"

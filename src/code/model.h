@@ -72,7 +72,7 @@ struct code_owner {
     struct list sessions;
     uint32_t session_count;
     struct listing *listing;   /* the tools that it may call; NULL before they are asked for */
-    struct list listing_waits; /* whoever needs them */
+    struct list listing_waits; /* calls that wait for them */
     uint64_t listing_stamp;    /* of the list that is being asked for */
     struct map shapes;         /* what tools were seen to answer: JSON Schemas by server and tool */
     struct arena shape_arena;

@@ -212,7 +212,7 @@ static void look(struct code_req *r) {
         work_free(w);
         return;
     }
-    if (w && !w->token && !w->words[0] && !w->words[1]) { /* whoever asked for that one has left */
+    if (w && !w->token && !w->words[0] && !w->words[1]) { /* its caller has gone */
         work_free(w);
         w = NULL;
     }

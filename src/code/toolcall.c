@@ -201,7 +201,7 @@ static void note_approval(struct toolcall *b, struct slice answered) {
 }
 
 /* tools.my_server.a_tool stands for a tool whose own names are no identifiers. */
-static bool know_better(struct toolcall *b, struct registry *c) {
+static bool resolve_name(struct toolcall *b, struct registry *c) {
     const struct index_tool *tool = sdk_find(c, b->server, b->tool);
     if (!tool || (slice_eq(tool->server, b->server) && slice_eq(tool->name, b->tool)))
         return false;
@@ -212,7 +212,7 @@ static bool know_better(struct toolcall *b, struct registry *c) {
 
 static void on_second_look(struct listing_wait *w, struct registry *c) {
     struct toolcall *b = container_of(w, struct toolcall, tools);
-    if (know_better(b, c))
+    if (resolve_name(b, c))
         call_now(b);
     else
         fail_call(b, b->failed);
@@ -257,7 +257,7 @@ static void call_now(struct toolcall *b) {
     struct slice before;
     b->inner.done = on_answer;
     if (known)
-        know_better(b, known);
+        resolve_name(b, known);
     const enum journal_found found =
         calls->journal ? journal_replay(calls->journal, b->server, b->tool, b->args, &before) : JOURNAL_NEW;
     if (found == JOURNAL_ANSWERED) {

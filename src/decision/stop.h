@@ -21,7 +21,7 @@ struct state_stops *stop_store(const struct core *core);
 
 /* Sets the verdict and says true when the call may not be made. */
 bool stop_refuses(struct call *c);
-/* The same for anything between this server and whoever is behind a session. */
+/* The same for anything between this server and the principal of a session. */
 bool stop_judge(struct core *core, const struct server *server, const struct principal *who, struct arena *a,
                 struct policy_verdict *v);
 /* Calls that were not sent yet, and those under way where the stop says so, end. Also done by itself, soon

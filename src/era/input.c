@@ -177,7 +177,7 @@ enum call_next input_start(struct call *c) {
     if ((!translate_may_ask(c->method) && !of_task(c)) || bad || (!requests && !state))
         return fail(c, RPC_INTERNAL, "the server's questions cannot be read");
     if (++r->count > INPUT_ROUNDS_MAX)
-        return fail(c, RPC_INTERNAL, "the server asked too many rounds of questions");
+        return fail(c, RPC_INTERNAL, "the server asked for input too many times");
     r->state = state ? arena_dup(&c->arena, tape_raw(&m->tape, state)) : (struct slice){0};
     r->question_count = 0;
     r->open = 0;

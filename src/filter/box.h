@@ -1,4 +1,4 @@
-/* A vault in memory as one sealed byte string, for whoever keeps it on disk: AES-256-GCM, the entries
+/* A vault in memory as one encrypted byte string that can be kept on disk: AES-256-GCM, the entries
  * inside. Pure: no file is touched here. */
 #pragma once
 

@@ -28,7 +28,7 @@ struct filter_options {
     uint8_t score_min;                       /* 0: the detector's default */
     uint8_t depth;                           /* encoded layers to look into; PII_DEPTH_MAX is a good value */
     bool preserve;       /* tokens that keep the format of addresses (schemas that ask for one) */
-    bool known;          /* whoever wrote the text may have been given tokens: those of the vault stay */
+    bool known;          /* the author of the text may have seen tokens: those of the vault stay */
     bool remember;       /* values in mode report go to the vault: their server may have them back */
     struct slice origin; /* the server the text comes from */
 };

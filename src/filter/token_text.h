@@ -16,7 +16,7 @@ struct token_match {
     size_t id_len;
     size_t kind_len;
     bool truncated; /* no valid check character: only a unique prefix could say what it was */
-    bool invalid;   /* [KIND_CHARACTERS] to the eye, but the check character is wrong: nobody's */
+    bool invalid;   /* [KIND_CHARACTERS] to the eye, but the check character is wrong: no vault's */
 };
 
 /* What a character of a token stands for, or -1, and the character of a value below 32. */

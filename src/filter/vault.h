@@ -47,6 +47,6 @@ struct filter_vault filter_memory_vault(struct filter_memory *m);
 size_t filter_memory_expire(struct filter_memory *m, uint64_t before_ms);
 bool filter_memory_has(const struct filter_memory *m, struct slice id);
 size_t filter_memory_count(const struct filter_memory *m);
-/* Each entry once, for whoever persists the vault; stops when `each` returns false. */
+/* Each entry once, to persist the vault; stops when `each` returns false. */
 bool filter_memory_each(const struct filter_memory *m,
                         bool (*each)(void *ctx, struct slice id, const struct filter_entry *e), void *ctx);

@@ -328,7 +328,7 @@ static void on_look(struct io_timer *timer) {
     io_timer_arm(auth->front->loop, timer, FRONT_AUTH_LOOK_MS, on_look);
 }
 
-/* Not at once: whoever asks may stand in the middle of a request. */
+/* Later, because the caller may be in the middle of a request. */
 static void sweep_soon(struct front_auth *auth) { io_timer_arm(auth->front->loop, &auth->look, 0, on_look); }
 
 /* ---- requests ---- */
@@ -659,7 +659,7 @@ void front_auth_apply(struct front *f, const struct settings *settings) {
     holders_drop(&auth->by_identity);
     auth->settings = settings;
     issuers_start(auth);
-    on_keys_changed(auth); /* those who wait are judged by what holds now */
+    on_keys_changed(auth); /* waiting requests are authenticated with the new keys */
     sweep_soon(auth);
 }
 
@@ -683,7 +683,7 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
         auth->generation = state_grants_seen(auth->grants);
     if (config->home && state_logins_open(config->home, &auth->logins, err) < 0)
         return -1;
-    /* A run of code may go on calling long after its request was let in. */
+    /* A run of code may go on calling long after its request was authenticated. */
     f->core->refresh_principals = look_at_grants;
     f->core->principals_owner = auth;
     f->core->principal_of = principal_of;

@@ -57,7 +57,7 @@ struct front_verdict {
 bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict);
 /* May the principal use the server of this endpoint? Else answers 403. */
 bool front_may_enter(struct front_conn *c);
-/* "local:USER": whoever started this program. */
+/* "local:USER": the user who started this program. */
 struct principal *front_local_user(void);
 
 /* ---- challenge.c: the gate as an OAuth resource server ---- */

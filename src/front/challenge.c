@@ -1,5 +1,5 @@
-/* What those are told who are not let in, and where they learn how to be: the gate as an OAuth 2.1 resource
- * server (RFC 6750, RFC 9728). */
+/* The answer to a request that fails to authenticate, with the metadata that tells how to: the gate as an
+ * OAuth 2.1 resource server (RFC 6750, RFC 9728). */
 #include "call/answer.h"
 #include "front/auth.h"
 #include "front/front.h"

@@ -1,5 +1,5 @@
 /* New settings in a gate that runs: what it can follow it does, what it cannot it says. Servers are the
- * fleet's, who is let in is auth's; here is the rest of the file. */
+ * fleet.c, `auth` by auth.c; here is the rest of the file. */
 #pragma once
 
 #include "base/log.h"

@@ -151,7 +151,7 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
 /* A whole answer. The body may be empty; type NULL for none. `extra` are complete header lines. */
 void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body);
 void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw, const char *message);
-/* The same for those who ask for pages and the admin API: {"error": TEXT}. */
+/* The same for pages and the admin API: {"error": TEXT}. */
 void front_answer_fault(struct front_conn *c, int status, struct slice extra, const char *message);
 /* A body that is no message, or not one for this place: on record, and answered with 400. `session` may be
  * NULL. */
@@ -197,7 +197,7 @@ void front_proxy_enter(struct front_conn *c);
 ptrdiff_t front_proxy_v2(struct front_conn *c, const char *ptr, size_t len);
 /* Each request, once its head is here: whose is it? */
 void front_proxy_request(struct front_conn *c, const struct http_head *head);
-/* Is this request from this machine, and meant for nobody else's? */
+/* Is this request from this machine, and addressed to it? */
 bool front_is_local(const struct front_conn *c);
 bool front_is_public_host(const struct front *f, struct slice host);
 
@@ -245,7 +245,7 @@ void front_session_close(struct front_session *fs);
 void front_session_touch(struct front_session *fs);
 /* NULL also when it is somebody else's, or of another endpoint. */
 struct front_session *front_session_find(struct front_conn *c, struct slice id);
-/* The session of the stateless era; NULL when there are too many. */
+/* The session of the modern era; NULL when there are too many. */
 struct session *front_stateless(struct front_conn *c);
 /* The server is going away: sessions that led to it alone end. */
 void front_forget_server(struct front *f, const struct server *server);

@@ -139,7 +139,7 @@ static void reload(struct gate *g) {
 
 static void on_settings_changed(struct io_watch *w) { reload(w->owner); }
 
-/* ---- files, for those who show and change them ---- */
+/* ---- configuration files ---- */
 
 static void each_policy(void *owner, void (*each)(void *ctx, const struct core_policy *one), void *ctx) {
     struct gate *g = owner;

@@ -1,4 +1,4 @@
-/* The headers that mirror a message in the stateless era: they must say what the body says. */
+/* The headers that mirror a message in the modern era: they must say what the body says. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,7 +11,7 @@ struct header_fault {
     struct slice data; /* JSON for error.data, or empty */
 };
 
-/* Does this request claim to be of the stateless era? */
+/* Does this request claim to be of the modern era? */
 bool header_is_modern(const struct http_head *head, const struct msg *m);
 /* Checks `_meta` and the mirrored headers; false with the fault to answer (HTTP 400). */
 bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a,

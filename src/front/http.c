@@ -75,7 +75,7 @@ static void conn_free(struct front_conn *c, bool gracefully) {
     free(c);
 }
 
-/* The connection is gone from under whoever was answering on it. */
+/* The connection is gone while an answer was being written. */
 void front_conn_close(struct front_conn *c) {
     void (*gone)(void *) = c->gone;
     void *owner = c->owner;

@@ -104,7 +104,7 @@ static void fetch_keys(struct front_issuer *i) {
     get(i, i->settings->jwks ? i->settings->jwks : i->keys_url, on_keys);
 }
 
-/* A document that speaks of another issuer is not this one's, whoever served it. */
+/* A document that names another issuer is refused, whatever server sent it. */
 static char *keys_url_in(const struct front_issuer *i, struct slice text) {
     cleanup_arena struct arena a;
     cleanup_tape struct tape t;

@@ -1,5 +1,5 @@
 /* The MCP endpoint over Streamable HTTP. One path serves both eras; each request says which it is:
- * `_meta` or a version header of the stateless era, or a session of the older one. */
+ * `_meta` or a version header of the modern era, or a legacy session. */
 #include "front/front.h"
 #include "front/peers.h"
 
@@ -19,10 +19,10 @@ struct exchange { /* a request that waits for its answer */
     struct call_sink sink;
     struct front *front;
     struct front_conn *conn;     /* NULL when the client left */
-    struct front_session *fs;    /* NULL in the stateless era */
-    struct front_stream *stream; /* of the older era, once events come before the answer */
+    struct front_session *fs;    /* NULL in the modern era */
+    struct front_stream *stream; /* of the legacy era, once events come before the answer */
     bool opens;                  /* initialize */
-    bool streaming;              /* of the stateless era */
+    bool streaming;              /* of the modern era */
 };
 
 static const struct call_sink_ops exchange_ops;
@@ -211,7 +211,7 @@ static struct exchange *exchange_new(struct front_conn *c, struct front_session 
     return ex;
 }
 
-/* ---- the stateless era ---- */
+/* ---- the modern era ---- */
 
 static void post_modern(struct front_conn *c, const struct http_head *head, struct msg *m) {
     struct front *f = c->front;
@@ -246,7 +246,7 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
     session_receive(session, m, &exchange_new(c, NULL, false, header_params(head, a))->sink);
 }
 
-/* ---- the older era ---- */
+/* ---- the legacy era ---- */
 
 /* The session a request names, or NULL after answering. */
 static struct front_session *find_session(struct front_conn *c, const struct http_head *head) {

@@ -4,7 +4,7 @@
  *   GET  /mcp/{server}/tools  the result of tools/list
  *   POST /mcp/call            {"server","tool","args"} → the result of tools/call
  *
- * Each is an ordinary request of the stateless era in the principal's own session, with every step that has.
+ * Each is an ordinary request of the modern era in the principal's own session, with every step that has.
  */
 #include "front/auth.h"
 #include "front/front.h"

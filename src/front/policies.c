@@ -29,7 +29,7 @@ struct front_policies {
     void *ctx;
 };
 
-/* All of them for the log; the first for whoever has room for one. */
+/* All of them for the log; the first for callers with room for one. */
 static int policy_faults(const char *path, const struct policy_problems *problems, struct err *err) {
     const struct policy_problem *first = NULL;
     size_t errors = 0;

@@ -1,4 +1,4 @@
-/* Policy files in use: each is read once and looked after. Whoever binds a place gets a reference put there,
+/* Policy files in use: each is read once and watched. A caller that binds a place gets a reference put there,
  * and another one whenever the file has a new content; a file that does not load changes nothing but the log.
  */
 #pragma once

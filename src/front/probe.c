@@ -199,7 +199,7 @@ static void on_reply(struct call_sink *sink, const struct session_out *out) {
         say(p, SLICE("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
         ask_page(p, (struct slice){0});
     } else if (p->stage == PROBE_INITIALIZE && means_no_tools(&t, error)) {
-        p->stage = PROBE_DISCOVER; /* no such method: a server of the stateless era only */
+        p->stage = PROBE_DISCOVER; /* no such method: a modern-only server */
         ask_page(p, (struct slice){0});
     } else if (result) {
         take_page(p, &t, result);

@@ -188,7 +188,7 @@ static void answer_plain(struct front_conn *c, const struct http_head *head, enu
         front_plain_tools(c);
 }
 
-/* On record when it is told at once who sends it: whoever has no business here writes no log. */
+/* Recorded only when the sender is known at once: unauthenticated requests are not logged. */
 void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     static const char why[] = "the message is too large";
     c->console = false;

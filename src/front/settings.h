@@ -240,7 +240,7 @@ int settings_parse_listen(const char *text, char host[SETTINGS_HOST_MAX], uint16
                           struct err *err);
 /* Would a running server have to be started anew to follow the other settings? */
 bool settings_same_program(const struct settings_server *a, const struct settings_server *b);
-/* Do both let in the same people by the same tokens and certificates? */
+/* Do both accept the same tokens and certificates? */
 bool settings_same_auth(const struct settings *a, const struct settings *b);
 /* Names of what differs and takes a new start, with commas: "listen, state.dsn". */
 void settings_for_start(const struct settings *running, const struct settings *fresh, struct buf *out);

@@ -2,7 +2,7 @@
  * connections, bytes of requests that are arriving.
  *
  * A grant gets no more than is left for the others. Alone it can take half of everything, a second one half
- * of the rest, and so on: whoever comes next always finds room, and nothing has to be configured. Where
+ * of the rest, and so on: the next client always finds room, and nothing has to be configured. Where
  * nobody authenticates there is one client for this purpose, and only the ceilings of all hold. */
 #pragma once
 
@@ -23,7 +23,7 @@ struct front_share {
 };
 
 /* The share of the address behind a connection, to which it belongs until a request is authenticated. Idle
- * connections of a trusted proxy are nobody's. */
+ * connections of a trusted proxy belong to no share. */
 void front_share_enter(struct front_conn *c);
 /* A request of the connection is c->principal's. False: its grant has as many connections as it may have;
  * answered. */

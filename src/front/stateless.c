@@ -1,11 +1,11 @@
-/* Sessions of the stateless era, one for each principal at each endpoint, and the end of sessions whose
+/* Sessions of the modern era, one for each principal at each endpoint, and the end of sessions whose
  * principal may do nothing any more. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "front/front.h"
 #include "session/session.h"
 
-/* The session of the stateless era that a principal has at one endpoint. */
+/* The session of the modern era that a principal has at one endpoint. */
 struct stateless {
     const void *key[2];
     struct session *session;

@@ -539,7 +539,7 @@ void io_conn_finish(struct io_conn *c) {
         return;
     c->handlers = &linger_handlers;
     if (c->layer)
-        c->layer->goodbye(c);
+        c->layer->close_notify(c);
     c->finishing = true;
     io_timer_arm(c->loop, &c->linger, IO_LINGER_MS, on_linger);
     mark_dirty(c);

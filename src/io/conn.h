@@ -18,7 +18,7 @@ struct io_layer {
     void (*received)(struct io_conn *c, const char *ptr, size_t len);
     /* Replaces the plain bytes of the queue by ciphertext; false when nothing can be sent yet. */
     bool (*encrypt)(struct io_conn *c);
-    void (*goodbye)(struct io_conn *c);
+    void (*close_notify)(struct io_conn *c);
     void (*free)(struct io_tls *tls);
 };
 

@@ -52,7 +52,7 @@ static void on_no_wait(uv_idle_t *handle) {
 }
 
 /* As long as it is active the loop looks for events without waiting. Who is waited for may need this very
- * processor: the kernel's worker that ends a write to disk does, and would not be let in before the end of
+ * processor: the kernel's worker that ends a write to disk does, and would not run before the end of
  * our slice. */
 static void on_awake(uv_idle_t *handle) {
     const struct io_loop *loop = handle->data;

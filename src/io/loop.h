@@ -66,7 +66,7 @@ void io_loop_pace(struct io_loop *loop, size_t enough);
 static inline void io_task_init(struct io_task *task) { list_init(&task->node); }
 
 /* For so long the loop does not sleep when it has nothing to do: somebody is expected to go on at once, and
- * being woken would take longer than that. Whoever else wants the processor has it. */
+ * being woken would take longer than that. Other processes can use the processor meanwhile. */
 void io_loop_stay_awake(struct io_loop *loop, uint64_t us);
 
 /* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */

@@ -1,5 +1,5 @@
-/* Runs with the privileges of whoever started the gate, holds no secrets and reads nothing but the gate's
- * packets and the exits of its children.
+/* Runs with the privileges of the user who started the gate, holds no secrets and reads nothing but the
+ * gate's packets and the exits of its children.
  *
  * The gate cannot fork another one, since it has given up exec for itself and its children. So the spawner
  * keeps a successor: a fork of its own that does nothing but wait. When the spawner dies, the successor makes

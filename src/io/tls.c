@@ -237,7 +237,7 @@ static void received(struct io_conn *c, const char *ptr, size_t len) {
     }
 }
 
-static void goodbye(struct io_conn *c) {
+static void close_notify(struct io_conn *c) {
     tls_flush_plain(c);
     SSL_shutdown(c->tls->ssl);
     drain(c);
@@ -247,7 +247,7 @@ static const struct io_layer layer = {
     .in_space = in_space,
     .received = received,
     .encrypt = tls_flush_plain,
-    .goodbye = goodbye,
+    .close_notify = close_notify,
     .free = tls_free,
 };
 

@@ -1,7 +1,8 @@
 /* Tells when a file has another content: written in place, replaced by rename, or behind a symbolic link that
  * was swapped. By looking at it now and then, which no editor and no mount can fool. What is written in place
  * is told of when it has held still for IO_WATCH_QUIET_MS, so that no half of a file is read. A file that is
- * missing for a moment is being replaced; one that stays away is told of once, to those who ask for it. */
+ * missing for a moment is being replaced; a file that stays missing is reported once, to watchers that ask
+ * for it. */
 #pragma once
 
 #include "io/loop.h"

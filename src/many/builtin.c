@@ -61,7 +61,7 @@ static void sink_none(struct call_sink *sink) {
     call_done(container_of(sink, struct builtin_call, sink), false, SLICE("the call was cancelled"));
 }
 
-/* Whoever sits at the client can be asked whether the call may be made; nothing else is for it. */
+/* The user of the client can be asked to approve the call; nothing else is for it. */
 static void sink_event(struct call_sink *sink, const struct session_out *out) {
     struct session *s = container_of(sink, struct builtin_call, sink)->peer->session;
     if (out->is_request && s->front->deliver)

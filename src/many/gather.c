@@ -514,8 +514,8 @@ static void start_describe(struct gather *g) {
             ask_server(g, server, g->call->method);
 }
 
-/* Whoever gets the acknowledgement may count on every log line from then on, so it waits for servers that
- * have not been used yet, too. One that is restarted later is told then. */
+/* A client that got the acknowledgement may count on every log line from then on, so it waits for servers
+ * that have not been used yet, too. One that is restarted later gets the level then. */
 static void start_level(struct gather *g) {
     struct session *s = g->call->session;
     listen_keep_level(g->call);

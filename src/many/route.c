@@ -168,7 +168,7 @@ static bool takes_tasks(const struct msg *m) {
 
 static enum call_next find_task(struct call *c, uint32_t node) {
     struct session *s = c->session;
-    /* Whoever does not know of tasks is told that, and not which of them exist. */
+    /* A client without support for tasks is told that, and not which tasks exist. */
     if (c->modern && !takes_tasks(c->request))
         return answer_lacks(c, translate_ask_capability(TRANSLATE_TAKES_TASKS));
     struct slice prefix, id = c->name;

@@ -136,7 +136,7 @@ static bool is_hidden(uint32_t cp) {
     return cp < 0x20 || glyph_is_control(cp) || glyph_is_invisible(cp) || cp == 0x2028 || cp == 0x2029;
 }
 
-/* Names that people cannot tell apart or see (zero-width, controls, look-alikes) are nobody's tool unless the
+/* Names that people cannot tell apart or see (zero-width, controls, look-alikes) match no tool unless the
  * policy spells them out; "*" is never a tool. Words of any language are names like others. */
 static bool name_is_plain(struct slice tool) {
     bool ascii = false, imitates = false;

@@ -144,7 +144,7 @@ static void check_action(const struct rule *r, enum action action, const struct 
         policy_problem_at(l, r->t, r->place, "evaluate rules must have at least one condition");
 }
 
-/* Keys that would say nothing: whoever wrote them meant something. */
+/* Keys without effect are refused: their author expected one. */
 static void check_idle_keys(const struct rule *r, enum action action) {
     static const char *const approval[] = {"approval_timeout", "on_pending", "approvers"};
     struct loader *l = r->l;

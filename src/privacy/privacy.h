@@ -64,7 +64,7 @@ struct privacy {
     struct privacy_counts counts;
 };
 
-/* Nothing is looked for in what this server says, whoever reads it. */
+/* Nothing is looked for in the results of this server, for any client. */
 bool privacy_off(const struct session *s, const struct server *server);
 /* What happens to what in a result of this tool (or in a message, when `tool` is empty). */
 void privacy_modes(const struct session *s, const struct server *server, struct slice tool,

@@ -43,7 +43,7 @@ static enum filter_result redact_question(struct session *s, const struct filter
     return worst;
 }
 
-/* Members by which the protocol finds its way: whoever gets them compares them. */
+/* Members by which the protocol finds its way: clients compare them. */
 static bool is_protocol(const struct tape *t, uint32_t key) {
     static const char *const names[] = {"_meta",  "progressToken", "requestId", "uri",
                                         "taskId", "cursor",        "level",     "requestedSchema"};

@@ -54,7 +54,7 @@ static void describe_tokens(struct call *c, const struct filter_edits *edits) {
 }
 
 /* From here on the call is the one with the values: its arguments are read again, and so are the headers that
- * mirror them. The message with the tokens stays for those who must not see values. */
+ * mirror them. The message with the tokens stays for readers who must not see values. */
 static enum call_next rewrite(struct call *c, const struct filter_edits *edits) {
     struct splice text;
     splice_init(&text, c->request->bytes, &c->arena);

@@ -24,5 +24,5 @@ struct sent_detector {
 /* NULL: the policy asks for none, or there is no vault to be had. */
 const struct policy_detector *sent_detector_of(struct call *c, struct arena *a);
 
-/* The same for whoever tries a policy out: nothing was returned by anybody. One for the whole process. */
+/* The same for trying a policy out: nothing was returned by any server. One for the whole process. */
 const struct policy_detector *sent_detector_alone(void);

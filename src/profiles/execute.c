@@ -135,7 +135,7 @@ static bool changed(const struct code_job *j, const struct workspace_file *f) {
     return true;
 }
 
-/* What only has the name of a picture would be refused by whoever is to look at it. */
+/* What only has the name of a picture would be refused by the model that gets it. */
 static bool begins_like(struct slice bytes, const char *mime) {
     static const struct {
         const char *mime;

@@ -1,6 +1,6 @@
 /* Skills that the operator offers as tools of their own: those in HOME/code/shared/skills, in any language,
  * whose NAME.json has an `input_schema`. To a policy each is a tool of the code server under the skill's
- * name; what its code calls is judged under the grant of whoever called it. */
+ * name; what its code calls is judged under the caller's grant. */
 #pragma once
 
 #include "code/model.h"

@@ -1,6 +1,6 @@
 /* Where a server's program comes from, read off its command line: `npx -y pkg`, `uvx pkg==1.2`, `docker run
- * img`. A package that is fetched by name alone is whatever its author, or whoever took over the author's
- * account, published last. */
+ * img`. A package that is fetched by name alone is whatever its author, or somebody who took over the
+ * author's account, published last. */
 #pragma once
 
 #include "base/arena.h"

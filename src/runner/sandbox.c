@@ -327,7 +327,7 @@ static bool serve_share(struct sandbox *s, struct sandbox_share *share, uint32_t
     return false;
 }
 
-/* Until nobody's turn leads to anything; `needed` is then what the rest waits for. */
+/* Until no share's turn starts a run; `needed` is then what the rest waits for. */
 static void serve_all(struct sandbox *s, uint32_t needed[SANDBOX_KINDS]) {
     bool served = true;
     while (served && !s->pump_again) {
@@ -358,7 +358,7 @@ static void pump(struct sandbox *s);
 
 static void on_refill(struct io_timer *timer) { pump(container_of(timer, struct sandbox, refill)); }
 
-/* Children for those who wait, and a few for those who will come. As long as one of these is left they are
+/* Children for the waiting runs, and a few spare ones. As long as one of these is left they are
  * made when it has become quiet: runs would share their processor with them. */
 static void start_missing(struct sandbox *s, const uint32_t needed[SANDBOX_KINDS]) {
     const uint64_t now = io_now_ms(s->loop);

@@ -444,8 +444,8 @@ static void drop_control(struct sandbox *s) {
 }
 
 /* Everything it made dies with it; the next run starts another one. What it has found out about the machine
- * is taken to hold on, so that runs are let in. One that does not even come up would not the next time
- * either: those who wait are told. */
+ * stays valid, so that runs are accepted. One that does not even come up would not the next time
+ * either: the waiting runs fail. */
 static void helper_lost(struct sandbox *s) {
     if (s->control < 0)
         return;

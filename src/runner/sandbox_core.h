@@ -61,7 +61,7 @@ struct box {
     int workspace;
     struct io_conn *bridge;
     struct box_stream streams[2];
-    struct io_timer wake;   /* WAKING: how long we wait for its sign of life */
+    struct io_timer wake;   /* WAKING: how long we wait for its first message */
     struct io_timer listen; /* when the streams are to be watched */
     uint32_t handles;       /* open uv handles; freed when they are closed */
     bool gone;              /* out of the engine's list */

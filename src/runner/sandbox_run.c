@@ -631,11 +631,4 @@ void sandbox_cancel(struct sandbox_run *run) {
     io_timer_soon(run->engine->loop, &run->timer, on_cancelled);
 }
 
-uint64_t sandbox_left_ms(const struct sandbox_run *run) {
-    const uint64_t now = io_now_ms(run->engine->loop);
-    if (!run->sent)
-        return run->request.timeout_ms;
-    return run->deadline_ms > now ? run->deadline_ms - now : 0;
-}
-
 bool sandbox_running(const struct sandbox_run *run) { return run->sent; }

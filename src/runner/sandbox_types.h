@@ -1,4 +1,4 @@
-/* A run, as whoever started it sees it: what it is given, what comes back, and how its calls are answered. */
+/* A run, as its caller sees it: input, output, and how its calls are answered. */
 #pragma once
 
 #include "base/slice.h"
@@ -82,8 +82,8 @@ struct sandbox_outcome {
 
 struct sandbox_handlers {
     /* The code calls a tool. args is a JSON object, checked by the strict reader. server "" means the
-     * built-in tools (search_tools, save_skill, ...). Answer once with sandbox_answer(), now or later; the
-     * run's deadline is sandbox_left_ms(). A run that ends first forgets the call: `gone` says so. */
+     * built-in tools (search_tools, save_skill, ...). Answer once with sandbox_answer(), now or later. A
+     * run that ends first forgets the call: `gone` says so. */
     void (*call)(struct sandbox_run *run, void *owner, uint32_t id, struct slice server, struct slice tool,
                  struct slice args);
     /* The run ended (or gave up) with this call unanswered. sandbox_answer() must not follow. May be NULL. */
@@ -129,6 +129,4 @@ void sandbox_answer_error(struct sandbox_run *run, uint32_t id, struct slice tex
 void sandbox_answer_fault(struct sandbox_run *run, uint32_t id, struct slice json);
 /* Ends it: done() comes with SANDBOX_KILLED. */
 void sandbox_cancel(struct sandbox_run *run);
-/* Until the wall clock ends it; the whole timeout while it waits. */
-uint64_t sandbox_left_ms(const struct sandbox_run *run);
 bool sandbox_running(const struct sandbox_run *run); /* false while it waits for a child */

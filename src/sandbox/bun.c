@@ -51,7 +51,7 @@ __attribute__((visibility("default"))) FILE *fopen(const char *path, const char 
     return real(path, mode);
 }
 
-/* Node loads this module too, but not in front of itself; and Bun's trial run is nobody's sandbox. */
+/* Node loads this module too, but not in front of itself; and Bun's trial run is no sandbox. */
 __attribute__((constructor)) static void loaded(void) {
     static struct confine_setup setup;
     if (getenv("LD_PRELOAD") && !getenv(EXEC_TRIAL))

@@ -269,7 +269,7 @@ static void box_name(uint64_t token, char name[40]) {
     snprintf(name, 40, "box-%llu", (unsigned long long)token);
 }
 
-/* Memory disks count as memory of whoever fills them. */
+/* Files on a memory disk count as memory of the process that wrote them. */
 static bool limit_memory(const struct cgroup *g, const char *dir, const struct frame_order *order) {
     const uint64_t bytes = (uint64_t)(order->memory_mb + 2 * order->workspace_mb + BOX_SLACK_MB) << 20;
     if (!put_number(dir, files[g->version].memory, bytes))

@@ -1,6 +1,6 @@
-/* Who runs here: first the helper's fork with the privileges of whoever started the gate, which it gives up
- * as soon as the tree is built; then the interpreter, with none. No environment but a few fixed words comes
- * along.
+/* Who runs here: first the helper's fork with the privileges of the user who started the gate, which it gives
+ * up as soon as the tree is built; then the interpreter, with none. No environment but a few fixed words
+ * comes along.
  *
  *   root:  own mounts, net, ipc, uts ─▶ tree ─▶ a uid that owns nothing ─▶ no capabilities ─▶ exec
  *   user:  own user namespace and those ─▶ tree ─▶ no capabilities ─▶ exec

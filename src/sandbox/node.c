@@ -154,7 +154,7 @@ static napi_value limit(napi_env env, napi_callback_info info) {
     return number(env, confine_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
 }
 
-/* send(kind, id, text): kind 0 goes nowhere, for those who warm up */
+/* send(kind, id, text): kind 0 goes nowhere; it is for warming up */
 static napi_value send_frame(napi_env env, napi_callback_info info) {
     napi_value v[3];
     int32_t kind = 0, id = 0;
@@ -294,7 +294,7 @@ static napi_value run_loop(napi_env env, napi_callback_info info) {
     }
 }
 
-/* map(path): the file's bytes, read when they are touched. Whoever writes to them writes to a copy. */
+/* map(path): the file's bytes, read when they are touched. A write goes to a private copy. */
 static napi_value map_file(napi_env env, napi_callback_info info) {
     napi_value v[1], bytes = NULL;
     size_t len = 0;

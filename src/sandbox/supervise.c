@@ -1,4 +1,4 @@
-/* Who runs here: the helper, with the privileges of whoever started the gate and none of its secrets. It
+/* Who runs here: the helper, with the privileges of the user who started the gate and none of its secrets. It
  * never runs a guest and reads nothing that a guest wrote: notes come from children that are not guests yet.
  *
  *   order ─▶ zygote ─▶ CLONED (pid, pidfd)  ┐
@@ -238,7 +238,7 @@ static void box_violated(struct supervisor *s, struct box *b, uint32_t events) {
     struct seccomp_notif asked;
     memset(&asked, 0, sizeof(asked));
     if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0)
-        return; /* whoever asked is gone */
+        return; /* the caller is gone */
     const enum syscalls_verdict verdict = syscalls_judge(asked.data.nr);
     const bool end = verdict == SYSCALLS_END || ++b->violations > VIOLATIONS_MAX;
     if (verdict != SYSCALLS_QUIET || end) {

@@ -117,8 +117,8 @@ static const char *const files_calls[] = {
     "fadvise64", "creat",     NULL,
 };
 
-/* Without a mount namespace the files of the host are in reach, and Landlock does not govern these: whoever
- * owns a file could change its mode and its times, by its name or through a descriptor that only reads. */
+/* Without a mount namespace the files of the host are in reach, and Landlock does not govern these: code that
+ * runs as the owner of a file could change its mode and times, by name or through a read-only descriptor. */
 static const char *const ungoverned_calls[] = {
     "chmod", "fchmod", "fchmodat", "utimensat", "utime", "utimes", "futimesat", "truncate", NULL,
 };

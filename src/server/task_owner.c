@@ -1,12 +1,13 @@
 #include "server/task_owner.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "call/principal.h"
 #include "server/limits.h"
 
 struct task_owner {
     struct list node;
-    struct slice key;                               /* "server\nid", owned */
+    struct text key;                                /* "server\nid" */
     char *principal;                                /* its id */
     char *tool;                                     /* that became it */
     uint64_t result_bytes_max, result_bytes_shadow; /* as the policy said of that call */
@@ -26,9 +27,9 @@ void task_owner_init(struct core *core) {
 }
 
 static void owner_free(struct task_owners *owners, struct task_owner *task) {
-    map_remove(&owners->by_key, task->key);
+    map_remove(&owners->by_key, text_slice(task->key));
     list_remove(&task->node);
-    free((char *)(uintptr_t)task->key.ptr);
+    text_free(&task->key);
     free(task->principal);
     free(task->tool);
     free(task);
@@ -57,11 +58,11 @@ bool task_owner_add(struct call *c, struct slice id) {
     if (owners->by_key.count >= TASK_OWNERS_MAX)
         owner_free(owners, container_of(owners->list.next, struct task_owner, node));
     struct task_owner *task = mem_zalloc(sizeof(*task));
-    task->key = slice_of(mem_dup(key.ptr, key.len), key.len);
+    task->key = text_dup(key);
     task->principal = mem_dup(principal, strlen(principal));
     task->tool = mem_dup(c->name.ptr, c->name.len);
     task_cap(task, &c->verdict);
-    map_put(&owners->by_key, task->key, task);
+    map_put(&owners->by_key, text_slice(task->key), task);
     list_push(&owners->list, &task->node);
     return true;
 }

@@ -10,7 +10,8 @@ enum call_next results_begin(struct call *c);
 enum call_next results_reconsider_era(struct call *c);
 /* What the answer says about the server, and what the client may now expect of it. */
 enum call_next results_learn(struct call *c);
-/* What passed this gate was made for one principal: nobody may keep it for others, whatever the server says.
+/* What passed this gate was made for one principal: no cache may keep it for others, whatever the server
+ * says.
  */
 enum call_next results_keep_private(struct call *c);
 /* initialize was answered: what was agreed holds for the session and for a restart of the server. */

@@ -79,7 +79,7 @@ static const struct {
     {rename_filter},          /* names of many servers */
     /* Then what the gate learns from it, before anything is taken out. */
     {results_learn, true},            /* what the server says of itself; what the client has subscribed to */
-    {results_keep_private, true},     /* nobody may cache it for others */
+    {results_keep_private, true},     /* no cache may serve it to other principals */
     {judge_filter_size, true},        /* a result that is too large is withheld */
     {results_initialized, true},      /* what was agreed holds for the session */
     {clean_filter_description, true}, /* poisoned instructions */

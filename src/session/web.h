@@ -1,4 +1,4 @@
-/* Pages beside MCP. The HTTP front and whoever serves such pages (the admin room) stand on one floor and do
+/* Pages beside MCP. The HTTP front and the admin room, which serves such pages, stand on one floor and do
  * not know each other; this is what passes between them.
  *
  *   front ── site->need(path) ──▶ may anybody see it? ── site->serve(request) ──▶ reply->ops

@@ -67,7 +67,7 @@ struct state_approval {
     uint64_t told_ms;   /* when a webhook was delivered */
     uint64_t repeat_ms; /* until then the same call passes again; 0: once */
     bool repeat_any;    /* with any arguments */
-    /* Set by those who show it, else empty: */
+    /* Set by the code that shows it, else empty: */
     struct slice code;  /* see state_approvals_code() */
     struct slice stale; /* why an approval of it lets nothing pass */
     struct slice class; /* of the tool */
@@ -162,7 +162,7 @@ void state_approval_json(struct emit *e, const struct state_approval *r);
 /* Has another process, or another connection, written since the last time this was asked? Cheap. */
 bool state_approvals_changed(struct state_approvals *s);
 
-/* The code that the console shows to approvers: whoever types it has seen the request there. */
+/* The code that the console shows to approvers: an approver who types it has seen the request there. */
 #define STATE_APPROVAL_CODE_LEN 8
 void state_approvals_code(const struct state_approvals *s, struct slice id,
                           char ret_code[STATE_APPROVAL_CODE_LEN + 1]);

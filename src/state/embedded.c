@@ -21,7 +21,7 @@ struct embedded {
     struct state_store store;
     uint32_t magic;
     struct live live;
-    struct marks *marks; /* NULL: memory only, or a looker */
+    struct marks *marks; /* NULL: memory only, or read-only */
     bool look_only;
     pthread_mutex_t commit_mutex; /* one transaction at a time; also over the fields below */
     struct state_health health;

@@ -1,5 +1,5 @@
-/* A number in a file of the home that every process maps: raised by each change, so that whoever keeps a copy
- * of what changed sees with one load that it is old. Private to the state room. */
+/* A number in a file of the home that every process maps: raised by each change, so that a process with a
+ * copy of what changed sees with one load that it is old. Private to the state room. */
 #pragma once
 
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* Grants: what an agent shows to be let in, and what it may do then. They live in the home's own database,
+/* Grants: how an agent authenticates, and what it may do then. They live in the home's own database,
  * whatever store counts limits; of a token only its SHA-256 is kept, which is enough for 256 random bits.
  *
  *   sallyport grants … ──▶ grants.sqlite ◀── every gate of this home keeps a copy in memory

@@ -98,7 +98,7 @@ static int check_database(sqlite3 *db, const char *path, struct err *err) {
     return sound ? 0 : err_set(err, "`%s` is damaged: %s", path, sqlite3_errmsg(db));
 }
 
-/* As of one moment, whoever writes meanwhile: all pages in one step, under one read transaction. */
+/* One consistent state, even while others write: all pages in one step, under one read transaction. */
 static int copy_pages(sqlite3 *in, sqlite3 *out, const char *from, struct err *err) {
     sqlite3_backup *copy = sqlite3_backup_init(out, "main", in, "main");
     if (!copy)

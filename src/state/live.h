@@ -42,13 +42,11 @@ struct live {
 };
 
 /* path NULL: anonymous. `store_id` is the database's own; a table of another database is not taken over.
- * Holds the opening lock until state_live_opened, so that whoever finds itself alone can fill the table in
- * peace.
- */
+ * Holds the opening lock until state_live_opened, so that the only process can fill it. */
 int state_live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES],
                     struct err *err);
 void state_live_opened(struct live *l);
-/* For lookers: takes the opening lock and no place. -1 without err text when there is no valid table. */
+/* For readers: takes the opening lock and no place. -1 without err text when there is no valid table. */
 int state_live_attach(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES]);
 /* Takes the opening lock again; true when this is the last process. state_live_close gives it back. */
 bool state_live_closing(struct live *l);

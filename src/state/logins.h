@@ -18,7 +18,7 @@
 enum state_login_kind {
     STATE_LOGIN_GRANT = 1, /* holds as long as the grant does, as it was */
     STATE_LOGIN_TOKEN = 2, /* signed by an identity provider; judged anew each time */
-    STATE_LOGIN_USER = 3,  /* of this machine: whoever can write to the home */
+    STATE_LOGIN_USER = 3,  /* of this machine: every user who can write to the home */
 };
 
 struct state_login {

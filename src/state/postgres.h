@@ -1,4 +1,4 @@
-/* Counters in PostgreSQL, for those who have no Redis. Private to the state room. */
+/* Counters in PostgreSQL, for fleets without Redis. Private to the state room. */
 #pragma once
 
 #include "state/store.h"

@@ -1,6 +1,6 @@
 /* Which databases a home has had: HOME/stores has a line for each. A database that is listed there and is
  * gone, or empty, was deleted: what it promised (limits used up, grants, what is stopped) is lost, and
- * whoever opens the home next has to say so. */
+ * the next process that opens the home must report it. */
 #pragma once
 
 #include <stddef.h>

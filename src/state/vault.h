@@ -1,5 +1,5 @@
-/* Sealed entries behind tokens, in HOME/vault.sqlite. Whoever puts them in has sealed them, so nobody reads
- * them here; what is known of a row is its scope (a digest), its token's name and when it ends. */
+/* Encrypted entries behind tokens, in HOME/vault.sqlite. The caller encrypts and decrypts them, so this file
+ * cannot read them; what is known of a row is its scope (a digest), its token's name and when it ends. */
 #pragma once
 
 #include "base/arena.h"

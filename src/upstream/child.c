@@ -25,7 +25,7 @@ struct child {
     bool termed;
     bool out_ended;
     bool exited;
-    bool telling; /* of its messages or its end; whoever is told may close it: it is freed afterwards */
+    bool telling; /* an event handler runs and may close it: it is freed afterwards */
     int exit_status;
     int start_error;
     char start_text[128]; /* where no child was asked for: why */

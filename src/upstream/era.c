@@ -67,7 +67,7 @@ void up_era_note(struct up_server *s, enum up_answer modern, enum up_answer lega
     s->era.recalled = false;
     if (legacy != UP_UNKNOWN || modern == UP_NO)
         s->era.legacy = modern == UP_NO ? UP_YES : legacy;
-    /* A server that has learned the newer era is met in the older one without a complaint: look again soon.
+    /* A server that was upgraded to the modern era still accepts the legacy one: ask again soon.
      */
     uint64_t legacy_ms = s->argv ? STATE_ERA_MS : UP_ERA_LEGACY_MS;
     s->era.until_ms = io_now_ms(s->core->loop) + (modern == UP_YES ? UP_ERA_MODERN_MS : legacy_ms);

@@ -1,9 +1,9 @@
-/* Which eras of the protocol a server speaks: the handshake era (initialize, to 2025-11-25), the stateless
- * one (server/discover, 2026-07-28), or both. Asked once in a while and remembered for all its links.
+/* Which eras of the protocol a server speaks: legacy (initialize, to 2025-11-25), modern
+ * (server/discover, 2026-07-28), or both. Asked once in a while and remembered for all its links.
  *
- *   http    POST server/discover ── modern ──▶ (a client of the older era waits) GET: is a session missed?
+ *   http    POST server/discover ── modern ──▶ (a legacy client waits) GET: is a session missed?
  *                                └─ anything else that is an answer ──▶ legacy
- *   child   asked on the link itself by whoever opens it, see channel/channel.c; a legacy one is remembered
+ *   child   asked on the link itself by the channel that opens it, see channel/channel.c; a legacy one is remembered
  *           in the home, see state/eras.h
  *
  * A refusal of our credentials, trouble of the server, or silence over HTTP say nothing about eras. */
@@ -15,7 +15,7 @@
 /* Someone who wants to know. */
 struct up_era_wait {
     struct list node;
-    bool legacy;     /* also whether the older era is spoken beside the newer one */
+    bool legacy;     /* also whether the legacy era is spoken beside the modern one */
     const char *why; /* NULL, or what kept the server from answering; valid during `done` */
     void (*done)(struct up_era_wait *w);
 };
@@ -37,6 +37,6 @@ void up_era_free(struct up_server *s);
 
 /* Does a refusal of the version (-32022) offer the one that we speak? */
 bool up_era_offers(const struct tape *t, uint32_t error);
-/* What an answer to server/discover says about the stateless era. status: of HTTP, 0 for other transports.
+/* What an answer to server/discover says about the modern era. status: of HTTP, 0 for other transports.
  * rpc may be NULL when there was no message in it. *ret_again: it has a version of ours, ask once more. */
 enum up_answer up_era_judge(int status, const struct tape *t, const struct rpc *rpc, bool *ret_again);

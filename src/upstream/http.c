@@ -641,25 +641,25 @@ static const struct exchange_ops standing_ops = {
 
 /* ---- a session that is no longer used is ended on the server, if that is quickly done ---- */
 
-static enum exchange_want goodbye_head(struct exchange *x, const struct http_head *head) {
+static enum exchange_want delete_head(struct exchange *x, const struct http_head *head) {
     (void)x, (void)head;
     return EXCHANGE_SKIP;
 }
 
-static void goodbye_done(struct exchange *x, struct block *b, struct slice body) {
+static void delete_done(struct exchange *x, struct block *b, struct slice body) {
     (void)b, (void)body;
     free(x);
 }
 
-static void goodbye_failed(struct exchange *x, const struct exchange_fault *fault) {
+static void delete_failed(struct exchange *x, const struct exchange_fault *fault) {
     (void)fault;
     free(x);
 }
 
-static const struct exchange_ops goodbye_ops = {
-    .head = goodbye_head, .done = goodbye_done, .failed = goodbye_failed};
+static const struct exchange_ops delete_ops = {
+    .head = delete_head, .done = delete_done, .failed = delete_failed};
 
-static void goodbye(struct http_link *h) {
+static void delete_session(struct http_link *h) {
     struct up_server *s = h->base.server;
     struct exchange *x = mem_zalloc(sizeof(*x));
     struct buf *own = up_head_scratch(s);
@@ -667,7 +667,7 @@ static void goodbye(struct http_link *h) {
     put_session(own, h);
     up_head_end(own, s, NULL);
     struct exchange_request r = {.method = HTTP_DELETE, .own = buf_slice(own), .limit_ms = UP_GOODBYE_MS};
-    up_exchange_start(x, s, &goodbye_ops, &r);
+    up_exchange_start(x, s, &delete_ops, &r);
 }
 
 /* ---- life ---- */
@@ -700,7 +700,8 @@ static void http_start(struct link *l) {
 static void http_abandon(struct link *l, struct link_req *req) {
     (void)l;
     struct post *p = req->exchange;
-    /* In the stateless era closing the stream is the cancellation; in the older one it only frees it. */
+    /* In the modern era closing the stream cancels the request; in the legacy era it only frees the stream.
+     */
     if (p)
         post_free(p);
 }
@@ -733,8 +734,8 @@ static void http_close(struct link *l) {
     up_secrets_unwait(&h->opening);
     up_secrets_unwait(&h->renewing);
     if (h->session[0])
-        goodbye(h);
-    /* Whoever called may be inside one of our call-outs: the struct lives until the loop's turn is over. */
+        delete_session(h);
+    /* The caller may be inside one of our callbacks: the struct lives until the loop's turn is over. */
     uv_close((uv_handle_t *)&h->soon, on_soon_closed);
 }
 

@@ -52,7 +52,7 @@
 #define UP_LOGIN_MARGIN_MS 5000      /* a token that ends within this is not shown any more */
 #define UP_LOGIN_LOCK_MS 100         /* between two looks whether another gate has refreshed it */
 #define UP_OAUTH_PORT 8641           /* named in the redirect when nobody listens */
-#define UP_ERA_MODERN_MS 1800000     /* how long a server is taken to speak the stateless era */
+#define UP_ERA_MODERN_MS 1800000     /* how long a server is taken to speak the modern era */
 #define UP_ERA_LEGACY_MS 300000      /* and how long it is taken not to */
 #define UP_ERA_ASK_MS 10000          /* for finding out */
 #define UP_DISCOVER_MAX (256u << 10) /* bytes of what a server says about itself that are kept */

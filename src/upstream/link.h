@@ -17,8 +17,8 @@ struct link;
 
 void up_server_init(struct up_server *s, struct up_core *core);
 int up_server_set_url(struct up_server *s, const char *url, struct err *err);
-/* All connections, also those that only carry a session's good-bye; links are closed by their owners before.
- * A closed link may still wait for its child to end: `unused` (may be NULL) is called when none is
+/* All connections, also those that only carry the DELETE of a session; links are closed by their owners
+ * before. A closed link may still wait for its child to end: `unused` (may be NULL) is called when none is
  * left, now or later. */
 void up_server_close(struct up_server *s, void (*unused)(struct up_server *s));
 
@@ -98,7 +98,7 @@ struct link {
 
 /* What `down` reports in place of a child's exit status. */
 #define LINK_LOST (-1)       /* the server is there, what we had with it is gone: open a new link */
-#define LINK_FAILED (1 << 8) /* the server cannot be talked to */
+#define LINK_FAILED (1 << 8) /* the server cannot be reached */
 
 /* Chooses the transport by the server's settings. `up` or `down` follows, never before this returns. */
 struct link *link_open(struct up_server *server, const struct link_events *events, void *owner);

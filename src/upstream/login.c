@@ -328,7 +328,7 @@ static void login_fetch(struct up_secret *s) {
     } else if (!l->login.refresh_token.len) {
         login_fail(l, "the login has expired");
     } else if (login_lock(l)) {
-        /* Read again under the lock: whoever had it may have done the work. */
+        /* Read again under the lock: the last holder may have renewed the login. */
         arena_free(&l->login.arena);
         if (up_login_load(l->home, s->server->url, &l->login, &absent, &err) < 0)
             login_fail(l, err.text);

@@ -61,7 +61,7 @@ static void on_over(struct io_timer *timer) {
     o->events->done(o->owner, o->fault.len ? NULL : &o->login, o->fault.ptr);
 }
 
-/* Later: whoever hears of it may free what we are standing in. */
+/* Later: the callback may free the caller. */
 static void over(struct up_oauth *o) {
     o->over = true;
     io_timer_soon(o->core->loop, &o->later, on_over);

@@ -29,7 +29,7 @@ static struct io_loop *conn_loop(const struct up_conn *c) { return c->server->co
 
 static void conn_start(struct up_server *s, struct up_ticket *t);
 
-/* The place of a connection that is gone goes to whoever waits the longest. */
+/* The place of a connection that is gone goes to the ticket that waits the longest. */
 static void pool_next(struct up_server *s) {
     if (s->conn_count >= UP_CONNS_MAX)
         return;

@@ -31,7 +31,7 @@ struct up_secret { /* first member of every kind */
     char *value;        /* NULL before */
     bool fetching;
     bool none;  /* there is no value, and none is needed */
-    bool stale; /* the server did not like it */
+    bool stale; /* the server rejected it */
 };
 
 struct up_wait {

@@ -46,7 +46,7 @@ struct up_challenge {           /* of one server; all-zero: nothing was asked */
     char granted[UP_SCOPE_MAX]; /* those of the token that is shown */
 };
 
-/* One configured server. Texts are owned by whoever made it and outlive every link. */
+/* One configured server. Its creator owns the texts, which outlive every link. */
 struct up_server {
     struct up_core *core;
     const char *name;

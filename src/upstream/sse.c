@@ -303,7 +303,7 @@ static void sse_start(struct link *l) {
         up_secrets_wait(l->server, &h->opening);
 }
 
-/* The stream is everybody's; whoever forgets a request leaves it alone. */
+/* All requests share the stream: forgetting one does not close it. */
 static void sse_abandon(struct link *l, struct link_req *req) { (void)l, (void)req; }
 static void sse_listen(struct link *l) { (void)l; }
 
@@ -327,7 +327,7 @@ static void on_life_closed(uv_handle_t *handle) {
 static void sse_close(struct link *l) {
     struct sse_link *h = sse_of(l);
     stop(h);
-    /* Whoever called may be inside one of our call-outs: the struct lives until the loop's turn is over. */
+    /* The caller may be inside one of our callbacks: the struct lives until the loop's turn is over. */
     uv_close((uv_handle_t *)&h->life, on_life_closed);
 }
 

@@ -381,7 +381,7 @@ int http_parse_request(struct slice in, struct http_head *out, const char **ret_
     }
     if (in.len == 0)
         return 0;
-    /* Said at once, so that a TLS greeting on a plain port does not wait for a line end. */
+    /* Said at once, so that a TLS handshake on a plain port does not wait for a line end. */
     if (!http_is(in.ptr[0], CH_TOKEN))
         return http_refuse(400, "malformed request line", ret_why);
     struct slice first;

@@ -1,4 +1,4 @@
-/* Headers that mirror a message in the stateless era (Mcp-Name, Mcp-Param-*): how a value is written as a
+/* Headers that mirror a message in the modern era (Mcp-Name, Mcp-Param-*): how a value is written as a
  * header, and which arguments of a tool are mirrored by the `x-mcp-header` marks in its input schema. */
 #pragma once
 

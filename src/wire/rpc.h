@@ -12,9 +12,9 @@ enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL = -32603,
-    RPC_NO_RESOURCE = -32002, /* of the older era */
+    RPC_NO_RESOURCE = -32002, /* of the legacy era */
     RPC_APPROVAL_REQUIRED = -32003,
-    RPC_RESOURCE_NOT_FOUND = -32002, /* of the handshake era */
+    RPC_RESOURCE_NOT_FOUND = -32002, /* of the legacy era */
     RPC_URL_ELICITATION = -32042,    /* the same */
     RPC_HEADER_MISMATCH = -32020,
     RPC_CAPABILITY_MISSING = -32021,

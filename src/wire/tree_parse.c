@@ -102,7 +102,7 @@ static size_t tree_node_offset(const struct tape *t, uint32_t i) {
 }
 
 /* The object whose keys were found wanting is the one that ends at the fault; its nodes are whole. Both
- * places are worth telling, so the twins are looked up again. */
+ * places are worth telling, so both keys are looked up again. */
 static int tree_tape_duplicate(const struct tape *t, uint32_t obj, struct err *err) {
     cleanup_arena struct arena a;
     struct map seen;

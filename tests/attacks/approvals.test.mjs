@@ -23,7 +23,7 @@ async function world(t) {
 
 const yes = { sallyport_approval: { action: 'accept', content: { decision: 'approve' } } };
 
-describe('approvals of the stateless era', { concurrency: 3 }, () => {
+describe('approvals of the modern era', { concurrency: 3 }, () => {
   test('an answer passes once; the same answer again asks again', async (t) => {
     const { send, calls } = await world(t);
     const { result } = await send();
@@ -121,7 +121,7 @@ describe('an approved call that its server has a question about', { concurrency:
     assert.equal(done.length, 1);
   });
 
-  test('a server of the older era asks its own way, and so it goes on', async (t) => {
+  test('a legacy server asks its own way, and so it goes on', async (t) => {
     let said;
     const serve = legacyServer({ tools: [{ name: 'pay', description: 'Pays', inputSchema: { type: 'object' } }], methods: {
       'tools/call': async (_, { message, reply }) => {
@@ -148,7 +148,7 @@ describe('an approved call that its server has a question about', { concurrency:
   });
 });
 
-describe('approvals of the older era', { concurrency: 3 }, () => {
+describe('approvals of the legacy era', { concurrency: 3 }, () => {
   test('only the session that was asked can answer', async (t) => {
     const { gate, calls } = await world(t);
     const asked = await peerFor('http', gate, { capabilities: CAPABLE });

@@ -221,7 +221,7 @@ result = {
     assert.ok(!own.stderr.includes('\u001b'), own.stderr);
   });
 
-  // Whoever has a grant may ask the endpoints as code does. What is hidden from code is hidden there.
+  // Every client with a grant may use the endpoints as code does. What is hidden from code is hidden there.
   test('row 37: a hidden tool by the endpoints, with a grant, without, and by a server that is a code mode itself', async () => {
     const before = calls.length;
     const ask = async (method, path, body, token = tokens.ann) => {

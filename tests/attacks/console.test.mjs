@@ -132,7 +132,7 @@ describe('a session of the console', () => {
   });
 });
 
-describe('policies are written by those who may, over the text that they have seen', () => {
+describe('only users with the right can write a policy, and only over the text that they have seen', () => {
   test('no If-Match, another text, no policy: refused; what was written is kept, and can be had back', async () => {
     const { cookie } = await signIn();
     const [{ id }] = (await ask('GET', 'policies', { cookie })).json;

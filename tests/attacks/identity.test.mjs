@@ -251,7 +251,7 @@ describe('what one principal holds is nothing to another', () => {
 });
 
 describe('no policy, no passage', () => {
-  test('neither the grant\'s, the server\'s nor a default: everything but the greeting is refused', async (t) => {
+  test('neither the grant\'s, the server\'s nor a default: everything but initialize is refused', async (t) => {
     const home = join(tempDir(), 'home');
     const { stdout } = await cli(['grants', 'create', 'x'], { env: { SALLYPORT_HOME: home } });
     const { stdout: own } = await cli(['grants', 'create', 'own', '--policy', policyFile(ALLOW_ALL)], { env: { SALLYPORT_HOME: home } });

@@ -12,7 +12,7 @@ const tool = (name) => ({ name, description: `Does ${name}`, inputSchema: { type
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
 const lasting = (scope) => ({ resultType: 'complete', ttlMs: 60_000, cacheScope: scope });
 
-// A server that has everybody's data, and trusts whoever asks.
+// A server that has everybody's data, and trusts every caller.
 test('26 one server, two tenants: a grant\'s policy names the workspaces, and nothing else gets there', async (t) => {
   const asked = [];
   const tracker = use(t, await startUpstream(legacyServer({ tools: [tool('list_tasks')],

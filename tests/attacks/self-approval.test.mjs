@@ -1,4 +1,4 @@
-// Whoever asked cannot approve: not by answering the question put to its own client, not by running the command line.
+// The agent that asked cannot approve: not by answering the question put to its own client, not by running the command line.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// One client cannot take what all share: connections and bytes of those who have not authenticated, connections and sessions of one
+// One client cannot take what all share: connections and bytes of unauthenticated clients, connections and sessions of one
 // grant.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -26,14 +26,14 @@ const STDIO_CANNOT = {
 
 // What a server of one era cannot say at all, so that no gate could pass it on: CHECK_ID → why. docs/protocol.md
 // has the same list.
-const NO_NAMES = 'requests of the older era have no names, so the gate makes them up; this check looks for the server\'s own';
+const NO_NAMES = 'requests of the legacy era have no names, so the gate makes them up; this check looks for the server\'s own';
 const LEGACY_CANNOT = {
   'sep-2322-elicitation-incomplete': NO_NAMES,
   'sep-2322-elicitation-complete': NO_NAMES,
   'sep-2322-ignore-unexpected-params': NO_NAMES,
 };
 const MODERN_CANNOT = {
-  'server-sse-priming-event': 'the tool closes the stream of its own call, which the stateless era has no way to do',
+  'server-sse-priming-event': 'the tool closes the stream of its own call, which the modern era has no way to do',
   'server-sse-retry-field': 'the same',
   'server-sse-disconnect-resume': 'the same',
   'server-sse-streams-functional': STDIO_CANNOT['server-sse-multiple-streams'],

@@ -58,7 +58,7 @@ for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'chil
         assert.deepEqual(verdicts.sort(), ['allow', 'allow', 'allow', 'deny', 'deny']);
       });
 
-      test('refused as a whole: empty, too many, one id twice, initialize, an element of the stateless era', async () => {
+      test('refused as a whole: empty, too many, one id twice, initialize, an element of the modern era', async () => {
         const seen = await watch(world);
         const modern = call(2, 'seen', {}, { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' });
         for (const [what, batch] of Object.entries({

@@ -58,7 +58,7 @@ async function hears({ client }, version, method) {
   return heard;
 }
 
-// In the older era nothing says when the stream is there on which changes are heard: until it is, they are lost.
+// In the legacy era nothing says when the stream is there on which changes are heard: until it is, they are lost.
 async function provoke(heard, act) {
   do await act(); while (!heard.said);
   return heard.next;
@@ -87,7 +87,7 @@ async function watchAll(session, version, modern) {
   await end();
 }
 
-const CLIENTS = [['v1', 'SDK v1', {}], ['v2', 'SDK v2 pinned', PIN], ['v2', 'SDK v2 of the older era', { negotiation: 'legacy' }]];
+const CLIENTS = [['v1', 'SDK v1', {}], ['v2', 'SDK v2 pinned', PIN], ['v2', 'SDK v2 of the legacy era', { negotiation: 'legacy' }]];
 
 for (const transport of ['stdio', 'http']) {
   for (const era of ['modern', 'legacy']) {

@@ -200,7 +200,7 @@ test('tasks of 2025-11-25', async (t) => {
   await assert.rejects(peer.request('tasks/cancel', { taskId: task.taskId }), /-32602/);
 });
 
-test('tasks of the stateless era: for those who can take them, when it takes long', async (t) => {
+test('tasks of the modern era: for clients that support them, when it takes long', async (t) => {
   const { peer } = await startCode(t, { args: ['--wait', '1ms'], Peer: ModernStdioPeer });
   const _meta = modernMeta({ capabilities: { extensions: { [TASKS]: {} } } });
   const code = 'import time\ntime.sleep(0.2)\nresult = 3';

@@ -56,7 +56,7 @@ describe('U4 refusals of a stateless server that are met by trying once more', (
     assert.equal(sent(server, 'tools/list').length, 2);
   });
 
-  test('-32022 that offers our version: once more, and only once; in the older era it is -32603', async (t) => {
+  test('-32022 that offers our version: once more, and only once; in the legacy era it is -32603', async (t) => {
     let refuse = 1;
     const { server, gate } = await behind(t, modernServer({ tools: [tool('Region')], methods: {
       'tools/call': () => (refuse-- > 0 ? { error: { code: -32022, message: 'Unsupported', data: { supported: [MODERN], requested: 'x' } } } : done('gone')),
@@ -70,7 +70,7 @@ describe('U4 refusals of a stateless server that are met by trying once more', (
   });
 });
 
-describe('-32042, which the stateless era does not know', () => {
+describe('-32042, which the modern era does not know', () => {
   test('an address to visit is a question; the call is made anew', async (t) => {
     let visited = false;
     const { server, gate } = await behind(t, legacyServer({ tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: {
@@ -96,7 +96,7 @@ describe('-32042, which the stateless era does not know', () => {
 });
 
 for (const method of ['tools/call', 'prompts/get']) describe(`notifications/cancelled across the eras: ${method}`, () => {
-  test('a client of the older era cancels: the request to a stateless HTTP server is closed, and nothing is sent', async (t) => {
+  test('a legacy client cancels: the request to a stateless HTTP server is closed, and nothing is sent', async (t) => {
     let gone;
     const arrived = new Promise((resolve) => {
       gone = resolve;
@@ -113,7 +113,7 @@ for (const method of ['tools/call', 'prompts/get']) describe(`notifications/canc
     assert.equal(sent(server, 'notifications/cancelled').length, 0);
   });
 
-  test('a stateless client leaves: a server of the older era is told, by the id that it knows', async (t) => {
+  test('a stateless client leaves: a legacy server is told, by the id that it knows', async (t) => {
     let waiting;
     let told;
     const arrived = new Promise((resolve) => { waiting = resolve; });
@@ -302,7 +302,7 @@ describe('how often a legacy child is started for modern clients', () => {
   });
 });
 
-test('H8 a client of the older era takes up the stream of a call to a stateless server', async (t) => {
+test('H8 a legacy client takes up the stream of a call to a modern server', async (t) => {
   let release;
   const { gate } = await behind(t, modernServer({ tools: [{ name: 'slow', inputSchema: { type: 'object' } }], methods: {
     'tools/call': (params, { message, reply }) => {
@@ -325,7 +325,7 @@ test('H8 a client of the older era takes up the stream of a call to a stateless 
   assert.equal(text((await again.message({ fits: ({ id }) => id === 'c' })).result), 'after');
 });
 
-describe('subscriptions/listen of stateless clients to a server of the older era', () => {
+describe('subscriptions/listen of stateless clients to a legacy server', () => {
   test('each listener hears what it asked for, under its own id', async (t) => {
     const { url: upstream } = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
     const gate = use(t, await startGate({ upstream }));

@@ -1,4 +1,4 @@
-// Grants: who is let in, what they see, and that a change is in force at once.
+// Grants: who can authenticate, what they see, and that a change is in force at once.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
@@ -72,7 +72,7 @@ describe('at the gate', () => {
       }
     }
     assert.equal((await request('GET', gate.url, { path: '/healthz' })).status, 200);
-    for (const token of [good, 'the-one-token-of-the-gate']) assert.equal((await post(gate.url, ping, { headers: bearer(token) })).status, 400, 'let in, and told to initialize');
+    for (const token of [good, 'the-one-token-of-the-gate']) assert.equal((await post(gate.url, ping, { headers: bearer(token) })).status, 400, 'authenticated, and told to initialize');
   });
 
   for (const [version, negotiation] of [['v1'], ['v2'], ['v2', { pin: '2026-07-28' }]]) {

@@ -33,7 +33,7 @@ const post = (url, body, { agent, headers = {} }) => new Promise((resolve, rejec
   asked.on('error', reject).end(text);
 });
 
-// A client of the older era with a keep-alive connection: calls one after the other, and initializes again when its session is gone.
+// A legacy client with a keep-alive connection: calls one after the other, and initializes again when its session is gone.
 async function work(url, n, over) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const failures = [];

@@ -7,7 +7,7 @@ import {
 
 const program = ([command, ...args], more = {}) => ({ command, args, ...more });
 
-describe('signs of life', () => {
+describe('health checks', () => {
   let gate, upstream, torn, old, modern;
   let dead = false;
   const processes = (text) => children(gate.pid).flatMap((pid) => [pid, ...children(pid)]).filter((pid) => commandLine(pid).join(' ').includes(text));

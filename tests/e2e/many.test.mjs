@@ -43,7 +43,7 @@ describe('two servers behind /mcp', { concurrency: 1 }, () => {
     await peer.end();
   });
 
-  test('one subscription in the stateless era hears of both, under its own id and its own URIs', async () => {
+  test('one subscription in the modern era hears of both, under its own id and its own URIs', async () => {
     const peer = new ModernHttpPeer(gate.url);
     const uris = ['sallyport:a/x://1', 'sallyport:b/x://1'];
     const response = await peer.send(peer.message('subscriptions/listen', { notifications: { toolsListChanged: true, resourceSubscriptions: uris } }, 'mine'));

@@ -1,4 +1,4 @@
-// The stateless era over HTTP (protocol.md H9, U4): headers that mirror the body are checked where a
+// The modern era over HTTP (protocol.md H9, U4): headers that mirror the body are checked where a
 // client sends them and made where a server needs them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

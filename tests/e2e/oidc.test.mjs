@@ -26,7 +26,7 @@ async function world(t, { issuer, auth = {}, issuerSettings = {}, policy = ALLOW
   const status = async (token, path = '/mcp', headers = {}) => (await post(gate.url, ping, { path, headers: { ...bearer(token), ...headers } })).status;
   return { issuer, gate, home, status };
 }
-const IN = 400; // let in, and told to initialize first
+const IN = 400; // authenticated, and told to initialize first
 
 describe('which tokens are good', () => {
   test('signature, issuer, audience, times, form', async (t) => {
@@ -80,7 +80,7 @@ describe('which tokens are good', () => {
     assert.equal(await status(await issuer.sign({}, { kid: 'k2' })), IN);
   });
 
-  test('an issuer that is down, or says it is another: nobody is let in, and that is said', async (t) => {
+  test('an issuer that is down, or says it is another: no client can authenticate, and the log says why', async (t) => {
     const issuer = use(t, await startIssuer());
     issuer.down = true;
     const { status } = await world(t, { issuer });

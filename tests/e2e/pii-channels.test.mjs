@@ -17,7 +17,7 @@ const clean = (value) => {
   assert.match(seen, TOKEN('EMAIL'));
 };
 
-test('notifications and questions of the older era, on the stream of a call', async (t) => {
+test('notifications and questions of the legacy era, on the stream of a call', async (t) => {
   const said = (progressToken) => [
     { method: 'notifications/message', params: { level: 'info', logger: 'x', data: { note: `for ${EMAIL}`, key: KEY } } },
     { method: 'notifications/message', params: { level: 'error', data: `${EMAIL} failed` } },

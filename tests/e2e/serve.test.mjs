@@ -39,7 +39,7 @@ describe('eight servers', { concurrency: 1 }, () => {
   after(() => gate?.stop());
 
   // SDK v1 and SDK v2 as they come: eight.test.mjs.
-  test('SDK v2 in the stateless era', async (t) => usesAll(use(t, await connect('v2', gate, { negotiation: { pin: MODERN } }))));
+  test('SDK v2 in the modern era', async (t) => usesAll(use(t, await connect('v2', gate, { negotiation: { pin: MODERN } }))));
   test('SDK v1 over the 2024 transport', async (t) => usesAll(use(t, await connect('v1', { sse: `${gate.origin}/sse` }))));
   test('Inspector', async () => {
     assert.match(await inspector([gate.url, '--transport', 'http', '--method', 'tools/list']), /"files__read_text_file"/);

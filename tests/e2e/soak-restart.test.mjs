@@ -1,4 +1,4 @@
-// Isolation under restarts (protocol.md I1, J2, U2): 50 clients with the same ids and tokens, over sessions and the stateless era, on an
+// Isolation under restarts (protocol.md I1, J2, U2): 50 clients with the same ids and tokens, over sessions and the modern era, on an
 // HTTP server whose process is killed and started again. Every answer carries its client's mark, and the gate ends as it was.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

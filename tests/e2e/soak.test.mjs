@@ -1,5 +1,5 @@
 // Isolation (protocol.md I1, I2; "zero cross-talk"): 50 clients with the same ids and tokens at once, over
-// sessions and over the stateless era, while servers are killed; every answer carries its client's mark,
+// sessions and over the modern era, while servers are killed; every answer carries its client's mark,
 // and afterwards the gate holds what it held before.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -11,7 +11,7 @@ const everything = [node, packages.everything, 'stdio'];
 const tasksCommand = [node, fixture('tasks.mjs')];
 const text = ({ content }) => content.map((part) => part.text ?? '').join('');
 
-/* ---- a client of the older era ---- */
+/* ---- a legacy client ---- */
 
 const handlers = { 'elicitation/create': () => ({ action: 'accept', content: { name: 'Ada' } }) };
 
@@ -84,7 +84,7 @@ describe('SDK v1 and a server with the tasks extension', () => {
   });
 });
 
-/* ---- a client of the newer era ---- */
+/* ---- a modern client ---- */
 
 const about = (taskId) => ({ headers: { 'Mcp-Name': taskId } });
 const OVER = ['completed', 'failed', 'cancelled'];
@@ -215,7 +215,7 @@ describe('what is in a task is looked through like any other result', () => {
     });
   }
 
-  test('personal data and secrets: a client of the older era, of a task that the gate keeps', async (t) => {
+  test('personal data and secrets: a legacy client, of a task that the gate keeps', async (t) => {
     const gate = use(t, await startGate({ command: tasksCommand, args: ['--pii', 'tokenize'] }));
     const client = await LegacyHttp.open(gate.url);
     const { task } = await client.request('tools/call', { name: 'greet', arguments: { name: EMAIL }, task: {} });

@@ -1,4 +1,4 @@
-// Servers behind https: verified, or not talked to. The authority and the certificates are made here.
+// Servers behind https: verified, or not used. The authority and the certificates are made here.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:https';
 import { readFileSync, writeFileSync } from 'node:fs';

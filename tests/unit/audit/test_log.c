@@ -312,7 +312,7 @@ static void test_durable(void **state) {
     left = 1;
     waits[0].written = false;
     assert_int_equal(audit_put_decision(a, &d, &waits[0].wait), AUDIT_WAIT);
-    audit_close(a); /* tells those who still wait */
+    audit_close(a); /* calls back the waiting callers */
     assert_int_equal(left, 0);
     assert_true(waits[0].written);
     io_loop_free(&loop);

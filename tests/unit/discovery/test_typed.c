@@ -119,7 +119,8 @@ static void learns_from_a_result(void **state) {
     assert_non_null(strstr(file.ptr, "Promise<f_output>"));
 }
 
-/* A definition may be as deep as JSON is let in, or repeat itself: the file stays within its ceiling. */
+/* A definition may be as deep as the JSON reader allows, or repeat itself: the file stays within its ceiling.
+ */
 static void ceilings_hold(void **state) {
     (void)state;
     cleanup_buf struct buf def, out;

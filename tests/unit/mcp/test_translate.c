@@ -119,7 +119,7 @@ static void test_errors(void **state) {
     assert_int_equal(translate_error_down(-32602, SLICE("tools/call"), &tape, rpc.body), -32602);
     assert_int_equal(translate_error_down(-32021, SLICE("tools/call"), &tape, rpc.body), -32600);
     assert_int_equal(translate_error_up(-32002, SLICE("resources/read")), -32602);
-    /* A server of the older era cannot speak in the codes of the newer one. */
+    /* A legacy server cannot use the error codes of the modern era. */
     assert_int_equal(translate_error_up(-32020, SLICE("tools/call")), -32603);
     assert_int_equal(translate_error_up(-32042, SLICE("tools/call")), -32603);
     assert_int_equal(translate_error_up(-32000, SLICE("tools/call")), -32000);

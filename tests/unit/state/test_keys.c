@@ -119,7 +119,7 @@ static void test_newer_formats(void **state) {
     expect(open_approvals, "newer version");
 }
 
-/* Whoever deletes the counters is noticed: the store says that it is new. */
+/* Deleted counters are noticed: the store says that it is new. */
 static void test_new_counters(void **state) {
     (void)state;
     struct err err = {0};

@@ -204,7 +204,7 @@ static void test_identical(void **state) {
     assert_true(add(&m, &l, T0 + 20000, NULL));
     l.fingerprint = 77;
     assert_true(add(&m, &l, T0 + 60000, NULL));
-    for (uint64_t i = 0; i < STATE_RECENT; i++) { /* a crowd of others pushes it out */
+    for (uint64_t i = 0; i < STATE_RECENT; i++) { /* many others push it out */
         l.fingerprint = 1000 + i;
         assert_true(add(&m, &l, T0 + 61000 + i, NULL));
     }

@@ -397,7 +397,7 @@ static void test_cancelled(void **state) {
     struct state_ticket ticket;
     state_reserve(store, &limit, 1, clock_wall_ms(), &ticket, on_done, &w);
     state_settle(&ticket, STATE_ROLLBACK);
-    value_of(store, limit); /* whoever asks first may come before what is taken back */
+    value_of(store, limit); /* the first read may overtake the undo */
     assert_int_equal(value_of(store, limit), 0);
     assert_false(w.done);
     state_close(store);

@@ -118,7 +118,7 @@ void stand_turn(struct stand *t, int turns);
 
 void stand_call_init(struct stand_call *c, struct stand *t);
 void stand_call_free(struct stand_call *c);
-/* Sends a request, as "initialize" or of the stateless era when the method says so with a leading '+'. */
+/* Sends a request, as "initialize" or of the modern era when the method says so with a leading '+'. */
 void stand_send(struct stand_call *c, const char *method);
 void stand_send_out(struct stand_call *c, struct link_out *out, const char *params);
 void stand_note(struct stand *t, const char *method); /* a notification */

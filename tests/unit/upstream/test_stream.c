@@ -139,7 +139,7 @@ static void test_ended_stream_fails(void **state) {
     stand_say(0, "tools/call");
     assert_int_equal(calls[0].failures, 1);
     assert_true(stand_has(calls[0].why, "ended the stream before it answered"));
-    stand_say(1, "+tools/call"); /* the stateless era has no resumption */
+    stand_say(1, "+tools/call"); /* the modern era has no resumption */
     assert_int_equal(calls[1].failures, 1);
     stand_say(2, "tools/call");
     assert_int_equal(calls[2].failures, 1);

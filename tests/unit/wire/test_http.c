@@ -32,7 +32,7 @@ static const struct head_case request_cases[] = {
     ROW("bare LF in front", "\n" GET "\r\n", 400),
     ROW("bare CR in front", "\rGET / HTTP/1.1\r\n\r\n", 400),
     ROW("space in front", " " GET "\r\n", 400),
-    ROW("TLS greeting", "\x16\x03\x01\x02", 400),
+    ROW("TLS handshake", "\x16\x03\x01\x02", 400),
     ROW("NUL in front", "\0" GET "\r\n", 400),
     /* the request line */
     ROW("lower-case method is another one", "get / HTTP/1.1\r\n" H "\r\n", 0),
