@@ -16,9 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     slice_cut(&rest, '\n', &token);
     arena_init(&a);
     bool has_keys = jwt_keys_read(rest, &keys, &err) == 0;
-    CHECK(!has_keys || jwt_keys_count(keys) > 0);
     if (jwt_read(token, &a, &jwt) == JWT_OK) {
-        CHECK(jwt.subject.len && jwt.issuer.len && jwt_algorithm_name(jwt.algorithm));
+        CHECK(jwt.subject.len && jwt.issuer.len);
         CHECK(jwt_verify(&jwt, keys, 0) == JWT_ALGORITHM);
         CHECK(has_keys || jwt_verify(&jwt, NULL, JWT_ALGORITHMS_ALL) == JWT_KEY);
         if (has_keys)

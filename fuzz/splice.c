@@ -90,7 +90,11 @@ static void check_drop_member(struct source *s) {
         if (skip-- == 0)
             key = k;
     }
-    CHECK(splice_drop_member(&s->splice, &s->tape, s->node, key));
+    struct slice name = tape_text(&s->tape, key, &s->arena);
+    if (memchr(name.ptr, 0, name.len))
+        return;
+    const char *const names[] = {arena_dup(&s->arena, name).ptr, NULL};
+    CHECK(splice_drop_members(&s->splice, &s->tape, s->node, names));
     take(s, &out, &t);
     CHECK(tape_node(&t, s->node)->count == count - 1);
     TAPE_FOR_MEMBER(&s->tape, s->node, k) {

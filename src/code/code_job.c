@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "code/code_req.h"
@@ -39,15 +40,15 @@ static struct io_loop *job_loop(const struct code_job *j) { return j->owner->ser
 
 /* ---- life ---- */
 
-/* A random UUID: nobody guesses another one's. */
+/* A random UUID (version 4), so that no client can guess another one's job. */
 static void name_job(struct code_job *j) {
     unsigned char b[16];
     rand_bytes(b, sizeof(b));
     b[6] = (unsigned char)(0x40 | (b[6] & 0x0f));
     b[8] = (unsigned char)(0x80 | (b[8] & 0x3f));
-    char *to = j->id;
-    for (size_t i = 0; i < sizeof(b); i++)
-        to += snprintf(to, 4, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
+    char hex[2 * sizeof(b) + 1];
+    hex_str(b, sizeof(b), hex);
+    snprintf(j->id, sizeof(j->id), "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 
 static struct slice run_key(const struct code_run *run, struct arena *a) {

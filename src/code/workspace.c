@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rand.h"
 #include "code/limits.h"
+#include "io/file.h"
 #include "runner/sandbox_types.h"
 #include "wire/tape.h"
 
@@ -134,33 +134,11 @@ static int open_parent(int fd, struct slice path, struct slice *ret_name) {
     return steal_fd(at);
 }
 
-static bool write_all(int fd, struct slice bytes) {
-    while (bytes.len) {
-        ssize_t put = write(fd, bytes.ptr, bytes.len);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        bytes = slice_from(bytes, (size_t)put);
-    }
-    return true;
-}
-
 static enum workspace_result write_in(int dir, struct slice name, struct slice bytes) {
-    char temp[64], text[NAME_MAX + 1], token[17];
-    rand_token(token, sizeof(token) - 1);
-    snprintf(temp, sizeof(temp), WORKSPACE_TEMP "%s", token);
+    char text[NAME_MAX + 1];
     memcpy(text, name.ptr, name.len);
     text[name.len] = 0;
-    cleanup_fd int file = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file < 0)
-        return result_of(errno);
-    if (!write_all(file, bytes) || renameat(dir, temp, dir, text) < 0) {
-        enum workspace_result why = result_of(errno);
-        unlinkat(dir, temp, 0);
-        return why;
-    }
-    return WORKSPACE_OK;
+    return io_file_post_at(dir, text, WORKSPACE_TEMP, bytes, 0600) < 0 ? result_of(errno) : WORKSPACE_OK;
 }
 
 static enum workspace_result quota_holds(int fd, struct slice path, size_t more) {

@@ -54,8 +54,6 @@ const char *jwt_fault_text(enum jwt_fault fault) {
     return texts[fault];
 }
 
-const char *jwt_algorithm_name(size_t i) { return i < ARRAY_LEN(algorithms) ? algorithms[i].name : NULL; }
-
 static size_t algorithm_index(struct slice name) {
     size_t i = 0;
     while (i < ARRAY_LEN(algorithms) && !slice_is(name, algorithms[i].name))
@@ -252,8 +250,6 @@ void jwt_keys_free(struct jwt_keys *keys) {
     }
     free(keys);
 }
-
-size_t jwt_keys_count(const struct jwt_keys *keys) { return keys->count; }
 
 /* ---- reading ---- */
 

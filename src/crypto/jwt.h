@@ -26,9 +26,8 @@ enum jwt_fault {
 };
 const char *jwt_fault_text(enum jwt_fault fault);
 
-/* A set of algorithms: bit i is the i-th name. */
-const char *jwt_algorithm_name(size_t i);       /* NULL behind the last */
-uint32_t jwt_algorithm_from(struct slice name); /* its bit, 0 when it is not supported */
+/* A set of algorithms has one bit for each; 0 when the name is not supported. */
+uint32_t jwt_algorithm_from(struct slice name);
 #define JWT_ALGORITHMS_ALL UINT32_MAX
 
 struct jwt {
@@ -46,7 +45,6 @@ struct jwt_keys; /* the public keys of one issuer */
 /* Keys of other kinds and uses are passed over; -1 when none is left or the document is not a key set. */
 int jwt_keys_read(struct slice text, struct jwt_keys **ret_keys, struct err *err);
 void jwt_keys_free(struct jwt_keys *keys); /* NULL is fine */
-size_t jwt_keys_count(const struct jwt_keys *keys);
 
 /* Texts live in the arena or in the token; free the claims with jwt_free whatever the answer. */
 enum jwt_fault jwt_read(struct slice token, struct arena *a, struct jwt *ret_jwt);

@@ -46,6 +46,7 @@ struct filter_vault filter_memory_vault(struct filter_memory *m);
 /* Drops what was created before `before_ms`; returns how many. */
 size_t filter_memory_expire(struct filter_memory *m, uint64_t before_ms);
 bool filter_memory_has(const struct filter_memory *m, struct slice id);
+/* For tests: how many values it holds. */
 size_t filter_memory_count(const struct filter_memory *m);
 /* Each entry once, to persist the vault; stops when `each` returns false. */
 bool filter_memory_each(const struct filter_memory *m,

@@ -61,17 +61,34 @@ enum placing {
     PLACE_CREATE,  /* unless there is one */
 };
 
-static int put_in_place(const char *from, const char *path, enum placing how) {
+static int put_in_place(int dir, const char *from, const char *path, enum placing how) {
     if (how == PLACE_CREATE) {
-        int rc = link(from, path) == 0 || errno == EEXIST ? 0 : -1, why = errno;
-        unlink(from);
+        int rc = linkat(dir, from, dir, path, 0) == 0 || errno == EEXIST ? 0 : -1, why = errno;
+        unlinkat(dir, from, 0);
         errno = why;
         return rc < 0 ? -1 : sync_dir_of(path);
     }
-    return rename(from, path) < 0 ? -1 : how == PLACE_POST ? 0 : sync_dir_of(path);
+    return renameat(dir, from, dir, path) < 0 ? -1 : how == PLACE_POST ? 0 : sync_dir_of(path);
 }
 
-/* Beside the path, with this mode and, when somebody else owns the file there, that owner. */
+/* Into `beside` with this mode and, when another user owns the old file, that owner; then it becomes `path`.
+ * -1 with errno; nothing is left behind. */
+static int write_place(int dir, const char *beside, const char *path, struct slice text, unsigned mode,
+                       const struct stat *old, enum placing how) {
+    cleanup_fd int fd = openat(dir, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0)
+        return -1;
+    const bool foreign = old && (old->st_uid != geteuid() || old->st_gid != getegid());
+    if ((foreign && fchown(fd, old->st_uid, old->st_gid)) || (old && fchmod(fd, old->st_mode & 07777)) ||
+        write_all(fd, text) || (how != PLACE_POST && fsync(fd)) || put_in_place(dir, beside, path, how)) {
+        int fault = errno;
+        unlinkat(dir, beside, 0);
+        errno = fault;
+        return -1;
+    }
+    return 0;
+}
+
 static int write_beside(const char *path, struct slice text, unsigned mode, const struct stat *old,
                         enum placing how, struct err *err) {
     char token[9];
@@ -82,16 +99,8 @@ static int write_beside(const char *path, struct slice text, unsigned mode, cons
     buf_put_char(&beside, 0);
     if (beside.full)
         return err_set(err, "the path is too long");
-    cleanup_fd int fd = open(beside.ptr, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd < 0)
-        return err_set(err, "cannot write beside `%s`: %s", path, strerror(errno));
-    const bool foreign = old && (old->st_uid != geteuid() || old->st_gid != getegid());
-    if ((foreign && fchown(fd, old->st_uid, old->st_gid)) || (old && fchmod(fd, old->st_mode & 07777)) ||
-        write_all(fd, text) || (how != PLACE_POST && fsync(fd)) || put_in_place(beside.ptr, path, how)) {
-        int fault = errno;
-        unlink(beside.ptr);
-        return err_set(err, "cannot write `%s`: %s", path, strerror(fault));
-    }
+    if (write_place(AT_FDCWD, beside.ptr, path, text, mode, old, how) < 0)
+        return err_set(err, "cannot write `%s`: %s", path, strerror(errno));
     return 0;
 }
 
@@ -117,6 +126,16 @@ int io_file_replace(const char *path, struct slice text, unsigned mode, struct e
 
 int io_file_post(const char *path, struct slice text, unsigned mode, struct err *err) {
     return write_beside(path, text, mode, NULL, PLACE_POST, err);
+}
+
+int io_file_post_at(int dir, const char *name, const char *temp_prefix, struct slice text, unsigned mode) {
+    char token[17], beside[NAME_MAX + 1];
+    rand_token(token, sizeof token - 1);
+    if ((size_t)snprintf(beside, sizeof beside, "%s%s", temp_prefix, token) >= sizeof beside) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return write_place(dir, beside, name, text, mode, NULL, PLACE_POST);
 }
 
 int io_file_create(const char *path, struct slice text, unsigned mode, struct err *err) {

@@ -15,6 +15,9 @@ int io_file_write(const char *path, struct slice text, struct err *err);
 int io_file_replace(const char *path, struct slice text, unsigned mode, struct err *err);
 /* The same without waiting for the disk: for pages that are written again all the time. */
 int io_file_post(const char *path, struct slice text, unsigned mode, struct err *err);
+/* The same for a name in an open directory; a link there is replaced, not followed. Until it is whole the
+ * file has a name that starts with `temp_prefix`. -1 with errno. */
+int io_file_post_at(int dir, const char *name, const char *temp_prefix, struct slice text, unsigned mode);
 /* Creates the file whole or not at all. One that is there already stays as it is, which is no error: of two
  * processes that create it at once both then find the same. */
 int io_file_create(const char *path, struct slice text, unsigned mode, struct err *err);

@@ -1,5 +1,6 @@
 /* MCP Python Interpreter: its ten tools, four resources and three prompts; every result is plain text. What
  * it runs in the server's own process runs in the sandbox here, under the same words. */
+#include "base/hex.h"
 #include "base/mem.h"
 #include "code/code_answer.h"
 #include "code/code_arg.h"
@@ -327,8 +328,12 @@ static void read_file(struct code_req *r) {
     } else if (!tape_utf8_valid(text)) {
         buf_printf(&out, "Binary file: %.*s\nSize: %zu bytes\nHex (first 1024 chars):\n", SLICE_FMT(given),
                    text.len);
-        for (size_t i = 0; i < text.len && i < 512; i++)
-            buf_printf(&out, "%02x", (unsigned char)text.ptr[i]);
+        size_t shown = text.len < 512 ? text.len : 512;
+        char *digits = buf_reserve(&out, 2 * shown);
+        if (digits) {
+            hex_put((const unsigned char *)text.ptr, shown, digits);
+            out.len += 2 * shown;
+        }
     } else if (fenced) {
         buf_printf(&out, "File: %.*s\n\n```%.*s\n%.*s\n```", SLICE_FMT(given), SLICE_FMT(ending),
                    SLICE_FMT(text));

@@ -106,20 +106,6 @@ bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
     return !open || splice_replace(s, start, end, (struct slice){0});
 }
 
-bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, uint32_t key) {
-    uint32_t start = raw_start(t, key), end = raw_end(t, key + 1);
-    uint32_t next = tape_node(t, key + 1)->next;
-    if (next < tape_node(t, obj)->next) {
-        end = raw_start(t, next);
-    } else if (key > obj + 1) {
-        uint32_t last = obj + 1;
-        while (tape_node(t, last + 1)->next < key)
-            last = tape_node(t, last + 1)->next;
-        start = raw_end(t, last + 1);
-    }
-    return splice_replace(s, start, end, (struct slice){0});
-}
-
 static bool is_among(const struct tape *t, uint32_t key, const char *const *names) {
     for (; names && *names; names++)
         if (tape_eq(t, key, slice_str(*names)))

@@ -36,8 +36,6 @@ bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, str
 /* Removes elements from an array, with their commas; `drop` says which (by node). */
 bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
                        bool (*drop)(void *ctx, const struct tape *t, uint32_t elem), void *ctx);
-/* Removes one member (key and value) of an object. Not for several neighbours of one object. */
-bool splice_drop_member(struct splice *s, const struct tape *t, uint32_t obj, uint32_t key);
 /* Removes every member of that object whose key is one of these (NULL-terminated). */
 bool splice_drop_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *keys);
 /* Removes every member whose key is in `drop` (NULL at its end, or none at all) and puts `add`, the text of

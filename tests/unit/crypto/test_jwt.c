@@ -243,11 +243,12 @@ static void test_key_sets(void **state) {
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         assert_int_equal(jwt_keys_read(slice_str(bad[i]), &keys, &err), -1);
     EVP_PKEY *small = EVP_RSA_gen(1024);
-    struct slice set =
-        arena_printf(&a, "{\"keys\":[%.*s,%.*s,%.*s]}", SLICE_FMT(jwk(small, "s", "")),
-                     SLICE_FMT(jwk(rsa(), "e", ",\"use\":\"enc\"")), SLICE_FMT(jwk(rsa(), "g", "")));
+    struct slice unusable = arena_printf(&a, "%.*s,%.*s", SLICE_FMT(jwk(small, "s", "")),
+                                         SLICE_FMT(jwk(rsa(), "e", ",\"use\":\"enc\"")));
+    struct slice set = arena_printf(&a, "{\"keys\":[%.*s]}", SLICE_FMT(unusable));
+    assert_int_equal(jwt_keys_read(set, &keys, &err), -1);
+    set = arena_printf(&a, "{\"keys\":[%.*s,%.*s]}", SLICE_FMT(unusable), SLICE_FMT(jwk(rsa(), "g", "")));
     assert_int_equal(jwt_keys_read(set, &keys, &err), 0);
-    assert_int_equal(jwt_keys_count(keys), 1);
     jwt_keys_free(keys);
     EVP_PKEY_free(small);
     /* Not on the curve. */
