@@ -516,7 +516,7 @@ static int verify_run(const void *options, const struct cli_rest *rest) {
     (void)rest;
     if (cli_home(home, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
-    /* Whoever keeps a key elsewhere expects a log here. */
+    /* A user who has a public key expects a log here. */
     const bool unused = !opt->key && never_used(false);
     if (unused)
         report = (struct audit_report){.sound = true};

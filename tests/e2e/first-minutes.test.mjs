@@ -32,7 +32,7 @@ describe('before the first gate', { concurrency: 4 }, () => {
     }
     assert.match((await ok(['grants', 'list'], { env })).stderr, /no grants; `sallyport grants create NAME` makes one/);
     assert.equal(JSON.parse((await ok(['audit', 'verify', '--json'], { env })).stdout).records, 0);
-    assert.notEqual((await cli(['audit', 'verify', '--key', 'audit.pub'], { env })).code, 0, 'whoever has a key expects a log');
+    assert.notEqual((await cli(['audit', 'verify', '--key', 'audit.pub'], { env })).code, 0, 'a user who has a key expects a log');
   });
 
   test('a home whose log was deleted is not taken for a new one', async () => {
