@@ -10,7 +10,7 @@ struct admin;
 struct admin_config {
     struct core *core;
     const char *home;            /* outlives it */
-    const char *callback_secret; /* who knows it may decide approvals by callback; NULL: nobody */
+    const char *callback_secret; /* its holders may decide approvals by callback; NULL: callbacks are off */
 };
 
 struct admin *admin_new(const struct admin_config *config);

@@ -63,7 +63,7 @@ struct api_route {
     const char *body;              /* name of a schema, or NULL */
     const char *answer;            /* name of a schema */
     bool body_optional;
-    bool changes; /* something: not for those whom nobody has asked who they are */
+    bool changes; /* changes something: refused without authentication */
     bool made;    /* answers 201 */
 };
 extern const struct api_route api_routes[];
@@ -73,7 +73,7 @@ extern const char api_schemas[];
 void api_answer(struct api_call *c, int status);
 void api_error(struct api_call *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Somebody did something here: on record, with who. */
+/* Records what was done here, and by which principal. */
 struct audit_action;
 void api_record(struct api_call *c, struct audit_action action);
 
@@ -100,7 +100,7 @@ struct api_job {
     uv_work_t work;
     struct list node;
     struct admin *admin;     /* NULL once that is gone; not for the thread */
-    struct web_reply *reply; /* NULL when nobody waits */
+    struct web_reply *reply; /* NULL when the client has gone */
     void (*run)(struct api_job *j);
     void (*done)(struct api_job *j); /* NULL: the answer is for the reply */
     void (*drop)(void *what);        /* NULL: it goes with the arena */

@@ -23,7 +23,7 @@ struct desk {
 
 static bool desk_deliver(struct session *s, const struct session_out *out) {
     (void)s, (void)out;
-    return false; /* nobody listens outside calls */
+    return false; /* there is no stream outside calls */
 }
 
 static const struct session_front desk_front = {.deliver = desk_deliver};

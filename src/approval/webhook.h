@@ -8,7 +8,7 @@
 struct webhook;
 
 struct webhook_config {
-    const char *url;    /* NULL: nobody is told */
+    const char *url;    /* NULL: no webhook */
     const char *secret; /* signs; may be NULL with `slack`, whose URL is the secret */
     bool slack;         /* a message for a Slack channel instead of our own JSON */
 };

@@ -40,8 +40,8 @@ struct audit {
     struct audit_port *port;
     /* Of the loop's thread. */
     struct list waits; /* in the order of their positions */
-    uint64_t wanted;   /* position up to which somebody waits; 0: nobody */
-    struct disk disk;  /* only of a durable log that somebody can wait for */
+    uint64_t wanted;   /* position that a call waits for; 0: none does */
+    struct disk disk;  /* only of a durable log with a loop, where calls can wait */
     uint64_t begun_us; /* when it began to write */
     bool quick;        /* the last write was over before one that waits asleep would have been woken */
     struct io_loop *loop;
@@ -56,7 +56,7 @@ struct audit {
     bool asleep;  /* the writer wants to be woken */
     bool napping; /* the writer gathers; only haste wakes it */
     bool stop;
-    bool hasty; /* somebody waits: no nap */
+    bool hasty; /* a call waits: do not sleep */
     bool ready; /* the log is open */
     bool failed;
     uint64_t committed;

@@ -36,7 +36,7 @@ struct audit_config {
         on_full;            /* full ring, failing disk: refuse calls (default) or pass and count the gap */
     uint64_t segment_bytes; /* 0: AUDIT_SEGMENT_BYTES */
     uint64_t retain_ms;     /* age of segments that are retired; 0: keep everything */
-    struct io_loop *loop;   /* where `done` is called; NULL: nobody waits but audit_flush */
+    struct io_loop *loop;   /* where `done` is called; NULL: only audit_flush waits */
     /* Called on the loop when writing fails, works again, or a loss was found at the start. May be NULL. */
     void (*changed)(void *owner, const struct audit_health *health);
     void *owner;
@@ -103,7 +103,7 @@ enum audit_result audit_put_outcome(struct audit *a, const struct audit_outcome 
 enum audit_result audit_put_event(struct audit *a, struct slice name, struct slice policy,
                                   struct slice policy_hash, struct slice text);
 
-/* Somebody did something that bears on a call, or on who may make it: approved it, made a grant … */
+/* A person did something that concerns a call, or who may make it: approved it, made a grant … */
 struct audit_action {
     struct slice name;     /* of the event: approval_approved … */
     struct slice identity; /* who did it */

@@ -62,7 +62,7 @@ char *audit_ring_reserve(struct ring *r, size_t len, size_t spare);
 /* Makes the reserved frame visible; returns the position behind it. */
 uint64_t audit_ring_publish(struct ring *r, size_t len);
 size_t audit_ring_used(const struct ring *r);
-/* As the head of somebody else's ring says; 0 when it is none that can be read. */
+/* As the head of another process's ring says; 0 when it is none that can be read. */
 uint64_t audit_ring_lost(const struct ring_head *head);
 /* Can this version read a ring file of that size with that head? */
 bool audit_ring_readable(const struct ring_head *head, size_t bytes);

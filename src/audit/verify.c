@@ -227,8 +227,8 @@ static void verify_see_ring(void *ctx, const struct rings_one *ring) {
         map_put(&v->rings, arena_dup(&v->arena, slice_str(ring->instance)), v);
 }
 
-/* A gate that started and neither stopped nor was recovered has a ring. Without it nobody knows which of its
- * last records are missing. */
+/* A gate that started and neither stopped nor was recovered has a ring. Without it, it is unknown which of
+ * its last records are missing. */
 static bool verify_rings(struct verify *v) {
     size_t at = 0;
     for (struct map_entry *e; (e = map_next(&v->gates, &at));)

@@ -25,6 +25,6 @@ struct audit_report {
     char last_hash[65];
 };
 
-/* key_path NULL: HOME/audit.pub. For evidence against somebody who could write to HOME, give a copy kept
+/* key_path NULL: HOME/audit.pub. For evidence against a user who could write to HOME, give a copy kept
  * elsewhere. */
 void audit_verify(const char *home, const char *key_path, struct audit_report *ret_report);

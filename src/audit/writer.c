@@ -337,7 +337,7 @@ static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *
     return writer_end_gate(w, instance, "recovered", text, err);
 }
 
-/* A gate that ended without a word has left a ring, unless somebody deleted it. */
+/* A gate that was killed has left a ring, unless the ring was deleted. */
 static int writer_miss_rings(struct writer *w, struct err *err) {
     cleanup_arena struct arena a;
     struct slice *gates;
@@ -355,7 +355,7 @@ static int writer_miss_rings(struct writer *w, struct err *err) {
     return rc;
 }
 
-/* On record, once: the file stays, under a name that nobody looks for. */
+/* On record, once: the file stays, under a name that recovery does not read. */
 static int writer_set_aside(struct writer *w, const char *name, const char *path, struct err *err) {
     char text[192];
     cleanup_free char *aside = NULL;

@@ -16,7 +16,7 @@ struct client_ask {
  * *ret_id is set before anything is sent; false when the client cannot be asked. */
 bool client_ask(struct call *c, struct slice method, struct slice params,
                 void (*answered)(struct call *c, uint64_t id, struct msg *m), uint64_t *ret_id);
-/* Nobody waits for the answer any more; the client is told. */
+/* The answer is not needed any more: cancels the request at the client. */
 void client_ask_forget(struct session *s, uint64_t id);
 
 /* A request of a server; NULL when there are too many. */

@@ -92,7 +92,7 @@ struct core {
     struct channels *channels;
     struct decisions *decisions;
     struct stops *stops;         /* the kill switch; NULL: nothing can be stopped */
-    struct approvals *approvals; /* NULL: nobody can approve */
+    struct approvals *approvals; /* NULL: approvals are off */
     struct parks *parks;
     struct request_state *request_state; /* keys for what clients keep for the gate between two requests */
     unsigned char node[8];               /* this process among all that have those keys */
@@ -101,7 +101,7 @@ struct core {
     /* The front's: */
     char *restart_settings; /* owned: names of settings that have changed and need a restart; NULL: none */
     char *settings_fault;   /* owned: why the newest settings are not in force, or NULL */
-    char *console; /* "http://127.0.0.1:8640/ui": where people decide, owned; NULL: nobody serves it */
+    char *console; /* "http://127.0.0.1:8640/ui": where people decide, owned; NULL: there is no console */
     struct core_files files;                 /* all zero: they cannot be seen */
     void (*refresh_principals)(void *owner); /* re-reads revoked grants; may be NULL */
     /* The principal that holds the grant of this name, or NULL; borrowed until the next refresh. */

@@ -719,7 +719,7 @@ static struct channel *find_channel(struct channel *first, struct call *c, bool 
     }
     if (!free_one)
         return NULL;
-    /* A child that nobody has spoken to yet is as good as a new one. */
+    /* A child that has had no message yet is as good as a new one. */
     bool untouched = free_one->state == CHANNEL_READY && free_one->era == ERA_UNKNOWN;
     if (free_one->link && !untouched)
         link_drop(free_one);

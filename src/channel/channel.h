@@ -84,7 +84,7 @@ struct channel {
     struct link_req tools_req;
     struct arena tools_page;
     uint32_t tools_pages;
-    struct tool_table *tools_fresh; /* what the answers add up to; shown to nobody before the last one */
+    struct tool_table *tools_fresh; /* what the answers add up to; not used before the last one */
     uint32_t tools_changes;         /* of the server, when it was asked */
     uint32_t tools_again;
     uint32_t tools_loads; /* answers that were had here */
@@ -157,7 +157,7 @@ const char *channel_state_name(size_t ready, size_t missing);
 void channel_wait(struct channel *ch, struct call *call);
 /* The call travels on it from now on. */
 void channel_take(struct call *c, struct channel *ch);
-/* It takes over a place among the channel's users that somebody else had. */
+/* It takes over a place among the channel's users, for instance that of a parked request. */
 void channel_take_over(struct call *c, struct channel *ch);
 /* The call is over, or needs another channel. */
 void channel_release(struct call *c);
@@ -173,7 +173,7 @@ bool channel_describe(struct channel *ch, struct call *c);
 
 /* Starts it (again) now, or after its back-off, without a call that waits for it. */
 void channel_revive(struct channel *ch);
-/* Nobody needs it at present: closed, to be opened again by the next call. */
+/* Closes an unused channel; the next call opens it again. */
 void channel_rest(struct channel *ch);
 /* One user less. */
 void channel_leave(struct channel *ch);

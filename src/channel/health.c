@@ -213,7 +213,7 @@ static void check_ready(struct channel *ch, uint64_t now) {
         ask(ch, now);
 }
 
-/* A program may first have to be fetched; somebody who answers requests need not. */
+/* npx may first have to download a program; a server over HTTP is already running. */
 static void check_init(struct channel *ch, uint64_t now) {
     char why[SERVER_FAULT_MAX];
     uint64_t limit_ms = !over_http(ch) ? HEALTH_START_MS

@@ -9,7 +9,7 @@
 #define CHANNEL_IDLE_MS 300000 /* an unused one is closed */
 #define CHANNEL_STEADY_MS 10000 /* a server that ran this long starts from the first delay again */
 #define HEALTH_START_MS 300000  /* for a child to answer initialize: npx may first download it */
-#define HEALTH_INIT_MS 60000    /* the same for a server over HTTP that nobody misses yet */
+#define HEALTH_INIT_MS 60000    /* the same for a server over HTTP that no client uses yet */
 #define HEALTH_RETRY_MS 300000  /* before a server that was given up is tried again */
 #define HEALTH_TELLS_MAX 6      /* doublings of the time between two notifications that a server is back */
 #define SWEEP_MS 1000           /* how often idle and silent servers are looked for */

@@ -51,7 +51,7 @@ struct code_job {
     enum code_job_state state;
     struct code_run run; /* its slices are not kept but for the session's, in the arena */
     struct arena arena;
-    bool keep; /* somebody knows its id */
+    bool keep; /* a client knows its id */
     bool task; /* as a task */
     bool asked_to_end;
     uint64_t created_ms; /* wall */
@@ -81,7 +81,7 @@ enum code_job_state code_job_state(const struct code_job *j);
 
 /* Starts the run over the conn of that request. NULL: see err. */
 struct code_job *code_job_new(struct code_req *r, const struct code_run *run, struct err *err);
-/* By its id, if it is the owner's and somebody has been told of it. NULL otherwise. */
+/* By its id, if it is the owner's and a client knows the id. NULL otherwise. */
 struct code_job *code_job_find(struct code_owner *o, struct slice id);
 void code_job_cancel(struct code_job *j);
 /* resume() comes at the job's end or after that time (0: no limit), at once when it is over. */

@@ -26,7 +26,7 @@ struct toolcall {
     struct slice server, tool, args;
     struct code_inner inner;
     struct listing_wait tools;
-    struct slice failed;         /* the answer to a first try under a name that nobody knows */
+    struct slice failed;         /* the answer to a first try under an unknown name */
     struct journal_entry *entry; /* of a call that is made while the run lasts; NULL: of none */
 };
 
@@ -243,7 +243,7 @@ static void on_answer(struct code_inner *inner, bool ok, struct slice text) {
     } else if (ok && text.len > CODE_INNER_RESULT_MAX) {
         fail_call(b, value);
     } else if (!judged && !b->failed.len && !listing_known(calls->owner) && !calls->approval.len) {
-        /* Nobody has looked yet what there is: perhaps the name is that of a file. */
+        /* The tools have not been listed yet: perhaps the name is that of a file. */
         b->failed = arena_dup(&b->arena, text);
         listing_ask(&b->tools, calls->conn, calls->owner, on_second_look);
     } else {

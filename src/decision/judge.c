@@ -356,7 +356,7 @@ enum call_next judge_step_decide(struct call *c) {
         return answer_deny(c);
     if (c->verdict.outcome == POLICY_DENY)
         return answer_deny(c);
-    /* A tool that nobody has seen listed may be anything: so it counts for rules about flows that come with
+    /* A tool that was never listed may be anything: so it counts for rules about flows that come with
      * another policy, of this server or of the next. */
     c->tags = !is_call ? 0 : tool ? facts.traits.tags : POLICY_FLOW_ALL;
     if (c->verdict.outcome == POLICY_ALLOW)

@@ -7,7 +7,7 @@
 #define PARK_MS 600000             /* how long they have time for it, unless the settings say */
 #define REQUEST_STATE_KEYS_MAX 4   /* keys in one file */
 #define TASK_MAX 256               /* tasks of servers of the other era, a session */
-#define TASK_MS 3600000            /* one that nobody asked about for so long is forgotten */
+#define TASK_MS 3600000            /* one that no client asked about for so long is dropped */
 #define TASK_BYTES_MAX (64u << 20) /* of results that are kept for a session's tasks */
 #define TASK_POLL_MS 1000          /* between two looks at a task whose server does not say how often */
 #define TASK_POLL_MIN_MS 50

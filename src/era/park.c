@@ -51,7 +51,7 @@ struct park {
     struct list questions;
     struct list answers;
     size_t answers_size;
-    struct msg *response; /* that came while nobody was there */
+    struct msg *response; /* that came while no call waited for it */
     char *failure;
 };
 
@@ -271,7 +271,7 @@ static struct slice questions_text(struct park *p, struct call *c, struct slice 
     return text;
 }
 
-/* Nobody came back: the server need not wait. */
+/* The client did not come back in time: cancels the server's request. */
 static void on_expired(struct io_timer *timer) {
     struct park *p = container_of(timer, struct park, timer);
     struct channel *ch = p->ch;
@@ -315,7 +315,7 @@ static void keep_answer(struct park *p, const char *hash, struct slice json) {
     list_push(&p->answers, &said->node);
 }
 
-/* False: it holds what the client must not see, and the server was told that nobody is asked. */
+/* False: it holds what the client must not see, and the server's question was refused. */
 static bool add_question(struct park *p, struct channel *ch, const struct msg *m, struct slice method) {
     cleanup_arena struct arena a;
     arena_init(&a);

@@ -47,7 +47,7 @@ static enum call_next answer_kept(struct call *c, struct msg *m) {
                    ? answer_result(c, arena_printf(&c->arena, "{%.*s}", SLICE_FMT(kept_text(c, c->name, m))))
                    : answer_refuse(c, RPC_INVALID_PARAMS, 0, "the task is over and cannot be cancelled");
     struct slice json = translate_outcome_down(&m->tape, m->rpc.body, c->name, &c->arena);
-    /* As if the server had answered now: nobody has looked through it yet. */
+    /* As if the server had answered now: no pass of FILTER has seen it yet. */
     enum call_next next = task_replace(c, "result", json);
     return next == CALL_NEXT ? CALL_ANSWERED : next;
 }

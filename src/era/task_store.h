@@ -36,7 +36,7 @@ struct era_task *task_find(const struct session *s, const struct server *server,
 struct era_task *task_new(struct call *c, struct slice id);
 /* The same for one that lives on the call's channel, which stays. */
 struct era_task *task_begin(struct call *c, struct slice id);
-/* Somebody asked about it. */
+/* A client asked about it: its time starts again. */
 void task_touch(struct era_task *task);
 struct msg *task_kept(const struct era_task *task); /* the response of one that the gate keeps, or NULL */
 bool task_keep(struct era_task *task, struct msg *m);

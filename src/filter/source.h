@@ -27,7 +27,7 @@ struct source_step {
     bool escape;
 };
 
-/* Made when the first offset is asked for: most texts hold nothing, and nobody asks. */
+/* Made when the first offset is asked for: most texts hold nothing to find. */
 struct source_map {
     struct source_step *steps; /* NULL: not made yet */
     uint32_t count;

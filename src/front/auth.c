@@ -207,7 +207,7 @@ static void identities_check(struct front_auth *auth) {
     }
 }
 
-/* Nobody refers to them but the map: they are made anew when they come back. */
+/* Only the map refers to them: they are made again at their next request. */
 static void identities_forget(struct front_auth *auth) {
     size_t at = 0;
     struct map_entry *e;

@@ -25,14 +25,14 @@ struct settings;
 struct front_auth_config {
     const char *home;                /* whose grants count; NULL: none */
     const char *token_file;          /* one token for everybody, or NULL */
-    bool open;                       /* nobody is asked for anything */
+    bool open;                       /* authentication is off */
     const struct settings *settings; /* issuers and rules; NULL: none. Outlives their use. */
 };
 
 struct front_memo;
 void front_memo_clear(struct front_memo *memo);
 
-/* Is nobody asked who they are? */
+/* Is authentication off? */
 bool front_auth_is_open(const struct front *f);
 int front_auth_new(struct front *f, const struct front_auth_config *config, struct err *err);
 /* Other issuers or rules: who came in by the old ones has to come in anew. */

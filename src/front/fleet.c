@@ -28,8 +28,7 @@ struct fleet {
     struct front *front;
     const char *home;
     struct settings *settings;
-    struct settings *
-        *kept; /* all that somebody may still look at: the first, the present, those of servers */
+    struct settings **kept; /* all that may still be in use: the first, the present, those of servers */
     size_t kept_count;
     struct fleet_entry **entries; /* one a server that is not disabled */
     size_t count;

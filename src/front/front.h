@@ -143,7 +143,7 @@ struct front_conn {
 
 /* The body of a request is over the ceiling and will not be read. */
 void front_refuse_large(struct front_conn *c, const struct http_head *head);
-/* Before a body is read that is not here yet: is it for somebody who may send it? False: answered. */
+/* Before a body is read that is not here yet: may this client send it? False: answered. */
 bool front_admit_body(struct front_conn *c, const struct http_head *head, size_t len);
 /* One complete request; answers now or takes the connection over (front_conn_take). */
 void front_request(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
@@ -243,13 +243,13 @@ struct front_session {
 struct front_session *front_session_new(struct front_conn *c, bool sse);
 void front_session_close(struct front_session *fs);
 void front_session_touch(struct front_session *fs);
-/* NULL also when it is somebody else's, or of another endpoint. */
+/* NULL also when it belongs to another principal, or to another endpoint. */
 struct front_session *front_session_find(struct front_conn *c, struct slice id);
 /* The session of the modern era; NULL when there are too many. */
 struct session *front_stateless(struct front_conn *c);
 /* The server is going away: sessions that led to it alone end. */
 void front_forget_server(struct front *f, const struct server *server);
-/* Ends what principals have open that may do nothing any more, and stateless sessions that nobody uses. */
+/* Ends what principals have open that may do nothing any more, and unused stateless sessions. */
 void front_sweep(struct front *f);
 void front_stateless_close(struct front *f);
 

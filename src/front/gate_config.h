@@ -29,7 +29,7 @@ struct gate_worker;
 
 struct gate_config {
     struct settings *settings; /* many servers, over HTTP; NULL: the one below. The gate takes it over */
-    bool no_auth;              /* of many: nobody is asked who they are; on the loop-back only */
+    bool no_auth;              /* of many: authentication is off; on the loop-back only */
     const char
         *policy_path; /* the default policy; may be NULL when there are settings, or for the code server */
     const char *name; /* of the one server; NULL: made from its package, program or URL */

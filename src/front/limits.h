@@ -15,7 +15,7 @@
 #define FRONT_STREAM_KEEP_MS 300000       /* how long a finished stream can be resumed */
 #define FRONT_QUEUE_MAX (72u << 20)       /* unsent bytes at which a slow reader is dropped */
 #define FRONT_TAG 16                      /* hex digits that name a process */
-#define FRONT_SESSION_ID (FRONT_TAG + 22) /* its tag, and what nobody guesses: 132 bits */
+#define FRONT_SESSION_ID (FRONT_TAG + 22) /* its tag, and 132 random bits */
 #define FRONT_PEER_YOUNG_S 60             /* a socket without a listener that is younger is left alone */
 #define FRONT_FANOUT_MS 2000              /* for the other processes of the gate to answer for themselves */
 #define FRONT_FANOUT_BYTES_MAX (64u << 20)

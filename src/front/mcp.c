@@ -154,7 +154,7 @@ static void answer_initialize(struct exchange *ex, const struct session_out *out
     front_answer_message(ex->conn, 200, slice_of(line, (size_t)n), out);
 }
 
-/* A session that nobody was told of cannot be closed while its call is still on the stack. */
+/* A session whose id was not sent yet cannot be closed while its call is still on the stack. */
 static void close_later(struct io_timer *timer) {
     front_session_close(container_of(timer, struct front_session, idle));
 }

@@ -17,7 +17,7 @@ struct front_share {
     uint32_t sessions;
     uint32_t conns;
     size_t bytes;
-    bool is_whole; /* nobody authenticates: what there is belongs to this one */
+    bool is_whole; /* authentication is off: it may use everything */
     size_t key_len;
     char key[];
 };

@@ -203,7 +203,7 @@ static void out_end(struct io_conn *c, void *owner, int status) {
     struct front_stdio *s = owner;
     s->ending = true;
     io_conn_read(s->in, false);
-    end_now(s); /* nobody reads our answers any more */
+    end_now(s); /* the client closed its end */
 }
 
 static void out_drained(struct io_conn *c, void *owner) {

@@ -40,7 +40,7 @@ static bool put_bytes(void *ctx, struct slice bytes, bool borrowed_src) {
     return true;
 }
 
-/* The newest event is always kept, whatever its size: it may be an answer nobody has read yet. */
+/* The newest event is always kept, whatever its size: it may be an answer that was not read yet. */
 static void event_store(struct front_stream *st, uint64_t seq, const struct session_out *out) {
     struct event *e = mem_alloc(sizeof(*e) + splice_len(out->text));
     e->seq = seq;

@@ -41,7 +41,7 @@ static void take_lock(struct pins *p, struct risk_lock *take_lock) {
     p->lock = take_lock;
 }
 
-/* Somebody has accepted something: everything is judged anew. A file that cannot be read changes nothing. */
+/* A definition was accepted: everything is judged again. A file that cannot be read changes nothing. */
 static void look_again(struct pins *p) {
     struct risk_lock *fresh = NULL;
     struct err err;
@@ -214,7 +214,7 @@ static int add_server(struct pins *p, const struct risk_server_facts *who, const
         return err_set(err, "the directory of `%s` cannot be locked", p->path);
     if (read_lock(p->path, &now, err) < 0)
         return -1;
-    /* Somebody was faster, and what he accepted counts. */
+    /* Another process has accepted one meanwhile: that one counts. */
     if (!risk_lock_knows(now, who->name)) {
         cleanup_buf struct buf text;
         buf_init(&text, RISK_LOCK_BYTES_MAX);

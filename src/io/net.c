@@ -49,7 +49,7 @@ void io_listener_close(struct io_listener *l) {
         unlink(l->path);
     uv_close((uv_handle_t *)&l->poll, on_listener_closed);
     uv_close((uv_handle_t *)&l->again, on_listener_closed);
-    close(l->fd); /* nobody can connect from now on */
+    close(l->fd); /* refuses connections from now on */
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events);

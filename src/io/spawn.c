@@ -34,7 +34,7 @@ struct spawn {
     int line; /* on which a successor announces itself */
     pid_t pid;
     unsigned spawner; /* the how manieth it is */
-    bool gone;        /* there was one, and nobody took its place */
+    bool gone;        /* there was one, and it was not replaced */
     bool polling;     /* `poll` is in use */
     bool closing;     /* and is being closed, after the spawner's death */
     bool stopped;     /* spawn_stop came then */

@@ -252,7 +252,7 @@ static void successor_wait(struct spawner *s, int spawner_alive) {
     while (!fds[0].revents) {
         if (poll(fds, 2, -1) < 0)
             continue;
-        if (fds[1].revents) /* the gate is gone: nobody needs a spawner */
+        if (fds[1].revents) /* the gate has ended: so does the spawner */
             _exit(0);
     }
     close(spawner_alive);

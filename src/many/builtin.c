@@ -28,7 +28,7 @@ struct builtin_peer {
 struct builtin_call {
     struct call_sink sink;
     struct builtin_peer *peer;
-    struct code_inner *inner; /* NULL when nobody wants the answer any more */
+    struct code_inner *inner; /* NULL when the caller has gone */
 };
 
 /* ---- its answer ---- */

@@ -41,7 +41,7 @@ struct gather {
     size_t pending;
     bool starting;
     bool over;
-    bool quiet;                  /* nobody is to be answered: a search */
+    bool quiet;                  /* has no client: a search */
     struct shortlist_kept *kept; /* tools of a hybrid list */
     bool bare;                   /* names have no prefix: the first server that has one keeps it */
     struct buf left_out;         /* names of servers that are not asked, JSON strings; a whole list only */
@@ -279,7 +279,7 @@ static void part_event(struct call_sink *sink, const struct session_out *out) {
     if (!c->sink)
         return;
     if (c->kind != CALL_LISTEN) {
-        /* In the modern era lists are only spoken of where somebody subscribed. */
+        /* In the modern era changes of lists are only sent to subscribers. */
         if (!c->modern)
             c->sink->ops->event(c->sink, out);
         return;

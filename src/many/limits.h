@@ -8,4 +8,4 @@
 #define GATHER_PART_PAGES 200         /* pages of one server that are followed */
 #define GATHER_INSTRUCTIONS_MAX 4096  /* bytes of one server's instructions that are passed on */
 #define CLAIMS_MAX 100000             /* names without a prefix that are remembered */
-#define PRESENCE_TRIES_MAX 8          /* restarts of a server that nobody waits for */
+#define PRESENCE_TRIES_MAX 8          /* restarts of a server that no call waits for */

@@ -52,7 +52,7 @@ void presence_tools_changed(struct core *core) {
     }
 }
 
-/* A request of the gate's own whose answer nobody waits for. */
+/* A request of the gate's own whose answer is ignored. */
 static void forget_reply(struct call_sink *sink, const struct session_out *out) {
     (void)out;
     free(sink);

@@ -66,7 +66,7 @@ static struct server *app_server(struct call *c) {
         if (!server->tools.has_apps || !tool_find(&server->tools, c->name))
             continue;
         if (found)
-            return NULL; /* nobody can say which is meant */
+            return NULL; /* ambiguous */
         found = server;
     }
     return found;

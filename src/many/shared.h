@@ -6,5 +6,5 @@
 
 /* The pool of the session's principal; made when there is none. */
 struct session *shared_session_of(struct session *s);
-/* Closes those that nobody uses; they are made again when they are needed. */
+/* Closes unused ones; they are made again when they are needed. */
 void shared_sweep(struct core *core);

@@ -3,5 +3,5 @@
 
 #include "many/many.h"
 
-/* From now on servers that nobody has used for their idle time are ended, and silent ones are checked. */
+/* From now on servers that were unused for their idle time are ended, and silent ones are checked. */
 void sweep_start(struct core *core);

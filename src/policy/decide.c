@@ -561,7 +561,7 @@ static bool touches_agent_config(struct eval *e) {
     return false;
 }
 
-/* Keys that a server may take for one: nobody knows whose value it would use. true: denied. */
+/* Keys that a server may take for one: it is unknown whose value it would use. true: denied. */
 static bool keys_clash(struct eval *e, struct policy_verdict *v) {
     const struct policy_facts *f = e->facts;
     uint32_t key = policy_has_args(f) ? clash_find(f->tape, f->args, 0) : 0;

@@ -19,7 +19,7 @@ static bool node_amount(const struct limit_rule *rule, const struct tape *t, uin
     return true;
 }
 
-/* Of several arguments that may be meant the largest counts: nobody knows which one the server takes. */
+/* Of several arguments that may be meant the largest counts: it is unknown which one the server uses. */
 static bool find_amount(struct eval *e, const struct limit_rule *rule, int64_t *ret_amount) {
     const struct tape *t = e->facts->tape;
     bool found = false;

@@ -187,7 +187,8 @@ struct policy_facts {
     uint32_t flow;                /* labels the session has gathered so far */
     const struct policy_pii *pii; /* what its results held */
     size_t pii_count;
-    bool pii_closed; /* results with a kind that is not in the list count as seen: nobody looks for it */
+    bool pii_closed; /* results with a kind that is not in the list count as seen: there is no detector for it
+                      */
     const struct policy_schema *schema; /* the tool's inputSchema, compiled; NULL when not known */
     bool schema_unreadable;             /* it is known, but could not be compiled */
     struct slice args_hash;             /* canonical argument hash if the caller has one, for `identical` */

@@ -39,7 +39,7 @@ struct privacy_counts {
     uint64_t literals;             /* token-shaped text from outside, made harmless */
     uint64_t restored;
     uint64_t refused;             /* tokens and secrets that a destination may not have */
-    uint64_t unknown;             /* tokens that nobody knows */
+    uint64_t unknown;             /* tokens that are in no vault */
     uint64_t blocked;             /* results and messages that were kept back whole */
     uint64_t sent[PII_KINDS_MAX]; /* plain values in what clients sent, by kind: reported or refused */
 };

@@ -1,6 +1,6 @@
 /* Scopes of tokens. Each has a key of its own, so that its tokens mean nothing elsewhere, and a vault in
  * memory. The scopes of grants and of the organisation are kept in the store too, each value sealed by
- * itself; what another process put there is taken in when somebody asks for it.
+ * itself; what another process put there is read when it is needed.
  *
  *   put ─▶ memory ─▶ names of what is new ─▶ flush: seal ─▶ thread ─▶ state/vault
  *   get ─▶ memory, else state/vault ─▶ open ─▶ memory

@@ -316,7 +316,7 @@ static enum turn try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t
     return TURN_TAKEN;
 }
 
-/* One run of a share at a time, so that nobody waits behind another grant's whole line. True when one went.
+/* One run of a share at a time, so that no run waits behind another grant's whole queue. True when one went.
  */
 static bool serve_share(struct sandbox *s, struct sandbox_share *share, uint32_t needed[SANDBOX_KINDS]) {
     LIST_FOR_SAFE (n, next, &share->waiting) {
@@ -416,7 +416,7 @@ static const struct sandbox_events events = {
     .changed = pump,
 };
 
-/* Sessions that nobody came back to, and warm children of kinds that went out of use. */
+/* Idle sessions, and warm children of kinds that are no longer used. */
 static void on_tick(struct io_timer *timer) {
     struct sandbox *s = container_of(timer, struct sandbox, tick);
     const uint64_t now = io_now_ms(s->loop);

@@ -145,7 +145,7 @@ static size_t on_bridge(struct io_conn *c, void *owner, struct block *block, cha
     struct box *b = owner;
     if (b->state == BOX_WAKING)
         return box_take_sign(b, slice_of(ptr, len));
-    if (!b->run) { /* nobody asked: a parked guest has nothing to say */
+    if (!b->run) { /* unsolicited: a parked guest must be silent */
         sandbox_box_kill(b);
         return len;
     }

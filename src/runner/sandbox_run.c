@@ -108,7 +108,7 @@ void sandbox_run_deliver_now(struct sandbox_run *run) {
 
 struct copy_job {
     uv_work_t work;
-    struct sandbox_run *run; /* NULL: nobody waits any more */
+    struct sandbox_run *run; /* NULL: the run is over */
     struct sandbox_files files;
     struct err err;
     int status;

@@ -1,4 +1,4 @@
-/* Limits of control groups, where somebody has given us a place for them: version 2 with delegation, or
+/* Limits of control groups, where a group was delegated to the gate: version 2 with delegation, or
  * version 1 whose directories we may write to.
  *
  *   OURS/sallyport-PID          all sandboxes together: memory and processes

@@ -138,7 +138,7 @@ static int limit(int what, uint64_t value) {
     struct rlimit now;
     if (getrlimit(what, &now) != 0)
         return -1;
-    if (now.rlim_max < value) /* lower already; nobody but a privileged process could raise it */
+    if (now.rlim_max < value) /* lower already; only a privileged process could raise it */
         value = now.rlim_max;
     struct rlimit want = {value, value};
     return setrlimit(what, &want);

@@ -375,7 +375,8 @@ static int write_setup(struct confine_setup *setup, int fd, struct err *err) {
 
 /* ---- the probe ---- */
 
-/* In the sandbox of the probe: it must be one. A denied call is answered by the kernel, as nobody listens. */
+/* In the sandbox of the probe: it must be one. A denied call is answered by the kernel, as there is no
+ * listener. */
 static _Noreturn void probe_guest(const struct confine_setup *setup, const struct frame_order *order,
                                   const int stdio[3]) {
     confine_down(setup, order, stdio);

@@ -171,7 +171,7 @@ static napi_value send_frame(napi_env env, napi_callback_info info) {
     return number(env, fits);
 }
 
-/* print(fd, text): true as long as somebody reads */
+/* print(fd, text): true as long as the other end reads */
 static napi_value print(napi_env env, napi_callback_info info) {
     napi_value v[2];
     int32_t fd = 0;
@@ -207,7 +207,7 @@ static bool take_frame(napi_env env, napi_value self, napi_value handler) {
     return napi_call_function(env, self, handler, 3, args, &result) == 0;
 }
 
-/* receive(): the text of the next order, waiting for it. Answers that nobody asked for any more are dropped.
+/* receive(): the text of the next order, waiting for it. Answers to requests that have ended are dropped.
  */
 static napi_value receive(napi_env env, napi_callback_info info) {
     (void)info;

@@ -122,7 +122,7 @@ static PyObject *object_of(int kind) {
     PyObject *got = kind == 1   ? PyList_New(0)
                     : kind == 2 ? Py_BuildValue("{s:s}", "", "")
                                 : PyTuple_New(kind - 2);
-    PyObject_GC_UnTrack(got); /* nobody is to find it */
+    PyObject_GC_UnTrack(got); /* hidden from gc.get_objects() */
     return got;
 }
 

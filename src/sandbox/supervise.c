@@ -163,7 +163,7 @@ static int remove_entries(int fd, size_t *removed) {
     return deeper;
 }
 
-/* The guest has ended: nobody moves anything meanwhile. From the top again for each directory that is not
+/* The guest has ended, so no file moves meanwhile. From the top again for each directory that is not
  * empty, so that no depth is too much; what cannot be removed stays. */
 static void remove_tree(const char *dir, uint64_t token) {
     char path[FRAME_PATH_MAX + 32];

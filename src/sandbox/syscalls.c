@@ -241,7 +241,7 @@ static int rule(scmp_filter_ctx c, uint32_t action, const char *name, unsigned c
                 const struct scmp_arg_cmp *when) {
     int number = seccomp_syscall_resolve_name(name);
     if (number < 0)
-        return 0; /* this architecture has no such call, so nobody can make it */
+        return 0; /* this architecture has no such call */
     int done = seccomp_rule_add_array(c, action, number, count, when);
     return done == -EACCES ? 0 : done; /* the default says the same already */
 }

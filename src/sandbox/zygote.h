@@ -23,7 +23,7 @@ void zygote_send(enum frame_kind kind, uint32_t id, const void *body, size_t len
 /* Head first, then as many bytes as it says. */
 void zygote_receive(void *ret_bytes, size_t len);
 void zygote_receive_head(struct frame_head *ret_head);
-/* Bytes were read that nobody has asked for: no use in waiting for more. */
+/* Unsolicited bytes were read: waiting for more is pointless. */
 bool zygote_has_bytes(void);
 /* True when the gate has sent something, at once or within that time. */
 bool zygote_wait_for_code(int ms);

@@ -24,7 +24,7 @@ struct server *server_new(struct core *core) {
     arena_init(&server->arena);
     buf_init(&server->log, SERVER_LOG_MAX);
     server->slot = free_slot(core);
-    /* Nobody takes its list for that of the one who had its name before. */
+    /* Its list must not be taken for that of an earlier server with the same name. */
     server->tools_changes = (uint32_t)++core->list_serial;
     core->servers[server->slot] = server;
     return server;

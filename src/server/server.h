@@ -42,7 +42,7 @@ struct server {
     enum filter_mode pii;
     const char *origin; /* what its values are remembered under; NULL: its name */
     struct buf log;     /* the newest lines that it wrote, each behind a time stamp */
-    struct arena arena; /* for the texts of `up` that nobody else keeps */
+    struct arena arena; /* for the texts of `up` that have no other owner */
 };
 
 /* In the first free slot; its settings are filled in before the first session uses it. */

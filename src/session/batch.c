@@ -18,7 +18,7 @@ struct part {
 
 struct session_batch {
     struct session *session;
-    struct call_sink *sink; /* NULL when nobody waits for the answers */
+    struct call_sink *sink; /* NULL when the client has gone */
     bool starting;
     struct arena arena; /* ids */
     size_t requests;

@@ -111,7 +111,7 @@ static void on_notification(struct channel *ch, struct call *call, struct msg *m
         if (owner && owner->sink && owner->token_raw.len &&
             splice_value(&text, &m->tape, token, owner->token_raw))
             deliver_message(ch, owner, &out);
-        return; /* progress of a call that is over, or that nobody asked for, is dropped */
+        return; /* progress of a call that is over, or unsolicited, is dropped */
     }
     if (ch->own_init.len) {
         adapt_notification(ch, call, m, method, a);

@@ -12,7 +12,7 @@ enum web_need {
     WEB_NOT_MINE,
     WEB_NOTHING,   /* open, or with a proof of its own */
     WEB_LOCAL,     /* open on the loop-back; elsewhere as below */
-    WEB_PRINCIPAL, /* somebody known */
+    WEB_PRINCIPAL, /* an authenticated principal */
     WEB_CONSOLE,   /* the same; who is signed in to the console counts, too */
 };
 
@@ -43,7 +43,7 @@ struct web_reply_ops {
 struct web_request {
     const struct http_head *head;
     struct slice body;
-    struct principal *who; /* NULL when nobody was asked for */
+    struct principal *who; /* NULL when authentication is not required */
     struct slice cookie;   /* by which it is known, or empty */
     uint16_t port;         /* where it came in */
     bool secure;           /* over TLS */

@@ -147,7 +147,7 @@ static enum add_result embedded_add(struct embedded *e, const struct state_limit
     struct state_hold *hold = &ticket->holds[ticket->count];
     uint64_t *retry = &ticket->answer.retry_after_ms;
     if (!state_meter_add(&c->meter, limit, now_ms, e->live.owner, hold, retry)) {
-        /* Somebody who died may still stand in the way. */
+        /* A process that died may still hold a lock. */
         if (limit->kind != STATE_CONCURRENT || !state_live_reap(&e->live, c) ||
             !state_meter_add(&c->meter, limit, now_ms, e->live.owner, hold, retry))
             return ADD_REFUSED;

@@ -19,7 +19,7 @@
 #define GRANTS_LIVE "grants.live"
 #define GRANT_HINT_CHARS 8
 
-struct row { /* a grant, with what nobody else needs to see */
+struct row { /* a grant, with what stays inside this file */
     struct state_grant grant;
     unsigned char hash[STATE_HASH_BYTES];
     unsigned char old_hash[STATE_HASH_BYTES];
@@ -281,7 +281,7 @@ void state_grants_used(struct state_grants *g, const struct state_grant *grant, 
     r->used = true;
 }
 
-/* Nobody waits for this and nothing depends on it: a failure is left to the next time. */
+/* Nothing depends on this: after a failure the next call tries again. */
 void state_grants_write_used(struct state_grants *g) {
     sqlite3_stmt *s = NULL;
     bool any = false;

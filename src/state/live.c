@@ -337,7 +337,7 @@ static void live_sweep(struct live *l, uint64_t now_ms) {
     live_repair(l);
 }
 
-/* Index of a counter that nobody uses, or -1. */
+/* Index of an unused counter, or -1. */
 static int64_t live_spare(struct live *l, uint64_t now_ms) {
     struct live_head *h = l->head;
     if (!h->free && h->high == STATE_COUNTERS_MAX)

@@ -37,7 +37,7 @@ struct live {
     struct live_counter *counters;
     int fd;         /* -1: anonymous memory */
     uint32_t owner; /* which of STATE_PROCESSES_MAX this process is */
-    bool alone;     /* nobody else was there at open: marks may have to be read back */
+    bool alone;     /* no other process had it open: marks may have to be read back */
     bool fresh;     /* the table was made empty: it belongs to another boot or another database */
 };
 
@@ -70,5 +70,5 @@ struct live_counter *state_live_next(struct live *l, uint32_t *at);
 bool state_live_reap(struct live *l, struct live_counter *c);
 size_t state_live_count(const struct live *l);
 size_t state_live_processes(const struct live *l);
-/* Somebody removed the file under us: others would count elsewhere. */
+/* The file was deleted: other processes would count in another one. */
 bool state_live_orphaned(const struct live *l);

@@ -34,7 +34,7 @@ void state_remote_link_note(struct remote_link *l, const char *why);
 /* Whether a request may be sent now; state_remote_link_queue then makes its want wait. */
 bool state_remote_link_takes(const struct remote_link *l);
 void state_remote_link_queue(struct remote_link *l, struct remote_want *want);
-/* Hands the next answer to the want it belongs to; false when nobody waits. */
+/* Hands the next answer to the want it belongs to; false when none waits. */
 bool state_remote_link_answer(struct remote_link *l, const void *reply);
 /* For good. Every want is answered with NULL. */
 void state_remote_link_end(struct remote_link *l);

@@ -41,7 +41,7 @@ enum state_outcome { STATE_KEEP, STATE_ROLLBACK };
 struct state_answer {
     enum state_result result;
     size_t refused_index;
-    uint64_t retry_after_ms; /* 0: waiting does not help, or nobody knows */
+    uint64_t retry_after_ms; /* 0: waiting does not help, or unknown */
     uint64_t shadow_refused; /* bit i: limits[i] (i < 64) is a shadow limit that would have refused */
     bool degraded;           /* granted although the store failed: fail mode open */
 };

@@ -51,7 +51,7 @@
 #define UP_LOGIN_EARLY_MS 60000      /* before its end, at most, a token is refreshed */
 #define UP_LOGIN_MARGIN_MS 5000      /* a token that ends within this is not shown any more */
 #define UP_LOGIN_LOCK_MS 100         /* between two looks whether another gate has refreshed it */
-#define UP_OAUTH_PORT 8641           /* named in the redirect when nobody listens */
+#define UP_OAUTH_PORT 8641           /* named in the redirect when no listener is open */
 #define UP_ERA_MODERN_MS 1800000     /* how long a server is taken to speak the modern era */
 #define UP_ERA_LEGACY_MS 300000      /* and how long it is taken not to */
 #define UP_ERA_ASK_MS 10000          /* for finding out */

@@ -351,7 +351,7 @@ static void on_login_changed(struct io_watch *w) {
     login_fetch(&l->base);
 }
 
-/* Somebody has logged in meanwhile, and the watch has not told yet. */
+/* Another process has logged in meanwhile; the watch has not reported it yet. */
 static bool login_changed(struct up_secret *s) {
     struct up_login login;
     struct err err;

@@ -81,7 +81,7 @@ static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *pt
     CHECK_MAGIC(c, UP_CONN_MAGIC);
     if (c->ticket)
         return c->ticket->ops->data(c->ticket, b, ptr, len);
-    /* Nobody asked: whatever it is, it must not pass for the answer to the next request. */
+    /* Unsolicited bytes: they must not be taken for the answer to the next request. */
     conn_free(c);
     return len;
 }
