@@ -21,7 +21,7 @@ struct vaults {
     struct state_vault *store; /* NULL when everything stays in memory */
     struct state_vault *puts;  /* the same, of the thread that waits for the disk */
     char *home;
-    struct io_loop *loop; /* NULL: whoever flushes waits for the disk */
+    struct io_loop *loop; /* NULL: the caller that flushes waits for the disk */
     uint8_t key[64];      /* for tokens, then for encryption */
     struct map shared;    /* vaults of principals, or the one of the organisation */
 };

@@ -28,7 +28,7 @@ struct embedded {
     char *path;
     bool created; /* the database, by this process */
     char *prefix;
-    struct io_loop *loop; /* NULL: whoever reserves waits for the disk */
+    struct io_loop *loop; /* NULL: the caller that reserves waits for the disk */
 };
 
 /* A mark that has to be on disk before the reservation may stand. */

@@ -384,11 +384,10 @@ static const unsigned char *skip_lines(const unsigned char *p, const unsigned ch
 static inline const unsigned char *skip_inside(const unsigned char *p, const unsigned char *end,
                                                bool *ret_escaped) {
 #ifdef __SSE2__
-    if (end - p >= 16) {
+    for (int turns = 0; turns < 2 && end - p >= 16; turns++, p += 16) {
         unsigned odd = odd_bytes(p);
         if (odd)
             return p + __builtin_ctz(odd);
-        p += 16;
     }
 #endif
     return skip_lines(p, end, ret_escaped);
