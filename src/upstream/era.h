@@ -3,7 +3,7 @@
  *
  *   http    POST server/discover ── modern ──▶ (a legacy client waits) GET: is a session missed?
  *                                └─ anything else that is an answer ──▶ legacy
- *   child   asked on the link itself by the channel that opens it, see channel/channel.c; a legacy one is remembered
+ *   child   asked on the link itself by its channel, see channel/channel.c; a legacy one is remembered
  *           in the home, see state/eras.h
  *
  * A refusal of our credentials, trouble of the server, or silence over HTTP say nothing about eras. */
