@@ -28,7 +28,7 @@ struct login_options {
 
 static const struct cli_option login_rows[] = {
     {CLI_TEXT(struct login_options, config), .name = "config", .letter = 'c', .argument = "FILE",
-     .fallback = "sallyport.yaml", .help = "where the server is named"},
+     .help = "where the server is named; by default ./sallyport.yaml, else the one that `init` wrote"},
     {CLI_TEXT(struct login_options, url), .name = "url", .argument = "URL",
      .help = "the server's URL, when it is named nowhere"},
     {CLI_TEXT(struct login_options, client_id), .name = "client-id", .argument = "ID",
@@ -138,7 +138,14 @@ static const char *find_url(const struct login_options *opt, const char *name, s
         err_set(err, "which server? name one, or give --url");
         return NULL;
     }
-    if (settings_load(opt->config, NULL, 0, settings, err) < 0)
+    char path[CLI_PATH_MAX];
+    if (!cli_home_settings(opt->config, path) && !opt->config) {
+        err_set(err, "there is no sallyport.yaml here, nor one that `sallyport init` wrote: name it with "
+                     "--config FILE, or "
+                     "give the server's --url");
+        return NULL;
+    }
+    if (settings_load(path, NULL, 0, settings, err) < 0)
         return NULL;
     for (size_t i = 0; i < (*settings)->server_count; i++) {
         const struct settings_server *s = &(*settings)->servers[i];
@@ -148,7 +155,7 @@ static const char *find_url(const struct login_options *opt, const char *name, s
             err_set(err, "server `%s` is a program: there is nowhere to log in", name);
         return s->url;
     }
-    err_set(err, "`%s` names no server `%s`", opt->config, name);
+    err_set(err, "`%s` names no server `%s`", path, name);
     return NULL;
 }
 

@@ -175,3 +175,14 @@ test('make run: what it prints works, its grant is no admin\'s, and a taken port
   assert.equal(second.code, 1);
   assert.match(second.stderr, new RegExp(`port ${port} is taken.*\nChoose another: make run PORT=${port + 1}`));
 });
+
+test('login finds the settings that init wrote, and says where it looked', async () => {
+  const home = tempDir('home');
+  const env = { HOME: home, XDG_CONFIG_HOME: '', SALLYPORT_HOME: join(home, 'state') };
+  const nowhere = await cli(['login', 'linear'], { env, cwd: home });
+  assert.match(nowhere.stderr, /there is no sallyport\.yaml here, nor one that `sallyport init` wrote: name it with --config FILE/);
+  mkdirSync(join(home, '.config/sallyport'), { recursive: true });
+  writeFileSync(join(home, '.config/sallyport/sallyport.yaml'), 'version: "1"\nservers:\n  notes: {command: "true"}\n', { mode: 0o600 });
+  assert.match((await cli(['login', 'linear'], { env, cwd: home })).stderr, /\.config\/sallyport\/sallyport\.yaml` names no server `linear`/);
+  assert.match((await cli(['login', 'notes'], { env, cwd: home })).stderr, /server `notes` is a program: there is nowhere to log in/);
+});
