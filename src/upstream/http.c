@@ -348,6 +348,24 @@ static bool says_session_lost(const struct post *p, const struct up_error *e) {
     return p->x.status == 400 && e->on_session;
 }
 
+/* Go's SDK refuses a method that it does not know in plain text. */
+static bool says_unknown_method(int status, struct slice body) {
+    body = slice_trim(body);
+    return status == 400 && slice_starts(body, SLICE("JSON RPC not handled: \"")) &&
+           slice_ends(body, SLICE("\" unsupported"));
+}
+
+static void post_unknown_method(struct post *p) {
+    struct block *b = block_new(&http_loop(p->link)->blocks, BLOCK_SMALL);
+    int len =
+        snprintf(b->data, b->cap,
+                 "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":%d,\"message\":\"Method not found\"}}",
+                 (unsigned long long)p->req_id, RPC_METHOD_NOT_FOUND);
+    p->x.status = 0; /* the code says which one the client gets */
+    post_answer(p, b, slice_of(b->data, (size_t)len));
+    block_unref(b);
+}
+
 static void post_refused(struct post *p, struct block *b, struct slice body) {
     struct http_link *h = p->link;
     struct up_error e;
@@ -373,6 +391,8 @@ static void post_refused(struct post *p, struct block *b, struct slice body) {
         renew(p);
     } else if (status != 401 && !short_of_scope && e.is_error && (!e.id || e.id == p->req_id)) {
         post_answer(p, b, body);
+    } else if (!p->opens && says_unknown_method(status, body)) {
+        post_unknown_method(p);
     } else if (p->opens && p->phase == POST_SENT && (status == 400 || status == 404 || status == 405)) {
         probe_start(p, why);
     } else {

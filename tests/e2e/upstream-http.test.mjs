@@ -104,6 +104,18 @@ describe('U2 a server that has forgotten its sessions', () => {
 const legacyOnly = { 'server/discover': () => { throw { code: -32601, message: 'unknown' }; } };
 
 describe('servers of several kinds', () => {
+  test('a method that the server refuses in plain text, as the Go SDK does, is -32601', async (t) => {
+    const known = legacyServer();
+    const server = use(t, await startUpstream((req, reply) => (req.json?.method === 'no/such'
+      ? reply.text(`JSON RPC not handled: "no/such" unsupported\n`, { status: 400, headers: { 'Content-Type': 'text/plain; charset=utf-8' } }) : known(req, reply))));
+    const gate = use(t, await startGate({ upstream: server.url }));
+    const client = await LegacyHttp.open(gate.url);
+    await assert.rejects(client.request('no/such'), { code: -32601 });
+    const response = await new ModernHttp(gate.url).send('no/such', {});
+    assert.deepEqual([response.status, JSON.parse(await response.text()).error.code], [404, -32601]);
+    assert.deepEqual(await client.request('ping'), {}, 'the session goes on');
+  });
+
   test('U3 without sessions and without a standing stream', async (t) => {
     for (const front of ['http', 'stdio', 'sse']) {
       const { peer, probe } = await pair(t, front, 'http', { probe: { stateless: true, noStanding: true, overrides: legacyOnly } });

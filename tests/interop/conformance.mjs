@@ -13,8 +13,7 @@ const EXCUSED = {
 
 // Of a server with sessions a modern client gets what the gate translates; directly it gets next to nothing.
 const SESSIONS_CANNOT = {
-  'sep-2322-multi-round-r2': 'the tool asks only modern clients for input, so a legacy session has no second round',
-  'sep-2575-http-server-method-not-found-404': 'the SDK refuses a method that it does not know with plain text, which names no code',
+  'sep-2322-multi-round-r2': 'in a legacy session the SDK asks the client itself and runs the tool once more, never a third time',
 };
 
 const config = (fx, prefix) => ({ version: '1', policy: policyFile(), code: { enabled: false }, ...(prefix && { prefix }), servers: { fx } });
