@@ -144,7 +144,7 @@ static void part_over(struct part *p) {
         finish(g);
 }
 
-/* For whoever looks at the server: a health check says nothing about its lists. */
+/* For the status of the server: a health check says nothing about its lists. */
 static void note_list(const struct part *p, const char *why) {
     if (!p->server || !slice_ends(p->method, SLICE("/list")))
         return;
