@@ -11,7 +11,8 @@ static struct front_share *share_ref(struct map *home, struct slice key) {
         s = mem_zalloc(sizeof(*s) + key.len);
         s->home = home;
         s->key_len = key.len;
-        memcpy(s->key, key.ptr, key.len);
+        if (key.len) /* a client on a Unix socket has no network */
+            memcpy(s->key, key.ptr, key.len);
         map_put(home, slice_of(s->key, s->key_len), s);
     }
     s->refs++;

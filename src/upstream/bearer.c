@@ -56,7 +56,8 @@ void up_scopes_take(char out[UP_SCOPE_MAX], struct slice scopes) {
         if (scopes.ptr[i] != ' ' && (!is_plain(scopes.ptr[i]) || (first && scopes.ptr[i] == '-')))
             return;
     }
-    memcpy(out, scopes.ptr, scopes.len);
+    if (scopes.len) /* memcpy wants a pointer even for nothing */
+        memcpy(out, scopes.ptr, scopes.len);
     out[scopes.len] = '\0';
 }
 
