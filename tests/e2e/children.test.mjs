@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
-  LegacyHttp, StdioPeer, alive, children, cli, descendants, fdCount, initializeParams, pair, peerFor, policyFile, post, probeCommand, rawStdio, rssBytes, startGate, tempDir, use, within,
+  LegacyHttp, StdioPeer, alive, cli, descendants, fdCount, initializeParams, onlyHelpers, pair, peerFor, policyFile, post, probeCommand, rawStdio, rssBytes, startGate, tempDir, use, within,
 } from '../lib/index.mjs';
 
 const MB = 1 << 20;
@@ -27,10 +27,10 @@ describe('U6 no orphans', { concurrency: 3 }, () => {
   test('a server\'s daemon, with a session of its own, ends with a gate that was killed', async (t) => {
     const gate = use(t, await startGate({ command: daemons }));
     const { pid, daemon } = await (await LegacyHttp.open(gate.url)).call('pids');
-    const spawner = children(gate.pid);
+    const below = descendants(gate.pid);
     t.after(() => { try { process.kill(daemon, 'SIGKILL'); } catch { /* as it should be */ } });
     process.kill(gate.pid, 'SIGKILL');
-    await gone(pid, ...spawner, daemon);
+    await gone(pid, ...below, daemon);
   });
 
   test('and with a gate that ends as it should, on stdio and over HTTP', async (t) => {
@@ -47,10 +47,10 @@ describe('U6 no orphans', { concurrency: 3 }, () => {
     const gate = use(t, await startGate({ command: rawStdio((io) => io.serve()) }));
     const round = async () => { const client = await LegacyHttp.open(gate.url); await client.end(); };
     await Promise.all([round(), round(), round()]);
-    await until(() => descendants(gate.pid).length === 1, 'the spawner alone');
+    await until(() => onlyHelpers(gate.pid), 'the spawner and its successor alone');
     const before = fdCount(gate.pid);
     for (let i = 0; i < 4; i++) await Promise.all([round(), round(), round()]);
-    await until(() => descendants(gate.pid).length === 1 && fdCount(gate.pid) <= before, () => `${fdCount(gate.pid)} descriptors to become ${before}`);
+    await until(() => onlyHelpers(gate.pid) && fdCount(gate.pid) <= before, () => `${fdCount(gate.pid)} descriptors to become ${before}`);
   });
 
   test('a server that is stopped (SIGSTOP) is ended all the same', async (t) => {

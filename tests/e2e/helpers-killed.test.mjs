@@ -1,13 +1,11 @@
 // Every helper process of a gate, killed while calls are under way: it comes back by itself, calls work again, and errors name the cause.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { LegacyHttp, alive, cli, commandLine, descendants, policyFile, rawStdio, startServe, tempDir, use } from '../lib/index.mjs';
+import { LegacyHttp, alive, cli, commandLine, descendants, policyFile, processName, rawStdio, startServe, tempDir, use } from '../lib/index.mjs';
 import { join } from 'node:path';
 
 const DEADLINE = 90_000;
 const pause = () => new Promise((resolve) => { setTimeout(resolve, 20); });
-const named = (pid) => { try { return readFileSync(`/proc/${pid}/comm`, 'utf8').trim(); } catch { return ''; } };
 const server = rawStdio(async ({ serve }) => serve({
   'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }),
   'tools/call': ({ arguments: { mark } }) => ({ content: [{ type: 'text', text: mark }] }),
@@ -29,7 +27,7 @@ async function serve(t, more = {}) {
   const [command, ...args] = server;
   const gate = use(t, await startServe({ env, config: { version: '1', policy: policyFile(), code: { enabled: false }, servers: { s: { command, args } }, ...more } }));
   const client = await LegacyHttp.open(gate.url);
-  const below = (name) => descendants(gate.pid).filter((pid) => named(pid) === name && alive(pid));
+  const below = (name) => descendants(gate.pid).filter((pid) => processName(pid) === name && alive(pid));
   return { gate, client, env, below };
 }
 
@@ -102,7 +100,7 @@ test('sandbox helper, zygotes and interpreters come back when they are killed', 
   };
   await until('a first run', async () => !(await run('first')));
   const calls = load(run);
-  const helpers = () => descendants(gate.pid).filter((pid) => alive(pid) && /sallyport-sandbox|sallyport-python/.test(`${commandLine(pid).join(' ')} ${named(pid)}`));
+  const helpers = () => descendants(gate.pid).filter((pid) => alive(pid) && /sallyport-sandbox|sallyport-python/.test(`${commandLine(pid).join(' ')} ${processName(pid)}`));
   const kinds = { helper: (all) => all.filter((pid) => /sallyport-sandbox/.test(commandLine(pid)[0] ?? '')).slice(0, 1), interpreters: (all) => all.slice(1), one: (all) => all.slice(-1) };
   for (const [kind, pick] of Object.entries(kinds)) {
     const victims = await until(`${kind} to kill`, () => some(pick(helpers())));

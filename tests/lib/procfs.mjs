@@ -41,6 +41,23 @@ export function alive(pid) {
   }
 }
 
+// The name that a process gave itself, or that of its program.
+export function processName(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+// Whether nothing is below a gate but its spawner, and below that its successor and, where given, these servers.
+export function onlyHelpers(gate, ...servers) {
+  const [spawner, ...more] = children(gate);
+  const below = children(spawner), spares = below.filter((pid) => !servers.includes(pid));
+  return more.length === 0 && processName(spawner) === 'sallyport-spawn' && below.length === servers.length + 1
+    && processName(spares[0]) === 'sallyport-spare' && children(spares[0]).length === 0;
+}
+
 export function commandLine(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean);

@@ -1,10 +1,8 @@
 // kill -9 of any process of a gate at any moment, the gate itself included, which is started again on the same home.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { alive, descendants, rawStdio } from '../lib/index.mjs';
+import { alive, descendants, processName, rawStdio } from '../lib/index.mjs';
 import { Client, LIMIT, Load, Oracle, between, configOf, missing, newHome, pause, pick, readLog, startGate } from './world.mjs';
 
-const named = (pid) => { try { return readFileSync(`/proc/${pid}/comm`, 'utf8').trim(); } catch { return ''; } };
 const child = rawStdio(async ({ serve }) => serve({
   'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }),
   'tools/call': ({ arguments: { mark } }) => ({ content: [{ type: 'text', text: mark }] }),
@@ -26,7 +24,7 @@ export async function kills({ kills: wanted }) {
     const below = descendants(gate.pid).filter(alive);
     const victim = Math.random() < 0.3 || !below.length ? gate.pid : pick(below);
     if (victim !== gate.pid) {
-      count(named(victim) || 'ended meanwhile');
+      count(processName(victim) || 'ended meanwhile');
       try { process.kill(victim, 'SIGKILL'); } catch { /* it was faster */ }
       continue;
     }
