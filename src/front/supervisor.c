@@ -265,8 +265,9 @@ static void worker_ended(struct supervisor *s, unsigned index, int status) {
     if (w->ready_fd >= 0)
         close(w->ready_fd);
     w->ready_fd = -1;
-    if (s->stopping) {
-        s->exit_status = code ? code : s->exit_status;
+    if (s->stopping) { /* one that had no handler yet died of our signal: that says nothing */
+        if (!s->exit_status && code != 128 + SIGTERM)
+            s->exit_status = code;
         return;
     }
     if (!s->announced && !s->old_count) { /* the first start: what is wrong with one is wrong with all */

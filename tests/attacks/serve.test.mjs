@@ -78,7 +78,7 @@ describe('two grants', { concurrency: 1 }, () => {
   });
 
   test('a request of the modern era has nothing of another principal to hold on to', async () => {
-    const his = new ModernHttp(gate.url, bert);
+    const his = new ModernHttp(gate.url, { ...bert, capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
     assert.ok((await his.request('tools/list')).tools.length);
     await assert.rejects(his.request('tasks/get', { taskId: 'web__0123' }, { headers: { 'Mcp-Name': 'web__0123' } }), /Task not found/);
   });
