@@ -169,6 +169,8 @@ struct call {
     const struct filter_report *pii; /* what was found in its result, or NULL */
     struct slice stands_for;         /* what tokens in its arguments stand for, without the values */
     uint64_t restored_kinds;         /* of the tokens in its arguments that became values: PII_BIT */
+    uint64_t flush;                  /* the write of new tokens that its answer waits for; vault_stored() */
+    struct list in_vault;            /* among those that wait */
     /* ---- channel/ ---- */
     struct channel *channel; /* that it is sent on; channel_take() */
     struct channel *chosen;  /* the same, while it counts as one of its users */

@@ -222,6 +222,8 @@ enum call_next redact_filter(struct call *c) {
     return CALL_NEXT;
 }
 
+bool redact_stored(struct call *c) { return !c->pii || vault_stored(&c->session->core->privacy->vaults, c); }
+
 struct slice redact_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,
                               struct arena *a) {
     struct filter_options opt = {.depth = PII_DEPTH_MAX, .origin = privacy_origin(server)};

@@ -7,6 +7,8 @@
 
 /* The pass of FILTER: works on the answer; sets another one when it must be kept back. */
 enum call_next redact_filter(struct call *c);
+/* Before the reply: false while tokens in it are not stored yet. */
+bool redact_stored(struct call *c);
 /* A message of the server's own. False: it is kept back. */
 bool redact_message(struct session *s, struct server *server, const struct msg *m, struct splice *text);
 /* The params of a question that reaches the client in the words of the other era. False: it must not. */

@@ -14,6 +14,7 @@
 #include "base/openssl.h"
 #include "base/rand.h"
 #include "base/sha.h"
+#include "call/call.h"
 #include "call/principal.h"
 #include "crypto/keyfile.h"
 #include "filter/box.h"
@@ -224,13 +225,44 @@ static void run_put(struct io_work *work) {
         state_vault_expire(all->puts, w->now_ms);
 }
 
+/* A resumed call may be the end of others: from the start each time. */
+static void resume_stored(struct vaults *all) {
+    for (struct list *n = all->waiting.next; n != &all->waiting;) {
+        struct call *c = container_of(n, struct call, in_vault);
+        n = n->next;
+        if (c->flush > all->stored)
+            continue;
+        list_remove(&c->in_vault);
+        call_resume(c);
+        n = all->waiting.next;
+    }
+}
+
+bool vault_stored(struct vaults *vs, struct call *c) {
+    if (!c->flush)
+        c->flush = vs->flushes;
+    if (c->flush <= vs->stored)
+        return true;
+    if (!list_linked(&c->in_vault))
+        list_push(&vs->waiting, &c->in_vault);
+    return false;
+}
+
+void vault_leave(struct call *c) {
+    if (list_linked(&c->in_vault))
+        list_remove(&c->in_vault);
+}
+
 static void on_put(struct io_work *work) {
     struct put_work *w = container_of(work, struct put_work, work);
     /* the tokens work as long as the gate runs; after that they are unknown ones */
     if (w->err.text[0])
         log_warn("the values behind new tokens could not be stored: %s", w->err.text);
+    struct vaults *all = w->all;
     arena_free(&w->arena);
     free(w);
+    all->stored++;
+    resume_stored(all);
 }
 
 static struct put_work *put_new(struct vaults *all) {
@@ -239,6 +271,7 @@ static struct put_work *put_new(struct vaults *all) {
     w->work = (struct io_work){.run = run_put, .done = on_put};
     w->all = all;
     w->now_ms = clock_wall_ms();
+    all->flushes++;
     return w;
 }
 
@@ -281,16 +314,14 @@ void vault_flush(struct vault *v) {
         vault_seal(v, id, w);
     }
     buf_reset(&v->pending);
-    if (w->count)
-        put_start(w);
-    else
-        on_put(&w->work);
+    put_start(w);
 }
 
 /* ---- all of them ---- */
 
 void vaults_init(struct vaults *vs, enum vault_reach reach) {
     *vs = (struct vaults){.reach = reach};
+    list_init(&vs->waiting);
     map_init(&vs->shared);
 }
 

@@ -5,6 +5,7 @@
 #include "filter/filter.h"
 #include "state/vault.h"
 
+struct call;
 struct vault;
 
 enum vault_reach {
@@ -21,9 +22,11 @@ struct vaults {
     struct state_vault *store; /* NULL when everything stays in memory */
     struct state_vault *puts;  /* the same, of the thread that waits for the disk */
     char *home;
-    struct io_loop *loop; /* NULL: the caller that flushes waits for the disk */
-    uint8_t key[64];      /* for tokens, then for encryption */
-    struct map shared;    /* vaults of principals, or the one of the organisation */
+    struct io_loop *loop;     /* NULL: the caller that flushes waits for the disk */
+    uint8_t key[64];          /* for tokens, then for encryption */
+    struct map shared;        /* vaults of principals, or the one of the organisation */
+    uint64_t flushes, stored; /* writes that were started, and that ended; in this order */
+    struct list waiting;      /* calls whose tokens are still on their way to the store */
 };
 
 void vaults_init(struct vaults *vs, enum vault_reach reach);
@@ -36,6 +39,10 @@ void vaults_set_engine(struct vaults *vs, const struct core *core, struct pii_en
 /* The one that a session's tokens belong to; NULL when there are too many. */
 struct vault *vault_of(struct vaults *vs, struct session *s);
 struct filter_scope *vault_scope(struct vault *v);
-/* What is new goes to the store, behind the caller's back: memory has it meanwhile. */
+/* Starts to store what is new. Memory has it meanwhile, and this gate knows the tokens at once. */
 void vault_flush(struct vault *v);
+/* False: the call waits, and is resumed when everything that was started up to now is stored. Another gate of
+ * this home must know a token before a client can send it there. */
+bool vault_stored(struct vaults *vs, struct call *c);
+void vault_leave(struct call *c);
 void vault_free(struct vault *v); /* NULL is fine */

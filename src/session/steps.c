@@ -23,6 +23,7 @@
 #include "many/route.h"
 #include "privacy/redact.h"
 #include "privacy/restore.h"
+#include "privacy/vault.h"
 #include "record/record.h"
 #include "session/identify.h"
 #include "session/results.h"
@@ -93,7 +94,8 @@ static const struct {
 };
 
 static void (*const ends[])(struct call *) = {
-    gather_end, approve_end, input_forget, park_leave, listen_leave, channel_release, record_end, NULL,
+    gather_end,  approve_end,     input_forget, park_leave, listen_leave,
+    vault_leave, channel_release, record_end,   NULL,
 };
 
 const struct call_walk steps_walk = {
@@ -125,6 +127,8 @@ static enum call_next step_filter(struct call *c) {
 }
 
 static enum call_next step_reply(struct call *c) {
+    if (!redact_stored(c))
+        return CALL_WAIT;
     call_reply(c);
     return CALL_NEXT;
 }

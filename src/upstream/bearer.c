@@ -48,7 +48,7 @@ static bool is_plain(char c) {
 
 void up_scopes_take(char out[UP_SCOPE_MAX], struct slice scopes) {
     out[0] = '\0';
-    if (scopes.len >= UP_SCOPE_MAX)
+    if (!scopes.len || scopes.len >= UP_SCOPE_MAX)
         return;
     for (size_t i = 0; i < scopes.len; i++) {
         bool first = i == 0 || scopes.ptr[i - 1] == ' ';
