@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { sanitized } from '../lib/index.mjs';
 import { simulate } from './run.mjs';
 
 const block = (kind, condition) => ({ version: '1', default: 'deny', tools: { t: { [kind]: [{ name: 'r', conditions: [condition] }] } } });
@@ -175,7 +176,7 @@ test('a spend limit without a path counts the largest amount that is there', () 
 });
 
 test('one call cannot take long to judge', () => {
-  const t0 = performance.now();
+  const t0 = performance.now(), slow = sanitized ? 5 : 1;
   const each = (op, value) => block(['not_in', 'schema', 'under'].includes(op) ? 'require' : 'deny_if', { path: 'args.a[*]', op, value });
   const many = (n, f) => Array.from({ length: n }, f);
   const dear = [
@@ -192,9 +193,9 @@ test('one call cannot take long to judge', () => {
     const [step] = run(policy, [args]);
     const took = performance.now() - start;
     assert.deepEqual([step.verdict, step.reason], ['deny', 'fault'], JSON.stringify(policy).slice(0, 200));
-    assert.ok(took < 4000, `${took} ms for ${JSON.stringify(policy).slice(0, 120)}`);
+    assert.ok(took < 4000 * slow, `${took} ms for ${JSON.stringify(policy).slice(0, 120)}`);
   }
-  assert.ok(performance.now() - t0 < 20000);
+  assert.ok(performance.now() - t0 < 20000 * slow);
 });
 
 test('long but honest calls are judged', () => {
