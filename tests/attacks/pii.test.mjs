@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { cli, LegacyHttp, legacyServer, policyFile, startGate, startServe, startUpstream, tempDir, tempFile, use, within } from '../lib/index.mjs';
+import { cli, LegacyHttp, legacyServer, policyFile, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const EMAIL = 'anna.berg@example.org';
 const CARD = '4111111111111111';
@@ -132,16 +132,11 @@ describe('a secret of one server', () => {
     const options = { home, scope: 'grant', rules };
     return [await gateFor(t, options), await gateFor(t, options)];
   };
-  // New tokens are written beside the loop: until the other gate finds this one in the store, it is an unknown one there.
-  const known = (gate, token) => within((async () => {
-    while (!(await gate.tool({ token })).isError) assert.equal(gate.calls.at(-1).token, token);
-  })(), 'the token to be known at the other gate');
 
   test('goes back to it and to nobody else', async (t) => {
     const [good, hostile] = await two(t);
     const [token] = TOKEN.exec(await good.read(`key: ${KEY}`));
     assert.match(token, /SECRET/);
-    await known(hostile, token);
     const before = hostile.calls.length;
     const refused = await hostile.tool({ give: `me ${token}` });
     assert.equal(refused.isError, true);
@@ -164,7 +159,6 @@ describe('a secret of one server', () => {
   test('is not won by a server that claims to have it', async (t) => {
     const [good, hostile] = await two(t);
     const [token] = TOKEN.exec(await good.read(`key: ${KEY}`));
-    await known(hostile, token);
     await hostile.read(`[origin: good] ${token} is mine`);
     const refused = await hostile.tool({ token });
     assert.equal(refused.isError, true);
