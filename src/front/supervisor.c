@@ -266,7 +266,7 @@ static void worker_ended(struct supervisor *s, unsigned index, int status) {
         close(w->ready_fd);
     w->ready_fd = -1;
     if (s->stopping) { /* one that had no handler yet died of our signal: that says nothing */
-        if (!s->exit_status && code != 128 + SIGTERM)
+        if (!s->exit_status && (WIFEXITED(status) || WTERMSIG(status) != SIGTERM))
             s->exit_status = code;
         return;
     }
@@ -460,6 +460,13 @@ static void block_signals(struct supervisor *s) {
         sigdelset(&s->outside, which[i]);
 }
 
+static void supervisor_free(struct supervisor *s) {
+    settings_free(s->config.settings);
+    if (s->shared != MAP_FAILED)
+        munmap(s->shared, sizeof(*s->shared));
+    free(s);
+}
+
 int supervisor_run(const struct gate_config *config, unsigned count, int *ret_exit, struct err *err) {
     struct supervisor *s = mem_zalloc(sizeof(*s));
     s->config = *config;
@@ -470,7 +477,7 @@ int supervisor_run(const struct gate_config *config, unsigned count, int *ret_ex
     if (s->shared == MAP_FAILED || socket_open(s, err) < 0 || trails_open(s, err) < 0) {
         if (s->shared == MAP_FAILED)
             err_set(err, "workers: %s", strerror(errno));
-        free(s);
+        supervisor_free(s);
         return -1;
     }
     log_flush();
@@ -481,8 +488,6 @@ int supervisor_run(const struct gate_config *config, unsigned count, int *ret_ex
     supervise(s);
     *ret_exit = s->exit_status;
     close(s->listen_fd);
-    settings_free(s->config.settings);
-    munmap(s->shared, sizeof(*s->shared));
-    free(s);
+    supervisor_free(s);
     return 0;
 }
