@@ -365,13 +365,11 @@ static void on_poll_closed(uv_handle_t *handle) { free(handle->data); }
 void spawn_stop(struct spawn *s) {
     if (!s)
         return;
-    LIST_FOR_SAFE (n, next, &s->requests) {
-        drop(s, container_of(n, struct request, node));
-    }
     if (s->polling)
         uv_poll_stop(&s->poll);
     close_fd(&s->sock);
-    close_fd(&s->line); /* a successor that waits ends, too */
+    close_fd(&s->line);           /* a successor that waits ends, too */
+    fail_requests(s, s->spawner); /* each owner frees what it kept until the exit */
     while (s->pid && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     s->stopped = true;

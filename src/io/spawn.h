@@ -56,5 +56,5 @@ void spawn_forget(struct spawn *s, uint64_t token);
 void spawn_signal(struct spawn *s, uint64_t token, int signal);
 /* Runs the loop until every child has gone its own way, at most that long. */
 void spawn_await(struct spawn *s, uint64_t ms);
-/* Ends the spawner and with it every child. */
+/* Ends the spawner and with it every child; requests that are left are told, as when it was killed. */
 void spawn_stop(struct spawn *s);

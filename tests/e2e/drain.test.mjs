@@ -65,6 +65,7 @@ for (const workers of [[], ['--workers', '2']]) {
 
   test(`${kind}: a second signal ends it at once`, async (t) => {
     const gate = use(t, await startServe({ config: settings({ not_ready: '10m', timeout: '10m' }), args: ['--no-auth', ...workers], env: env() }));
+    await (await LegacyHttp.open(gate.url)).call('a__echo', { a: 'server that runs' });
     process.kill(gate.pid, 'SIGTERM');
     await until('not ready', async () => await status(`${gate.origin}/readyz`) === 503);
     process.kill(gate.pid, 'SIGINT');
