@@ -84,6 +84,8 @@ static int (*real_fdatasync)(int);
 static int (*real_rename)(const char *, const char *);
 static int (*real_link)(const char *, const char *);
 static int (*real_linkat)(int, const char *, int, const char *, int);
+static int (*real_renameat)(int, const char *, int, const char *);
+static int (*real_unlinkat)(int, const char *, int);
 static int (*real_unlink)(const char *);
 static int (*real_mkdir)(const char *, mode_t);
 static void *(*real_mmap)(void *, size_t, int, int, int, off_t);
@@ -96,8 +98,8 @@ __attribute__((constructor)) static void start(void) {
     if (real_open)
         return;
     REAL(open), REAL(openat), REAL(close), REAL(write), REAL(pwrite), REAL(writev), REAL(ftruncate);
-    REAL(fsync), REAL(fdatasync), REAL(rename), REAL(link), REAL(linkat), REAL(unlink), REAL(mkdir),
-        REAL(mmap);
+    REAL(fsync), REAL(fdatasync), REAL(rename), REAL(link), REAL(linkat), REAL(renameat), REAL(unlink),
+        REAL(unlinkat), REAL(mkdir), REAL(mmap);
     REAL(syscall), REAL(clock_gettime);
     const char *control = getenv("TORTURE_CONTROL");
     disk.home = getenv("TORTURE_HOME");
@@ -432,6 +434,13 @@ int rename(const char *from, const char *to) {
     return rc;
 }
 
+/* Relative to a directory are only files of workspaces, which are none of this disk's. */
+int renameat(int from_dir, const char *from, int to_dir, const char *to) {
+    if (from_dir == AT_FDCWD && to_dir == AT_FDCWD)
+        return rename(from, to);
+    return (start(), real_renameat(from_dir, from, to_dir, to));
+}
+
 int link(const char *from, const char *to) {
     int rc = (start(), real_link(from, to));
     const char *b = inside(to);
@@ -447,6 +456,8 @@ int link(const char *from, const char *to) {
 
 /* A file that had no name yet (O_TMPFILE) gets one. */
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags) {
+    if (from_dir == AT_FDCWD && to_dir == AT_FDCWD && !flags)
+        return link(from, to);
     int rc = (start(), real_linkat(from_dir, from, to_dir, to, flags));
     const char *below = inside(to);
     static const char own[] = "/proc/self/fd/";
@@ -466,6 +477,12 @@ int unlink(const char *path) {
     if (rc == 0 && below)
         note_name(NAME_GONE, below, NULL);
     return rc;
+}
+
+int unlinkat(int dir, const char *path, int flags) {
+    if (dir == AT_FDCWD && !flags)
+        return unlink(path);
+    return (start(), real_unlinkat(dir, path, flags));
 }
 
 int mkdir(const char *path, mode_t mode) {
