@@ -213,18 +213,28 @@ static void on_page(struct io_work *work) {
     free(w);
 }
 
+/* The first one at once: a gate that answers is a gate that `status` shows. Later ones beside the loop. */
+static void post_page(struct cli_gate_page *p, struct slice text) {
+    struct page_work *w = mem_zalloc(sizeof(*w));
+    w->work = (struct io_work){.run = run_page, .done = on_page};
+    w->path = mem_dup(p->path, strlen(p->path));
+    buf_init(&w->text, PAGE_BYTES_MAX);
+    buf_put_slice(&w->text, text);
+    if (p->text.len) {
+        io_work_add(p->core->up.loop, &w->work);
+        return;
+    }
+    run_page(&w->work);
+    on_page(&w->work);
+}
+
 static void look(struct io_timer *timer) {
     struct cli_gate_page *p = container_of(timer, struct cli_gate_page, timer);
     cleanup_buf struct buf now;
     buf_init(&now, PAGE_BYTES_MAX);
     put_page(p, &now);
     if (!now.full && !slice_eq(buf_slice(&now), buf_slice(&p->text))) {
-        struct page_work *w = mem_zalloc(sizeof(*w));
-        w->work = (struct io_work){.run = run_page, .done = on_page};
-        w->path = mem_dup(p->path, strlen(p->path));
-        buf_init(&w->text, PAGE_BYTES_MAX);
-        buf_put_slice(&w->text, buf_slice(&now));
-        io_work_add(p->core->up.loop, &w->work);
+        post_page(p, buf_slice(&now));
         buf_reset(&p->text);
         buf_put_slice(&p->text, buf_slice(&now));
     }
