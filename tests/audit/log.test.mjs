@@ -321,6 +321,7 @@ test('a gate that cannot record says so: /readyz, status, metrics and the log ag
   const peer = await peerFor('http', gate);
   await peer.exchange('tools/call', { name: 'echo', arguments: {} });
   assert.equal((await get('/readyz')).status, 200);
+  while (!(await cli(['audit', 'query', '--json'], { env })).stdout.includes('echo')); // the log is begun
   const db = new DatabaseSync(join(env.SALLYPORT_HOME, 'audit', '000001.sqlite'));
   db.exec('PRAGMA busy_timeout = 10000'); // the gate's writer may be at it
   db.exec('ALTER TABLE blocks RENAME TO stolen');
