@@ -11,7 +11,8 @@ import { node, root, sallyport, sanitized, tempDir } from '../lib/index.mjs';
 const build = path.dirname(sallyport);
 const version = readFileSync(path.join(root, 'meson.build'), 'utf8').match(/version: '([\d.]+)'/)[1];
 const arch = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
-const npm = { ...process.env, PATH: `${path.dirname(node)}:${process.env.PATH}`, npm_config_cache: tempDir('npm'), npm_config_offline: 'true', npm_config_update_notifier: 'false' };
+// npm runs with the Node it came with: Debian's finds its modules with no other.
+const npm = { ...process.env, npm_config_cache: tempDir('npm'), npm_config_offline: 'true', npm_config_update_notifier: 'false' };
 
 function run(command, args, more = {}) {
   const done = spawnSync(command, args, { encoding: 'utf8', timeout: 120_000, cwd: root, ...more });
