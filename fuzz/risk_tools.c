@@ -36,12 +36,12 @@ static void check_lock(const struct tape *t, uint32_t tools, const struct risk_s
     struct err err;
     CHECK(risk_lock_load((struct slice){0}, &none, &err) == 0);
     struct risk_server_facts who = {.name = SLICE("s")};
-    if (risk_lock_accept(none, &who, t, tools, NULL, a, &out, &err))
+    if (risk_lock_accept(none, &who, &(struct risk_lists){.t = t, .tools = tools}, NULL, a, &out, &err))
         return;
     CHECK(risk_lock_load(buf_slice(&out), &lock, &err) == 0);
     for (size_t i = 0; i < s->count; i++) {
         struct risk_pin_verdict verdict;
-        risk_lock_check(lock, who.name, t, s->tools[i].entry.node, a, &verdict);
+        risk_lock_check(lock, RISK_PIN_TOOL, who.name, t, s->tools[i].entry.node, a, &verdict);
         CHECK(verdict.pin != RISK_PIN_NEW);
     }
 }

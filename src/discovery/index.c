@@ -334,28 +334,50 @@ static bool sees(const struct index_view *view, const struct entry *e) {
     return e->shelf && (!view || view->may(view->ctx, &e->tool));
 }
 
+/* Exact ones first, so that a cut never takes one of them and leaves another. */
+static int by_fit(const void *a, const void *b) {
+    const struct index_hit *x = a, *y = b;
+    return x->exact != y->exact ? (int)y->exact - (int)x->exact : by_score(a, b);
+}
+
 /* The best of those that may be seen, more than anybody wants. */
 static size_t candidates(const struct index *ix, const struct index_view *view, const float *scores,
-                         struct index_hit *found, size_t max) {
-    size_t n = 0;
-    double least = 0;
+                         const uint8_t *met, size_t words, struct index_hit *found, size_t max,
+                         size_t *ret_all) {
+    size_t n = 0, all = 0;
+    struct index_hit least = {0};
     for (size_t i = 0; i < ix->count; i++) {
-        if (scores[i] <= least || !sees(view, &ix->entries[i]))
+        if (scores[i] <= 0 || !sees(view, &ix->entries[i]))
+            continue;
+        all++;
+        const struct index_hit hit = {&ix->entries[i].tool, scores[i], met[i] == words};
+        if (least.tool && by_fit(&hit, &least) >= 0)
             continue;
         if (n == max) {
-            qsort(found, n, sizeof(found[0]), by_score);
+            qsort(found, n, sizeof(found[0]), by_fit);
             n = max / 2;
-            least = found[n - 1].score;
-            if (scores[i] <= least)
+            least = found[n - 1];
+            if (by_fit(&hit, &least) >= 0)
                 continue;
         }
-        found[n++] = (struct index_hit){&ix->entries[i].tool, scores[i]};
+        found[n++] = hit;
     }
+    *ret_all = all;
     return n;
 }
 
+/* Which entries hold the word itself. */
+static void meet(const struct index *ix, struct slice stem, uint8_t *met) {
+    const struct term *term = map_get(&ix->terms, stem);
+    for (size_t i = 0; term && i < term->count; i++)
+        met[term->postings[i].entry]++;
+}
+
 size_t index_search(struct index *ix, struct slice query, const struct index_view *view, size_t max,
-                    struct index_hit *hits) {
+                    struct index_hit *hits, size_t *ret_all) {
+    size_t all = 0;
+    if (ret_all)
+        *ret_all = 0;
     if (!ix->used)
         return 0;
     cleanup_arena struct arena a;
@@ -363,7 +385,10 @@ size_t index_search(struct index *ix, struct slice query, const struct index_vie
     struct question q;
     read_question(ix, query, &a, &q);
     float *scores = arena_array(&a, float, ix->count), *bests = arena_array(&a, float, ix->count);
+    uint8_t *met = arena_array(&a, uint8_t, ix->count);
     for (size_t w = 0; w < q.count; w++) {
+        if (q.shares[w] == 1)
+            meet(ix, q.stems[w], met);
         if (said_before(&q, w))
             continue;
         memset(bests, 0, ix->count * sizeof(*bests));
@@ -376,12 +401,16 @@ size_t index_search(struct index *ix, struct slice query, const struct index_vie
             scores[i] += bests[i];
     }
     struct index_hit found[INDEX_HITS_MAX * 4];
-    size_t count = candidates(ix, view, scores, found, ARRAY_LEN(found));
+    size_t count = candidates(ix, view, scores, met, q.count, found, ARRAY_LEN(found), &all);
     for (size_t i = 0; i < count; i++)
         found[i].score += NAME_BONUS * name_share(ix, container_of(found[i].tool, struct entry, tool), &q);
-    qsort(found, count, sizeof(found[0]), by_score);
+    if (count > max)
+        qsort(found, count, sizeof(found[0]), by_fit);
     count = count < max ? count : max;
+    qsort(found, count, sizeof(found[0]), by_score);
     memcpy(hits, found, count * sizeof(hits[0]));
+    if (ret_all)
+        *ret_all = all;
     return count;
 }
 

@@ -21,6 +21,7 @@ struct index_tool { /* borrowed from the index, until the next change to it */
 struct index_hit {
     const struct index_tool *tool;
     double score; /* higher is better; comparable within one search only */
+    bool exact;   /* it holds every word of the question itself, wherever it stands */
 };
 
 /* What the asker may see. */
@@ -35,9 +36,10 @@ void index_free(struct index *ix); /* NULL is fine */
 int index_put(struct index *ix, struct slice server, const struct tape *t, uint32_t definition,
               const char *category, struct err *err);
 size_t index_count(const struct index *ix);
-/* Best first; at most `max` (INDEX_HITS_MAX) of what the view lets see. */
+/* Best first; at most `max` (INDEX_HITS_MAX) of what the view lets see. No exact hit is left out for one that
+ * is not. *ret_all (may be NULL): how many fit, those that were left out included. */
 size_t index_search(struct index *ix, struct slice query, const struct index_view *view, size_t max,
-                    struct index_hit *hits);
+                    struct index_hit *hits, size_t *ret_all);
 /* NULL when there is none, or none that may be seen. An empty server: the only tool of that name. */
 const struct index_tool *index_find(struct index *ix, struct slice server, struct slice name,
                                     const struct index_view *view);

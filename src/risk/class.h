@@ -3,6 +3,8 @@
 
 #include "base/slice.h"
 
+struct emit;
+
 enum risk_class {
     RISK_NONE, /* no evidence; never the answer of the classifier */
     RISK_READ,
@@ -36,3 +38,5 @@ enum risk_class risk_class_from(struct slice name);
 enum risk_severity risk_class_severity(enum risk_class cls);
 const char *risk_severity_name(enum risk_severity severity);
 const char *risk_tag_name(unsigned index); /* index below RISK_TAGS, of bit 1 << index */
+/* The member "tags": the names of these bits. */
+void risk_tags_put(struct emit *e, uint32_t tags);

@@ -6,13 +6,15 @@
 
 #include "base/mem.h"
 
-#define HEAD_SKIP_MAX 14 /* words in front of the verb that opens a sentence */
-#define VERBS_MAX 12     /* verbs beside it */
-#define SENTENCES_MAX 3  /* searched for an opening verb */
-#define OPENS_AT_MAX 2   /* words in front of a verb that plainly opens a description */
-#define OBJECT_WORDS 6   /* behind a verb, that may name its object */
-#define CHAIN_GAP_MAX 4  /* words between two verbs of "create a tag or remove it" */
-#define ROUTED_WORDS 60  /* of a description whose tool is many in one */
+#define HEAD_SKIP_MAX 14      /* words in front of the verb that opens a sentence */
+#define VERBS_MAX 12          /* verbs beside it */
+#define SENTENCES_MAX 3       /* searched for an opening verb */
+#define OPENS_AT_MAX 2        /* words in front of a verb that plainly opens a description */
+#define OBJECT_WORDS 6        /* behind a verb, that may name its object */
+#define CHAIN_GAP_MAX 4       /* words between two verbs of "create a tag or remove it" */
+#define ACTIONS_BYTES_MAX 240 /* of a description, that may list what a tool can do */
+#define DATA_WORDS_MAX 6      /* of a sentence that only names data */
+#define ROUTED_WORDS 60       /* of a description whose tool is many in one */
 
 /* One source's opinion. */
 struct opinion {
@@ -40,7 +42,7 @@ static bool is_weak(const struct risk_word *w) {
 
 static struct opinion opine_name(const struct risk_facts *f, size_t at, bool leads) {
     const struct risk_word *w = f->words[at];
-    uint32_t object = 0; /* its own noun bits say nothing about its object */
+    uint32_t object = 0; /* its own noun bits do not describe its object */
     for (size_t i = 0; i < f->count; i++)
         object |= i != at && f->words[i] ? f->words[i]->nouns : 0;
     if (f->count == 1)
@@ -71,7 +73,7 @@ static bool loads_into(const struct risk_facts *f, size_t at) {
 static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
     uint32_t object = f->name_nouns;
     for (size_t i = at + 1; i < f->prose_count && i <= at + OBJECT_WORDS; i++) {
-        if (f->prose[i].brk == RISK_BREAK_SENTENCE)
+        if (f->prose[i].brk == RISK_BREAK_SENTENCE || slice_is(f->prose[i].text, "with"))
             break;
         const struct risk_word *noun = risk_word_find(f->prose[i].text);
         object |= noun ? noun->nouns : 0;
@@ -94,7 +96,7 @@ static struct opinion with_second_verb(const struct risk_facts *f, size_t lead, 
     return first;
 }
 
-/* "build_status", "deploy_logs": the deed is only the name of what is looked at. */
+/* "build_status", "deploy_logs": the verb only names what is read. */
 static bool names_a_state(const struct risk_facts *f, size_t lead) {
     const struct risk_word *last = f->words[f->count - 1];
     return f->count == lead + 2 && f->words[lead] && f->words[lead]->nouns & NOUN_DEED && last &&
@@ -116,9 +118,9 @@ static bool asks(struct slice word) {
 
 /* "deploy_services_reader", "schema-validator": what does something, named after what it does. */
 static bool ends_as_looker(const struct risk_facts *f) {
-    static const char *const words[] = {"reader",    "viewer",    "finder",   "checker",
-                                        "validator", "inspector", "analyzer", "explorer",
-                                        "searcher",  "lister",    NULL};
+    static const char *const words[] = {
+        "reader",   "viewer", "finder", "checker", "validator", "inspector", "analyzer", "explorer",
+        "searcher", "lister", "getter", "fetcher", "predictor", "detector",  "tracker",  NULL};
     for (const char *const *w = words; *w; w++)
         if (f->count > 1 && slice_is(f->tokens[f->count - 1], *w))
             return true;
@@ -141,6 +143,10 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     if (is_verb(f->words[lead]))
         return verb_follows(f, lead) ? opine_name(f, f->count - 1, false)
                                      : with_second_verb(f, lead, opine_name(f, lead, true));
+    const struct risk_word *last = f->words[f->count - 1];
+    if (is_verb(last) && last->cls == RISK_READ && opening && opening->cls == RISK_READ && is_verb(opening) &&
+        f->count > lead + 1)
+        return opine_name(f, f->count - 1, false); /* billing_topup_get: "Return ..." */
     for (size_t i = lead + 1; i < f->count; i++)
         if (is_verb(f->words[i]) && f->words[i] == opening)
             return opine_name(f, i, false);
@@ -159,6 +165,8 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
  * or pays counts wherever it stands. */
 static bool is_thing(const struct risk_facts *f, size_t i) {
     const struct risk_word *w = f->prose_words[i];
+    if (slice_is(f->prose[i].text, "step")) /* "Step 1 of 2" */
+        return true;
     if (!w || w->cls <= RISK_READ || w->cls >= RISK_DESTRUCTIVE || w->kind == WORD_BROAD)
         return false;
     if (i && (slice_is(f->prose[i - 1].text, "the") || slice_is(f->prose[i - 1].text, "a") ||
@@ -177,7 +185,7 @@ static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
     for (size_t i = from; i < end; i++) {
         const struct risk_word *w = f->prose_words[i];
         bool after_to = i > from && slice_is(f->prose[i - 1].text, "to");
-        if (lost && !after_to)
+        if (lost && !after_to && !(w && w->kind == WORD_BROAD))
             continue;
         if (w && w->kind == WORD_FILL)
             continue;
@@ -185,8 +193,10 @@ static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
             lost = true;
             continue;
         }
-        if (is_verb(w) || (is_weak(w) && (!lost || after_to)))
-            return i;
+        bool heads_list =
+            w && w->kind == WORD_BROAD && i + 1 < to && f->prose[i + 1].brk == RISK_BREAK_CLAUSE;
+        if (is_verb(w) || (is_weak(w) && (!lost || after_to)) || heads_list)
+            return i; /* the last: "Dataset ops: list/get/delete" */
         size_t n = f->prose[i].text.len;
         if (n > 4 && slice_ends(f->prose[i].text, SLICE("ly")))
             continue;
@@ -204,7 +214,7 @@ static size_t sentence_from(const struct risk_facts *f, size_t at) {
     return at;
 }
 
-/* "Use this when ...", "If ...": later sentences that speak to the reader, not about the tool. */
+/* "Use this when ...", "If ...": later sentences that instruct the reader and do not describe the tool. */
 static bool addresses_reader(struct slice word) {
     static const char *const words[] = {"use",    "you",   "if",        "when", "note", "call",    "do",
                                         "always", "never", "important", "see",  "for",  "example", NULL};
@@ -214,8 +224,18 @@ static bool addresses_reader(struct slice word) {
     return false;
 }
 
+/* "FOR CREATE-UI WORKFLOW (/cui): Fetch ...": the words before the colon say when, not what. */
+static size_t past_label(const struct risk_facts *f) {
+    if (!f->prose_count || !slice_is(f->prose[0].text, "for"))
+        return 0;
+    for (size_t i = 1; i < f->prose_count && i <= HEAD_SKIP_MAX; i++)
+        if (f->prose[i].brk == RISK_BREAK_CLAUSE && is_verb(f->prose_words[i]))
+            return i;
+    return 0;
+}
+
 static size_t find_opening(const struct risk_facts *f) {
-    size_t from = 0;
+    size_t from = past_label(f);
     for (int i = 0; i < SENTENCES_MAX && from < f->prose_count; i++) {
         size_t to = sentence_from(f, from + 1);
         bool skip = i > 0 && addresses_reader(f->prose[from].text);
@@ -224,21 +244,33 @@ static size_t find_opening(const struct risk_facts *f) {
             return at;
         from = to;
     }
-    for (size_t i = 0; i < f->sentence_end; i++) /* "Interactive browser automation" */
-        if (is_verb(f->prose_words[i]) && !is_thing(f, i))
+    for (size_t i = 0; i < f->sentence_end;
+         i++) /* "Interactive browser automation"; not "impressions, clicks" */
+        if (is_verb(f->prose_words[i]) && !is_thing(f, i) &&
+            !(f->prose_forms[i] == 's' && f->prose_words[i]->nouns & NOUN_GESTURE))
             return i;
     for (size_t i = 0; i < f->sentence_end; i++)
-        if (is_weak(f->prose_words[i]))
+        if (is_weak(f->prose_words[i]) && !slice_is(f->prose[i].text, "step"))
             return i;
     return SIZE_MAX;
+}
+
+/* "lists" is a word of its own and still a third person. */
+static char form_of(const struct risk_facts *f, size_t i) {
+    bool plural = !f->prose_forms[i] && slice_ends(f->prose[i].text, SLICE("s"));
+    return plural && strlen(f->prose_words[i]->text) == f->prose[i].text.len ? 's' : f->prose_forms[i];
 }
 
 /* Does a verb stand at i as one of several, in the same form as the one before it? */
 static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size_t i, bool broad) {
     const struct risk_word *w = f->prose_words[i];
-    if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD) || w->cls == RISK_NONE ||
-        i + 1 >= f->prose_count)
+    bool ends = i + 1 >= f->prose_count;
+    if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD) || w->cls == RISK_NONE || (ends && !broad))
         return false;
+    const struct risk_word *next = ends ? NULL : risk_word_find(f->prose[i + 1].text);
+    if (next && next->kind != WORD_VERB && next->nouns & (NOUN_STATE | NOUN_GUIDE) &&
+        w->cls < RISK_DESTRUCTIVE)
+        return false; /* "usage tips and upgrade info" */
     if (i >= 2 && slice_is(f->prose[i].text, "drop") && slice_is(f->prose[i - 2].text, "drag"))
         return false; /* "drag and drop" is one gesture */
     bool listed = f->prose[i].brk == RISK_BREAK_LIST || slice_is(f->prose[i - 1].text, "and") ||
@@ -246,7 +278,7 @@ static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size
     if (broad)
         return listed || f->prose[i].brk == RISK_BREAK_CLAUSE || slice_is(f->prose[i - 1].text, "to");
     bool has_object = f->prose[i + 1].brk != RISK_BREAK_SENTENCE && f->prose[i + 1].brk != RISK_BREAK_CLAUSE;
-    return listed && has_object && i - last <= CHAIN_GAP_MAX && f->prose_forms[i] == f->prose_forms[at];
+    return listed && has_object && i - last <= CHAIN_GAP_MAX && form_of(f, i) == form_of(f, at);
 }
 
 /* Verbs that stand beside the opening one: "Create, update or delete", "Manage tags: list, add, remove". */
@@ -291,12 +323,24 @@ static bool mild_reset(const struct opinion *n, const struct opinion *p) {
     return strcmp(n->verb->text, "reset") == 0 && p->opens && strcmp(p->verb->text, "unstage") == 0;
 }
 
-/* Both spoke and differ. */
+/* "unwatch: Remove watchers": takes back what its opposite does. */
+static bool takes_back(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
+    if (!n->strong || n->cls != RISK_WRITE || p->cls != RISK_DESTRUCTIVE || p->verb->rule != WORD_SOFT)
+        return false;
+    for (size_t i = 0; i < f->count; i++)
+        if (f->words[i] == n->verb)
+            return slice_starts(f->tokens[i], SLICE("un"));
+    return false;
+}
+
+/* Name and description disagree. */
 static struct decision weigh(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
     if (n->strong && n->cls >= RISK_DESTRUCTIVE)
         return mild_reset(n, p) ? (struct decision){RISK_WRITE, 60} : (struct decision){n->cls, 90};
     if (n->cls == RISK_DESTRUCTIVE && p->cls > RISK_READ) /* compose_down: "Stop ..." */
         return (struct decision){n->cls, 60};
+    if (takes_back(f, n, p))
+        return (struct decision){RISK_WRITE, 60};
     if (p->strong && p->cls >= RISK_DESTRUCTIVE)
         return (struct decision){p->cls, 75};
     /* "map: create a map of the site": what is created is only the answer */
@@ -312,17 +356,19 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         return (struct decision){RISK_EXECUTE, 60}; /* build: "Create an image" */
     if (n->strong != p->strong)
         return (struct decision){n->strong ? n->cls : p->cls, 75};
-    /* weather_archive: "Get ...": the deed at the end is the name of what is looked at */
+    /* weather_archive: "Get ...": the verb at the end names what is read */
     if (p->opens && p->cls == RISK_READ && !n->leads && n->cls < RISK_DESTRUCTIVE &&
         n->verb->nouns & NOUN_DEED && n->verb == f->words[f->count - 1])
         return (struct decision){RISK_READ, 65};
+    if (p->opens && p->verb->rule == WORD_RUN && p->cls == RISK_EXECUTE && f->params & RISK_PARAM_CODE)
+        return (struct decision){RISK_EXECUTE, 75}; /* inspect: "Executes JavaScript code" */
     if (n->strong && n->leads && n->cls == RISK_READ &&
         !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT))
         return (struct decision){RISK_READ, 70};
     if (p->strong && p->cls == RISK_READ && f->count > 1 && f->words[f->count - 1] &&
         f->words[f->count - 1]->nouns & NOUN_STATE && n->verb->kind != WORD_BROAD)
         return (struct decision){RISK_READ, 65}; /* indexing_status: "Get ..." */
-    if (n->cls == RISK_WRITE && p->cls == RISK_READ && f->first_nouns & NOUN_GUIDE)
+    if (n->cls < RISK_DESTRUCTIVE && p->cls == RISK_READ && f->first_nouns & NOUN_GUIDE)
         return (struct decision){RISK_READ, 60}; /* write_rule: "Provide guidance for ..." */
     return (struct decision){worse, 60};
 }
@@ -364,6 +410,31 @@ static void raise_class(struct decision *d, struct risk_report *r, enum risk_cla
     say(r, kind, text);
 }
 
+/* "Useful for creating, updating, or deleting data" */
+static bool lists_deletion(const struct risk_facts *f) {
+    static const char *const phrases[] = {"or delet", "and delet", NULL};
+    struct slice head = slice_upto(f->lower, ACTIONS_BYTES_MAX);
+    for (const char *const *p = phrases; *p; p++)
+        if (risk_contains(head, *p))
+            return true;
+    return false;
+}
+
+static bool is_broad(const struct opinion *n, const struct opinion *p) {
+    return (n->verb && n->verb->kind == WORD_BROAD) || (p->verb && p->verb->kind == WORD_BROAD);
+}
+
+/* get_openapi_reference with `operation`: the operation is read about, not done. */
+static bool reads_about(const struct risk_facts *f) {
+    static const char *const nouns[] = {"reference", "docs",          "doc",    "documentation",
+                                        "spec",      "specification", "schema", "schemas",
+                                        "examples",  "guide",         "help",   NULL};
+    for (const char *const *noun = nouns; f->count && *noun; noun++)
+        if (slice_is(f->tokens[f->count - 1], *noun))
+            return true;
+    return false;
+}
+
 static void consider_parameters(const struct risk_facts *f, const struct opinion *n, const struct opinion *p,
                                 struct decision *d, struct risk_report *r) {
     if (f->op_class != RISK_NONE) {
@@ -371,8 +442,18 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
         if (op == RISK_DESTRUCTIVE && f->op_soft &&
             (f->name_nouns & NOUN_MINOR || (n->strong && n->cls == RISK_WRITE)))
             op = RISK_WRITE;
-        raise_class(d, r, op, "enum", f->op_text);
+        /* search_abilities with `kind`: what is looked for, not what is done */
+        bool filters = (!f->op_named || reads_about(f)) && n->strong && n->leads && n->cls == RISK_READ &&
+                       p->cls == RISK_READ;
+        if (!filters)
+            raise_class(d, r, op, "enum", f->op_text);
     }
+    if (!n->strong && d->cls > RISK_READ && lists_deletion(f))
+        raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("delete"));
+    /* "Manage crawlers", and the operations stand only in the text */
+    if (f->op_free && d->cls != RISK_READ && is_broad(n, p) &&
+        (risk_contains(f->lower, "delete") || risk_contains(f->op_free_text, "delete")))
+        raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("delete"));
     if (f->params & RISK_PARAM_OUTPUT && d->cls == RISK_READ)
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
     bool weak = d->cls == RISK_NONE || (!n->strong && !p->strong); /* a noun with a `command` is a shell */
@@ -432,10 +513,23 @@ static void say_object(struct risk_report *r, const struct opinion *o) {
         [WORD_OPEN] = "document or screen",
         [WORD_MANAGE] = "job",
         [WORD_PERFORM] = "report",
+        [WORD_TRACK] = "progress",
         [WORD_SOFT] = "small edit",
     };
     if (o->verb && o->cls != (enum risk_class)o->verb->cls && objects[o->verb->rule])
         say(r, "object", slice_str(objects[o->verb->rule]));
+}
+
+/* "Order flow data." A short first sentence that only names what comes back. */
+static bool names_data(const struct risk_facts *f) {
+    static const char *const words[] = {"data",    "history", "info",    "information", "statistics", "stats",
+                                        "metrics", "news",    "tickers", "articles",    "overview",   NULL};
+    if (f->sentence_end < 2 || f->sentence_end > DATA_WORDS_MAX || is_verb(f->prose_words[0]))
+        return false;
+    for (const char *const *w = words; *w; w++)
+        if (slice_is(f->prose[f->sentence_end - 1].text, *w))
+            return true;
+    return false;
 }
 
 static void decide(const struct risk_facts *f, struct risk_report *r) {
@@ -450,6 +544,10 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
     if (!n.verb || n.verb != p.verb)
         say_object(r, &p);
     struct decision d = weigh_all(f, &n, &p);
+    if (d.cls != RISK_NONE && !n.strong && !p.opens && names_data(f)) {
+        d = (struct decision){RISK_READ, 60};
+        say(r, "description", f->prose[f->sentence_end - 1].text);
+    }
     if (f->params & RISK_PARAM_ROUTED && !(n.strong && n.leads && f->count > 1)) {
         d = (struct decision){routed_class(f), 50};
         say(r, "parameter", SLICE("command"));
@@ -477,4 +575,6 @@ void risk_classify(const struct risk_toolset *ctx, const struct tape *t, uint32_
     decide(f, ret_report);
     ret_report->severity = risk_class_severity(ret_report->cls);
     ret_report->tags = risk_tags_of(f, ret_report->cls);
+    ret_report->properties = f->prop_count;
+    ret_report->freeform = f->freeform;
 }

@@ -17,7 +17,7 @@
 
 struct risk_evidence {
     const char *kind;  /* "name", "description", "enum", ... */
-    struct slice text; /* the word that spoke; in the arena or static */
+    struct slice text; /* the word that decided; in the arena or static */
 };
 
 struct risk_report {
@@ -25,9 +25,11 @@ struct risk_report {
     enum risk_severity severity;
     uint8_t confidence;    /* percent */
     bool review;           /* little or contradicting evidence: a person should look */
-    bool hint_mismatch;    /* readOnlyHint on a tool that is no read */
-    bool hint_destructive; /* the server's own word; many mean every update by it, so it is no class */
+    bool hint_mismatch;    /* readOnlyHint on a tool that does not only read */
+    bool hint_destructive; /* the server's hint; often set for every update, so it decides no class */
     uint32_t tags;         /* enum risk_tag bits */
+    uint32_t properties;   /* of the input schema */
+    struct slice freeform; /* the property that takes code, a command or a statement; empty without one */
     struct risk_evidence evidence[RISK_EVIDENCE_MAX];
     size_t evidence_count;
 };

@@ -1,7 +1,7 @@
 /* The file that a command line runs, and its hash: when it is not the one that was accepted, it is not
  * started.
  *
- * For an interpreter that is the script, not the interpreter, which the system updates on its own account. A
+ * For an interpreter that is the script, not the interpreter, which the system updates by itself. A
  * package runner (npx, uvx, docker) has no such file: there the pinned version stands for it. */
 #pragma once
 

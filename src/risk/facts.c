@@ -28,15 +28,25 @@ static size_t shared_words(const struct risk_toolset *ctx, const struct slice *t
     return 0;
 }
 
+/* "unapprove" is as much as "approve". */
+static const struct risk_word *opposite_of(struct slice token) {
+    const struct risk_word *w = risk_word_find(slice_from(token, 2));
+    return w && w->cls == RISK_WRITE && w->kind == WORD_VERB ? w : NULL;
+}
+
 static void gather_name(struct risk_facts *f, struct arena *a) {
     struct slice all[RISK_NAME_TOKENS_MAX];
     size_t count = risk_split_name(f->name, all, ARRAY_LEN(all), a);
     size_t skip = shared_words(f->ctx, all, count);
     for (size_t i = skip; i < count; i++) {
         const struct risk_word *w = risk_word_find(all[i]);
-        char form;
+        char form = 0;
         if (!w)
             w = risk_word_find_form(all[i], &form);
+        if (!w && slice_starts(all[i], SLICE("un")))
+            w = opposite_of(all[i]);
+        if (w && form == 's' && i > skip && w->cls == RISK_WRITE && w->rule == WORD_FIXED)
+            w = NULL; /* mr_changes, event_updates: things, not deeds */
         f->tokens[f->count] = all[i];
         f->words[f->count++] = w;
         f->name_nouns |= w ? w->nouns : 0;
@@ -70,13 +80,17 @@ static bool said_read_only(struct slice lower) {
                                           "without modifying",
                                           "\xe5\x8f\xaa\xe8\xaf\xbb",
                                           NULL};
+    if (risk_contains(lower, "data-modifying") || risk_contains(lower, "insert/update/delete"))
+        return false; /* "Run a data-modifying statement. Disabled: the server is read-only" */
     for (const char *const *p = phrases; *p; p++)
         if (risk_contains(lower, *p))
             return true;
     return false;
 }
 
-static uint32_t param_of_name(struct slice last, size_t tokens) {
+static uint32_t param_of_name(struct slice first, struct slice last, size_t tokens) {
+    static const char *const languages[] = {"js",     "javascript", "python", "py",   "ts",
+                                            "source", "lua",        "script", "luau", NULL};
     static const struct {
         const char *word;
         uint32_t bit;
@@ -95,7 +109,10 @@ static uint32_t param_of_name(struct slice last, size_t tokens) {
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (slice_is(last, table[i].word)) /* zip_code and country_code are no programs */
-            return table[i].bit == RISK_PARAM_CODE && tokens > 1 && slice_is(last, "code") ? 0 : table[i].bit;
+            return table[i].bit == RISK_PARAM_CODE && tokens > 1 && slice_is(last, "code") &&
+                           !in_words(first, languages)
+                       ? 0
+                       : table[i].bit;
     return 0;
 }
 
@@ -129,6 +146,7 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
         return;
     f->op_class = worst;
     f->op_text = worst_text;
+    f->op_named = operation;
     f->op_soft = soft;
 }
 
@@ -149,7 +167,7 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     if (!count)
         return;
     struct slice last = tokens[count - 1];
-    uint32_t bit = param_of_name(last, count);
+    uint32_t bit = param_of_name(tokens[0], last, count);
     if (names_files(f) && in_words(last, ends))
         bit = RISK_PARAM_PATH; /* move_file: from where to where */
     bool remote = count > 1 && slice_is(tokens[0], "remote");
@@ -158,6 +176,8 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     else if (bit == RISK_PARAM_PATH && !remote)
         f->params &= ~(uint32_t)RISK_PARAM_REMOTE;
     f->params |= bit;
+    if (bit & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) && !f->freeform.len)
+        f->freeform = tape_text(t, key, a);
     if (slice_is(last, "id") || slice_is(last, "iid"))
         f->params |= RISK_PARAM_ID;
     if (count > 1 && slice_is(tokens[0], "sql"))
@@ -169,8 +189,12 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     if (slice_is(last, "query") && (risk_contains(lower, "sql ") || risk_contains(lower, "cypher")))
         f->params |= RISK_PARAM_SQL;
     uint32_t values = tape_get_str(t, value, "enum");
-    if (values && tape_is(t, values, TAPE_ARRAY))
+    if (values && tape_is(t, values, TAPE_ARRAY)) {
         gather_enum(f, t, values, in_words(last, operations), a);
+    } else if (in_words(last, operations)) {
+        f->op_free = true;
+        f->op_free_text = risk_lower(member_text(t, value, "description", a), RISK_PROSE_BYTES_MAX, a);
+    }
 }
 
 /* A required argument that says where the result is to be put. */
@@ -185,7 +209,7 @@ static void gather_required(struct risk_facts *f, const struct tape *t, uint32_t
                            ? risk_split_name(tape_text(t, i, a), tokens, ARRAY_LEN(tokens), a)
                            : 0;
         if (count > 1 && in_words(tokens[0], written) &&
-            param_of_name(tokens[count - 1], count) == RISK_PARAM_PATH)
+            param_of_name(tokens[0], tokens[count - 1], count) == RISK_PARAM_PATH)
             f->params |= RISK_PARAM_OUTPUT;
     }
 }
@@ -225,7 +249,7 @@ static void gather_hints(struct risk_facts *f, const struct tape *t, uint32_t to
     f->hint_open_world = open && tape_is(t, open, TAPE_TRUE);
 }
 
-/* "Send a purchase event": wherever the first sentence says the word, it only names something else. */
+/* "Send a purchase event": every use of the word in the first sentence only names something else. */
 static bool only_about_money(const struct risk_facts *f, struct slice word) {
     bool about = false;
     for (size_t i = 0; i < f->sentence_end; i++) {

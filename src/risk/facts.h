@@ -34,9 +34,13 @@ struct risk_facts {
     uint32_t first_nouns; /* of the first sentence */
     uint32_t params;      /* enum risk_param bits */
     uint32_t prop_count;
+    struct slice freeform;    /* the property that takes code or a command */
     enum risk_class op_class; /* the worst value of an operation enum; RISK_NONE without one */
     struct slice op_text;
-    bool op_soft; /* it was a removal that may be a small edit */
+    struct slice op_free_text; /* of an operation parameter that takes any word; lower case */
+    bool op_free;
+    bool op_named; /* the parameter is called `action` or the like */
+    bool op_soft;  /* it was a removal that may be a small edit */
     bool read_only_said;
     bool ui;
     bool money;

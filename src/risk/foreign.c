@@ -29,6 +29,7 @@ static const struct {
     {"转换", RISK_READ},
     {"编码", RISK_READ},
     {"测量", RISK_READ},
+    {"推荐", RISK_READ},
     {"天气", RISK_READ},
     {"路线", RISK_READ},
     {"创建", RISK_WRITE},

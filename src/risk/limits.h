@@ -23,6 +23,13 @@
 #define RISK_BLOB_BYTES 120        /* of base64 or hex in one run */
 #define RISK_TOOL_NAME_MAX 128
 
+#define RISK_CATALOGUE_BYTES_MAX (64u << 20) /* catalogue.bin */
+#define RISK_CATALOGUE_SERVERS_MAX 200000
+#define RISK_CATALOGUE_TOOLS_MAX 1000000
+#define RISK_CATALOGUE_TEXT_MAX 255     /* bytes of one of its texts */
+#define RISK_CATALOGUE_LIST_MAX 32      /* texts of one of its lists */
+#define RISK_TRUST_BYTES_MAX (1u << 20) /* trusted-names.jsonl */
+
 #define RISK_LOCK_BYTES_MAX (64u << 20)
 #define RISK_LOCK_SERVERS_MAX 1000
 #define RISK_DIFF_LINES_MAX 200

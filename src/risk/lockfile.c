@@ -3,6 +3,7 @@
 #include "base/glyph.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sha.h"
 #include "risk/classify.h"
 #include "risk/diff.h"
 #include "wire/canon.h"
@@ -15,11 +16,16 @@ struct pin {
     uint8_t full[RISK_HASH_BYTES];
 };
 
+static const struct {
+    const char *section, *name, *id; /* in the lock; for people; the member that it is known by */
+} kinds[RISK_PIN_KINDS] = {{"tools", "tool", "name"}, {"skills", "skill", "uri"}};
+
 struct risk_lock {
     char *text;
     struct tape tape;
-    uint32_t servers; /* node of the object; 0 when empty */
-    struct map pins;  /* "server\0tool" -> struct pin */
+    uint32_t servers;                /* node of the object; 0 when empty */
+    struct map pins[RISK_PIN_KINDS]; /* "server\0name" -> struct pin */
+    struct map files;                /* of skills: "server\0uri" -> the digest that was accepted */
     struct arena arena;
 };
 
@@ -37,6 +43,11 @@ static uint32_t lock_server(const struct risk_lock *lock, struct slice server) {
     return lock->servers ? object_at(&lock->tape, lock->servers, server) : 0;
 }
 
+/* 0 where the server has none; a lock from before skills were pinned has none of them. */
+static uint32_t section_at(const struct risk_lock *lock, uint32_t server, enum risk_pin_kind kind) {
+    return object_at(&lock->tape, server, slice_str(kinds[kind].section));
+}
+
 /* Neither name can hold a NUL: the reader refuses it. */
 static struct slice pin_key(struct slice server, struct slice tool, struct arena *a) {
     char *key = arena_alloc(a, server.len + tool.len + 1);
@@ -46,13 +57,25 @@ static struct slice pin_key(struct slice server, struct slice tool, struct arena
     return slice_of(key, server.len + 1 + tool.len);
 }
 
-static const struct pin *find_pin(const struct risk_lock *lock, struct slice server, struct slice tool,
-                                  struct arena *a) {
-    return map_get(&lock->pins, pin_key(server, tool, a));
+/* A file without a digest, or with one of another kind, is left out: nothing could vouch for its content. */
+static void read_files(struct risk_lock *lock, uint32_t skill, struct slice server) {
+    const struct tape *t = &lock->tape;
+    uint32_t files = tape_get_str(t, skill, "resources");
+    if (!files || !tape_is(t, files, TAPE_ARRAY))
+        return;
+    TAPE_FOR_ELEM(t, files, file) {
+        if (!tape_is(t, file, TAPE_OBJECT))
+            continue;
+        struct slice uri = text_of(t, tape_get_str(t, file, "uri"), &lock->arena);
+        uint8_t *digest = arena_alloc(&lock->arena, RISK_HASH_BYTES);
+        if (risk_fingerprint_parse(text_of(t, tape_get_str(t, file, "digest"), &lock->arena), digest))
+            map_put(&lock->files, pin_key(server, uri, &lock->arena), digest);
+    }
 }
 
-/* Every pinned tool has a fingerprint that belongs to its definition: a lock edited by hand is refused. */
-static int read_tool(struct risk_lock *lock, uint32_t key, struct slice server, struct err *err) {
+/* What is pinned has a fingerprint that belongs to its definition: a lock edited by hand is refused. */
+static int read_pin(struct risk_lock *lock, enum risk_pin_kind kind, uint32_t key, struct slice server,
+                    struct err *err) {
     const struct tape *t = &lock->tape;
     struct slice name = tape_text(t, key, &lock->arena);
     uint32_t definition = object_at(t, key + 1, SLICE("definition"));
@@ -60,15 +83,17 @@ static int read_tool(struct risk_lock *lock, uint32_t key, struct slice server, 
     struct pin *pin = arena_new(&lock->arena, struct pin);
     pin->node = key + 1;
     if (!definition || !node || !risk_fingerprint_parse(text_of(t, node, &lock->arena), pin->full))
-        return err_set(err, "server `%.*s`, tool `%.*s`: no fingerprint and definition", SLICE_FMT(server),
-                       SLICE_FMT(name));
+        return err_set(err, "server `%.*s`, %s `%.*s`: no fingerprint and definition", SLICE_FMT(server),
+                       kinds[kind].name, SLICE_FMT(name));
     cleanup_arena struct arena scratch;
     arena_init(&scratch);
     struct risk_fingerprint is;
     if (!risk_fingerprint_of(t, definition, &scratch, &is) || memcmp(is.full, pin->full, sizeof is.full) != 0)
-        return err_set(err, "server `%.*s`, tool `%.*s`: the fingerprint does not belong to the definition",
-                       SLICE_FMT(server), SLICE_FMT(name));
-    map_put(&lock->pins, pin_key(server, name, &lock->arena), pin);
+        return err_set(err, "server `%.*s`, %s `%.*s`: the fingerprint does not belong to the definition",
+                       SLICE_FMT(server), kinds[kind].name, SLICE_FMT(name));
+    map_put(&lock->pins[kind], pin_key(server, name, &lock->arena), pin);
+    if (kind == RISK_PIN_SKILL)
+        read_files(lock, definition, server);
     return 0;
 }
 
@@ -78,12 +103,15 @@ static int read_servers(struct risk_lock *lock, struct err *err) {
         return err_set(err, "more than %d servers", RISK_LOCK_SERVERS_MAX);
     TAPE_FOR_MEMBER(t, lock->servers, server) {
         struct slice name = tape_text(t, server, &lock->arena);
-        uint32_t tools = object_at(t, server + 1, SLICE("tools"));
-        if (!tools)
+        if (!section_at(lock, server + 1, RISK_PIN_TOOL))
             return err_set(err, "server `%.*s`: no tools", SLICE_FMT(name));
-        TAPE_FOR_MEMBER(t, tools, key)
-        if (read_tool(lock, key, name, err))
-            return -1;
+        for (enum risk_pin_kind kind = 0; kind < RISK_PIN_KINDS; kind++) {
+            uint32_t section = section_at(lock, server + 1, kind);
+            if (section)
+                TAPE_FOR_MEMBER(t, section, key)
+            if (read_pin(lock, kind, key, name, err))
+                return -1;
+        }
     }
     return 0;
 }
@@ -108,7 +136,9 @@ int risk_lock_load(struct slice text, struct risk_lock **ret_lock, struct err *e
         return err_set(err, "larger than %u bytes", RISK_LOCK_BYTES_MAX);
     struct risk_lock *lock = mem_zalloc(sizeof *lock);
     tape_init(&lock->tape);
-    map_init(&lock->pins);
+    for (size_t i = 0; i < RISK_PIN_KINDS; i++)
+        map_init(&lock->pins[i]);
+    map_init(&lock->files);
     arena_init(&lock->arena);
     lock->text = mem_dup(text.ptr ? text.ptr : "", text.len);
     if (slice_trim(text).len && lock_read(lock, slice_of(lock->text, text.len), err)) {
@@ -123,7 +153,9 @@ void risk_lock_free(struct risk_lock *lock) {
     if (!lock)
         return;
     tape_free(&lock->tape);
-    map_free(&lock->pins);
+    for (size_t i = 0; i < RISK_PIN_KINDS; i++)
+        map_free(&lock->pins[i]);
+    map_free(&lock->files);
     arena_free(&lock->arena);
     free(lock->text);
     free(lock);
@@ -133,33 +165,56 @@ bool risk_lock_knows(const struct risk_lock *lock, struct slice server) {
     return lock_server(lock, server) != 0;
 }
 
-static struct slice tool_name(const struct tape *t, uint32_t tool, struct arena *a) {
-    return tape_is(t, tool, TAPE_OBJECT) ? text_of(t, tape_get_str(t, tool, "name"), a) : (struct slice){0};
+const char *risk_pin_kind_name(enum risk_pin_kind kind) { return kinds[kind].name; }
+
+struct slice risk_pin_name(enum risk_pin_kind kind, const struct tape *t, uint32_t def, struct arena *a) {
+    return tape_is(t, def, TAPE_OBJECT) ? text_of(t, tape_get_str(t, def, kinds[kind].id), a)
+                                        : (struct slice){0};
 }
 
-void risk_lock_check(const struct risk_lock *lock, struct slice server, const struct tape *t, uint32_t tool,
-                     struct arena *a, struct risk_pin_verdict *ret_verdict) {
-    struct slice name = tool_name(t, tool, a);
+void risk_lock_check(const struct risk_lock *lock, enum risk_pin_kind kind, struct slice server,
+                     const struct tape *t, uint32_t def, struct arena *a,
+                     struct risk_pin_verdict *ret_verdict) {
+    struct slice name = risk_pin_name(kind, t, def, a);
     struct risk_fingerprint now;
     *ret_verdict = (struct risk_pin_verdict){RISK_PIN_OK, {0}};
-    if (!name.len || !risk_fingerprint_of(t, tool, a, &now)) {
+    if (!name.len || !risk_fingerprint_of(t, def, a, &now)) {
         *ret_verdict = (struct risk_pin_verdict){RISK_PIN_FAULT, SLICE("definition cannot be read")};
         return;
     }
-    const struct pin *pinned = find_pin(lock, server, name, a);
+    const struct pin *pinned = map_get(&lock->pins[kind], pin_key(server, name, a));
     struct slice shown = glyph_printable(name, RISK_TOOL_NAME_MAX, a);
     if (!pinned) {
         *ret_verdict = (struct risk_pin_verdict){
-            RISK_PIN_NEW, arena_printf(a, "tool `%.*s` is new and not yet accepted; see `sallyport pin diff`",
-                                       SLICE_FMT(shown))};
+            RISK_PIN_NEW, arena_printf(a, "%s `%.*s` is new and not yet accepted; see `sallyport pin diff`",
+                                       kinds[kind].name, SLICE_FMT(shown))};
         return;
     }
     if (memcmp(pinned->full, now.full, sizeof now.full) == 0)
         return;
     *ret_verdict = (struct risk_pin_verdict){
         RISK_PIN_CHANGED,
-        arena_printf(a, "definition changed: tool `%.*s` is not what was accepted; see `sallyport pin diff`",
-                     SLICE_FMT(shown))};
+        arena_printf(a, "definition changed: %s `%.*s` is not what was accepted; see `sallyport pin diff`",
+                     kinds[kind].name, SLICE_FMT(shown))};
+}
+
+void risk_lock_check_file(const struct risk_lock *lock, struct slice server, struct slice uri,
+                          struct slice bytes, struct arena *a, struct risk_pin_verdict *ret_verdict) {
+    const uint8_t *pinned = map_get(&lock->files, pin_key(server, uri, a));
+    struct slice shown = glyph_printable(uri, RISK_TOOL_NAME_MAX, a);
+    unsigned char is[SHA_BYTES];
+    sha_256(&bytes, 1, is);
+    *ret_verdict = (struct risk_pin_verdict){RISK_PIN_OK, {0}};
+    if (!pinned)
+        *ret_verdict = (struct risk_pin_verdict){
+            RISK_PIN_NEW,
+            arena_printf(a, "no accepted skill has a digest of `%.*s`; see `sallyport pin diff`",
+                         SLICE_FMT(shown))};
+    else if (memcmp(pinned, is, sizeof is) != 0)
+        *ret_verdict = (struct risk_pin_verdict){
+            RISK_PIN_CHANGED,
+            arena_printf(a, "skill changed: `%.*s` is not the file whose digest was accepted",
+                         SLICE_FMT(shown))};
 }
 
 static bool same_command(const struct tape *t, uint32_t array, const struct risk_server_facts *now) {
@@ -200,45 +255,92 @@ bool risk_lock_same_start(const struct risk_lock *lock, const struct risk_server
     return true;
 }
 
-void risk_lock_gone(const struct risk_lock *lock, struct slice server, const struct tape *t, uint32_t tools,
-                    struct arena *a, void (*gone)(void *ctx, struct slice name), void *ctx) {
-    uint32_t pinned = object_at(&lock->tape, lock_server(lock, server), SLICE("tools"));
-    if (!pinned || !tape_is(t, tools, TAPE_ARRAY))
+/* ---- comparing ---- */
+
+struct comparison {
+    const struct risk_lock *lock;
+    struct slice server;
+    const struct tape *t;
+    struct arena *a;
+    void (*each)(void *ctx, const struct risk_difference *difference);
+    void *ctx;
+};
+
+static void compare_one(struct comparison *c, enum risk_pin_kind kind, uint32_t def) {
+    static const char *const states[] = {
+        [RISK_PIN_NEW] = "new", [RISK_PIN_CHANGED] = "changed", [RISK_PIN_FAULT] = "unreadable"};
+    struct risk_pin_verdict v;
+    risk_lock_check(c->lock, kind, c->server, c->t, def, c->a, &v);
+    if (v.pin == RISK_PIN_OK)
+        return;
+    struct slice name = risk_pin_name(kind, c->t, def, c->a);
+    cleanup_buf struct buf diff;
+    buf_init(&diff, RISK_DEFINITION_BYTES_MAX);
+    if (v.pin == RISK_PIN_CHANGED) {
+        const struct pin *pinned = map_get(&c->lock->pins[kind], pin_key(c->server, name, c->a));
+        uint32_t old = object_at(&c->lock->tape, pinned->node, SLICE("definition"));
+        risk_diff(&c->lock->tape, old, c->t, def, c->a, &diff);
+    }
+    c->each(c->ctx, &(struct risk_difference){kind, states[v.pin], name.len ? name : SLICE("?"),
+                                              arena_dup(c->a, buf_slice(&diff))});
+}
+
+static void compare_gone(struct comparison *c, enum risk_pin_kind kind, uint32_t list) {
+    uint32_t pinned = section_at(c->lock, lock_server(c->lock, c->server), kind);
+    if (!pinned)
         return;
     struct map present;
     map_init(&present);
-    TAPE_FOR_ELEM(t, tools, tool)
-    map_put(&present, tool_name(t, tool, a), (void *)&present);
-    TAPE_FOR_MEMBER(&lock->tape, pinned, key) {
-        struct slice name = tape_text(&lock->tape, key, a);
+    TAPE_FOR_ELEM(c->t, list, def)
+    map_put(&present, risk_pin_name(kind, c->t, def, c->a), (void *)&present);
+    TAPE_FOR_MEMBER(&c->lock->tape, pinned, key) {
+        struct slice name = tape_text(&c->lock->tape, key, c->a);
         if (!map_get(&present, name))
-            gone(ctx, name);
+            c->each(c->ctx, &(struct risk_difference){kind, "gone", name, {0}});
     }
     map_free(&present);
 }
 
-void risk_lock_diff(const struct risk_lock *lock, struct slice server, const struct tape *t, uint32_t tool,
-                    struct arena *a, struct buf *out) {
-    const struct pin *pinned = find_pin(lock, server, tool_name(t, tool, a), a);
-    uint32_t old = pinned ? object_at(&lock->tape, pinned->node, SLICE("definition")) : 0;
-    if (old)
-        risk_diff(&lock->tape, old, t, tool, a, out);
+void risk_lock_compare(const struct risk_lock *lock, struct slice server, const struct risk_lists *lists,
+                       struct arena *a, void (*each)(void *ctx, const struct risk_difference *difference),
+                       void *ctx) {
+    struct comparison c = {lock, server, lists->t, a, each, ctx};
+    if (!tape_is(lists->t, lists->tools, TAPE_ARRAY))
+        return;
+    TAPE_FOR_ELEM(lists->t, lists->tools, tool)
+    compare_one(&c, RISK_PIN_TOOL, tool);
+    compare_gone(&c, RISK_PIN_TOOL, lists->tools);
+    if (!lists->skills || !tape_is(lists->t, lists->skills, TAPE_ARRAY))
+        return;
+    TAPE_FOR_ELEM(lists->t, lists->skills, skill)
+    compare_one(&c, RISK_PIN_SKILL, skill);
+    if (!lists->skills_some)
+        compare_gone(&c, RISK_PIN_SKILL, lists->skills);
+}
+
+static void each_of(const struct risk_lock *lock, enum risk_pin_kind kind, uint32_t server, struct arena *a,
+                    void (*each)(void *ctx, const struct risk_pinned *pinned), void *ctx) {
+    const struct tape *t = &lock->tape;
+    uint32_t section = section_at(lock, server + 1, kind);
+    if (!section)
+        return;
+    TAPE_FOR_MEMBER(t, section, key) {
+        struct risk_pinned p = {kind, tape_text(t, server, a), tape_text(t, key, a),
+                                text_of(t, tape_get_str(t, key + 1, "class"), a),
+                                text_of(t, tape_get_str(t, key + 1, "fingerprint"), a)};
+        const uint32_t definition = tape_get_str(t, key + 1, "definition");
+        p.definition = definition ? tape_raw(t, definition) : (struct slice){0};
+        each(ctx, &p);
+    }
 }
 
 void risk_lock_each(const struct risk_lock *lock, struct arena *a,
                     void (*each)(void *ctx, const struct risk_pinned *pinned), void *ctx) {
-    const struct tape *t = &lock->tape;
     if (!lock->servers)
         return;
-    TAPE_FOR_MEMBER(t, lock->servers, server) {
-        uint32_t tools = object_at(t, server + 1, SLICE("tools"));
-        TAPE_FOR_MEMBER(t, tools, key) {
-            struct risk_pinned p = {tape_text(t, server, a), tape_text(t, key, a),
-                                    text_of(t, tape_get_str(t, key + 1, "class"), a),
-                                    text_of(t, tape_get_str(t, key + 1, "fingerprint"), a)};
-            each(ctx, &p);
-        }
-    }
+    TAPE_FOR_MEMBER(&lock->tape, lock->servers, server)
+    for (enum risk_pin_kind kind = 0; kind < RISK_PIN_KINDS; kind++)
+        each_of(lock, kind, server, a, each, ctx);
 }
 
 /* ---- writing ---- */
@@ -246,7 +348,7 @@ void risk_lock_each(const struct risk_lock *lock, struct arena *a,
 struct entry { /* a member to write: from the old lock, or from the list */
     struct slice name;
     const struct tape *t;
-    uint32_t node; /* the old entry's node, or the tool of the list */
+    uint32_t node; /* the old entry's node, or that of the list */
     bool fresh;
 };
 
@@ -254,10 +356,10 @@ static int by_name(const void *a, const void *b) {
     return slice_cmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
+/* `ctx` is NULL for a skill: it has no class. */
 static void write_fresh(struct emit *e, const struct risk_toolset *ctx, const struct entry *tool,
                         struct arena *a) {
     struct risk_report report;
-    risk_classify(ctx, tool->t, tool->node, a, &report);
     struct risk_fingerprint print;
     cleanup_buf struct buf text;
     buf_init(&text, RISK_DEFINITION_BYTES_MAX);
@@ -266,8 +368,11 @@ static void write_fresh(struct emit *e, const struct risk_toolset *ctx, const st
         return;
     }
     emit_object(e);
-    emit_key(e, "class");
-    emit_cstr(e, risk_class_name(report.cls));
+    if (ctx) {
+        risk_classify(ctx, tool->t, tool->node, a, &report);
+        emit_key(e, "class");
+        emit_cstr(e, risk_class_name(report.cls));
+    }
     emit_key(e, "definition");
     risk_definition_text(tool->t, tool->node, a, &text);
     emit_raw(e, buf_slice(&text));
@@ -285,37 +390,57 @@ static void write_old(struct emit *e, const struct entry *old, struct arena *a) 
     emit_raw(e, buf_slice(&text));
 }
 
-/* The tools that the server will have: those of the list (or the one asked for), and the old ones beside it.
+struct section {
+    enum risk_pin_kind kind;
+    uint32_t list; /* of skills 0: nothing but what the lock has */
+    bool keep;     /* what the lock has stays beside it */
+    bool met;      /* the one that was asked for is among them */
+    struct entry *entries;
+    size_t count;
+};
+
+/* What the server will have of that kind: those of the list (or the one asked for), and the old ones beside
+ * it.
  */
-static int gather_tools(const struct risk_lock *lock, const struct risk_server_facts *who,
-                        const struct tape *t, uint32_t tools, const struct slice *only, struct arena *a,
-                        struct entry **ret_entries, size_t *ret_count, struct err *err) {
-    uint32_t old = object_at(&lock->tape, lock_server(lock, who->name), SLICE("tools"));
-    size_t max = tape_node(t, tools)->count + (old ? tape_node(&lock->tape, old)->count : 0u), count = 0;
-    struct entry *entries = arena_array(a, struct entry, max + 1);
+static void gather(const struct risk_lock *lock, struct slice server, const struct tape *t,
+                   const struct slice *only, struct arena *a, struct section *s) {
+    uint32_t old = section_at(lock, lock_server(lock, server), s->kind);
+    bool listed = s->list || s->kind == RISK_PIN_TOOL;
+    size_t max =
+        (listed ? tape_node(t, s->list)->count : 0u) + (old ? tape_node(&lock->tape, old)->count : 0u);
+    s->entries = arena_array(a, struct entry, max + 1);
     struct map taken;
     map_init(&taken);
-    bool met = !only;
-    TAPE_FOR_ELEM(t, tools, tool) {
-        struct slice name = tool_name(t, tool, a);
-        if (!name.len || (only && !slice_eq(name, *only)) || map_put(&taken, name, entries))
-            continue;
-        met = true;
-        entries[count++] = (struct entry){name, t, tool, true};
-    }
-    if (only && old)
+    if (listed)
+        TAPE_FOR_ELEM(t, s->list, def) {
+            struct slice name = risk_pin_name(s->kind, t, def, a);
+            if (!name.len || (only && !slice_eq(name, *only)) || map_put(&taken, name, s))
+                continue;
+            s->met = true;
+            s->entries[s->count++] = (struct entry){name, t, def, true};
+        }
+    if ((only || s->keep) && old)
         TAPE_FOR_MEMBER(&lock->tape, old, key) {
             struct slice name = tape_text(&lock->tape, key, a);
             if (!map_get(&taken, name))
-                entries[count++] = (struct entry){name, &lock->tape, key + 1, false};
+                s->entries[s->count++] = (struct entry){name, &lock->tape, key + 1, false};
         }
     map_free(&taken);
-    if (!met)
-        return err_set(err, "the list has no tool `%.*s`", SLICE_FMT(*only));
-    qsort(entries, count, sizeof *entries, by_name);
-    *ret_entries = entries;
-    *ret_count = count;
-    return 0;
+    qsort(s->entries, s->count, sizeof *s->entries, by_name);
+}
+
+static void write_section(struct emit *e, const struct section *s, const struct risk_toolset *ctx,
+                          struct arena *a) {
+    emit_key(e, kinds[s->kind].section);
+    emit_object(e);
+    for (size_t i = 0; i < s->count; i++) {
+        emit_key_slice(e, s->entries[i].name);
+        if (s->entries[i].fresh)
+            write_fresh(e, ctx, &s->entries[i], a);
+        else
+            write_old(e, &s->entries[i], a);
+    }
+    emit_object_end(e);
 }
 
 static void write_facts(struct emit *e, const struct risk_server_facts *who) {
@@ -339,26 +464,22 @@ static void write_facts(struct emit *e, const struct risk_server_facts *who) {
 }
 
 static int write_server(struct emit *e, const struct risk_lock *lock, const struct risk_server_facts *who,
-                        const struct tape *t, uint32_t tools, const struct slice *only, struct arena *a,
+                        const struct risk_lists *lists, const struct slice *only, struct arena *a,
                         struct err *err) {
-    struct entry *entries = NULL;
-    size_t count = 0;
-    if (gather_tools(lock, who, t, tools, only, a, &entries, &count, err))
-        return -1;
+    struct section tools = {.kind = RISK_PIN_TOOL, .list = lists->tools};
+    struct section skills = {
+        .kind = RISK_PIN_SKILL, .list = lists->skills, .keep = lists->skills_some || !lists->skills};
+    gather(lock, who->name, lists->t, only, a, &tools);
+    gather(lock, who->name, lists->t, only, a, &skills);
+    if (only && !tools.met && !skills.met)
+        return err_set(err, "the list has no tool `%.*s`", SLICE_FMT(*only));
     struct risk_toolset ctx;
-    risk_toolset_read(t, tools, who->package.len ? who->package : who->name, a, &ctx);
+    risk_toolset_read(lists->t, lists->tools, who->package.len ? who->package : who->name, a, &ctx);
     emit_object(e);
     write_facts(e, who);
-    emit_key(e, "tools");
-    emit_object(e);
-    for (size_t i = 0; i < count; i++) {
-        emit_key_slice(e, entries[i].name);
-        if (entries[i].fresh)
-            write_fresh(e, &ctx, &entries[i], a);
-        else
-            write_old(e, &entries[i], a);
-    }
-    emit_object_end(e);
+    if (skills.count)
+        write_section(e, &skills, NULL, a);
+    write_section(e, &tools, &ctx, a);
     emit_object_end(e);
     return 0;
 }
@@ -391,18 +512,20 @@ static void indent_json(struct slice json, struct buf *out) {
     buf_put_char(out, '\n');
 }
 
-int risk_lock_accept(const struct risk_lock *lock, const struct risk_server_facts *who, const struct tape *t,
-                     uint32_t tools, const struct slice *only, struct arena *a, struct buf *out,
-                     struct err *err) {
-    if (!tape_is(t, tools, TAPE_ARRAY))
+int risk_lock_accept(const struct risk_lock *lock, const struct risk_server_facts *who,
+                     const struct risk_lists *lists, const struct slice *only, struct arena *a,
+                     struct buf *out, struct err *err) {
+    if (!tape_is(lists->t, lists->tools, TAPE_ARRAY))
         return err_set(err, "not a list of tools");
+    if (lists->skills && !tape_is(lists->t, lists->skills, TAPE_ARRAY))
+        return err_set(err, "not a list of skills");
     size_t max = lock->servers ? tape_node(&lock->tape, lock->servers)->count : 0u, count = 0;
     struct entry *servers = arena_array(a, struct entry, max + 1);
     if (lock->servers)
         TAPE_FOR_MEMBER(&lock->tape, lock->servers, key)
     if (!tape_eq(&lock->tape, key, who->name))
         servers[count++] = (struct entry){tape_text(&lock->tape, key, a), &lock->tape, key + 1, false};
-    servers[count++] = (struct entry){who->name, t, tools, true};
+    servers[count++] = (struct entry){who->name, lists->t, lists->tools, true};
     qsort(servers, count, sizeof *servers, by_name);
     cleanup_buf struct buf compact;
     buf_init(&compact, RISK_LOCK_BYTES_MAX);
@@ -415,7 +538,7 @@ int risk_lock_accept(const struct risk_lock *lock, const struct risk_server_fact
         emit_key_slice(&e, servers[i].name);
         if (!servers[i].fresh)
             write_old(&e, &servers[i], a);
-        else if (write_server(&e, lock, who, t, tools, only, a, err))
+        else if (write_server(&e, lock, who, lists, only, a, err))
             return -1;
     }
     emit_object_end(&e);

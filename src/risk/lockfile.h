@@ -1,20 +1,24 @@
-/* The lock file: what each server's tools looked like when somebody last said yes.
+/* The lock file: the definitions of each server's tools when they were last accepted.
  *
  * sallyport.lock is JSON, canonical and indented, so that a review tool shows a changed description as a
  * changed line:
  *
  *   {"servers": {"files": {"command": ["npx", ...], "package": "...", "version": "...", "executable":
  * "sha256:...", "tools": {"read_file": {"class": "Read", "fingerprint": "sha256:...", "definition":
- * {...}}}}}, "version": 1}
+ * {...}}}, "skills": {"skill://pdf/SKILL.md": {"fingerprint": "sha256:...", "definition": {...}}}}},
+ * "version": 1}
+ *
+ * The definition of a skill is its entry in skills/list, which has a digest of each of its files.
  *
  * How a gate uses it. Once per server, and again after every notifications/tools/list_changed:
  *
  *   risk_lock_load(text, &lock, err)                          at start; the text comes from a file
  *   risk_lock_knows(lock, server)                             no: first use, trusted or asked about by
- * setting for each tool of the tools/list result (struct tape): risk_lock_check(lock, server, t, tool, arena,
- * &v)     RISK_PIN_OK: serve NEW, CHANGED: hide, and deny calls with v.reason risk_lock_accept(lock, &who, t,
- * tools, NULL, arena, &out, err)   the new text of the file, to be written by the caller (write beside it,
- * rename)
+ * setting
+ *   risk_lock_check(lock, RISK_PIN_TOOL, server, t, tool, arena, &v)   for each tool of a tools/list result.
+ * RISK_PIN_OK: serve; NEW, CHANGED: hide, and deny calls with v.reason
+ *   risk_lock_accept(lock, &who, &lists, NULL, arena, &out, err)   the new text of the file, to be written by
+ * the caller (write beside it, rename)
  *
  * A call's tool must be checked against the definition that is served at that moment, so a changed mind is
  * caught at the call after the change; and because the file outlives the process, across restarts. */
@@ -24,11 +28,14 @@
 #include "base/err.h"
 #include "risk/fingerprint.h"
 
-#define RISK_LOCK_NAME "sallyport.lock" /* where it is looked for, unless somebody says otherwise */
+#define RISK_LOCK_NAME "sallyport.lock" /* its default name */
+
+enum risk_pin_kind { RISK_PIN_TOOL, RISK_PIN_SKILL };
+#define RISK_PIN_KINDS 2
 
 enum risk_pin {
     RISK_PIN_OK,
-    RISK_PIN_NEW,     /* the server is known, the tool is not */
+    RISK_PIN_NEW,     /* the server is known, the tool or skill is not */
     RISK_PIN_CHANGED, /* the definition is another one */
     RISK_PIN_FAULT,   /* no usable definition */
 };
@@ -50,33 +57,56 @@ struct risk_server_facts {
     struct slice executable; /* "sha256:..." of the program's file */
 };
 
-/* An empty text is a lock that knows nobody. */
+/* An empty text is a lock without servers. */
 int risk_lock_load(struct slice text, struct risk_lock **ret_lock, struct err *err);
 void risk_lock_free(struct risk_lock *lock); /* NULL is fine */
 static inline void risk_lock_cleanup(struct risk_lock **lock) { risk_lock_free(*lock); }
 #define cleanup_lock __attribute__((cleanup(risk_lock_cleanup)))
 
+/* What a server shows: arrays of one tape. */
+struct risk_lists {
+    const struct tape *t;
+    uint32_t tools;
+    uint32_t skills;  /* 0: not known; those of the lock stay */
+    bool skills_some; /* not all: those of the lock stay beside them */
+};
+
 bool risk_lock_knows(const struct risk_lock *lock, struct slice server);
-void risk_lock_check(const struct risk_lock *lock, struct slice server, const struct tape *t, uint32_t tool,
-                     struct arena *a, struct risk_pin_verdict *ret_verdict);
-/* Is the server started as it was when it was pinned? The reason says what differs. Nothing pinned: true. */
+/* "tool", "skill". */
+const char *risk_pin_kind_name(enum risk_pin_kind kind);
+/* What the lock calls it: the name of a tool, the URI of a skill. Empty where it has none. */
+struct slice risk_pin_name(enum risk_pin_kind kind, const struct tape *t, uint32_t def, struct arena *a);
+void risk_lock_check(const struct risk_lock *lock, enum risk_pin_kind kind, struct slice server,
+                     const struct tape *t, uint32_t def, struct arena *a,
+                     struct risk_pin_verdict *ret_verdict);
+/* The content of a file of a skill: is it what the accepted entry has the digest of? */
+void risk_lock_check_file(const struct risk_lock *lock, struct slice server, struct slice uri,
+                          struct slice bytes, struct arena *a, struct risk_pin_verdict *ret_verdict);
+/* Is the server started as it was when it was pinned? The reason names the difference. Nothing pinned:
+ * true. */
 bool risk_lock_same_start(const struct risk_lock *lock, const struct risk_server_facts *now, struct arena *a,
                           struct slice *ret_reason);
-/* Names of pinned tools that the list no longer has, by calling `gone` for each. */
-void risk_lock_gone(const struct risk_lock *lock, struct slice server, const struct tape *t, uint32_t tools,
-                    struct arena *a, void (*gone)(void *ctx, struct slice name), void *ctx);
-/* What changed in a definition, a line each: "~ description: "old" -> "new"", "+ inputSchema.properties.bcc:
- * ...". */
-void risk_lock_diff(const struct risk_lock *lock, struct slice server, const struct tape *t, uint32_t tool,
-                    struct arena *a, struct buf *out);
-/* The text of a lock in which `who` has the tools of the array as they are now. `only`: that tool alone, the
- * others as they were; NULL: all of them, and tools that are gone are forgotten. */
-int risk_lock_accept(const struct risk_lock *lock, const struct risk_server_facts *who, const struct tape *t,
-                     uint32_t tools, const struct slice *only, struct arena *a, struct buf *out,
-                     struct err *err);
-/* Walks: calls `each` for every pinned tool, in order of the file. */
+/* Calls `each` for all that is not as it was accepted: "new", "changed", "unreadable" or "gone", with the
+ * lines that differ: "~ description: "old" -> "new"", "+ inputSchema.properties.bcc: ...". What `lists` does
+ * not have is gone, unless only some of them are known. */
+struct risk_difference {
+    enum risk_pin_kind kind;
+    const char *state;
+    struct slice name, diff;
+};
+void risk_lock_compare(const struct risk_lock *lock, struct slice server, const struct risk_lists *lists,
+                       struct arena *a, void (*each)(void *ctx, const struct risk_difference *difference),
+                       void *ctx);
+/* The text of a lock in which `who` has what the lists show. `only`: the tool or skill of that name alone,
+ * the others as they were; NULL: all of them, and what is gone is forgotten. */
+int risk_lock_accept(const struct risk_lock *lock, const struct risk_server_facts *who,
+                     const struct risk_lists *lists, const struct slice *only, struct arena *a,
+                     struct buf *out, struct err *err);
+/* Walks: calls `each` for all that is pinned, in order of the file, tools before skills. */
 struct risk_pinned {
-    struct slice server, tool, cls, fingerprint;
+    enum risk_pin_kind kind;
+    struct slice server, name, cls, fingerprint; /* a skill has no class */
+    struct slice definition;                     /* JSON, borrowed from the lock; empty when it has none */
 };
 void risk_lock_each(const struct risk_lock *lock, struct arena *a,
                     void (*each)(void *ctx, const struct risk_pinned *pinned), void *ctx);

@@ -26,7 +26,7 @@ void risk_strings_each(
 void risk_poison_result(const struct tape *t, uint32_t node, struct arena *a, struct risk_findings *f);
 /* [A-Za-z0-9_.-]{1,128}, as the specification advises? */
 bool risk_name_plain(struct slice name);
-/* d12: a name that nobody can read, or whose letters beyond ASCII only pretend to be others. Blanks, brackets
+/* d12: an unreadable name, or whose letters beyond ASCII only pretend to be others. Blanks, brackets
  * and letters of any language are names like others. */
 bool risk_name_bad(struct slice name, struct arena *a);
 /* For struct risk_neighbours: adds the names of a tools array to a map of skeletons; the slices live in the

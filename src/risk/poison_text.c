@@ -137,10 +137,11 @@ static void detect_imperative(struct text *x) {
     }
 }
 
+static const char *const tags[] = {"important", "system",        "instructions", "instruction",
+                                   "secret",    "admin",         "hidden",       "override",
+                                   "assistant", "system_prompt", "critical",     NULL};
+
 static void detect_tags(struct text *x) {
-    static const char *const tags[] = {"important", "system",        "instructions", "instruction",
-                                       "secret",    "admin",         "hidden",       "override",
-                                       "assistant", "system_prompt", "critical",     NULL};
     for (size_t i = 0; i + 1 < x->fold.len; i++) {
         if (x->fold.ptr[i] != '<')
             continue;
@@ -328,35 +329,86 @@ void risk_poison_text(const struct risk_toolset *ctx, const struct risk_neighbou
 /* ---- results: most of them are clean, and there are many ---- */
 
 enum suspicion {
-    SUSPECT_BYTES = 1, /* beyond ASCII, or control characters */
+    SUSPECT_BYTES = 1, /* what cannot be seen, or control characters */
     SUSPECT_TEXT = 2,  /* what may be a tag or a path, or letters that look like others */
     SUSPECT_ESCAPE = 4 /* of JSON: what it stands for has to be looked at */
 };
 
-static bool begins(struct slice text, size_t at, const char *lower) {
-    for (; *lower; lower++, at++)
-        if (at >= text.len || (text.ptr[at] | 0x20) != (*lower | 0x20))
+/* Folding may turn it into a letter. Characters that folding drops are suspicious themselves, and so is every
+ * escape that may be such a character. */
+static bool is_foldable(char c) { return (unsigned char)c >= 0x80; }
+
+/* May the folded text contain this word? */
+static bool may_say(struct slice text, size_t at, const char *lower) {
+    for (; *lower; lower++, at++) {
+        if (at >= text.len)
             return false;
+        if (is_foldable(text.ptr[at]))
+            return true;
+        if ((text.ptr[at] | 0x20) != (*lower | 0x20))
+            return false;
+    }
     return true;
+}
+
+/* The same of what ends in front of `at`. */
+static bool may_end(struct slice text, size_t at, struct slice lower) {
+    for (size_t i = 1; i <= lower.len; i++) {
+        if (at < i)
+            return false;
+        if (is_foldable(text.ptr[at - i]))
+            return true;
+        if ((text.ptr[at - i] | 0x20) != lower.ptr[lower.len - i])
+            return false;
+    }
+    return true;
+}
+
+static bool marks_tag(struct slice text, size_t at) {
+    if (may_say(text, at + 1, "!--"))
+        return true;
+    at += at + 1 < text.len && text.ptr[at + 1] == '/' ? 2 : 1;
+    for (const char *const *tag = tags; *tag; tag++)
+        if (may_say(text, at, *tag))
+            return true;
+    return false;
 }
 
 /* A sensitive path has one of these around its dot, underscore or slash. */
 static bool marks_path(struct slice text, size_t at) {
-    static const char *const behind_dot[] = {"ssh",    "aws/",    "cursor", "kube/", "git-", "bash_", "netrc",
-                                             "claude", "docker/", "env",    "json",  "dat",  NULL};
-    if (text.ptr[at] == '/')
-        return begins(text, at, "/etc/");
-    if (text.ptr[at] == '_')
-        return begins(text, at, "_rsa") || begins(text, at, "_ed25519") || begins(text, at, "_keys") ||
-               begins(text, at, "_desktop");
+    static const char *const behind_dot[26][2] = {
+        ['a' - 'a'] = {"aws/"},    ['b' - 'a'] = {"bash_"}, ['c' - 'a'] = {"cursor", "claude"},
+        ['d' - 'a'] = {"docker/"}, ['e' - 'a'] = {"env"},   ['g' - 'a'] = {"git-"},
+        ['k' - 'a'] = {"kube/"},   ['n' - 'a'] = {"netrc"}, ['s' - 'a'] = {"ssh"},
+    };
     /* Most dots end a sentence or a number. */
     char next = at + 1 < text.len ? (char)(text.ptr[at + 1] | 0x20) : ' ';
     if (next < 'a' || next > 'z')
         return false;
-    for (const char *const *p = behind_dot; *p; p++)
-        if (begins(text, at + 1, *p))
+    if (text.ptr[at] == '/')
+        return may_say(text, at, "/etc/");
+    if (text.ptr[at] == '_')
+        return may_say(text, at, "_rsa") || may_say(text, at, "_ed25519") || may_say(text, at, "_keys") ||
+               may_say(text, at, "_desktop");
+    for (int i = 0; i < 2 && behind_dot[next - 'a'][i]; i++)
+        if (may_say(text, at + 1, behind_dot[next - 'a'][i]))
             return true;
-    return false;
+    return (may_say(text, at + 1, "json") && may_end(text, at, SLICE("mcp"))) ||
+           (may_say(text, at + 1, "dat") && may_end(text, at, SLICE("wallet")));
+}
+
+/* Of what begins at `at`, beyond ASCII or a control character. */
+static uint32_t suspect_glyph(struct slice text, size_t at) {
+    size_t len;
+    uint32_t cp = glyph_next(text, at, &len);
+    if (glyph_is_control(cp) || glyph_is_invisible(cp)) /* it may stand inside of a word */
+        return SUSPECT_BYTES | SUSPECT_TEXT;
+    /* Greek, Cyrillic, full-width, mathematical and circled letters may stand for Latin ones, and some marks
+     * for those in paths. */
+    bool alike = (cp >= 0x340 && cp < 0x500) || (cp >= 0xf000 && cp < 0x10000) ||
+                 (cp >= 0x1d000 && cp < 0x1e000) || (cp >= 0x24b6 && cp <= 0x24e9) || cp == 0x2024 ||
+                 cp == 0x2044 || cp == 0x2215;
+    return alike ? SUSPECT_TEXT : 0;
 }
 
 /* Of JSON it is asked whether there are any. */
@@ -365,31 +417,36 @@ static bool is_enough(uint32_t seen, bool json) {
 }
 
 static uint32_t suspect_at(struct slice text, size_t i, bool json) {
-    unsigned char c = (unsigned char)text.ptr[i],
-                  next = i + 1 < text.len ? (unsigned char)text.ptr[i + 1] : 0;
-    if (c == '<')
-        return next == '!' || next == '/' || (next | 0x20) >= 'a' ? SUSPECT_TEXT : 0;
-    if (c == '.' || c == '_' || c == '/')
+    char next = i + 1 < text.len ? text.ptr[i + 1] : 0;
+    switch (text.ptr[i]) {
+    case '<':
+        return marks_tag(text, i) ? SUSPECT_TEXT : 0;
+    case '.':
+    case '_':
+    case '/':
         return marks_path(text, i) ? SUSPECT_TEXT : 0;
-    if (c == '\\')
-        return json && (next == 'u' || next == '/') ? SUSPECT_ESCAPE : 0;
-    /* Greek, Cyrillic, full-width and mathematical letters may stand for Latin ones. */
-    bool alike = (c >= 0xcd && c <= 0xd3) || c == 0xef || (c == 0xf0 && next == 0x9d);
-    return SUSPECT_BYTES | (alike ? SUSPECT_TEXT : 0);
+    case '\\':
+        return json && (next == 'u' || next == '/' || next == 'b' || next == 'f') ? SUSPECT_ESCAPE : 0;
+    default:
+        return suspect_glyph(text, i);
+    }
 }
 
+/* Of what stands beyond ASCII only the beginning counts, and only where something of note may begin so. */
 static const uint8_t speaks[256] = {
-    [0 ... 8] = 1, [11 ... 12] = 1, [14 ... 31] = 1, ['<'] = 1,        ['.'] = 1,
-    ['_'] = 1,     ['/'] = 1,       ['\\'] = 1,      [127 ... 255] = 1};
+    [0 ... 8] = 1,       [11 ... 12] = 1, [14 ... 31] = 1,     ['<'] = 1,           ['.'] = 1,
+    ['_'] = 1,           ['/'] = 1,       ['\\'] = 1,          [127] = 1,           [0xc2] = 1,
+    [0xcd ... 0xd3] = 1, [0xd8] = 1,      [0xe1 ... 0xe3] = 1, [0xef ... 0xf0] = 1, [0xf3] = 1};
 
 #ifdef __SSE2__
-/* Bits of a byte that may speak, by its two halves. The last four speak only in front of some bytes. */
+/* Bits of a byte that may be suspicious, by its two halves. The last five are so only in front of some
+ * bytes. */
 enum {
     LOOK_LOW = 1,
     LOOK_CONTROL = 2,
-    LOOK_TAG = 4,
-    LOOK_DEL = 8,
-    LOOK_ALONE = 15,
+    LOOK_TAG = 4, /* and DEL; `?` and `|`, which say nothing, come along */
+    LOOK_ALONE = 7,
+    LOOK_SHORT = 8,
     LOOK_DOT = 16,
     LOOK_SLASH = 32,
     LOOK_ESCAPE = 64,
@@ -403,24 +460,32 @@ __attribute__((target("avx2"))) static inline __m256i look_up(__m128i by_low, __
                             _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(by_high), high));
 }
 
-/* Which of 32 bytes have to be looked at for what they say, as bits; the byte behind them is there. Some that
- * say nothing may be among them: in prose hardly any. */
+/* Which of 32 bytes have to be examined, as bits; the byte behind them is readable. There may be false
+ * positives: in prose hardly any. */
 __attribute__((target("avx2"))) static inline uint32_t look(const char *at) {
-    enum { A = LOOK_ALONE, D = LOOK_DOT, S = LOOK_SLASH, E = LOOK_ESCAPE, U = LOOK_LINE, L = LOOK_LOW };
-    const __m128i low = _mm_setr_epi8(3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 3 | LOOK_TAG | E, 2, 3 | D,
-                                      3 | LOOK_DEL | S | U),
-                  high = _mm_setr_epi8(L, LOOK_CONTROL, D | S, LOOK_TAG, 0, E | U, 0, LOOK_DEL, 0, 0, 0, 0, 0,
-                                       0, 0, 0);
+    enum { A = LOOK_ALONE, B = LOOK_SHORT, D = LOOK_DOT, S = LOOK_SLASH, E = LOOK_ESCAPE, U = LOOK_LINE };
+    const __m128i low = _mm_setr_epi8(3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 3 | LOOK_TAG | E | B, 2, 3 | D,
+                                      3 | LOOK_TAG | S | U),
+                  high = _mm_setr_epi8(LOOK_LOW, LOOK_CONTROL, D | S, LOOK_TAG, 0, E | B | U, 0, LOOK_TAG, 0,
+                                       0, 0, 0, 0, 0, 0, 0);
     /* Behind: a dot the first letters of what marks_path knows, and so on. */
-    const __m128i next_low = _mm_setr_epi8(A, A | D, A | D | U, A | D, A | D | U, A | D | S | E | U, A, A | D,
-                                           A, A, A | D, A | D | U, A, A, A | D, A | E),
-                  next_high = _mm_setr_epi8(A, A, A | E, A, A | D | S | U, A | D | U, A | D | S | U,
+    const __m128i next_low = _mm_setr_epi8(A, A | D, A | D | B | U, A | D, A | D | U, A | D | S | E | U,
+                                           A | B, A | D, A, A, A | D, A | D | U, A, A, A | D, A | E),
+                  next_high = _mm_setr_epi8(A, A, A | E, A, A | D | S | U, A | D | U, A | D | S | B | U,
                                             A | D | E | U, A, A, A, A, A, A, A, A);
+    /* Suspicious characters beyond ASCII, by the upper half of their first byte: c, d, e and f. */
+    const __m128i far_low = _mm_setr_epi8(2 | 8, 2 | 4, 1 | 2 | 4, 2 | 4 | 8, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 1,
+                                          1 | 4),
+                  far_high = _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8);
     __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)at);
     __m256i next = _mm256_loadu_si256((const __m256i *)(const void *)(at + 1));
     __m256i says = _mm256_and_si256(look_up(low, high, v), look_up(next_low, next_high, next));
     __m256i silent = _mm256_cmpeq_epi8(says, _mm256_setzero_si256());
-    return ~(uint32_t)_mm256_movemask_epi8(silent) | (uint32_t)_mm256_movemask_epi8(v); /* v: beyond ASCII */
+    uint32_t bits = ~(uint32_t)_mm256_movemask_epi8(silent), far = (uint32_t)_mm256_movemask_epi8(v);
+    if (far)
+        bits |= far & ~(uint32_t)_mm256_movemask_epi8(
+                          _mm256_cmpeq_epi8(look_up(far_low, far_high, v), _mm256_setzero_si256()));
+    return bits;
 }
 
 __attribute__((target("avx2"))) static uint32_t suspicions_wide(struct slice text, bool json,
@@ -441,7 +506,7 @@ __attribute__((target("avx2"))) static uint32_t suspicions_wide(struct slice tex
 }
 #endif
 
-/* One look at every byte, until enough is known; nearly all of them say nothing. */
+/* One pass over every byte, until enough is known; nearly all of them are harmless. */
 static uint32_t suspicions(struct slice text, bool json) {
     uint32_t seen = 0;
     size_t at = 0;

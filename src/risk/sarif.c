@@ -111,11 +111,16 @@ static void put_tool(struct writer *w, const struct risk_surveyed *tool) {
 static void put_survey(struct writer *w, const struct risk_survey *s) {
     w->server = s->in.server;
     put_findings(w, SLICE("instructions"), &s->instructions);
-    if (s->impostor.len)
-        put_result(w, "impostor", "error", s->in.package,
-                   arena_printf(w->a, "the name is close to the known package %.*s", SLICE_FMT(s->impostor)));
+    if (s->impostor.of.len)
+        put_result(w, "impostor", s->impostor.refuse ? "error" : "note", s->in.package,
+                   risk_lookalike_text(&s->impostor, w->a));
     for (size_t i = 0; i < s->count; i++)
         put_tool(w, &s->tools[i]);
+    for (size_t i = 0; i < s->skill_count; i++) {
+        put_findings(w, s->skills[i].uri, &s->skills[i].findings);
+        if (s->skills[i].pin.pin != RISK_PIN_OK)
+            put_result(w, "drift", "error", s->skills[i].uri, s->skills[i].pin.reason);
+    }
 }
 
 static void put_driver(struct emit *e, const char *version, struct arena *a) {

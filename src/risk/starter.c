@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define COMMENT_BYTES_MAX 100 /* of a description */
+#define PARAMETERS_MAX 64     /* named in a comment */
 #define PRUNE_MAX 10          /* tools named in the advice on token costs */
 
 static const struct {
@@ -24,11 +25,15 @@ static const struct {
     [RISK_FINANCIAL] = {"Financial", 0, "Blocked by default: this tool can spend money."},
 };
 
-/* Tools that nobody has looked at yet: refused, and how a person is asked instead stands beside it. */
+const char risk_starter_plan[] = "Reads 60 a minute, writes 30, executions 10. What can destroy data or "
+                                 "spend money is denied; what is not "
+                                 "listed is denied.";
+
+/* Tools that nobody has reviewed yet are refused; a comment shows how to ask a person instead. */
 static void put_block(struct buf *out, enum risk_class cls) {
     buf_printf(out,
                "      - name: blocked by default\n"
-               "        action: deny  # or require_approval: each call waits for a person\n"
+               "        action: deny  # or require_approval without on_deny: each call waits for a person\n"
                "        on_deny: \"%s\"\n",
                plans[cls].refusal);
 }
@@ -139,6 +144,34 @@ static void put_tags(struct buf *out, uint32_t tags) {
             buf_printf(out, " %s", risk_tag_name(i));
 }
 
+/* Each with its type; what may be left out stands in brackets. */
+static void comment_parameters(const struct risk_starter *s, const struct risk_entry *e, struct arena *a,
+                               struct buf *out) {
+    const struct tape *t = s->t;
+    const uint32_t props = tape_path(t, e->node, "inputSchema", "properties", NULL);
+    const uint32_t required = tape_path(t, e->node, "inputSchema", "required", NULL);
+    size_t count = 0;
+    if (!props || !tape_is(t, props, TAPE_OBJECT))
+        return;
+    TAPE_FOR_MEMBER(t, props, key) {
+        if (count == PARAMETERS_MAX) {
+            buf_put_str(out, ", …");
+            break;
+        }
+        const struct slice name = tape_text(t, key, a);
+        const uint32_t type = tape_is(t, key + 1, TAPE_OBJECT) ? tape_get_str(t, key + 1, "type") : 0;
+        const bool needed = is_required(t, required, name);
+        buf_printf(out, "%s%s%.*s", count++ ? ", " : "  #   parameters: ", needed ? "" : "[",
+                   SLICE_FMT(glyph_printable(name, COMMENT_BYTES_MAX, a)));
+        if (type && tape_is(t, type, TAPE_STRING))
+            buf_printf(out, " %.*s", SLICE_FMT(glyph_printable(tape_text(t, type, a), COMMENT_BYTES_MAX, a)));
+        if (!needed)
+            buf_put_char(out, ']');
+    }
+    if (count)
+        buf_put_char(out, '\n');
+}
+
 static void comment_tool(const struct risk_starter *s, const struct risk_entry *e, struct arena *a,
                          struct buf *out) {
     uint32_t node = tape_get_str(s->t, e->node, "description");
@@ -152,6 +185,7 @@ static void comment_tool(const struct risk_starter *s, const struct risk_entry *
         buf_put_str(out, ",");
     put_tags(out, e->report.tags);
     buf_put_str(out, e->report.review ? "; please review\n" : "\n");
+    comment_parameters(s, e, a, out);
 }
 
 static void rule_required(struct buf *out, const struct argument *args, size_t count) {
@@ -239,12 +273,13 @@ static void intercept_head(const struct risk_starter *s, const struct risk_entry
     struct slice server =
         s->server.len ? glyph_printable(s->server, COMMENT_BYTES_MAX, a) : SLICE("an MCP server");
     buf_printf(out, "# Policy for %.*s, made by `sallyport scan`.\n", SLICE_FMT(server));
-    buf_printf(out, "# %zu tool%s. %zu can modify or destroy data.\n", count, plural(count), changing);
+    buf_printf(out, "# %zu tool%s. %zu can modify or destroy data.\n# %s\n", count, plural(count), changing,
+               risk_starter_plan);
     comment_prune(list, count, a, out);
     buf_put_str(out, "version: \"1\"\ndescription: ");
     struct slice description = arena_printf(a, "Starter policy for %.*s", SLICE_FMT(server));
     emit_quote(out, description);
-    buf_put_str(out, "\n# Tools that are not listed are refused.\ndefault: deny\ntools:");
+    buf_put_str(out, "\ndefault: deny\ntools:");
     buf_put_str(out, count ? "\n" : " {}\n");
 }
 
@@ -286,24 +321,31 @@ static void put_condition(struct emit *e, const struct argument *arg, const char
 
 static void put_require(struct emit *e, const struct risk_entry *entry, const struct argument *args,
                         size_t count, struct arena *a) {
-    emit_key(e, "require");
-    emit_array(e);
+    bool any = false;
     for (size_t i = 0; i < count; i++) {
-        if (!args[i].required)
-            continue; /* a rule about an argument that may be absent would refuse calls without it */
-        if (args[i].op && strcmp(args[i].op, "under") != 0) {
+        const bool judged = args[i].op && strcmp(args[i].op, "under") != 0;
+        /* A rule about an argument that may be absent would refuse calls without it. */
+        if (!args[i].required || (!judged && entry->report.cls != RISK_EXECUTE))
+            continue;
+        if (!any) {
+            emit_key(e, "require");
+            emit_array(e);
+        }
+        any = true;
+        if (judged) {
             put_condition(e, &args[i], args[i].op, args[i].value, a);
             emit_key(e, "on_deny");
             emit_cstr(e, args[i].denial);
             emit_object_end(e);
-        } else if (entry->report.cls == RISK_EXECUTE) {
+        } else {
             put_condition(e, &args[i], "exists", NULL, a);
             emit_key(e, "on_deny");
             emit_str(e, arena_printf(a, "Missing required argument \"%.*s\".", SLICE_FMT(args[i].name)));
             emit_object_end(e);
         }
     }
-    emit_array_end(e);
+    if (any)
+        emit_array_end(e);
 }
 
 static void layer_tool(const struct risk_starter *s, const struct risk_entry *entry, struct arena *a,
@@ -338,16 +380,15 @@ static void layer_tool(const struct risk_starter *s, const struct risk_entry *en
 
 static void write_policylayer(const struct risk_starter *s, const struct risk_entry *const *list,
                               size_t count, struct arena *a, struct buf *out) {
+    cleanup_buf struct buf plain;
+    buf_init(&plain, RISK_POLICY_BYTES_MAX);
     struct emit e;
-    emit_init(&e, out);
+    emit_init(&e, &plain);
     emit_object(&e);
     emit_key(&e, "version");
     emit_cstr(&e, "1");
     emit_key(&e, "default");
     emit_cstr(&e, "deny");
-    emit_key(&e, "hide");
-    emit_array(&e);
-    emit_array_end(&e);
     emit_key(&e, "tools");
     emit_object(&e);
     for (size_t i = 0; i < count; i++) {
@@ -355,6 +396,8 @@ static void write_policylayer(const struct risk_starter *s, const struct risk_en
     }
     emit_object_end(&e);
     emit_object_end(&e);
+    out->full |= plain.full;
+    emit_indented(out, buf_slice(&plain));
     buf_put_char(out, '\n');
 }
 
@@ -397,6 +440,7 @@ void risk_starter_by_class(struct slice server, struct arena *a, struct buf *out
     buf_printf(
         out, "# Policy for %.*s. Its tools were not known when this was written, so their classes decide.\n",
         SLICE_FMT(name));
+    buf_printf(out, "# %s\n", risk_starter_plan);
     buf_put_str(out, "# `sallyport scan -o FILE` writes one that names them.\nversion: \"1\"\ndescription: ");
     emit_quote(out, arena_printf(a, "Starter policy for %.*s", SLICE_FMT(name)));
     buf_put_str(out, "\ndefault: deny\ntools:\n");

@@ -6,6 +6,9 @@
 #include "base/buf.h"
 #include "risk/classify.h"
 
+/* What a starter policy does, in two sentences for people. */
+extern const char risk_starter_plan[];
+
 enum risk_dialect { RISK_DIALECT_INTERCEPT, RISK_DIALECT_POLICYLAYER };
 
 /* One classified tool. */

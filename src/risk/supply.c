@@ -8,11 +8,12 @@
 static const struct {
     const char *program;
     const char *verb; /* that must follow, or NULL */
-    char separator;   /* between package and version */
+    enum risk_registry registry;
 } runners[] = {
-    {"npx", NULL, '@'},   {"bunx", NULL, '@'},  {"pnpx", NULL, '@'},    {"pnpm", "dlx", '@'},
-    {"yarn", "dlx", '@'}, {"npm", "exec", '@'}, {"bun", "x", '@'},      {"uvx", NULL, '='},
-    {"pipx", "run", '='}, {"uv", "tool", '='},  {"docker", "run", ':'}, {"podman", "run", ':'},
+    {"npx", NULL, RISK_NPM},   {"bunx", NULL, RISK_NPM},    {"pnpx", NULL, RISK_NPM},
+    {"pnpm", "dlx", RISK_NPM}, {"yarn", "dlx", RISK_NPM},   {"npm", "exec", RISK_NPM},
+    {"bun", "x", RISK_NPM},    {"uvx", NULL, RISK_PYPI},    {"pipx", "run", RISK_PYPI},
+    {"uv", "tool", RISK_PYPI}, {"docker", "run", RISK_OCI}, {"podman", "run", RISK_OCI},
 };
 
 /* Options of the runners that take the next word as their value. */
@@ -104,8 +105,10 @@ void risk_supply_read(const struct slice *argv, size_t count, struct risk_supply
     size_t at = count ? package_at(argv, count, &runner) : 0;
     if (!at)
         return;
+    static const char separators[RISK_REGISTRIES] = {[RISK_NPM] = '@', [RISK_PYPI] = '=', [RISK_OCI] = ':'};
     ret_supply->runner = runners[runner].program;
-    split_package(argv[at], runners[runner].separator, ret_supply);
+    ret_supply->registry = runners[runner].registry;
+    split_package(argv[at], separators[ret_supply->registry], ret_supply);
     ret_supply->unpinned = !ret_supply->version.len;
 }
 

@@ -5,11 +5,13 @@
 
 #include "base/arena.h"
 #include "base/slice.h"
+#include "risk/origin.h"
 
 struct risk_supply {
-    struct slice package; /* empty: not started through a package runner */
-    struct slice version; /* empty: not pinned; a range or a tag such as `latest` is not a version */
-    const char *runner;   /* "npx", "uvx", "docker"; NULL */
+    struct slice package;        /* empty: not started through a package runner */
+    struct slice version;        /* empty: not pinned; a range or a tag such as `latest` is not a version */
+    const char *runner;          /* "npx", "uvx", "docker"; NULL */
+    enum risk_registry registry; /* where the runner fetches from */
     bool unpinned;
 };
 
@@ -18,8 +20,8 @@ void risk_supply_read(const struct slice *argv, size_t count, struct risk_supply
 /* Which word of the command line is the program that is meant: the script of an interpreter, the package of a
  * runner, or the command itself. */
 size_t risk_supply_subject(const struct slice *argv, size_t count);
-/* What a server is called by that has no name of its own: the package, or the file name of its program. The
- * server itself has no say in it. In the arena. */
+/* The name of a server without a configured one: the package, or the file name of its program. The server
+ * itself cannot influence it. In the arena. */
 struct slice risk_supply_name(const struct slice *argv, size_t count, struct arena *a);
 /* The same for a server that is reached over HTTP: host and path. */
 struct slice risk_supply_url_name(struct slice url, struct arena *a);

@@ -16,8 +16,8 @@ static void look_up(const struct risk_survey *s, struct risk_surveyed *tool) {
     tool->exact = risk_catalogue_find(tool->print.full, &tool->known);
     tool->similar = !tool->exact && risk_catalogue_find_shape(tool->print.shape, &tool->known);
     if (!tool->exact && s->in.package.len && s->in.version.len)
-        tool->differs =
-            risk_catalogue_differs(s->in.package, s->in.version, tool->entry.name, tool->print.full);
+        tool->differs = risk_catalogue_differs(s->in.registry, s->in.package, s->in.version, tool->entry.name,
+                                               tool->print.full);
 }
 
 /* Counted on the canonical text, so that white space in the answer makes no difference. */
@@ -47,11 +47,31 @@ static void survey_tool(struct risk_survey *s, struct neighbourhood *n, uint32_t
     tool->printed = risk_fingerprint_of(t, node, a, &tool->print);
     look_up(s, tool);
     if (s->pinned)
-        risk_lock_check(s->in.lock, s->in.server, t, node, a, &tool->pin);
+        risk_lock_check(s->in.lock, RISK_PIN_TOOL, s->in.server, t, node, a, &tool->pin);
     s->by_class[tool->entry.report.cls]++;
     s->tokens += tool->entry.tokens;
     s->drifted += tool->pin.pin != RISK_PIN_OK || tool->differs;
     s->poisoned += tool->entry.refuse;
+}
+
+static void survey_skills(struct risk_survey *s, struct arena *a) {
+    const struct tape *t = s->in.t;
+    if (!s->in.skills || !tape_is(t, s->in.skills, TAPE_ARRAY))
+        return;
+    size_t max = tape_node(t, s->in.skills)->count;
+    max = max < RISK_TOOLS_MAX ? max : RISK_TOOLS_MAX;
+    s->skills = arena_array(a, struct risk_surveyed_skill, max + 1);
+    TAPE_FOR_ELEM(t, s->in.skills, node) {
+        if (s->skill_count == max)
+            break;
+        struct risk_surveyed_skill *skill = &s->skills[s->skill_count++];
+        skill->uri = risk_pin_name(RISK_PIN_SKILL, t, node, a);
+        risk_poison_value(NULL, NULL, t, node, "skill", a, &skill->findings);
+        if (s->pinned)
+            risk_lock_check(s->in.lock, RISK_PIN_SKILL, s->in.server, t, node, a, &skill->pin);
+        s->drifted += skill->pin.pin != RISK_PIN_OK;
+        s->poisoned += risk_findings_deny(&skill->findings);
+    }
 }
 
 void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct risk_survey *ret_survey) {
@@ -60,7 +80,8 @@ void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct
     struct slice name = in->package.len ? in->package : in->server;
     risk_toolset_read(in->t, in->tools, name, a, &s->context);
     s->pinned = in->lock && risk_lock_knows(in->lock, in->server);
-    s->impostor = in->package.len ? risk_impostor_of(in->package, a) : (struct slice){0};
+    if (in->package.len)
+        risk_lookalike_find(in->registry, in->package, a, &s->impostor);
     struct neighbourhood n = {.near = {&n.skeletons, in->others}};
     map_init(&n.skeletons);
     map_init(&n.names);
@@ -74,6 +95,7 @@ void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct
         TAPE_FOR_ELEM(in->t, in->tools, node)
     if (s->count < max)
         survey_tool(s, &n, node, &s->tools[s->count++], a);
+    survey_skills(s, a);
     map_free(&n.skeletons);
     map_free(&n.names);
 }
@@ -110,19 +132,27 @@ static void put_finding(struct emit *e, const char *detector, const char *name, 
     emit_object_end(e);
 }
 
+static void put_poison(struct emit *e, const struct risk_findings *findings) {
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct risk_finding *f = &findings->items[i];
+        put_finding(e, risk_detector_id(f->detector), risk_detector_name(f->detector), f->where, f->text,
+                    risk_findings_deny(findings));
+    }
+}
+
+static void put_drift(struct emit *e, const struct risk_pin_verdict *pin) {
+    if (pin->pin != RISK_PIN_OK)
+        put_finding(e, "drift", pin->pin == RISK_PIN_NEW ? "new" : "changed", SLICE("lock"), pin->reason,
+                    true);
+}
+
 static void put_findings(struct emit *e, const struct risk_surveyed *tool) {
     emit_array(e);
-    for (size_t i = 0; i < tool->findings.count; i++) {
-        const struct risk_finding *f = &tool->findings.items[i];
-        put_finding(e, risk_detector_id(f->detector), risk_detector_name(f->detector), f->where, f->text,
-                    tool->entry.refuse);
-    }
+    put_poison(e, &tool->findings);
     if (tool->entry.report.hint_mismatch)
         put_finding(e, "hint", "hint-mismatch", SLICE("annotations"),
                     SLICE("readOnlyHint on a tool that is no read"), false);
-    if (tool->pin.pin != RISK_PIN_OK)
-        put_finding(e, "drift", tool->pin.pin == RISK_PIN_NEW ? "new" : "changed", SLICE("lock"),
-                    tool->pin.reason, true);
+    put_drift(e, &tool->pin);
     if (tool->differs)
         put_finding(e, "drift", "not-as-published", SLICE("catalogue"),
                     SLICE("this version of the package was seen with another definition"), false);
@@ -136,12 +166,7 @@ static void put_lists(struct emit *e, const struct risk_surveyed *tool, struct a
     for (size_t i = 0; i < r->evidence_count; i++)
         emit_str(e, risk_evidence_text(&r->evidence[i], a));
     emit_array_end(e);
-    emit_key(e, "tags");
-    emit_array(e);
-    for (unsigned i = 0; i < RISK_TAGS; i++)
-        if (r->tags & 1u << i)
-            emit_cstr(e, risk_tag_name(i));
-    emit_array_end(e);
+    risk_tags_put(e, r->tags);
     emit_key(e, "findings");
     put_findings(e, tool);
 }
@@ -169,6 +194,12 @@ static void put_tool(struct emit *e, const struct risk_surveyed *tool, struct ar
     emit_bool(e, r->review);
     emit_key(e, "destructive_hint");
     emit_bool(e, r->hint_destructive);
+    emit_key(e, "properties");
+    emit_int(e, r->properties);
+    if (r->freeform.len) {
+        emit_key(e, "freeform");
+        emit_str(e, r->freeform);
+    }
     put_lists(e, tool, a);
     emit_key(e, "tokens");
     emit_int(e, tool->entry.tokens);
@@ -181,6 +212,8 @@ static void put_tool(struct emit *e, const struct risk_surveyed *tool, struct ar
         emit_object(e);
         emit_key(e, "match");
         emit_cstr(e, tool->exact ? "exact" : "shape");
+        emit_key(e, "registry");
+        emit_cstr(e, risk_registry_name(tool->known.registry));
         emit_key(e, "package");
         emit_str(e, tool->known.package);
         emit_key(e, "version");
@@ -190,12 +223,26 @@ static void put_tool(struct emit *e, const struct risk_surveyed *tool, struct ar
     emit_object_end(e);
 }
 
+static void put_skill(struct emit *e, const struct risk_surveyed_skill *skill) {
+    emit_object(e);
+    emit_key(e, "skill");
+    emit_str(e, skill->uri);
+    emit_key(e, "findings");
+    emit_array(e);
+    put_poison(e, &skill->findings);
+    put_drift(e, &skill->pin);
+    emit_array_end(e);
+    emit_object_end(e);
+}
+
 void risk_survey_json(const struct risk_survey *s, struct arena *a, struct buf *out) {
     struct emit e;
     emit_init(&e, out);
     emit_array(&e);
     for (size_t i = 0; i < s->count; i++)
         put_tool(&e, &s->tools[i], a);
+    for (size_t i = 0; i < s->skill_count; i++)
+        put_skill(&e, &s->skills[i]);
     emit_array_end(&e);
     buf_put_char(out, '\n');
 }

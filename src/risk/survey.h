@@ -1,16 +1,20 @@
-/* Everything this room can say about one server's tools, in one pass: classes, findings, fingerprints, what
- * the catalogue and the lock know. The writers below turn it into the formats that other programs read. */
+/* Everything that this room determines about one server's tools, in one pass: classes, findings,
+ * fingerprints, what the catalogue and the lock know. The writers below turn it into the formats that other
+ * programs read. */
 #pragma once
 
 #include "risk/catalogue.h"
 #include "risk/lockfile.h"
+#include "risk/lookalike.h"
 #include "risk/poison.h"
 #include "risk/starter.h"
 
 struct risk_survey_input {
     const struct tape *t;
     uint32_t tools;                                      /* the array */
+    uint32_t skills;                                     /* the same; 0: none are known */
     struct slice server, package, version, instructions; /* each may be empty */
+    enum risk_registry registry;                         /* of the package */
     const struct risk_lock *lock;                        /* NULL: nothing is pinned */
     const struct map *others;                            /* names of other servers' tools; may be NULL */
 };
@@ -26,24 +30,32 @@ struct risk_surveyed {
     struct risk_pin_verdict pin; /* OK without a lock, and for a server the lock does not know */
 };
 
+struct risk_surveyed_skill {
+    struct slice uri;
+    struct risk_findings findings;
+    struct risk_pin_verdict pin;
+};
+
 struct risk_survey {
     struct risk_survey_input in;
     struct risk_toolset context;
     struct risk_surveyed *tools;
     size_t count;
+    struct risk_surveyed_skill *skills;
+    size_t skill_count;
     size_t by_class[RISK_CLASSES];
     uint64_t tokens;
     struct risk_findings instructions;
-    struct slice impostor; /* the package that this one imitates; empty when none */
-    bool pinned;           /* the lock knows the server */
-    size_t drifted;        /* tools that are new, changed, or not what the catalogue has */
-    size_t poisoned;       /* tools (and instructions) that deserve a denial */
+    struct risk_lookalike impostor; /* the package that this one imitates */
+    bool pinned;                    /* the lock knows the server */
+    size_t drifted;  /* tools and skills that are new, changed, or not what the catalogue has */
+    size_t poisoned; /* tools, skills (and instructions) that deserve a denial */
 };
 
 /* Memory comes from the arena, which must outlive the survey, like the tape. */
 void risk_survey_run(const struct risk_survey_input *in, struct arena *a, struct risk_survey *ret_survey);
 /* An array of objects: tool, category, severity, confidence, evidence, tags, findings, tokens, fingerprint,
- * shape. */
+ * shape; of a skill: skill and findings. */
 void risk_survey_json(const struct risk_survey *s, struct arena *a, struct buf *out);
 /* SARIF 2.1.0, one run for all of them. `uri` names the file that was read. */
 void risk_sarif_write(const struct risk_survey *const *surveys, size_t count, const char *version,

@@ -1,12 +1,23 @@
 /* What flows through a tool. */
 #include "risk/facts.h"
 
+#include "wire/emit.h"
+
 static const char *const names[RISK_TAGS] = {
     "src_untrusted", "src_private",   "sink",      "exec",     "money",
     "meta_tool",     "freeform_code", "path_args", "url_args", "sql_args",
 };
 
 const char *risk_tag_name(unsigned index) { return names[index]; }
+
+void risk_tags_put(struct emit *e, uint32_t tags) {
+    emit_key(e, "tags");
+    emit_array(e);
+    for (unsigned i = 0; i < RISK_TAGS; i++)
+        if (tags & 1u << i)
+            emit_cstr(e, names[i]);
+    emit_array_end(e);
+}
 
 /* "call_tool", or code with access to other servers. */
 static bool calls_tools(const struct risk_facts *f) {

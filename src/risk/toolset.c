@@ -33,6 +33,18 @@ static struct slice common_word(const struct heads *names, size_t n, size_t at, 
     return word;
 }
 
+/* protect_list_users, protect_get_camera: a product whose name is a verb. */
+static bool verbs_follow(const struct heads *names, size_t n, size_t at, struct slice word, size_t same) {
+    size_t verbs = 0;
+    for (size_t i = 0; i < n && at + 1 < RISK_PREFIX_TOKENS_MAX; i++) {
+        if (names[i].count <= at + 1 || !slice_eq(names[i].words[at], word))
+            continue;
+        const struct risk_word *w = risk_word_find(names[i].words[at + 1]);
+        verbs += w && w->kind == WORD_VERB;
+    }
+    return verbs * 10 >= same * 7;
+}
+
 /* A first word shared by at least 60 % of the names, and by three of them, is the server's and says nothing
  * about the tool; unless it is a verb. */
 static void find_prefix(struct risk_toolset *ctx, const struct heads *names, size_t n) {
@@ -40,7 +52,8 @@ static void find_prefix(struct risk_toolset *ctx, const struct heads *names, siz
         size_t same;
         struct slice word = common_word(names, n, at, &same);
         const struct risk_word *w = risk_word_find(word);
-        if (same < 3 || same * 10 < n * 6 || (w && w->kind == WORD_VERB))
+        if (same < 3 || same * 10 < n * 6 ||
+            (w && w->kind == WORD_VERB && !verbs_follow(names, n, at, word, same)))
             return;
         ctx->prefix[ctx->prefix_count++] = word;
     }

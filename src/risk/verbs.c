@@ -34,10 +34,22 @@ static enum risk_class export_class(const struct risk_facts *f, enum risk_class 
     return returned || f->params & RISK_PARAM_REMOTE ? RISK_READ : base;
 }
 
-/* Something to look at, that nobody keeps: "renders as a table". */
+/* Something to display that is not stored: "renders as a table". */
 static bool is_drawn(const struct risk_facts *f) {
     return risk_contains(f->lower, "renders as") || risk_contains(f->lower, "for displaying") ||
            risk_contains(f->lower, "visualiz") || risk_contains(f->lower, "visualis");
+}
+
+/* What is generated for something that has a number, or is said to be put somewhere, is not only returned. */
+static bool is_kept(const struct risk_facts *f) {
+    static const char *const words[] = {"save", "store",  "write",   "creat", "upload", "key", "token",
+                                        "file", "commit", "publish", "rotat", "link",   NULL};
+    if (f->params & (RISK_PARAM_ID | RISK_PARAM_OUTPUT))
+        return true;
+    for (const char *const *w = words; *w; w++)
+        if (risk_contains(f->lower, *w))
+            return true;
+    return false;
 }
 
 static enum risk_class generate_class(const struct risk_facts *f, uint32_t object) {
@@ -45,8 +57,24 @@ static enum risk_class generate_class(const struct risk_facts *f, uint32_t objec
         return f->params & RISK_PARAM_PATH ? RISK_WRITE : RISK_READ;
     if (object & NOUN_MEDIA)
         return RISK_EXECUTE;
-    return object & (NOUN_REPORT | NOUN_TEXT | NOUN_CHART) && !(f->params & RISK_PARAM_PATH) ? RISK_READ
-                                                                                             : RISK_WRITE;
+    if (f->params & RISK_PARAM_PATH)
+        return RISK_WRITE;
+    if (object & (NOUN_REPORT | NOUN_TEXT | NOUN_CHART))
+        return RISK_READ;
+    return is_kept(f) ? RISK_WRITE : RISK_READ;
+}
+
+/* "track_event" reports something, "track_legislation" looks at it. */
+static enum risk_class track_class(const struct risk_facts *f) {
+    static const char *const reported[] = {"event", "events", "time", "conversion", "usage", "start", NULL};
+    for (size_t i = 0; i < f->count; i++)
+        for (const char *const *w = reported; *w; w++)
+            if (slice_is(f->tokens[i], *w))
+                return RISK_WRITE;
+    return f->params & RISK_PARAM_ID && !risk_contains(f->lower, "status") &&
+                   !risk_contains(f->lower, "progress")
+               ? RISK_WRITE
+               : RISK_READ;
 }
 
 static enum risk_class create_class(const struct risk_facts *f) {
@@ -57,6 +85,12 @@ static enum risk_class create_class(const struct risk_facts *f) {
     return last && last->nouns & NOUN_PROC ? RISK_EXECUTE : RISK_WRITE;
 }
 
+/* "Add two numbers" */
+static bool adds_up(const struct risk_facts *f, const struct risk_word *verb) {
+    return strcmp(verb->text, "add") == 0 && f->first_nouns & NOUN_SUM && f->count <= 2 &&
+           f->prop_count <= 3 && !(f->params & RISK_PARAM_ID);
+}
+
 static enum risk_class cancel_class(const struct risk_facts *f) {
     if (f->money || f->name_nouns & NOUN_TRADE)
         return RISK_FINANCIAL;
@@ -64,14 +98,29 @@ static enum risk_class cancel_class(const struct risk_facts *f) {
 }
 
 static enum risk_class go_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
-    if (f->ui || f->params & RISK_PARAM_URL)
+    bool wait = verb->text[0] == 'w';
+    if (f->ui || (!wait && f->params & RISK_PARAM_URL))
         return RISK_EXECUTE;
-    if (verb->text[0] == 'w') /* wait */
-        return (object | f->first_nouns) & (NOUN_JOB | NOUN_PROC) ? RISK_READ : RISK_EXECUTE;
+    if (wait)
+        return (object | f->first_nouns) & (NOUN_JOB | NOUN_PROC) || risk_contains(f->lower, "poll") ||
+                       risk_contains(f->lower, "status") || risk_contains(f->lower, "to complete")
+                   ? RISK_READ
+                   : RISK_EXECUTE;
     for (size_t i = 0; i < f->count; i++)
         if (f->words[i] == verb)
             return RISK_EXECUTE;
     return risk_contains(f->lower, "navigate to") ? RISK_EXECUTE : RISK_READ;
+}
+
+/* "Returns the source code. Does not write to disk." */
+static bool only_returned(const struct risk_facts *f) {
+    return risk_contains(f->lower, "does not write to disk") ||
+           risk_contains(f->lower, "returns the source code");
+}
+
+/* approve_submission: "and release their payment" */
+static bool releases_payment(const struct risk_facts *f) {
+    return f->money || (risk_contains(f->lower, "release") && risk_contains(f->lower, " payment"));
 }
 
 enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
@@ -92,11 +141,13 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_CANCEL:
         return cancel_class(f);
     case WORD_MAKE:
+        if (only_returned(f))
+            return RISK_READ;
         return object & NOUN_REQUEST ? RISK_EXECUTE : create_class(f);
     case WORD_CREATE:
-        return create_class(f);
+        return adds_up(f, verb) || only_returned(f) ? RISK_READ : create_class(f);
     case WORD_MONEY:
-        return f->money ? RISK_FINANCIAL : base;
+        return releases_payment(f) ? RISK_FINANCIAL : base;
     case WORD_BOOK:
         return f->money || object & (NOUN_PAID | NOUN_TRADE) ? RISK_FINANCIAL : RISK_WRITE;
     case WORD_RESTORE:
@@ -119,6 +170,9 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
             return RISK_EXECUTE;
         return object & (NOUN_PRIVATE | NOUN_MACHINE) ? RISK_READ : RISK_WRITE;
     case WORD_UI:
+        if (strcmp(verb->text, "close") == 0 && f->name_nouns & NOUN_TRADE &&
+            (f->money || risk_contains(f->lower, " order") || risk_contains(f->lower, "trad")))
+            return RISK_FINANCIAL; /* close_position: "by placing a sell order" */
         return f->ui ? RISK_EXECUTE : RISK_WRITE;
     case WORD_GO:
         return go_class(f, verb, object);
@@ -130,6 +184,16 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         if (object & NOUN_REPORT)
             return RISK_READ;
         return f->ui && risk_contains(f->lower, "action") ? RISK_EXECUTE : RISK_NONE;
+    case WORD_SUBMIT:
+        if (f->money)
+            return RISK_FINANCIAL;
+        return object & NOUN_JOB ? RISK_EXECUTE : base;
+    case WORD_CAPTURE:
+        if (f->money)
+            return RISK_FINANCIAL;
+        return risk_contains(f->lower, " note") || risk_contains(f->lower, " entry") ? RISK_WRITE : RISK_READ;
+    case WORD_TRACK:
+        return track_class(f);
     case WORD_SOFT:
     case WORD_FIXED:
         return base;

@@ -5,7 +5,7 @@
 #include "risk/class.h"
 
 enum word_kind {
-    WORD_NOUN,  /* says something only through its noun bits */
+    WORD_NOUN,  /* has a meaning only through its noun bits */
     WORD_FILL,  /* carries no meaning: "this", "tool", "bulk" */
     WORD_VERB,  /* an action wherever it stands */
     WORD_WEAK,  /* an action only where nothing stronger stands: "status", "post", "type" */
@@ -37,6 +37,9 @@ enum word_rule {
     WORD_OPEN,     /* a document: Read; in a browser: Execute */
     WORD_MANAGE,   /* a pipeline or stack: Execute */
     WORD_PERFORM,  /* nothing by itself */
+    WORD_SUBMIT,   /* a job: Execute; a form: Write */
+    WORD_CAPTURE,  /* a note: Write; the screen: Read */
+    WORD_TRACK,    /* an event or time: Write; the progress of something: Read */
     WORD_SOFT,     /* Destructive, unless it is one of several small edits */
 };
 
@@ -69,6 +72,7 @@ enum word_noun {
     NOUN_DEED = 1 << 25,   /* a verb that is also the name of what it leaves: build, run */
     NOUN_ENGINE = 1 << 27, /* what runs things, at the end of a name */
     NOUN_COIN = 1 << 28,   /* shows that the server handles coins */
+    NOUN_SUM = 1 << 29,    /* what is added up, not added */
     NOUN_STATE = 1 << 26,  /* behind a deed: its status, its logs */
 };
 

@@ -57,7 +57,7 @@ test('look-alike names, zero-width characters, terminal escapes, tag characters'
   assert.ok(ids[5].includes('d1'));
 });
 
-test('one name twice in a list: flagged, and the policy goes by the worse of the two', async () => {
+test('one name twice in a list is flagged, and the policy uses the worse class of the two', async () => {
   const list = [{ name: 'list_x', description: 'List' }, { name: 'list_x', description: 'Deletes everything' }];
   const [, second] = await scanJson(list);
   assert.ok(second.findings.some((finding) => finding.detector === 'd11'));

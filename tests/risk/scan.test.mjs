@@ -41,7 +41,7 @@ test('the command line is checked', async () => {
   assert.equal((await scan([], '--upstream', 'http://127.0.0.1:1/')).status, 2);
 });
 
-test('--fail-on answers no by class, severity and poison', async () => {
+test('--fail-on fails by class, severity and poison', async () => {
   const list = [tool('list_x', 'List x'), tool('delete_x', 'Delete x')];
   const status = async (what, tools = list) => (await scan(tools, '--fail-on', what)).status;
   assert.equal(await status('destructive'), 1);
@@ -111,13 +111,13 @@ test('a server that asks first, chatters and turns pages', async (t) => {
   assert.deepEqual(JSON.parse(tools.at(-1).description), { ping: {}, 'roots/list': { roots: [] }, 'sampling/createMessage': -32601 });
 });
 
-test('a program that is no server: status 4, and soon', async () => {
+test('a program that is not a server ends the scan quickly with status 4', async () => {
   const { status, stderr } = await run(['scan', '--timeout', '5s', '--', '/bin/false']);
   assert.equal(status, 4);
   assert.ok(stderr.length > 0);
 });
 
-test('all servers of a configuration at once, each against the others', async (t) => {
+test('all servers of a configuration are scanned together, each against the others', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'risk-'));
   t.after(() => rmSync(dir, { recursive: true }));
   const file = join(dir, 'mcp.json');
@@ -150,7 +150,47 @@ test('all servers of a configuration at once, each against the others', async (t
   assert.equal((await all('--format', 'intercept')).stdout.match(/^---$/gm).length, 2);
 });
 
-test('a server that is started without a network reaches nobody, and one with a network does', async () => {
+test('a policy in either dialect is readable: parameters, indentation, no empty members', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'risk-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const list = join(dir, 'list.json');
+  writeFileSync(list, JSON.stringify({ tools: [
+    { name: 'list_rows', description: 'List rows.', inputSchema: { type: 'object', properties: { table: { type: 'string' }, limit: { type: 'integer' }, any: true }, required: ['table'] } },
+    { name: 'run_code', description: 'Execute code.', inputSchema: { type: 'object', properties: { code: { type: 'string' } }, required: ['code'] } }, { name: 'get_time', description: 'Get the time.', inputSchema: { type: 'object' } },
+  ] }));
+  const yaml = (await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', 'intercept'])).stdout;
+  assert.match(yaml, /# list_rows: List rows\.\n.*\n {2}# {3}parameters: table string, \[limit integer\], \[any\]\n {2}list_rows:/);
+  assert.match(yaml, /parameters: code string\n/);
+  const { stdout } = await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', 'policylayer']);
+  const policy = JSON.parse(stdout);
+  assert.equal(stdout, `${JSON.stringify(policy, null, 2)}\n`);
+  assert.deepEqual(Object.keys(policy), ['version', 'default', 'tools']);
+  assert.deepEqual(Object.values(policy.tools).map((entry) => Object.keys(entry)), [['limits'], ['require', 'limits'], ['limits']]);
+});
+
+test('a starter policy says what it does, and does what it says', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'risk-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const list = join(dir, 'list.json');
+  const names = { list_rows: 'allow', delete_table: 'deny', create_refund: 'deny', run_command: 'allow', write_file: 'allow' };
+  writeFileSync(list, JSON.stringify({ tools: Object.keys(names).map((name) => ({ name, description: name.replace('_', ' '), inputSchema: { type: 'object' } })) }));
+  for (const [format, file] of [['intercept', 'p.yaml'], ['policylayer', 'p.json']]) {
+    const path = join(dir, file);
+    assert.equal((await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', format, '-o', path])).status, 0);
+    const text = readFileSync(path, 'utf8');
+    assert.doesNotMatch(text, /on_deny"?: *"[^"]*approv/i);
+    if (format === 'intercept') assert.match(text, /^# Reads 60 a minute, writes 30, executions 10\. What can destroy data or spend money is denied; what is not listed is denied\.$/m);
+    for (const [tool, verdict] of [...Object.entries(names), ['other', 'deny']])
+      assert.equal(JSON.parse((await run(['explain', '-c', path, '--tool', tool, '--args', '{}', '--json'])).stdout).verdict, verdict, `${file} ${tool}`);
+  }
+  // The comment beside the denial is a change that works.
+  const asked = readFileSync(join(dir, 'p.yaml'), 'utf8').replace(/action: deny  # or require_approval.*\n.*on_deny.*\n/g, 'action: require_approval\n');
+  writeFileSync(join(dir, 'asked.yaml'), asked);
+  for (const tool of ['delete_table', 'create_refund'])
+    assert.equal(JSON.parse((await run(['explain', '-c', join(dir, 'asked.yaml'), '--tool', tool, '--args', '{}', '--json'])).stdout).verdict, 'approve');
+});
+
+test('a server that is started without a network cannot connect, and one with a network can', async () => {
   const { createServer } = await import('node:net');
   const listener = createServer((socket) => socket.end('x'));
   await new Promise((done) => { listener.listen(0, '127.0.0.1', done); });
@@ -206,7 +246,7 @@ test('every real list gives policies that validate and refuse what destroys or p
   assert.ok(critical > (sanitized ? 30 : 300));
 });
 
-test('no real list is denied: the detectors that deny by default keep quiet', { skip: missing('toollists') }, async () => {
+test('no real list is denied: the detectors that deny by default report nothing', { skip: missing('toollists') }, async () => {
   const seen = {};
   for (const list of sample(toolLists())) {
     const { stdout } = await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', 'json', '--fail-on', 'poison']);
@@ -233,9 +273,9 @@ test('catalogue show, search and stats', async () => {
   assert.equal(nothing.status, 1);
   assert.match(nothing.stderr, /nothing of the name `no-such-thing-at-all`/);
   const stats = JSON.parse((await run(['catalogue', 'stats', '--json'])).stdout);
-  assert.ok(stats.packages > 100 && stats.tools > 3000 && stats.Destructive > 0);
+  assert.ok(stats.servers > 100 && stats.tools > 3000 && stats.Destructive > 0);
   const shown = JSON.parse((await run(['catalogue', 'show', '@modelcontextprotocol/server-filesystem', '--json'])).stdout);
-  assert.ok(shown.some((row) => row.tool === 'write_file' && row.category === 'Write'));
+  assert.ok(shown.tools.some((row) => row.tool === 'write_file' && row.category === 'Write'));
   const found = await run(['catalogue', 'search', 'WRITE_FILE']);
   assert.equal(found.status, 0);
   assert.match(found.stdout, /write_file/);

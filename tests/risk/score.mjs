@@ -25,8 +25,8 @@ export async function classify(rows) {
   return answers;
 }
 
-export async function score(part, label) {
-  const rows = await classify(jsonLines(part));
+// How `got` of each row compares with its member `label`.
+export function measure(rows, label) {
   const rank = (name) => classes.indexOf(name);
   const right = rows.filter((row) => row.got === row[label]).length;
   const under = rows.filter((row) => rank(row.got) < rank(row[label])).length;
@@ -38,6 +38,8 @@ export async function score(part, label) {
   }));
   return { rows, n: rows.length, accuracy: right / rows.length, under: under / rows.length, perClass };
 }
+
+export const score = async (part, label) => measure(await classify(jsonLines(part)), label);
 
 export function line(name, s) {
   const parts = classes.map((c) => `${c} ${s.perClass[c].precision.toFixed(3)}/${s.perClass[c].recall.toFixed(3)} (${s.perClass[c].n})`);

@@ -1,5 +1,5 @@
 // A stdio server whose tools are the JSON of its first argument; prints a banner first, as some servers do.
-// With REACH set, one more tool tells whether that port on this machine could be reached. With CURIOUS set, it asks its
+// With REACH set, one more tool reports whether that port on this machine could be reached. With CURIOUS set, it asks its
 // client this and that before it lists, chatters in between, and lists one tool a page, the answers it got as the last.
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';

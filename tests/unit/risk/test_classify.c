@@ -27,6 +27,26 @@ static void assert_named(const char *name, const char *description, enum risk_cl
                  want);
 }
 
+static void operations_that_are_read_about(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *description;
+        enum risk_class want;
+    } rows[] = {
+        {"get_openapi_reference", "Get the reference of an endpoint", RISK_READ},
+        {"get_endpoint", "Get the endpoint", RISK_DESTRUCTIVE},
+        {"update_reference", "Update the reference", RISK_DESTRUCTIVE},
+        {"get_reference", "Removes the reference of an endpoint", RISK_DESTRUCTIVE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_class(arena_printf(&arena,
+                                  "{\"name\":\"%s\",\"description\":\"%s\",\"inputSchema\":{\"properties\":{"
+                                  "\"operation\":{\"enum\":[\"list\",\"create\",\"delete\"]}}}}",
+                                  rows[i].name, rows[i].description)
+                         .ptr,
+                     rows[i].want);
+}
+
 static void plain_verbs(void **state) {
     (void)state;
     static const struct {
@@ -79,6 +99,53 @@ static void plain_verbs(void **state) {
                  RISK_WRITE);
 }
 
+static void verbs_in_context(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *description;
+        enum risk_class want;
+    } rows[] = {
+        {"wait_for_parcel", "Waits and polls the parcel's status", RISK_READ},
+        {"parcel_wait_done", "Wait for the parcel to complete", RISK_READ},
+        {"git-branch", "Lists all branches or creates a new branch", RISK_WRITE},
+        {"step_over", "Step over the current line", RISK_EXECUTE},
+        {"claim_parcel", "Step 1 of 2: claim a parcel", RISK_WRITE},
+        {"bulk_unwatch_parcels", "Remove watchers from parcels", RISK_WRITE},
+        {"unapprove_parcel", "Remove the approval of a parcel", RISK_WRITE},
+        {"parcel_changes", "Get what changed in a parcel", RISK_READ},
+        {"track_shipments", "Track the progress of shipments", RISK_READ},
+        {"track_event", "Track an event", RISK_WRITE},
+        {"parcel_getter", "Fetch a parcel", RISK_READ},
+        {"generate_palette", "Generate a palette from one color", RISK_READ},
+        {"generate_label", "Generate a label and save it", RISK_WRITE},
+        {"make_contract", "Make a contract. Returns the source code of it. Does not write to disk.",
+         RISK_READ},
+        {"add", "Adds two numbers", RISK_READ},
+        {"execute", "Run a data-modifying SQL statement. Disabled: the server is read-only", RISK_EXECUTE},
+        {"run_job", "Submit a job and wait for its result", RISK_EXECUTE},
+        {"parcel_queue", "Submit a job to the queue", RISK_EXECUTE},
+        {"capture_thought", "Capture a journal entry", RISK_WRITE},
+        {"confirm_order", "Confirm and place the order", RISK_FINANCIAL},
+        {"close_position", "Closes a position by placing a sell order", RISK_FINANCIAL},
+        {"approve_work", "Approve the work and release the worker's payment", RISK_FINANCIAL},
+        {"edit_invoice", "Modify an invoice", RISK_FINANCIAL},
+        {"create_bill", "Create a vendor bill", RISK_FINANCIAL},
+        {"billing_topup_get", "Return the settings of the top-up", RISK_READ},
+        {"order_flow", "Order flow data.", RISK_READ},
+        {"earnings_report", "Earnings report: impressions, clicks and views", RISK_READ},
+        {"parcels", "Parcel ops: list/get/update/delete", RISK_DESTRUCTIVE},
+        {"transact", "Execute a transaction. Useful for creating, updating, or deleting data.",
+         RISK_DESTRUCTIVE},
+        {"undo_history", "List what can be undone", RISK_READ},
+        {"deploy_parcel_help", "Provides instructions on how to deploy a parcel", RISK_READ},
+        {"get_parts", "FOR CREATE-UI WORKFLOW (/cui): Fetch parts of a parcel", RISK_READ},
+        {"parcel_info", "Get usage tips and upgrade info", RISK_READ},
+        {"json_arrpop", "Pop an element of an array", RISK_DESTRUCTIVE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_named(rows[i].name, rows[i].description, rows[i].want);
+}
+
 static void operation_enums(void **state) {
     (void)state;
     assert_class("{\"name\":\"parcel\",\"description\":\"Parcel operations\",\"inputSchema\":{\"properties\":"
@@ -97,6 +164,46 @@ static void operation_enums(void **state) {
         "{\"name\":\"search_endpoints\",\"description\":\"Search the API\",\"inputSchema\":{\"properties\":"
         "{\"method\":{\"enum\":[\"GET\",\"POST\",\"DELETE\"]}}}}",
         RISK_READ);
+}
+
+static void what_is_looked_for_is_not_done(void **state) {
+    (void)state;
+    assert_class(
+        "{\"name\":\"search_boxes\",\"description\":\"Search boxes\",\"inputSchema\":{\"properties\":"
+        "{\"kind\":{\"enum\":[\"read\",\"write\"]}}}}",
+        RISK_READ);
+    assert_class("{\"name\":\"get_boxes\",\"description\":\"Get boxes\",\"inputSchema\":{\"properties\":"
+                 "{\"operation\":{\"enum\":[\"create\",\"delete\"]}}}}",
+                 RISK_DESTRUCTIVE);
+    assert_class("{\"name\":\"query_boxes\",\"description\":\"Query boxes\",\"inputSchema\":{\"properties\":"
+                 "{\"action\":{\"enum\":[\"list\",\"delete\"]}}}}",
+                 RISK_DESTRUCTIVE);
+}
+
+static void operations_that_only_the_text_names(void **state) {
+    (void)state;
+    assert_class(
+        "{\"name\":\"manage_crawlers\",\"description\":\"Manage crawlers.\",\"inputSchema\":{\"properties\":"
+        "{\"operation\":{\"description\":\"create-crawler, delete-crawler\"}}}}",
+        RISK_DESTRUCTIVE);
+    assert_class(
+        "{\"name\":\"inspect\",\"description\":\"Executes JavaScript code\",\"inputSchema\":{\"properties\":"
+        "{\"js_code\":{}}}}",
+        RISK_EXECUTE);
+}
+
+static void a_product_named_by_a_verb(void **state) {
+    (void)state;
+    assert_int_equal(tape_parse(&tape,
+                                SLICE("[{\"name\":\"protect_list_users\"},{\"name\":\"protect_get_user\"},"
+                                      "{\"name\":\"protect_get_door\"},{\"name\":\"protect_update_door\"}]"),
+                                NULL),
+                     TAPE_OK);
+    struct risk_toolset ctx;
+    risk_toolset_read(&tape, 0, (struct slice){0}, &arena, &ctx);
+    struct risk_report report;
+    risk_classify(&ctx, &tape, 1, &arena, &report);
+    assert_int_equal(report.cls, RISK_READ);
 }
 
 static void parameters(void **state) {
@@ -206,8 +313,13 @@ static void speed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(operations_that_are_read_about, setup, teardown),
         cmocka_unit_test_setup_teardown(plain_verbs, setup, teardown),
+        cmocka_unit_test_setup_teardown(verbs_in_context, setup, teardown),
         cmocka_unit_test_setup_teardown(operation_enums, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_looked_for_is_not_done, setup, teardown),
+        cmocka_unit_test_setup_teardown(operations_that_only_the_text_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_product_named_by_a_verb, setup, teardown),
         cmocka_unit_test_setup_teardown(parameters, setup, teardown),
         cmocka_unit_test_setup_teardown(hints_raise_and_never_lower, setup, teardown),
         cmocka_unit_test_setup_teardown(other_languages, setup, teardown),
