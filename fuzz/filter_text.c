@@ -1,4 +1,4 @@
-/* Any text: what is hidden comes back as it was. */
+/* Any text: tokenized values are restored unchanged. */
 #include "filter/filter.h"
 #include "fuzz.h"
 

@@ -1,6 +1,7 @@
 /* The operators that look inside strings: under, host, glob, no_shell_meta. */
 #include "fuzz.h"
 #include "policy/match.h"
+#include "wire/host.h"
 
 static void check_path(struct slice text, struct arena *a) {
     struct slice clean, twice;
@@ -16,12 +17,12 @@ static void check_path(struct slice text, struct arena *a) {
 static void check_host(struct slice text, struct arena *a) {
     struct slice host;
     bool is_ip;
-    if (policy_url_host(text, a, &host, &is_ip) != POLICY_URL_OK)
+    if (host_of_url(text, a, &host, &is_ip) != HOST_OK)
         return;
     CHECK(host.len > 0);
     for (size_t i = 0; i < host.len; i++)
         CHECK(host.ptr[i] > 0x20 && host.ptr[i] != '@' && host.ptr[i] != '/' && host.ptr[i] != '\\');
-    CHECK(policy_host_match(host, SLICE("*")) && policy_host_match(host, host));
+    CHECK(host_matches(host, SLICE("*")) && host_matches(host, host));
     CHECK(!slice_is(host, "localhost"));
     CHECK(!is_ip || (!slice_starts(host, SLICE("127.")) && !slice_starts(host, SLICE("10."))));
 }

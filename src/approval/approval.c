@@ -44,7 +44,7 @@ void approval_refusal(enum state_decide why, struct slice id, const struct state
                 SLICE_FMT(after->status == STATE_APPROVAL_EXPIRED ? after->note : (struct slice){0}));
         break;
     case STATE_DECIDE_SELF:
-        err_set(err, "`%.*s` was asked for by the same identity: somebody else has to decide", SLICE_FMT(id));
+        err_set(err, "`%.*s` was requested by the same identity: another person must decide", SLICE_FMT(id));
         break;
     case STATE_DECIDE_OTHERS:
         err_set(err, "`%.*s` can be decided only by %.*s", SLICE_FMT(id), SLICE_FMT(after->approvers));

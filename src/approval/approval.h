@@ -5,19 +5,19 @@
 #include "audit/audit.h"
 #include "state/approvals.h"
 
-/* Every turn of an approval goes on record: `event` is approval_requested, _approved, _denied, _expired or
- * _used, `who` the one who caused it. */
+/* Records each change of an approval: `event` is approval_requested, _approved, _denied, _expired or _used,
+ * `who` the one who caused it. */
 enum audit_result approval_record(struct audit *audit, const char *event, const struct state_approval *r,
                                   struct slice who);
-/* Why a decision was not taken, in words. */
+/* Why a decision was not accepted, as text. */
 void approval_refusal(enum state_decide why, struct slice id, const struct state_approval *after,
                       struct err *err);
 
 struct core;
 /* Calls `each` with the hash of every policy in force, some twice. */
 void approval_policies(const struct core *core, void (*each)(void *ctx, const char *hash), void *ctx);
-/* Why an approval of this call would let nothing pass: the policy or the tool's definition is another one by
- * now. Empty when it would. */
+/* Why an approval of this call would have no effect: the policy or the tool's definition has changed. Empty
+ * when it would have one. */
 struct slice approval_stale(struct core *core, const struct state_approval *r);
 
 /* How webhooks and callbacks are signed: HMAC-SHA256 over the time, a full stop and the body, in hex behind

@@ -14,6 +14,7 @@
 #include "channel/tools.h"
 #include "io/work.h"
 #include "policy/policy.h"
+#include "record/record.h"
 #include "server/server.h"
 #include "wire/emit.h"
 
@@ -27,9 +28,30 @@ struct ask_work {
     struct call *call; /* NULL: it has ended */
     struct approvals *ap;
     struct arena arena;
-    bool opens; /* nothing is asked for; the database is made */
+    bool opens;                     /* nothing is asked for; the database is made */
+    struct state_decision decision; /* of the person at the client; made before anything else */
+    enum state_decide decided;
+    struct state_approval after; /* of the decision */
+    bool asks;                   /* `want` is asked for, unless `continued` is covered */
+    struct slice continued;      /* digest of the continuation; empty: it is none */
     struct state_approval want, found;
     enum state_ask answer;
+    struct err err;
+};
+
+/* A store operation that belongs to no call. */
+struct errand {
+    struct io_work work;
+    struct approvals *ap;
+    struct arena arena;
+    void (*run)(struct errand *w, struct state_approvals *store);
+    void (*done)(struct errand *w); /* on the loop; may be NULL */
+    struct slice id, digest;
+    uint64_t now_ms;
+    struct slice *ids;            /* of a look: those that calls wait for */
+    bool *over;                   /* whether one is decided, or no longer exists */
+    struct state_approval *ended; /* of a sweep */
+    size_t count, pending;
     struct err err;
 };
 
@@ -40,7 +62,7 @@ struct call_approval {
     struct slice digest;         /* of the call; what was found may be bound to a continuation of it */
     bool waiting;                /* in the list */
     bool late;                   /* its time is over */
-    bool unanswered;             /* the client was asked and did not say */
+    bool unanswered;             /* the client was asked and gave no decision */
     bool must_ask;               /* the client, at the next turn */
     uint64_t ask;                /* our question at the client; 0: none */
     struct slice question;       /* its params */
@@ -102,7 +124,7 @@ static struct slice approvers_json(struct call *c) {
     for (size_t i = 0; i < c->verdict.approver_count; i++)
         emit_str(&e, c->verdict.approvers[i]);
     emit_array_end(&e);
-    /* A list that does not fit names nobody rather than everybody. */
+    /* Fails closed: a list that does not fit names no approver. */
     struct slice json = out.full ? SLICE("[\"\"]") : arena_dup(&c->arena, buf_slice(&out));
     buf_free(&out);
     return json;
@@ -118,6 +140,7 @@ static struct slice request_text(struct call *c) {
 static struct state_approval describe(struct call *c) {
     const struct approvals *ap = c->session->core->approvals;
     uint64_t now = clock_wall_ms();
+    CHECK(c->args_hash.len); /* else it would be an approval of any arguments */
     uint64_t lasts =
         c->verdict.approval_timeout_ms ? c->verdict.approval_timeout_ms : ap->settings.timeout_ms;
     struct state_approval want = {
@@ -157,7 +180,8 @@ static bool know_definition(struct call *c) {
 
 /* ---- what the agent is told ---- */
 
-/* For the agent to pass on. It names no command: what an agent can run must not approve. */
+/* A text for the agent to pass on. It names no command: an agent must not be able to approve by running
+ * it. */
 static struct slice instructions(struct call *c) {
     const char *console = c->session->core->console;
     struct slice id = c->approval->found.id;
@@ -198,7 +222,7 @@ static enum call_next refuse(struct call *c, struct slice text) {
     return answer_deny(c);
 }
 
-/* What the person at the client reads. The arguments as they are seen, not as they might be spelled. */
+/* What the person at the client reads: the arguments decoded, without JSON escapes. */
 static struct slice question(struct call *c) {
     const struct state_approval *r = &c->approval->found;
     return arena_printf(&c->arena, "%.*s\n\n%.*s wants to call %.*s of server %.*s with %.*s",
@@ -209,9 +233,7 @@ static struct slice question(struct call *c) {
                         SLICE_FMT(glyph_printable(r->args, APPROVE_TEXT_MAX, &c->arena)));
 }
 
-/* The params of elicitation/create. Nothing is chosen beforehand: accepting without a choice approves
- * nothing.
- */
+/* The params of elicitation/create. Nothing is preselected: accepting without a choice approves nothing. */
 static struct slice question_params(struct call *c) {
     struct buf out;
     buf_init(&out, APPROVE_QUESTION_MAX);
@@ -231,6 +253,70 @@ static struct slice question_params(struct call *c) {
     struct slice json = out.full ? (struct slice){0} : arena_dup(&c->arena, buf_slice(&out));
     buf_free(&out);
     return json;
+}
+
+/* ---- the store, on its thread ---- */
+
+static struct state_approvals *thread_store(struct approvals *ap, struct err *err) {
+    return ap->asks || state_approvals_open(ap->home, &ap->asks, err) == 0 ? ap->asks : NULL;
+}
+
+static void run_errand(struct io_work *work) {
+    struct errand *w = container_of(work, struct errand, work);
+    struct state_approvals *store = thread_store(w->ap, &w->err);
+    if (store)
+        w->run(w, store);
+}
+
+static void on_errand(struct io_work *work) {
+    struct errand *w = container_of(work, struct errand, work);
+    if (w->err.text[0])
+        log_error("approvals: %s", w->err.text);
+    if (w->done)
+        w->done(w);
+    arena_free(&w->arena);
+    free(w);
+}
+
+static struct errand *errand_new(struct approvals *ap,
+                                 void (*run)(struct errand *w, struct state_approvals *store),
+                                 void (*done)(struct errand *w)) {
+    struct errand *w = mem_zalloc(sizeof(*w));
+    w->work = (struct io_work){.run = run_errand, .done = on_errand};
+    arena_init(&w->arena);
+    w->ap = ap;
+    w->run = run;
+    w->done = done;
+    w->now_ms = clock_wall_ms();
+    return w;
+}
+
+static void errand_start(struct errand *w) { io_work_add(w->ap->core->up.loop, &w->work); }
+
+static void run_extend(struct errand *w, struct state_approvals *store) {
+    state_approvals_extend(store, w->id, w->digest, &w->err);
+}
+
+static void run_outdate(struct errand *w, struct state_approvals *store) {
+    state_approvals_outdate(store, w->digest, w->now_ms, &w->err);
+}
+
+static void run_told(struct errand *w, struct state_approvals *store) {
+    state_approvals_told(store, w->id, w->now_ms);
+}
+
+void approve_told(struct core *core, struct slice id) {
+    struct errand *w = errand_new(core->approvals, run_told, NULL);
+    w->id = arena_dup(&w->arena, id);
+    errand_start(w);
+}
+
+static void run_look(struct errand *w, struct state_approvals *store) {
+    for (size_t i = 0; i < w->count; i++) {
+        struct state_approval found;
+        int rc = state_approvals_get(store, w->ids[i], w->now_ms, &w->arena, &found, &w->err);
+        w->over[i] = rc == 0 || (rc > 0 && found.status != STATE_APPROVAL_PENDING);
+    }
 }
 
 /* ---- seals of the modern era ---- */
@@ -273,7 +359,7 @@ static struct slice own_state(struct call *c) {
 
 /* ---- a call that goes on after a question of its server ---- */
 
-/* The same call with that state of the server's: one digest, and none of any other call. */
+/* A digest of the call together with the server's state; differs for every other call. */
 static struct slice continued_digest(struct call *c, struct slice digest, struct slice state) {
     struct slice text =
         arena_printf(&c->arena, "%.*s continues with %.*s", SLICE_FMT(digest), SLICE_FMT(state));
@@ -284,28 +370,35 @@ static struct slice continued_digest(struct call *c, struct slice digest, struct
 
 void approve_extend(struct call *c, struct slice state) {
     const struct call_approval *ca = c->approval;
-    struct err err = {0};
     if (!ca || ca->found.status != STATE_APPROVAL_USED)
         return;
-    struct slice digest = continued_digest(c, ca->digest, state);
-    if (state_approvals_extend(c->session->core->approvals->store, ca->found.id, digest, &err) < 0)
-        log_error("approvals: %s", err.text);
+    struct errand *w = errand_new(c->session->core->approvals, run_extend, NULL);
+    w->id = arena_dup(&w->arena, ca->found.id);
+    w->digest = arena_dup(&w->arena, continued_digest(c, ca->digest, state));
+    errand_start(w); /* before the client's next request */
 }
 
-/* Does it bring answers to questions of its server, under an approval that covers them? 1, 0 or -1. */
-static int continues(struct call *c, struct slice digest, struct err *err) {
+/* Does it bring answers to questions of its server? Then the digest of that continuation, else empty. */
+static struct slice continues(struct call *c, struct slice digest) {
     const struct msg *m = c->request;
     uint32_t params = c->modern && takes_input(c) ? m->rpc.params : 0;
     uint32_t state = params ? tape_get_str(&m->tape, params, "requestState") : 0;
     if (!params || own_state(c).len || (!state && !tape_get_str(&m->tape, params, "inputResponses")))
-        return 0;
-    struct slice text = state && tape_is(&m->tape, state, TAPE_STRING) ? tape_text(&m->tape, state, &c->arena)
-                                                                       : (struct slice){0};
-    return state_approvals_continue(c->session->core->approvals->store, continued_digest(c, digest, text),
-                                    clock_wall_ms(), &c->arena, &c->approval->found, err);
+        return (struct slice){0};
+    return continued_digest(c, digest,
+                            state && tape_is(&m->tape, state, TAPE_STRING)
+                                ? tape_text(&m->tape, state, &c->arena)
+                                : (struct slice){0});
 }
 
 /* ---- answers ---- */
+
+struct asking {                            /* what the store is asked for a call */
+    const struct state_decision *decision; /* NULL: none */
+    const struct state_approval *want;     /* NULL: nothing */
+    struct slice continued;
+};
+static enum call_next ask_store(struct call *c, const struct asking *what);
 
 enum said { SAID_NOTHING, SAID_APPROVE, SAID_DENY };
 
@@ -322,26 +415,18 @@ static enum said read_elicited(const struct tape *t, uint32_t result) {
     return tape_eq(t, decision, SLICE("approve")) ? SAID_APPROVE : SAID_DENY;
 }
 
-static void decide_for_client(struct call *c, struct slice id, bool approve) {
-    struct core *core = c->session->core;
-    struct state_approval after;
-    struct err err = {0};
-    struct state_decision d = {
+static struct state_decision client_decision(struct call *c, struct slice id, bool approve) {
+    return (struct state_decision){
         .id = id,
         .approve = approve,
         .decider = arena_printf(&c->arena, "elicitation:%s", c->session->principal->id),
         .now_ms = clock_wall_ms(),
     };
-    enum state_decide answer = state_approvals_decide(core->approvals->store, &d, &c->arena, &after, &err);
-    if (answer == STATE_DECIDED)
-        approval_record(core->audit, approve ? "approval_approved" : "approval_denied", &after, d.decider);
-    else if (answer == STATE_DECIDE_FAULT)
-        log_error("approvals: %s", err.text);
 }
 
-/* A modern client came back with its user's answer. False: the state is not one of ours for
- * this call. */
-static bool take_input(struct call *c, struct slice digest) {
+/* A modern client came back with its user's answer, which becomes a decision. False: the state is not one of
+ * ours for this call. */
+static bool take_input(struct call *c, struct slice digest, struct state_decision *ret_decision) {
     struct approvals *ap = c->session->core->approvals;
     const struct msg *m = c->request;
     struct slice state = own_state(c), id;
@@ -357,7 +442,7 @@ static bool take_input(struct call *c, struct slice digest) {
         c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
         c->approval->unanswered = true;
     } else if (ap->settings.mode == APPROVE_AUTO || ap->settings.mode == APPROVE_ELICIT) {
-        decide_for_client(c, id, said == SAID_APPROVE);
+        *ret_decision = client_decision(c, id, said == SAID_APPROVE);
     }
     return true;
 }
@@ -366,11 +451,13 @@ static void on_answered(struct call *c, uint64_t ask, struct msg *m) {
     (void)ask;
     c->approval->ask = 0;
     enum said said = m && m->rpc.kind == RPC_RESULT ? read_elicited(&m->tape, m->rpc.body) : SAID_NOTHING;
-    if (said == SAID_NOTHING)
-        c->approval->unanswered = true;
-    else
-        decide_for_client(c, c->approval->found.id, said == SAID_APPROVE);
     list_remove(&c->wait);
+    if (said != SAID_NOTHING) {
+        const struct state_decision d = client_decision(c, c->approval->found.id, said == SAID_APPROVE);
+        ask_store(c, &(struct asking){.decision = &d});
+        return;
+    }
+    c->approval->unanswered = true;
     call_resume(c);
 }
 
@@ -393,7 +480,7 @@ static enum call_next wait_here(struct call *c) {
     call_settle(c, UINT64_MAX); /* nothing is held while a person is asked */
     c->approval->waiting = true;
     list_push(&ap->waiting, &c->wait);
-    /* What is told to the client is told from there: its front may take the call apart when it is. */
+    /* Messages to the client are sent from the timer: sending may make its front free the call. */
     io_timer_arm(ap->core->up.loop, &ap->timer, 0, on_tick);
     return CALL_WAIT;
 }
@@ -413,17 +500,13 @@ static void tell_progress(struct call *c, uint64_t now) {
 }
 
 /* Is there anything new for this call? */
-static bool look(struct call *c, bool changed, uint64_t now) {
+static bool look(struct call *c, const struct errand *w, uint64_t now) {
     struct call_approval *a = c->approval;
     a->late = a->found.expires_ms <= now;
-    if (a->late || !changed)
-        return a->late;
-    cleanup_arena struct arena scratch;
-    arena_init(&scratch);
-    struct state_approval found;
-    struct state_approvals *store = c->session->core->approvals->store;
-    int rc = state_approvals_get(store, a->found.id, now, &scratch, &found, NULL);
-    return rc == 0 || (rc > 0 && found.status != STATE_APPROVAL_PENDING);
+    bool over = false;
+    for (size_t i = 0; i < w->count; i++)
+        over |= w->over[i] && slice_eq(w->ids[i], a->found.id);
+    return a->late || over;
 }
 
 static void put_question(struct call *c) {
@@ -436,9 +519,8 @@ static void put_question(struct call *c) {
     call_resume(c);
 }
 
-/* Any of them may end, and take others with it, while it is told something: only one is looked at at a time.
- */
-static void look_at_all(struct approvals *ap, bool changed) {
+/* Notifying one call may end it and others: only one is handled at a time. */
+static void look_at_all(struct approvals *ap, const struct errand *w) {
     uint64_t now = clock_wall_ms();
     struct list round, *n;
     list_init(&round);
@@ -446,7 +528,7 @@ static void look_at_all(struct approvals *ap, bool changed) {
         list_push(&round, n);
     while ((n = list_pop(&round))) {
         struct call *c = container_of(n, struct call, wait);
-        if (look(c, changed, now)) {
+        if (look(c, w, now)) {
             call_resume(c);
             continue;
         }
@@ -458,25 +540,48 @@ static void look_at_all(struct approvals *ap, bool changed) {
     }
 }
 
-static void on_tick(struct io_timer *timer) {
-    struct approvals *ap = container_of(timer, struct approvals, timer);
-    look_at_all(ap, state_approvals_changed(ap->store));
+static void on_looked(struct errand *w) {
+    struct approvals *ap = w->ap;
+    ap->looking = false;
+    look_at_all(ap, w);
     if (!list_empty(&ap->waiting))
         io_timer_arm(ap->core->up.loop, &ap->timer, APPROVE_LOOK_MS, on_tick);
 }
 
+/* The store is queried on its thread; the result is handled when it arrives. */
+static void start_look(struct approvals *ap) {
+    struct errand *w = errand_new(ap, run_look, on_looked);
+    size_t room = 0;
+    LIST_FOR (n, &ap->waiting) {
+        room++;
+    }
+    w->ids = arena_array(&w->arena, struct slice, room);
+    w->over = arena_array(&w->arena, bool, room);
+    LIST_FOR (n, &ap->waiting) {
+        w->ids[w->count++] = arena_dup(&w->arena, container_of(n, struct call, wait)->approval->found.id);
+    }
+    ap->looking = true;
+    errand_start(w);
+}
+
+static void on_tick(struct io_timer *timer) {
+    struct approvals *ap = container_of(timer, struct approvals, timer);
+    if (!ap->looking)
+        start_look(ap);
+}
+
 void approve_wake(struct core *core) {
-    if (core->approvals)
-        look_at_all(core->approvals, true);
+    if (core->approvals && !list_empty(&core->approvals->waiting))
+        start_look(core->approvals);
 }
 
 void approve_outdate(struct core *core, struct slice policy_hash) {
     struct approvals *ap = core->approvals;
-    struct err err = {0};
     if (!ap || !ap->store)
         return;
-    if (state_approvals_outdate(ap->store, policy_hash, clock_wall_ms(), &err) < 0)
-        log_error("approvals: %s", err.text);
+    struct errand *w = errand_new(ap, run_outdate, NULL);
+    w->digest = arena_dup(&w->arena, policy_hash);
+    errand_start(w);
     approve_wake(core);
 }
 
@@ -542,20 +647,21 @@ static enum call_next granted(struct call *c) {
 }
 
 static enum call_next fault(struct call *c, const struct err *err) {
-    log_error("%s", err->text);
+    struct log_field about[RECORD_ABOUT];
+    log_about(LOG_ERROR, record_about(c, about), RECORD_ABOUT, "%s", err->text);
     struct policy_verdict verdict = c->verdict;
     policy_refuse_fault(&verdict);
     call_set_verdict(c, &verdict);
     return answer_deny(c);
 }
 
-/* The call was woken: is it over, or is it worth judging again? */
+/* The call was resumed: has it expired, or is it judged again? */
 static enum call_next woken(struct call *c) {
     c->approval->waiting = false;
     bool asked_only = c->approval->unanswered && !c->approval->late;
     approve_end(c);
     if (c->approval->late)
-        return refuse(c, SLICE("Nobody approved this call in time"));
+        return refuse(c, SLICE("No approver decided on this call in time"));
     if (principal_session_fault(c->session))
         return refuse(c, SLICE("The identity behind this call is no longer valid"));
     if (asked_only)
@@ -592,40 +698,65 @@ static struct state_approval copy_approval(const struct state_approval *from, st
 /* On the thread, over a connection of its own. */
 static void run_ask(struct io_work *work) {
     struct ask_work *w = container_of(work, struct ask_work, work);
-    struct approvals *ap = w->ap;
+    struct state_approvals *store = thread_store(w->ap, &w->err);
     w->answer = STATE_ASK_FAULT;
-    const bool open = ap->asks || state_approvals_open(ap->home, &ap->asks, &w->err) == 0;
-    if (open && !w->opens)
-        w->answer = state_approvals_ask(ap->asks, &w->want, &w->arena, &w->found, &w->err);
+    if (!store || w->opens)
+        return;
+    if (w->decision.id.len) {
+        w->decided = state_approvals_decide(store, &w->decision, &w->arena, &w->after, &w->err);
+        if (w->decided != STATE_DECIDE_FAULT)
+            w->err = (struct err){0};
+    }
+    if (!w->asks)
+        return;
+    int goes_on = w->continued.len ? state_approvals_continue(store, w->continued, w->want.created_ms,
+                                                              &w->arena, &w->found, &w->err)
+                                   : 0;
+    if (goes_on == 0)
+        w->answer = state_approvals_ask(store, &w->want, &w->arena, &w->found, &w->err);
+    else if (goes_on > 0)
+        w->answer = STATE_ASK_GRANTED;
 }
 
 static void on_asked(struct io_work *work) {
     struct ask_work *w = container_of(work, struct ask_work, work);
     struct call *c = w->call;
+    if (w->decision.id.len && w->decided == STATE_DECIDED)
+        approval_record(w->ap->core->audit, w->decision.approve ? "approval_approved" : "approval_denied",
+                        &w->after, w->decision.decider);
+    else if (w->decision.id.len && w->decided == STATE_DECIDE_FAULT)
+        log_error("approvals: %s", w->err.text);
+    if (w->opens) /* a failed open fails again at the next use, and is reported then */
+        w->ap->made = true;
     if (!c) { /* an approval that was used up for it stays used */
         ask_free(w);
         return;
     }
     c->approval->asking = NULL;
-    c->approval->asked = w->opens ? NULL : w;
-    if (w->opens) { /* what failed fails once more, and is told */
-        w->ap->made = true;
+    c->approval->asked = w->asks ? w : NULL;
+    if (!w->asks)
         ask_free(w);
-    }
     call_resume(c);
 }
 
-/* `want` NULL: only opens it. */
-static enum call_next ask_store(struct call *c, const struct state_approval *want) {
+/* Nothing: only opens it. */
+static enum call_next ask_store(struct call *c, const struct asking *what) {
     struct ask_work *w = mem_zalloc(sizeof(*w));
     c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
     arena_init(&w->arena);
     w->work = (struct io_work){.run = run_ask, .done = on_asked};
     w->call = c;
     w->ap = c->session->core->approvals;
-    w->opens = !want;
-    if (want)
-        w->want = copy_approval(want, &w->arena);
+    w->opens = !what->want && !what->decision;
+    w->asks = what->want != NULL;
+    if (what->want)
+        w->want = copy_approval(what->want, &w->arena);
+    if (what->decision) {
+        w->decision = *what->decision;
+        w->decision.id = arena_dup(&w->arena, what->decision->id);
+        w->decision.decider = arena_dup(&w->arena, what->decision->decider);
+    }
+    w->continued = what->continued.len ? arena_dup(&w->arena, what->continued) : (struct slice){0};
     c->approval->asking = w;
     io_work_add(c->session->core->up.loop, &w->work);
     return CALL_WAIT;
@@ -671,9 +802,9 @@ enum call_next approve_step(struct call *c) {
     struct err err = {0};
     struct approvals *ap = c->session->core->approvals;
     if (!ap || !c->id_raw.len)
-        return refuse(c, SLICE("This call needs approval, and nobody can be asked here"));
+        return refuse(c, SLICE("This call needs approval, and its client cannot ask for it"));
     if (!ap->store && !ap->made)
-        return ask_store(c, NULL);
+        return ask_store(c, &(struct asking){0});
     if (!approve_store(c->session->core, &err))
         return fault(c, &err);
     if (!know_definition(c))
@@ -681,31 +812,50 @@ enum call_next approve_step(struct call *c) {
     if (choose_way(c) == WAY_NONE)
         return reach(c);
     struct state_approval want = describe(c);
-    if (!take_input(c, want.digest)) {
+    struct state_decision decision = {0};
+    if (!take_input(c, want.digest, &decision)) {
         answer_error(c, RPC_INVALID_PARAMS, 400, "requestState does not belong to this call");
         return CALL_FAIL;
     }
     c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
     c->approval->digest = want.digest;
-    int goes_on = continues(c, want.digest, &err);
-    if (goes_on != 0)
-        return goes_on > 0 ? granted(c) : fault(c, &err);
-    return ask_store(c, &want);
+    return ask_store(c, &(struct asking){.decision = decision.id.len ? &decision : NULL,
+                                         .want = &want,
+                                         .continued = continues(c, want.digest)});
 }
 
 /* ---- opening and closing ---- */
 
-static void on_over(void *ctx, const struct state_approval *r) {
-    struct approvals *ap = ctx;
-    approval_record(ap->core->audit, "approval_expired", r, SLICE("gate"));
+static void collect_over(void *ctx, const struct state_approval *r) {
+    struct errand *w = ctx;
+    if (w->count < STATE_APPROVALS_PENDING_MAX)
+        w->ended[w->count++] = copy_approval(r, &w->arena);
+}
+
+static void run_sweep(struct errand *w, struct state_approvals *store) {
+    w->ended = arena_array(&w->arena, struct state_approval, STATE_APPROVALS_PENDING_MAX);
+    state_approvals_sweep(store, w->now_ms, collect_over, w, &w->err);
+    w->pending = state_approvals_pending(store, w->now_ms);
+}
+
+static void on_swept(struct errand *w) {
+    for (size_t i = 0; i < w->count; i++)
+        approval_record(w->ap->core->audit, "approval_expired", &w->ended[i], SLICE("gate"));
+    w->ap->pending = w->pending;
 }
 
 static void on_sweep(struct io_timer *timer) {
     struct approvals *ap = container_of(timer, struct approvals, sweeps);
-    struct err err = {0};
-    if (state_approvals_sweep(ap->store, clock_wall_ms(), on_over, ap, &err) < 0)
-        log_error("approvals: %s", err.text);
+    errand_start(errand_new(ap, run_sweep, on_swept));
     io_timer_arm(ap->core->up.loop, timer, APPROVE_SWEEP_MS, on_sweep);
+}
+
+size_t approve_pending(const struct core *core) {
+    const struct approvals *ap = core->approvals;
+    if (!ap || !ap->store)
+        return 0;
+    return state_approvals_is_remote(ap->store) ? ap->pending
+                                                : state_approvals_pending(ap->store, clock_wall_ms());
 }
 
 void approve_init(struct core *core, const char *home, const struct approve_settings *settings) {

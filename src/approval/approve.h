@@ -1,4 +1,4 @@
-/* The APPROVE step. A call whose verdict is `approve` stops here until a person has said yes to exactly this
+/* The APPROVE step. A call whose verdict is `approve` stops here until a person has approved exactly this
  * call. How the person is reached depends on the client and on the gate's setting:
  *
  *   elicit   the client said that it can ask its user: it is asked
@@ -38,9 +38,11 @@ struct approvals {
     bool made;                     /* the database is there: opening it takes no write */
     struct approve_settings settings;
     struct list waiting;    /* calls */
+    bool looking;           /* the store is being asked about them */
+    size_t pending;         /* as of the last sweep */
     struct io_timer timer;  /* while there are some */
     struct io_timer sweeps; /* ends what is past its time */
-    /* Told of each new request, to spread the word. May be NULL. */
+    /* Called for each new request, to notify people. May be NULL. */
     void (*requested)(void *ctx, const struct state_approval *r);
     void *ctx;
     struct webhook *webhook; /* see webhook.h; stopped before this is freed. Or NULL */
@@ -48,21 +50,26 @@ struct approvals {
 
 /* Nothing is opened before the first call needs it. `home` outlives the core. */
 void approve_init(struct core *core, const char *home, const struct approve_settings *settings);
-/* For calls that come to wait from now on. */
+/* For calls that begin to wait from now on. */
 void approve_set(struct core *core, const struct approve_settings *settings);
 void approve_free(struct core *core); /* after the last session */
 /* NULL when it cannot be opened. */
 struct state_approvals *approve_store(struct core *core, struct err *err);
-/* A policy has been replaced: what waits under it is over, and calls that wait are judged by the new one. */
+/* A policy has been replaced: pending approvals under it end, and waiting calls are judged by the new one. */
 void approve_outdate(struct core *core, struct slice policy_hash);
-/* Something was decided in this process: calls that wait look again. */
+/* Something was decided in this process: waiting calls check again. */
 void approve_wake(struct core *core);
+
+/* How many wait for a person; of those in PostgreSQL as of the last sweep. */
+size_t approve_pending(const struct core *core);
+/* A webhook about it was delivered. */
+void approve_told(struct core *core, struct slice id);
 
 enum call_next approve_step(struct call *c);
 /* The call is over, or goes on without its question. */
 void approve_end(struct call *c);
-/* The answer is a question of the server's, and the client will call again with `state` (empty when there is
- * none): what was approved covers that, once. */
+/* The answer is a question of the server, and the client will call again with `state` (empty when there is
+ * none): the approval covers that call, once. */
 void approve_extend(struct call *c, struct slice state);
 /* Is the request's state one that this step made? Then no other step reads it. */
 bool approve_has_state(struct call *c);

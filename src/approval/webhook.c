@@ -64,9 +64,7 @@ static void on_answer(void *owner, const struct up_fetch_answer *answer) {
     d->fetch = NULL;
     d->hook->under_way--;
     if (answer->status >= 200 && answer->status < 300) {
-        struct state_approvals *store = approve_store(d->hook->core, NULL);
-        if (store)
-            state_approvals_told(store, slice_str(d->id), clock_wall_ms());
+        approve_told(d->hook->core, slice_str(d->id));
         delivery_free(d);
         return;
     }
@@ -75,7 +73,7 @@ static void on_answer(void *owner, const struct up_fetch_answer *answer) {
     again(d, answer->status ? why : answer->why);
 }
 
-/* Signed anew at each try: a receiver may refuse what is old. */
+/* Signed again for each attempt: a receiver may refuse an old timestamp. */
 static void send_now(struct delivery *d) {
     struct webhook *w = d->hook;
     char stamp[24], sign[APPROVAL_SIGNATURE_TEXT], headers[256];
@@ -163,7 +161,7 @@ static void put_body(const struct webhook *w, struct emit *e, const struct state
 static void enqueue(void *ctx, const struct state_approval *r) {
     struct webhook *w = ctx;
     if (w->count >= STATE_APPROVALS_PENDING_MAX) {
-        log_warn("webhook: too many wait; %.*s is not told", SLICE_FMT(r->id));
+        log_warn("webhook: too many notifications wait; %.*s is not sent", SLICE_FMT(r->id));
         return;
     }
     struct delivery *d = mem_zalloc(sizeof(*d));
@@ -196,7 +194,8 @@ int webhook_check(const struct webhook_config *config, struct err *err) {
     if (!url)
         return 0;
     if (!secret && !config->slack)
-        return err_set(err, "a webhook for approvals needs a secret: nobody could tell who sent it");
+        return err_set(err, "a webhook for approvals needs a secret: without it the receiver cannot "
+                            "authenticate the message");
     if (!up_url_is_safe(slice_str(url)))
         return err_set(err, "webhook `%s`: only https, or http on this machine", url);
     return 0;

@@ -42,8 +42,8 @@ static bool follow(struct walk *w, const char *target, size_t len) {
     return true;
 }
 
-/* One component, as the kernel would take it: `..` leads up from where a link has led. What does not exist
- * (yet) is no link; what cannot be looked at might be one. */
+/* One component, as the kernel resolves it: `..` is relative to the target of a link. What does not exist
+ * (yet) is not a link; what cannot be read might be one. */
 static bool step(struct walk *w, const char *part, size_t len) {
     if (len == 1 && part[0] == '.')
         return true;
@@ -67,8 +67,8 @@ static bool step(struct walk *w, const char *part, size_t len) {
     return follow(w, target, (size_t)got);
 }
 
-/* Links are followed one by one rather than by realpath(3), which says nothing about where a link leads whose
- * target does not exist: a server that writes through it makes that file. */
+/* Links are followed one by one, not by realpath(3), which does not resolve a link whose target does not
+ * exist: a server that writes through such a link creates that file. */
 static bool resolve(void *ctx, struct slice path, struct arena *a, struct slice *ret_path) {
     (void)ctx;
     struct walk w = {.rest_len = path.len};

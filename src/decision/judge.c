@@ -38,7 +38,7 @@ void judge_free(struct core *core) {
     free(steal(core->decisions));
 }
 
-/* ---- of calls, and of what servers say of their own accord ---- */
+/* ---- of calls, and of messages that servers send on their own ---- */
 
 /* Counters belong to a server, because several gates and servers share a home. Two kinds do not: those of
  * scope global, and those that `serve` counts for a grant, identity or session over all its servers. */
@@ -53,14 +53,23 @@ static struct slice key_of(const struct judge *j, const struct policy_limit *p) 
     return slice_of(key, server.len + 1 + p->key.len);
 }
 
+struct slice judge_owner(const struct session *s) {
+    return s->principal->kind == PRINCIPAL_LOCAL ? (struct slice){0} : slice_str(s->principal->id);
+}
+
 static struct state_limit limit_of(const struct judge *j, const struct policy_limit *p) {
+    const struct slice key = key_of(j, p);
     return (struct state_limit){.kind = (enum state_kind)p->kind,
+                                .leasable = p->whole_calls,
                                 .shadow = p->shadow,
-                                .key = key_of(j, p),
+                                .fail = (enum state_fail)p->fail,
+                                .key = key,
+                                .scope_len = key.len - p->key.len + p->scope_len,
                                 .window_ms = p->window_ms,
                                 .max = p->max,
                                 .refill = p->refill,
-                                .amount = p->amount};
+                                .amount = p->amount,
+                                .owner = j->owner};
 }
 
 /* Counters that a verdict depends on, when they are in a store on the network: what is not known yet is
@@ -120,19 +129,23 @@ enum state_step judge_reserve(const struct judge *j, const struct policy_verdict
     return state_reserve(j->core->state, limits, count, now_ms, ticket, done, ctx);
 }
 
-/* The agent reads only that it failed; why is for the operator. */
-static void tell_fault(const struct judge *j, const char *what) {
+/* The agent is only told that it failed; the reason is logged for the operator. */
+static void tell_fault(const struct judge *j, const struct policy_verdict *v, const char *what) {
     struct state_health health;
     state_health(j->core->state, &health);
-    log_often(LOG_ERROR, arena_printf(j->arena, "%s: the store of counters failed%s%s", what,
-                                      health.fault[0] ? ": " : "", health.fault));
+    const struct log_field about[] = {
+        {"server", j->server ? slice_str(j->server->up.name) : (struct slice){0}}, {"rule", v->rule}};
+    log_often_about(LOG_ERROR,
+                    arena_printf(j->arena, "%s: the store of counters failed%s%s", what,
+                                 health.fault[0] ? ": " : "", health.fault),
+                    about, ARRAY_LEN(about));
 }
 
 void judge_reserved(const struct judge *j, const struct state_answer *answer, struct policy_verdict *v) {
     if (answer->degraded)
-        tell_fault(j, "a limit is counted in memory only");
+        tell_fault(j, v, "a limit is counted in memory only");
     if (answer->result == STATE_FAULT) {
-        tell_fault(j, "refused what has a limit");
+        tell_fault(j, v, "refused what has a limit");
         policy_refuse_fault(v);
     } else if (answer->result == STATE_REFUSED) {
         policy_refuse(&v->limits[answer->refused_index], answer->retry_after_ms, j->arena, v);
@@ -175,7 +188,7 @@ static void hash_two(struct call *a, struct call *b) {
     b->args_hash = hash_text(sums[1], &b->arena);
 }
 
-/* What has been summed leaves before the next is read: its bytes are in the cache still. */
+/* A hashed call continues before the next one is hashed: its bytes are still in the cache. */
 static void on_turn_over(struct io_timer *timer) {
     struct decisions *d = container_of(timer, struct decisions, hash_timer);
     struct list ready, *n, *other;
@@ -194,12 +207,12 @@ static void on_turn_over(struct io_timer *timer) {
     }
 }
 
-/* Of what the client wrote: a value behind a token leaves no trace, and a token names one value in its scope.
- * Long arguments wait until the loop's turn is over and are summed two by two. Not where all messages come
- * one behind the other, so that their client can be held: the next would overtake. */
+/* The hash of the client's own text: it reveals nothing about a value behind a token, and a token names one
+ * value in its scope. Long arguments are hashed in pairs at the end of the loop's turn. Not where messages
+ * arrive on one pipe and the client can be paused: the next message would overtake this one. */
 static bool hash_arguments(struct call *c) {
     struct core *core = c->session->core;
-    if (c->args_hash.len)
+    if (c->args_hash.len || core->audit_hash_needed)
         return true;
     bool of_tool = c->kind == CALL_TOOLS_CALL;
     const struct tape *t = &call_shown(c)->tape;
@@ -219,7 +232,13 @@ static bool hash_arguments(struct call *c) {
 /* ---- the verdict ---- */
 
 static struct judge judge_of(struct call *c) {
-    return (struct judge){c->session->core, c->policy, c->server, &c->arena, true, c->fetched};
+    return (struct judge){.core = c->session->core,
+                          .policy = c->policy,
+                          .server = c->server,
+                          .arena = &c->arena,
+                          .refunds = true,
+                          .owner = judge_owner(c->session),
+                          .fetched = c->fetched};
 }
 
 static void on_fetched(struct state_fetch *fetch, enum state_result result) {
@@ -245,7 +264,7 @@ static bool counters_there(struct call *c) {
     return counters_there(c);
 }
 
-/* In the words for a hidden tool: whether it exists is not the caller's to know. */
+/* Denied with the text for a hidden tool, so that the caller does not learn whether it exists. */
 static enum call_next deny_ungranted(struct call *c) {
     c->verdict = (struct policy_verdict){
         .outcome = POLICY_DENY,
@@ -256,10 +275,10 @@ static enum call_next deny_ungranted(struct call *c) {
     return answer_deny(c);
 }
 
-/* A grant for some tools opens nothing else that a server holds. */
+/* A grant that is limited to some tools does not allow anything else of a server. */
 static bool reads_beside_tools(struct slice method) {
     return slice_starts(method, SLICE("resources/")) || slice_starts(method, SLICE("prompts/")) ||
-           slice_starts(method, SLICE("completion/"));
+           slice_starts(method, SLICE("skills/")) || slice_starts(method, SLICE("completion/"));
 }
 
 static enum call_next deny_beside_tools(struct call *c) {
@@ -267,57 +286,45 @@ static enum call_next deny_beside_tools(struct call *c) {
         .outcome = POLICY_DENY,
         .reason = POLICY_BY_METHOD,
         .rule = SLICE("(grant)"),
-        .text =
-            SLICE("This grant is for certain tools; resources, prompts and completion are not among them"),
+        .text = SLICE(
+            "This grant is for certain tools; resources, prompts, skills and completion are not among them"),
     };
     return answer_deny(c);
 }
 
-/* Rules about classes, flows and schemas, and pins, need the server's own definition: it is asked for first.
- * A list of pinned tools is compared with what is known before it passes. */
+/* Rules about classes, flows and schemas, and pins, need the server's definition: it is requested first. A
+ * list of pinned tools is compared with the known definitions before it passes. The first use of a server's
+ * skills counts as a use of its tools. */
 static bool wants_definition(const struct call *c) {
     bool pinned = guard_pins(c->session->core, c->server);
     if (c->kind != CALL_TOOLS_CALL)
-        return c->kind == CALL_TOOLS_LIST && pinned;
+        return pinned && (c->kind == CALL_TOOLS_LIST || guard_is_skill_call(c));
     return pinned || policy_wants_traits(c->policy) ||
            policy_wants_schema(c->policy, c->name, &(struct policy_traits){0});
 }
 
-enum call_next judge_step_decide(struct call *c) {
-    struct session *s = c->session;
-    bool is_call = c->kind == CALL_TOOLS_CALL;
-    if (!hash_arguments(c))
-        return CALL_WAIT;
-    span_begin(c);
-    if (!c->policy)
-        call_set_policy(c, server_policy(s, c->server));
+/* Checks that do not depend on the arguments. */
+static bool refused_outright(struct call *c, enum call_next *ret_next) {
+    const struct principal *p = c->session->principal;
     if (stop_refuses(c))
-        return answer_deny(c);
-    if (is_call && !principal_may_call(s->principal, slice_str(c->server->up.name), c->name))
-        return deny_ungranted(c);
-    if (s->principal->tool_count && reads_beside_tools(c->method))
-        return deny_beside_tools(c);
-    if (wants_definition(c)) {
-        struct channel *ch = channel_for(s, c->server, c);
-        if (!ch || !tools_checked(ch, c))
-            return CALL_WAIT;
-    }
-    const struct tool *tool = is_call ? tool_find(&c->server->tools, c->name) : NULL;
-    /* The list may be learned anew while this call waits: only a copy stays. */
-    if (tool)
-        call_set_definition(c, tool->fingerprint, tool->traits.class);
-    if (!c->fetched && state_is_remote(s->core->state)) {
-        c->fetched = arena_new(&c->arena, struct judge_fetch);
-        c->fetched->call = c;
-    }
-    struct judge j = judge_of(c);
-    const struct policy_counters counters = {judge_read_counter, &j};
-    c->judged_ms = clock_wall_ms();
+        *ret_next = answer_deny(c);
+    else if (c->kind == CALL_TOOLS_CALL && !principal_may_call(p, slice_str(c->server->up.name), c->name))
+        *ret_next = deny_ungranted(c);
+    else if (p->tool_count && reads_beside_tools(c->method))
+        *ret_next = deny_beside_tools(c);
+    else
+        return false;
+    return true;
+}
+
+static struct policy_facts facts_of(struct call *c, const struct tool *tool,
+                                    const struct policy_counters *counters) {
+    const struct session *s = c->session;
     struct policy_facts facts = {
         .method = c->method,
         .direction = POLICY_TO_SERVER,
         .server = slice_str(c->server->up.name),
-        .tool = is_call ? c->name : (struct slice){0},
+        .tool = c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0},
         .tape = &c->request->tape,
         .args = c->args,
         .grant = slice_str(s->principal->grant),
@@ -332,7 +339,7 @@ enum call_next judge_step_decide(struct call *c) {
         .pii_closed = true,
         .args_hash = c->args_hash,
         .now_ms = c->judged_ms,
-        .counters = &counters,
+        .counters = counters,
         .files = &files_system,
     };
     if (policy_wants_detector(c->policy))
@@ -344,23 +351,58 @@ enum call_next judge_step_decide(struct call *c) {
         facts.schema = tool->schema;
         facts.schema_unreadable = tool->schema_unreadable;
     }
+    return facts;
+}
+
+/* A tool that was never listed gets all flow labels: another policy, of this server or of the next, may have
+ * rules about flows. */
+static void note_flow(struct call *c, const struct tool *tool) {
+    c->tags = c->kind != CALL_TOOLS_CALL ? 0 : tool ? tool->traits.tags : POLICY_FLOW_ALL;
+    if (c->verdict.outcome == POLICY_ALLOW)
+        call_add_flow(c, c->tags);
+}
+
+enum call_next judge_step_decide(struct call *c) {
+    struct session *s = c->session;
+    bool is_call = c->kind == CALL_TOOLS_CALL;
+    enum call_next next;
+    if (!hash_arguments(c))
+        return CALL_WAIT;
+    span_begin(c);
+    if (!c->policy)
+        call_set_policy(c, server_policy(s, c->server));
+    if (refused_outright(c, &next))
+        return next;
+    if (wants_definition(c)) {
+        struct channel *ch = channel_for(s, c->server, c);
+        if (!ch || !tools_checked(ch, c))
+            return CALL_WAIT;
+    }
+    const struct tool *tool = is_call ? tool_find(&c->server->tools, c->name) : NULL;
+    /* The list may be replaced while this call waits, so a copy is kept. */
+    if (tool)
+        call_set_definition(c, tool->fingerprint, tool->traits.class);
+    if (!c->fetched && state_is_remote(s->core->state)) {
+        c->fetched = arena_new(&c->arena, struct judge_fetch);
+        c->fetched->call = c;
+    }
+    struct judge j = judge_of(c);
+    const struct policy_counters counters = {judge_read_counter, &j};
+    c->judged_ms = clock_wall_ms();
+    struct policy_facts facts = facts_of(c, tool, &counters);
     policy_decide(c->policy, &facts, &c->arena, NULL, &c->verdict);
     if (!counters_there(c))
         return CALL_WAIT;
-    /* Neither classes nor flows can be judged for a tool that the server keeps to itself. */
+    /* Classes and flows cannot be judged for a tool that the server does not list. */
     if (is_call && !tool && policy_wants_traits(c->policy) && c->verdict.outcome != POLICY_DENY) {
         policy_refuse_fault(&c->verdict);
         c->verdict.text = SLICE("The server does not list this tool, and the policy needs to know its class");
     }
-    if (is_call && guard_refuses(c, tool))
+    if ((is_call && guard_refuses(c, tool)) || c->verdict.outcome == POLICY_DENY)
         return answer_deny(c);
-    if (c->verdict.outcome == POLICY_DENY)
-        return answer_deny(c);
-    /* A tool that was never listed may be anything: so it counts for rules about flows that come with
-     * another policy, of this server or of the next. */
-    c->tags = !is_call ? 0 : tool ? facts.traits.tags : POLICY_FLOW_ALL;
-    if (c->verdict.outcome == POLICY_ALLOW)
-        call_add_flow(c, c->tags);
+    if (c->verdict.outcome == POLICY_APPROVE && !c->args_hash.len)
+        c->args_hash = judge_hash(s->core, &call_shown(c)->tape, call_shown_args(c), is_call, &c->arena);
+    note_flow(c, tool);
     return CALL_NEXT;
 }
 
@@ -386,7 +428,7 @@ enum call_next judge_step_reserve(struct call *c) {
     if (c->reserving)
         return reserved(c);
     struct judge j = judge_of(c);
-    c->reserving = true;
+    call_set_reserving(c);
     enum state_step step = judge_reserve(&j, &c->verdict, c->judged_ms, &c->ticket, on_reserved, c);
     return step == STATE_WAIT ? CALL_WAIT : reserved(c);
 }
@@ -419,8 +461,8 @@ static uint64_t given_back(const struct call *c) {
     return give_back;
 }
 
-/* Kept when the server may have done it. What was never sent cannot have happened; a call that timed out or
- * was cancelled counts. */
+/* Kept when the server may have executed the call. One that was never sent was not executed; one that timed
+ * out or was cancelled counts. */
 enum call_next judge_step_settle(struct call *c) {
     if (c->fetched)
         state_unfetch(&c->fetched->fetch);
@@ -431,8 +473,8 @@ enum call_next judge_step_settle(struct call *c) {
 /* ---- passes of FILTER: caps on the size of results ---- */
 
 static struct slice too_large(struct call *c, uint64_t most) {
-    return arena_printf(&c->arena, "The result has %zu bytes; the policy lets %llu pass",
-                        c->response->bytes.len, (unsigned long long)most);
+    return arena_printf(&c->arena, "The result has %zu bytes; the policy allows %llu", c->response->bytes.len,
+                        (unsigned long long)most);
 }
 
 enum call_next judge_filter_size(struct call *c) {

@@ -1,5 +1,5 @@
 /* The policy's verdict with the counters behind its limits: the same for calls of clients (judge.c) and for
- * what servers want of clients (reverse.c). */
+ * requests of servers to clients (reverse.c). */
 #pragma once
 
 #include "call/call.h"
@@ -16,7 +16,7 @@ enum call_next judge_step_settle(struct call *c);  /* SETTLE: they are kept or g
 enum call_next judge_filter_size(struct call *c);
 enum call_next judge_filter_shadow_size(struct call *c);
 
-/* ---- the same for what servers send of their own accord ---- */
+/* ---- the same for messages that servers send on their own ---- */
 
 struct judge { /* whose counters */
     struct core *core;
@@ -24,17 +24,21 @@ struct judge { /* whose counters */
     const struct server *server;
     struct arena *arena;
     bool refunds;                /* the answer may give limits back, so what it gives back is counted */
-    struct judge_fetch *fetched; /* NULL: the store answers at once, or nothing can wait for it */
+    struct slice owner;          /* whose share of the counters is used; empty: it has none */
+    struct judge_fetch *fetched; /* NULL: the store answers synchronously, or the caller cannot wait */
 };
 
+/* The user who started the gate is not restricted. */
+struct slice judge_owner(const struct session *s);
 /* For struct policy_counters, with a struct judge. */
 bool judge_read_counter(void *ctx, const struct policy_limit *limit, int64_t *ret_micro);
 /* All limits of the verdict or none, as state_reserve. */
 enum state_step judge_reserve(const struct judge *j, const struct policy_verdict *v, uint64_t now_ms,
                               struct state_ticket *ticket, state_done_fn *done, void *ctx);
-/* What the store said becomes part of the verdict: a denial, or notes about limits in shadow mode. */
+/* Adds the store's result to the verdict: a denial, or notes about limits in shadow mode. */
 void judge_reserved(const struct judge *j, const struct state_answer *answer, struct policy_verdict *v);
-/* Canonical arguments as a hash: they stand for the call in the log, in approvals and against repetition. Of
- * a tool these are its arguments; of any other method its params without what is said about them. */
+/* A hash of the canonical arguments. It represents the call in the log, in approvals and in the check for
+ * repetition. For a tool these are its arguments; for any other method its params without `_meta`,
+ * inputResponses and requestState. */
 struct slice judge_hash(struct core *core, const struct tape *t, uint32_t args, bool of_tool,
                         struct arena *a);

@@ -1,6 +1,6 @@
-/* What servers say of their own accord, requests and notifications, is judged, counted and recorded like a
- * call. A question counts as soon as it is asked, whatever becomes of it: the client, or a person, was
- * bothered. */
+/* Requests and notifications that servers send on their own are judged, counted and recorded like a call. A
+ * request to the client counts as soon as it is sent, whatever the answer: the client, or a person, was
+ * interrupted. */
 
 #include "decision/reverse.h"
 #include "base/clock.h"
@@ -23,7 +23,7 @@ struct reverse {
     struct arena *arena;
 };
 
-/* Nothing waits here, so a store that would answer later counts as one that fails. */
+/* Nothing can wait here, so a store that would answer later counts as failed. */
 static void reverse_reserve(struct reverse *r, const struct judge *j) {
     struct state_ticket *ticket = &r->ticket;
     if (judge_reserve(j, &r->verdict, r->facts.now_ms, ticket, NULL, NULL) == STATE_WAIT) {
@@ -37,7 +37,11 @@ static void reverse_decide(struct reverse *r, struct slice method, const struct 
     struct session *s = r->ch->session;
     const struct principal *who = s->principal;
     r->policy = server_policy(s, r->ch->server);
-    struct judge j = {s->core, r->policy, r->ch->server, r->arena, false, NULL};
+    struct judge j = {.core = s->core,
+                      .policy = r->policy,
+                      .server = r->ch->server,
+                      .arena = r->arena,
+                      .owner = judge_owner(s)};
     const struct policy_counters counters = {judge_read_counter, &j};
     r->facts = (struct policy_facts){
         .method = method,
@@ -84,10 +88,20 @@ static bool reverse_record(struct reverse *r) {
         .text = v->text,
         .shadow = record_shadows(v, r->arena),
         .args_mode = s->core->audit_args,
-        .args_hash = judge_hash(s->core, r->facts.tape, r->facts.args, false, r->arena),
+        .args_hash = s->core->audit_hash_needed
+                         ? (struct slice){0}
+                         : judge_hash(s->core, r->facts.tape, r->facts.args, false, r->arena),
     };
     d.args = record_arguments(s, r->ch->server, r->facts.tape, r->facts.args, r->arena);
     return audit_put_decision(s->core->audit, &d, NULL) == AUDIT_OK;
+}
+
+static void log_reverse(enum log_level level, const struct reverse *r, struct slice method) {
+    const struct log_field about[] = {{"identity", slice_str(r->ch->session->principal->id)},
+                                      {"server", slice_str(r->ch->server->up.name)},
+                                      {"rule", r->verdict.rule}};
+    log_about(level, about, ARRAY_LEN(about), "denied %.*s of server `%s`", SLICE_FMT(method),
+              r->ch->server->up.name);
 }
 
 const char *reverse_judge_request(struct channel *ch, struct slice method, const struct tape *t,
@@ -100,11 +114,12 @@ const char *reverse_judge_request(struct channel *ch, struct slice method, const
         return "the audit log cannot take this request";
     if (r.verdict.outcome == POLICY_ALLOW)
         return NULL;
-    log_info("denied %.*s of server `%s`", SLICE_FMT(method), ch->server->up.name);
+    log_reverse(LOG_INFO, &r, method);
     return policy_verdict_text(r.policy, &r.verdict, a).ptr;
 }
 
-/* There may be many, of progress for instance: on record are those that a rule has something against. */
+/* Notifications can be frequent (progress): only those that a rule denies, or would deny in shadow mode, are
+ * recorded. */
 bool reverse_may_deliver(struct channel *ch, struct slice method, const struct msg *m, struct arena *a) {
     struct reverse r = {.ch = ch, .arena = a};
     reverse_decide(&r, method, &m->tape, m->rpc.params);
@@ -113,6 +128,6 @@ bool reverse_may_deliver(struct channel *ch, struct slice method, const struct m
         passes = reverse_record(&r) && passes;
     state_settle(&r.ticket, passes ? STATE_KEEP : STATE_ROLLBACK);
     if (!passes)
-        log_debug("denied %.*s of server `%s`", SLICE_FMT(method), ch->server->up.name);
+        log_reverse(LOG_DEBUG, &r, method);
     return passes;
 }

@@ -6,20 +6,23 @@
 #include "call/principal.h"
 #include "decision/limits.h"
 #include "server/server.h"
+#include "server/visible.h"
 #include "state/stops.h"
 
 struct stops {
     struct core *core;
-    struct state_stops *store;
-    struct io_timer timer; /* looks whether another process has stopped something */
+    struct io_timer timer; /* checks whether another process has stopped something */
     size_t swept;          /* how many there were when calls were last ended */
 };
 
 static void on_look(struct io_timer *timer) {
     struct stops *s = container_of(timer, struct stops, timer);
-    if (state_stops_refresh(s->store) || s->swept != state_stops_count(s->store)) {
-        s->swept = state_stops_count(s->store);
+    struct state_stops *store = s->core->stop_store;
+    if (state_stops_refresh(store) || s->swept != state_stops_count(store)) {
+        s->swept = state_stops_count(store);
         stop_sweep(s->core);
+        if (s->core->tools_changed)
+            s->core->tools_changed(s->core); /* a new server may have become trusted */
     }
     io_timer_arm(s->core->up.loop, timer, STOP_LOOK_MS, on_look);
 }
@@ -27,7 +30,8 @@ static void on_look(struct io_timer *timer) {
 int stop_open(struct core *core, const char *home, struct err *err) {
     struct stops *s = mem_zalloc(sizeof(*s));
     s->core = core;
-    if (state_stops_open(home, &s->store, err) < 0) {
+    if (state_stops_open(home, &core->stop_store, err) < 0 || state_stops_follow(core->stop_store, err) < 0) {
+        state_stops_close(steal(core->stop_store));
         free(s);
         return -1;
     }
@@ -41,21 +45,21 @@ void stop_close(struct core *core) {
     if (!s)
         return;
     io_timer_stop(core->up.loop, &s->timer);
-    state_stops_close(s->store);
+    state_stops_close(steal(core->stop_store));
     free(s);
 }
 
 struct state_stops *stop_store(const struct core *core) {
-    return core->stops ? core->stops->store : NULL;
+    return core->stop_store;
 }
 
 /* ---- verdicts ---- */
 
 static const struct state_stop *stop_for(struct core *core, const struct server *server,
                                          const struct principal *who) {
-    if (!core->stops)
+    if (!core->stop_store)
         return NULL;
-    return state_stops_match(core->stops->store, server ? slice_str(server->up.name) : (struct slice){0},
+    return state_stops_match(core->stop_store, server ? slice_str(server->up.name) : (struct slice){0},
                              slice_str(who->grant));
 }
 
@@ -65,7 +69,7 @@ static struct slice stop_text(const struct state_stop *stop, struct arena *a) {
                         stop->reason.len ? ": " : "", SLICE_FMT(stop->reason));
 }
 
-/* What does something at a server; greetings and lists keep clients connected. */
+/* Methods that act on a server. Handshakes and lists stay allowed, so that clients remain connected. */
 static bool acts(const struct call *c) {
     return c->kind == CALL_TOOLS_CALL || c->kind == CALL_OTHER || c->kind == CALL_COMPLETE;
 }
@@ -81,8 +85,15 @@ bool stop_judge(struct core *core, const struct server *server, const struct pri
     return stop;
 }
 
+/* Clients see nothing of a server that no operator has trusted yet: its list or its description may be
+ * poisoned. */
+static bool sees_untrusted(const struct call *c) {
+    return c->kind != CALL_PING && c->server && visible_distrusts(c->session, c->server);
+}
+
 bool stop_refuses(struct call *c) {
-    return acts(c) && stop_judge(c->session->core, c->server, c->session->principal, &c->arena, &c->verdict);
+    return (acts(c) || sees_untrusted(c)) &&
+           stop_judge(c->session->core, c->server, c->session->principal, &c->arena, &c->verdict);
 }
 
 /* ---- calls under way ---- */
@@ -97,7 +108,7 @@ static bool is_stopped(const struct call *c) {
     return stop && (stop->cancel || !c->sent);
 }
 
-/* A call that ends may take others with it: after each one the walk begins anew. */
+/* Ending one call may end others: the iteration restarts after each. */
 static bool end_one(struct session *s, bool (*which)(const struct call *c), const char *why) {
     LIST_FOR (n, &s->calls) {
         struct call *c = container_of(n, struct call, node);
@@ -110,7 +121,7 @@ static bool end_one(struct session *s, bool (*which)(const struct call *c), cons
 }
 
 static void end_each(struct core *core, bool (*which)(const struct call *c), const char *why) {
-    for (uint32_t left = core->calls_under_way; left-- > 0;) {
+    for (uint32_t left = core->calls_under_way + core->calls_lingering; left-- > 0;) {
         bool any = false;
         LIST_FOR_SAFE (n, next, &core->sessions) {
             any |= end_one(container_of(n, struct session, node), which, why);

@@ -1,5 +1,5 @@
-/* The kill switch at this gate: what is stopped is refused before a policy is asked, and what waits or is
- * under way is cancelled. See state/stops.h. */
+/* The kill switch at this gate: stopped calls are refused before the policy is evaluated; waiting calls and
+ * calls under way are cancelled. See state/stops.h. */
 #pragma once
 
 #include "base/err.h"
@@ -19,15 +19,15 @@ void stop_close(struct core *core); /* after the last session; fine when it was 
 /* NULL where nothing can be stopped. */
 struct state_stops *stop_store(const struct core *core);
 
-/* Sets the verdict and says true when the call may not be made. */
+/* Sets the verdict and returns true when the call is stopped. */
 bool stop_refuses(struct call *c);
 /* The same for anything between this server and the principal of a session. */
 bool stop_judge(struct core *core, const struct server *server, const struct principal *who, struct arena *a,
                 struct policy_verdict *v);
-/* Calls that were not sent yet, and those under way where the stop says so, end. Also done by itself, soon
- * after another process has stopped something. */
+/* Ends calls that were not sent yet and, where the stop requires it, those under way. Also runs by itself,
+ * soon after another process has stopped something. */
 void stop_sweep(struct core *core);
 /* Every call of a client is answered with this error. */
 void stop_every_call(struct core *core, const char *why);
-/* Ends one call: the server is told, and the client gets an error. */
+/* Ends one call: cancels it at the server and answers the client with an error. */
 void stop_call(struct call *c, const char *why);

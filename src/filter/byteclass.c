@@ -30,6 +30,10 @@ static struct class_masks scalar_block(const char *block) {
             m.u |= bit;
         if (c == '%')
             m.percent |= bit;
+        if ((c | 5) == '\'')
+            m.quote |= bit;
+        if ((c | 8) == '(')
+            m.lead |= bit;
     }
     m.joint |= m.alnum | m.punct;
     m.odd |= m.far;
@@ -95,6 +99,10 @@ static void class_sse2(const char *text, size_t blocks, struct class_masks *out)
             .far = (uint32_t)_mm_movemask_epi8(far),
             .u = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('u'))),
             .percent = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8('%'))),
+            .quote = (uint32_t)_mm_movemask_epi8(
+                _mm_cmpeq_epi8(_mm_or_si128(x, _mm_set1_epi8(5)), _mm_set1_epi8('\''))),
+            .lead = (uint32_t)_mm_movemask_epi8(
+                _mm_cmpeq_epi8(_mm_or_si128(x, _mm_set1_epi8(8)), _mm_set1_epi8('('))),
         };
         m.joint |= m.alnum | m.punct;
         m.odd |= m.far;
@@ -112,6 +120,8 @@ static void class_sse2(const char *text, size_t blocks, struct class_masks *out)
         to->far |= m.far << 16;
         to->u |= m.u << 16;
         to->percent |= m.percent << 16;
+        to->quote |= m.quote << 16;
+        to->lead |= m.lead << 16;
     }
 }
 
@@ -162,6 +172,12 @@ __attribute__((target("avx2"))) static void class_avx2(const char *text, size_t 
         out[i].far = (uint32_t)_mm256_movemask_epi8(far);
         out[i].u = (uint32_t)_mm256_movemask_epi8(u);
         out[i].percent = (uint32_t)_mm256_movemask_epi8(percent);
+        const __m256i quote =
+            _mm256_cmpeq_epi8(_mm256_or_si256(x, _mm256_set1_epi8(5)), _mm256_set1_epi8('\''));
+        const __m256i lead =
+            _mm256_cmpeq_epi8(_mm256_or_si256(x, _mm256_set1_epi8(8)), _mm256_set1_epi8('('));
+        out[i].quote = (uint32_t)_mm256_movemask_epi8(quote);
+        out[i].lead = (uint32_t)_mm256_movemask_epi8(lead);
     }
 }
 

@@ -16,7 +16,9 @@ struct class_masks {
     uint32_t far;   /* the same without the backslash */
     uint32_t u;     /* the letter that makes a backslash one of those */
     uint32_t percent;
-    uint32_t head; /* where the name of a kind may start; set by pii_byteclass_heads alone */
+    uint32_t quote; /* ' and ", and # and & that one comparison finds with them */
+    uint32_t lead;  /* a blank and ( : a quote behind one may open an argument */
+    uint32_t head;  /* where the name of a kind may start; set by pii_byteclass_heads alone */
 };
 
 /* The first two letters of some names, by the halves of a byte without its three highest bits: of each of up

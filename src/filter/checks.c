@@ -127,8 +127,11 @@ bool pii_check_ssn(const char *d) {
     if (area >= 900) /* an ITIN has a group in these ranges */
         return serial && ((group >= 50 && group <= 65) || (group >= 70 && group <= 88) ||
                           (group >= 90 && group <= 92) || (group >= 94 && group <= 99));
-    return area != 0 && area != 666 && group != 0 && serial && memcmp(d, "123456789", 9) != 0 &&
-           memcmp(d, "078051120", 9) != 0;
+    return area != 0 && area != 666 && group != 0 && serial;
+}
+
+bool pii_check_ssn_sample(const char *d) {
+    return memcmp(d, "123456789", 9) == 0 || memcmp(d, "078051120", 9) == 0;
 }
 
 bool pii_check_date(int year, int month, int day) {

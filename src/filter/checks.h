@@ -9,6 +9,9 @@ bool pii_check_card(const char *digits, size_t len, bool loose, const char **ret
 bool pii_check_iban(const char *text, size_t len);
 size_t pii_check_iban_length(char a, char b); /* 0 for a country that has none */
 bool pii_check_ssn(const char *digits9);
+/* A number that is commonly printed as an example: it counts only where the text calls it a number of that
+ * kind. */
+bool pii_check_ssn_sample(const char *digits9);
 bool pii_check_date(int year, int month, int day);
 /* The calling code at the front of an international number: its digits, or 0. */
 size_t pii_check_calling_code(const char *digits, size_t len);

@@ -203,7 +203,7 @@ static uint32_t column_hints(struct detect *d, uint32_t start) {
     return c->column < c->count ? d->memory->columns[c->column] : 0;
 }
 
-/* INSERT INTO t (a, b) VALUES (1, 'x'): the column list speaks for the values. */
+/* INSERT INTO t (a, b) VALUES (1, 'x'): the column list labels the values. */
 static uint32_t sql_hints(const struct detect *d, uint32_t start) {
     const uint32_t line = d->columns.line;
     if (start < line || start - line > 8192 || start - line < 16)
@@ -300,10 +300,10 @@ struct hints pii_context_of(struct detect *d, uint32_t start, uint32_t end) {
         h.label = sql_hints(d, start);
     if (h.label & HINT_LINE)
         h.label |= HINT_PHONE;
-    /* the key of a whole text speaks for a value that is (nearly) all of it */
+    /* the key of a whole text labels a value that is (nearly) all of it */
     if (!h.label && end - start + 16 >= d->n)
         h.label = pii_context_outer(d);
-    /* a label that says something outweighs the words around */
+    /* a specific label outweighs the words around */
     if (!(h.label & ~(uint32_t)(HINT_USER | HINT_NUMBER | HINT_KEY | HINT_PUBLIC | HINT_TALK | HINT_WALLET)))
         h.near = near_hints(d, start, end);
     return h;

@@ -301,33 +301,12 @@ static char fold_at(struct slice t, size_t i, uint32_t *ret_len) {
     return k < t.len && company(t.ptr[k]) ? to : 0;
 }
 
-/* None of eight bytes beyond ASCII, a backslash or an ampersand. */
-static bool eight_stay(const char *p) {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    uint64_t x;
-    memcpy(&x, p, sizeof(x));
-    const uint64_t slash = x ^ ones * '\\', sign = x ^ ones * '&';
-    return !((x | (slash - ones) | (sign - ones)) & ones * 0x80);
+bool pii_decode_folds(struct slice t, uint32_t at) {
+    uint32_t len;
+    return fold_at(t, at, &len) != 0;
 }
 
-static bool needs_fold(struct slice t, size_t from) {
-    for (size_t i = from; i < t.len; i++) {
-        uint32_t len;
-        while (t.len - i > 8 && eight_stay(t.ptr + i))
-            i += 8;
-        const uint8_t c = (uint8_t)t.ptr[i];
-        if (c < 0x80 && c != '\\' && c != '&')
-            continue;
-        if (fold_at(t, i, &len))
-            return true;
-        i += len - 1;
-    }
-    return false;
-}
-
-char *pii_decode_fold(struct slice t, uint32_t from, uint32_t *ret_len, uint32_t **ret_map) {
-    if (!needs_fold(t, from))
-        return NULL;
+char *pii_decode_fold(struct slice t, uint32_t *ret_len, uint32_t **ret_map) {
     char *out = mem_alloc(t.len + 1);
     uint32_t *map = mem_alloc((t.len + 1) * sizeof(uint32_t));
     uint32_t n = 0;

@@ -75,7 +75,7 @@ static inline bool detect_wants(const struct detect *d, enum pii_kind kind) {
 static inline char detect_at(const struct detect *d, uint32_t i) { return i < d->n ? d->p[i] : '\0'; }
 static inline char detect_before(const struct detect *d, uint32_t i) { return i > 0 ? d->p[i - 1] : '\0'; }
 #define WORD_SURE 32
-/* What the masks know of a word before anybody looks at it. */
+/* What the masks show of a word before a reader runs. */
 struct word {
     uint32_t at;
     unsigned len;    /* letters and digits; from WORD_SURE on there may be more */
@@ -111,6 +111,8 @@ char pii_context_separator(struct detect *d, uint32_t at);
 
 /* digits.c */
 uint32_t pii_digits_read(struct detect *d, const struct word *w);
+/* A number right behind another value. */
+void pii_digits_glued(struct detect *d, uint32_t at);
 
 /* network.c */
 bool pii_network_mac(struct detect *d, uint32_t at, uint32_t *ret_end);
@@ -135,6 +137,15 @@ void pii_secret_assign(struct detect *d, uint32_t at);
 void pii_secret_tilde(struct detect *d, uint32_t at);
 void pii_secret_value(struct detect *d);
 bool pii_secret_dummy(struct slice value); /* placeholders and examples */
+/* May a key with these hints have that value? */
+bool pii_secret_fits(struct slice key, struct slice v, uint32_t hints, bool quoted, const char **ret_sub);
+/* Does the text have that word in it? Lower case; the text may have any. */
+bool pii_secret_has(struct slice v, const char *word);
+
+/* secret_call.c: values without a sign of assignment before them */
+void pii_secret_quoted(struct detect *d, uint32_t at);
+void pii_secret_option(struct detect *d, uint32_t at);
+void pii_secret_directive(struct detect *d, uint32_t at);
 
 static inline uint32_t secret_hash3(const char *p) {
     const uint32_t v = (uint32_t)(uint8_t)p[0] | (uint32_t)(uint8_t)p[1] << 8 | (uint32_t)(uint8_t)p[2] << 16;
@@ -153,10 +164,11 @@ bool pii_crypto_read(struct detect *d, uint32_t at, uint32_t *ret_end);
 /* decode.c */
 bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end);
 void pii_decode_percent(struct detect *d, uint32_t at);
-/* Folds escapes, homoglyphs and invisible characters, of which there are none before `from`. NULL when there
- * is nothing to fold; else malloc'ed text of *ret_len bytes and, in *ret_map, the source offset of each byte
- * and of the end. */
-char *pii_decode_fold(struct slice text, uint32_t from, uint32_t *ret_len, uint32_t **ret_map);
+/* Whether folding changes what starts at byte `at`. */
+bool pii_decode_folds(struct slice text, uint32_t at);
+/* Folds escapes, homoglyphs and invisible characters: malloc'ed text of *ret_len bytes and, in *ret_map, the
+ * source offset of each byte and of the end. */
+char *pii_decode_fold(struct slice text, uint32_t *ret_len, uint32_t **ret_map);
 
 /* token.c: text that reads as a token, its kind's name at `at` */
 void pii_literal_read(struct detect *d, uint32_t at);

@@ -156,7 +156,9 @@ static uint32_t card_groups(const struct run *r) {
 }
 
 static bool card_read(struct detect *d, const struct run *r, struct hints h, uint32_t *ret_end) {
-    const uint32_t groups = card_groups(r);
+    uint32_t groups = card_groups(r);
+    if (groups == 5 && r->len[4] == 4 && (h.label | h.near) & HINT_CARD)
+        groups = 4; /* the next card begins behind it */
     if (!groups || !detect_wants(d, PII_CREDIT_CARD) || r->plus)
         return false;
     uint32_t len = 0;
@@ -183,13 +185,17 @@ static bool card_read(struct detect *d, const struct run *r, struct hints h, uin
     return true;
 }
 
+/* 219-09-9999, however it is separated. */
+static bool ssn_shape(const struct run *r) {
+    return r->groups == 3 && r->len[0] == 3 && r->len[1] == 2 && r->len[2] == 4 && r->sep[1] == r->sep[2];
+}
+
 static bool ssn_read(struct detect *d, const struct run *r, struct hints h, uint32_t *ret_end) {
-    const bool grouped =
-        r->groups == 3 && r->len[0] == 3 && r->len[1] == 2 && r->len[2] == 4 && r->sep[1] == r->sep[2];
+    const bool grouped = ssn_shape(r);
     const bool named = ((h.label | h.near) & HINT_SSN) != 0;
     if (!detect_wants(d, PII_SSN) || r->plus || r->paren || (!grouped && !(r->groups == 1 && r->count == 9)))
         return false;
-    if (!pii_check_ssn(r->digits) || word_after(d, r->end))
+    if (!pii_check_ssn(r->digits) || word_after(d, r->end) || (!named && pii_check_ssn_sample(r->digits)))
         return false;
     unsigned score = 0;
     if (grouped && r->sep[1] == '-')
@@ -306,7 +312,7 @@ static bool phone_read(struct detect *d, const struct run *r, struct hints h, ui
     }
     if (!score)
         score = national_shape(r);
-    if (!r->plus && named && loose_shape(r) &&
+    if (!r->plus && named && loose_shape(r) && !ssn_shape(r) &&
         !(h.label & (HINT_ID | HINT_VERSION | HINT_CARD | HINT_SSN | HINT_DOB))) {
         const unsigned loose = label            ? (r->groups == 1 ? 75 : 85)
                                : r->groups == 1 ? (r->count >= 9 ? 52 : 30)
@@ -352,11 +358,35 @@ static uint32_t skip_number(const struct detect *d, uint32_t at) {
     return i;
 }
 
-static uint32_t run_kinds(struct detect *d, const struct word *w) {
+/* 555-123-4567 219-09-9998: groups that are joined in another way than by the blank before the next are a
+ * number of their own. */
+static void run_part(struct run *r) {
+    for (uint32_t g = 2; g < r->groups; g++) {
+        if (r->sep[g] != ' ' || r->sep[g - 1] == ' ' || r->sep[g - 1] == ')' || r->sep[g - 1] == '(' ||
+            r->plus)
+            continue;
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < g; i++)
+            count += r->len[i];
+        if (count < 9 || r->count - count < 7)
+            continue;
+        r->groups = g;
+        r->count = count;
+        r->end = r->stop[g - 1];
+        r->mixed = false;
+        for (uint32_t i = 2; i < g; i++)
+            r->mixed |= r->sep[i] != r->sep[i - 1] && r->sep[i - 1] != ')' && r->sep[i - 1] != '(';
+        return;
+    }
+}
+
+static uint32_t run_kinds(struct detect *d, const struct word *w, bool glued) {
     struct run r;
     uint32_t end = 0;
     run_read(d, w, &r);
-    if (r.count < 7 || !number_starts(d, r.start))
+    if (r.mixed)
+        run_part(&r);
+    if (r.count < 7 || !(glued || number_starts(d, r.start)))
         return r.stop[0];
     if (r.groups >= 3 && run_is_date(&r)) {
         if (d->kinds & PII_BIT(PII_DATE_OF_BIRTH))
@@ -365,7 +395,7 @@ static uint32_t run_kinds(struct detect *d, const struct word *w) {
     }
     if (r.groups == 1 && r.count > 19)
         return r.end;
-    /* an international number and a card in fours speak for themselves */
+    /* an international number and a card in fours need no label */
     const bool plain = r.plus || (r.groups == 4 && r.count == 16 && card_groups(&r) == 4);
     const struct hints h = plain ? (struct hints){0} : pii_context_of(d, r.start, r.end);
     if (ssn_read(d, &r, h, &end) || card_read(d, &r, h, &end))
@@ -403,7 +433,7 @@ uint32_t pii_digits_read(struct detect *d, const struct word *w) {
         if (w->len <= 4 && ch_hex(c) && (pii_network_mac(d, at, &end) || pii_network_ipv6(d, at, &end)))
             return end;
         if (len <= 10 && ((c | 32) == 'x') && ch_digit(c1) && len >= 7)
-            return run_kinds(d, w);
+            return run_kinds(d, w, false);
         if (pii_national_fits(w->len) && ((len >= 2 && len <= 9) || (len == 17 && (c | 32) == 'x')) &&
             pii_national_word(d, at, &end))
             return end;
@@ -432,6 +462,13 @@ uint32_t pii_digits_read(struct detect *d, const struct word *w) {
     } else if (c == '.' && ch_digit(c1)) {
         return skip_number(d, at);
     }
-    end = run_kinds(d, w);
+    end = run_kinds(d, w, false);
     return end > at ? end : i;
+}
+
+void pii_digits_glued(struct detect *d, uint32_t at) {
+    struct word w = {.at = at};
+    for (unsigned i = 0; i < WORD_SURE && at + i < d->n; i++)
+        w.digits |= (uint64_t)ch_digit(d->p[at + i]) << i;
+    run_kinds(d, &w, true);
 }

@@ -93,11 +93,17 @@ static uint32_t read_word(struct detect *d, uint32_t at, bool digit_near, unsign
         return at;
     if (secret_may_start(d->eng, p) && pii_secret_prefix(d, at, &end))
         return end;
-    if (p[0] == 'u' && detect_before(d, at) == '-')
-        d->option_u = at;
+    if (detect_before(d, at) == '-') {
+        if (p[0] == 'u')
+            d->option_u = at;
+        if (at > 2 && (d->p[at - 2] == '-' || d->p[at - 2] == ' '))
+            pii_secret_option(d, at);
+    }
     if ((len >= WORD_SURE || len == 6) && pii_secret_odd(d, at, len, &end))
         return end;
     if (digit_near) {
+        if (ch_digit(p[3]) && slice_eq_nocase(slice_of(p, 3), SLICE("ssn"))) /* SSN123-45-6789 */
+            pii_digits_glued(d, at + 3);
         if (ch_alpha(p[1]) && ch_digit(p[2]) && ch_digit(p[3]) && pii_network_iban(d, at, &end))
             return end;
         if ((len == 9 || len == 10 || len == 16 || len == 18) && pii_national_word(d, at, &end))
@@ -278,10 +284,28 @@ static uint32_t read_digits(struct detect *d, const struct word *w) {
     return end;
 }
 
+/* Letters and digits behind a blank and a word that ends as names of secrets do: password, token, key, auth.
+ */
+static inline bool follows_key(const struct detect *d, const struct word *w) {
+    static const bool last[32] = {['d' & 31] = true, ['s' & 31] = true, ['t' & 31] = true, ['n' & 31] = true,
+                                  ['y' & 31] = true, ['h' & 31] = true, ['w' & 31] = true};
+    const uint64_t all = (UINT64_C(1) << w->len) - 1, digits = w->digits & all;
+    return w->len > 3 && digits && digits != all && w->at > 3 && d->p[w->at - 1] == ' ' &&
+           ch_alpha(d->p[w->at - 2]) && last[d->p[w->at - 2] & 31];
+}
+
+/* May the quote open an argument, or follow a word? Behind `: ` and `= ` it is read as an assignment. */
+static inline bool opens_argument(const struct detect *d, uint32_t at) {
+    return at > 3 && ch_is(d->p[at], CH_QUOTE) &&
+           (d->p[at - 1] == '(' || d->p[at - 2] == ',' || d->p[at - 2] == '(' || ch_alnum(d->p[at - 2]));
+}
+
 /* A word that starts at a digit or a letter; returns where the readers have got to. */
 static uint32_t read_start(struct detect *d, const struct word *w) {
     const uint32_t end =
         w->digits & 1 ? read_digits(d, w) : read_word(d, w->at, (w->digits & 0x7f) != 0, w->len);
+    if (end == w->at && follows_key(d, w))
+        pii_secret_directive(d, w->at);
     return end == w->at && w->len >= LONG_WORD ? read_long(d, w->at, w->len) : end;
 }
 
@@ -332,13 +356,18 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
     const uint64_t alnum = window(m[0].alnum, m[1].alnum), digit = window(m[0].digit, m[1].digit);
     const char before = detect_before(d, base);
     const uint32_t odd_before = m->odd << 1 | (before == '\\');
-    uint32_t todo = ((starts & worth_reading(m, alnum, digit, before == '-', odd_before)) | m->punct) &
-                    bits_from(base, skip);
+    const uint32_t opens = m->quote & (m->lead << 1 | (before == ' ' || before == '('));
+    uint32_t todo =
+        ((starts & worth_reading(m, alnum, digit, before == '-', odd_before)) | m->punct | opens) &
+        bits_from(base, skip);
     while (todo) {
         const unsigned bit = (unsigned)__builtin_ctz(todo);
         todo &= todo - 1;
-        if (m->punct >> bit & 1) {
-            read_punct(d, base + bit);
+        if ((m->punct | opens) >> bit & 1) {
+            if (m->punct >> bit & 1)
+                read_punct(d, base + bit);
+            else if (opens_argument(d, base + bit))
+                pii_secret_quoted(d, base + bit);
             continue;
         }
         const unsigned first = bit + (odd_before >> bit & 1 && escapes_blank(d, base + bit));
@@ -352,14 +381,13 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
     return skip;
 }
 
-/* Could this byte start something that folding changes? Accented Latin letters can not. */
-static bool may_fold(const struct detect *d, uint32_t at) {
+/* Does folding change what starts at this byte? Most lead bytes say no by themselves: those of accented Latin
+ * letters, of Chinese and of most signs. */
+static bool folds_at(const struct detect *d, uint32_t at) {
     const uint8_t c = (uint8_t)d->p[at];
-    if (c == '\\')
-        return detect_at(d, at + 1) == 'u';
-    if (c == '&')
-        return detect_at(d, at + 1) == '#';
-    return c == 0xC2 || (c >= 0xC9 && c <= 0xDB) || (c >= 0xE0 && c <= 0xE3) || c >= 0xEF;
+    const bool may =
+        c < 0x80 || c == 0xC2 || (c >= 0xC9 && c <= 0xDB) || (c >= 0xE0 && c <= 0xE3) || c >= 0xEF;
+    return may && pii_decode_folds(slice_of(d->p, d->n), at);
 }
 
 /* The masks of the last `len` bytes, less than a block. */
@@ -381,6 +409,8 @@ static void class_rest(const struct detect *d, uint32_t len, struct class_masks 
     m->far >>= before;
     m->u >>= before;
     m->percent >>= before;
+    m->quote >>= before;
+    m->lead >>= before;
 }
 
 /* The masks of up to `most` blocks from `base` on, and empty ones behind the last; how many. */
@@ -421,23 +451,21 @@ static bool nothing_there(struct detect *d, const struct class_masks *m) {
 static bool folds(const struct detect *d, uint32_t base, const struct class_masks *m) {
     const uint32_t unicode = (m->odd & ~m->far) & (uint32_t)(window(m[0].u, m[1].u) >> 1);
     for (uint32_t todo = m->far | unicode; todo; todo &= todo - 1)
-        if (may_fold(d, base + (uint32_t)__builtin_ctz(todo)))
+        if (folds_at(d, base + (uint32_t)__builtin_ctz(todo)))
             return true;
     return false;
 }
 
-#define FOLDS_NOWHERE UINT32_MAX
-
-/* Where the first block is that folding may change. */
-static uint32_t plain_pass(struct detect *d) {
+/* True: folding changes the text. */
+static bool plain_pass(struct detect *d) {
     struct class_masks m[SCAN_BLOCKS + 2]; /* of a stretch, the block behind it, and none behind the last */
     uint32_t carry = 0, skip = 0, base = 0;
-    uint32_t odd = FOLDS_NOWHERE;
+    bool odd = false;
     if (base >= d->n)
-        return odd;
+        return false;
     uint32_t have = class_blocks(d, base, SCAN_BLOCKS + 1, m);
     if (nothing_there(d, m))
-        return odd;
+        return false;
     const char *line = memchr(d->p, '\n', d->n);
     d->columns.fresh = true;
     d->columns.line_end = line ? (uint32_t)(line - d->p) : d->n;
@@ -446,8 +474,7 @@ static uint32_t plain_pass(struct detect *d) {
         for (uint32_t k = 0; k < count; k++, base += CLASS_BYTES) {
             const uint32_t starts = m[k].alnum & ~(m[k].alnum << 1 | carry);
             carry = m[k].alnum >> 31;
-            if (odd == FOLDS_NOWHERE && folds(d, base, m + k))
-                odd = base;
+            odd = odd || folds(d, base, m + k);
             if (d->literals)
                 find_literals(d, base, m + k, starts);
             skip = read_block(d, base, m + k, starts, skip);
@@ -464,13 +491,9 @@ void pii_engine_plain(struct detect *d) {
     pii_rules_scan(d);
 }
 
-static void scan_folded(struct detect *d, uint32_t first, uint32_t odd) {
+static void scan_folded(struct detect *d, uint32_t first) {
     uint32_t len, *map;
-    char *text = pii_decode_fold(slice_of(d->p, d->n), odd, &len, &map);
-    if (!text) {
-        pii_rules_scan(d);
-        return;
-    }
+    char *text = pii_decode_fold(slice_of(d->p, d->n), &len, &map);
     const char *p = d->p;
     const uint32_t n = d->n;
     uint32_t kept = first; /* tokens are read in the text as it is */
@@ -524,9 +547,8 @@ void pii_engine_scan(const struct pii_engine *e, const struct pii_options *opt, 
         d.key = ctx->key;
         d.outer_keys = ctx->keys;
     }
-    const uint32_t odd = plain_pass(&d);
-    if (odd != FOLDS_NOWHERE)
-        scan_folded(&d, first, odd);
+    if (plain_pass(&d))
+        scan_folded(&d, first);
     else
         pii_rules_scan(&d);
     if (d.key.len)

@@ -33,7 +33,7 @@ struct pass {
     struct slice src;
     bool blocked;
     bool failed;
-    struct twin *twins; /* values whose kind only their surroundings told */
+    struct twin *twins; /* values whose kind was known only from their surroundings */
     size_t twin_count;
     struct loose *loose; /* short texts in which such a value may stand again without them */
     /* the text of the content part before, for values cut in two */
@@ -87,8 +87,8 @@ static void pass_free(struct pass *p) {
     pii_spans_free(&p->spans);
 }
 
-/* A token without brackets must stand alone to be read back: behind a line break it could be the rest of
- * another one. */
+/* A token without brackets must be the only element to be read back: behind a line break it could be the rest
+ * of another one. */
 static bool stands_alone(struct slice text, uint32_t start, uint32_t end) {
     static const struct slice before = {" \"',;()<>|", 10}, after = {" \t\r\n\"',;()<>|", 14};
     if (start > 0 && !memchr(before.ptr, text.ptr[start - 1], before.len))
@@ -188,7 +188,7 @@ static void remember(struct pass *p, const struct source_item *item) {
     }
 }
 
-/* The same value once more where nothing around it says what it is: structuredContent beside its text. */
+/* The same value again where nothing around it shows its kind: structuredContent beside its text. */
 static void replace_twins(struct pass *p) {
     size_t budget = FILTER_TWIN_CHECKS_MAX;
     for (const struct loose *l = p->loose; l && p->twin_count; l = l->next) {

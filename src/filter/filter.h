@@ -16,7 +16,7 @@
 enum filter_mode {
     FILTER_OFF,
     FILTER_TOKENIZE, /* [EMAIL_7K3QX9M2], restorable by rule */
-    FILTER_REDACT,   /* [EMAIL], gone for good */
+    FILTER_REDACT,   /* [EMAIL], cannot be restored */
     FILTER_BLOCK,    /* the whole text is refused */
     FILTER_REPORT,   /* counted, left as it is */
 };

@@ -1,4 +1,4 @@
-/* Secret formats of vendors: a prefix that nobody else uses and the shape of what follows. */
+/* Secret formats of vendors: a unique prefix and the shape of what follows. */
 #pragma once
 
 #include <stddef.h>

@@ -18,6 +18,10 @@ static const char *const names[PII_BUILTIN] = {
 
 const char *pii_kind_name(enum pii_kind kind) { return kind < PII_BUILTIN ? names[kind] : "CUSTOM"; }
 
+const char *pii_kind_alias(unsigned kind) {
+    return kind == PII_IP ? "IP_ADDRESS" : kind == PII_SECRET ? "API_KEY" : NULL;
+}
+
 int pii_kind_from(struct slice name) {
     for (int i = 0; i < PII_BUILTIN; i++)
         if (slice_eq_nocase(name, slice_str(names[i])))

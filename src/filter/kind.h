@@ -30,5 +30,8 @@ enum pii_kind {
 
 /* Name of a built-in kind. */
 const char *pii_kind_name(enum pii_kind kind);
+/* What Code Execution MCP calls it in tokens, where that is another name; or NULL. Such tokens are read
+ * everywhere. */
+const char *pii_kind_alias(unsigned kind);
 /* -1 for a name that is none (case-insensitive). */
 int pii_kind_from(struct slice name);

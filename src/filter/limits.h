@@ -24,7 +24,8 @@
 #define PII_RULE_WINDOW 4096 /* bytes around a literal that a pattern may see */
 #define PII_RULE_TESTS_MAX 32
 
-#define FILTER_TOKEN_CHARS 8 /* of a token without collision, check character included */
+#define FILTER_TOKEN_CHARS 8       /* of a token without collision, check character included */
+#define FILTER_TOKEN_CHARS_WIDE 12 /* the same where tokens of many clients share a scope */
 #define FILTER_TOKEN_CHARS_MAX 13
 #define FILTER_TOKEN_TEXT_MAX 64  /* the whole token with brackets */
 #define FILTER_TOKEN_PREFIX_MIN 5 /* characters a truncated token must still have */

@@ -204,6 +204,20 @@ static bool tld_ok(struct slice tld) {
     return true;
 }
 
+/* ann@example.com555-123-4567: another value has been written right behind a name that ends addresses. Its
+ * start. */
+static uint32_t glued_end(const struct detect *d, uint32_t tld, uint32_t end) {
+    static const char *const names[] = {"com", "org", "net", "edu", "gov", "io",
+                                        "dev", "de",  "uk",  "fr",  NULL};
+    uint32_t i = tld;
+    while (i < end && ch_alpha(d->p[i]))
+        i++;
+    uint32_t digits = 0;
+    for (uint32_t k = i; k < d->n && k - i < 16; k++)
+        digits += ch_digit(d->p[k]);
+    return digits >= 7 && ch_digit(d->p[i]) && slice_any(slice_of(d->p + tld, i - tld), names) ? i : end;
+}
+
 void pii_network_email(struct detect *d, uint32_t at) {
     if (!detect_wants(d, PII_EMAIL))
         return;
@@ -221,8 +235,12 @@ void pii_network_email(struct detect *d, uint32_t at) {
             i--;
         }
     }
-    if (!tld_ok(slice_of(d->p + tld, end - tld)))
+    const uint32_t glued = glued_end(d, tld, end);
+    if (!tld_ok(slice_of(d->p + tld, glued - tld)))
         return;
+    if (glued < end)
+        pii_digits_glued(d, glued);
+    end = glued;
     pii_detect_add(d, start, end, PII_EMAIL, 97, "email");
 }
 

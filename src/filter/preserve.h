@@ -21,7 +21,7 @@ bool preserve_read(struct slice text, uint32_t at, struct token_match *ret_match
 
 /* May an address or a day that is a token start with this digit? Nine bytes are there. */
 static inline bool preserve_may_start(const char *p) {
-    /* without branches: nobody can foresee what digits there are */
+    /* without branches: the digits are unpredictable */
     const bool address =
         (p[1] == '4') | (p[1] == '5') | ((p[1] == '0') & (p[2] == '0') & (p[3] == '1') & (p[4] == ':'));
     const bool day = ((unsigned)(p[0] - '5') < 3) & (p[4] == '-') & (p[7] == '-');

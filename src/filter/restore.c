@@ -150,7 +150,7 @@ struct watch {
     struct pii_spans spans;
 };
 
-/* Has the destination said this value itself, or may it have it by rule? */
+/* Did the destination itself send this value, or does a rule allow it? */
 static bool may_have(const struct watch *w, int kind, const struct filter_entry *e) {
     if (kind == PII_SECRET)
         return origin_allowed(w->b.rules, e);

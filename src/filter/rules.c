@@ -185,7 +185,7 @@ struct rules *pii_rules_new(const struct pii_rule *in, size_t count, struct err 
         }
         for (size_t k = 0; k < i; k++)
             if (strcmp(r->at[k].name, r->at[i].name) == 0) {
-                err_set(err, "rule `%s` stands there twice", in[i].name);
+                err_set(err, "rule `%s` is defined twice", in[i].name);
                 pii_rules_free(r);
                 return NULL;
             }

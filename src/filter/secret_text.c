@@ -11,6 +11,8 @@
 #define VALUE_MAX 512
 #define NUMBER_MIN 14       /* digits alone are a key from here on */
 #define WORDS_MIN 12        /* and letters alone from here */
+#define LETTERS_MIN 6       /* but for a password that no word looks like */
+#define CONSONANTS_MIN 4    /* in a row: words have no more than three, but for a few */
 #define CURL_USER_MAX 128   /* characters of user and option before the colon */
 #define DOTTED_MIN 12       /* characters of a part between dots that can be a key's */
 #define DUMMY_MAX 256       /* characters looked at for placeholders */
@@ -110,7 +112,7 @@ static void runs(struct slice v, size_t *ret_step, size_t *ret_same) {
     }
 }
 
-static bool has_nocase(struct slice v, const char *word) {
+bool pii_secret_has(struct slice v, const char *word) {
     const size_t len = strlen(word);
     for (size_t i = 0; i + len <= v.len; i++)
         if (ch_lower(v.ptr[i]) == word[0] && slice_eq_nocase(slice_of(v.ptr + i, len), slice_of(word, len)))
@@ -376,6 +378,19 @@ static bool is_uuid(struct slice v) {
     return true;
 }
 
+/* gxbhwqyl: unpronounceable letters are neither a word of a language nor a name in a program. */
+static bool unspeakable(struct slice v) {
+    unsigned row = 0, longest = 0;
+    for (size_t i = 0; i < v.len; i++) {
+        if (!ch_alpha(v.ptr[i]))
+            return false;
+        row = memchr("aeiouy", ch_lower(v.ptr[i]), 6) ? 0 : row + 1;
+        if (row > longest)
+            longest = row;
+    }
+    return v.len >= LETTERS_MIN && longest >= CONSONANTS_MIN;
+}
+
 /* Words with separators (user-profile-name, kSecAttrKey) are names; one made at random is not. */
 static bool looks_random(struct slice v, struct shape s, bool vendor) {
     const unsigned entropy = pii_check_entropy(v.ptr, v.len);
@@ -414,7 +429,7 @@ static bool dotted_random(struct slice v) {
 /* Code, not a value: calls, member chains, paths, format strings. */
 static bool is_code(struct slice v, bool quoted) {
     static const bool marks[256] = {
-        ['('] = true, ['['] = true, [' '] = true, ['<'] = true, ['{'] = true, ['.'] = true};
+        ['('] = true, ['['] = true, [' '] = true, ['<'] = true, ['{'] = true, ['.'] = true, ['|'] = true};
     for (size_t i = 0; i < v.len; i++) {
         if (!marks[(uint8_t)v.ptr[i]])
             continue;
@@ -442,16 +457,21 @@ static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool qu
     }
     if (!(hints & HINT_SECRET) || hints & (HINT_PUBLIC | HINT_ID))
         return false;
-    const bool password = has_nocase(key, "pass") || has_nocase(key, "pwd");
+    const bool password = pii_secret_has(key, "pass") || pii_secret_has(key, "pwd");
     if (password) {
         *ret_sub = "password";
+        if (s.digits + s.other == 0)
+            return unspeakable(v) && !memmem(v.ptr, v.len, "ngth", 4) &&
+                   pii_check_entropy(v.ptr, v.len) >= 225;
         if (v.len < 8)
             return quoted && s.digits && (s.upper || s.lower) && s.other;
         return (s.digits && (s.upper + s.lower)) || (s.other && quoted && s.digits) ||
                (s.upper && s.lower && s.other);
     }
     if (is_uuid(v))
-        return has_nocase(key, "apikey") || has_nocase(key, "api_key") || has_nocase(key, "api-key");
+        return pii_secret_has(key, "apikey") || pii_secret_has(key, "api_key") ||
+               pii_secret_has(key, "api-key") || pii_secret_has(key, "_token") ||
+               pii_secret_has(key, "client_secret");
     if (v.len < 10 || s.other * 3 > v.len)
         return false;
     return looks_random(v, s, false);
@@ -510,7 +530,7 @@ static uint32_t value_stop(const struct detect *d, uint32_t at, char quote, uint
         seen &= ~(unsigned)(CH_QUOTE | CH_SPACE); /* of what ended it */
     if (seen == (CH_DIGIT | CH_HEX) && i - at < NUMBER_MIN)
         return 0;
-    if (seen & CH_DIGIT)
+    if (seen & CH_DIGIT || unspeakable(slice_of(d->p + at, i - at)))
         return i;
     return (seen & (CH_UPPER | CH_LOWER)) == (CH_UPPER | CH_LOWER) || colon ? (i - at < WORDS_MIN ? 0 : i)
                                                                             : 0;
@@ -606,6 +626,22 @@ static uint32_t neighbour_hints(const struct detect *d, uint32_t key_start, stru
     return pii_words_key(d->eng->words, *ret_key);
 }
 
+/* The name beside it: <property name="password" value="…"/>. */
+static uint32_t attribute_hints(const struct detect *d, uint32_t key_start, struct slice *ret_key) {
+    uint32_t end = key_start, start;
+    while (end > 0 && d->p[end - 1] == ' ')
+        end--;
+    if (end < 3 || end == key_start || !ch_is(d->p[end - 1], CH_QUOTE))
+        return 0;
+    for (start = --end; start > 0 && end - start < PII_KEY_MAX && d->p[start - 1] != d->p[end]; start--)
+        ;
+    const struct slice head = slice_of(d->p, start ? start - 1 : 0);
+    if (!slice_ends(head, SLICE("name=")) && !slice_ends(head, SLICE("key=")))
+        return 0;
+    *ret_key = slice_of(d->p + start, end - start);
+    return pii_words_key(d->eng->words, *ret_key);
+}
+
 static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32_t end, char quote) {
     uint32_t key_start = 0;
     struct slice key = pii_context_key(d, sign, &key_start);
@@ -616,13 +652,17 @@ static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32
     if (d->p[sign] == ':' && !quote && start == sign + 1 && memchr(key.ptr, ' ', key.len))
         return; /* module v1.2.3 h1:… */
     uint32_t hints = pii_context_hints(d, key);
-    if (!hints && slice_eq_nocase(key, SLICE("value")))
-        hints = neighbour_hints(d, key_start, &key);
+    if (!hints && key.len >= 5 && slice_eq_nocase(slice_from(key, key.len - 5), SLICE("value"))) {
+        const uint32_t word = (uint32_t)(key.ptr - d->p) + (uint32_t)key.len - 5;
+        hints = attribute_hints(d, word, &key);
+        if (!hints)
+            hints = neighbour_hints(d, key_start, &key);
+    }
     if (!(hints & (HINT_SECRET | HINT_VENDOR)))
         return;
     const struct slice v = slice_of(d->p + start, end - start);
     const char *sub;
-    if (!value_fits(key, v, hints, quote != 0, &sub) || pii_secret_dummy(v))
+    if (!pii_secret_fits(key, v, hints, quote != 0, &sub))
         return;
     pii_detect_add(d, start, end, PII_SECRET, hints & HINT_SECRET ? 75 : 65, sub);
     d->assign_done = end;
@@ -669,7 +709,7 @@ static inline bool value_begins(const struct detect *d, uint32_t at) {
              (CH_SPACE | CH_QUOTE));
 }
 
-/* Most keys are short and say with their letters alone that they call nothing secret. */
+/* Most keys are short, and their letters alone show that they name no secret. */
 static inline bool key_is_harmless(const struct detect *d, uint32_t at) {
     uint32_t end = at;
     if (!ch_alnum(d->p[at - 1])) {
@@ -685,7 +725,9 @@ static inline bool key_is_harmless(const struct detect *d, uint32_t at) {
 __attribute__((noinline)) static void assign_read(struct detect *d, uint32_t at) {
     char quote = 0;
     uint32_t slashes = 0;
-    const uint32_t i = value_start(d, at, &quote, &slashes);
+    uint32_t i = value_start(d, at, &quote, &slashes);
+    if (!quote && ch_alpha(detect_at(d, i)) && ch_is(detect_at(d, i + 1), CH_QUOTE))
+        quote = d->p[++i], i++; /* b"…" and its like */
     /* the last letter of the key stands right before the sign or its quote */
     const char before = ch_alnum(d->p[at - 1]) ? d->p[at - 1] : d->p[at - 2];
     if ((!ch_alnum(before) || (before | 32) == 'n') && header_before(d, at)) {
@@ -713,6 +755,10 @@ void pii_secret_assign(struct detect *d, uint32_t at) {
         assign_read(d, at);
 }
 
+bool pii_secret_fits(struct slice key, struct slice v, uint32_t hints, bool quoted, const char **ret_sub) {
+    return value_fits(key, v, hints, quoted, ret_sub) && !pii_secret_dummy(v);
+}
+
 /* The whole text is the value of a key outside of it. */
 void pii_secret_value(struct detect *d) {
     const struct slice v = slice_of(d->p, d->n);
@@ -724,8 +770,7 @@ void pii_secret_value(struct detect *d) {
         return;
     }
     const uint32_t hints = pii_context_outer(d);
-    if (hints & (HINT_SECRET | HINT_VENDOR) && value_fits(d->key, v, hints, true, &sub) &&
-        !pii_secret_dummy(v))
+    if (hints & (HINT_SECRET | HINT_VENDOR) && pii_secret_fits(d->key, v, hints, true, &sub))
         pii_detect_add(d, 0, d->n, PII_SECRET, hints & HINT_SECRET ? 75 : 65, sub);
 }
 

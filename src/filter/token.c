@@ -13,6 +13,7 @@ struct filter_scope {
     struct filter_vault vault;
     struct sha_hmac *mac;
     uint64_t now_ms;
+    size_t chars;            /* of a token without collision */
     struct pii_options scan; /* how `keys` were looked at */
     struct pii_keys keys;
 };
@@ -23,6 +24,7 @@ struct filter_scope *filter_scope_new(const struct pii_engine *e, const uint8_t 
     s->engine = e;
     s->vault = vault;
     s->mac = sha_hmac_new(slice_of((const char *)key, 32));
+    s->chars = FILTER_TOKEN_CHARS;
     return s;
 }
 
@@ -33,6 +35,7 @@ void filter_scope_free(struct filter_scope *s) {
     free(s);
 }
 
+void filter_scope_set_wide(struct filter_scope *s) { s->chars = FILTER_TOKEN_CHARS_WIDE; }
 void filter_scope_set_now(struct filter_scope *s, uint64_t now_ms) { s->now_ms = now_ms; }
 void filter_scope_set_engine(struct filter_scope *s, const struct pii_engine *e) {
     s->engine = e;
@@ -82,7 +85,7 @@ bool filter_token_known(struct filter_scope *s, struct slice kind, struct slice 
     memcpy(id, kind.ptr, kind.len);
     id[kind.len] = '_';
     char *chars = id + kind.len + 1;
-    for (size_t count = FILTER_TOKEN_CHARS; count <= FILTER_TOKEN_CHARS_MAX; count++) {
+    for (size_t count = s->chars; count <= FILTER_TOKEN_CHARS_MAX; count++) {
         base32(hash, chars, count - 1);
         chars[count - 1] = filter_token_check(kind, chars, count - 1);
         if (!s->vault.ops->get(s->vault.ctx, slice_of(id, kind.len + 1 + count), a, ret_entry))
@@ -106,8 +109,7 @@ bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, boo
     memcpy(id, e->kind.ptr, e->kind.len);
     id[e->kind.len] = '_';
     char *chars = id + e->kind.len + 1;
-    for (size_t count = room ? room : FILTER_TOKEN_CHARS; count <= (room ? room : FILTER_TOKEN_CHARS_MAX);
-         count++) {
+    for (size_t count = room ? room : s->chars; count <= (room ? room : FILTER_TOKEN_CHARS_MAX); count++) {
         base32(hash, chars, count - 1);
         chars[count - 1] = filter_token_check(e->kind, chars, count - 1);
         const struct slice full = slice_of(id, e->kind.len + 1 + count);
@@ -240,12 +242,14 @@ static void read_brackets(struct slice t, struct token_match *m) {
     }
 }
 
-static bool match_kind(struct slice t, uint32_t at, const char *name, struct token_match *m) {
+/* `spelled`: the kind's name as it stands in the text. */
+static bool match_kind(struct slice t, uint32_t at, const char *spelled, const char *name,
+                       struct token_match *m) {
     char chars[FILTER_TOKEN_CHARS_MAX + 1];
     size_t count = 0;
     bool strict;
     const struct slice kind = slice_str(name);
-    const uint32_t body = read_kind(t, at, name, &strict);
+    const uint32_t body = read_kind(t, at, spelled, &strict);
     if (!body)
         return false;
     const uint32_t end = read_chars(t, body, kind, chars, &count);
@@ -257,8 +261,8 @@ static bool match_kind(struct slice t, uint32_t at, const char *name, struct tok
     memcpy(m->id + kind.len + 1, chars, count);
     m->truncated =
         count < FILTER_TOKEN_CHARS || filter_token_check(kind, chars, count - 1) != chars[count - 1];
-    /* cut off means cut off: a run of full length with a wrong check character is somebody else's text, and
-     * so is "phone 12345" */
+    /* a run of full length with a wrong check character is not a truncated token but other text, and so is
+     * "phone 12345" */
     if (m->truncated && !strict)
         return false;
     read_brackets(t, m);
@@ -274,8 +278,10 @@ bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t a
     const unsigned kinds = PII_BUILTIN + (unsigned)pii_rules_count(e->rules);
     const char first = ch_upper(text.ptr[at]);
     for (unsigned k = 0; k < kinds; k++) {
-        const char *name = pii_engine_kind_name(e, k);
-        if (name[0] == first && match_kind(text, at, name, ret_match))
+        const char *name = pii_engine_kind_name(e, k), *alias = pii_kind_alias(k);
+        if (alias && alias[0] == first && match_kind(text, at, alias, name, ret_match))
+            return true;
+        if (name[0] == first && match_kind(text, at, name, name, ret_match))
             return true;
     }
     return first == 'T' && preserve_read(text, at, ret_match);
@@ -296,31 +302,63 @@ static bool name_starts(struct slice t, uint32_t at) {
     return false;
 }
 
+static bool token_at(const struct pii_engine *e, struct slice text, uint32_t at, uint32_t from,
+                     struct token_match *ret_match) {
+    if (ch_digit(text.ptr[at]))
+        return preserve_read(text, at, ret_match);
+    return ch_alpha(text.ptr[at]) && token_may_start(e, text.ptr + at) && name_starts(text, at) &&
+           filter_token_read(e, text, at, ret_match) && ret_match->start >= from;
+}
+
+#define FIND_BLOCKS 8 /* that are classed in one go */
+
+/* Where a token may start in a block: at a word, or two, three or six bytes behind the backslash or percent
+ * sign of an escape. *escapes holds those of the block before, *word whether that ended in a letter or digit.
+ */
+static uint32_t may_start(const struct class_masks *m, uint32_t *word, uint64_t *escapes) {
+    const uint32_t starts = m->alnum & ~(m->alnum << 1 | *word);
+    *escapes = *escapes >> CLASS_BYTES | (uint64_t)((m->odd & ~m->far) | m->percent) << CLASS_BYTES;
+    *word = m->alnum >> (CLASS_BYTES - 1);
+    const uint32_t behind = (uint32_t)((*escapes << 2 | *escapes << 3 | *escapes << 6) >> CLASS_BYTES);
+    return (starts & m->digit) | ((starts | behind) & m->alnum & m->head);
+}
+
 bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t from,
                        struct token_match *ret_match) {
-    for (uint32_t i = from; i + 3 <= text.len; i++) {
-        if (ch_digit(text.ptr[i]) && preserve_read(text, i, ret_match))
-            return true;
-        if (!ch_alpha(text.ptr[i]) || !token_may_start(e, text.ptr + i) || !name_starts(text, i))
-            continue;
-        if (filter_token_read(e, text, i, ret_match) && ret_match->start >= from)
-            return true;
+    struct class_masks m[FIND_BLOCKS];
+    uint32_t at = from, word = 0;
+    uint64_t escapes = UINT64_MAX; /* what is before `from` was not read */
+    for (; at + FIND_BLOCKS * CLASS_BYTES + 2 <= text.len; at += FIND_BLOCKS * CLASS_BYTES) {
+        e->class_of(text.ptr + at, FIND_BLOCKS, m);
+        pii_byteclass_heads(&e->heads, text.ptr + at, text.ptr + text.len, FIND_BLOCKS, m);
+        for (uint32_t k = 0; k < FIND_BLOCKS; k++)
+            for (uint32_t todo = may_start(m + k, &word, &escapes); todo; todo &= todo - 1)
+                if (token_at(e, text, at + k * CLASS_BYTES + (uint32_t)__builtin_ctz(todo), from, ret_match))
+                    return true;
     }
+    for (; at + 3 <= text.len; at++)
+        if (token_at(e, text, at, from, ret_match))
+            return true;
     return false;
 }
 
 /* Where names of kinds may start, by their first three letters; behind two anything may come. */
+static void add_head(struct pii_engine *e, unsigned group, const char *name) {
+    const unsigned head = (unsigned)(name[0] & 31) << 10 | (unsigned)(name[1] & 31) << 5;
+    e->kind_heads[head >> 5] = true;
+    pii_byteclass_head_add(&e->heads, group, name);
+    for (unsigned third = 0; third < 32; third++)
+        if (!ch_alpha(name[2]) || third == (unsigned)(name[2] & 31))
+            e->kind_bits[(head | third) / 64] |= UINT64_C(1) << ((head | third) % 64);
+}
+
 void filter_token_build(struct pii_engine *e) {
     const unsigned kinds = PII_BUILTIN + (unsigned)pii_rules_count(e->rules);
-    for (unsigned k = 0; k <= kinds; k++) {
-        const char *name = k < kinds ? pii_engine_kind_name(e, k) : "TOK";
-        const unsigned head = (unsigned)(name[0] & 31) << 10 | (unsigned)(name[1] & 31) << 5;
-        e->kind_heads[head >> 5] = true;
-        pii_byteclass_head_add(&e->heads, k, name);
-        for (unsigned third = 0; third < 32; third++)
-            if (!ch_alpha(name[2]) || third == (unsigned)(name[2] & 31))
-                e->kind_bits[(head | third) / 64] |= UINT64_C(1) << ((head | third) % 64);
-    }
+    for (unsigned k = 0; k < kinds; k++)
+        add_head(e, k, pii_engine_kind_name(e, k));
+    /* In one group with IP, whose second letter it shares: the group then lets nothing else through. */
+    add_head(e, PII_IP, pii_kind_alias(PII_SECRET));
+    add_head(e, kinds, "TOK");
 }
 
 void pii_literal_digits(struct detect *d, uint32_t at) {

@@ -15,6 +15,7 @@ struct filter_scope *filter_scope_new(const struct pii_engine *e, const uint8_t 
                                       struct filter_vault vault);
 void filter_scope_free(struct filter_scope *s);
 void filter_scope_set_now(struct filter_scope *s, uint64_t now_ms); /* the age that new entries get */
+void filter_scope_set_wide(struct filter_scope *s); /* many clients share it: tokens are harder to guess */
 void filter_scope_set_engine(struct filter_scope *s,
                              const struct pii_engine *e); /* tokens stay what they are */
 const struct pii_engine *filter_scope_engine(const struct filter_scope *s);

@@ -548,7 +548,7 @@ struct words *pii_words_new(void) {
             h = (h + 1) & (WORDS_SLOTS - 1);
         w->slots[h] = (uint16_t)(i + 1);
     }
-    w->hot[word_head("value", 5)] |= UINT32_C(1) << word_mark("value", 5); /* its neighbour speaks for it */
+    w->hot[word_head("value", 5)] |= UINT32_C(1) << word_mark("value", 5); /* its neighbour decides */
     return w;
 }
 
@@ -566,7 +566,7 @@ static inline uint32_t look(const struct words *w, const char *text, size_t len)
     return 0;
 }
 
-/* A key without word borders (`mytokenvalue`, `smtppassword`) still says what it is. */
+/* A key without word borders (`mytokenvalue`, `smtppassword`) still shows what it is. */
 static uint32_t look_inside(const char *text, size_t len) {
     uint32_t hints = 0;
     for (size_t i = 0; i + 5 <= len; i++) {
@@ -606,7 +606,7 @@ uint32_t pii_words_look(const struct words *w, struct slice word) {
     return word.len == 0 || word.len > WORD_MAX ? 0 : look(w, word.ptr, word.len);
 }
 
-/* With what two halves say that only together mean something. */
+/* Adds hints that two halves have only together. */
 static uint32_t join(uint32_t hints) {
     if (hints & HINT_SOCIAL && hints & (HINT_NUMBER | HINT_SOCIAL))
         hints |= HINT_SSN;
@@ -731,7 +731,7 @@ bool pii_words_harmless(const struct words *w, const char tail[WORDS_TAIL]) {
         hot = w->hot_later;
         if (!marks)
             continue;
-        const unsigned bare = letter & ((1u << (at + len)) - (1u << at)); /* code14 says what code does */
+        const unsigned bare = letter & ((1u << (at + len)) - (1u << at)); /* code14 has the hints of code */
         if (marks >> word_mark(tail + at, len) & 1 ||
             (bare && marks >> word_mark(tail + at, 32 - (unsigned)__builtin_clz(bare) - at) & 1))
             return false;

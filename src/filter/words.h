@@ -1,5 +1,5 @@
-/* What a word near a value says about it. Keys (`user_cardNumber`) are cut into words; every word adds its
- * hints. */
+/* Hints about a value from the words near it. Keys (`user_cardNumber`) are cut into words; every word adds
+ * its hints. */
 #pragma once
 
 #include "base/slice.h"

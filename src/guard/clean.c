@@ -4,6 +4,7 @@
 #include "call/answer.h"
 #include "risk/confusable.h"
 #include "risk/poison.h"
+#include "wire/base64.h"
 
 /* What makes a string one that is replaced, in a definition that deserves a denial. */
 #define REPLACED (1u << RISK_PSEUDO_TAG | 1u << RISK_IMPERATIVE | 1u << RISK_SENSITIVE)
@@ -177,8 +178,18 @@ struct slice clean_description_text(struct call *c, struct slice json) {
 
 /* ---- results ---- */
 
+/* A skill is written for models to follow, as definitions are; cleaned, it would not have its digest. */
+static enum guard_mode mode_for(const struct call *c) {
+    enum guard_mode results = guard_of_results(c->session->core);
+    enum guard_mode definitions = guard_of_definitions(c->session->core);
+    if (!slice_is(c->method, "resources/read") || !guard_is_skill_call(c))
+        return results;
+    enum guard_mode mode = definitions > results ? definitions : results;
+    return mode == GUARD_STRIP ? GUARD_DENY : mode;
+}
+
 static bool clean_result(struct call *c, struct splice *text) {
-    enum guard_mode mode = guard_of_results(c->session->core);
+    enum guard_mode mode = mode_for(c);
     const struct msg *m = c->response;
     if (mode == GUARD_OFF)
         return true;
@@ -205,6 +216,65 @@ static bool clean_result(struct call *c, struct splice *text) {
     return false;
 }
 
+/* ---- skills ---- */
+
+/* Nothing is taken out of one: its texts must be those that its digests and its SKILL.md say. */
+static bool is_poisoned_skill(struct call *c, const struct tape *t, uint32_t skill) {
+    struct core *core = c->session->core;
+    struct risk_findings f = {0};
+    if (guard_of_definitions(core) == GUARD_OFF)
+        return false;
+    risk_poison_value(NULL, NULL, t, skill, "skill", &c->arena, &f);
+    bool deny = risk_findings_deny(&f);
+    if (f.seen)
+        guard_record(core, deny,
+                     arena_printf(&c->arena, "server `%s`: %.*s", c->server->up.name,
+                                  SLICE_FMT(risk_findings_text(&f, &c->arena))));
+    return deny && guard_of_definitions(core) > GUARD_FLAG;
+}
+
+static bool hides_skill(void *ctx, const struct tape *t, uint32_t skill) {
+    struct call *c = ctx;
+    return guard_skill_held(c->session->core, c->server, t, skill, &c->arena) ||
+           is_poisoned_skill(c, t, skill);
+}
+
+static enum call_next withhold_pinned(struct call *c, const char *why) {
+    guard_deny(c, POLICY_BY_PIN, SLICE("(pin)"), slice_str(why));
+    answer_withheld(c, "pin");
+    return CALL_FAIL;
+}
+
+static enum call_next filter_skill(struct call *c, const struct tape *t, uint32_t skill) {
+    const char *held = guard_skill_held(c->session->core, c->server, t, skill, &c->arena);
+    if (held)
+        return withhold_pinned(c, held);
+    if (!is_poisoned_skill(c, t, skill))
+        return CALL_NEXT;
+    guard_deny(c, POLICY_BY_POISON, SLICE("(poison)"), SLICE("The skill carries instructions"));
+    answer_withheld(c, "poisoned");
+    return CALL_FAIL;
+}
+
+/* One content, whose bytes are those of the accepted digest. A client may take the first of several for the
+ * file that it asked for, or the last. */
+static enum call_next filter_file(struct call *c, const struct tape *t, uint32_t contents) {
+    if (!guard_pins(c->session->core, c->server))
+        return CALL_NEXT;
+    uint32_t item = tape_is(t, contents, TAPE_ARRAY) && tape_node(t, contents)->count == 1 ? contents + 1 : 0;
+    bool object = item && tape_is(t, item, TAPE_OBJECT);
+    uint32_t text = object ? tape_get_str(t, item, "text") : 0,
+             blob = object ? tape_get_str(t, item, "blob") : 0;
+    struct slice bytes;
+    if (text && !blob && tape_is(t, text, TAPE_STRING))
+        bytes = tape_text(t, text, &c->arena);
+    else if (!blob || text || !tape_is(t, blob, TAPE_STRING) ||
+             !base64_get(tape_text(t, blob, &c->arena), BASE64_PADDED, &c->arena, &bytes))
+        return withhold_pinned(c, "the file of a pinned skill cannot be read");
+    const char *held = guard_file_held(c->session->core, c->server, c->name, bytes, &c->arena);
+    return held ? withhold_pinned(c, held) : CALL_NEXT;
+}
+
 /* ---- passes of FILTER ---- */
 
 /* Content that a model reads, and that others may have written. */
@@ -218,6 +288,25 @@ enum call_next clean_filter_description(struct call *c) {
     if (c->kind == CALL_INITIALIZE || c->kind == CALL_DISCOVER)
         clean_description(c, c->answer);
     return CALL_NEXT;
+}
+
+enum call_next clean_filter_skills(struct call *c) {
+    const struct msg *m = c->response;
+    if (!guard_is_skill_call(c))
+        return CALL_NEXT;
+    if (slice_is(c->method, "skills/get")) {
+        uint32_t skill = tape_get_str(&m->tape, m->rpc.body, "skill");
+        return skill ? filter_skill(c, &m->tape, skill) : CALL_NEXT;
+    }
+    if (slice_is(c->method, "resources/read")) {
+        uint32_t contents = tape_get_str(&m->tape, m->rpc.body, "contents");
+        return contents ? filter_file(c, &m->tape, contents) : CALL_NEXT;
+    }
+    uint32_t skills = slice_is(c->method, "skills/list") ? tape_get_str(&m->tape, m->rpc.body, "skills") : 0;
+    if (!skills || (tape_is(&m->tape, skills, TAPE_ARRAY) &&
+                    splice_drop_elems(c->answer, &m->tape, skills, hides_skill, c)))
+        return CALL_NEXT;
+    return answer_refuse(c, RPC_INTERNAL, 502, "the server's list of skills could not be filtered");
 }
 
 enum call_next clean_filter_result(struct call *c) {

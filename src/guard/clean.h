@@ -18,5 +18,7 @@ struct slice clean_instructions(struct core *core, const struct server *server, 
 
 /* The answer to initialize or server/discover: its instructions. */
 enum call_next clean_filter_description(struct call *c);
+/* Skills, listed, asked for or read: one that is poisoned or not what was accepted is not shown. */
+enum call_next clean_filter_skills(struct call *c);
 /* Content that a model reads: withheld or cleaned, as the settings say. */
 enum call_next clean_filter_result(struct call *c);

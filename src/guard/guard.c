@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define SKILL SLICE("skill://")
 #define TOLD_MAX 100000 /* definitions whose findings are remembered as recorded */
 
 struct guard {
@@ -94,7 +95,7 @@ void guard_record(struct core *core, bool deny, struct slice text) {
                                      !deny ? "flagged only"
                                      : g->definitions == GUARD_FLAG
                                          ? "passes, as `poison` says"
-                                         : "`poison.definitions: flag` or `--poison flag` lets it pass");
+                                         : "`poison.definitions: flag` or `--poison flag` allows it");
     if (deny)
         log_warn("%.*s", SLICE_FMT(said));
     else /* honest servers look odd now and then */
@@ -161,7 +162,7 @@ void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool) {
     if (!g)
         return;
     if (guard_pins(p->core, p->server)) {
-        const char *why = pins_judge(g->pins, p->server, p->t, def, &p->scratch);
+        const char *why = pins_judge(g->pins, RISK_PIN_TOOL, p->server, p->t, def, &p->scratch);
         tool->held = why ? arena_dup(p->keep, slice_str(why)).ptr : NULL;
         tool->first_use = why && pins_trusts(g->pins, p->server);
     }
@@ -175,14 +176,15 @@ bool guard_wants_list(const struct core *core, const struct server *server) {
 
 void guard_first_use(struct core *core, struct server *server, struct tool_table *table) {
     struct err err = {0};
-    if (table->definitions.full)
+    if (table->definitions.full || table->skills.full)
         err_set(&err, "its definitions are larger than %zu bytes", table->definitions.max);
     else
-        pins_first_use(core->guard->pins, server, buf_slice(&table->definitions), &err);
-    buf_free(&table->definitions);
-    buf_init(&table->definitions, RISK_LOCK_BYTES_MAX);
+        pins_first_use(core->guard->pins, server, buf_slice(&table->definitions), buf_slice(&table->skills),
+                       &err);
+    tool_table_drop_definitions(table);
     if (guard_wants_list(core, server)) {
-        log_error("server `%s` stays out of reach: %s", server->up.name, err.text);
+        log_server(LOG_ERROR, server->up.name, "server `%s` stays out of reach: %s", server->up.name,
+                   err.text);
         return;
     }
     size_t at = 0;
@@ -230,26 +232,57 @@ bool guard_refuses(struct call *c, const struct tool *tool) {
     return true;
 }
 
+/* ---- skills ---- */
+
+const char *guard_skill_held(struct core *core, const struct server *server, const struct tape *t,
+                             uint32_t skill, struct arena *a) {
+    return guard_pins(core, server) ? pins_judge(core->guard->pins, RISK_PIN_SKILL, server, t, skill, a)
+                                    : NULL;
+}
+
+const char *guard_file_held(struct core *core, const struct server *server, struct slice uri,
+                            struct slice bytes, struct arena *a) {
+    return guard_pins(core, server) ? pins_judge_file(core->guard->pins, server, uri, bytes, a) : NULL;
+}
+
+/* A server may read the scheme in any case. */
+bool guard_is_skill_call(const struct call *c) {
+    return slice_starts(c->method, SLICE("skills/")) ||
+           (slice_starts(c->method, SLICE("resources/")) &&
+            slice_eq_nocase(slice_upto(c->name, SKILL.len), SKILL));
+}
+
 /* ---- for people ---- */
 
-bool guard_definitions(const struct server *server, struct tape *t, struct arena *a) {
+bool guard_definitions(const struct core *core, const struct server *server, struct tape *t, struct arena *a,
+                       struct risk_lists *ret_lists) {
     struct buf list;
     size_t at = 0;
-    bool whole = true;
+    bool whole = true, more = false;
     buf_init(&list, RISK_LOCK_BYTES_MAX);
-    buf_put_char(&list, '[');
+    buf_put_str(&list, "{\"tools\":[");
     for (const struct map_entry *e; (e = map_next(&server->tools.by_name, &at));) {
         const struct tool *tool = e->value;
         whole = whole && tool->raw.len;
-        if (list.len > 1)
+        if (more)
             buf_put_char(&list, ',');
         buf_put_slice(&list, tool->raw);
+        more = true;
     }
-    buf_put_char(&list, ']');
+    buf_put_str(&list, "],\"skills\":[");
+    if (guard_pins(core, server))
+        pins_put_skills(core->guard->pins, server, &list);
+    buf_put_str(&list, "]}");
     whole = whole && !list.full;
     struct slice text = whole ? arena_dup(a, buf_slice(&list)) : (struct slice){0};
     buf_free(&list);
-    return whole && tape_parse(t, text, NULL) == TAPE_OK;
+    if (!whole || tape_parse(t, text, NULL) != TAPE_OK)
+        return false;
+    *ret_lists = (struct risk_lists){.t = t,
+                                     .tools = tape_get_str(t, 0, "tools"),
+                                     .skills = tape_get_str(t, 0, "skills"),
+                                     .skills_some = true};
+    return true;
 }
 
 static int check_known(const struct core *core, const struct server *server, struct err *err) {
@@ -259,30 +292,30 @@ static int check_known(const struct core *core, const struct server *server, str
 }
 
 int guard_diff(const struct core *core, const struct server *server,
-               void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff), void *ctx,
+               void (*each)(void *ctx, const struct risk_difference *difference), void *ctx,
                struct err *err) {
     cleanup_arena struct arena a;
     cleanup_tape struct tape t;
+    struct risk_lists lists;
     arena_init(&a);
     tape_init(&t);
     if (check_known(core, server, err) < 0)
         return -1;
-    if (!guard_definitions(server, &t, &a))
+    if (!guard_definitions(core, server, &t, &a, &lists))
         return err_set(err, "a definition is too large to be shown here; use `sallyport pin diff`");
-    pins_diff(core->guard->pins, server, &t, &a, each, ctx);
+    pins_diff(core->guard->pins, server, &lists, &a, each, ctx);
     return 0;
 }
 
-int guard_accept(struct core *core, struct server *server, struct slice tool, struct err *err) {
+int guard_accept(struct core *core, struct server *server, struct slice name, struct err *err) {
     cleanup_arena struct arena a;
     cleanup_tape struct tape t;
+    struct risk_lists lists;
     arena_init(&a);
     tape_init(&t);
     if (check_known(core, server, err) < 0)
         return -1;
-    if (tool.len && !map_get(&server->tools.by_name, tool))
-        return err_set(err, "the server has no tool `%.*s`", SLICE_FMT(tool));
-    if (!guard_definitions(server, &t, &a))
+    if (!guard_definitions(core, server, &t, &a, &lists))
         return err_set(err, "a definition is too large to be accepted here; use `sallyport pin accept`");
-    return pins_accept(core->guard->pins, server, &t, tool.len ? &tool : NULL, &a, err);
+    return pins_accept(core->guard->pins, server, &lists, name.len ? &name : NULL, &a, err);
 }

@@ -1,4 +1,4 @@
-/* What stands between a server's definitions and everybody else.
+/* Checks of a server's definitions before anything uses them.
  *
  *   pins     is the definition the one that was accepted? The lock file knows; what is new or has changed is
  * kept back until `sallyport pin accept`. A program that is not the accepted one is not started. poison does
@@ -9,6 +9,7 @@
 #pragma once
 
 #include "risk/classify.h"
+#include "risk/lockfile.h"
 #include "server/server.h"
 #include "wire/splice.h"
 
@@ -34,22 +35,23 @@ struct guard_config {
 /* Which lock holds: the one that is named; where none is, the usual one if it exists; none at all for `off`.
  */
 const char *guard_lock_path(const char *named, const char *usual);
-/* Settings for everybody behind this core; the lock is read and watched. May be called again with others. */
+/* Settings for all servers of this core; the lock is read and watched. May be called again with others. */
 int guard_open(struct core *core, const struct guard_config *config, struct err *err);
 void guard_close(struct core *core);
 /* Are that server's tools pinned? Then definitions must be known before a call is decided or a list is let
  * through. The gate's own servers are part of the program. */
 bool guard_pins(const struct core *core, const struct server *server);
 
-/* Calls `each` for every tool that is not as it was accepted: "new", "changed", "gone" or "unreadable", with
- * the lines that differ. -1 where that cannot be told: nothing is pinned, or the tools are not known. */
+/* Calls `each` for every tool and skill that is not as it was accepted. Of skills, only those that somebody
+ * asked for are known. -1 where that cannot be told: nothing is pinned, or the tools are not known. */
 int guard_diff(const struct core *core, const struct server *server,
-               void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff), void *ctx,
-               struct err *err);
-/* All definitions of a server as one array, in the arena; false where one is too large to have been kept. */
-bool guard_definitions(const struct server *server, struct tape *t, struct arena *a);
-/* The tools as they are now go into the lock: all of them, or one where it is named. */
-int guard_accept(struct core *core, struct server *server, struct slice tool, struct err *err);
+               void (*each)(void *ctx, const struct risk_difference *difference), void *ctx, struct err *err);
+/* All definitions of a server, in the arena; false where one is too large to have been kept. Of its skills,
+ * those that are held. */
+bool guard_definitions(const struct core *core, const struct server *server, struct tape *t, struct arena *a,
+                       struct risk_lists *ret_lists);
+/* The tools and skills as they are now go into the lock: all of them, or one where it is named. */
+int guard_accept(struct core *core, struct server *server, struct slice name, struct err *err);
 
 /* ---- inside the room ---- */
 
@@ -78,6 +80,14 @@ void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool);
 bool guard_wants_list(const struct core *core, const struct server *server);
 /* The whole list, with its definitions: it is accepted and written to the lock. */
 void guard_first_use(struct core *core, struct server *server, struct tool_table *table);
+/* Why a skill, or the content of one of its files, is not what was accepted; NULL when it is, or nothing is
+ * pinned. */
+const char *guard_skill_held(struct core *core, const struct server *server, const struct tape *t,
+                             uint32_t skill, struct arena *a);
+const char *guard_file_held(struct core *core, const struct server *server, struct slice uri,
+                            struct slice bytes, struct arena *a);
+/* Is that a call about skills? */
+bool guard_is_skill_call(const struct call *c);
 /* Sets the verdict and says true when the call may not be made. `tool` may be NULL. */
 bool guard_refuses(struct call *c, const struct tool *tool);
 /* Is the definition poisoned in a way that hides the tool? */

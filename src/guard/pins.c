@@ -3,9 +3,11 @@
 #include "audit/audit.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "io/file.h"
-#include "risk/catalogue.h"
+#include "risk/catalogue_place.h"
 #include "risk/executable.h"
+#include "risk/lookalike.h"
 #include "risk/supply.h"
 
 #include <stdio.h>
@@ -41,6 +43,15 @@ static void take_lock(struct pins *p, struct risk_lock *take_lock) {
     p->lock = take_lock;
 }
 
+static void forget_held(struct pins *p) {
+    size_t at = 0;
+    for (const struct map_entry *e; (e = map_next(&p->skills, &at));)
+        text_free(e->value);
+    map_free(&p->skills);
+    map_free(&p->held);
+    arena_free(&p->arena);
+}
+
 /* A definition was accepted: everything is judged again. A file that cannot be read changes nothing. */
 static void look_again(struct pins *p) {
     struct risk_lock *fresh = NULL;
@@ -51,8 +62,7 @@ static void look_again(struct pins *p) {
         return;
     }
     take_lock(p, fresh);
-    map_free(&p->held);
-    arena_free(&p->arena);
+    forget_held(p);
     for (size_t i = 0; i < p->core->server_count; i++)
         if (p->core->servers[i])
             server_forget_tools(p->core->servers[i]);
@@ -73,6 +83,7 @@ struct pins *pins_open(struct core *core, const char *path, bool ask, struct err
     p->ask = ask;
     p->lock = lock;
     map_init(&p->held);
+    map_init(&p->skills);
     arena_init(&p->arena);
     io_watch_start(&p->watch, core->up.loop, p->path, on_lock_changed);
     return p;
@@ -84,8 +95,7 @@ void pins_close(struct pins *p) {
     io_watch_stop(&p->watch);
     io_timer_stop(p->core->up.loop, &p->tell);
     risk_lock_free(p->lock);
-    map_free(&p->held);
-    arena_free(&p->arena);
+    forget_held(p);
     free(p->path);
     free(p);
 }
@@ -113,12 +123,16 @@ void pins_warn_supply(const struct server *server) {
     if (!supply.runner)
         return;
     if (supply.unpinned)
-        log_warn("server `%s`: `%s %.*s` has no version: whatever was published last will run",
-                 server->up.name, supply.runner, SLICE_FMT(supply.package));
-    struct slice real = risk_impostor_of(supply.package, &a);
-    if (real.len)
-        log_warn("server `%s`: the package name `%.*s` is close to the known package `%.*s`: an impostor?",
-                 server->up.name, SLICE_FMT(supply.package), SLICE_FMT(real));
+        log_server(LOG_WARN, server->up.name,
+                   "server `%s`: `%s %.*s` has no version: whatever was published last will run",
+                   server->up.name, supply.runner, SLICE_FMT(supply.package));
+    struct risk_lookalike like;
+    risk_catalogue_refresh();
+    risk_lookalike_find(supply.registry, supply.package, &a, &like);
+    struct slice text = risk_lookalike_text(&like, &a);
+    if (like.of.len && !like.trusted)
+        log_server(LOG_WARN, server->up.name, "server `%s`, package `%.*s`: %.*s: an impostor?",
+                   server->up.name, SLICE_FMT(supply.package), SLICE_FMT(text));
 }
 
 static void read_facts(const struct server *server, struct arena *a, struct risk_server_facts *ret) {
@@ -149,7 +163,7 @@ bool pins_may_start(struct pins *p, struct server *server) {
     snprintf(server->refused, sizeof(server->refused),
              "server `%s` is not started: %.*s; see `sallyport pin diff`", server->up.name,
              SLICE_FMT(reason));
-    log_error("%s", server->refused);
+    log_server(LOG_ERROR, server->up.name, "%s", server->refused);
     event(p, SLICE("pin"), slice_str(server->refused));
     return false;
 }
@@ -160,13 +174,13 @@ bool pins_trusts(const struct pins *p, const struct server *server) {
     return !p->ask && !risk_lock_knows(p->lock, name_of(server));
 }
 
-static struct slice held_key(const struct server *server, struct slice tool, struct arena *a) {
-    struct slice name = name_of(server);
-    char *key = arena_alloc(a, name.len + 1 + tool.len);
-    memcpy(key, name.ptr, name.len);
-    key[name.len] = '\0';
-    memcpy(key + name.len + 1, tool.ptr ? tool.ptr : "", tool.len);
-    return slice_of(key, name.len + 1 + tool.len);
+static struct slice held_key(const struct server *server, struct slice name, struct arena *a) {
+    struct slice of = name_of(server);
+    char *key = arena_alloc(a, of.len + 1 + name.len);
+    memcpy(key, of.ptr, of.len);
+    key[of.len] = '\0';
+    memcpy(key + of.len + 1, name.ptr ? name.ptr : "", name.len);
+    return slice_of(key, of.len + 1 + name.len);
 }
 
 /* Once for all tools of a list, and not from the middle of it. */
@@ -179,7 +193,7 @@ static void hold(struct pins *p, const struct server *server, struct slice key, 
     if (p->held.count >= HELD_MAX)
         return;
     map_put(&p->held, arena_dup(&p->arena, key), (void *)(uintptr_t)arena_dup(&p->arena, why).ptr);
-    log_warn("server `%s`: %.*s", server->up.name, SLICE_FMT(why));
+    log_server(LOG_WARN, server->up.name, "server `%s`: %.*s", server->up.name, SLICE_FMT(why));
     cleanup_arena struct arena a;
     arena_init(&a);
     event(p, SLICE("pin"), arena_printf(&a, "server `%s`: %.*s", server->up.name, SLICE_FMT(why)));
@@ -187,26 +201,66 @@ static void hold(struct pins *p, const struct server *server, struct slice key, 
         io_timer_arm(p->core->up.loop, &p->tell, 0, on_tell);
 }
 
-const char *pins_judge(struct pins *p, const struct server *server, const struct tape *t, uint32_t def,
-                       struct arena *a) {
+/* The newest word of a server counts: that is what would be accepted. */
+static void keep_skill(struct pins *p, struct slice key, struct slice raw) {
+    struct text *known = map_get(&p->skills, key);
+    if (!known) {
+        known = arena_new(&p->arena, struct text);
+        map_put(&p->skills, arena_dup(&p->arena, key), known);
+    }
+    text_set(known, raw);
+}
+
+const char *pins_judge(struct pins *p, enum risk_pin_kind kind, const struct server *server,
+                       const struct tape *t, uint32_t def, struct arena *a) {
     if (pins_trusts(p, server))
-        return "tool is used for the first time and not yet in the lock";
+        return arena_printf(a, "%s is used for the first time and not yet in the lock",
+                            risk_pin_kind_name(kind))
+            .ptr;
     struct risk_pin_verdict v;
-    risk_lock_check(p->lock, name_of(server), t, def, a, &v);
-    uint32_t node = tape_get_str(t, def, "name");
-    struct slice key = held_key(server, tape_text(t, node, a), a);
+    risk_lock_check(p->lock, kind, name_of(server), t, def, a, &v);
+    struct slice key = held_key(server, risk_pin_name(kind, t, def, a), a);
     const char *before = map_get(&p->held, key);
     if (v.pin == RISK_PIN_OK)
         return before;
     if (!before)
         hold(p, server, key, v.reason);
+    if (kind == RISK_PIN_SKILL && p->skills.count < HELD_MAX &&
+        tape_raw(t, def).len <= RISK_DEFINITION_BYTES_MAX)
+        keep_skill(p, key, tape_raw(t, def));
     return arena_dup(a, v.reason).ptr;
+}
+
+const char *pins_judge_file(struct pins *p, const struct server *server, struct slice uri, struct slice bytes,
+                            struct arena *a) {
+    struct risk_pin_verdict v;
+    risk_lock_check_file(p->lock, name_of(server), uri, bytes, a, &v);
+    if (v.pin == RISK_PIN_OK)
+        return NULL;
+    struct slice key = held_key(server, uri, a);
+    if (!map_get(&p->held, key))
+        hold(p, server, key, v.reason);
+    return v.reason.ptr;
+}
+
+void pins_put_skills(const struct pins *p, const struct server *server, struct buf *out) {
+    struct slice name = name_of(server);
+    size_t at = 0;
+    bool more = false;
+    for (const struct map_entry *e; (e = map_next(&p->skills, &at));) {
+        if (e->key.len <= name.len || e->key.ptr[name.len] != '\0' || !slice_starts(e->key, name))
+            continue;
+        if (more)
+            buf_put_char(out, ',');
+        buf_put_slice(out, text_slice(*(const struct text *)e->value));
+        more = true;
+    }
 }
 
 /* ---- first use ---- */
 
 /* Others may be writing the same file: theirs is read anew and ours added to it. */
-static int add_server(struct pins *p, const struct risk_server_facts *who, const struct tape *t,
+static int add_server(struct pins *p, const struct risk_server_facts *who, const struct risk_lists *lists,
                       struct arena *a, struct err *err) {
     cleanup_fd int guard = io_file_guard(p->path);
     cleanup_lock struct risk_lock *now = NULL;
@@ -218,7 +272,7 @@ static int add_server(struct pins *p, const struct risk_server_facts *who, const
     if (!risk_lock_knows(now, who->name)) {
         cleanup_buf struct buf text;
         buf_init(&text, RISK_LOCK_BYTES_MAX);
-        if (risk_lock_accept(now, who, t, 0, NULL, a, &text, err) < 0 ||
+        if (risk_lock_accept(now, who, lists, NULL, a, &text, err) < 0 ||
             io_file_write(p->path, buf_slice(&text), err) < 0)
             return -1;
         struct risk_lock *fresh = NULL;
@@ -232,60 +286,40 @@ static int add_server(struct pins *p, const struct risk_server_facts *who, const
     return 0;
 }
 
-int pins_first_use(struct pins *p, const struct server *server, struct slice elements, struct err *err) {
+int pins_first_use(struct pins *p, const struct server *server, struct slice tools, struct slice skills,
+                   struct err *err) {
     cleanup_arena struct arena a;
     arena_init(&a);
     cleanup_tape struct tape t;
     tape_init(&t);
-    struct slice list = arena_printf(&a, "[%.*s]", SLICE_FMT(elements));
-    if (tape_parse(&t, list, NULL) != TAPE_OK)
+    struct slice text =
+        arena_printf(&a, "{\"tools\":[%.*s],\"skills\":[%.*s]}", SLICE_FMT(tools), SLICE_FMT(skills));
+    if (tape_parse(&t, text, NULL) != TAPE_OK)
         return err_set(err, "the list cannot be read");
     struct risk_server_facts who;
     read_facts(server, &a, &who);
-    if (add_server(p, &who, &t, &a, err) < 0)
+    struct risk_lists lists = {
+        .t = &t, .tools = tape_get_str(&t, 0, "tools"), .skills = tape_get_str(&t, 0, "skills")};
+    if (add_server(p, &who, &lists, &a, err) < 0)
         return -1;
-    log_info("server `%s` is used for the first time: %u tool(s) are in `%s` now", server->up.name,
-             tape_node(&t, 0)->count, p->path);
+    log_server(LOG_INFO, server->up.name,
+               "server `%s` is used for the first time: %u tool(s) and %u skill(s) are in `%s` now",
+               server->up.name, tape_node(&t, lists.tools)->count, tape_node(&t, lists.skills)->count,
+               p->path);
     event(p, SLICE("pin_first_use"), slice_str(server->up.name));
     return 0;
 }
 
 /* ---- for people ---- */
 
-struct comparison {
-    void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff);
-    void *ctx;
-};
-
-static void compare_gone(void *ctx, struct slice name) {
-    struct comparison *c = ctx;
-    c->each(c->ctx, "gone", name, (struct slice){0});
+void pins_diff(const struct pins *p, const struct server *server, const struct risk_lists *lists,
+               struct arena *a, void (*each)(void *ctx, const struct risk_difference *difference),
+               void *ctx) {
+    risk_lock_compare(p->lock, name_of(server), lists, a, each, ctx);
 }
 
-void pins_diff(const struct pins *p, const struct server *server, const struct tape *t, struct arena *a,
-               void (*each)(void *ctx, const char *state, struct slice tool, struct slice diff), void *ctx) {
-    struct comparison c = {each, ctx};
-    TAPE_FOR_ELEM(t, 0, i) {
-        struct risk_pin_verdict v;
-        risk_lock_check(p->lock, name_of(server), t, i, a, &v);
-        uint32_t name = tape_get_str(t, i, "name");
-        if (v.pin == RISK_PIN_OK || !name)
-            continue;
-        cleanup_buf struct buf diff;
-        buf_init(&diff, RISK_DEFINITION_BYTES_MAX);
-        if (v.pin == RISK_PIN_CHANGED)
-            risk_lock_diff(p->lock, name_of(server), t, i, a, &diff);
-        each(ctx,
-             v.pin == RISK_PIN_NEW       ? "new"
-             : v.pin == RISK_PIN_CHANGED ? "changed"
-                                         : "unreadable",
-             tape_text(t, name, a), arena_dup(a, buf_slice(&diff)));
-    }
-    risk_lock_gone(p->lock, name_of(server), t, 0, a, compare_gone, &c);
-}
-
-int pins_accept(struct pins *p, const struct server *server, const struct tape *t, const struct slice *only,
-                struct arena *a, struct err *err) {
+int pins_accept(struct pins *p, const struct server *server, const struct risk_lists *lists,
+                const struct slice *only, struct arena *a, struct err *err) {
     cleanup_fd int guard = io_file_guard(p->path);
     cleanup_lock struct risk_lock *now = NULL;
     cleanup_buf struct buf text;
@@ -294,7 +328,7 @@ int pins_accept(struct pins *p, const struct server *server, const struct tape *
     read_facts(server, a, &who);
     if (guard < 0)
         return err_set(err, "the directory of `%s` cannot be locked", p->path);
-    if (read_lock(p->path, &now, err) < 0 || risk_lock_accept(now, &who, t, 0, only, a, &text, err) < 0 ||
+    if (read_lock(p->path, &now, err) < 0 || risk_lock_accept(now, &who, lists, only, a, &text, err) < 0 ||
         io_file_write(p->path, buf_slice(&text), err) < 0)
         return -1;
     io_watch_seen(&p->watch);

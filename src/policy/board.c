@@ -59,7 +59,7 @@ static int add_to(struct board *b, const char *list, struct slice json) {
     return board_set(b, path, 4, json);
 }
 
-/* Takes the elements out that `is` says, the last first: the others keep their numbers. */
+/* Removes the elements selected by `is`, the last first: the others keep their numbers. */
 static int drop_from(struct board *b, const struct tree *entry, const char *list,
                      bool (*is)(const struct tree *item)) {
     const struct tree *items = entry ? tree_get(entry, list) : NULL;

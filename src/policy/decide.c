@@ -60,7 +60,7 @@ static void note_shadow(struct arena *a, size_t max, struct policy_verdict *v, s
         v->shadows[v->shadow_count++] = shadow;
 }
 
-/* In a shadow policy even hide and default only leave a note. true: enforced, the walk is over. */
+/* In a shadow policy even hide and default only add a note. true: enforced, the walk is over. */
 static bool deny_or_note(struct eval *e, struct policy_verdict *v, enum policy_reason reason, bool shadow,
                          struct slice rule, struct slice pointer, struct slice text) {
     if (!shadow && !e->policy->shadow) {
@@ -99,6 +99,18 @@ struct slice policy_verdict_text(const struct policy *p, const struct policy_ver
     return arena_join(a, prefix, v->text);
 }
 
+static struct slice unlisted_text(struct slice tool, struct arena *a) {
+    return arena_printf(a, "Tool \"%.*s\" is not permitted by policy", SLICE_FMT(tool));
+}
+
+bool policy_verdict_unlisted(const struct policy *p, struct slice tool, struct arena *a,
+                             struct policy_verdict *ret_verdict) {
+    if (p->default_deny)
+        deny(ret_verdict, POLICY_BY_DEFAULT, SLICE("(default deny)"), SLICE("/default"),
+             unlisted_text(tool, a));
+    return p->default_deny;
+}
+
 /* ---- what a tool falls under ---- */
 
 static bool entry_selects(const struct entry *entry, struct slice tool, const struct policy_traits *traits) {
@@ -124,7 +136,7 @@ static bool may_imitate(uint32_t cp) {
            (cp >= 0xab70 && cp < 0xabc0);
 }
 
-/* Full width and mathematical letters, blanks that are no blank, and marks that change the letter before. */
+/* Full-width and mathematical letters, unusual blanks, and marks that change the letter before. */
 static bool is_other_form(uint32_t cp) {
     return (cp >= 0xff00 && cp < 0xfff0) || (cp >= 0x1d400 && cp < 0x1d800) || cp == 0xa0 || cp == 0x1680 ||
            (cp >= 0x2000 && cp < 0x2010) || cp == 0x202f || cp == 0x205f || cp == 0x3000 ||
@@ -136,8 +148,8 @@ static bool is_hidden(uint32_t cp) {
     return cp < 0x20 || glyph_is_control(cp) || glyph_is_invisible(cp) || cp == 0x2028 || cp == 0x2029;
 }
 
-/* Names that people cannot tell apart or see (zero-width, controls, look-alikes) match no tool unless the
- * policy spells them out; "*" is never a tool. Words of any language are names like others. */
+/* Names that people cannot distinguish or see (zero-width, controls, look-alikes) match no tool unless the
+ * policy spells them out; "*" is never a tool. Words of any language are valid names. */
 static bool name_is_plain(struct slice tool) {
     bool ascii = false, imitates = false;
     if (tool.len == 0 || tool.len > TOOL_NAME_MAX || slice_is(tool, "*"))
@@ -152,7 +164,7 @@ static bool name_is_plain(struct slice tool) {
     return !(ascii && imitates);
 }
 
-/* Fills e->applied; the answer says whether the policy names the tool ("*" does not count). */
+/* Fills e->applied; returns whether the policy names the tool ("*" does not count). */
 static bool apply_tool(struct eval *e, const struct entry *exact) {
     const struct policy *p = e->policy;
     bool listed = exact != NULL;
@@ -235,7 +247,7 @@ static struct slice schema_text(struct eval *e, const struct policy_schema_failu
                         failure->keyword ? failure->keyword : "too complex", SLICE_FMT(failure->pointer));
 }
 
-/* Schema checks of both kinds. *text is the check's own, or what the schema has to say. */
+/* Schema checks of both kinds. *text is the check's own, or the error of the schema. */
 static enum check_answer check_schema(struct eval *e, const struct check *c, struct slice *text) {
     const struct policy_facts *f = e->facts;
     if (!f->schema) {
@@ -339,8 +351,8 @@ static struct slice method_refused(struct eval *e) {
     return arena_printf(e->arena, "Method \"%.*s\" is not permitted by policy", SLICE_FMT(e->facts->method));
 }
 
-/* What a check that denies says. The text of a rule that forbids or asks tells why it would; when it could
- * not judge, that is not why. */
+/* The text of a check that denies. A rule's own text is its reason to forbid or to ask; it is not used when
+ * the rule could not be judged. */
 static void deny_check(struct eval *e, const struct check *c, struct slice text, struct policy_verdict *v) {
     bool is_schema = c->mode == CHECK_REQUIRED_ARGS || c->mode == CHECK_SCHEMA;
     enum policy_reason reason = e->fault    ? POLICY_BY_FAULT
@@ -364,8 +376,8 @@ static void deny_check(struct eval *e, const struct check *c, struct slice text,
         v->path = e->found_path;
 }
 
-/* Arguments that a rule reads must be what the tool's schema says, or the server may read something else.
- * false: denied. */
+/* Arguments that a rule reads must match the tool's schema, or the server may read something else. false:
+ * denied. */
 static bool check_strict(struct eval *e, struct policy_verdict *v) {
     const struct policy_facts *f = e->facts;
     struct policy_schema_failure failure = {.keyword = "required"};
@@ -561,7 +573,7 @@ static bool touches_agent_config(struct eval *e) {
     return false;
 }
 
-/* Keys that a server may take for one: it is unknown whose value it would use. true: denied. */
+/* Keys that a server may treat as the same: it is unknown whose value it would use. true: denied. */
 static bool keys_clash(struct eval *e, struct policy_verdict *v) {
     const struct policy_facts *f = e->facts;
     uint32_t key = policy_has_args(f) ? clash_find(f->tape, f->args, 0) : 0;
@@ -600,7 +612,7 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
         if (e->trace)
             policy_trace_note(e->trace, "not listed, and the default is deny", "denies");
         if (deny_or_note(e, v, POLICY_BY_DEFAULT, false, SLICE("(default deny)"), SLICE("/default"),
-                         arena_printf(e->arena, "Tool \"%.*s\" is not permitted by policy", SLICE_FMT(tool))))
+                         unlisted_text(tool, e->arena)))
             return;
     } else if (e->trace) {
         policy_trace_note(e->trace, listed ? "listed" : "not listed, and the default is allow", "passes");
@@ -614,8 +626,8 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
     run_applied(e, v);
 }
 
-/* Of methods that the policy says nothing about: what the protocol does not know, where the default is deny,
- * and questions that are a trap. An entry under `methods` decides instead. */
+/* Of methods that the policy does not name: denies unknown methods where the default is deny, and deceptive
+ * elicitations. An entry under `methods` decides instead. */
 static bool deny_unnamed(struct eval *e, struct policy_verdict *v) {
     const struct policy_facts *f = e->facts;
     if (f->direction == POLICY_TO_SERVER && policy_method_imitates(f->method, e->arena))

@@ -1,5 +1,6 @@
 #include "policy/eval.h"
 
+#include "base/check.h"
 #include "policy/limit.h"
 #include "policy/op.h"
 #include "policy/path.h"
@@ -84,11 +85,11 @@ static enum truth eval_state(struct eval *e, const struct cond *c) {
     return eval_value(e, c, &(struct value){.kind = VALUE_NUMBER, .number = total}, false);
 }
 
-/* Would the condition catch this value if it were the one that is missing? Only what is plain to see, and
- * text that may be a number. */
+/* Would the condition match this value if it were the missing one, as it is or as a server may convert it?
+ * For lists and objects their content counts. */
 static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
     const struct tape *t = e->facts->tape;
-    const struct value v = {.kind = VALUE_NODE, .tape = t, .node = node};
+    struct value v = {.kind = VALUE_NODE, .tape = t, .node = node};
     bool orders = c->op == OP_LT || c->op == OP_LTE || c->op == OP_GT || c->op == OP_GTE;
     if (orders && tape_is(t, node, TAPE_STRING)) {
         struct slice text = policy_value_text(&v, e->arena);
@@ -101,30 +102,64 @@ static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
         text = slice_upto(text, 3);
         return slice_eq_nocase(text, SLICE("inf")) || slice_eq_nocase(text, SLICE("nan"));
     }
-    return policy_op_judge(e, c, &v) == TRUTH_YES && !c->lenient;
+    bool equals = c->op == OP_EQ || c->op == OP_NEQ || c->op == OP_IN || c->op == OP_NOT_IN;
+    bool whole = tape_is(t, node, TAPE_ARRAY) || tape_is(t, node, TAPE_OBJECT);
+    bool flag = tape_is(t, node, TAPE_TRUE) || tape_is(t, node, TAPE_FALSE);
+    if (orders && flag)
+        v = (struct value){.kind = VALUE_NUMBER, .number = tape_is(t, node, TAPE_TRUE)};
+    else if (!equals && !orders && (flag || tape_is(t, node, TAPE_NUMBER)))
+        v = (struct value){.kind = VALUE_TEXT, .text = tape_raw(t, node)};
+    enum truth truth = policy_op_judge(e, c, &v);
+    bool converted = !whole && (equals || !tape_is(t, node, TAPE_NULL));
+    return truth == TRUTH_YES || (truth == TRUTH_UNSURE && converted);
 }
 
-/* Is there a key that the tool's schema does not speak of, with a value that the condition would catch? A
- * server may take it for the one that is missing. */
-static bool may_have_alias(struct eval *e, const struct cond *c) {
-    const struct policy_facts *f = e->facts;
-    bool always = c->op == OP_EXISTS || c->op == OP_NEQ || c->op == OP_NOT_IN || c->op == OP_TYPE,
-         last = true;
-    if (!e->strict || c->lenient || always)
-        return false;
-    for (uint32_t v = 0; (v = policy_schema_unnamed(f->schema, &c->path, f->tape, f->args, v, &last));) {
-        if (!policy_spend(&e->budget, POLICY_VALUE_STEPS))
+/* The same of what lies in it, however deep: a server may know an argument as part of another one
+ * (pydantic's AliasPath). */
+static bool catches_within(struct eval *e, const struct cond *c, uint32_t root) {
+    const struct tape *t = e->facts->tape;
+    struct {
+        uint32_t end;
+        bool is_object;
+    } open[TAPE_DEPTH_MAX];
+    size_t depth = 0;
+    for (uint32_t i = root; i < tape_node(t, root)->next; i++) {
+        while (depth && open[depth - 1].end <= i)
+            depth--;
+        i += depth && open[depth - 1].is_object; /* its key */
+        if (!policy_spend(&e->budget, POLICY_VALUE_STEPS) || catches(e, c, i))
             return true;
-        if (!last || !tape_is(f->tape, v, TAPE_ARRAY)) {
-            if (last ? catches(e, c, v) : tape_is(f->tape, v, TAPE_OBJECT))
-                return true;
-            continue;
-        }
-        TAPE_FOR_ELEM(f->tape, v, i) {
-            if (!policy_spend(&e->budget, POLICY_VALUE_STEPS) || catches(e, c, i))
-                return true;
+        bool is_object = tape_is(t, i, TAPE_OBJECT);
+        if (is_object || tape_is(t, i, TAPE_ARRAY)) {
+            CHECK(depth < TAPE_DEPTH_MAX);
+            open[depth].end = tape_node(t, i)->next;
+            open[depth++].is_object = is_object;
         }
     }
+    return false;
+}
+
+/* Does something lie in it that a server may take for the object that the path leads through? */
+static bool holds_object(struct eval *e, uint32_t root) {
+    const struct tape *t = e->facts->tape;
+    for (uint32_t i = root; i < tape_node(t, root)->next; i++)
+        if (!policy_spend(&e->budget, 1) || tape_is(t, i, TAPE_OBJECT) ||
+            (tape_is(t, i, TAPE_STRING) && policy_value_may_be_json(tape_text(t, i, e->arena))))
+            return true;
+    return false;
+}
+
+/* Is there a key that is not in the tool's schema, with a value that the condition would match? A server may
+ * use it as the missing one. */
+static bool may_have_alias(struct eval *e, const struct cond *c) {
+    const struct policy_facts *f = e->facts;
+    bool always = c->op == OP_EXISTS || c->op == OP_TYPE, last = true;
+    if (!e->strict || c->lenient || always)
+        return false;
+    for (uint32_t v = 0; (v = policy_schema_unnamed(f->schema, &c->path, f->tape, f->args, v, &last));)
+        if (!policy_spend(&e->budget, POLICY_VALUE_STEPS) ||
+            (last ? catches_within(e, c, v) : holds_object(e, v)))
+            return true;
     return false;
 }
 
@@ -137,7 +172,7 @@ static enum truth eval_each(struct eval *e, const struct cond *c) {
     for (enum policy_walk_state state; (state = policy_walk_next(&walk, &v.node)) != POLICY_WALK_END;
          seen++) {
         if (seen == POLICY_FANOUT_MAX)
-            return policy_eval_fault(e, "the path stands for too many values");
+            return policy_eval_fault(e, "the path matches too many values");
         if (!policy_spend(&e->budget, POLICY_VALUE_STEPS))
             return policy_eval_fault(e, "the call takes too long to judge");
         v.kind = state == POLICY_WALK_VALUE ? VALUE_NODE : VALUE_ABSENT;

@@ -24,7 +24,7 @@ struct eval {
     struct slice found_kind;   /* of personal data or a secret that decided, and where it stands */
     struct slice found_path;
     struct slice amount_path; /* the argument that is no amount */
-    bool strict;              /* and have to be: what the schema does not speak of may mean something */
+    bool strict;              /* and required: keys outside of the schema may have a meaning */
     bool args_checked;        /* against the tool's schema, where they have to be */
 };
 

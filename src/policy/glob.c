@@ -60,8 +60,8 @@ static bool set_char(struct slice pattern, size_t *at, uint32_t *ret_code) {
     return true;
 }
 
-/* A set starts at pattern[*at] == '['. Moves *at behind its ']' and says whether the character belongs to it.
- */
+/* A set starts at pattern[*at] == '['. Moves *at behind its ']' and returns whether the set contains the
+ * character. */
 static enum set_answer set_match(struct slice pattern, size_t *at, uint32_t code) {
     size_t i = *at + 1;
     bool negated = i < pattern.len && (pattern.ptr[i] == '!' || pattern.ptr[i] == '^');
@@ -162,7 +162,7 @@ struct retry { /* where to go on when what follows a star did not fit */
     bool set;
 };
 
-/* The star takes in one character more, or one directory more. false: it cannot. */
+/* Extends the star by one character, or by one directory. false: it cannot. */
 static bool retry_longer(struct retry *r, struct slice text, char separator) {
     if (!r->set || r->text >= text.len)
         return false;

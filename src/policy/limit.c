@@ -58,8 +58,9 @@ static struct slice scope_id(const struct policy_facts *f, enum scope scope) {
 }
 
 /* scope/ID/counter, with the length of the ID in front so that no ID can reach into another's keys. */
-static struct slice scoped_key(struct eval *e, const struct limit_rule *rule) {
+static struct slice scoped_key(struct eval *e, const struct limit_rule *rule, size_t *ret_scope_len) {
     static const char *const names[] = {"", "grant", "identity", "session", "server", "global"};
+    *ret_scope_len = 0;
     if (rule->scope == SCOPE_POLICY || rule->scope == SCOPE_GLOBAL)
         return rule->key;
     struct slice id = slice_upto(scope_id(e->facts, rule->scope), POLICY_SCOPE_ID_MAX);
@@ -75,13 +76,14 @@ static struct slice scoped_key(struct eval *e, const struct limit_rule *rule) {
     if (id.len)
         memcpy(at, id.ptr, id.len);
     at += id.len;
+    *ret_scope_len = (size_t)(at - key);
     *at++ = '/';
     memcpy(at, rule->key.ptr, rule->key.len);
     return slice_of(key, len);
 }
 
-/* FNV-1a over the structure, with the members of an object summed so that their order does not matter. Nobody
- * gains by colliding with himself, so speed counts more than strength here. */
+/* FNV-1a over the structure, with the members of an object summed so that their order does not matter. A
+ * client gains nothing by colliding with itself, so speed counts more than strength here. */
 #define HASH_START 0xcbf29ce484222325u
 #define HASH_PRIME 0x100000001b3u
 
@@ -142,18 +144,22 @@ static struct slice identical_key(struct eval *e, struct slice key) {
 }
 
 bool policy_limit_build(struct eval *e, const struct limit_rule *rule, struct policy_limit *ret_limit) {
-    struct slice key = scoped_key(e, rule);
+    size_t scope_len;
+    struct slice key = scoped_key(e, rule, &scope_len);
     uint64_t now = e->facts->now_ms;
     *ret_limit = (struct policy_limit){
         .kind = rule->kind,
         .refund = rule->refund,
+        .fail = rule->fail,
         .key = rule->identical ? identical_key(e, key) : key,
+        .scope_len = scope_len,
         .label = rule->label,
         .window_ms = rule->window_ms,
         .start_ms = rule->kind == POLICY_FIXED ? policy_window_start(now, rule->window_ms) : now,
         .max = rule->max,
         .refill = rule->refill,
         .shadow = rule->shadow || e->policy->shadow,
+        .whole_calls = !rule->from_count && !rule->check_only && !rule->identical,
         .all_servers = rule->scope == SCOPE_GLOBAL,
         .rule = rule->name,
         .pointer = rule->pointer,

@@ -5,6 +5,7 @@
 #define POLICY_TOOLS_MAX 20000      /* entries under tools */
 #define POLICY_PATTERNS_MAX 256     /* tool names with a glob or a class selector: tried one by one */
 #define POLICY_RULES_MAX 1000       /* rules or blocks of one tool */
+#define POLICY_FRAGMENTS_MAX 64     /* objects one after another in a pasted text */
 #define POLICY_CONDITIONS_MAX 200   /* members of one condition list or group */
 #define POLICY_GROUP_DEPTH_MAX 8    /* any / all / not inside each other */
 #define POLICY_LIST_MAX 10000       /* elements of a constant list */
@@ -31,7 +32,6 @@
 #define POLICY_SQL_MAX (256u << 10) /* longer statements are not read-only */
 #define POLICY_SQL_DEPTH_MAX 128    /* parentheses inside each other */
 #define POLICY_SQL_TOKENS_MAX 16384 /* of a statement for PostgreSQL, whose grammar recurses */
-#define POLICY_URL_MAX 8192
 #define POLICY_FILE_PATH_MAX 4096
 #define POLICY_GLOB_NAME_STEPS 100000  /* work of comparing a tool's name with a pattern */
 #define POLICY_CALLS_MAX 1000000000000 /* largest max of a limit, in whole units */

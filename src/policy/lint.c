@@ -11,11 +11,7 @@ struct linter {
 
 static void warn(struct linter *l, const struct tree *at, struct slice pointer, const char *hint,
                  struct slice text) {
-    struct loader as_loader = {.problems = l->problems, .arena = &l->problems->arena};
-    size_t before = l->problems->count;
-    policy_problem(&as_loader, at, pointer, slice_str(hint), "%.*s", SLICE_FMT(text));
-    if (l->problems->count > before)
-        l->problems->items[before].severity = POLICY_WARNING;
+    policy_warn(l->problems, at, pointer, slice_str(hint), text);
 }
 
 #define WARN(at, pointer, hint, ...)                                                                         \
@@ -103,7 +99,7 @@ static bool all_follow(const struct cond *all, const struct cond *from) {
     return true;
 }
 
-/* Whatever the later rule catches, the earlier one has caught. */
+/* Does the earlier rule match everything that the later one matches? */
 static bool covers(const struct check *earlier, const struct check *later) {
     if (earlier->mode != later->mode || earlier->shadow)
         return false;
@@ -278,20 +274,37 @@ static bool ends_nocase(struct slice text, const char *end) {
     return text.len >= len && slice_eq_nocase(slice_from(text, text.len - len), slice_str(end));
 }
 
+/* In what denies, only a check of how a path begins is avoided by `a/../`; one for `..` itself is not. */
+static bool is_avoidable(const struct cond *leaf, struct slice want) {
+    if (leaf->lenient)
+        return true;
+    bool from_start = leaf->op == OP_STARTS_WITH ||
+                      (leaf->op == OP_REGEX && slice_starts(want, SLICE("^"))) ||
+                      (leaf->op == OP_GLOB && !slice_starts(want, SLICE("*")));
+    return from_start && !(want.len && memmem(want.ptr, want.len, "..", 2));
+}
+
 /* Operators on texts see neither `..` nor another spelling of a path or a URL. */
 static void lint_textual(struct linter *l, const struct check *c, const struct cond *leaf) {
     struct slice want = leaf->value.text, path = leaf->path.text;
     bool textual =
         leaf->op == OP_STARTS_WITH || leaf->op == OP_CONTAINS || leaf->op == OP_GLOB || leaf->op == OP_REGEX;
-    if (!textual || leaf->path.root != ROOT_ARGS || c->mode != CHECK_REQUIRE || !leaf->lenient)
+    if (!textual || leaf->path.root != ROOT_ARGS)
         return;
+    if (!want.len && leaf->list_count)
+        want = leaf->list[0].text;
+    bool avoidable = is_avoidable(leaf, want);
     if (slice_starts(want, SLICE("^")))
         want = slice_from(want, 1);
     if (ends_nocase(path, "url") || ends_nocase(path, "uri") || slice_starts(want, SLICE("http")))
-        WARN(c->at, c->pointer, "use the operator host", "rule \"%.*s\": %s is a weak check of a URL",
-             SLICE_FMT(c->name), policy_ops[leaf->op].name);
-    else if (ends_nocase(path, ".path") || ends_nocase(path, "_path") || slice_starts(want, SLICE("/")))
-        WARN(c->at, c->pointer, "use the operator under",
+        WARN(c->at, c->pointer,
+             leaf->lenient ? "use the operator host" : "list the hosts that are allowed: operator host",
+             "rule \"%.*s\": %s is a weak check of a URL", SLICE_FMT(c->name), policy_ops[leaf->op].name);
+    else if (avoidable &&
+             (ends_nocase(path, ".path") || ends_nocase(path, "_path") || slice_starts(want, SLICE("/"))))
+        WARN(c->at, c->pointer,
+             leaf->lenient ? "use the operator under"
+                           : "list the directories that are allowed: operator under",
              "rule \"%.*s\": %s does not see through \"..\" and look-alike prefixes", SLICE_FMT(c->name),
              policy_ops[leaf->op].name);
 }
@@ -408,7 +421,7 @@ static void lint_limits(struct linter *l, const struct entry *entry) {
         const struct limit_rule *limit = &entry->limits[i];
         if (limit->max < POLICY_MICRO && limit->from_count == 0 && !limit->check_only)
             WARN(limit->at, limit->pointer, "use a deny rule to block the tool",
-                 "limit \"%.*s\" lets no call pass", SLICE_FMT(limit->name));
+                 "limit \"%.*s\" allows no call", SLICE_FMT(limit->name));
     }
 }
 

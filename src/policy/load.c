@@ -4,290 +4,17 @@
 #include "policy/load.h"
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/sha.h"
+#include "policy/fragment.h"
 #include "policy/match.h"
 #include "policy/regex.h"
 #include "policy/schema.h"
 #include "wire/tree_parse.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-static const char *const document_keys[] = {"version",   "description", "default", "hide",      "tools",
-                                            "all_tools", "flows",       "methods", "mode",      "match",
-                                            "prune",     "deny_prefix", "presets", "arguments", NULL};
-
-/* ---- problems ---- */
-
-void policy_problems_init(struct policy_problems *p) {
-    *p = (struct policy_problems){0};
-    arena_init(&p->arena);
-}
-
-void policy_problems_free(struct policy_problems *p) {
-    arena_free(&p->arena);
-    free(p->items);
-    *p = (struct policy_problems){0};
-}
-
-static struct policy_problem *problem_add(struct policy_problems *p) {
-    if (p->count >= POLICY_PROBLEMS_MAX)
-        return NULL;
-    if (p->count == p->cap) {
-        p->cap = p->cap ? p->cap * 2 : 16;
-        p->items = mem_realloc(p->items, p->cap * sizeof(*p->items));
-    }
-    p->items[p->count] = (struct policy_problem){0};
-    return &p->items[p->count++];
-}
-
-void policy_problem(struct loader *l, const struct tree *at, struct slice pointer, struct slice hint,
-                    const char *fmt, ...) {
-    struct policy_problem *problem = problem_add(l->problems);
-    if (!problem)
-        return;
-    char text[POLICY_TEXT_MAX];
-    va_list ap;
-    va_start(ap, fmt);
-    int len = vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    size_t kept = len < 0 ? 0 : (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1;
-    struct arena *a = &l->problems->arena;
-    problem->severity = POLICY_ERROR;
-    problem->text = arena_dup(a, slice_of(text, kept));
-    problem->pointer = arena_dup(a, pointer);
-    problem->hint = arena_dup(a, hint);
-    problem->line = at ? at->line : 0;
-    problem->column = at ? at->column : 0;
-}
-
-/* What people write who know another language; too far from ours for a misprint. */
-static const struct {
-    const char *word, *meant;
-} policy_synonyms[] = {
-    {"equals", "eq"},
-    {"equal", "eq"},
-    {"is", "eq"},
-    {"==", "eq"},
-    {"=", "eq"},
-    {"not_equals", "neq"},
-    {"not_equal", "neq"},
-    {"ne", "neq"},
-    {"!=", "neq"},
-    {"less_than", "lt"},
-    {"<", "lt"},
-    {"<=", "lte"},
-    {"le", "lte"},
-    {"greater_than", "gt"},
-    {">", "gt"},
-    {">=", "gte"},
-    {"ge", "gte"},
-    {"max", "lte"},
-    {"min", "gte"},
-    {"matches", "regex"},
-    {"match", "regex"},
-    {"pattern", "regex"},
-    {"like", "glob"},
-    {"includes", "contains"},
-    {"prefix", "starts_with"},
-    {"startsWith", "starts_with"},
-    {"suffix", "ends_with"},
-    {"endsWith", "ends_with"},
-    {"one_of", "in"},
-    {"any_of", "in"},
-    {"none_of", "not_in"},
-    {"within", "under"},
-    {"path", "under"},
-    {"domain", "host"},
-    {"length", "len_lte"},
-    {"min_length", "len_gte"},
-    {"max_length", "len_lte"},
-    {"m", "minute"},
-    {"min", "minute"},
-    {"mins", "minute"},
-    {"minutely", "minute"},
-    {"h", "hour"},
-    {"hr", "hour"},
-    {"hrs", "hour"},
-    {"hourly", "hour"},
-    {"d", "day"},
-    {"24h", "day"},
-    {"daily", "day"},
-    {"w", "week"},
-    {"weekly", "week"},
-};
-
-static const char *hint_word(struct slice word, const char *const *words) {
-    for (size_t i = 0; i < ARRAY_LEN(policy_synonyms); i++)
-        for (size_t k = 0; slice_is(word, policy_synonyms[i].word) && words[k]; k++)
-            if (strcmp(words[k], policy_synonyms[i].meant) == 0)
-                return words[k];
-    return nearest_word(word, words);
-}
-
-struct slice policy_hint(struct loader *l, struct slice word, const char *const *words) {
-    const char *near = hint_word(word, words);
-    return near ? arena_printf(l->arena, "did you mean \"%s\"?", near) : (struct slice){0};
-}
-
-static void unknown_key(struct loader *l, const struct tree *member, struct place place,
-                        const char *const *known) {
-    struct tree at = {.line = member->key_line, .column = member->key_column};
-    struct slice hint = policy_hint(l, member->key, known);
-    struct slice pointer = policy_place_key(l, place, member->key).pointer;
-    if (place.prefix.len)
-        policy_problem(l, &at, pointer, hint, "%.*s: unknown key \"%.*s\"", SLICE_FMT(place.prefix),
-                       SLICE_FMT(member->key));
-    else
-        policy_problem(l, &at, pointer, hint, "unknown key \"%.*s\"", SLICE_FMT(member->key));
-}
-
-void policy_check_keys(struct loader *l, const struct tree *map, struct place place,
-                       const char *const *known) {
-    for (const struct tree *member = map->child; member; member = member->next) {
-        bool found = false;
-        for (size_t i = 0; known[i] && !found; i++)
-            found = slice_is(member->key, known[i]);
-        if (!found)
-            unknown_key(l, member, place, known);
-    }
-}
-
-/* ---- places and members ---- */
-
-static struct slice pointer_escape(struct loader *l, struct slice key) {
-    char *out = arena_alloc(l->arena, 2 * key.len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < key.len; i++) {
-        char c = key.ptr[i];
-        if (c == '~' || c == '/')
-            out[len++] = '~';
-        out[len++] = c == '~' ? '0' : c == '/' ? '1' : c;
-    }
-    return slice_of(out, len);
-}
-
-struct place policy_place_index(struct loader *l, struct place place, const char *list, size_t index) {
-    return (struct place){
-        .prefix = arena_printf(l->arena, "%.*s.%s[%zu]", SLICE_FMT(place.prefix), list, index),
-        .pointer = arena_printf(l->arena, "%.*s/%s/%zu", SLICE_FMT(place.pointer), list, index),
-    };
-}
-
-struct place policy_place_key(struct loader *l, struct place place, struct slice key) {
-    const char *dot = place.prefix.len ? "." : "";
-    return (struct place){
-        .prefix = arena_printf(l->arena, "%.*s%s%.*s", SLICE_FMT(place.prefix), dot, SLICE_FMT(key)),
-        .pointer =
-            arena_printf(l->arena, "%.*s/%.*s", SLICE_FMT(place.pointer), SLICE_FMT(pointer_escape(l, key))),
-    };
-}
-
-static void wrong_type(struct loader *l, const struct tree *at, struct place place, const char *key,
-                       const char *want) {
-    if (place.prefix.len)
-        policy_problem(l, at, place.pointer, (struct slice){0}, "%.*s: %s must be %s",
-                       SLICE_FMT(place.prefix), key, want);
-    else
-        policy_problem(l, at, place.pointer, (struct slice){0}, "%s must be %s", key, want);
-}
-
-struct slice policy_member_text(struct loader *l, const struct tree *map, struct place place,
-                                const char *key) {
-    const struct tree *t = tree_get(map, key);
-    if (!t || t->type == TREE_NULL)
-        return (struct slice){0};
-    if (t->type == TREE_LIST || t->type == TREE_MAP) {
-        wrong_type(l, t, place, key, "a string");
-        return (struct slice){0};
-    }
-    if (t->text.len > POLICY_TEXT_MAX) {
-        wrong_type(l, t, place, key, "shorter");
-        return (struct slice){0};
-    }
-    return t->text;
-}
-
-bool policy_member_bool(struct loader *l, const struct tree *map, struct place place, const char *key,
-                        bool fallback) {
-    const struct tree *t = tree_get(map, key);
-    if (!t || t->type == TREE_NULL)
-        return fallback;
-    if (t->type != TREE_BOOL)
-        wrong_type(l, t, place, key, "true or false");
-    return t->type == TREE_BOOL ? t->truth : fallback;
-}
-
-const struct tree *policy_member_list(struct loader *l, const struct tree *map, struct place place,
-                                      const char *key) {
-    const struct tree *t = tree_get(map, key);
-    if (!t || t->type == TREE_NULL)
-        return NULL;
-    if (t->type == TREE_LIST)
-        return t;
-    wrong_type(l, t, place, key, "a list");
-    return NULL;
-}
-
-const struct tree *policy_member_map(struct loader *l, const struct tree *map, struct place place,
-                                     const char *key) {
-    const struct tree *t = tree_get(map, key);
-    if (!t || t->type == TREE_NULL)
-        return NULL;
-    if (t->type == TREE_MAP)
-        return t;
-    wrong_type(l, t, place, key, "a mapping");
-    return NULL;
-}
-
-bool policy_member_shadow(struct loader *l, const struct tree *map, struct place place) {
-    struct slice mode = policy_member_text(l, map, place, "mode");
-    if (mode.len && !slice_is(mode, "shadow") && !slice_is(mode, "enforce"))
-        wrong_type(l, tree_get(map, "mode"), place, "mode", "\"enforce\" or \"shadow\"");
-    return slice_is(mode, "shadow");
-}
-
-enum strictness policy_member_strict(struct loader *l, const struct tree *map, struct place place) {
-    struct slice text = policy_member_text(l, map, place, "arguments");
-    if (slice_is(text, "strict"))
-        return STRICT_YES;
-    if (slice_is(text, "loose"))
-        return STRICT_NO;
-    if (text.len)
-        wrong_type(l, tree_get(map, "arguments"), place, "arguments", "\"strict\" or \"loose\"");
-    return STRICT_UNSAID;
-}
-
-struct slice policy_member_missing(struct loader *l, const struct tree *map, struct place place) {
-    struct slice missing = policy_member_text(l, map, place, "on_missing");
-    if (missing.len && !slice_is(missing, "deny") && !slice_is(missing, "pass"))
-        policy_problem(l, tree_get(map, "on_missing"), place.pointer, (struct slice){0},
-                       "%.*s: on_missing must be \"deny\" or \"pass\", got \"%.*s\"", SLICE_FMT(place.prefix),
-                       SLICE_FMT(missing));
-    return missing;
-}
-
-uint64_t policy_member_duration(struct loader *l, const struct tree *map, struct place place,
-                                const char *key) {
-    struct slice text = policy_member_text(l, map, place, key);
-    uint64_t ms = 0;
-    if (text.len && !policy_duration_parse(text, &ms))
-        wrong_type(l, tree_get(map, key), place, key, "a duration such as \"30m\"");
-    return ms;
-}
-
 /* ---- shape ---- */
-
-static bool has_any(const struct tree *map, const char *const *keys) {
-    for (; *keys; keys++)
-        if (tree_get(map, *keys))
-            return true;
-    return false;
-}
-
-static const char *const block_keys[] = {"require", "deny_if", "approve_if", "limits", NULL};
 
 /* `rules` anywhere makes it Intercept's; blocks, all_tools or a bare `{}` make it PolicyLayer's. */
 static enum policy_dialect dialect_of(const struct tree *root, const struct tree *tools) {
@@ -295,25 +22,15 @@ static enum policy_dialect dialect_of(const struct tree *root, const struct tree
     for (const struct tree *t = tools ? tools->child : NULL; t; t = t->next) {
         if (tree_get(t, "rules"))
             return POLICY_INTERCEPT;
-        blocks |= (t->type == TREE_MAP && t->count == 0) || has_any(t, block_keys);
+        blocks |= (t->type == TREE_MAP && t->count == 0) || policy_has_any(t, policy_block_keys);
     }
     return blocks ? POLICY_LAYER : POLICY_INTERCEPT;
-}
-
-/* {"clear_session": {"deny_if": …}}: tools without a document around them, as pages print them. */
-static bool is_fragment(const struct tree *root) {
-    if (!root->count || has_any(root, document_keys))
-        return false;
-    for (const struct tree *t = root->child; t; t = t->next)
-        if (t->type != TREE_MAP || !has_any(t, block_keys))
-            return false;
-    return true;
 }
 
 static bool rule_is_page_form(const struct tree *rule) {
     static const char *const keys[] = {"validate", "reason", "spend_limit", "approval_timeout", NULL};
     const struct tree *action = tree_get(rule, "action"), *rate = tree_get(rule, "rate_limit");
-    return has_any(rule, keys) || (rate && rate->type == TREE_MAP) || !tree_get(rule, "name") ||
+    return policy_has_any(rule, keys) || (rate && rate->type == TREE_MAP) || !tree_get(rule, "name") ||
            (action && slice_is(action->text, "allow"));
 }
 
@@ -555,109 +272,6 @@ static void load_methods(struct loader *l, const struct tree *root) {
                        "at most %d patterns among the methods", POLICY_PATTERNS_MAX);
 }
 
-/* ---- flows ---- */
-
-/* result.pii.EMAIL > 0, result.pii.SECRET >= 3, result.pii > 10 */
-static bool read_pii_label(struct slice text, struct flow_pii *ret_label) {
-    struct slice left = text, rest = text;
-    uint64_t number;
-    if (!slice_cut(&rest, '>', &left))
-        return false;
-    const bool or_equal = slice_starts(rest, SLICE("="));
-    rest = slice_trim(or_equal ? slice_from(rest, 1) : rest);
-    left = slice_trim(left);
-    if (!slice_starts(left, SLICE("result.pii")) || !slice_to_u64(rest, &number) || number > INT32_MAX ||
-        (or_equal && number == 0))
-        return false;
-    left = slice_from(left, strlen("result.pii"));
-    if (left.len && (left.ptr[0] != '.' || left.len == 1))
-        return false;
-    ret_label->kind = left.len ? slice_from(left, 1) : left;
-    ret_label->over = (uint32_t)number - or_equal;
-    for (size_t i = 0; i < ret_label->kind.len; i++) {
-        const char c = ret_label->kind.ptr[i];
-        if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_')
-            return false;
-    }
-    return true;
-}
-
-static uint32_t read_labels(struct loader *l, const struct tree *flow, struct place place, const char *key,
-                            struct flow_rule *ret_results) {
-    static const char *const words[] = {"src_untrusted", "src_private",          "sink", "exec",
-                                        "money",         "result.pii.EMAIL > 0", NULL};
-    const struct tree *list = policy_member_list(l, flow, place, key);
-    uint32_t labels = 0;
-    if (ret_results)
-        ret_results->pii = arena_array(l->arena, struct flow_pii, list ? list->count + 1 : 1);
-    for (const struct tree *t = list ? list->child : NULL; t; t = t->next) {
-        uint32_t label = policy_flow_from(t->text);
-        if (ret_results && read_pii_label(t->text, &ret_results->pii[ret_results->pii_count])) {
-            ret_results->pii_count++;
-            continue;
-        }
-        if (!label)
-            policy_problem(l, t, place.pointer, policy_hint(l, t->text, words),
-                           "%.*s: unknown label \"%.*s\"", SLICE_FMT(place.prefix), SLICE_FMT(t->text));
-        labels |= label;
-    }
-    return labels;
-}
-
-static struct slice flow_text(struct loader *l, const struct tree *after) {
-    struct slice text = SLICE("Not permitted in this session any more: it has already used");
-    const char *glue = " ";
-    for (const struct tree *t = after ? after->child : NULL; t; t = t->next) {
-        text = arena_printf(l->arena, "%.*s%s%.*s", SLICE_FMT(text), glue, SLICE_FMT(t->text));
-        glue = ", ";
-    }
-    return text;
-}
-
-static void load_flow(struct loader *l, const struct tree *t, size_t index, struct flow_rule *flow) {
-    static const char *const keys[] = {"name",   "after", "deny",    "approve",     "on_deny",
-                                       "reason", "mode",  "timeout", "description", NULL};
-    struct place place = {arena_printf(l->arena, "flows[%zu]", index),
-                          arena_printf(l->arena, "/flows/%zu", index)};
-    if (t->type != TREE_MAP) {
-        policy_problem(l, t, place.pointer, (struct slice){0}, "%.*s: must be a mapping",
-                       SLICE_FMT(place.prefix));
-        return;
-    }
-    policy_check_keys(l, t, place, keys);
-    bool denies = tree_get(t, "deny") != NULL, approves = tree_get(t, "approve") != NULL;
-    *flow = (struct flow_rule){
-        .name = policy_member_text(l, t, place, "name"),
-        .pointer = place.pointer,
-        .text = policy_member_text(l, t, place, "on_deny"),
-        .tags = read_labels(l, t, place, approves ? "approve" : "deny", NULL),
-        .approve = approves,
-        .shadow = policy_member_shadow(l, t, place),
-        .timeout_ms = policy_member_duration(l, t, place, "timeout"),
-    };
-    flow->after = read_labels(l, t, place, "after", flow);
-    if (!flow->name.len)
-        flow->name = place.prefix;
-    if (!flow->text.len)
-        flow->text = policy_member_text(l, t, place, "reason");
-    if (!flow->text.len)
-        flow->text = flow_text(l, tree_get(t, "after"));
-    if ((!flow->after && !flow->pii_count) || !flow->tags || denies == approves)
-        policy_problem(l, t, place.pointer, SLICE("after: [src_untrusted, src_private], deny: [sink]"),
-                       "%.*s: needs \"after\" and one of \"deny\" and \"approve\", each with labels",
-                       SLICE_FMT(place.prefix));
-}
-
-static void load_flows(struct loader *l, const struct tree *root) {
-    struct policy *p = l->policy;
-    const struct tree *flows = policy_member_list(l, root, (struct place){0}, "flows");
-    if (!flows)
-        return;
-    p->flows = arena_array(l->arena, struct flow_rule, flows->count + 1);
-    for (const struct tree *t = flows->child; t; t = t->next, p->flow_count++)
-        load_flow(l, t, p->flow_count, &p->flows[p->flow_count]);
-}
-
 /* ---- finishing ---- */
 
 /* Conditions on counters and caps of other rules get the limit they talk about. */
@@ -763,7 +377,7 @@ static void load_presets(struct loader *l, const struct tree *root) {
 
 static void load_document(struct loader *l, const struct tree *root) {
     struct policy *p = l->policy;
-    bool fragment = is_fragment(root);
+    bool fragment = policy_fragment_is(root);
     const struct tree *tools = fragment ? root : policy_member_map(l, root, (struct place){0}, "tools");
     p->dialect = dialect_of(root, tools);
     l->page_form = fragment || is_page_form(root, tools);
@@ -772,7 +386,7 @@ static void load_document(struct loader *l, const struct tree *root) {
     size_t entries = (tools ? tools->count : 0) + (methods ? methods->count : 0) + 1;
     p->entries = arena_array(l->arena, struct entry *, entries);
     if (!fragment)
-        policy_check_keys(l, root, (struct place){0}, document_keys);
+        policy_check_keys(l, root, (struct place){0}, policy_document_keys);
     load_version(l, root);
     load_default(l, root);
     load_hide(l, root);
@@ -781,7 +395,7 @@ static void load_document(struct loader *l, const struct tree *root) {
         return;
     load_all_tools(l, root);
     load_methods(l, root);
-    load_flows(l, root);
+    policy_load_flows(l, root);
     load_presets(l, root);
     p->shadow = policy_member_shadow(l, root, (struct place){0});
     p->prune = policy_member_bool(l, root, (struct place){0}, "prune", false);
@@ -828,6 +442,22 @@ static bool is_blank(struct slice text) {
     return true;
 }
 
+static int parse_text(struct slice text, struct arena *a, const struct tree **ret_root, struct err *err) {
+    return policy_fragments_are(text) ? policy_fragments_parse(text, a, ret_root, err)
+                                      : tree_parse(text, a, ret_root, err);
+}
+
+/* A pasted fragment looks like an addition to what is allowed anyway. */
+static void warn_of_fragment(struct loader *l, const struct tree *root) {
+    const size_t before = l->problems->count;
+    policy_problem(l, root, (struct slice){0},
+                   SLICE("{\"version\": \"1\", \"default\": \"deny\", \"tools\": {…}} says so; "
+                         "\"default\": \"allow\" lets the others pass"),
+                   "a fragment without a document around it: every tool that it does not name is denied");
+    if (l->problems->count > before)
+        l->problems->items[before].severity = POLICY_WARNING;
+}
+
 int policy_load(struct slice text, const char *name, struct policy **ret_policy,
                 struct policy_problems *problems) {
     cleanup_policy struct policy *p = mem_zalloc(sizeof(*p));
@@ -845,7 +475,7 @@ int policy_load(struct slice text, const char *name, struct policy **ret_policy,
                        "parsing config file: larger than %u bytes", POLICY_BYTES_MAX);
         return -1;
     }
-    if (!is_blank(text) && tree_parse(text, l.arena, &root, &err) < 0) {
+    if (!is_blank(text) && parse_text(text, l.arena, &root, &err) < 0) {
         struct tree at = parse_position(slice_str(err.text));
         policy_problem(&l, &at, (struct slice){0}, (struct slice){0}, "parsing config file: %s", err.text);
         return -1;
@@ -869,6 +499,8 @@ int policy_load(struct slice text, const char *name, struct policy **ret_policy,
     free(l.references);
     if (problems->count > before)
         return -1;
+    if (policy_fragment_is(root))
+        warn_of_fragment(&l, root);
     *ret_policy = steal(p);
     return 0;
 }
@@ -892,6 +524,7 @@ void policy_unref(struct policy *p) {
     map_free(&p->methods);
     free(p->regexes);
     free(p->schemas);
+    free(p->kinds);
     arena_free(&p->arena);
     free(p);
 }
@@ -917,6 +550,32 @@ enum policy_class policy_class_from(struct slice name) {
         if (slice_eq_nocase(name, slice_str(names[i])))
             return (enum policy_class)i;
     return POLICY_CLASS_UNKNOWN;
+}
+
+void policy_note_kind(struct loader *l, const struct tree *at, struct slice pointer, struct slice name) {
+    struct policy *p = l->policy;
+    if (p->kind_count == p->kind_cap) {
+        p->kind_cap = p->kind_cap ? 2 * p->kind_cap : 8;
+        p->kinds = mem_realloc(p->kinds, p->kind_cap * sizeof(*p->kinds));
+    }
+    p->kinds[p->kind_count++] = (struct named_kind){name, pointer, at->line, at->column};
+}
+
+bool policy_kind_at(const struct policy *p, size_t index, struct policy_problem *ret_place) {
+    if (index >= p->kind_count)
+        return false;
+    const struct named_kind *kind = &p->kinds[index];
+    *ret_place = (struct policy_problem){
+        .text = kind->name, .pointer = kind->pointer, .line = kind->line, .column = kind->column};
+    return true;
+}
+
+void policy_kind_unknown(const struct policy_problem *place, struct slice hint,
+                         struct policy_problems *problems) {
+    struct loader l = {.problems = problems, .arena = &problems->arena};
+    const struct tree at = {.line = place->line, .column = place->column};
+    policy_problem(&l, &at, place->pointer, hint, "\"%.*s\" is not a kind of personal data",
+                   SLICE_FMT(place->text));
 }
 
 struct slice policy_pii_kind(const struct policy *p, size_t index) {

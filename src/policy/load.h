@@ -30,6 +30,11 @@ struct loader {
 /* Appends an error. `at` may be NULL; `hint` may be empty. */
 void policy_problem(struct loader *l, const struct tree *at, struct slice pointer, struct slice hint,
                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* The same that leaves the policy valid. */
+void policy_warn(struct policy_problems *problems, const struct tree *at, struct slice pointer,
+                 struct slice hint, struct slice text);
+/* For policy_kind_at. */
+void policy_note_kind(struct loader *l, const struct tree *at, struct slice pointer, struct slice name);
 /* Every member must be among `known` (NULL-terminated). */
 void policy_check_keys(struct loader *l, const struct tree *map, struct place place,
                        const char *const *known);
@@ -59,7 +64,7 @@ struct cond_context {
     struct place place;   /* of the rule */
     const char *list;     /* "conditions" */
     bool requires;        /* must hold for the call to pass; false: selects calls to deny or to approve */
-    struct slice missing; /* on_missing of the block: what its conditions do that do not say it themselves */
+    struct slice missing; /* on_missing of the block: the default for its conditions */
 };
 /* The conditions under `list` as one COND_ALL. */
 void policy_load_conditions(struct loader *l, const struct tree *list, const struct cond_context *ctx,
@@ -69,5 +74,6 @@ void policy_load_conditions(struct loader *l, const struct tree *list, const str
 void policy_load_entry(struct loader *l, const struct tree *t, struct place place, struct entry *entry);
 /* Notes the counters of the tool's state blocks, so that conditions of other tools may name them. */
 void policy_note_counters(struct loader *l, const struct tree *tool, struct slice name);
+void policy_load_flows(struct loader *l, const struct tree *root);
 /* Checks "N/window". */
 bool policy_rate_parse(struct slice text, uint64_t *ret_count, struct slice *ret_window);

@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "wire/emit.h"
+#include "wire/host.h"
+#include "wire/tree_edit.h"
 
 const struct op_row policy_ops[OP_COUNT] = {
     [OP_EQ] = {"eq", NULL, true},
@@ -158,7 +160,7 @@ static bool read_hosts(const struct where *w, const struct tree *v, struct cond 
     if (!read_strings(w, v, c))
         return false;
     for (size_t i = 0; i < c->list_count; i++)
-        if (!policy_host_is_pattern(c->list[i].text, w->l->arena))
+        if (!host_is_pattern(c->list[i].text, w->l->arena))
             policy_problem(
                 w->l, v, w->place.pointer,
                 SLICE("example.com, *.example.com, 192.0.2.1, 2001:db8::1 or *, without scheme, port "
@@ -200,41 +202,6 @@ static bool read_sql(const struct where *w, const struct tree *v, struct cond *c
     return false;
 }
 
-/* The document's depth (TREE_DEPTH_MAX) bounds the recursion. */
-static void put_json(const struct tree *t, struct emit *e) {
-    switch (t->type) {
-    case TREE_NULL:
-        emit_null(e);
-        return;
-    case TREE_BOOL:
-        emit_bool(e, t->truth);
-        return;
-    case TREE_INT:
-        emit_int(e, t->integer);
-        return;
-    case TREE_FLOAT:
-        emit_double(e, t->number);
-        return;
-    case TREE_STRING:
-        emit_str(e, t->text);
-        return;
-    case TREE_LIST:
-        emit_array(e);
-        for (const struct tree *c = t->child; c; c = c->next)
-            put_json(c, e);
-        emit_array_end(e);
-        return;
-    case TREE_MAP:
-        emit_object(e);
-        for (const struct tree *c = t->child; c; c = c->next) {
-            emit_key_slice(e, c->key);
-            put_json(c, e);
-        }
-        emit_object_end(e);
-        return;
-    }
-}
-
 static bool read_schema(const struct where *w, const struct tree *v, struct cond *c) {
     if (v->type == TREE_BOOL && v->truth)
         return true;
@@ -244,7 +211,7 @@ static bool read_schema(const struct where *w, const struct tree *v, struct cond
     buf_init(&json, POLICY_BYTES_MAX);
     struct emit e;
     emit_init(&e, &json);
-    put_json(v, &e);
+    tree_json(v, &e);
     struct policy_schema *schema = NULL;
     struct err err;
     if (policy_schema_compile(buf_slice(&json), &schema, &err) < 0) {
@@ -347,6 +314,7 @@ static bool read_kinds(const struct where *w, const struct tree *v, struct cond 
     struct slice *kinds = arena_array(w->l->arena, struct slice, c->list_count);
     for (size_t i = 0; i < c->list_count; i++) {
         kinds[i] = c->list[i].text;
+        policy_note_kind(w->l, v, w->place.pointer, kinds[i]);
         if (!is_kind(kinds[i]))
             policy_problem(w->l, v, w->place.pointer, SLICE("EMAIL, CREDIT_CARD, SECRET …; see docs/pii.md"),
                            "%.*s: \"%.*s\" is not a kind of personal data", SLICE_FMT(w->place.prefix),
@@ -455,8 +423,8 @@ static bool time_path_is_known(struct slice text) {
     return slice_is(text, "time.now") || slice_is(text, "time.hour") || slice_is(text, "time.weekday");
 }
 
-/* Of the server, the tool and the call the gate knows these; a misspelled one would be absent for ever, and a
- * rule that denies by it would never fire. What identities, grants and sessions carry differs from site to
+/* All facts that exist about the server, the tool and the call; a misspelled one would always be absent, and
+ * a rule that denies by it would never match. Facts of identities, grants and sessions differ from site to
  * site. */
 static const char *const known_facts[] = {"server.name", "tool.name",      "tool.class",
                                           "call.method", "call.direction", NULL};
@@ -566,8 +534,8 @@ static void read_leaf(const struct where *w, const struct tree *t, struct cond *
                        "%.*s: operator \"within\" and path \"time.now\" belong together",
                        SLICE_FMT(w->place.prefix));
     if ((c->op == OP_CONTAINS_SECRET || c->op == OP_PII) && c->path.text.len && c->path.root != ROOT_ARGS)
-        policy_problem(w->l, t, w->place.pointer, SLICE("path: args looks at all of them"),
-                       "%.*s: operator \"%s\" looks at arguments only", SLICE_FMT(w->place.prefix),
+        policy_problem(w->l, t, w->place.pointer, SLICE("path: args checks all of them"),
+                       "%.*s: operator \"%s\" checks arguments only", SLICE_FMT(w->place.prefix),
                        policy_ops[c->op].name);
 }
 
@@ -594,8 +562,9 @@ static void read_group(const struct where *w, const struct tree *t, const struct
     bool is_not = slice_is(body->key, "not");
     c->kind = is_not ? COND_NOT : slice_is(body->key, "any") ? COND_ANY : COND_ALL;
     if (t->count != 1)
-        policy_problem(w->l, t, w->place.pointer, (struct slice){0}, "%.*s: \"%.*s\" must stand alone",
-                       SLICE_FMT(w->place.prefix), SLICE_FMT(body->key));
+        policy_problem(w->l, t, w->place.pointer, (struct slice){0},
+                       "%.*s: \"%.*s\" must be the only element", SLICE_FMT(w->place.prefix),
+                       SLICE_FMT(body->key));
     if (++inner.depth > POLICY_GROUP_DEPTH_MAX) {
         policy_problem(w->l, body, w->place.pointer, (struct slice){0}, "%.*s: groups nest at most %d deep",
                        SLICE_FMT(w->place.prefix), POLICY_GROUP_DEPTH_MAX);

@@ -59,7 +59,7 @@ static void set_scope(struct loader *l, struct limit_rule *rule, const char *own
         rule->key = POLICY_TEXT("%.*s/%s", SLICE_FMT(rule->key), owner);
 }
 
-/* A name, or whole seconds; *ret_name is how people say it. 0: neither. */
+/* A name, or whole seconds; *ret_name is the text for people. 0: neither. */
 static uint64_t window_from(struct loader *l, const struct tree *t, struct slice *ret_name) {
     uint64_t ms = t ? policy_window_from(t->text) : 0;
     if (ms && t->type == TREE_STRING) {
@@ -122,6 +122,22 @@ static void read_refund(struct loader *l, const struct tree *t, struct place pla
     if (text.len)
         policy_problem(l, tree_get(t, "refund"), place.pointer, policy_hint(l, text, words),
                        "%.*s: refund must be \"never\", \"proven\", or \"errors\", got \"%.*s\"",
+                       SLICE_FMT(place.prefix), SLICE_FMT(text));
+}
+
+/* `own`: the limit itself; what it does not set, its rule may. */
+static void read_fail(struct loader *l, const struct tree *own, const struct tree *rule_map,
+                      struct place place, struct limit_rule *rule) {
+    static const char *const words[] = {"closed", "open", NULL};
+    const struct tree *t = own->type == TREE_MAP && tree_get(own, "fail_mode") ? own : rule_map;
+    struct slice text = policy_member_text(l, t, place, "fail_mode");
+    if (slice_is(text, words[0]))
+        rule->fail = POLICY_FAIL_CLOSED;
+    else if (slice_is(text, words[1]))
+        rule->fail = POLICY_FAIL_OPEN;
+    else if (text.len)
+        policy_problem(l, tree_get(t, "fail_mode"), place.pointer, policy_hint(l, text, words),
+                       "%.*s: fail_mode must be \"closed\" or \"open\", got \"%.*s\"",
                        SLICE_FMT(place.prefix), SLICE_FMT(text));
 }
 
@@ -196,7 +212,7 @@ static void publish_counter(struct loader *l, struct limit_rule *rule, const str
 }
 
 void policy_load_rate_map(const struct rule *r, const struct tree *rate) {
-    static const char *const keys[] = {"max", "window", "scope", "refund", NULL};
+    static const char *const keys[] = {"max", "window", "scope", "refund", "fail_mode", NULL};
     struct loader *l = r->l;
     struct place place = policy_place_key(l, r->place, SLICE("rate_limit"));
     policy_check_keys(l, rate, place, keys);
@@ -215,6 +231,7 @@ void policy_load_rate_map(const struct rule *r, const struct tree *rate) {
         return;
     }
     read_refund(l, tree_get(rate, "refund") ? rate : r->t, place, &limit);
+    read_fail(l, rate, r->t, place, &limit);
     limit.max = max->integer * POLICY_MICRO;
     limit.counter = policy_rate_counter(l, rate);
     limit.text = r->on_deny.len ? r->on_deny
@@ -232,6 +249,7 @@ void policy_load_rate_text(const struct rule *r, const struct tree *rate) {
     if (!policy_rate_parse(rate->text, &count, &window))
         return;
     read_refund(l, r->t, r->place, &limit);
+    read_fail(l, r->t, r->t, r->place, &limit);
     limit.window_ms = policy_window_from(window);
     limit.max = (int64_t)count * POLICY_MICRO;
     limit.counter = policy_rate_counter(l, rate);
@@ -245,8 +263,8 @@ void policy_load_rate_text(const struct rule *r, const struct tree *rate) {
 /* "$500/day", or {max, window, from, unit}. */
 static bool spend_parts(const struct rule *r, const struct tree *spend, struct limit_rule *limit,
                         struct slice *ret_window) {
-    static const char *const keys[] = {"max",   "window",          "from",   "unit",
-                                       "scope", "numeric_strings", "refund", NULL};
+    static const char *const keys[] = {"max",    "window",    "from", "unit", "scope", "numeric_strings",
+                                       "refund", "fail_mode", NULL};
     struct loader *l = r->l;
     struct place place = policy_place_key(l, r->place, SLICE("spend_limit"));
     if (spend->type == TREE_MAP) {
@@ -290,6 +308,7 @@ void policy_load_spend(const struct rule *r, const struct tree *spend) {
     }
     bool is_map = spend->type == TREE_MAP && tree_get(spend, "refund");
     read_refund(l, is_map ? spend : r->t, r->place, &limit);
+    read_fail(l, spend, r->t, r->place, &limit);
     limit.counter = POLICY_TEXT("_spend_%.*s", SLICE_FMT(window));
     limit.text =
         r->on_deny.len
@@ -334,9 +353,8 @@ int64_t policy_cap_from(const struct cond *c) {
 }
 
 void policy_load_state(const struct rule *r, const struct tree *state, struct check *check) {
-    static const char *const keys[] = {"counter",         "window", "increment",
-                                       "increment_from",  "unit",   "scope",
-                                       "numeric_strings", "refund", NULL};
+    static const char *const keys[] = {"counter", "window",          "increment", "increment_from", "unit",
+                                       "scope",   "numeric_strings", "refund",    "fail_mode",      NULL};
     struct loader *l = r->l;
     struct place place = policy_place_key(l, r->place, SLICE("state"));
     if (state->type != TREE_MAP) {
@@ -360,6 +378,7 @@ void policy_load_state(const struct rule *r, const struct tree *state, struct ch
     limit.scope = scope_from(l, state, place, limit.scope);
     read_amount(l, state, place, "increment_from", &limit);
     read_refund(l, tree_get(state, "refund") ? state : r->t, place, &limit);
+    read_fail(l, state, r->t, place, &limit);
     struct cond *own = check ? own_limit(r, check, limit.counter) : NULL;
     if (own) {
         limit.max = policy_cap_from(own);
@@ -447,9 +466,9 @@ static void check_shared(struct loader *l, struct limit_rule *limit, struct plac
 static void read_limit(struct loader *l, const struct tree *t, struct place place, struct entry *entry,
                        const struct rule *r, size_t index) {
     static const char *const keys[] = {
-        "counter", "window",  "max",  "scope", "increment_from",  "unit",      "kind",
-        "burst",   "on_deny", "name", "mode",  "numeric_strings", "increment", "description",
-        "reason",  "refund",  NULL};
+        "counter",   "window",      "max",     "scope",  "increment_from", "unit",
+        "kind",      "burst",       "on_deny", "name",   "mode",           "numeric_strings",
+        "increment", "description", "reason",  "refund", "fail_mode",      NULL};
     if (t->type != TREE_MAP) {
         policy_problem_at(l, t, place, "a limit must be a mapping");
         return;
@@ -471,6 +490,7 @@ static void read_limit(struct loader *l, const struct tree *t, struct place plac
     read_increment(l, t, place, &limit);
     read_amount(l, t, place, "increment_from", &limit);
     read_refund(l, t, place, &limit);
+    read_fail(l, t, t, place, &limit);
     limit.name = policy_member_text(l, t, place, "name");
     if (!limit.name.len)
         limit.name = limit.counter;

@@ -6,7 +6,7 @@
 static const char *const rule_keys[] = {
     "name",  "action",      "conditions",       "on_deny",          "rate_limit", "state",      "reason",
     "mode",  "validate",    "approval_timeout", "spend_limit",      "limits",     "on_pending", "approvers",
-    "scope", "description", "on_missing",       "max_result_bytes", "refund",     NULL};
+    "scope", "description", "on_missing",       "max_result_bytes", "refund",     "fail_mode",  NULL};
 
 /* ---- checks ---- */
 
@@ -153,16 +153,14 @@ static void check_idle_keys(const struct rule *r, enum action action) {
             policy_problem(l, tree_get(r->t, approval[i]), r->place.pointer, (struct slice){0},
                            "%.*s: %s needs action \"require_approval\"", SLICE_FMT(r->place.prefix),
                            approval[i]);
-    if (tree_get(r->t, "refund") && !tree_get(r->t, "rate_limit") && !tree_get(r->t, "spend_limit") &&
-        !tree_get(r->t, "state"))
-        policy_problem(
-            l, tree_get(r->t, "refund"), r->place.pointer, SLICE("each of `limits` has a refund of its own"),
-            "%.*s: refund needs a rate_limit, a spend_limit or a state", SLICE_FMT(r->place.prefix));
-    if (tree_get(r->t, "scope") && !tree_get(r->t, "rate_limit") && !tree_get(r->t, "spend_limit") &&
-        !tree_get(r->t, "state"))
-        policy_problem(
-            l, tree_get(r->t, "scope"), r->place.pointer, SLICE("each of `limits` has a scope of its own"),
-            "%.*s: scope needs a rate_limit, a spend_limit or a state", SLICE_FMT(r->place.prefix));
+    static const char *const of_limits[] = {"refund", "scope", "fail_mode"};
+    bool limits = tree_get(r->t, "rate_limit") || tree_get(r->t, "spend_limit") || tree_get(r->t, "state");
+    for (size_t i = 0; !limits && i < ARRAY_LEN(of_limits); i++)
+        if (tree_get(r->t, of_limits[i]))
+            policy_problem(l, tree_get(r->t, of_limits[i]), r->place.pointer,
+                           POLICY_TEXT("each of `limits` has a %s of its own", of_limits[i]),
+                           "%.*s: %s needs a rate_limit, a spend_limit or a state",
+                           SLICE_FMT(r->place.prefix), of_limits[i]);
 }
 
 static bool rate_conflicts(const struct rule *r, const struct tree *rate, enum action action) {
@@ -307,6 +305,9 @@ static struct slice rule_counter(struct loader *l, const struct tree *rule) {
 void policy_note_counters(struct loader *l, const struct tree *tool, struct slice name) {
     const struct tree *rules = tree_get(tool, "rules");
     const char *scope = slice_is(name, "*") ? "_global" : name.ptr;
+    struct slice own = rule_counter(l, tool);
+    if (own.len)
+        map_put(&l->counters, POLICY_TEXT("%s.%.*s", scope, SLICE_FMT(own)), l);
     for (const struct tree *r = rules && rules->type == TREE_LIST ? rules->child : NULL; r; r = r->next) {
         struct slice counter = r->type == TREE_MAP ? rule_counter(l, r) : (struct slice){0};
         if (counter.len)
@@ -396,9 +397,9 @@ static size_t list_count(const struct tree *t, const char *key) {
 /* Rules and blocks of an entry, at most; a rule can bring a check and two more for validate, and its limits.
  */
 static bool reserve_room(struct loader *l, const struct tree *t, struct place place, struct entry *entry) {
-    size_t rules = list_count(t, "rules"), limits = list_count(t, "limits");
+    size_t rules = list_count(t, "rules") + 1, limits = list_count(t, "limits") + 1;
     size_t blocks = list_count(t, "require") + list_count(t, "deny_if") + list_count(t, "approve_if");
-    if (rules + blocks + limits > POLICY_RULES_MAX) {
+    if (rules + blocks + limits > POLICY_RULES_MAX + 2) {
         policy_problem(l, t, place.pointer, (struct slice){0}, "%.*s: at most %d rules",
                        SLICE_FMT(place.prefix), POLICY_RULES_MAX);
         return false;
@@ -411,9 +412,35 @@ static bool reserve_room(struct loader *l, const struct tree *t, struct place pl
     return true;
 }
 
+/* action, reason and rate_limit that stand beside the blocks, as the pages' answers put them: one more rule.
+ */
+static void read_own_rule(struct loader *l, const struct tree *t, struct place place, struct entry *entry) {
+    struct tree *only = arena_new(l->arena, struct tree), **last = &only->child;
+    *only = *t;
+    only->count = 0;
+    *last = NULL;
+    for (const struct tree *m = t->child; m; m = m->next) {
+        if (!slice_is(m->key, "action") && !slice_is(m->key, "reason") && !slice_is(m->key, "rate_limit"))
+            continue;
+        *last = arena_new(l->arena, struct tree);
+        **last = *m;
+        (*last)->next = NULL;
+        last = &(*last)->next;
+        only->count++;
+    }
+    if (!only->count)
+        return;
+    struct tree *name = *last = arena_new(l->arena, struct tree);
+    *name = (struct tree){.type = TREE_STRING, .line = t->line, .column = t->column, .key = SLICE("name")};
+    name->text = tree_get(t, "action") ? SLICE("action") : SLICE("rate_limit");
+    struct rule rule = {.l = l, .t = only, .entry = entry, .place = place};
+    read_rule(&rule);
+}
+
 void policy_load_entry(struct loader *l, const struct tree *t, struct place place, struct entry *entry) {
     static const char *const keys[] = {"rules",    "require",          "deny_if",     "approve_if", "limits",
-                                       "validate", "max_result_bytes", "description", "arguments",  NULL};
+                                       "validate", "max_result_bytes", "description", "arguments",  "action",
+                                       "reason",   "rate_limit",       NULL};
     if (t->type == TREE_NULL)
         return;
     if (t->type != TREE_MAP) {
@@ -436,6 +463,7 @@ void policy_load_entry(struct loader *l, const struct tree *t, struct place plac
             read_rule(&rule);
         }
     }
+    read_own_rule(l, t, place, entry);
     for (size_t k = 0; k < ARRAY_LEN(block_kinds); k++) {
         const struct tree *list = policy_member_list(l, t, place, block_kinds[k].list);
         size_t i = 0;

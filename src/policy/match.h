@@ -28,24 +28,8 @@ bool policy_under_holds(struct slice path, struct slice dir, struct arena *a);
 /* The folded form of an absolute path; false for what policy_under_holds refuses. */
 bool policy_under_clean(struct slice path, struct arena *a, struct slice *ret_clean);
 
-enum policy_url_fault {
-    POLICY_URL_OK,
-    POLICY_URL_SYNTAX, /* not an absolute http(s) URL that every parser reads alike */
-    POLICY_URL_SCHEME,
-    POLICY_URL_USERINFO,
-    POLICY_URL_PRIVATE, /* an address or name that leads inside */
-};
-/* Host of an http or https URL, lower case, without a trailing dot, IPv6 without brackets; IPv4 in any
- * notation comes out as a dotted quad. */
-enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct slice *ret_host,
-                                      bool *ret_is_ip);
-/* `example.com` exact, `*.example.com` any depth below it, `*` any public host. */
-bool policy_host_match(struct slice host, struct slice pattern);
-/* Whether a host could ever match it: a name, an address, `*.` and a name, or `*`. */
-bool policy_host_is_pattern(struct slice pattern, struct arena *a);
-
 enum policy_sql_dialect {
-    POLICY_SQL_ANY, /* whatever database it reaches: what all of them read alike and none acts on */
+    POLICY_SQL_ANY, /* for any database: only what all of them read alike and what changes nothing */
     POLICY_SQL_POSTGRES,
     POLICY_SQL_MYSQL, /* and MariaDB, TiDB */
     POLICY_SQL_SQLITE,

@@ -8,5 +8,5 @@
 bool policy_method_known(struct slice method);
 /* Is it none, but only by case, Unicode form, blanks or punctuation (`TOOLS/CALL`)? */
 bool policy_method_imitates(struct slice method, struct arena *a);
-/* Why this elicitation/create is a trap for the person who answers it, or NULL. */
+/* Why this elicitation/create would deceive the person who answers it, or NULL. */
 const char *policy_elicitation_fault(const struct tape *t, uint32_t params, struct arena *a);

@@ -4,7 +4,11 @@
 #include "policy/path.h"
 #include "policy/regex.h"
 #include "policy/schema.h"
+#include "wire/emit.h"
+#include "wire/host.h"
 
+#define SPELT_BYTES_MIN                                                                                      \
+    1024 /* of a string that is searched as it is spelt: decoding shorter ones costs less */
 #define UNDER_BYTE_STEPS 100 /* what resolving one byte of a path costs: directories are looked up */
 
 static enum truth spent(struct eval *e) { return policy_eval_fault(e, "the call takes too long to judge"); }
@@ -13,8 +17,8 @@ static bool is_node(const struct value *v, enum tape_type type) {
     return v->kind == VALUE_NODE && tape_is(v->tape, v->node, type);
 }
 
-/* Servers that parse a string where they expect a list or an object (the official Python SDK does) may take
- * this text for one; not where the tool's schema says that a string is meant. */
+/* Servers that parse a string where they expect a list or an object (the official Python SDK does) may parse
+ * this text; not where the tool's schema requires a string. */
 static bool may_be_parsed(const struct eval *e, const struct cond *c, const struct value *v,
                           struct slice text) {
     return v->kind == VALUE_NODE && policy_value_may_be_json(text) &&
@@ -106,8 +110,47 @@ static enum truth judge_regex(struct eval *e, const struct cond *c, const struct
     return policy_eval_fault(e, "the pattern took too many steps");
 }
 
+/* A long string with escapes, each the only spelling of its character: comparing the spelling is enough. */
+static bool is_spelt(const struct value *v, struct slice *ret_spelling) {
+    if (!is_node(v, TAPE_STRING))
+        return false;
+    const struct tape_node *n = tape_node(v->tape, v->node);
+    *ret_spelling = slice_of(v->tape->src.ptr + n->start, n->len);
+    return (n->flags & (TAPE_ESCAPED | TAPE_RESPELT)) == TAPE_ESCAPED && n->len >= SPELT_BYTES_MIN;
+}
+
+static struct slice behind_space(struct slice spelling) {
+    for (;;) {
+        bool escape = spelling.len > 1 && spelling.ptr[0] == '\\' && strchr("ntr", spelling.ptr[1]);
+        if (!escape && !(spelling.len && spelling.ptr[0] == ' '))
+            return spelling;
+        spelling = slice_from(spelling, escape ? 2 : 1);
+    }
+}
+
+/* Whether the spelling of `want` begins in it where a character does: behind an even number of backslashes.
+ */
+static bool spelling_contains(struct slice spelling, struct slice want) {
+    cleanup_buf struct buf spelt;
+    buf_init(&spelt, TAPE_BYTES_MAX);
+    emit_escape(&spelt, want);
+    const char *at = spelling.ptr, *end = spelling.ptr + spelling.len;
+    while ((at = memmem(at, (size_t)(end - at), spelt.ptr, spelt.len))) {
+        const char *run = at;
+        while (run > spelling.ptr && run[-1] == '\\')
+            run--;
+        if ((at - run) % 2 == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
 static enum truth judge_contains(struct eval *e, const struct cond *c, const struct value *v) {
     struct slice text, want = c->value.text;
+    if (want.len && c->value.type == TREE_STRING && is_spelt(v, &text) &&
+        !may_be_parsed(e, c, v, behind_space(text)))
+        return truth_of(spelling_contains(text, want));
     if (judged_text(e, c, v, &text)) {
         if (c->value.type != TREE_STRING)
             return TRUTH_NO;
@@ -176,8 +219,8 @@ static bool length_holds(enum op op, double n, double want) {
     }
 }
 
-/* A text that a server may parse has no more elements than characters: only an answer that shorter values
- * share is sure. */
+/* A text that a server may parse has no more elements than characters: only an answer that also holds for
+ * shorter values is certain. */
 static enum truth judge_length(struct eval *e, const struct cond *c, const struct value *v) {
     uint64_t length;
     struct slice text = policy_value_is_text(v) ? policy_value_text(v, e->arena) : (struct slice){0};
@@ -207,8 +250,8 @@ static bool real_under(struct eval *e, struct slice path, struct slice real_dir)
     return files->realpath(files->ctx, path, e->arena, &real) && policy_under_holds(real, real_dir, e->arena);
 }
 
-/* A server may fold `..` itself or leave it to the kernel, which goes up from where a link has led: the path
- * has to lie inside either way. */
+/* A server may resolve `..` itself or leave it to the kernel, which goes up from the target of a link: the
+ * path must be inside either way. */
 static enum truth judge_under(struct eval *e, const struct cond *c, const struct value *v) {
     const struct policy_files *files = e->facts->files;
     struct slice path, clean, real_dir;
@@ -243,13 +286,13 @@ static enum truth judge_host(struct eval *e, const struct cond *c, const struct 
     struct slice text = policy_value_text(v, e->arena);
     if (!policy_spend(&e->budget, 1 + text.len + c->list_count))
         return spent(e);
-    enum policy_url_fault found = policy_url_host(text, e->arena, &host, &is_ip);
-    if (found != POLICY_URL_OK && found != POLICY_URL_PRIVATE)
+    enum host_fault found = host_of_url(text, e->arena, &host, &is_ip);
+    if (found != HOST_OK && found != HOST_PRIVATE)
         return TRUTH_UNSURE;
     for (size_t i = 0; i < c->list_count; i++) {
         struct slice want = c->list[i].text;
-        bool exact_only = found == POLICY_URL_PRIVATE || (is_ip && !slice_is(want, "*"));
-        if (exact_only ? slice_eq_nocase(host, want) : policy_host_match(host, want))
+        bool exact_only = found == HOST_PRIVATE || (is_ip && !slice_is(want, "*"));
+        if (exact_only ? slice_eq_nocase(host, want) : host_matches(host, want))
             return TRUTH_YES;
     }
     return TRUTH_NO;
@@ -300,7 +343,7 @@ static enum truth judge_finds(struct eval *e, const struct cond *c, const struct
     if (!policy_spend(&e->budget, 1 + tape_raw(v->tape, v->node).len))
         return spent(e);
     if (!d->find(d->ctx, v->tape, v->node, c->kinds, c->kind_count, e->arena, &finds))
-        return policy_eval_fault(e, "the detector does not know the kind, or the arguments hold too much");
+        return policy_eval_fault(e, "the detector does not know the kind, or the arguments contain too much");
     if (finds.count > c->over) {
         e->found_kind = finds.kind;
         e->found_path = policy_path_name(v->tape, e->facts->args, finds.node, e->arena);

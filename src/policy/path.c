@@ -140,7 +140,7 @@ static uint32_t nth_element(const struct tape *t, uint32_t array, uint32_t index
     return 0;
 }
 
-/* To JavaScript that copies members one by one, what is in `__proto__` is there as if it were a member. */
+/* For JavaScript that copies members one by one, members of `__proto__` appear as members of the object. */
 static bool has_prototype(const struct tape *t, uint32_t obj) {
     return tape_get(t, obj, SLICE("__proto__")) != 0;
 }

@@ -46,7 +46,7 @@ enum policy_reason {
 const char *policy_reason_name(enum policy_reason reason);
 const char *policy_outcome_name(enum policy_outcome outcome);
 
-/* Risk class of a tool, as the classifier says; the selectors @read … @financial match it. */
+/* Risk class of a tool, from the classifier; the selectors @read … @financial match it. */
 enum policy_class {
     POLICY_CLASS_UNKNOWN,
     POLICY_CLASS_READ,
@@ -100,14 +100,24 @@ void policy_problems_free(struct policy_problems *p);
 static inline void policy_problems_cleanup(struct policy_problems *p) { policy_problems_free(p); }
 #define cleanup_problems __attribute__((cleanup(policy_problems_cleanup)))
 
-/* YAML or JSON, either dialect. 0 and *ret_policy (one reference), or -1 and at least one POLICY_ERROR in
- * problems. `name` (may be NULL) is what messages and the audit call the policy. `problems` must have been
- * initialised; the text need not outlive the call. */
+/* YAML or JSON, either dialect. 0 and *ret_policy (one reference), perhaps with a POLICY_WARNING; or -1 and
+ * at least one POLICY_ERROR in problems. `name` (may be NULL) is what messages and the audit call the policy.
+ * `problems` must have been initialised; the text need not outlive the call. */
 int policy_load(struct slice text, const char *name, struct policy **ret_policy,
                 struct policy_problems *problems);
 /* Appends POLICY_WARNINGs: rules that cannot fire, shadowed rules, deny blocks that a missing argument slips
  * past, patterns that backtrack. */
 void policy_lint(const struct policy *p, struct policy_problems *problems);
+/* A tool as its server lists it. */
+struct policy_lint_tool {
+    struct slice name;
+    struct slice server; /* for the text; empty where there is only one */
+    const struct policy_schema *schema;
+};
+/* The same for conditions that do not fit the tool's schema: arguments that it does not have, operators and
+ * values of other types. Once for each tool that is known. */
+void policy_lint_types(const struct policy *p, const struct policy_lint_tool *tool,
+                       struct policy_problems *problems);
 
 struct policy *policy_ref(struct policy *p);
 void policy_unref(struct policy *p); /* NULL is fine */
@@ -118,7 +128,7 @@ struct slice policy_name(const struct policy *p);
 const char *policy_hash(const struct policy *p); /* SHA-256 of the source text, 64 hex digits */
 /* What the document declares; once its file has been read anew, behind a + how often: 1, 1+1, 1+2 … */
 struct slice policy_version(const struct policy *p);
-/* Once, before anybody else has a reference. */
+/* Once, before any other reference exists. */
 void policy_set_revision(struct policy *p, uint64_t revision);
 enum policy_dialect policy_dialect(const struct policy *p);
 bool policy_is_shadow(const struct policy *p); /* nothing is enforced, everything is recorded */
@@ -133,8 +143,8 @@ struct policy_fact { /* "identity.team" → "billing"; also grant.*, session.*, 
     struct slice value;
 };
 
-/* How state conditions see counters: the present value in micro-units, 0 for an unknown counter or one whose
- * window is over. false: the store cannot say, and the call is refused. `limit` carries key, kind, window. */
+/* How state conditions read counters: the present value in micro-units, 0 for an unknown counter or one whose
+ * window is over. false: the store failed, and the call is refused. `limit` has key, kind, window. */
 struct policy_counters {
     bool (*read)(void *ctx, const struct policy_limit *limit, int64_t *ret_micro);
     void *ctx;
@@ -148,7 +158,7 @@ struct policy_files {
     void *ctx;
 };
 
-/* For `contains_secret` and `pii`: looks for personal data and secrets in a value and all that lies in it. */
+/* For `contains_secret` and `pii`: finds personal data and secrets in a value and everything inside it. */
 struct policy_finds {
     uint64_t count;
     struct slice kind; /* of the first, as tokens name it */
@@ -156,7 +166,7 @@ struct policy_finds {
 };
 
 struct policy_detector {
-    /* No kinds: all that are looked for by default. false: it cannot say, and the call is refused. */
+    /* No kinds: all that are detected by default. false: it failed, and the call is refused. */
     bool (*find)(void *ctx, const struct tape *t, uint32_t node, const struct slice *kinds, size_t kind_count,
                  struct arena *a, struct policy_finds *ret_finds);
     void *ctx;
@@ -250,6 +260,9 @@ void policy_shadow(const struct policy_limit *limit, struct arena *a, struct pol
 /* What the agent reads: prefix and text ("[POLICY DENIED] …", "[INTERCEPT POLICY DENIED] …"). Empty when
  * allowed. NUL-terminated behind the slice. */
 struct slice policy_verdict_text(const struct policy *p, const struct policy_verdict *v, struct arena *a);
+/* The verdict on a tool that is not listed, where the default is deny. False: the default is allow. */
+bool policy_verdict_unlisted(const struct policy *p, struct slice tool, struct arena *a,
+                             struct policy_verdict *ret_verdict);
 
 /* Out of tools/list? True for hidden tools, for names that are not plain ASCII and that the policy does not
  * spell out, and with `prune: true` for tools that default deny refuses. */
@@ -261,6 +274,12 @@ bool policy_wants_detector(const struct policy *p);
 /* The kinds that flows ask about (`result.pii.EMAIL > 0`), one after the other; ptr is NULL behind the last.
  */
 struct slice policy_pii_kind(const struct policy *p, size_t index);
+/* The same of conditions and flows alike, with its place; `text` is the kind. False behind the last. The
+ * policy does not know which kinds there are. */
+bool policy_kind_at(const struct policy *p, size_t index, struct policy_problem *ret_place);
+/* Adds an error at a place that policy_kind_at gave. */
+void policy_kind_unknown(const struct policy_problem *place, struct slice hint,
+                         struct policy_problems *problems);
 /* Does some rule for this tool need facts->schema (validate, op schema without a schema of its own, or strict
  * arguments)? */
 bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits);

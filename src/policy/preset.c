@@ -4,8 +4,8 @@
 
 #define PART_MAX 64 /* bytes of a component that is looked at; no name in the list is longer */
 
-/* Folders and files whose content an agent, an editor, a shell or the system obeys: writing there turns data
- * into orders. A slash stands between a folder and what is in it. */
+/* Folders and files that an agent, an editor, a shell or the system executes or follows: writing there turns
+ * data into instructions. A slash separates a folder from its content. */
 static const char *const agent_config[] = {
     /* agents and editors */
     ".cursor", ".cursorrules", ".vscode", ".claude", ".claude.json", "claude_desktop_config.json",

@@ -147,6 +147,7 @@ enum scope { SCOPE_POLICY, SCOPE_GRANT, SCOPE_IDENTITY, SCOPE_SESSION, SCOPE_SER
 struct limit_rule {
     enum policy_limit_kind kind;
     enum policy_refund refund;
+    enum policy_fail fail;
     enum scope scope;
     struct slice counter;
     struct slice label; /* SCOPE.COUNTER */
@@ -205,16 +206,24 @@ struct flow_rule {
     uint64_t timeout_ms;
 };
 
+/* A kind of personal data that the policy names, and where. */
+struct named_kind {
+    struct slice name;
+    struct slice pointer;
+    uint32_t line, column;
+};
+
 struct policy {
     uint32_t refs;
+    struct named_kind *kinds;
+    size_t kind_count, kind_cap;
     struct arena arena;
     struct slice name;
     char hash[65];
     struct slice version;
     enum policy_dialect dialect;
     bool default_deny;
-    bool says_allow; /* `default: allow` is written out: what nothing speaks of is allowed, sampling included
-                      */
+    bool says_allow; /* `default: allow` is explicit: what no entry names is allowed, sampling included */
     bool shadow;
     bool prune;
     bool wants_traits; /* class or tags of a tool can change a verdict */

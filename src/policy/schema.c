@@ -161,7 +161,7 @@ static bool shape_is(const struct tape *t, uint32_t node, enum word word) {
     }
 }
 
-/* Whether the dialect that the schema names is one whose keywords mean what they mean here. */
+/* Does the schema name a dialect whose keywords have the meaning that they have here? */
 static bool read_dialect(struct compiler *c, uint32_t value) {
     static const char *const known[] = {"json-schema.org/draft/2020-12/schema",
                                         "json-schema.org/draft/2019-09/schema",
@@ -443,7 +443,7 @@ bool policy_schema_says_text(const struct policy_schema *s, const struct path *p
     return says_text(s, sub);
 }
 
-/* Without a list of properties, or where others are expected, the schema says nothing about a key. */
+/* Without a list of properties, or where others are expected, the schema does not restrict a key. */
 static bool is_open(const struct policy_schema *s, const struct sub *sub) {
     static const enum word open[] = {W_ADDITIONAL_PROPERTIES,
                                      W_PATTERN_PROPERTIES,

@@ -48,9 +48,9 @@ enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, con
                                               struct policy_schema_failure *ret_failure);
 /* Where the path leads to nothing: the value of the next key, behind `after` (0: the first), in the object in
  * which it ends, that the schema does not speak of; or 0. A server may know what is missing under a name that
- * it tells nobody (pydantic's AliasChoices). Paths are followed up to their first step into an array.
- * *ret_last: the missing key is the last of the path. */
+ * its schema does not list (pydantic's AliasChoices). Paths are followed up to their first step into an
+ * array. *ret_last: the missing key is the last of the path. */
 uint32_t policy_schema_unnamed(const struct policy_schema *s, const struct path *path, const struct tape *t,
                                uint32_t node, uint32_t after, bool *ret_last);
-/* Does the schema say that a string, or null, stands at the path? */
+/* Does the schema require a string, or null, at the path? */
 bool policy_schema_says_text(const struct policy_schema *s, const struct path *path);

@@ -332,7 +332,7 @@ static void seen_merge(struct seen *into, const struct seen *from) {
         into->marks[i] |= from->marks[i];
 }
 
-/* What a schema that holds has looked at counts; what a failing one has does not. */
+/* Members that a matching schema has evaluated count; those of a failing one do not. */
 static bool apply(struct checker *c, uint32_t schema, uint32_t node, struct seen *seen) {
     struct seen inner = seen_new(c, seen);
     if (!check_node(c, schema, node, &inner))

@@ -1,4 +1,4 @@
-/* One line of `simulate`: a policy, calls, and what would become of them. */
+/* One line of `simulate`: a policy, calls, and their verdicts. */
 #pragma once
 
 #include "base/buf.h"

@@ -59,7 +59,7 @@ static const char mssql_members[] =
     " dm_db_index_operational_stats dm_io_virtual_file_stats dm_sql_referenced_entities dm_sql_referencing_entities"
     " fn_my_permissions fn_listextendedproperty ";
 
-/* Statements of SQLite that only tell; the first group takes an argument that names a table. */
+/* Statements of SQLite that only return information; the first group takes an argument that names a table. */
 static const char pragmas_of_table[] =
     " table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list foreign_key_check"
     " integrity_check quick_check ";

@@ -21,8 +21,8 @@ static int encoded_byte(struct slice path, size_t at, size_t *ret_len) {
     return value > 0xff ? -1 : value;
 }
 
-/* What a server that decodes percent signs, once or twice, would walk along: an encoded dot, slash,
- * backslash, NUL or percent sign in either round, or bytes that are no UTF-8 (an overlong dot). */
+/* Does the path contain steps for a server that decodes percent signs once or twice: an encoded dot, slash,
+ * backslash, NUL or percent sign in either round, or bytes that are not UTF-8 (an overlong dot)? */
 static bool has_encoded_step(struct slice path, struct arena *a) {
     for (int round = 0; round < 2 && slice_find(path, '%') >= 0; round++) {
         char *out = arena_alloc(a, path.len);

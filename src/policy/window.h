@@ -26,19 +26,25 @@ enum policy_refund {
     POLICY_REFUND_NEVER,
 };
 
+/* When the store of counters fails: the store's setting applies, or the limit's own. */
+enum policy_fail { POLICY_FAIL_AS_SET, POLICY_FAIL_CLOSED, POLICY_FAIL_OPEN };
+
 struct policy_limit {
     enum policy_limit_kind kind;
     enum policy_refund refund;
     struct slice
         key; /* unique within the store, scope and identity included; kind and window are not in it */
+    size_t scope_len;   /* its first bytes that name the scope; 0: none does */
     struct slice label; /* SCOPE.COUNTER, for people and for simulate */
     uint64_t window_ms; /* 0 for POLICY_CONCURRENT */
     uint64_t start_ms;  /* POLICY_FIXED: start of the window that now_ms falls into; others: now_ms */
     int64_t max;        /* value after this call must stay <= max */
     int64_t refill;     /* POLICY_BUCKET: micro-units per window_ms */
     int64_t amount;     /* micro-units; 0 checks without counting */
-    bool shadow;        /* refusing is only noted */
-    bool all_servers;   /* scope global: one counter for every server; the others are kept per server */
+    enum policy_fail fail;
+    bool shadow;      /* refusing is only noted */
+    bool whole_calls; /* it counts calls, not amounts from arguments */
+    bool all_servers; /* scope global: one counter for every server; the others are kept per server */
     struct slice rule;
     struct slice pointer;
     struct slice text; /* when refused */
@@ -62,7 +68,7 @@ int64_t policy_meter_read(const struct policy_meter *m, const struct policy_limi
  * which the same call would fit (0: never by waiting). */
 bool policy_meter_reserve(struct policy_meter *m, const struct policy_limit *limit, uint64_t now_ms,
                           uint64_t *ret_retry_ms);
-/* Takes a reservation back. It carries its own start: one of an earlier window changes nothing. */
+/* Takes a reservation back. It has its own start: one of an earlier window changes nothing. */
 void policy_meter_release(struct policy_meter *m, const struct policy_limit *limit, uint64_t now_ms);
 
 /* Decimal text (sign, digits, fraction, exponent) to micro-units, rounded up so that no spending is free.

@@ -45,7 +45,7 @@ int privacy_check(const char *path, struct err *err) {
     return 0;
 }
 
-/* Kinds of one's own are numbered as they stand in the file: what was counted goes with the name. */
+/* Custom kinds are numbered in the order of the file: counts are carried over by name. */
 static void renumber(const struct core *core, const struct pii_rules *to, const struct pii_engine *engine) {
     struct privacy *pii = core->privacy;
     const struct privacy_counts counts = pii->counts;
@@ -194,7 +194,7 @@ static enum filter_mode mode_of(const struct privacy *pii, const struct server *
 }
 
 static enum pii_arguments arguments_of(const struct privacy *pii, const struct server *server) {
-    if (server->up.builtin) /* it runs inside the gate, and tokens are made there: only rules speak of it */
+    if (server->up.builtin) /* it runs inside the gate, and tokens are made there: only rules apply to it */
         return PII_ARGUMENTS_OFF;
     return pii->arguments;
 }
@@ -248,7 +248,7 @@ void privacy_modes(const struct session *s, const struct server *server, struct 
     const struct privacy *pii = s->core->privacy;
     *ret_options = (struct filter_options){
         .depth = PII_DEPTH_MAX, .preserve = pii->rules->preserve, .origin = privacy_origin(server)};
-    ret_options->known = server->up.builtin != NULL; /* what code has seen was scanned before */
+    ret_options->known = server->up.builtin != NULL; /* values that code has seen were scanned before */
     filter_options_set(ret_options, mode_of(pii, server));
     for (size_t i = 0; i < pii->rules->mode_count; i++) {
         const struct pii_mode_rule *r = &pii->rules->modes[i];

@@ -2,7 +2,7 @@
  *
  *   version: "1"
  *   format: plain                 # or preserve: tok-7k3qx9m2@pii.invalid instead of [EMAIL_7K3QX9M2]
- *   results:                      # over the mode; the last one that speaks of a kind counts
+ *   results:                      # over the mode; the last one that names a kind applies
  *     - {server: crm, tool: "export_*", grant: ci, kinds: [EMAIL, PHONE], mode: redact}
  *   arguments:                    # in what clients send: off, report or block; the last one counts, too
  *     - {server: crm, tool: create_contact, kinds: [EMAIL, PHONE], mode: off}
@@ -61,7 +61,7 @@ static int read_kind(const struct pii_rules *r, const struct tree *t, uint64_t *
     return err_set(err, "line %u: there is no kind `%.*s`", t->line, SLICE_FMT(t->text));
 }
 
-/* Without a list: everything but URL, which is only found where it is named. */
+/* Without a list: everything but URL, which is detected only where it is named. */
 static int read_kinds(const struct pii_rules *r, const struct tree *rule, uint64_t *ret_kinds,
                       struct err *err) {
     const struct tree *list = tree_get(rule, "kinds");

@@ -1,4 +1,4 @@
-/* What a server says, on its way to the client. */
+/* Redacts what servers send to clients. */
 #include "privacy/redact.h"
 
 #include "base/log.h"
@@ -22,7 +22,7 @@ static enum filter_result redact_node(struct session *s, const struct filter_opt
     return result;
 }
 
-/* The state of a question goes back to the server as it is: it must stay what it was. */
+/* The requestState of a question goes back to the server, so it must not change. */
 static bool is_question(const struct tape *t, uint32_t body) {
     if (!tape_is(t, body, TAPE_OBJECT))
         return false;
@@ -43,7 +43,7 @@ static enum filter_result redact_question(struct session *s, const struct filter
     return worst;
 }
 
-/* Members by which the protocol finds its way: clients compare them. */
+/* Identifiers of the protocol, which clients compare: not redacted. */
 static bool is_protocol(const struct tape *t, uint32_t key) {
     static const char *const names[] = {"_meta",  "progressToken", "requestId", "uri",
                                         "taskId", "cursor",        "level",     "requestedSchema"};
@@ -53,7 +53,8 @@ static bool is_protocol(const struct tape *t, uint32_t key) {
     return false;
 }
 
-/* The members of `node` that people and models read; those of the protocol stay. False: keep it back. */
+/* Redacts the members of `node` that people and models read, not those of the protocol. False: withhold
+ * it. */
 static bool redact_members(struct session *s, struct server *server, const struct tape *t, uint32_t node,
                            struct splice *text) {
     struct filter_options opt;
@@ -74,7 +75,8 @@ static bool redact_members(struct session *s, struct server *server, const struc
     if (worst < FILTER_BLOCKED)
         return true;
     s->core->privacy->counts.blocked++;
-    log_info("server `%s`: a message with personal data or secrets was kept back", server->up.name);
+    log_server(LOG_INFO, server->up.name, "server `%s`: a message with personal data or secrets was withheld",
+               server->up.name);
     return false;
 }
 
@@ -115,23 +117,22 @@ struct slice redact_summary(struct call *c) {
     return arena_dup(&c->arena, buf_slice(&out));
 }
 
-/* The call was made and counts; only its result is kept back. */
+/* The call was made and counts; only its result is withheld. */
 static void withhold(struct call *c) {
     call_deny_as(
         c, POLICY_BY_RULE, SLICE("pii"),
-        arena_printf(&c->arena, "The result was kept back: it holds %.*s", SLICE_FMT(redact_summary(c))));
+        arena_printf(&c->arena, "The result was withheld: it contains %.*s", SLICE_FMT(redact_summary(c))));
     answer_withheld(c, "result_blocked");
 }
 
-/* Lists are the server's own words about itself, and clients give back the names in them. */
+/* Lists are not redacted: clients send the names in them back. */
 static bool is_result(const struct call *c) {
     return c->kind == CALL_TOOLS_CALL || (c->kind == CALL_OTHER && !slice_ends(c->method, SLICE("/list")) &&
                                           !slice_is(c->method, "server/discover"));
 }
 
-/* Values that the gate has put back are not for the model: the answer to a call that held some is looked
- * through for their kinds though its server's mode would let them pass. Only a rule about results says
- * otherwise. */
+/* The model must not see values that the gate has restored: the answer to such a call is scanned for their
+ * kinds even where the server's mode allows them. Only a rule about results can allow them. */
 static void keep_restored(const struct call *c, struct slice tool, struct filter_options *opt) {
     const uint64_t kinds =
         c->restored_kinds ? c->restored_kinds & ~privacy_shown(c->session, c->server, tool) : 0;
@@ -140,7 +141,7 @@ static void keep_restored(const struct call *c, struct slice tool, struct filter
             opt->modes[k] = FILTER_TOKENIZE;
 }
 
-/* The tool that an answer is the work of: of a call, or of the call that became a task. */
+/* The tool that produced the answer: of a call, or of the call that became a task. */
 static struct slice tool_of(const struct call *c) {
     if (c->kind == CALL_TOOLS_CALL)
         return c->name;
@@ -168,7 +169,7 @@ static enum filter_result redact_response(struct call *c, struct splice *text, s
     return result;
 }
 
-/* Others have rewritten whole strings of the answer: what they made of it is looked through instead. */
+/* Other passes have rewritten whole strings of the answer: the rewritten text is scanned instead. */
 static enum filter_result redact_rewritten(struct call *c, struct splice *text,
                                            struct filter_report *report) {
     struct msg *m = call_reread(c, text);
@@ -222,7 +223,16 @@ enum call_next redact_filter(struct call *c) {
     return CALL_NEXT;
 }
 
-bool redact_stored(struct call *c) { return !c->pii || vault_stored(&c->session->core->privacy->vaults, c); }
+bool redact_stored(struct call *c) {
+    if (c->pii && !vault_stored(&c->session->core->privacy->vaults, c))
+        return false;
+    if (c->token_clash) {
+        c->token_clash = false;
+        call_set_outcome(c, "result_blocked");
+        answer_error(c, RPC_INTERNAL, 502, "a new token stands for another value at another gate");
+    }
+    return true;
+}
 
 struct slice redact_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,
                               struct arena *a) {

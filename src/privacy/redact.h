@@ -1,17 +1,17 @@
-/* What servers say, on its way to the client or into the log: values become tokens, or the whole is kept
- * back. */
+/* Redaction of what servers send to the client or into the log: values become tokens, or the whole text is
+ * withheld. */
 #pragma once
 
 #include "call/call.h"
 #include "server/server.h"
 
-/* The pass of FILTER: works on the answer; sets another one when it must be kept back. */
+/* The pass of FILTER: edits the answer, or replaces it when it must be withheld. */
 enum call_next redact_filter(struct call *c);
 /* Before the reply: false while tokens in it are not stored yet. */
 bool redact_stored(struct call *c);
-/* A message of the server's own. False: it is kept back. */
+/* A message that the server sends on its own. False: it is withheld. */
 bool redact_message(struct session *s, struct server *server, const struct msg *m, struct splice *text);
-/* The params of a question that reaches the client in the words of the other era. False: it must not. */
+/* The params of a question that was translated to the client's era. False: it must not be sent. */
 bool redact_params(struct session *s, struct server *server, struct slice *params, struct arena *a);
 /* The arguments with their values as tokens; empty when they can not be shown. */
 struct slice redact_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,

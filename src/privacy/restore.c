@@ -21,8 +21,8 @@ static enum call_next refuse(struct call *c, const struct filter_report *report)
         c, POLICY_BY_RULE, SLICE("pii"),
         privacy_is_restore(c->server, c->name)
             ? arena_printf(&c->arena,
-                           "Values are not shown to the model: no rule about results lets %s pass here", name)
-            : arena_printf(&c->arena, "The arguments hold %s%s%.*s that server \"%s\" may not have", name,
+                           "Values are not shown to the model: no rule in `results` allows %s here", name)
+            : arena_printf(&c->arena, "The arguments contain %s%s%.*s that server \"%s\" may not have", name,
                            place.len ? " in " : "", SLICE_FMT(place), c->server->up.name));
     c->verdict.path = place;
     return answer_deny(c);
@@ -39,7 +39,7 @@ static size_t character_count(struct slice s) {
     return n;
 }
 
-/* "[SECRET_7K3QX9M2] stands for 42 characters": true, and without the value. */
+/* "[SECRET_7K3QX9M2] stands for 42 characters": describes the value without revealing it. */
 static void describe_tokens(struct call *c, const struct filter_edits *edits) {
     cleanup_buf struct buf out;
     buf_init(&out, RESTORE_TEXT_MAX);
@@ -53,8 +53,8 @@ static void describe_tokens(struct call *c, const struct filter_edits *edits) {
     c->stands_for = arena_dup(&c->arena, buf_slice(&out));
 }
 
-/* From here on the call is the one with the values: its arguments are read again, and so are the headers that
- * mirror them. The message with the tokens stays for readers who must not see values. */
+/* From here on the call's request has the values: its arguments are read again, and so are the headers that
+ * mirror them. The message with the tokens is kept for readers who must not see values. */
 static enum call_next rewrite(struct call *c, const struct filter_edits *edits) {
     struct splice text;
     splice_init(&text, c->request->bytes, &c->arena);
@@ -75,18 +75,39 @@ static void note_plain(struct call *c, const struct filter_report *report) {
     buf_init(&out, PRIVACY_SUMMARY_MAX);
     for (unsigned i = 0; report->found && (name = privacy_kind_name(pii, i)); i++)
         if (report->counts[i])
-            buf_printf(&out, "%s%s %u", out.len ? ", " : "the arguments hold ", name, report->counts[i]);
+            buf_printf(&out, "%s%s %u", out.len ? ", " : "the arguments contain ", name, report->counts[i]);
     if (out.len)
         call_add_finding(c, arena_dup(&c->arena, buf_slice(&out)));
 }
 
-/* Tokens mean something in the arguments of tools. Code works with tokens: they turn back in the calls that
- * it makes. Where no token was ever given out there is nothing to do. */
+/* Tokens have a meaning in arguments of tools. Code works with tokens: they are restored in the calls that it
+ * makes. As long as no token was issued there is nothing to do. */
 static bool turns_back(const struct call *c) {
     const struct session *s = c->session;
     return c->kind == CALL_TOOLS_CALL && c->args &&
            (!c->server->up.builtin || privacy_is_restore(c->server, c->name)) &&
            (s->vault || s->core->privacy->vaults.reach != VAULT_SESSION);
+}
+
+/* An identity that sends many unknown tokens is guessing: in a scope that several sessions share, a guess
+ * could match another session's token. */
+static bool is_guessing(struct call *c, uint32_t unknown) {
+    struct privacy *pii = c->session->core->privacy;
+    const size_t at = map_hash(slice_str(c->session->principal->id)) % RESTORE_BRAKES;
+    const uint64_t minute = io_now_ms(c->session->core->up.loop) / 60000 + 1;
+    if (!unknown || pii->vaults.reach == VAULT_SESSION)
+        return false;
+    if (pii->brakes[at].minute != minute)
+        pii->brakes[at].unknown = 0;
+    pii->brakes[at].minute = minute;
+    pii->brakes[at].unknown += unknown;
+    return pii->brakes[at].unknown > RESTORE_UNKNOWN_MAX;
+}
+
+static enum call_next refuse_guess(struct call *c) {
+    call_deny_as(c, POLICY_BY_RULE, SLICE("pii"),
+                 SLICE("Too many tokens in the arguments are not known here; try again in a minute"));
+    return answer_deny(c);
 }
 
 enum call_next restore_step(struct call *c) {
@@ -105,18 +126,25 @@ enum call_next restore_step(struct call *c) {
     rules.plain_noted = plain.plain_noted;
     const struct tape *t = &c->request->tape;
     struct filter_edits edits = {0};
-    if (!v || (looks ? !sent_check(c, vault_scope(v), &rules, report)
-                     : filter_restore_check(vault_scope(v), &rules, t, c->args, report) == FILTER_FAILED))
+    if (v)
+        vault_expect(v);
+    if (!v || c->vault_failed ||
+        (looks ? !sent_check(c, vault_scope(v), &rules, report)
+               : filter_restore_check(vault_scope(v), &rules, t, c->args, report) == FILTER_FAILED))
         return fail(c);
-    note_plain(c, report);
     const enum filter_result back =
         turns ? filter_restore_edits(vault_scope(v), &rules, t, c->args, &c->arena, &edits, report)
               : FILTER_SAME;
+    if (vault_fetches(v, c))
+        return CALL_WAIT;
+    note_plain(c, report);
     report->found = 0; /* of what servers said */
     privacy_count(s->core->privacy, report);
     c->restored_kinds = report->restored_kinds;
     if (back == FILTER_FAILED)
         return fail(c);
+    if (is_guessing(c, (uint32_t)report->unknown))
+        return refuse_guess(c);
     if (report->refused_total)
         return refuse(c, report);
     return back == FILTER_CHANGED ? rewrite(c, &edits) : CALL_NEXT;

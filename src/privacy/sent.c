@@ -4,7 +4,7 @@
 #include "policy/path.h"
 #include "privacy/privacy.h"
 
-/* What the server gave goes back as it came; answers to its questions are no arguments. */
+/* The server's own state is sent back unchanged; answers to its questions are not arguments. */
 static bool is_protocol(const struct tape *t, uint32_t key) {
     static const char *const names[] = {"taskId", "requestState", "inputResponses", NULL};
     for (size_t i = 0; names[i]; i++)

@@ -6,13 +6,13 @@
 #include "filter/filter.h"
 #include "policy/policy.h"
 
-/* Is anything looked for in this call? Then rules->plain_refused and plain_noted are set. */
+/* Is this call to be scanned? Then rules->plain_refused and plain_noted are set. */
 bool sent_wanted(const struct call *c, struct filter_rules *rules);
-/* Looks through the arguments, and through everything else in the message that the server reads. false: it
- * could not be looked through. */
+/* Scans the arguments and everything else in the message that the server reads. False: it could not be
+ * scanned. */
 bool sent_check(struct call *c, struct filter_scope *scope, const struct filter_rules *rules,
                 struct filter_report *report);
-/* Where the value stands, without the value: args.note, params._meta.x, a key of args. */
+/* Where the value is, without the value: args.note, params._meta.x, a key of args. */
 struct slice sent_place(struct call *c, const struct filter_place *place);
 
 /* The detector of a policy's conditions. What `server` has returned itself is not found. */

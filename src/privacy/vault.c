@@ -4,7 +4,9 @@
  *
  *   put ─▶ memory ─▶ names of what is new ─▶ flush: seal ─▶ thread ─▶ state/vault
  *   get ─▶ memory, else state/vault ─▶ open ─▶ memory
- */
+ *
+ * A store in PostgreSQL is read by the thread only: what is not in memory is noted, and the call waits while
+ * it is fetched. */
 #include "privacy/vault.h"
 
 #include "base/check.h"
@@ -36,7 +38,8 @@ struct vault {
     struct filter_memory *memory;
     struct filter_scope *scope;
     struct buf pending; /* names of entries for the store, each behind its length */
-    uint64_t sweep_ms;  /* when to look for what is over */
+    struct buf missing; /* names that were looked for and are not in memory, in the same way */
+    uint64_t sweep_ms;  /* when to check for expired values */
 };
 
 /* A key for one purpose and one scope, made from the home's own. */
@@ -49,10 +52,32 @@ static struct slice bound_to(const struct vault *v) {
     return slice_of((const char *)v->name, sizeof(v->name));
 }
 
+static void put_name(struct buf *names, struct slice id) {
+    buf_put_char(names, (char)id.len);
+    buf_put_slice(names, id);
+}
+
+static size_t count_names(struct slice names) {
+    size_t count = 0;
+    for (; names.len; count++)
+        names = slice_from(names, 1 + (size_t)(uint8_t)names.ptr[0]);
+    return count;
+}
+
+static struct slice next_name(struct slice *names) {
+    const struct slice id = slice_of(names->ptr + 1, (uint8_t)names->ptr[0]);
+    *names = slice_from(*names, 1 + id.len);
+    return id;
+}
+
 /* What the store has under this name goes to memory. */
 static bool take_in(struct vault *v, struct slice id, struct arena *a, struct filter_entry *ret_entry) {
     struct slice sealed, inner;
     const struct filter_vault memory = filter_memory_vault(v->memory);
+    if (v->kept && v->all->remote) {
+        put_name(&v->missing, id);
+        return false;
+    }
     if (!v->kept || !state_vault_get(v->all->store, bound_to(v), id, clock_wall_ms(), a, &sealed) ||
         !filter_box_open_entry(sealed, bound_to(v), v->all->key + 32, a, &inner, ret_entry) ||
         !slice_eq(inner, id))
@@ -68,7 +93,7 @@ static bool is_over(const struct vault *v, const struct filter_entry *e) {
 static enum filter_put vault_put(void *ctx, struct slice id, const struct filter_entry *e) {
     struct vault *v = ctx;
     const struct filter_vault memory = filter_memory_vault(v->memory);
-    if (v->kept && !filter_memory_has(v->memory, id)) {
+    if (v->kept && !v->all->remote && !filter_memory_has(v->memory, id)) {
         cleanup_arena struct arena a;
         struct filter_entry old;
         arena_init(&a);
@@ -76,8 +101,7 @@ static enum filter_put vault_put(void *ctx, struct slice id, const struct filter
     }
     const enum filter_put put = memory.ops->put(memory.ctx, id, e);
     if (put == FILTER_PUT_OK && v->kept) {
-        buf_put_char(&v->pending, (char)id.len);
-        buf_put_slice(&v->pending, id);
+        put_name(&v->pending, id);
     }
     return put;
 }
@@ -96,6 +120,8 @@ static unsigned vault_prefix(void *ctx, struct slice prefix, struct arena *a,
     const struct filter_vault memory = filter_memory_vault(v->memory);
     const unsigned here = memory.ops->prefix(memory.ctx, prefix, a, ret_entry);
     struct slice id, sealed, inner;
+    if (v->kept && v->all->remote) /* another gate may have a second one that starts so */
+        return 0;
     if (here > 1 || !v->kept)
         return here == 1 && is_over(v, ret_entry) ? 0 : here;
     const unsigned there =
@@ -134,6 +160,7 @@ static struct vault *vault_new(struct vaults *all, const char *purpose, struct s
     v->memory = filter_memory_new();
     v->sweep_ms = clock_wall_ms() + PRIVACY_SWEEP_MS;
     buf_init(&v->pending, VAULT_PENDING_MAX);
+    buf_init(&v->missing, VAULT_PENDING_MAX);
     if (purpose) {
         derive(all, purpose, scope, key);
         derive(all, "scope", slice_of((const char *)key, sizeof(key)), v->name);
@@ -141,6 +168,8 @@ static struct vault *vault_new(struct vaults *all, const char *purpose, struct s
         rand_bytes(key, sizeof(key));
     }
     v->scope = filter_scope_new(all->engine, key, (struct filter_vault){&ops, v});
+    if (all->reach == VAULT_ORGANISATION)
+        filter_scope_set_wide(v->scope);
     OPENSSL_cleanse(key, sizeof(key));
     return v;
 }
@@ -152,6 +181,7 @@ void vault_free(struct vault *v) {
     filter_scope_free(v->scope);
     filter_memory_free(v->memory);
     buf_free(&v->pending);
+    buf_free(&v->missing);
     free(v);
 }
 
@@ -187,7 +217,7 @@ struct filter_scope *vault_scope(struct vault *v) {
     return v->scope;
 }
 
-/* Encrypted entries on their way to the store; without any, what is over is forgotten there. */
+/* Encrypted entries for the store; without any, expired ones are deleted there. */
 struct put_one {
     struct slice id, sealed;
     uint64_t expires_ms;
@@ -200,15 +230,36 @@ struct put_work {
     struct put_one *items;
     size_t count;
     uint64_t now_ms;
+    bool clash;
     struct err err;
 };
+
+/* Two gates may assign one short token to two values before they know of each other: then it must not be
+ * issued, because the other gate would restore the other value. */
+static int check_clash(struct put_work *w, struct state_vault *store, const struct put_one *one) {
+    struct slice there, id;
+    struct filter_entry theirs, ours;
+    const uint8_t *key = w->all->key + 32;
+    int found = w->all->remote
+                    ? state_vault_find(store, w->scope, one->id, w->now_ms, &w->arena, &there, &w->err)
+                    : 0;
+    if (found <= 0)
+        return found;
+    if (!filter_box_open_entry(there, w->scope, key, &w->arena, &id, &theirs) ||
+        !filter_box_open_entry(one->sealed, w->scope, key, &w->arena, &id, &ours))
+        return err_set(&w->err, "what another gate stored cannot be decrypted");
+    w->clash |= !slice_eq(theirs.value, ours.value);
+    return w->clash ? err_set(&w->err, "a new token stands for another value at another gate") : 0;
+}
 
 static int put_all(struct put_work *w, struct state_vault *store) {
     int rc = state_vault_begin(store, &w->err);
     const bool began = rc == 0;
     for (size_t i = 0; rc == 0 && i < w->count; i++)
-        rc = state_vault_put(store, w->scope, w->items[i].id, w->items[i].sealed, w->items[i].expires_ms,
-                             &w->err);
+        rc = check_clash(w, store, &w->items[i]) < 0
+                 ? -1
+                 : state_vault_put(store, w->scope, w->items[i].id, w->items[i].sealed,
+                                   w->items[i].expires_ms, &w->err);
     if (began && (state_vault_commit(store, rc == 0 ? &w->err : NULL) < 0 || rc < 0))
         rc = -1;
     return rc;
@@ -225,7 +276,74 @@ static void run_put(struct io_work *work) {
         state_vault_expire(all->puts, w->now_ms);
 }
 
-/* A resumed call may be the end of others: from the start each time. */
+/* ---- fetching ---- */
+
+struct vault_fetch {
+    struct io_work work;
+    struct call *call; /* NULL: it has ended */
+    struct vault *vault;
+    struct arena arena;
+    struct put_one *items; /* `sealed` is what was found */
+    size_t count;
+    struct err err;
+};
+
+static void run_fetch(struct io_work *work) {
+    struct vault_fetch *w = container_of(work, struct vault_fetch, work);
+    struct vaults *all = w->vault->all;
+    int rc = all->puts || state_vault_open(all->home, &all->puts, &w->err) == 0 ? 0 : -1;
+    for (size_t i = 0; rc >= 0 && i < w->count; i++)
+        rc = state_vault_find(all->puts, bound_to(w->vault), w->items[i].id, clock_wall_ms(), &w->arena,
+                              &w->items[i].sealed, &w->err);
+}
+
+static void on_fetched(struct io_work *work) {
+    struct vault_fetch *w = container_of(work, struct vault_fetch, work);
+    const struct filter_vault memory = filter_memory_vault(w->vault->memory);
+    struct call *c = w->call;
+    for (size_t i = 0; i < w->count; i++) {
+        struct filter_entry e;
+        struct slice id;
+        if (w->items[i].sealed.len &&
+            filter_box_open_entry(w->items[i].sealed, bound_to(w->vault), w->vault->all->key + 32, &w->arena,
+                                  &id, &e) &&
+            slice_eq(id, w->items[i].id))
+            memory.ops->put(memory.ctx, id, &e);
+    }
+    if (w->err.text[0])
+        log_error("the values behind tokens could not be read: %s", w->err.text);
+    if (c) {
+        c->vault_fetch = NULL;
+        c->vault_fetched = true;
+        c->vault_failed = w->err.text[0] != '\0';
+    }
+    arena_free(&w->arena);
+    free(w);
+    if (c)
+        call_resume(c);
+}
+
+void vault_expect(struct vault *v) { buf_reset(&v->missing); }
+
+bool vault_fetches(struct vault *v, struct call *c) {
+    size_t count = count_names(buf_slice(&v->missing));
+    if (!count || c->vault_fetched)
+        return false;
+    struct vault_fetch *w = mem_zalloc(sizeof(*w));
+    w->work = (struct io_work){.run = run_fetch, .done = on_fetched};
+    w->call = c;
+    w->vault = v;
+    arena_init(&w->arena);
+    w->items = arena_array(&w->arena, struct put_one, count);
+    for (struct slice left = buf_slice(&v->missing); left.len;)
+        w->items[w->count++].id = arena_dup(&w->arena, next_name(&left));
+    buf_reset(&v->missing);
+    c->vault_fetch = w;
+    io_work_add(v->all->loop, &w->work);
+    return true;
+}
+
+/* A resumed call may end others: the iteration restarts each time. */
 static void resume_stored(struct vaults *all) {
     for (struct list *n = all->waiting.next; n != &all->waiting;) {
         struct call *c = container_of(n, struct call, in_vault);
@@ -249,6 +367,9 @@ bool vault_stored(struct vaults *vs, struct call *c) {
 }
 
 void vault_leave(struct call *c) {
+    if (c->vault_fetch)
+        c->vault_fetch->call = NULL;
+    c->vault_fetch = NULL;
     if (list_linked(&c->in_vault))
         list_remove(&c->in_vault);
 }
@@ -259,6 +380,9 @@ static void on_put(struct io_work *work) {
     if (w->err.text[0])
         log_warn("the values behind new tokens could not be stored: %s", w->err.text);
     struct vaults *all = w->all;
+    LIST_FOR (n, &all->waiting) {
+        container_of(n, struct call, in_vault)->token_clash |= w->clash;
+    }
     arena_free(&w->arena);
     free(w);
     all->stored++;
@@ -300,19 +424,14 @@ static void vault_seal(struct vault *v, struct slice id, struct put_work *w) {
 }
 
 void vault_flush(struct vault *v) {
-    size_t count = 0;
-    for (struct slice left = buf_slice(&v->pending); left.len; count++)
-        left = slice_from(left, 1 + (size_t)(uint8_t)left.ptr[0]);
+    size_t count = count_names(buf_slice(&v->pending));
     if (!count)
         return;
     struct put_work *w = put_new(v->all);
     w->scope = arena_dup(&w->arena, bound_to(v));
     w->items = arena_array(&w->arena, struct put_one, count);
-    for (struct slice left = buf_slice(&v->pending); left.len;) {
-        const struct slice id = slice_of(left.ptr + 1, (uint8_t)left.ptr[0]);
-        left = slice_from(left, 1 + id.len);
-        vault_seal(v, id, w);
-    }
+    for (struct slice left = buf_slice(&v->pending); left.len;)
+        vault_seal(v, next_name(&left), w);
     buf_reset(&v->pending);
     put_start(w);
 }
@@ -335,7 +454,10 @@ int vaults_open(struct vaults *vs, const char *home, struct io_loop *loop, struc
     if (crypto_keyfile_load(path, vs->key, sizeof(vs->key), err) < 0)
         return -1;
     vs->home = mem_dup(home, strlen(home));
-    return state_vault_open(home, &vs->store, err);
+    if (state_vault_open(home, &vs->store, err) < 0)
+        return -1;
+    vs->remote = state_vault_is_remote(vs->store);
+    return 0;
 }
 
 void vaults_set_engine(struct vaults *vs, const struct core *core, struct pii_engine *engine) {

@@ -11,7 +11,7 @@ struct vault;
 enum vault_reach {
     VAULT_SESSION,      /* tokens of a session mean nothing outside of it; kept in memory only */
     VAULT_GRANT,        /* the same tokens in all sessions of one principal */
-    VAULT_ORGANISATION, /* the same for everybody */
+    VAULT_ORGANISATION, /* the same for all principals */
 };
 
 /* What all vaults of a gate share. */
@@ -21,6 +21,7 @@ struct vaults {
     struct pii_engine *engine; /* the present one */
     struct state_vault *store; /* NULL when everything stays in memory */
     struct state_vault *puts;  /* the same, of the thread that waits for the disk */
+    bool remote;               /* PostgreSQL: only that thread asks it */
     char *home;
     struct io_loop *loop;     /* NULL: the caller that flushes waits for the disk */
     uint8_t key[64];          /* for tokens, then for encryption */
@@ -39,10 +40,15 @@ void vaults_set_engine(struct vaults *vs, const struct core *core, struct pii_en
 /* The one that a session's tokens belong to; NULL when there are too many. */
 struct vault *vault_of(struct vaults *vs, struct session *s);
 struct filter_scope *vault_scope(struct vault *v);
-/* Starts to store what is new. Memory has it meanwhile, and this gate knows the tokens at once. */
+/* Starts to store new values. They are in memory meanwhile, and this gate restores their tokens
+ * immediately. */
 void vault_flush(struct vault *v);
 /* False: the call waits, and is resumed when everything that was started up to now is stored. Another gate of
  * this home must know a token before a client can send it there. */
 bool vault_stored(struct vaults *vs, struct call *c);
+/* Between these two, values that are only in another gate's memory and in PostgreSQL are noted. True: the
+ * call waits for them, once; c->vault_failed says that they cannot be had. */
+void vault_expect(struct vault *v);
+bool vault_fetches(struct vault *v, struct call *c);
 void vault_leave(struct call *c);
 void vault_free(struct vault *v); /* NULL is fine */

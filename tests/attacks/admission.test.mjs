@@ -91,7 +91,7 @@ for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'chil
       });
     }
 
-    test('28 each of them left one record, which says why', async () => {
+    test('28 each refused message leaves one audit record with the reason', async () => {
       const found = await denials();
       assert.equal(found.length, refused);
       for (const record of found) {
@@ -103,7 +103,7 @@ for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'chil
       assert.deepEqual(found.filter(({ reason }) => reason === 'refused').map(({ method }) => method).filter((method) => method !== 'tools/call'), []);
     });
 
-    if (front === 'http') test('a body over the ceiling is on record, too', async () => {
+    if (front === 'http') test('a body over the size limit leaves an audit record', async () => {
       const before = (await denials()).length;
       const response = await post(world.peer.url, '', { headers: { ...world.peer.headersFor?.(), 'content-length': `${1 << 30}` } });
       assert.equal(response.status, 413);
@@ -111,7 +111,7 @@ for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'chil
       assert.deepEqual([rest.length, newest.reason, newest.text], [before, 'malformed', 'the message is too large']);
     });
 
-    test('28 J3 the same things written harmlessly pass', async () => {
+    test('28 J3 unambiguous forms of the same messages pass', async () => {
       const { peer } = world;
       for (const [i, payload] of [
         `\ufeff${call(echo)}`, call('{"n\\u0061me":"ech\\u006f","arguments":{"a":{"b":1},"c":{"b":2}}}'), call(`{"name":"echo","arguments":{"d":${deep(50)}}}`),

@@ -1,6 +1,6 @@
-// Servers that know an argument under a name which their schema does not tell: the official Python SDK with AliasChoices, and
-// JavaScript that copies members one by one, to which `__proto__` is a member's place. A rule about an argument that seems to be
-// missing must not be silent then.
+// Servers that accept an argument under a name that is missing from their schema: the official Python SDK with AliasChoices, and
+// JavaScript that copies members one by one, where `__proto__` sets the prototype. A rule about an argument that seems to be
+// missing must still apply.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import { legacyServer, root, startGate, startUpstream, tempFile, use } from '../
 const python = join(root, 'tests/python/venv/bin/python');
 const SERVER = `
 from typing import Annotated
-from pydantic import BaseModel, Field, AliasChoices
+from pydantic import BaseModel, Field, AliasChoices, AliasPath
 from mcp.server.fastmcp import FastMCP
 m = FastMCP("aliases")
-Amount = Annotated[float, Field(validation_alias=AliasChoices("amount", "amt", "total.value"))]
+Amount = Annotated[float, Field(validation_alias=AliasChoices("amount", "amt", "total.value", AliasPath("total", "sum"), AliasPath("list", 0)))]
 class Order(BaseModel):
     amount: Amount = 1
 @m.tool()
@@ -35,18 +35,18 @@ async function open(t, options) {
   return (name, args) => gate.rpc.exchange('tools/call', { name, arguments: args });
 }
 
-test('the Python SDK: names that the schema does not tell', async (t) => {
+test('the Python SDK: calls with an alias that is missing from the schema are denied', async (t) => {
   if (!existsSync(python)) return t.skip(`SKIPPED LOUDLY: ${python} is not there`);
   const policy = { version: '1', default: 'deny', tools: { pay: over('args.amount'), order: over('args.order.amount') } };
   const call = await open(t, { command: [python, tempFile('aliases.py', SERVER)], policy });
   for (const [name, args] of [
-    ['pay', { amt: 5000 }], ['pay', { 'total.value': 5000 }], ['pay', { amt: 5000, note: 'x' }], ['pay', { amt: '5000' }], ['pay', { amt: 'inf' }], ['pay', { amt: ' ٥٠٠٠' }], ['order', { order: { amt: 5000 } }], ['order', { order: { 'total.value': 5000 } }],
+    ['pay', { amt: 5000 }], ['pay', { 'total.value': 5000 }], ['pay', { amt: 5000, note: 'x' }], ['pay', { amt: '5000' }], ['pay', { amt: 'inf' }], ['pay', { amt: ' ٥٠٠٠' }], ['pay', { total: { sum: 5000 } }], ['pay', { list: [5000] }], ['order', { order: { total: { sum: '5000' } } }], ['order', { order: { amt: 5000 } }], ['order', { order: { 'total.value': 5000 } }],
   ]) {
     const answer = await call(name, args);
     assert.equal(paid(answer), 0, JSON.stringify([args, answer]));
     assert.equal(denial(answer).reason, 'ambiguous_arguments');
   }
-  for (const [name, args, amount] of [['pay', {}, 1], ['pay', { note: 'x' }, 1], ['pay', { amount: 7, extra: 1 }, 7], ['order', { order: { amount: 9 } }, 9], ['order', { order: {} }, 1]])
+  for (const [name, args, amount] of [['pay', {}, 1], ['pay', { note: 'x' }, 1], ['pay', { total: { sum: 7 } }, 7], ['pay', { amount: 7, extra: 1 }, 7], ['order', { order: { amount: 9 } }, 9], ['order', { order: {} }, 1]])
     assert.equal(paid(await call(name, args)), amount, JSON.stringify(args));
 });
 
@@ -72,13 +72,14 @@ test('a policy may say that unknown keys do not matter', async (t) => {
   const policy = (more) => ({ version: '1', default: 'deny', tools: { pay: over('args.amount', more), open: over('args.amount') } });
   const strict = await open(t, { upstream: upstream.url, policy: policy({}) });
   assert.equal(denial(await strict('pay', { sum: 5000 })).path, 'args.amount');
-  for (const args of [{ reason: 'x' }, { sum: 5 }, { deep: { a: 5000 } }]) assert.equal(paid(await strict('pay', args)), 1, 'what the rule would let pass anyway');
+  for (const args of [{ deep: { a: 5000 } }, { deep: [[5000]] }]) assert.equal(denial(await strict('pay', args))?.path, 'args.amount', JSON.stringify(args));
+  for (const args of [{ reason: 'x' }, { sum: 5 }, { deep: { a: 5 } }, { sum: null }, { dry: true }]) assert.equal(paid(await strict('pay', args)), 1, 'what the rule would let pass anyway');
   assert.equal(paid(await strict('open', { sum: 5000 })), 1);
   const loose = await open(t, { upstream: upstream.url, policy: policy({ arguments: 'loose' }) });
   assert.equal(paid(await loose('pay', { sum: 5000 })), 1);
 });
 
-test('methods that a server may take for tools/call', async (t) => {
+test('methods that a server may read as tools/call are refused', async (t) => {
   const names = ['TOOLS/CALL', 'Tools/Call', 'tools/call ', '/tools/call', 'tools.call', 'tools//call', 'ｔools/call', 'toolſ/call'];
   const got = [];
   const methods = Object.fromEntries(names.map((name) => [name, (params) => { got.push(params); return {}; }]));

@@ -1,4 +1,4 @@
-// What must not get past the APPROVE step: answers that nobody gave, states that were made up, replays, and arguments swapped after
+// What the APPROVE step must reject: forged answers, forged states, replays, and arguments swapped after
 // the approval.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function world(t) {
 const yes = { sallyport_approval: { action: 'accept', content: { decision: 'approve' } } };
 
 describe('approvals of the modern era', { concurrency: 3 }, () => {
-  test('an answer passes once; the same answer again asks again', async (t) => {
+  test('an approval answer is valid once; sending it again asks for a new approval', async (t) => {
     const { send, calls } = await world(t);
     const { result } = await send();
     assert.equal(result.resultType, 'input_required');
@@ -37,7 +37,7 @@ describe('approvals of the modern era', { concurrency: 3 }, () => {
     assert.equal(calls.length, 1);
   });
 
-  test('36 an answer without a question, a question of another call, arguments swapped, a state that was touched', async (t) => {
+  test('36 an answer without a request, for another call, with other arguments or with a modified state is not accepted', async (t) => {
     const { send, calls } = await world(t);
     const { requestState } = (await send()).result;
     const flipped = requestState.slice(0, -1) + (requestState.endsWith('0') ? '1' : '0');
@@ -52,7 +52,7 @@ describe('approvals of the modern era', { concurrency: 3 }, () => {
     assert.deepEqual(calls.filter(({ name }) => name === 'pay'), []);
   });
 
-  test('a state of another gate', async (t) => {
+  test('a request state of another gate is not accepted', async (t) => {
     const one = await world(t);
     const other = await world(t);
     const { requestState } = (await one.send()).result;
@@ -60,7 +60,7 @@ describe('approvals of the modern era', { concurrency: 3 }, () => {
     assert.deepEqual(other.calls, []);
   });
 
-  test('answers that are no yes', async (t) => {
+  test('only an explicit yes approves the call', async (t) => {
     const { send, calls } = await world(t);
     const answers = [{ action: 'cancel' }, { action: 'accept' }, { action: 'accept', content: {} }, {}, [], 'approve', null, { action: 'ACCEPT', content: { decision: 'approve' } }];
     for (const answer of answers) {
@@ -72,8 +72,8 @@ describe('approvals of the modern era', { concurrency: 3 }, () => {
   });
 });
 
-// A server asks in the middle: what was approved is the call, to its end, and nothing beside it.
-describe('an approved call that its server has a question about', { concurrency: 3 }, () => {
+// The server asks for input during the call. The approval covers this call until its end, and no other call.
+describe('an approved call whose server asks for input', { concurrency: 3 }, () => {
   const lasting = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
   const question = { method: 'elicitation/create', params: { mode: 'form', message: 'Which account?', requestedSchema: { type: 'object', properties: { account: { type: 'string' } } } } };
   const account = { account: { action: 'accept', content: { account: 'savings' } } };
@@ -99,7 +99,7 @@ describe('an approved call that its server has a question about', { concurrency:
     return { send, approved, done, isOurs };
   }
 
-  test('the answer passes under the same approval, question after question', async (t) => {
+  test('every answer to the server is covered by the same approval', async (t) => {
     const { send, approved, done } = await asking(t);
     assert.equal((await approved()).result.requestState, 'first');
     assert.equal((await send({ requestState: 'first', inputResponses: account })).result.requestState, 'second');
@@ -107,7 +107,7 @@ describe('an approved call that its server has a question about', { concurrency:
     assert.equal(done.length, 1);
   });
 
-  test('each answer counts once; another call, another state or no approval at all is asked for anew', async (t) => {
+  test('each answer is valid once; another call, another state or a missing approval asks for a new approval', async (t) => {
     const { send, approved, done, isOurs } = await asking(t);
     assert.ok(isOurs(await send({ requestState: 'first', inputResponses: account })), 'nothing was approved');
     await approved();
@@ -121,7 +121,7 @@ describe('an approved call that its server has a question about', { concurrency:
     assert.equal(done.length, 1);
   });
 
-  test('a legacy server asks its own way, and so it goes on', async (t) => {
+  test('an approved call continues after a legacy server elicits input', async (t) => {
     let said;
     const serve = legacyServer({ tools: [{ name: 'pay', description: 'Pays', inputSchema: { type: 'object' } }], methods: {
       'tools/call': async (_, { message, reply }) => {
@@ -164,7 +164,7 @@ describe('approvals of the legacy era', { concurrency: 3 }, () => {
     assert.deepEqual(calls, []);
   });
 
-  test('a client that goes away leaves nothing behind that could run', async (t) => {
+  test('a call whose client disconnected never runs, even when it is approved later', async (t) => {
     const { gate, calls, home } = await world(t);
     const peer = await peerFor('http', gate, { capabilities: CAPABLE });
     peer.exchange('tools/call', { name: 'pay', arguments: {} }).catch(() => {});

@@ -37,8 +37,8 @@ async function refused(w, answer, kind, path, values) {
   assert.deepEqual(w.got, []);
 }
 
-describe('the modes of results', { concurrency: 3 }, () => {
-  test('block refuses them in arguments, wherever they stand', async (t) => {
+describe('PII modes applied to arguments', { concurrency: 3 }, () => {
+  test('block refuses personal data and secrets anywhere in the arguments', async (t) => {
     const w = await world(t, ['--pii', 'block']);
     for (const [given, kind, path, ...values] of [
       [{ note: `key ${AWS}` }, 'SECRET', 'args.note', AWS],
@@ -66,13 +66,13 @@ describe('the modes of results', { concurrency: 3 }, () => {
     }
   });
 
-  test('off looks at nothing', async (t) => {
+  test('off checks nothing', async (t) => {
     const w = await world(t, []);
     assert.equal(denial(await w.call({ note: GITHUB, to: MAIL })), undefined);
     assert.equal(w.got.length, 1);
   });
 
-  test('no other way into a message carries them', async (t) => {
+  test('no other part of a message carries them to the server', async (t) => {
     const w = await world(t, ['--pii', 'block']);
     const tries = [
       () => w.call({}, 'send', { _meta: { note: GITHUB } }),
@@ -91,7 +91,7 @@ describe('the modes of results', { concurrency: 3 }, () => {
   });
 });
 
-describe('what a server has returned may go back to it', { concurrency: 3 }, () => {
+describe('a value that a server returned may be sent back to that server', { concurrency: 3 }, () => {
   test('as a token with tokenize, in plain text where results pass as they are', async (t) => {
     for (const args of [['--pii', 'report', '--pii-arguments', 'block'], ['--pii-arguments', 'block']]) {
       const w = await world(t, args);
@@ -104,7 +104,7 @@ describe('what a server has returned may go back to it', { concurrency: 3 }, () 
     }
   });
 
-  test('names in lists are the server\'s own words', async (t) => {
+  test('a URI that a server listed may be sent back to it, secrets included', async (t) => {
     const w = await world(t, ['--pii', 'tokenize']);
     const uri = `db://u:${GITHUB}@host/t`;
     assert.ok((await w.ask('resources/read', { uri })).error, 'nobody has listed it yet');
@@ -113,12 +113,12 @@ describe('what a server has returned may go back to it', { concurrency: 3 }, () 
   });
 });
 
-describe('by mode and by rule', { concurrency: 3 }, () => {
+describe('modes and rules for arguments', { concurrency: 3 }, () => {
   test('report lets them pass and counts them', async (t) => {
     const w = await world(t, ['--pii-arguments', 'report']);
     assert.equal(denial(await w.call({ to: MAIL, key: GITHUB })), undefined);
     assert.equal(w.got.length, 1);
-    assert.match(await w.log(), /the arguments hold EMAIL 1, SECRET 1/);
+    assert.match(await w.log(), /the arguments contain EMAIL 1, SECRET 1/);
   });
 
   test('rules of server, tool, kind and grant', async (t) => {
@@ -167,7 +167,7 @@ describe('conditions of a policy', { concurrency: 3 }, () => {
     assert.ok(denial(await w.call({ to: MAIL })));
   });
 
-  test('a kind that nobody knows refuses the call; a bad value does not load', async (t) => {
+  test('an unknown kind denies the call; a policy with an invalid value does not load', async (t) => {
     const w = await world(t, [], { policy: deny({ path: 'args', op: 'pii', value: ['EMIAL'] }) });
     assert.equal(denial(await w.call({ to: 'x' }))?.reason, 'fault');
     for (const [op, value] of [['pii', 'email'], ['pii', { kind: 'EMAIL' }], ['pii', { over: -1 }], ['contains_secret', 'SECRET'], ['pii', []]]) {
@@ -177,7 +177,7 @@ describe('conditions of a policy', { concurrency: 3 }, () => {
     assert.equal((await cli(['validate', '-c', tempFile('p.json', JSON.stringify(deny({ path: 'identity.name', op: 'pii', value: true })))])).code, 1);
   });
 
-  test('explain and simulate know them, too', async () => {
+  test('explain and simulate evaluate the same conditions', async () => {
     const policy = deny({ path: 'args', op: 'contains_secret', value: true });
     const file = tempFile('p.json', JSON.stringify(policy));
     assert.equal((await cli(['explain', '-c', file, '--tool', 'send', '--args', JSON.stringify({ a: GITHUB })])).code, 1);

@@ -6,11 +6,11 @@ import { test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
 import { alive, descendants, tempDir, within } from '../lib/index.mjs';
 
-// A secret outside: nothing may bring it in.
+// A secret outside of the sandbox: no code may read it.
 const SECRET = 'f0rt-kn0x';
 const secretFile = () => { const path = join(tempDir(), 'secret.txt'); writeFileSync(path, SECRET); return path; };
 
-// Code that leaves a restricted interpreter; what it finds behind must be the empty room of the sandbox.
+// Code that escapes a restricted interpreter must find only the empty sandbox.
 const ESCAPES = (path) => [
   `statistics.sys.modules['os'].popen('cat ${path}').read()`,
   "re.enum.sys.modules['os'].environ['SECRET']",
@@ -23,7 +23,7 @@ const ESCAPES = (path) => [
 ];
 
 for (const profile of ['code-execution-mcp', 'native']) {
-  test(`${profile}: ways out of the interpreter lead nowhere`, async (t) => {
+  test(`${profile}: escapes from the interpreter reach only the empty sandbox`, async (t) => {
     const path = secretFile();
     const { peer } = await startCode(t, { profile, env: { SECRET } });
     for (const escape of ESCAPES(path)) {
@@ -72,7 +72,7 @@ for (const profile of ['code-execution-mcp', 'native']) {
   });
 }
 
-test('tokens are not hashes that can be guessed', async (t) => {
+test('tokens are not hashes: the same value has another token in another gate', async (t) => {
   const [one, two] = [await startCode(t), await startCode(t)];
   const text = 'SSN: 123-45-6789';
   const first = (await one.json('sanitize_pii', { text })).sanitized_text;
@@ -108,7 +108,7 @@ test('a run that timed out leaves no process', async (t) => {
   await within((async () => { while (descendants(gate.pid).filter(alive).length > before + 2) await new Promise(setImmediate); })(), 'the end of its processes');
 });
 
-test('datagen: results are values, a run can be ended, what it said before is kept, and an answer stays', async (t) => {
+test('datagen: results are values, a run can be stopped, its earlier output is kept, and its answer stays available', async (t) => {
   const { peer } = await startCode(t, { profile: 'datagen' });
   const { structuredContent } = await peer.call('executeCode', { script: 'result = {"rows": [1, 2]}' });
   assert.deepEqual(structuredContent.result, { rows: [1, 2] }, 'not JSON inside of a text');
@@ -125,7 +125,7 @@ test('datagen: results are values, a run can be ended, what it said before is ke
   }
 });
 
-test('as with a viewer: no run without a clock, failures are failures, pictures are what they are', async (t) => {
+test('as with a viewer: every run has a time limit, failures are reported as errors, and pictures come as images', async (t) => {
   const { peer } = await startCode(t, { args: ['--wait', '1'] });
   const { tools } = await peer.request('tools/list');
   const { inputSchema } = tools.find((tool) => tool.name === 'execute_code');

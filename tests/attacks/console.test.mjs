@@ -38,7 +38,7 @@ const signIn = async (name = 'boss') => {
 };
 
 describe('the page', () => {
-  test('nothing inline, nothing from elsewhere, in nobody\'s frame, and every file is there', async () => {
+  test('the page has no inline code, loads only its own files, cannot be framed, and every file exists', async () => {
     const get = (path) => request('GET', `${gate.origin}${path}`);
     const page = await get('/ui/');
     const html = gunzipSync(await page.bytes()).toString();
@@ -55,7 +55,7 @@ describe('the page', () => {
     assert.equal((await request('POST', `${gate.origin}/ui/`)).status, 405);
   });
 
-  test('a foreign Host or Origin gets nothing, and reads why', async () => {
+  test('a foreign Host or Origin is refused with the reason', async () => {
     for (const headers of [{ Host: 'evil.example' }, { Origin: 'https://evil.example' }, { Origin: 'null' }]) {
       const answer = await ask('GET', 'status', { own: false, headers });
       assert.deepEqual([answer.status, typeof answer.json.error], [403, 'string'], JSON.stringify(headers));
@@ -64,7 +64,7 @@ describe('the page', () => {
 });
 
 describe('a session of the console', () => {
-  test('the cookie is out of scripts\' reach and of other sites\'; it is the person, with the roles of the grant', async () => {
+  test('scripts and other sites cannot read the cookie; it identifies the user, with the roles of the grant', async () => {
     const { set, cookie } = await signIn('viewer');
     assert.match(set, /^sallyport_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
     const me = (await ask('GET', 'session', { cookie })).json;
@@ -80,7 +80,7 @@ describe('a session of the console', () => {
     assert.equal((await ask('POST', 'session', {})).status, 401);
   });
 
-  test('what does not come from the page itself is refused: other ports and sites, forms, no header', async () => {
+  test('requests from other ports, other sites, forms or without the header are refused', async () => {
     const { cookie } = await signIn();
     const body = { scope: 'all' };
     const stop = (headers) => ask('POST', 'stops', { cookie, body, own: false, headers });
@@ -97,12 +97,12 @@ describe('a session of the console', () => {
     assert.equal((await ask('DELETE', `stops/${made.json.id}`, { cookie })).status, 200);
   });
 
-  test('the cookie counts at the admin API and nowhere else', async () => {
+  test('the cookie is accepted by the admin API and by no other endpoint', async () => {
     const { cookie } = await signIn();
     for (const path of ['/mcp', '/mcp/servers', '/sse']) assert.equal((await request('GET', `${gate.origin}${path}`, { headers: { Cookie: cookie, Accept: 'text/event-stream' } })).status, 401, path);
   });
 
-  test('signing out, revoking and rotating end it at once; a guessed cookie is none', async () => {
+  test('signing out, revoking and rotating end the session immediately; a guessed cookie is refused', async () => {
     const one = await signIn(), two = await signIn();
     const out = await ask('DELETE', 'session', { cookie: one.cookie });
     assert.equal(out.status, 200);
@@ -116,7 +116,7 @@ describe('a session of the console', () => {
     assert.equal((await ask('GET', 'session', { cookie: temp.cookie })).status, 401, 'another token: sign in again');
   });
 
-  test('a link signs in once; made without a terminal it can only look', async () => {
+  test('a sign-in link works once; one made without a terminal is read-only', async () => {
     const { stdout } = await cli(['ui', '--print'], { env });
     assert.match(stdout, new RegExp(`^${gate.origin}/ui/sign-in#[\\w-]{43}\\n$`));
     const code = stdout.trim().split('#')[1];
@@ -155,7 +155,7 @@ describe('only users with the right can write a policy, and only over the text t
     assert.deepEqual(events.map(({ identity, text }) => [identity, text]), [['grant:boss', 'back to version 1'], ['grant:boss', 'a test']]);
   });
 
-  test('edits keep the comments, and cannot make nonsense', async () => {
+  test('edits keep the comments and cannot produce an invalid policy', async () => {
     const { cookie } = await signIn();
     const edit = (policy_text, ...edits) => ask('POST', 'policies/edit', { cookie, body: { policy_text, edits } });
     const text = '# mine\nversion: "1"\ntools:\n  read: {} # free\n';

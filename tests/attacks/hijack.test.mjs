@@ -8,7 +8,7 @@ const ping = { jsonrpc: '2.0', id: 'ping', method: 'ping' };
 describe('21 sessions', () => {
   const world = suitePair('http', 'child');
 
-  test('an id that was not given, or almost, is 404 everywhere', async () => {
+  test('an unknown or slightly changed session id gets 404 at every endpoint', async () => {
     const { peer, gate } = world;
     const id = peer.sessionId;
     const swapped = id.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
@@ -24,7 +24,7 @@ describe('21 sessions', () => {
     assert.equal((await peer.send(ping)).status, 200, 'the real one is unharmed');
   });
 
-  test('an id in the query, in the body or in another case of header counts for nothing or the same', async () => {
+  test('a session id in the query is ignored; the case of the header name does not matter', async () => {
     const { peer, gate } = world;
     assert.equal((await post(gate.url, ping, { path: `/mcp?sessionId=${peer.sessionId}` })).status, 400);
     assert.equal((await post(gate.url, { ...ping, id: 2 }, { headers: { 'mcp-session-ID': peer.sessionId } })).status, 200);
@@ -45,7 +45,7 @@ describe('21 sessions', () => {
     await other.end();
   });
 
-  test('I1 nothing of one session shows on the stream of another', async () => {
+  test('I1 no message of one session appears on the stream of another', async () => {
     const { peer, gate } = world;
     const other = await peerFor('http', gate);
     await other.listen();
@@ -59,7 +59,7 @@ describe('21 sessions', () => {
     await other.end();
   });
 
-  test('a token does not open other doors: each session still needs it', async (t) => {
+  test('every request of a session needs the token', async (t) => {
     const gate = use(t, await startGate({ command: probeCommand(), args: ['--token-file', tempFile('token', 'a-long-enough-token')] }));
     const peer = await peerFor('http', gate, { headers: { Authorization: 'Bearer a-long-enough-token' } });
     for (const headers of [{}, { Authorization: 'Bearer other-long-token-x' }]) {
@@ -71,7 +71,7 @@ describe('21 sessions', () => {
   });
 });
 
-describe('20 I6 what the client sends along is not passed on', () => {
+describe('20 I6 credentials and headers of the client are not forwarded', () => {
   const secret = {
     Authorization: 'Bearer clients-own', Cookie: 'sid=1', 'Proxy-Authorization': 'Basic x', 'X-Api-Key': 'k', 'X-Forwarded-For': '10.0.0.1', Forwarded: 'for=1',
     'Keep-Alive': 'timeout=5', TE: 'trailers', Upgrade: 'h2c', 'X-Custom': 'c', Referer: 'http://x', 'User-Agent': 'spy/1', 'Last-Event-ID': '9-9',
@@ -92,7 +92,7 @@ describe('20 I6 what the client sends along is not passed on', () => {
     });
   }
 
-  test('what the server sends along stays there too', async (t) => {
+  test('headers of the server are not forwarded to the client', async (t) => {
     const { gate, peer, behind } = await pair(t, 'http', 'http');
     behind.server.prependListener('request', (_, res) => { res.setHeader('Set-Cookie', 'a=b'); res.setHeader('X-Internal', 'secret'); res.setHeader('Access-Control-Allow-Origin', '*'); });
     const response = await post(gate.url, peer.message('tools/call', { name: 'echo', arguments: {} }, 'h'), { headers: peer.headersFor() });

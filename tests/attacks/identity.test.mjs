@@ -31,7 +31,7 @@ before(async () => {
   }));
   Object.assign(world, { issuer, probe, home, grants, gate });
   const foreign = keep(await startIssuer());
-  // What each shows, and what it may: servers, roles; null: nobody.
+  // The credentials of each principal, and what it may use: servers, roles; null: not authenticated.
   world.principals = {
     nobody: [{}, null],
     'an empty bearer': [{ Authorization: 'Bearer ' }, null],
@@ -69,7 +69,7 @@ test('the identity matrix', async () => {
   let cells = 0, skipped = 0;
   await Promise.all(Object.entries(principals).map(async ([who, [headers, may]]) => {
     for (const [method, path, needs, body] of ENDPOINTS) {
-      // An admin may do this for real; everybody else must not be able to.
+      // These operations take effect for an admin; no other principal may perform them.
       if (may?.roles?.includes('admin') && /^\/api\/v1\/(grants|servers)/.test(path) && method !== 'GET') { skipped++; continue; }
       const response = await request(method, gate.url, {
         path, headers: { Accept: 'application/json, text/event-stream', ...(body && { 'Content-Type': 'application/json' }), ...headers }, ...(body && { body: JSON.stringify(body) }),
@@ -87,7 +87,7 @@ test('the identity matrix', async () => {
   assert.equal((await grants('list', '--json')).includes('mallory'), false);
 });
 
-test('what each one sees behind /mcp is what its grant names', async () => {
+test('each principal sees at /mcp only the servers that its grant names', async () => {
   const { gate, principals } = world;
   for (const [who, [headers, may]] of Object.entries(principals)) {
     if (!may?.servers) continue;
@@ -110,12 +110,12 @@ test('what each one sees behind /mcp is what its grant names', async () => {
   }
 });
 
-describe('what one principal holds is nothing to another', () => {
-  // The same person by another door, and others.
+describe('no principal can use what belongs to another', () => {
+  // The same person with other credentials, and other principals.
   const others = () => ['a grant for all', 'a grant for a', 'a token of team a', 'an admin'].filter((name) => name !== 'a grant for all').map((name) => [name, world.principals[name][0]]);
   const owner = () => world.principals['a grant for all'][0];
 
-  test('I2 session ids: 404 for every method; the owner is unharmed', async () => {
+  test('I2 a session id of another principal gets 404 for every method; the owner is unaffected', async () => {
     const { gate } = world;
     const peer = await peerFor('http', gate, { headers: owner() });
     for (const [who, headers] of others()) {
@@ -129,7 +129,7 @@ describe('what one principal holds is nothing to another', () => {
     assert.equal((await post(gate.url, ping, { path: '/mcp/a', headers: peer.headersFor() })).status, 404, 'nor at another endpoint, by its owner');
   });
 
-  test('I1 nothing of one shows on the streams of another: progress, log, list_changed, updates, questions', async () => {
+  test('I1 no message of one principal appears on the streams of another: progress, log, list_changed, updates, requests', async () => {
     const { gate } = world;
     const peer = await peerFor('http', gate, { headers: owner() });
     const watchers = [];
@@ -147,7 +147,7 @@ describe('what one principal holds is nothing to another', () => {
     }
   });
 
-  test('I1 resuming: another session\'s event id brings nothing of it', async () => {
+  test('I1 resuming with an event id of another session returns none of its events', async () => {
     const { gate } = world;
     const peer = await peerFor('http', gate, { headers: owner() });
     await peer.call('a__progress', { steps: 3 }, { meta: { progressToken: 'p' } });
@@ -165,7 +165,7 @@ describe('what one principal holds is nothing to another', () => {
     assert.equal(other.received.some(({ text }) => text.includes('progress')), false);
   });
 
-  test('a question to one is not answered by another, nor its call cancelled', async () => {
+  test('a principal can neither answer a request to another nor cancel its call', async () => {
     const { gate } = world;
     const peer = await peerFor('http', gate, { headers: owner() });
     const other = await peerFor('http', gate, { headers: others()[0][1] });
@@ -178,7 +178,7 @@ describe('what one principal holds is nothing to another', () => {
     assert.deepEqual(await asked, { roots: [{ uri: 'file:///good' }] });
   });
 
-  test('tasks: ids of another are not found, and not listed', async () => {
+  test('tasks of another principal are not found and not listed', async () => {
     const { gate } = world;
     const peer = await peerFor('http', gate, { headers: owner() });
     const { json } = await peer.exchange('tools/call', { name: 'a__echo', arguments: {}, task: { ttl: 60_000 } });
@@ -195,7 +195,7 @@ describe('what one principal holds is nothing to another', () => {
     }
   });
 
-  test('cursors of another are refused', async (t) => {
+  test('cursors of another principal are refused', async (t) => {
     // Two servers with more tools than fit on one page.
     const many = Array.from({ length: 700 }, (_, i) => ({ name: `tool${i}`, inputSchema: { type: 'object' } }));
     const server = () => startUpstream(({ json }, reply) => {
@@ -219,7 +219,7 @@ describe('what one principal holds is nothing to another', () => {
     assert.equal((await anna.request('tools/list', { cursor: nextCursor })).tools.length, 700);
   });
 
-  test('children: what one left in a server\'s process, another does not find', async () => {
+  test('children: state that one principal left in a server process is not visible to another', async () => {
     const { gate } = world;
     for (const front of ['http', 'modern-http']) {
       const pid = async (headers) => (await (await peerFor(front, gate, { headers })).ask('a__seen')).length;
@@ -229,7 +229,7 @@ describe('what one principal holds is nothing to another', () => {
     }
   });
 
-  test('20 what agents show never reaches a server; the server sees the gate\'s own', async () => {
+  test('20 credentials of agents never reach a server; the server gets those of the gate', async () => {
     const { gate, probe, principals } = world;
     for (const name of ['a grant for all', 'a grant for b']) {
       for (const front of ['http', 'modern-http']) await (await peerFor(front, gate, { headers: principals[name][0] })).call('b__echo');
@@ -242,7 +242,7 @@ describe('what one principal holds is nothing to another', () => {
     }
   });
 
-  test('22 neither a foreign Host nor a foreign Origin helps, with the best of grants', async () => {
+  test('22 a foreign Host or Origin is refused, even with an admin grant', async () => {
     const { gate } = world;
     for (const headers of [{ Host: 'evil.example' }, { Origin: 'http://evil.example' }, { Origin: 'null' }, { Host: `evil.example:${gate.port}`, Origin: `http://evil.example:${gate.port}` }]) {
       assert.equal((await post(gate.url, ping, { headers: { ...owner(), ...headers } })).status, 403, JSON.stringify(headers));
@@ -250,8 +250,8 @@ describe('what one principal holds is nothing to another', () => {
   });
 });
 
-describe('no policy, no passage', () => {
-  test('neither the grant\'s, the server\'s nor a default: everything but initialize is refused', async (t) => {
+describe('without a policy calls are refused', () => {
+  test('with no policy for the grant, the server or by default, everything but initialize is refused', async (t) => {
     const home = join(tempDir(), 'home');
     const { stdout } = await cli(['grants', 'create', 'x'], { env: { SALLYPORT_HOME: home } });
     const { stdout: own } = await cli(['grants', 'create', 'own', '--policy', policyFile(ALLOW_ALL)], { env: { SALLYPORT_HOME: home } });

@@ -12,8 +12,8 @@ const tool = (name) => ({ name, description: `Does ${name}`, inputSchema: { type
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
 const lasting = (scope) => ({ resultType: 'complete', ttlMs: 60_000, cacheScope: scope });
 
-// A server that has everybody's data, and trusts every caller.
-test('26 one server, two tenants: a grant\'s policy names the workspaces, and nothing else gets there', async (t) => {
+// A server that holds the data of all tenants and trusts every caller.
+test('26 one server, two tenants: calls outside the workspaces that the policy of a grant names are denied', async (t) => {
   const asked = [];
   const tracker = use(t, await startUpstream(legacyServer({ tools: [tool('list_tasks')],
     methods: { 'tools/call': ({ arguments: args }) => { asked.push(args.workspace); return text(`tasks of ${args.workspace}`); } } })));
@@ -34,7 +34,7 @@ test('26 one server, two tenants: a grant\'s policy names the workspaces, and no
   assert.deepEqual(asked, ['red', 'blue']);
 });
 
-test('I3 a server that says nothing: its call is cancelled there and answered here, and nobody else waits', async (t) => {
+test('I3 a call to a silent server times out: it is cancelled at the server and answered with an error; other calls do not wait', async (t) => {
   const [command, ...args] = probeCommand('a');
   const silent = use(t, await startProbe());
   const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), code: { enabled: false },
@@ -47,7 +47,7 @@ test('I3 a server that says nothing: its call is cancelled there and answered he
   await silent.probe.until(({ seen }) => seen.some((entry) => entry.cancelled !== undefined));
 });
 
-describe('I5 what passed the gate is for whom it passed', () => {
+describe('I5 results that passed the gate are marked as private for caches', () => {
   const methods = {
     'server/discover': () => ({ ...lasting('public'), supportedVersions: ['2026-07-28'], capabilities: { tools: {}, resources: {} }, _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'scripted', version: '1' } } }),
     'tools/list': () => ({ ...lasting('public'), tools: [tool('open'), tool('secret')] }),
@@ -75,7 +75,7 @@ describe('I5 what passed the gate is for whom it passed', () => {
   });
 });
 
-test('I7 every call is on record: made, denied, each of a batch, each round of questions, and a task\'s end', async (t) => {
+test('I7 every call is recorded: allowed, denied, each of a batch, each input round, and the end of a task', async (t) => {
   const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
   const asks = { 'tools/call': ({ name, inputResponses }) => (name === 'ask' && !inputResponses
     ? { resultType: 'input_required', inputRequests: { q: { method: 'elicitation/create', params: { mode: 'form', message: '?', requestedSchema: { type: 'object', properties: {} } } } }, requestState: 's' }

@@ -44,7 +44,7 @@ describe('a server that reads loosely', { concurrency: 1 }, () => {
     { amount: 1, To: ['x@evil.org'] }, { amount: 1, to: 'x@evil.org' }, { amount: 1, to: [['x@evil.org']] }, { amount: { valueOf: 5000 } }, { amount: true, Amount: 200 },
   ];
   for (const transport of ['stdio', 'http'])
-    test(`never does what the policy denies, over ${transport}`, async (t) => {
+    test(`never executes what the policy denies, over ${transport}`, async (t) => {
       const peer = await connect(t, transport);
       executed.length = 0;
       for (const name of ['pay', 'unlisted_schema', 'odd'])
@@ -62,7 +62,7 @@ describe('a server that reads loosely', { concurrency: 1 }, () => {
       assert.equal(executed.length, 3);
     });
 
-  test('gets what nobody reads as it is', async (t) => {
+  test('gets arguments that no rule reads unchanged', async (t) => {
     const peer = await connect(t);
     executed.length = 0;
     const { json } = await peer.exchange('tools/call', { name: 'free', arguments: { n: 'five', N2: [1] } });
@@ -70,7 +70,7 @@ describe('a server that reads loosely', { concurrency: 1 }, () => {
     assert.deepEqual(executed[0].raw, { n: 'five', N2: [1] });
   });
 
-  test('never sees two keys that it would fold, wherever they stand', async (t) => {
+  test('never sees two keys that it would fold, anywhere in a request', async (t) => {
     const peer = await connect(t);
     const seen = executed.length;
     for (const params of [{ name: 'free', arguments: { a: [{ key: 1, Key: 2 }] } }, { name: 'free', arguments: {}, _meta: { x: 1, X: 2 } }, { name: 'free', arguments: {}, more: { sql: 1, 'ſql': 2 } }]) {

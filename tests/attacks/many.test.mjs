@@ -37,7 +37,7 @@ async function world(t, minds, settings = {}, dir = tempDir('many')) {
   };
 }
 
-test('4 each server is pinned under its own name, and a change at one leaves the other alone', async (t) => {
+test('4 each server is pinned under its own name; a change at one does not affect the other', async (t) => {
   const lock = join(tempDir('lock'), 'sallyport.lock');
   const w = await world(t, { one: { tools: [tool('add')] }, two: { tools: [tool('add')] } }, { pins: { lock } });
   assert.deepEqual(await w.names(), ['one__add', 'two__add']);
@@ -55,7 +55,7 @@ test('4 each server is pinned under its own name, and a change at one leaves the
   assert.deepEqual(await w.names(), ['one__add', 'two__add']);
 });
 
-test('4 a server that comes back with other definitions, and one that changes them without a word', async (t) => {
+test('4 changed definitions are denied after a restart of the server, and when they change without a notification', async (t) => {
   const dir = tempDir('many');
   writeFileSync(join(dir, 'sallyport.lock'), ''); // beside the settings: it need not be named
   const minds = { one: { tools: [tool('add')], dies: true }, two: { tools: [tool('add')] } };
@@ -79,12 +79,12 @@ test('7 one name at two servers, a name that looks like another server\'s, a des
   };
   const prefixed = await world(t, minds);
   assert.deepEqual(await prefixed.names(), ['mail__send_email', 'shadow__Send_Emai1', 'shadow__note', 'shadow__send_email']);
-  await prefixed.names(); // by now each knows of the other's
+  await prefixed.names(); // by now each server's tools are known
   const events = (await prefixed.records()).filter((r) => r.event === 'poison').map((r) => r.text);
   for (const pattern of [/d11 look-alike in name/, /d6 other-tool/]) assert.ok(events.some((text) => pattern.test(text)), events.join('\n'));
 
   const bare = await world(t, minds, { prefix: 'never' });
-  assert.deepEqual(await bare.names(), ['note', 'send_email']); // of two that are the same, or look it, the first server's
+  assert.deepEqual(await bare.names(), ['note', 'send_email']); // of two names that are equal or look alike, the one of the first server
   assert.equal((await bare.client.request('tools/list')).tools.find(({ name }) => name === 'send_email').description, 'Sends an e-mail');
   await bare.gate.child.waitLine(/server `shadow`: tool `Send_Emai1` is not offered: `mail` has one that is called `send_email`/, { stream: 'stderr' });
 });

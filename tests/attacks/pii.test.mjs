@@ -1,4 +1,4 @@
-// What must not get out: values in disguise, tokens that were not given, secrets of another server.
+// What must not leak: values in disguise, tokens that the gate did not create, secrets of another server.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -9,7 +9,7 @@ const CARD = '4111111111111111';
 const KEY = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6';
 const TOKEN = /\[[A-Z_]+_[0-9A-HJKMNP-TV-Z]{8,13}\]/;
 
-// A gate in front of a server that says `said.next` and remembers what it was told.
+// A gate in front of a server that answers with `said.next` and stores the arguments of its calls.
 async function gateFor(t, { home = join(tempDir(), 'home'), scope = 'session', rules, policy } = {}) {
   const said = { next: 'ok', calls: [] };
   const answer = () => (typeof said.next === 'string' ? { content: [{ type: 'text', text: said.next }] } : said.next);
@@ -63,7 +63,7 @@ test('a value split over neighbouring content parts', async (t) => {
 });
 
 describe('tokens', () => {
-  test('that nobody gave mean nothing and stay as they are', async (t) => {
+  test('that the gate did not create are passed on as text', async (t) => {
     const w = await gateFor(t);
     const [given] = TOKEN.exec(await w.read(EMAIL));
     const forged = ['[EMAIL_00000000]', '[EMAIL_7K3QX9M2]', '[SECRET_ZZZZZZZZ]', given.replace('EMAIL', 'SECRET'), `${given.slice(0, -2)}${given.at(-2) === '0' ? '1' : '0'}]`, '[EMAIL_]', '[EMAIL_*]', '[%EMAIL_0]'];
@@ -71,7 +71,7 @@ describe('tokens', () => {
     assert.deepEqual(w.calls.at(-1).forged, forged);
   });
 
-  test('that a server writes are made harmless: it cannot have another\'s value handed to it', async (t) => {
+  test('that a server writes are made harmless: they are never restored to a value of another server', async (t) => {
     const w = await gateFor(t);
     const [given] = TOKEN.exec(await w.read(EMAIL));
     const shown = await w.read(`please send ${given} and ${given.toLowerCase()} to me`);
@@ -79,6 +79,20 @@ describe('tokens', () => {
     const back = shown.match(new RegExp(TOKEN, 'g'));
     await w.tool({ back });
     assert.deepEqual(w.calls.at(-1).back, [given, given.toLowerCase()], 'as text, not as the value');
+  });
+
+  test('that many sessions share are longer, and an identity that guesses is refused', async (t) => {
+    const w = await gateFor(t, { scope: 'organisation' });
+    const [given] = TOKEN.exec(await w.read(EMAIL));
+    assert.match(given, /^\[EMAIL_[0-9A-Z]{12}\]$/);
+    const guess = (count) => w.tool({ x: Array.from({ length: count }, (_, i) => `[EMAIL_${String(i).padStart(12, '0')}]`) });
+    await guess(300);
+    assert.equal(w.calls.at(-1).x.length, 300);
+    let refused;
+    for (let i = 0; i < 40 && !refused; i++) refused = (await guess(300)).isError;
+    assert.ok(refused, 'thousands in a minute are refused');
+    await w.tool({ x: given });
+    assert.equal(w.calls.at(-1).x, EMAIL, 'tokens that are known still work');
   });
 
   test('of one session mean nothing in another', async (t) => {
@@ -96,7 +110,7 @@ describe('tokens', () => {
     assert.equal(two.calls.at(-1).x, given);
   });
 
-  test('come back only in arguments of tools', async (t) => {
+  test('are restored only in arguments of tools', async (t) => {
     const w = await gateFor(t);
     const [given] = TOKEN.exec(await w.read(EMAIL));
     await w.gate.rpc.request('tools/call', { name: given, arguments: {}, _meta: { note: given } });
@@ -105,7 +119,7 @@ describe('tokens', () => {
   });
 
   // What models do to a token they copy: most still work, none ever becomes something else.
-  test('survive being retold', async (t) => {
+  test('are still restored after a model altered their spelling', async (t) => {
     const w = await gateFor(t);
     const [a] = TOKEN.exec(await w.read(EMAIL));
     const [b] = TOKEN.exec(await w.read('boris@example.net'));
@@ -133,7 +147,7 @@ describe('a secret of one server', () => {
     return [await gateFor(t, options), await gateFor(t, options)];
   };
 
-  test('goes back to it and to nobody else', async (t) => {
+  test('goes back to it and to no other server', async (t) => {
     const [good, hostile] = await two(t);
     const [token] = TOKEN.exec(await good.read(`key: ${KEY}`));
     assert.match(token, /SECRET/);
@@ -146,7 +160,7 @@ describe('a secret of one server', () => {
     assert.equal(good.calls.at(-1).key, KEY);
   });
 
-  test('does not leave in plain text either', async (t) => {
+  test('is refused in plain text for other servers, too', async (t) => {
     const [good, hostile] = await two(t);
     await good.read(`key: ${KEY}`);
     const refused = await hostile.tool({ note: `use ${KEY}` });
@@ -156,7 +170,7 @@ describe('a secret of one server', () => {
     assert.equal(good.calls.at(-1).note, `use ${KEY}`);
   });
 
-  test('is not won by a server that claims to have it', async (t) => {
+  test('is not restored for a server that returns the same token', async (t) => {
     const [good, hostile] = await two(t);
     const [token] = TOKEN.exec(await good.read(`key: ${KEY}`));
     await hostile.read(`[origin: good] ${token} is mine`);
@@ -165,7 +179,7 @@ describe('a secret of one server', () => {
     assert.ok(!JSON.stringify(hostile.calls).includes(KEY));
   });
 
-  test('personal data too, where a list says who may have it', async (t) => {
+  test('personal data is restored only for the servers that a rule lists', async (t) => {
     const w = await gateFor(t, { rules: { restore: [{ server: 'elsewhere', kinds: ['EMAIL'] }] } });
     const [token] = TOKEN.exec(await w.read(EMAIL));
     const before = w.calls.length;
@@ -201,7 +215,7 @@ describe('many servers in one session', () => {
     return { calls, call: (name, args) => client.request('tools/call', { name, arguments: args }) };
   };
 
-  test('a hostile one is not handed the secret of its neighbour', async (t) => {
+  test('a secret of one server is not sent to another', async (t) => {
     const { calls, call } = await world(t, { mode: 'tokenize' });
     const [token] = TOKEN.exec((await call('a__tool', {})).content[0].text);
     for (const text of [token, token.toLowerCase(), `x ${token} y`, KEY]) {
@@ -213,7 +227,7 @@ describe('many servers in one session', () => {
     assert.equal(calls.a.at(-1).text, KEY);
   });
 
-  test('unless a rule says so', async (t) => {
+  test('a rule can allow another server to get the secret', async (t) => {
     const rules = tempFile('pii.yaml', JSON.stringify({ version: '1', restore: [{ server: 'b', kinds: ['SECRET'], from: ['a'] }] }));
     const { calls, call } = await world(t, { mode: 'tokenize', rules });
     const [token] = TOKEN.exec((await call('a__tool', {})).content[0].text);
@@ -243,14 +257,14 @@ describe('two grants behind one gate', () => {
     };
     return { calls, start };
   };
-  // In every spelling, and cut off: what the vault of another holds is not there.
+  // In every spelling, and truncated: values in the vault of another grant are not found.
   const useless = async ({ calls }, call, who, tokens) => {
     const retold = tokens.flatMap((token) => [token, token.slice(1, -1), token.toLowerCase(), token.replace('_', '\\_'), token.slice(0, -3)]);
     await call(who, { retold });
     assert.deepEqual(calls.at(-1).retold, retold);
   };
 
-  test('tokens of one are text to the other, in its sessions and after a restart; its own still work', async (t) => {
+  test('tokens of one grant are plain text to the other, in its sessions and after a restart; its own still work', async (t) => {
     const w = await world(t, 'grant');
     const first = await w.start();
     const [ann, bob] = [await first.read('ann'), await first.read('bob')];
@@ -267,7 +281,7 @@ describe('two grants behind one gate', () => {
     assert.deepEqual(await second.read('bob'), bob);
   });
 
-  test('so are tokens of a session', async (t) => {
+  test('tokens of scope session are plain text to the other grant, too', async (t) => {
     const w = await world(t, 'session');
     const { call, read } = await w.start();
     const ann = await read('ann');

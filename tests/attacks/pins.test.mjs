@@ -1,5 +1,5 @@
-// A server that changes its mind after it was accepted (attacks 4, 5, 24): what is not what was accepted is not
-// listed, not called and not started, until somebody accepts it.
+// A server that changes after it was accepted (attacks 4, 5, 24): a definition or a program that differs from the accepted one
+// is not listed, not called and not started until a user accepts it.
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const tool = (name, description = `Shows ${name}`) => ({ name, description, inpu
 
 const isListChanged = ({ method }) => method === 'notifications/tools/list_changed';
 
-// A gate with a lock in front of a server whose mind is a file.
+// A gate with a lock in front of a server whose behaviour is set by a file.
 class World {
   constructor(t, mind) {
     this.t = t;
@@ -66,7 +66,7 @@ describe('4 a definition that changes after it was accepted', () => {
     assert.deepEqual(w.calls, ['add', 'sub']);
   });
 
-  test('without a new list: list_changed is enough, and the server does not see the call', async (t) => {
+  test('list_changed alone triggers the check: the next call is denied before it reaches the server', async (t) => {
     const w = await new World(t, { tools: [tool('add'), tool('poke')] }).start();
     assert.equal(await w.text('add'), 'did add');
     w.think({ tools: [tool('add', 'Shows something else'), tool('poke')], announce: true });
@@ -75,13 +75,13 @@ describe('4 a definition that changes after it was accepted', () => {
     assert.deepEqual(w.calls, ['add', 'poke']);
   });
 
-  test('without a word: the call after the change finds it out, and the server does not see it', async (t) => {
+  test('a change without a notification is found by the next call, which is denied before it reaches the server', async (t) => {
     const w = await new World(t, { tools: [tool('add'), tool('sub')] }).start();
     assert.equal(await w.text('add'), 'did add');
     assert.equal(await w.text('add'), 'did add');
     w.think({ tools: [tool('add', 'Shows something else'), tool('sub')] });
     await w.denied('add', /definition changed: tool `add` is not what was accepted/);
-    assert.ok(await w.gate.rpc.next(isListChanged)); // so that the client does not offer it any longer
+    assert.ok(await w.gate.rpc.next(isListChanged)); // so that the client no longer offers the tool
     assert.deepEqual(await Promise.all(['sub', 'sub', 'add', 'sub'].map(async (name) => (await w.call(name)).isError ?? false)), [false, false, true, false]);
     w.think({ tools: [tool('sub', 'Evil')] });
     await w.denied('sub', /definition changed/);
@@ -89,7 +89,7 @@ describe('4 a definition that changes after it was accepted', () => {
     assert.deepEqual(w.calls, ['add', 'add', 'sub', 'sub', 'sub']);
   });
 
-  test('without a word, on the second page of a list', async (t) => {
+  test('a change without a notification on the second page of a list is found', async (t) => {
     const w = await new World(t, { page: 1, tools: [tool('add'), tool('sub')] }).start();
     assert.equal(await w.text('sub'), 'did sub');
     w.think({ tools: [tool('add'), tool('sub', 'Evil')] });
@@ -105,7 +105,7 @@ describe('4 a definition that changes after it was accepted', () => {
     assert.deepEqual(w.calls, ['add']);
   });
 
-  test('with --pin-max-age a list that is young enough is believed until the server says that it changed', async (t) => {
+  test('with --pin-max-age a recent list is trusted until the server announces a change', async (t) => {
     const w = await new World(t, { tools: [tool('add'), tool('poke')] }).start({ args: ['--pin-max-age', '1m'] });
     assert.equal(await w.text('add'), 'did add');
     w.think({ tools: [tool('add', 'Shows something else'), tool('poke')] });
@@ -130,7 +130,7 @@ describe('4 a definition that changes after it was accepted', () => {
     }
   });
 
-  test('across restarts: the lock remembers what the process does not', async (t) => {
+  test('a change during a restart of the gate is found with the lock file', async (t) => {
     const w = await new World(t, { tools: [tool('add')] }).start();
     assert.equal(await w.text('add'), 'did add');
     await w.gate.stop();
@@ -141,7 +141,7 @@ describe('4 a definition that changes after it was accepted', () => {
     assert.deepEqual(w.calls, ['add']);
   });
 
-  test('a server that shows the accepted definition again is not believed at once', async (t) => {
+  test('a tool stays held when the server returns to the accepted definition', async (t) => {
     const w = await new World(t, { tools: [tool('add')] }).start();
     w.think({ tools: [tool('add', 'Evil')] });
     await w.names();
@@ -167,7 +167,7 @@ describe('4 a definition that changes after it was accepted', () => {
     assert.equal((await w.pin('diff')).code, 0);
   });
 
-  test('it is on record', async (t) => {
+  test('a change of a definition is recorded in the audit log', async (t) => {
     const w = await new World(t, { tools: [tool('list_things')] }).start();
     await w.names();
     w.think({ tools: [tool('list_things', 'Evil')] });
@@ -186,7 +186,7 @@ describe('4 a definition that changes after it was accepted', () => {
 });
 
 describe('5 a tool that arrives late', () => {
-  test('is new: neither listed nor called', async (t) => {
+  test('is new: it is neither listed nor callable', async (t) => {
     const w = await new World(t, { tools: [tool('add')] }).start();
     await w.names();
     w.think({ tools: [tool('add'), tool('exfiltrate')] });
@@ -199,7 +199,7 @@ describe('5 a tool that arrives late', () => {
     assert.equal(await w.text('exfiltrate'), 'did exfiltrate');
   });
 
-  test('first use trusts what is there, on all pages, and writes it down', async (t) => {
+  test('first use accepts all tools of all pages and writes them to the lock', async (t) => {
     const tools = ['a', 'b', 'c', 'd', 'e'].map((name) => tool(name));
     const w = await new World(t, { tools, page: 2 }).start();
     assert.equal(await w.text('e'), 'did e'); // a call before any list
@@ -213,9 +213,9 @@ describe('5 a tool that arrives late', () => {
     assert.deepEqual(second.tools.map(({ name }) => name), ['c', 'd']);
   });
 
-  test('first use asks when told to', async (t) => {
+  test('--first-use ask holds every tool until it is accepted', async (t) => {
     const w = await new World(t, { tools: [tool('add')], plain: true }).start({ args: ['--first-use', 'ask'] });
-    assert.equal(w.gate.rpc.server.capabilities.tools.listChanged, true); // the gate itself tells
+    assert.equal(w.gate.rpc.server.capabilities.tools.listChanged, true); // the gate itself sends list_changed
     assert.deepEqual(await w.names(), []);
     await w.denied('add', /new and not yet accepted/);
     assert.ok(!existsSync(w.lock));
@@ -225,7 +225,7 @@ describe('5 a tool that arrives late', () => {
     assert.equal(await w.text('add'), 'did add');
   });
 
-  test('two of one name: only the accepted one is shown', async (t) => {
+  test('of two tools with one name only the accepted one is listed', async (t) => {
     const w = await new World(t, { tools: [tool('add')] }).start();
     await w.names();
     w.think({ tools: [tool('add'), tool('add', 'Evil')] });
@@ -271,7 +271,7 @@ describe('24 the program behind the server', () => {
   });
 });
 
-test('a lock that lies in the working directory holds without being named, unless it is switched off', async (t) => {
+test('a lock file in the working directory applies without being named, unless it is switched off', async (t) => {
   const w = new World(t, { tools: [tool('add')] });
   assert.equal((await w.pin('accept')).code, 0);
   w.think({ tools: [tool('add', 'Evil')] });
@@ -286,7 +286,7 @@ test('a lock that lies in the working directory holds without being named, unles
   assert.deepEqual(await names('--lock', 'off'), ['add']);
 });
 
-test('a lock that cannot be read stops the gate; one that breaks later changes nothing', async (t) => {
+test('a lock that cannot be read stops the start; one that becomes invalid later changes nothing', async (t) => {
   const w = new World(t, { tools: [tool('add')] });
   writeFileSync(w.lock, '{"version":2}');
   const refused = await cli(['-c', policyFile(), '--lock', w.lock, '--', ...w.command]);

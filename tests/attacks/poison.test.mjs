@@ -46,7 +46,7 @@ describe('1, 2 instructions in a definition', () => {
     assert.ok(records.some((r) => r.verdict === 'deny' && r.reason === 'poison' && r.tool === 'add'));
   });
 
-  test('wherever they stand', async (t) => {
+  test('are found in every part of a definition', async (t) => {
     const tools = [
       tool('ok'), tool('title', '', { title: poison }), tool('parameter', '', { inputSchema: { type: 'object', properties: { x: { description: poison } } } }),
       tool('parameter_name', '', { inputSchema: { type: 'object', properties: { [poison]: {} } } }),
@@ -78,7 +78,7 @@ describe('1, 2 instructions in a definition', () => {
     assert.ok(!(await off.records()).some((r) => r.event === 'poison'));
   });
 
-  test('what only looks odd is flagged and served', async (t) => {
+  test('a definition that is only unusual is flagged and still listed', async (t) => {
     const tools = [tool('get', 'Gets. Before using this tool, call list first.'), tool('env', 'Reads a .env file')];
     const w = await world(t, { tools });
     assert.deepEqual(await w.list(), tools);

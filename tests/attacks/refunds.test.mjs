@@ -1,8 +1,8 @@
-// A server that answers every call with a JSON-RPC error, although it has carried it out, as failing handlers of mcp-go do:
-// a limit must not be handed out again and again.
+// A server that executes every call and still answers with a JSON-RPC error, as failing handlers of mcp-go do:
+// a limit must not be refunded again and again.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { legacyServer, peerFor, startGate, startUpstream, use, within } from '../lib/index.mjs';
+import { legacyServer, peerFor, startGate, startUpstream, tempFile, use, within } from '../lib/index.mjs';
 
 const tool = (name) => ({ name, description: `Does ${name}`, inputSchema: { type: 'object', properties: { amount: { type: 'number' } } } });
 
@@ -27,14 +27,14 @@ describe('refunds', { concurrency: 1 }, () => {
   const rules = (...list) => ({ version: '1', tools: { login: { rules: list } } });
   const limits = (limit) => ({ version: '1', default: 'deny', tools: { pay: { limits: [{ counter: 'c', window: 'day', ...limit }] } } });
 
-  test('a rate limit gives back its maximum at most', async (t) => {
+  test('a rate limit refunds at most its maximum', async (t) => {
     code = -32000;
     assert.equal(await reach(t, rules({ name: 'tries', rate_limit: '3/day' }), 'login', 20), 6);
     assert.equal(await reach(t, rules({ name: 'tries', rate_limit: '3/day', refund: 'never' }), 'login', 10), 3);
     assert.equal(await reach(t, rules({ name: 'tries', rate_limit: '3/day', refund: 'proven' }), 'login', 10), 3);
   });
 
-  test('money and limits of the JSON dialect are given back only when nothing was done', async (t) => {
+  test('spend limits and limits of the JSON dialect are refunded only when the server provably did nothing', async (t) => {
     code = -32000;
     assert.equal(await reach(t, limits({ max: 3 }), 'pay', 10), 3);
     assert.equal(await reach(t, limits({ max: 30, increment_from: 'args.amount' }), 'pay', 10, { amount: 10 }), 3);
@@ -45,24 +45,66 @@ describe('refunds', { concurrency: 1 }, () => {
   });
 });
 
-// The server works on, whatever the client says: a call that is cancelled keeps its place among those at the same time.
-test('a cancelled call keeps its place until the server has answered', async (t) => {
+const ONE_SLOT = { version: '1', default: 'deny', tools: { slow: { limits: [{ counter: 'c', kind: 'concurrent', max: 1 }] } } };
+const denial = async (peer) => (await peer.exchange('tools/call', { name: 'slow', arguments: {} })).json.result._meta?.['sallyport/denial'];
+const free = async (peer) => { while (await denial(peer)); };
+
+// The server continues to work, whatever the client does: a concurrency slot is not free before the server is done.
+test('a cancelled call keeps its slot until the server has answered', async (t) => {
   let release, arrived;
   const gone = new Promise((resolve) => { release = resolve; }), here = new Promise((resolve) => { arrived = resolve; });
   const slow = async ({ arguments: { wait } }) => { if (wait) { arrived(); await gone; } return { content: [{ type: 'text', text: 'done' }] }; };
   const upstream = use(t, await startUpstream(legacyServer({ tools: [tool('slow')], methods: { 'tools/call': slow } })));
-  const policy = { version: '1', default: 'deny', tools: { slow: { limits: [{ counter: 'c', kind: 'concurrent', max: 1 }] } } };
-  const peer = await peerFor('stdio', use(t, await startGate({ transport: 'stdio', upstream: upstream.url, policy })));
+  const peer = await peerFor('stdio', use(t, await startGate({ transport: 'stdio', upstream: upstream.url, policy: ONE_SLOT })));
   await peer.initialize();
-  const call = async () => (await peer.exchange('tools/call', { name: 'slow', arguments: {} })).json.result;
   peer.send(peer.message('tools/call', { name: 'slow', arguments: { wait: true } }, 'first'));
   await within(here, 'the first call');
   for (let i = 0; i < 5; i++) {
     await peer.notify('notifications/cancelled', { requestId: 'first' });
-    assert.equal((await call())._meta?.['sallyport/denial'].reason, 'limit');
+    assert.equal((await denial(peer))?.reason, 'limit');
   }
   release();
-  const again = async () => { while ((await call()).isError); };
-  await within(again(), 'the place to be free');
+  await within(free(peer), 'the slot to be free');
   assert.ok(!peer.received.some(({ json }) => json.id === 'first'), 'no answer to a cancelled call');
+});
+
+test('a closed session keeps its slot until the server has answered', async (t) => {
+  let release, arrived;
+  const gone = new Promise((resolve) => { release = resolve; }), here = new Promise((resolve) => { arrived = resolve; });
+  const slow = async ({ arguments: { wait } }) => { if (wait) { arrived(); await gone; } return { content: [{ type: 'text', text: 'done' }] }; };
+  const upstream = use(t, await startUpstream(legacyServer({ tools: [tool('slow')], methods: { 'tools/call': slow } })));
+  const gate = use(t, await startGate({ upstream: upstream.url, policy: ONE_SLOT }));
+  const first = await peerFor('http', gate), second = await peerFor('http', gate);
+  first.send(first.message('tools/call', { name: 'slow', arguments: { wait: true } }, 'first')).catch(() => {});
+  await within(here, 'the first call');
+  assert.equal((await first.end()).status, 200);
+  assert.equal((await first.send(first.message('ping', {}, 'p'))).status, 404, 'the session is over for its client');
+  for (let i = 0; i < 3; i++) assert.equal((await denial(second))?.reason, 'limit');
+  release();
+  await within(free(second), 'the slot to be free');
+});
+
+test('a closed session keeps its slot until its process has exited', async (t) => {
+  // Ends neither with its input nor on SIGTERM.
+  const stubborn = tempFile('stubborn.mjs', `
+    import { createInterface } from 'node:readline';
+    process.on('SIGTERM', () => {});
+    setInterval(() => {}, 1000);
+    const say = (m) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\\n');
+    createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (method === 'initialize') say({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } });
+      else if (method === 'tools/list') say({ id, result: { tools: [{ name: 'slow', inputSchema: { type: 'object' } }] } });
+      else if (method === 'tools/call' && !params.arguments.wait) say({ id, result: { content: [] } });
+      else if (method === 'tools/call') say({ method: 'notifications/message', params: { level: 'info', data: String(process.pid) } });
+    });`);
+  const gate = use(t, await startGate({ command: [process.execPath, stubborn], policy: ONE_SLOT }));
+  const first = await peerFor('http', gate), second = await peerFor('http', gate);
+  await first.listen();
+  first.send(first.message('tools/call', { name: 'slow', arguments: { wait: true } }, 'first')).catch(() => {});
+  const pid = Number((await first.next((json) => json.method === 'notifications/message')).params.data);
+  assert.equal((await first.end()).status, 200);
+  assert.equal((await denial(second))?.reason, 'limit');
+  await within(free(second), 'the slot to be free');
+  assert.throws(() => process.kill(pid, 0), 'the process has exited by then');
 });

@@ -1,4 +1,4 @@
-// What servers ask of clients and send along, and the channels beside tools (attacks 17, 18, 19, 38, 39).
+// Requests and notifications from servers to clients, and the channels beside tools (attacks 17, 18, 19, 38, 39).
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ const policy = {
 };
 const LEGACY = [['http', 'child'], ['http', 'http'], ['stdio', 'child'], ['sse', 'child']];
 
-// What the server hears, and whether the client was asked.
+// The answer that the server gets, and whether the client was asked.
 let number = 0;
 async function asked(peer, params, answer = { result: {} }) {
   const id = `ask-${++number}`;
@@ -39,7 +39,7 @@ for (const [front, back] of LEGACY) {
     assert.ok(json.error || json.result?.isError || /error|denied|not/i.test(JSON.stringify(json.result)), JSON.stringify(json));
   });
 
-  test(`${front} to ${back}: 18, 19 what a server may ask is for the policy`, async (t) => {
+  test(`${front} to ${back}: 18, 19 the policy decides which requests a server may send`, async (t) => {
     const { peer } = await pair(t, front, back, { policy });
     assert.equal((await asked(peer, { method: 'roots/list' })).reached, false, '19 roots');
     const form = (properties) => ({ method: 'elicitation/create', params: { message: 'Please', requestedSchema: { type: 'object', properties } } });
@@ -50,7 +50,7 @@ for (const [front, back] of LEGACY) {
     assert.equal((await asked(peer, site('https://login.example.com/x'), { result: { action: 'decline' } })).reached, true);
   });
 
-  test(`${front} to ${back}: 17, 29 questions count, and are on record with what a shadow rule says; so are log messages that are dropped`, async (t) => {
+  test(`${front} to ${back}: 17, 29 requests of servers count for limits and are recorded with shadow verdicts; dropped log messages are recorded, too`, async (t) => {
     const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
     const twice = [{ counter: 'c', kind: 'sliding', window: 'day', max: 2 }];
     const { peer } = await pair(t, front, back, { env, policy: {

@@ -187,7 +187,7 @@ describe('rows', () => {
   }
 });
 
-test('control groups of version 2 are used, or it is said what is missing', async (t) => {
+test('control groups of version 2 are used, or the message says what is missing', async (t) => {
   const mounted = ['unshare', '-m', '-C', 'sh', '-c', 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"', 'sh'];
   if (process.getuid() !== 0 || await lacking(t, 'root')) return t.skip('SKIPPED LOUDLY: only root can show them here');
   WHO['root with version 2'] = mounted;
@@ -209,7 +209,7 @@ const doctor = (who) => new Promise((resolve) => {
 
 describe('the workspace', () => {
   const who = whos[0];
-  test('pipes, sockets, links and long names that are left there are passed over', async (t) => {
+  test('pipes, sockets, links and long names in the workspace are skipped', async (t) => {
     if (await lacking(t, who)) return;
     const dir = mkdtempSync(join(home, 'left-'));
     const o = await one(who, `
@@ -229,7 +229,7 @@ result = made`, { profile: 'files', args: ['--workspace', dir] });
       assert.notEqual((await one(who, `import os\n${make}`, { profile: 'files', args: ['--workspace', dir] })).exit, 'ok', make);
     }
   });
-  test('directories that are swapped for links while files are copied lead nowhere', async (t) => {
+  test('directories that are replaced by links during the copy are not followed', async (t) => {
     if (await lacking(t, who)) return;
     const dir = mkdtempSync(join(home, 'race-')), outside = mkdtempSync(join(home, 'outside-'));
     writeFileSync(join(outside, 'secret'), SECRET);
@@ -285,7 +285,7 @@ describe('ends', () => {
   const zygotes = () => mine().length && readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).filter((pid) => { try { return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('/opt/sallyport/sallyport-python.py') && ancestors(pid).some((p) => mine().includes(p)); } catch { return false; } });
   const ancestors = (pid) => { const all = []; for (let p = pid; p && p !== '0'; ) { try { p = readFileSync(`/proc/${p}/stat`, 'utf8').split(') ')[1].split(' ')[1]; } catch { break; } all.push(p); } return all; };
 
-  test('interpreters and children that are killed under load: everybody gets an answer, and the next run works', async (t) => {
+  test('when interpreters and children are killed under load, every caller gets an answer and the next run works', async (t) => {
     if (await lacking(t, who)) return;
     const { child, start, runs } = talk();
     await start();
@@ -300,7 +300,7 @@ describe('ends', () => {
     child.stdin.end();
     await gone();
   });
-  test('an interpreter is replaced after so many children: another hash seed, another address layout', async (t) => {
+  test('an interpreter is replaced after a number of children, with another hash seed and another address layout', async (t) => {
     if (await lacking(t, who)) return;
     const { child, start, runs } = talk({ SALLYPORT_SANDBOX_FORKS: '4' });
     await start();
@@ -313,7 +313,7 @@ describe('ends', () => {
     assert.notEqual(now[0], first[0], 'hash seed');
     assert.notEqual(now[1], first[1], 'where things lie');
   });
-  test('a gate that is killed under load leaves nothing', async (t) => {
+  test('a gate that is killed under load leaves no process behind', async (t) => {
     if (await lacking(t, who)) return;
     const { child, start, runs } = talk();
     await start();
@@ -327,7 +327,7 @@ describe('ends', () => {
     'is killed': (child) => { child.stdin.destroy(); child.stdout.destroy(); },
     'closes what it reads': (child) => { child.stdout.destroy(); child.stdin.end(); },
   })) {
-    test(`a client that ${name} in the middle of a run: the gate ends and does not spin`, async (t) => {
+    test(`a client that ${name} in the middle of a run: the gate exits and does not busy-loop`, async (t) => {
       if (await lacking(t, who)) return;
       const { child, start, runs, wait } = talk();
       await start();

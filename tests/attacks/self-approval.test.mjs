@@ -24,7 +24,7 @@ async function wrapped(t, options = {}) {
 
 describe('an answer of the agent\'s own client', { concurrency: 3 }, () => {
   for (const front of ['http', 'sse']) {
-    test(`is not asked for over ${front} unless the operator says that a person sits there`, async (t) => {
+    test(`is not asked for over ${front} unless the settings say that a person uses that client`, async (t) => {
       const { calls, gate } = await wrapped(t, { transport: front });
       const { error } = await pay(await peerFor(front, gate, { capabilities: CAPABLE }));
       assert.equal(error.code, -32003);
@@ -32,7 +32,7 @@ describe('an answer of the agent\'s own client', { concurrency: 3 }, () => {
     });
   }
 
-  test('does not count for a grant without the role person, and does for one with it', async (t) => {
+  test('is accepted only for a grant with the role person', async (t) => {
     const { calls, upstream } = await server(t);
     const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
     const grant = async (name, ...role) => ({ headers: { Authorization: `Bearer ${(await cli(['grants', 'create', name, ...role], { env })).stdout.trim()}` } });
@@ -46,7 +46,7 @@ describe('an answer of the agent\'s own client', { concurrency: 3 }, () => {
     assert.deepEqual(calls, []);
   });
 
-  test('with --approvals elicit and nobody there, the call is refused', async (t) => {
+  test('with --approvals elicit and no person at the client, the call is refused', async (t) => {
     const { calls, gate } = await wrapped(t, { args: ['--approvals', 'elicit'] });
     const { result } = await pay(await peerFor('http', gate, { capabilities: CAPABLE }));
     assert.match(result.content[0].text, /needs approval, and no person at its client gave it/);
@@ -62,13 +62,13 @@ describe('the command line', { concurrency: 3 }, () => {
     return { ...world, peer, error, id: error.data.approval_id };
   };
 
-  test('the agent is told no command', async (t) => {
+  test('the answer to the agent names no approve command', async (t) => {
     const { error, id } = await waiting(t);
     assert.ok(error.data.human_instructions.includes(id));
     assert.doesNotMatch(JSON.stringify(error), /sallyport approvals|approve ap_/);
   });
 
-  test('approving without a second factor is refused, and says which there are', async (t) => {
+  test('approving without a second factor is refused with a list of the factors', async (t) => {
     const { calls, env, id, peer } = await waiting(t);
     const { code, stderr } = await cli(['approvals', 'approve', id], { env });
     assert.equal(code, 1);
@@ -77,7 +77,7 @@ describe('the command line', { concurrency: 3 }, () => {
     assert.deepEqual(calls, []);
   });
 
-  test('a wrong code, a code of another request, a token of no approver: refused', async (t) => {
+  test('a wrong code, a code of another request and a token without the role approver are refused', async (t) => {
     const { env, id } = await waiting(t);
     const agent = tempFile('token', (await cli(['grants', 'create', 'agent'], { env })).stdout.trim());
     for (const factor of [['--code', '00000000'], ['--code', ''], ['--token-file', agent], ['--token-file', tempFile('none', 'sp_nothing')]]) {
@@ -85,7 +85,7 @@ describe('the command line', { concurrency: 3 }, () => {
     }
   });
 
-  test('the code that the console shows to an approver, and to nobody else', async (t) => {
+  test('the console shows the code only to an approver', async (t) => {
     const { upstream } = await server(t);
     const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
     const token = async (name, role) => (await cli(['grants', 'create', name, ...(role ? ['--role', role] : [])], { env })).stdout.trim();
@@ -104,7 +104,7 @@ describe('the command line', { concurrency: 3 }, () => {
     assert.ok((await call()).result);
   });
 
-  test('at a terminal a person types what is shown', async (t) => {
+  test('at a terminal the user confirms by typing the displayed word', async (t) => {
     const { env, id, peer } = await waiting(t);
     const child = spawn('script', ['-qec', `${sallyport} approvals approve ${id}`, '/dev/null'], { env: { ...process.env, ...env } });
     let shown = '';
@@ -119,7 +119,7 @@ describe('the command line', { concurrency: 3 }, () => {
     assert.ok((await pay(peer)).result);
   });
 
-  test('an approver\'s token decides in its own name', async (t) => {
+  test('a decision with an approver token is recorded under its name', async (t) => {
     const { env, id } = await waiting(t);
     const { stdout } = await cli(['approvals', 'approve', id, ...(await asApprover(env)), '--json'], { env });
     assert.equal(JSON.parse(stdout).decided_by, 'grant:the-approver');

@@ -1,4 +1,4 @@
-// Two principals behind one gate of many servers: nothing of one is of any use to the other. And servers that would like to be
+// Two principals behind one gate of many servers: neither can use anything of the other. And servers that imitate
 // taken for each other.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ describe('two grants', { concurrency: 1 }, () => {
   before(async () => {
     const home = join(tempDir(), 'home');
     const grant = async (...args) => (await cli(['grants', 'create', ...args], { env: { SALLYPORT_HOME: home } })).stdout.trim();
-    // One process for everybody, over HTTP: the server itself would tell anyone about anyone's tasks.
+    // One process for all clients, over HTTP: the server itself shows every task to every client.
     const port = await freePort();
     upstream = start(node, [packages.everything, 'streamableHttp'], { env: { PORT: `${port}` } });
     await upstream.waitLine(/port|listening|running/i, { stream: 'stderr' });
@@ -27,14 +27,14 @@ describe('two grants', { concurrency: 1 }, () => {
   });
   after(async () => { await gate?.stop(); await upstream?.stop(); });
 
-  test('no grant: 401 everywhere', async () => {
+  test('without a grant every endpoint answers 401', async () => {
     for (const path of ['/mcp', '/mcp/web', '/mcp/servers', '/mcp/web/tools', '/mcp/call', '/sse', '/message', '/mcp/nobody']) {
       const method = path === '/mcp/call' || path === '/message' ? 'POST' : 'GET';
       assert.equal((await request(method, `${gate.origin}${path}`)).status, 401, path);
     }
   });
 
-  test('a grant for other servers: 403, and they are not in any list', async () => {
+  test('a server outside of the grant gets 403 and is in no list', async () => {
     for (const path of ['/mcp/web', '/mcp/web/tools', '/sse/web']) {
       assert.equal((await request('GET', `${gate.origin}${path}`, narrow)).status, 403, path);
     }
@@ -57,7 +57,7 @@ describe('two grants', { concurrency: 1 }, () => {
     assert.ok((await hers.request('tools/list')).tools.length);
   });
 
-  test('a task belongs to who started it, at every endpoint', async () => {
+  test('a task belongs to the principal that started it, at every endpoint', async () => {
     const hers = await LegacyHttp.open(gate.url, anna), his = await LegacyHttp.open(gate.url, bert);
     const { task } = await hers.request('tools/call', { name: 'web__simulate-research-query', arguments: { topic: 'x' }, task: { ttl: 60_000 } });
     assert.match(task.taskId, /^web__/);
@@ -70,21 +70,21 @@ describe('two grants', { concurrency: 1 }, () => {
     await assert.rejects(bare.request('tasks/get', { taskId: task.taskId.slice('web__'.length) }), /Task not found/);
   });
 
-  test('a cursor that is none of ours is refused', async () => {
+  test('a cursor that the gate did not issue is refused', async () => {
     const his = await LegacyHttp.open(gate.url, bert);
     for (const cursor of ['', 'probe', `${'0'.repeat(32)}.probe`]) {
       await assert.rejects(his.request('tools/list', { cursor }), /-32602|cursor/, JSON.stringify(cursor));
     }
   });
 
-  test('a request of the modern era has nothing of another principal to hold on to', async () => {
+  test('a modern request cannot use a task of another principal', async () => {
     const his = new ModernHttp(gate.url, { ...bert, capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
     assert.ok((await his.request('tools/list')).tools.length);
     await assert.rejects(his.request('tasks/get', { taskId: 'web__0123' }, { headers: { 'Mcp-Name': 'web__0123' } }), /Task not found/);
   });
 });
 
-describe('servers that want to be another', () => {
+describe('servers that imitate another server', () => {
   const refused = async (servers, why, more) => {
     const { code, stderr } = await cli(['serve', '--listen', '127.0.0.1:0', '--no-auth', '--config',
       tempFile('sallyport.yaml', JSON.stringify(settings(servers, more)))]);
@@ -93,7 +93,7 @@ describe('servers that want to be another', () => {
   };
   const probe = program(probeCommand('x'));
 
-  test('names that look alike, or end where another begins', async () => {
+  test('look-alike, ambiguous and reserved server names are refused', async () => {
     await refused({ paypal: probe, paypaI: probe }, /look alike/);
     await refused({ files: probe, 'fi1es': probe }, /look alike/);
     await refused({ a: probe, b: { ...probe, prefix: 'a' } }, /look alike/);
@@ -113,7 +113,7 @@ describe('servers that want to be another', () => {
     assert.ok(answers.every((answer) => !answer.includes('second')), answers.join('\n'));
   });
 
-  test('--no-auth is for the loopback', async () => {
+  test('--no-auth is refused on addresses other than loopback', async () => {
     const { code, stderr } = await cli(['serve', '--listen', '0.0.0.0:0', '--no-auth', '--config', tempFile('sallyport.yaml', JSON.stringify(settings({ a: probe })))]);
     assert.equal(code, 3);
     assert.match(stderr, /loopback only/);

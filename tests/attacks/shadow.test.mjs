@@ -1,5 +1,5 @@
-// Servers that nobody knows of (attack 34): every client's configuration can be taken stock of, and a gate leads only to
-// the servers that its own settings name and, where it is told to ask, that somebody has accepted.
+// Unknown servers (attack 34): the configuration of every client can be listed, and a gate connects only to
+// the servers that its settings name and, with first use `ask`, that a user has accepted.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const tool = (name) => ({ name, description: `Shows ${name}`, inputSchema: { typ
 const rogue = { command: 'npx', args: ['-y', 'no-such-server-of-mine'] };
 const web = { url: 'https://mcp.example/mcp' };
 
-test('34 the configurations of common clients are read as they are, without starting anything', async () => {
+test('34 the configurations of common clients are read without starting any server', async () => {
   const dir = tempDir('shadow');
   const files = {
     '.mcp.json': { mcpServers: { rogue, web: { type: 'http', ...web } } }, // Claude Code
@@ -34,7 +34,7 @@ test('34 the configurations of common clients are read as they are, without star
   }
 });
 
-test('34 a gate leads to no server without an entry, and to a new one only when it was accepted', async (t) => {
+test('34 a gate connects only to servers in its settings, and to a new one only after it is accepted', async (t) => {
   const dir = tempDir('shadow');
   const at = (name) => join(dir, name);
   const servers = {};
@@ -54,7 +54,7 @@ test('34 a gate leads to no server without an entry, and to a new one only when 
   await assert.rejects(client.call('shadow__look'), /Unknown tool/);
   assert.equal((await request('POST', `${gate.url}/shadow`, { body: '{}' })).status, 404);
 
-  add('shadow'); // somebody writes it into the settings
+  add('shadow'); // an edit of the settings adds it
   write();
   await gate.child.waitLine(/settings reloaded/, { stream: 'stderr' });
   assert.deepEqual(await names(), ['known__look']);

@@ -1,4 +1,4 @@
-// One client cannot take what all share: connections and bytes of unauthenticated clients, connections and sessions of one
+// One client cannot exhaust shared resources: connections and bytes of unauthenticated clients, connections and sessions of one
 // grant.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ async function world(t) {
 const opens = async (gate, token) => (await post(gate.url, initialize, { headers: bearer(token) })).status;
 const head = (gate, headers) => formatRequest('POST', gate.url, { headers: { ...JSON_HEADERS, ...headers } });
 
-describe('who has not authenticated', { concurrency: 1 }, () => {
+describe('an unauthenticated client', { concurrency: 1 }, () => {
   test('is answered before a large body is read, with or without a length', async (t) => {
     const { gate, token } = await world(t);
     for (const headers of [{}, bearer('sp_wrong')]) {
@@ -51,7 +51,7 @@ describe('who has not authenticated', { concurrency: 1 }, () => {
     known.close();
   });
 
-  test('holds neither connections nor memory: the oldest ones that wait go', async (t) => {
+  test('holds neither connections nor memory: the oldest waiting connections are closed', async (t) => {
     const { gate, token } = await world(t);
     const before = rssBytes(gate.pid), fds = fdCount(gate.pid);
     const open = [];
@@ -62,7 +62,7 @@ describe('who has not authenticated', { concurrency: 1 }, () => {
       open.push(connection);
     }
     assert.equal(await opens(gate, token.modest), 200);
-    // Those that were refused linger a little, for their last bytes to be read.
+    // Refused connections stay open for a short time, until their last bytes are read.
     await within((async () => { while (fdCount(gate.pid) - fds >= 150) await setTimeout(50); })(), () => `${fdCount(gate.pid) - fds} more descriptors`, 10_000);
     assert.ok(rssBytes(gate.pid) - before < mayGrow(gate.pid, 64 * MB), `${(rssBytes(gate.pid) - before) / MB} MB more`);
     assert.equal(await open[0].readSome(), null, 'the first one was closed');
@@ -90,7 +90,7 @@ describe('one grant', { concurrency: 1, skip: sanitized && 'thousands of session
     connection.close();
   });
 
-  test('gets half of the connections; another one still gets in', async (t) => {
+  test('gets half of the connections; another one can still connect', async (t) => {
     const { gate, token } = await world(t);
     const kept = [];
     let refused = 0;
@@ -107,6 +107,21 @@ describe('one grant', { concurrency: 1, skip: sanitized && 'thousands of session
     assert.equal(await opens(gate, token.modest), 200);
     for (const connection of kept) connection.close();
   });
+});
+
+test('one grant gets half of the bytes in flight; another one still sends a large message', async (t) => {
+  const { gate, token } = await world(t);
+  const ask = async (as) => {
+    const connection = await HttpConnection.open(gate.url);
+    connection.write(head(gate, { ...bearer(token[as]), 'Content-Length': 60 * MB, Expect: '100-continue' }));
+    return { connection, said: String(await connection.readSome()).slice(9, 12) };
+  };
+  const asked = [];
+  do asked.push(await ask('greedy')); while (asked.at(-1).said === '100');
+  assert.deepEqual([asked.at(-1).said, asked.length > 3, asked.length < 7], ['503', true, true], `${asked.length} asked`);
+  asked.push(await ask('modest'));
+  assert.equal(asked.at(-1).said, '100');
+  for (const { connection } of asked) connection.close();
 });
 
 describe('a noisy server', { concurrency: 1 }, () => {
@@ -127,7 +142,7 @@ describe('a noisy server', { concurrency: 1 }, () => {
     });
   });
 
-  test('fills neither the log nor the audit log; how much was left out is told in both', async (t) => {
+  test('fills neither the log nor the audit log; both state how much was dropped', async (t) => {
     const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
     const gate = use(t, await startGate({ transport: 'stdio', command, args: ['--name', 'loud'], env }));
     await gate.rpc.exchange('initialize', initialize.params);
@@ -143,7 +158,7 @@ describe('a noisy server', { concurrency: 1 }, () => {
     assert.equal(counted.reduce((sum, n) => sum + n, 0), 100_000);
   });
 
-  test('cannot write to a terminal what a reader would not see', async (t) => {
+  test('cannot write invisible characters to a terminal', async (t) => {
     const sneaky = rawStdio(async (io) => {
       process.stderr.write('a\u009b31mb \u202egnp.exe c\u200bd \u2066e \u001b[2J f\u{e0041} \u00e9 \u2764\ufe0f\n');
       process.stderr.write(Buffer.from([0x9b, 0x33, 0x31, 0x6d, 0x0a]));

@@ -7,7 +7,7 @@ import { HttpConnection, post, suitePair } from '../lib/index.mjs';
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const hidden = 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\n\r\nhello';
 
-describe('one request, one reading', () => {
+describe('every request has only one interpretation', () => {
   const world = suitePair('http', 'http');
   const head = () => `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: */*\r\nMcp-Session-Id: ${world.peer.sessionId}\r\n`;
   const chunked = `${ping.length.toString(16)}\r\n${ping}\r\n0\r\n\r\n`;
@@ -80,7 +80,7 @@ describe('one request, one reading', () => {
     });
   }
 
-  test('nothing of all this reached the server', () => {
+  test('none of these requests reached the server', () => {
     assert.deepEqual(world.probe.seen.map(({ method }) => method).filter((method) => !/initialize|discover/.test(method)), []);
   });
 });

@@ -42,7 +42,7 @@ describe('conditions judge the value behind a token', { concurrency: 3 }, () => 
     });
   }
 
-  test('a deny rule about the value', async (t) => {
+  test('a deny rule matches the value behind a token', async (t) => {
     const { calls, call, token } = await world(t, { send: { deny_if: [{ name: 'no evil', conditions: [{ path: 'args.to', op: 'contains', value: 'evil' }] }] } });
     assert.ok(denied(await call('send', { to: await token(EVE) })));
     assert.deepEqual(calls, []);
@@ -55,8 +55,8 @@ describe('conditions judge the value behind a token', { concurrency: 3 }, () => 
   });
 });
 
-describe('people and records', { concurrency: 3 }, () => {
-  test('an approver reads the token, and what it stands for, but not the value', async (t) => {
+describe('approvers and audit records', { concurrency: 3 }, () => {
+  test('an approver sees the token and its kind, but not the value', async (t) => {
     const { calls, call, token, log, env } = await world(t, { send: { approve_if: [{ conditions: [], on_pending: 'Ask' }] } }, { args: ['--approvals', 'retry'] });
     const eve = await token(EVE), ann = await token(ANN);
     const { error } = await call('send', { to: eve });
@@ -71,7 +71,7 @@ describe('people and records', { concurrency: 3 }, () => {
     assert.ok(!(await log()).includes(EVE), 'no record has the value');
   });
 
-  test('a refused token is on record as a denial, without the value', async (t) => {
+  test('a refused token is recorded as a denial, without the value', async (t) => {
     const { calls, call, token, log } = await world(t, { send: rule({ path: 'args.to', op: 'eq', value: ANN }) });
     const eve = await token(EVE);
     const answer = await call('send', { to: eve });

@@ -1,5 +1,5 @@
 // Attacks on the wire (attacks.md 20, 21, 22, 28; protocol.md J1, J3, J5, H9, I1, I2, I6): what two parsers could read in two
-// ways is refused with the right code, and the server never hears of it.
+// ways is refused with the right code and never reaches the server.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -111,25 +111,25 @@ for (const front of FRONTS) {
         if (!front.endsWith('stdio') && outcome.status !== 200) assert.equal(outcome.status, 400, what);
       }
       await world.peer.request('vendor/barrier');
-      // server/discover is the gate's own: it asks once which eras the server speaks.
+      // server/discover is sent by the gate, once, to find out which eras the server supports.
       assert.deepEqual(asked(await seen()).filter((method) => method !== 'server/discover'), ['vendor/barrier'], 'nothing else reached the server');
     });
 
-    test('what is wrong inside a request is refused by its id, with a status that no client ends its session for', async () => {
+    test('an invalid request is refused under its own id, with a status that does not end the session of a client', async () => {
       for (const [inner, code] of [['"a":1,"a":2', -32600], ['"a":"\\ud800"', -32600], ['"a":"\\u0000"', -32602], [`"a":${deep(70)}`, -32600], ['"a":"\xff"', -32600], ['"id":1,"id":2', -32600]]) {
         const message = Buffer.from(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{${inner}}${meta && `,${meta}`}},"id":"mine"}`, 'latin1');
         const outcome = await attempt(front, world, message, headers());
         assert.deepEqual([outcome.id, outcome.code], ['mine', code], inner);
         if (!front.endsWith('stdio')) assert.equal(outcome.status, 200, inner);
       }
-      // Neither an answer nor a message with two ids is anybody's request.
+      // An answer, or a message with two ids, is not a request.
       for (const message of ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', '{"jsonrpc":"2.0","id":7,"result":{"a":1,"a":2}}']) {
         const outcome = await attempt(front, world, message, headers());
         assert.deepEqual([outcome.id, outcome.code], [null, -32600], message);
       }
     });
 
-    test('depth 64 and distinct keys of 64 KB pass whole', async () => {
+    test('depth 64 and distinct keys of 64 KB pass unchanged', async () => {
       const seen = await watch(world);
       const long = 'k'.repeat(65536);
       const args = `{"${long}1":1,"${long}2":2,"d":${deep(60)}}`;
@@ -152,7 +152,7 @@ for (const front of FRONTS) {
       assert.deepEqual(asked(await seen()), ['vendor/barrier']);
     });
 
-    test('names that only look like others are denied', async () => {
+    test('look-alike tool names are denied', async () => {
       const seen = await watch(world);
       for (const name of ['danger\u200b', 'd\u0430nger', '\u202edanger', 'danger\u00a0', '\uff44anger', 'dange\u0072\u0301']) {
         const { json } = await attempt(front, world, call('tools/call', name), headers(`=?base64?${Buffer.from(name).toString('base64')}?=`));
@@ -230,7 +230,7 @@ describe('28 smuggled requests', () => {
     'HTTP/1.0 with chunks': `${head('Transfer-Encoding: chunked\r\n', { line: 'POST /mcp HTTP/1.0' })}${hex}\r\n${ping}\r\n0\r\n\r\n${inner()}`,
   });
 
-  test('each is refused, the connection ended, and what was hidden in it not done', async () => {
+  test('each is refused, its connection is closed, and the hidden request is not executed', async () => {
     for (const [what, text] of Object.entries(cases())) {
       const seen = await watch(world);
       const connection = await HttpConnection.open(world.gate.url);
@@ -249,7 +249,7 @@ describe('28 smuggled requests', () => {
     assert.deepEqual((await world.peer.request('ping')), {}, 'others are served');
   });
 
-  test('what follows a request that said how long it is, is the next request', async () => {
+  test('bytes after a body of the declared length are the next request', async () => {
     const connection = await HttpConnection.open(world.gate.url);
     connection.write(`${head('', { length: `Content-Length: ${ping.length}\r\n` })}${ping}${inner()}`);
     assert.equal((await (await connection.response()).json()).id, 1);
@@ -257,7 +257,7 @@ describe('28 smuggled requests', () => {
     connection.close();
   });
 
-  test('22 a page in a browser gets nowhere', async () => {
+  test('22 requests from a page in a browser are refused', async () => {
     const { gate } = world;
     const body = { jsonrpc: '2.0', id: 1, method: 'vendor/rebound' };
     const seen = await watch(world);
@@ -274,8 +274,8 @@ describe('28 smuggled requests', () => {
   });
 });
 
-describe('21 I1 I2 other people\'s sessions', () => {
-  test('ids that are nearly right are unknown', async (t) => {
+describe('21 I1 I2 sessions of other clients', () => {
+  test('almost correct session ids are unknown', async (t) => {
     const { gate, peer } = await pair(t, 'http', 'http');
     const id = peer.sessionId;
     const flipped = [...id].map((c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())).join('');
@@ -293,7 +293,7 @@ describe('21 I1 I2 other people\'s sessions', () => {
   });
 
   for (const back of ['child', 'http']) {
-    test(`an answer to a question that another session was asked goes nowhere, ${back}`, async (t) => {
+    test(`an answer to a request that was sent to another session is dropped, ${back}`, async (t) => {
       const { gate, peer } = await pair(t, 'http', back);
       const other = await peerFor('http', gate);
       const call = peer.ask('ask', { method: 'roots/list' }, { id: 'asks' });
@@ -307,7 +307,7 @@ describe('21 I1 I2 other people\'s sessions', () => {
       assert.deepEqual(await call, { roots: [] });
     });
 
-    test(`a call of another session cannot be cancelled by its id, ${back}`, async (t) => {
+    test(`a session cannot cancel a call of another by its id, ${back}`, async (t) => {
       const { gate, peer } = await pair(t, 'http', back);
       const other = await peerFor('http', gate);
       const held = peer.call('hold', { key: 'mine' }, { id: 7, meta: { progressToken: 7 } });
@@ -319,7 +319,7 @@ describe('21 I1 I2 other people\'s sessions', () => {
     });
   }
 
-  test('a server that mixes up ids and tokens on its streams reaches nobody else', async (t) => {
+  test('a server that mixes up ids and tokens on its streams reaches no other session', async (t) => {
     const text = (value) => ({ content: [{ type: 'text', text: value }] });
     const calls = new Map();
     let bothHere;

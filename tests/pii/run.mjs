@@ -23,6 +23,16 @@ export function pii(args, input, { env = {}, status = 0 } = {}) {
 export const lines = (text) => text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
 export const excerpt = (name) => lines(readFileSync(`${root}/tests/pii/data/${name}.jsonl`, 'utf8'));
 
+// Lines of text in which ⟦…⟧ marks what is to be found; `#` starts a heading.
+export function marked(name, kind) {
+  const text = readFileSync(`${root}/tests/pii/data/${name}.txt`, 'utf8');
+  return text.split('\n').filter((line) => line && !line.startsWith('# ')).map((line, i) => {
+    const [before, value, after] = line.split(/[⟦⟧]/);
+    const spans = value === undefined ? [] : [{ start: before.length, end: before.length + value.length, kind }];
+    return { id: `${name}-${i}`, text: before + (value ?? '') + (after ?? ''), spans };
+  });
+}
+
 // A whole set of the data folder, or null (said aloud) when the folder is not there.
 export function dataSet(name) {
   const path = `${data}/pii/${name}.jsonl`;

@@ -1,7 +1,7 @@
 // What the detector must reach: on the excerpts always, on the whole sets where the data folder is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dataSet, excerpt, scan } from './run.mjs';
+import { dataSet, excerpt, marked, scan } from './run.mjs';
 import { score } from './score.mjs';
 
 function atLeast(result, want) {
@@ -15,6 +15,29 @@ test('excerpts: everything labelled is found, nothing else', () => {
   assert.ok(result.ALL.leakfree >= 0.99, `leak-free ${result.ALL.leakfree}`);
   const clean = excerpt('hn_synth');
   assert.ok(score(clean, scan(clean)).ALL.false_per_mb <= 45);
+});
+
+// Lines of programs and configuration, half of them with a credential; the rest only mentions some.
+test('code lines: credentials are found, mentions of credentials are not', (t) => {
+  const rows = excerpt('code_lines');
+  const { SECRET } = score(rows, scan(rows, 'SECRET'));
+  t.diagnostic(`F1 ${SECRET.f1}`);
+  assert.ok(SECRET.f1 >= 0.85, `F1 ${SECRET.f1}`);
+  assert.equal(SECRET.false_per_mb, 0);
+});
+
+// Calls, statements, command lines and directives: no sign of assignment stands between the name and the value.
+test('lines of code, SQL, shell and configuration: precision and recall', (t) => {
+  const rows = marked('config_lines', 'SECRET');
+  assert.ok(rows.length >= 300);
+  const found = scan(rows, 'SECRET');
+  const { SECRET } = score(rows, found);
+  const wrong = rows.filter(({ id, spans }) => !spans.length && found.get(id).length);
+  const missed = rows.filter(({ id, spans }) => spans.length && !found.get(id).length);
+  t.diagnostic(`${rows.length} lines: precision ${(SECRET.hit / SECRET.found).toFixed(3)}, recall ${(SECRET.hit / SECRET.gold).toFixed(3)}, F1 ${SECRET.f1}; ${wrong.length} false, ${missed.length} missed`);
+  if (process.env.SHOW) for (const [what, list] of [['false', wrong], ['missed', missed]]) for (const { text } of list) console.log(`${what}: ${text}`);
+  assert.ok(SECRET.f1 >= 0.85, `F1 ${SECRET.f1}`);
+  assert.ok(SECRET.hit / SECRET.found >= 0.95);
 });
 
 const sets = [

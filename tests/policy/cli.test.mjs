@@ -26,7 +26,7 @@ tools:
         rate_limit: 5/hour
 `;
 
-test('validate says where and what may be meant', () => {
+test('validate names the line and a suggestion', () => {
   const bad = file('bad.yaml', 'version: "1"\nhiden: [a]\ntools: {}\n');
   const { status, stdout, stderr } = run('validate', '-c', bad);
   assert.equal(status, 1);
@@ -87,7 +87,21 @@ test('validate --lint warns and stays valid', () => {
   assert.equal(run('validate', '-c', unknown, '--lint').stdout, 'Policy file is valid.\nWarning: rule "a": no gate says what grant.nmae is\n');
 });
 
-test('the linter sees rules that others cover, arguments that slip past and conditions that exclude each other', () => {
+test('validate --lint compares conditions with the tools', () => {
+  const policy = file('typed.json', JSON.stringify({ version: '1', default: 'deny', tools: { pay: { deny_if: [
+    { conditions: [{ path: 'args.amount', op: 'gt', value: 5 }], on_missing: 'deny' }, { conditions: [{ path: 'args.too', op: 'eq', value: 'x' }], on_missing: 'deny' }] } } }));
+  const tools = file('tools.json', JSON.stringify({ tools: [{ name: 'pay', inputSchema: { type: 'object', properties: { amount: { type: 'string' }, to: {} } } }] }));
+  const texts = (...args) => JSON.parse(run('validate', '-c', policy, '--lint', '--json', ...args).stdout).problems.map(({ text }) => text);
+  assert.deepEqual(texts(), []);
+  assert.deepEqual(texts('--tools-json', tools), [
+    'rule "deny_if[0]": args.amount of "pay" is of type string, which gt cannot judge: a call that has it is denied', 'rule "deny_if[1]": args.too of "pay" is not in its schema']);
+  const lock = path.join(dir, 'sallyport.lock');
+  assert.equal(run('pin', 'accept', '--lock', lock, '--tools-json', tools).status, 0);
+  assert.match(texts('--lock', lock)[0], /args.amount of "pay" of server "tools" is of type string/);
+  assert.equal(run('validate', '-c', policy, '--lint', '--tools-json', path.join(dir, 'absent.json')).status, 3);
+});
+
+test('the linter reports covered rules, arguments that no rule checks and conditions that exclude each other', () => {
   const is = (path, op, value, more = {}) => ({ path: `args.${path}`, op, value, ...more });
   const rules = (...list) => ({ version: '1', tools: { t: { rules: list.map((conditions, i) => ({ name: `r${i}`, conditions })) } } });
   const blocks = (t) => ({ version: '1', default: 'deny', tools: { t } });
@@ -128,7 +142,7 @@ test('the linter sees rules that others cover, arguments that slip past and cond
   }
 });
 
-test('a file that is not there', () => {
+test('a missing file is reported', () => {
   const { status, stdout } = run('validate', '-c', path.join(dir, 'none.yaml'));
   assert.equal(status, 1);
   assert.match(stdout, /^Error: reading config file: /);
@@ -150,7 +164,7 @@ test('explain names rule, operand and value', () => {
   assert.equal(run('explain', '-c', file('worse.yaml', 'version: 3'), '--tool', 'pay').status, 3);
 });
 
-test('explain takes the class of a tool from its name, unless it is told', () => {
+test('explain takes the class of a tool from its name, unless the class is given', () => {
   const policy = file('classes.json', '{"version":"1","default":"allow","match":"glob","tools":{"@destructive":{"deny_if":[{"conditions":[],"on_deny":"no"}]}}}');
   const status = (...args) => run('explain', '-c', policy, '--tool', ...args).status;
   assert.deepEqual([status('delete_box'), status('list_boxes')], [1, 0]);
@@ -164,6 +178,65 @@ test('simulate reads files and survives bad lines', () => {
   const answers = stdout.trimEnd().split('\n').map((line) => JSON.parse(line));
   assert.deepEqual(answers.map((one) => [one.id, !!one.error]), [[null, true], [2, true], [3, true], [4, false], [null, true]]);
   assert.deepEqual(answers[1].error, ['version must be "1", got "9"']);
+});
+
+// The answers on the pages: "setting max: 10 and window: 60", "Set action: deny ... You can also include a reason field".
+test('action, reason and rate_limit directly on a tool', () => {
+  const call = (name) => ({ call: { name, arguments: {} } });
+  const policy = { version: '1', default: 'deny', tools: {
+    limited: { rate_limit: { max: 10, window: 60 } }, text: { rate_limit: '2/hour' }, blocked: { action: 'deny', reason: 'Not this one' }, open: { action: 'allow' }, asked: { action: 'require_approval' },
+    both: { action: 'allow', rate_limit: { max: 1, window: 60 }, require: [{ conditions: [{ path: 'args.x', op: 'exists', value: true }], on_deny: 'x is missing' }] },
+  } };
+  const [answer] = simulate([{ id: 1, grant: 'g', policy, steps: [...Array.from({ length: 11 }, () => call('limited')), call('text'), call('text'), call('text'), call('blocked'), call('open'), call('asked'), call('both'), call('other')] }]);
+  const rest = answer.steps.slice(11);
+  assert.deepEqual(answer.steps.slice(0, 11).map(({ allowed }) => allowed), [...Array(10).fill(true), false]);
+  assert.deepEqual(rest.map(({ verdict }) => verdict), ['allow', 'allow', 'deny', 'deny', 'allow', 'approve', 'deny', 'deny']);
+  assert.deepEqual([answer.steps[10].rule, rest[3].rule, rest[3].text], ['rate_limit', 'action', '[POLICY DENIED] Not this one']);
+  assert.match(rest[6].text, /x is missing/);
+  for (const [tool, why] of [[{ reason: 'alone' }, /at least one condition/], [{ action: 'denny' }, /action must be/], [{ action: 'deny', rate_limit: { max: 1, window: 60 } }, /rate_limit cannot be used with action/], [{ rate_limit: 'often' }, /rate_limit must be in the format/]])
+    assert.match(run('validate', '-c', file('direct.json', JSON.stringify({ version: '1', default: 'deny', tools: { t: tool } }))).stdout, why, JSON.stringify(tool));
+});
+
+test('kinds of personal data that nothing finds are refused', () => {
+  const policy = (value) => file('kinds.json', JSON.stringify({ version: '1', default: 'deny', tools: { x: { deny_if: [{ conditions: [{ path: 'args', op: 'pii', value }] }] } } }));
+  for (const value of ['EMAIL', ['SECRET', 'PHONE'], { kinds: ['IBAN'], over: 2 }, true]) assert.equal(run('validate', '-c', policy(value)).status, 0, JSON.stringify(value));
+  for (const value of ['EMIAL', ['SECRET', 'FHONE'], { kinds: ['STAFF_ID'] }]) {
+    const answer = run('validate', '-c', policy(value));
+    assert.equal(answer.status, 1, JSON.stringify(value));
+    assert.match(answer.stdout, /^Error: "(EMIAL|FHONE|STAFF_ID)" is not a kind of personal data\n$/);
+  }
+  const flow = file('flow.yaml', 'version: "1"\ntools: {}\nflows:\n  - {name: f, after: ["result.pii.EMIAL > 0"], deny: [sink]}\n');
+  assert.match(run('validate', '-c', flow).stdout, /^Error: "EMIAL" is not a kind of personal data\n$/);
+  const rules = file('rules.yaml', 'version: "1"\ncustom:\n  - {name: STAFF_ID, literal: "staff-", pattern: "staff-[0-9]{6}"}\n');
+  assert.equal(run('validate', '-c', policy({ kinds: ['STAFF_ID'] }), '--pii-rules', rules).status, 0, run('validate', '-c', policy({ kinds: ['STAFF_ID'] }), '--pii-rules', rules).stderr);
+});
+
+test('fragments, one or several, and what they do not name', () => {
+  const parts = [
+    { clear_session: { deny_if: [{ conditions: [], on_deny: 'Blocked by default. Requires approval.' }] } },
+    { write_file: { limits: [{ counter: 'write_file_per_hour', window: 'hour', max: 30, scope: 'grant' }] } },
+    { list_directory: { rate_limit: { max: 60, window: 60 } } },
+  ];
+  const pasted = parts.map((part) => JSON.stringify(part, null, 2)).join('\n\n');
+  const valid = run('validate', '-c', file('pasted.json', pasted));
+  assert.deepEqual([valid.status, valid.stdout], [0, 'Policy file is valid.\nWarning: a fragment without a document around it: every tool that it does not name is denied\n']);
+  const steps = ['clear_session', 'write_file', 'list_directory', 'read_file'].map((name) => ({ call: { name, arguments: {} } }));
+  const [all, one] = simulate([{ id: 1, policy_text: pasted, steps }, { id: 2, policy_text: JSON.stringify(parts[1]), steps }]);
+  assert.deepEqual(all.steps.map(({ allowed }) => allowed), [false, true, true, false]);
+  assert.deepEqual(one.steps.map(({ allowed }) => allowed), [false, true, false, false]);
+  assert.equal(JSON.parse(run('validate', '-c', file('one.json', JSON.stringify(parts[0])), '--json').stdout).problems[0].severity, 'warning');
+  assert.doesNotMatch(run('validate', '-c', file('whole.json', JSON.stringify({ version: '1', default: 'deny', tools: parts[0] }))).stdout, /Warning/);
+  // [text, what is wrong with it]
+  const WRONG = [
+    [`${pasted}\n${JSON.stringify(parts[1])}`, /"write_file" stands in an earlier fragment too/], [`${pasted}\nDeny the rest`, /only `\{` … `\}` can follow/],
+    [`${JSON.stringify(parts[0])}\n{"version":"1","default":"allow","tools":{}}`, /2, column 1: only fragments/], [`${JSON.stringify(parts[0])}\n\n{"x": }`, /line 3/],
+    [`${JSON.stringify(parts[0])}{"x": {"deny_if": [}`, /can follow|expected/], [Array.from({ length: 65 }, (_, i) => `{"t${i}":{"action":"allow"}}`).join(''), /at most 64 fragments/],
+  ];
+  for (const [text, why] of WRONG) {
+    const answer = run('validate', '-c', file('wrong.json', text));
+    assert.equal(answer.status, 1, text);
+    assert.match(answer.stdout, why, text);
+  }
 });
 
 test('policies as published pages print them', () => {

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { root, simulate } from './run.mjs';
 
 const text = readFileSync(path.join(root, 'docs/policy.md'), 'utf8');
-const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map((m) => ({ kind: m[1], body: m[2], line: text.slice(0, m.index).split('\n').length + 1 }));
+const blocks = [...text.matchAll(/^```(\w*)(?: title="([^"]+)")?\n([\s\S]*?)^```/gm)].map((m) => ({ kind: m[1], title: m[2], body: m[3], line: text.slice(0, m.index).split('\n').length + 1 }));
 
 const step = ([name, , args, more = {}]) => {
   const { method, ...rest } = more;
@@ -16,7 +16,7 @@ const step = ([name, , args, more = {}]) => {
 };
 
 const examples = blocks.flatMap((block, i) => {
-  if (block.kind !== 'yaml' && block.kind !== 'json') return [];
+  if ((block.kind !== 'yaml' && block.kind !== 'json') || block.title) return [];
   const cases = blocks[i + 1]?.kind === 'jsonl' ? blocks[i + 1].body.trim().split('\n').map((line) => JSON.parse(line)) : [];
   return [{ ...block, cases }];
 });
@@ -36,3 +36,8 @@ for (const [i, example] of examples.entries()) {
     for (const [j, line] of example.cases.entries()) assert.equal(answers[i].steps[j].verdict, line[1], `${JSON.stringify(line)} → ${JSON.stringify(answers[i].steps[j])}`);
   });
 }
+
+test('simulate answers as the page shows', () => {
+  const [input, output] = ['cases.jsonl', 'output'].map((title) => JSON.parse(blocks.find((block) => block.title === title).body));
+  assert.deepEqual(simulate([input]), [output]);
+});

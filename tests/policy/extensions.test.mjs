@@ -201,7 +201,7 @@ test('patterns and class selectors', () => {
   assert.deepEqual(answer.steps.map((s) => s.rule), ['(hidden)', null, '(hidden)']);
 });
 
-test('a tool under very many patterns meets them all', () => {
+test('all patterns that match a tool apply, however many', () => {
   const names = Array.from({ length: 254 }, (_, i) => `a${'*'.repeat(i + 1)}`);
   const policy = { version: '1', tools: Object.fromEntries([...names.map((name) => [name, { rules: [] }]), ['ab*', { rules: [{ name: 'last', action: 'deny' }] }]]) };
   assert.deepEqual(verdicts(policy, [call({}, 'abc'), call({}, 'axc')]), ['deny', 'allow']);
@@ -221,7 +221,7 @@ test('facts of the caller', () => {
   const team = rule([{ path: 'identity.team', op: 'eq', value: 'billing' }, { path: 'server.name', op: 'eq', value: 's' }]);
   assert.deepEqual(verdicts(team, [call({})], { server: 's', facts: { 'identity.team': 'billing' } }), ['allow']);
   assert.deepEqual(verdicts(team, [call({})], { server: 's' }), ['deny']);
-  // What nobody knows is no fact.
+  // An unknown fact is treated as missing.
   for (const path of ['server.nmae', 'tool.', 'call.args', 'server']) assert.match(simulate([{ id: 1, policy: rule([{ path, op: 'eq', value: 1 }]), steps: [] }])[0].error.join(), /unknown fact|path must start/, path);
   // An argument cannot pose as a fact.
   assert.deepEqual(verdicts(policy, [call({ grant: { name: 'ci' } })]), ['deny']);
@@ -417,17 +417,17 @@ test('schemas', () => {
   passes(leaf('schema', { type: 'array', items: { type: 'integer' }, maxItems: 2 }), [{ x: [1, 2] }], [{ x: [1, 'a'] }, { x: [1, 2, 3] }, {}]);
 });
 
-test('tool names that nobody can see', () => {
+test('tool names with invisible or ambiguous characters are denied', () => {
   const policy = { version: '1', tools: {} };
   assert.deepEqual(verdicts(policy, ['rm\u200b_file', 'rm_file', '*', '', 'a\u202eb', 'ｒm'].map((name) => call({}, name))), ['deny', 'allow', 'deny', 'deny', 'deny', 'deny']);
 });
 
-test('arguments that are no object', () => {
+test('arguments that are not an object are denied', () => {
   const policy = { version: '1', tools: { t: { rules: [{ name: 'no', action: 'deny' }] } } };
   assert.deepEqual(verdicts(policy, [call([1]), call('x'), call(5)]), ['deny', 'deny', 'deny']);
 });
 
-test('what an error gives back', () => {
+test('refunds after an error', () => {
   const failing = (n, upstream = 'error') => Array.from({ length: n }, () => ({ call: { name: 't', arguments: { amount: 1 } }, upstream }));
   const passed = (policy, steps) => { const [answer] = simulate([{ id: 1, policy, steps }]); assert.equal(answer.error, undefined, `${answer.error}`); return answer.steps.filter((step) => step.allowed).length; };
   const a = (more) => ({ version: '1', tools: { t: { rules: [{ name: 'r', ...more }] } } });
@@ -446,7 +446,7 @@ test('what an error gives back', () => {
   assert.match(idle.error[0], /refund needs a rate_limit, a spend_limit or a state/);
 });
 
-test('what agents, editors, shells and the system obey is protected, however it is written', () => {
+test('configuration files of agents, editors, shells and the system are protected in every spelling', () => {
   const policy = { version: '1', presets: ['protect_agent_config'], tools: {} };
   const names = ['/a/GEMINI.md', '.windsurfrules', 'x/.clinerules', '/etc/systemd/system/x.service', '~/.config/systemd/user/x.timer', '~/.config/autostart/x.desktop',
     '/etc/cron.d/x', '/var/spool/cron/crontabs/root', 'a/.github/workflows/x.yml', 'a/.github//./workflows/x.yml', 'file:///home/a/.bashrc?x=1', '.bashrc ', 'mcp.json.', 'mcp.json::$DATA',

@@ -137,7 +137,7 @@ test('arguments: strict or loose', () => {
   const verdict = (policy) => run(policy, [bad], tools)[0].verdict;
   const rule = { require: [{ conditions: [{ path: 'args.amount', op: 'exists', value: true }] }] };
   const of = (tool, more = {}) => ({ version: '1', default: 'deny', tools: { t: tool }, ...more });
-  assert.equal(verdict(of({})), 'allow'); // nobody reads them
+  assert.equal(verdict(of({})), 'allow'); // no rule reads them
   assert.equal(verdict(of(rule)), 'deny');
   assert.equal(verdict(of({ ...rule, arguments: 'loose' })), 'allow');
   assert.equal(verdict(of({ arguments: 'strict' })), 'deny');

@@ -11,6 +11,8 @@ const dir = path.join(root, 'policies');
 const files = readdirSync(dir).filter((name) => /\.(yaml|json)$/.test(name));
 const jsonl = (file) => readFileSync(file, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
 
+const PROMISE = /on_deny"?: *"[^"]*approv/i; // a rule that denies must not say that a person decides
+
 test('there are at least twenty', () => assert.ok(files.length >= 20, `${files.length}`));
 
 for (const file of files) {
@@ -21,6 +23,7 @@ for (const file of files) {
     assert.equal(valid.status, 0, valid.stdout);
     assert.deepEqual(problems, []);
     const text = readFileSync(path.join(dir, file), 'utf8');
+    assert.doesNotMatch(text, PROMISE, 'a denial does not ask anybody');
     const cases = jsonl(path.join(dir, 'cases', `${name}.jsonl`));
     const lines = cases.map((one) => ({ ...one, policy_text: text, steps: one.steps.map(({ expect, ...step }) => step) }));
     for (const [i, answer] of simulate(lines).entries()) {

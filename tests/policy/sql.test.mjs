@@ -27,7 +27,7 @@ for (const dialect of ['any', ...DIALECTS]) {
   test(`honest statements pass: ${dialect}`, () => assert.deepEqual(refused(lines(`${dialect}.sql`), dialect), []));
 }
 
-test('what acts is refused where it acts, and where nobody knows the database', () => {
+test('statements with side effects are refused for their database and for an unknown one', () => {
   const rows = lines('attacks.tsv').map((line) => line.split('\t'));
   for (const dialect of ['any', ...DIALECTS]) {
     const statements = rows.filter(([of]) => of === dialect || dialect === 'any').map(([, sql]) => sql);
@@ -52,13 +52,13 @@ test('a statement inside another one is judged', () => {
   }
 });
 
-test('whatever passes for any database passes for each of those that read it so', () => {
+test('portable statements that pass for any database pass for each of them', () => {
   const portable = lines('any.sql').filter((sql) => !/[`[\]#$?@:{]|::|SHOW|DESC|EXPLAIN|TABLE |TOP |pg_catalog|DISTINCT ON|FILTER|->|VALUES|x'ff'|--|\\|FETCH|end FROM|0x|"/.test(sql));
   assert.ok(portable.length > 50, `${portable.length}`);
   for (const dialect of DIALECTS) assert.deepEqual(refused(portable, dialect), [], dialect);
 });
 
-test('deny position: what cannot be judged denies', () => {
+test('in a deny rule, a statement that cannot be judged is denied', () => {
   const conditions = [{ path: 'args.sql', op: 'sql', value: 'read_only' }];
   const verdict = (tool, sql) => simulate([{ id: 1, policy: { version: '1', default: 'allow', tools: { t: tool } }, steps: [{ call: { name: 't', arguments: { sql } } }] }])[0].steps[0].verdict;
   const denies = { deny_if: [{ conditions }] }, inverted = { deny_if: [{ conditions: [{ not: conditions[0] }] }] };
@@ -76,7 +76,7 @@ test('an unknown dialect is named', () => {
   assert.match(answer.error.join('\n'), /unknown SQL dialect "postgresql"; known are postgres, mysql, sqlite and mssql/);
 });
 
-test('deep and long statements end', () => {
+test('deep and long statements are judged in bounded time', () => {
   const deep = ['(', 'NOT ', '- ', 'lower(', '(SELECT ', 'a.'].flatMap((unit) => [100, 5000, 40000].map((n) => `SELECT ${unit.repeat(n)}1`));
   const chains = [' + 1', ' ISNULL', '::text', " || 'a'", ' COLLATE "C"', ' UNION SELECT 1', '[1]', '.a', ' CROSS JOIN t'].flatMap((unit) => [5000, 16000].map((n) => `SELECT * FROM t WHERE a${unit.repeat(n)}`));
   for (const dialect of ['any', ...DIALECTS]) allowed([...deep, ...chains].filter((sql) => sql.length < 300000), dialect);

@@ -1,8 +1,9 @@
 // A server that reads JSON as Go's encoding/json does: the last key that is equal to a field's name under simple case folding counts.
+// An argument that is missing is looked for under its further names.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-const tools = new Map(JSON.parse(readFileSync(process.argv[2])).map((tool) => [tool.name, tool.params]));
+const tools = new Map(JSON.parse(readFileSync(process.argv[2])).map((tool) => [tool.name, tool]));
 const TYPES = { integer: { type: 'integer' }, number: { type: 'number' }, string: { type: 'string' }, boolean: { type: 'boolean' },
   integers: { type: 'array', items: { type: 'integer' } }, strings: { type: 'array', items: { type: 'string' } },
   map: { type: 'object' }, nested: { type: 'object', properties: { amount: { type: 'integer' }, label: { type: 'string' } } } };
@@ -18,10 +19,29 @@ function bind(params, given) {
   return received;
 }
 
+// What stands under another name becomes what the argument is, or is left.
+const number = (value) => (['number', 'string', 'boolean'].includes(typeof value) && Number.isFinite(Number(value)) ? Number(value) : undefined);
+const string = (value) => (['number', 'string', 'boolean'].includes(typeof value) ? String(value) : undefined);
+const flag = (value) => ({ true: true, yes: true, on: true, 1: true, false: false, no: false, 0: false })[String(value).toLowerCase()];
+const list = (one) => (value) => (Array.isArray(value) && value.every((part) => one(part) !== undefined) ? value.map(one) : undefined);
+const object = (value) => (value && typeof value === 'object' && !Array.isArray(value) ? value : undefined);
+const CONVERT = { integer: number, number, string, boolean: flag, integers: list(number), strings: list(string),
+  map: (value) => object(value) && Object.values(value).every((part) => typeof part === 'number') ? value : undefined,
+  nested: (value) => object(value) && typeof value.amount === 'number' && ['string', 'undefined'].includes(typeof value.label) ? { amount: value.amount, label: value.label } : undefined };
+
+function bindAll({ params, aliases }, given) {
+  const found = { ...given };
+  for (const [name, [alias, how]] of Object.entries(aliases)) {
+    const at = given[alias], value = CONVERT[params[name]](how === 'name' ? at : how === 'member' ? at?.value : at?.[0]);
+    if (!Object.keys(given).some((key) => fold(key) === fold(name)) && value !== undefined) found[name] = value;
+  }
+  return bind(params, found);
+}
+
 const METHODS = {
   initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'folding', version: '1' } }),
-  'tools/list': () => ({ tools: [...tools].map(([name, params]) => ({ name, inputSchema: { type: 'object', properties: Object.fromEntries(Object.entries(params).map(([key, kind]) => [key, TYPES[kind]])) } })) }),
-  'tools/call': ({ name, arguments: given }) => ({ content: [{ type: 'text', text: JSON.stringify(bind(tools.get(name), given ?? {})) }] }),
+  'tools/list': () => ({ tools: [...tools].map(([name, { params }]) => ({ name, inputSchema: { type: 'object', properties: Object.fromEntries(Object.entries(params).map(([key, kind]) => [key, TYPES[kind]])) } })) }),
+  'tools/call': ({ name, arguments: given }) => ({ content: [{ type: 'text', text: JSON.stringify(bindAll(tools.get(name), given ?? {})) }] }),
 };
 
 for await (const line of createInterface({ input: process.stdin })) {

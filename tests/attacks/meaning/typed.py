@@ -1,28 +1,44 @@
 """Tools of the official Python SDK that answer with what they received, after pydantic has coerced it.
 
-Usage: typed.py TOOLS.json, where TOOLS.json is [{"name", "params": {NAME: KIND}}].
+Usage: typed.py TOOLS.json, where TOOLS.json is [{"name", "params": {NAME: KIND}, "aliases": {NAME: [ALIAS, "name"|"member"|"element"]}}].
 """
 import json
 import sys
+from typing import Annotated
 
 from mcp.server.fastmcp import FastMCP
-from pydantic import create_model
+from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field
+
+
+class Nested(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    amount: int = Field(validation_alias=AliasChoices("amount", "amt", AliasPath("deep", "amount")))
+    text: str | None = Field(None, alias="label")
+
 
 KINDS = {
     "integer": int, "number": float, "string": str, "boolean": bool,
     "integers": list[int], "strings": list[str], "map": dict[str, int],
-    "nested": create_model("Nested", amount=(int, ...), label=(str | None, None)),
+    "nested": Nested,
 }
 
 
+def typed(name, kind, alias):
+    if not alias:
+        return KINDS[kind]
+    path = {"name": alias[0], "member": AliasPath(alias[0], "value"), "element": AliasPath(alias[0], 0)}[alias[1]]
+    return Annotated[KINDS[kind], Field(validation_alias=AliasChoices(name, path))]
+
+
 def plain(value):
-    return value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else value
+    return value.model_dump(exclude_none=True, by_alias=True) if hasattr(value, "model_dump") else value
 
 
-def tool(name, params):
+def tool(name, params, aliases):
     """A function with one typed parameter each, as a person would have written it."""
-    words = ", ".join(f"{param}: KINDS[{kind!r}] = None" for param, kind in params.items())
-    scope = {"KINDS": KINDS}
+    types = {param: typed(param, kind, aliases.get(param)) for param, kind in params.items()}
+    words = ", ".join(f"{param}: types[{param!r}] = None" for param in params)
+    scope = {"types": types}
     exec(f"def {name}({words}):\n    return answer(locals())", {**scope, "answer": answer}, scope)
     return scope[name]
 
@@ -33,5 +49,5 @@ def answer(received):
 
 server = FastMCP("typed")
 for row in json.load(open(sys.argv[1])):
-    server.add_tool(tool(row["name"], row["params"]), name=row["name"])
+    server.add_tool(tool(row["name"], row["params"], row["aliases"]), name=row["name"])
 server.run()

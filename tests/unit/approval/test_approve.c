@@ -202,7 +202,7 @@ static void test_held_call_is_refused_when_its_time_is_over(void **state) {
     harness_advance(h, 29000);
     assert_false(r->over);
     harness_advance(h, 2000);
-    assert_has(fake_text(r), "Nobody approved this call in time");
+    assert_has(fake_text(r), "No approver decided on this call in time");
 }
 
 static void test_held_call_tells_its_progress(void **state) {

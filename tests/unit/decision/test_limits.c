@@ -25,7 +25,7 @@ static const char *next_id(void) {
 
 static struct fake_reply *echo(void) { return fake_call(agent, next_id(), "echo", "{}"); }
 
-/* A call that the server answers at once; false when it was denied. */
+/* A call that the server answers immediately; false when it was denied. */
 static bool passes(void) {
     struct fake_reply *r = echo();
     struct fake_heard *m = fake_peek(files, "tools/call");
@@ -243,6 +243,75 @@ static void test_slot_is_free_after_the_time_out(void **state) {
     assert_true(passes());
 }
 
+/* One call is under way, then its session closes; another client of the same principal asks. */
+static struct fake_heard *close_with_a_call_under_way(void) {
+    open_with(ONE_AT_A_TIME);
+    echo();
+    struct fake_heard *m = fake_take(files, "tools/call");
+    fake_leave(agent);
+    agent = harness_legacy(h, files);
+    assert_false(passes());
+    return m;
+}
+
+static void test_closed_session_keeps_its_slot_until_the_server_has_answered(void **state) {
+    (void)state;
+    struct fake_heard *m = close_with_a_call_under_way();
+    assert_non_null(fake_peek(files, "notifications/cancelled"));
+    assert_int_equal(h->core.session_count, 2);
+    fake_answer(m, OK);
+    assert_int_equal(h->core.session_count, 1);
+    assert_int_equal(files->open_count, 1);
+    assert_true(passes());
+}
+
+static void test_closed_session_keeps_its_slot_until_the_time_out(void **state) {
+    (void)state;
+    close_with_a_call_under_way();
+    harness_advance(h, CALL_IDLE_MS);
+    assert_int_equal(h->core.session_count, 1);
+    assert_true(passes());
+}
+
+static void test_closed_session_frees_its_slot_when_the_server_has_died(void **state) {
+    (void)state;
+    struct fake_heard *m = close_with_a_call_under_way();
+    fake_fail(m, "it ended", true); /* a cancelled call is not sent again */
+    assert_int_equal(fake_count(files, "tools/call"), 1);
+    assert_true(passes());
+}
+
+static void test_closed_session_ends_with_a_removed_server(void **state) {
+    (void)state;
+    open_with(ONE_AT_A_TIME);
+    echo();
+    fake_take(files, "tools/call");
+    fake_leave(agent);
+    assert_int_equal(h->core.calls_lingering, 1);
+    session_remove_server(&h->core, files->server);
+    harness_settle(h);
+    assert_int_equal(h->core.session_count, 0);
+    assert_int_equal(h->core.calls_lingering, 0);
+}
+
+static void test_session_without_slots_closes_immediately(void **state) {
+    (void)state;
+    open_with(LIMIT("'window':'hour','max':9"));
+    echo();
+    fake_take(files, "tools/call");
+    fake_leave(agent);
+    assert_int_equal(h->core.session_count, 0);
+}
+
+static void test_gate_that_stops_does_not_wait_for_closed_sessions(void **state) {
+    (void)state;
+    close_with_a_call_under_way();
+    assert_int_equal(h->core.calls_under_way, 0);
+    session_end_closed(&h->core);
+    assert_int_equal(h->core.session_count, 1);
+    assert_true(passes());
+}
+
 static void test_denied_call_takes_no_slot(void **state) {
     (void)state;
     open_with("{'version':'1','default':'allow','tools':{'echo':{'limits':[{'counter':'c','kind':'concurrent'"
@@ -376,6 +445,12 @@ int main(void) {
         harness_test(test_slot_is_free_after_an_error),
         harness_test(test_slot_is_free_when_the_server_has_died),
         harness_test(test_slot_is_free_after_the_time_out),
+        harness_test(test_closed_session_keeps_its_slot_until_the_server_has_answered),
+        harness_test(test_closed_session_keeps_its_slot_until_the_time_out),
+        harness_test(test_closed_session_frees_its_slot_when_the_server_has_died),
+        harness_test(test_closed_session_ends_with_a_removed_server),
+        harness_test(test_session_without_slots_closes_immediately),
+        harness_test(test_gate_that_stops_does_not_wait_for_closed_sessions),
         harness_test(test_denied_call_takes_no_slot),
         harness_test(test_counts_belong_to_the_grant_unless_the_policy_says_otherwise),
         harness_test(test_global_counts_are_everybodys),

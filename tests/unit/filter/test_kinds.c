@@ -32,6 +32,18 @@ static const struct row rows[] = {
 
     {PII_SSN, "my SSN is 219-09-9999.", "219-09-9999", ""},
     {PII_SSN, "ssn: 219099999", "219099999", ""},
+    {PII_SSN, "SSN123-45-6789", "123-45-6789", ""},
+    {PII_SSN, "SSN: 123-45-6789", "123-45-6789", ""},
+    {PII_SSN, "tel 555-123-4567 ssn 123-45-6789", "123-45-6789", ""},
+    {PII_SSN, "tel 555-123-4567 219-09-9998 4111111111111111", "219-09-9998", ""},
+    {PII_SSN, "order 123-45-6789", NULL, ""},
+    {PII_PHONE, "tel 555-123-4567 ssn 123-45-6789", "555-123-4567", ""},
+    {PII_PHONE, "555-123-4567 219-09-9998", "555-123-4567", ""},
+    {PII_PHONE, "call 123-45-6789", NULL, ""},
+    {PII_PHONE, "test@example.com555-123-4567", "555-123-4567", ""},
+    {PII_EMAIL, "test@example.com555-123-4567", "test@example.com", ""},
+    {PII_EMAIL, "a@host.com2 is none", NULL, ""},
+    {PII_CREDIT_CARD, "card 4111 1111 1111 1111 5500 0000 0000 0004", "4111 1111 1111 1111", ""},
     {PII_SSN, "{\"resourceVersion\":\"219099999\",\"ssn\":\"x\"}", NULL, ""},
     {PII_SSN, "000-12-3456 and 666-12-3456", NULL, ""},
 

@@ -104,6 +104,23 @@ static const struct row rows[] = {
     {"arn:aws:iam::547641143179:role/repellendus", NULL},
     {"ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", NULL},
     {"AKIAIOSFODNN7EXAMPLE", NULL},
+    {"(\"kd81Qmz02T\")", NULL},
+    {"\"kd81Qmz02T\"", NULL},
+    {" 'kd81Qmz02T' ", NULL},
+    {"x, 'kd81Qmz02T'", NULL},
+    {"setPassword('kd81Qmz02T", NULL}, /* no end */
+    {"setPassword('kd81Qmz02T')", "kd81Qmz02T"},
+    {"f(g(1), (2), 'password', 'kd81Qmz02T')", "kd81Qmz02T"},
+    {"'password', 'kd81Qmz02T'", NULL}, /* no call */
+    {"identified by 'kd81Qmz02T'", "kd81Qmz02T"},
+    {"delivered by 'kd81Qmz02T'", NULL},
+    {"mysql -p", NULL},
+    {"mysql -pkd81Qmz02T", "kd81Qmz02T"},
+    {"mkdir -pkd81Qmz02T", NULL},
+    {"a --password kd81Qmz02T", "kd81Qmz02T"},
+    {"a --password -v kd81Qmz02T", NULL},
+    {"ENV API_PASSWORD kd81Qmz02T\nRUN x", "kd81Qmz02T"},
+    {"the password kd81Qmz02T of yesterday", NULL}, /* a sentence */
 };
 
 static void texts(void **state) {

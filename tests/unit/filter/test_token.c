@@ -21,7 +21,25 @@ static void shape_and_stability(void **state) {
     rig_free(&b);
 }
 
-/* What a model does to a token, as printf formats over its id; the value must come back. */
+/* The names that Code Execution MCP has for two kinds are read as those kinds. */
+static void other_names(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    cleanup_free char *token = rig_hide(&r, "192.168.7.9");
+    char text[64];
+    snprintf(text, sizeof(text), "at [IP_ADDRESS_%s now", token + 4);
+    cleanup_free char *back = rig_back(&r, text);
+    assert_string_equal(back, "at 192.168.7.9 now");
+    cleanup_free char *plain = rig_back(&r, token);
+    assert_string_equal(plain, "192.168.7.9");
+    /* and what only looks like one is made harmless like any other token */
+    cleanup_free char *foreign = rig_hide(&r, "see [API_KEY_7K3QX9M2] there");
+    assert_non_null(strstr(foreign, "[LITERAL_"));
+    rig_free(&r);
+}
+
+/* Spellings that a model makes of a token, as printf formats over its id; the value must be restored. */
 static void mutations(void **state) {
     (void)state;
     struct rig r;
@@ -69,7 +87,7 @@ static void mutations(void **state) {
     rig_free(&r);
 }
 
-/* One wrong character is no token at all, never somebody else's value. */
+/* A token with one wrong character is plain text, never the value of another token. */
 static void never_a_wrong_value(void **state) {
     (void)state;
     struct rig r;
@@ -240,6 +258,32 @@ static void no_day_and_no_address_is_another(void **state) {
     rig_free(&r);
 }
 
+/* Long texts are read in blocks: a token is found wherever in one it starts, and across two of them. */
+static void found_at_every_place(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    static const char *const values[] = {"bob@example.org", "192.168.7.9", "+1 202-555-0143"};
+    for (size_t v = 0; v < ARRAY_LEN(values); v++) {
+        cleanup_free char *token = rig_hide(&r, values[v]);
+        for (size_t before = 6; before <= 600; before++) {
+            char text[700] = "", want[700] = "";
+            memset(text, 'x', before);
+            memset(want, 'x', before);
+            static const char *const fronts[] = {" ", "\\n", "%20", "\\u0022"};
+            const char *front = fronts[before % ARRAY_LEN(fronts)];
+            memcpy(text + before - strlen(front), front, strlen(front));
+            memcpy(want + before - strlen(front), front, strlen(front));
+            snprintf(text + before, sizeof(text) - before, "%.*s 7 %s", (int)strlen(token) - 2, token + 1,
+                     token);
+            snprintf(want + before, sizeof(want) - before, "%s 7 %s", values[v], values[v]);
+            cleanup_free char *back = rig_back(&r, text);
+            assert_string_equal(back, want);
+        }
+    }
+    rig_free(&r);
+}
+
 static void modes(void **state) {
     (void)state;
     struct rig r;
@@ -264,6 +308,7 @@ static void modes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shape_and_stability),
+        cmocka_unit_test(other_names),
         cmocka_unit_test(mutations),
         cmocka_unit_test(never_a_wrong_value),
         cmocka_unit_test(outside_tokens_are_neutralised),
@@ -272,6 +317,7 @@ int main(void) {
         cmocka_unit_test(formats_are_kept_where_asked),
         cmocka_unit_test(addresses_and_days_are_kept),
         cmocka_unit_test(no_day_and_no_address_is_another),
+        cmocka_unit_test(found_at_every_place),
         cmocka_unit_test(modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

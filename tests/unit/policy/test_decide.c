@@ -1,3 +1,5 @@
+#include "base/buf.h"
+#include "base/mem.h"
 #include "policy/memory.h"
 #include "policy/policy.h"
 #include "policy/trace.h"
@@ -235,6 +237,41 @@ static void test_escapes_are_decoded_before_deciding(void **state) {
     world_free(&w);
 }
 
+/* A long text is searched as it is spelt: the verdict is that of a short one, which is decoded first. */
+static void test_long_texts_are_searched_alike(void **state) {
+    (void)state;
+    static const char *const wants[] = {"n",        "\\\\n",       "\\n", "\\\"",
+                                        "\\\\\\\\", "\xc3\xa9\\t", "/",   "\\u0008"};
+    static const char *const texts[] = {
+        "\\n",       "\\\\n", "\\\\\\n",   "\\\\\\\\n",   "\\\"", "\\\\\\\"",
+        "\\b",       "\\/",   "\\u006e",   "\xc3\xa9\\t", "[1]",  " \\n\\t {\\\"a\\\":1}",
+        "x\\\\\\\\", "",      "\\\\u0008", "\\u00e9\\t"};
+    char padding[1200];
+    memset(padding, '.', sizeof(padding));
+    for (size_t i = 0; i < ARRAY_LEN(wants) * ARRAY_LEN(texts); i++) {
+        struct world w;
+        cleanup_buf struct buf policy, args;
+        buf_init(&policy, 4096);
+        buf_init(&args, 4096);
+        buf_printf(&policy,
+                   "version: \"1\"\ntools: {t: {rules: [{name: r, conditions: [{path: args.a, op: contains, "
+                   "value: \"%s\"}, {path: args.b, op: exists, value: true}]}]}}\n",
+                   wants[i % ARRAY_LEN(wants)]);
+        enum policy_outcome outcomes[2];
+        for (int is_long = 0; is_long < 2; is_long++) {
+            const char *text = texts[i / ARRAY_LEN(wants)];
+            buf_reset(&args);
+            buf_printf(&args, "{\"a\":\"%s\\r%.*s\",\"b\":1}", text, is_long ? (int)sizeof(padding) : 0,
+                       padding);
+            world_init(&w, policy.ptr, "t", args.ptr);
+            outcomes[is_long] = decide(&w);
+            world_free(&w);
+        }
+        if (outcomes[0] != outcomes[1])
+            fail_msg("%s in %s", wants[i % ARRAY_LEN(wants)], texts[i / ARRAY_LEN(wants)]);
+    }
+}
+
 static void test_trace_follows_the_decision(void **state) {
     (void)state;
     struct world w;
@@ -300,6 +337,7 @@ int main(void) {
         cmocka_unit_test(test_approval_carries_its_terms),
         cmocka_unit_test(test_result_caps),
         cmocka_unit_test(test_escapes_are_decoded_before_deciding),
+        cmocka_unit_test(test_long_texts_are_searched_alike),
         cmocka_unit_test(test_trace_follows_the_decision),
         cmocka_unit_test(test_threads_share_a_policy),
     };

@@ -127,79 +127,12 @@ static void test_properties(void **state) {
     policy_problems_free(&problems);
 }
 
-static size_t warnings(const char *text, const char *part) {
-    struct policy_problems problems;
-    struct policy *p = load(text, &problems);
-    if (!p)
-        fail_msg("%.*s", SLICE_FMT(problems.items[0].text));
-    policy_lint(p, &problems);
-    size_t found = 0;
-    for (size_t i = 0; i < problems.count; i++) {
-        assert_int_equal(problems.items[i].severity, POLICY_WARNING);
-        found += memmem(problems.items[i].text.ptr, problems.items[i].text.len, part, strlen(part)) != NULL;
-    }
-    policy_unref(p);
-    policy_problems_free(&problems);
-    return found;
-}
-
-#define RULES(rules) "version: \"1\"\ntools: {t: {rules: [" rules "]}}\n"
-
-static void test_lint(void **state) {
-    (void)state;
-    assert_int_equal(warnings(RULES("{name: a, action: deny}, {name: b, action: deny}"), "can never fire"),
-                     1);
-    assert_int_equal(warnings(RULES("{name: a, action: deny}, {name: b, rate_limit: 5/day}"), "never count"),
-                     1);
-    assert_int_equal(
-        warnings("version: \"1\"\nhide: [t]\ntools: {t: {rules: [{name: a, action: deny}]}}\n", "hidden"), 1);
-    assert_int_equal(
-        warnings("version: \"1\"\ntools: {t: {rules: [{name: a, rate_limit: 1/day}]}, '*': {rules: "
-                 "[{name: b, action: deny}]}}\n",
-                 "shadowed"),
-        1);
-    assert_int_equal(
-        warnings(RULES("{name: a, conditions: [{path: args.x, op: regex, value: '^(a+)+$'}]}"), "backtrack"),
-        1);
-    assert_int_equal(
-        warnings(RULES("{name: a, conditions: [{path: args.x, op: regex, value: '^a+$'}]}"), "backtrack"), 0);
-    assert_int_equal(
-        warnings(RULES("{name: a, conditions: [{path: args.x, op: regex, value: '^a(?=b)'}]}"), "not RE2"),
-        1);
-    assert_int_equal(
-        warnings(RULES("{name: a, conditions: [{path: args.x, op: regex, value: 'a'}]}"), "anywhere"), 1);
-    assert_int_equal(warnings(RULES("{name: a, conditions: [{path: args.x, op: lt, value: 1}, {path: args.x, "
-                                    "op: gt, value: 5}]}"),
-                              "no value"),
-                     1);
-    assert_int_equal(warnings(RULES("{name: a, conditions: [{path: args.x, op: gte, value: 1}, {path: "
-                                    "args.x, op: lte, value: 5}]}"),
-                              "no value"),
-                     0);
-    assert_int_equal(
-        warnings(RULES("{name: a, conditions: [{path: args.x, op: starts_with, value: /srv}]}"), "\"..\""),
-        1);
-    assert_int_equal(warnings("{\"version\":\"1\",\"default\":\"deny\",\"tools\":{\"t\":{\"deny_if\":[{"
-                              "\"conditions\":[{\"path\":"
-                              "\"args.n\",\"op\":\"gt\",\"value\":5}]}]}}}",
-                              "is missing"),
-                     1);
-    assert_int_equal(
-        warnings(
-            "{\"version\":\"1\",\"default\":\"deny\",\"tools\":{\"t\":{\"deny_if\":[{\"on_missing\":\"deny\","
-            "\"conditions\":[{\"path\":\"args.n\",\"op\":\"gt\",\"value\":5}]}]}}}",
-            "is missing"),
-        0);
-    assert_int_equal(warnings("version: \"1\"\ntools: {}\n", "allows every call"), 1);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_positions_and_hints),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_deep_groups_are_refused),
         cmocka_unit_test(test_properties),
-        cmocka_unit_test(test_lint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ import (
 )
 
 type nested struct {
-	Amount int64   `json:"amount"`
+	Amount *int64  `json:"amount,omitempty"`
 	Label  *string `json:"label,omitempty"`
 }
 
@@ -41,8 +41,44 @@ var schemas = map[string]string{
 }
 
 type row struct {
-	Name   string            `json:"name"`
-	Params map[string]string `json:"params"`
+	Name    string               `json:"name"`
+	Params  map[string]string    `json:"params"`
+	Aliases map[string][2]string `json:"aliases"`
+}
+
+// What stands under the alias, as the argument itself.
+func find(given map[string]any, alias [2]string) any {
+	at := given[alias[0]]
+	switch alias[1] {
+	case "member":
+		object, _ := at.(map[string]any)
+		return object["value"]
+	case "element":
+		if list, _ := at.([]any); len(list) > 0 {
+			return list[0]
+		}
+		return nil
+	}
+	return at
+}
+
+// Arguments that are missing are looked for under their further names, as an UnmarshalJSON of the handler's own would do.
+func resolve(request *mcp.CallToolRequest, aliases map[string][2]string) {
+	given := request.GetArguments()
+	found := map[string]any{}
+	for key, value := range given {
+		found[key] = value
+	}
+	for name, alias := range aliases {
+		missing := true
+		for key := range given {
+			missing = missing && !strings.EqualFold(key, name)
+		}
+		if value := find(given, alias); missing && value != nil {
+			found[name] = value
+		}
+	}
+	request.Params.Arguments = found
 }
 
 // A struct with one field for each parameter, as a typed handler would have it.
@@ -81,6 +117,7 @@ func main() {
 		shape := structOf(r.Params)
 		s.AddTool(mcp.NewToolWithRawSchema(r.Name, "", schemaOf(r.Params)),
 			func(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				resolve(&request, r.Aliases)
 				received := reflect.New(shape).Interface()
 				if err := request.BindArguments(received); err != nil {
 					return nil, err

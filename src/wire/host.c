@@ -1,13 +1,14 @@
 /* Hosts of URLs, for rules against server-side request forgery. The reader is stricter than any HTTP client:
  * what two clients could read differently (backslashes, userinfo, tabs, percent-encoded hosts, odd IPv4
  * spellings that resolve anyway) is refused or brought to one form before it is compared. */
-#include "policy/limits.h"
-#include "policy/match.h"
+#include "wire/host.h"
+
+#include "wire/limits.h"
 
 #include <arpa/inet.h>
 
-#define HOST_LABEL_MAX 63
-#define HOST_NAME_MAX 253
+#define LABEL_MAX_BYTES 63
+#define NAME_MAX_BYTES 253
 
 /* One part of an IPv4 address as inet_aton reads it: decimal, 0octal or 0xhex. */
 static bool number_part(struct slice part, uint64_t *ret) {
@@ -119,6 +120,8 @@ static bool v6_is_private(const unsigned char *b) {
     return teredo_or_orchid || documentation || (isatap && v4_is_private(be32(b + 12)));
 }
 
+bool host_address_is_private(const unsigned char address[16]) { return v6_is_private(address); }
+
 static bool name_is_private(struct slice host) {
     /* The last ones are public names of clouds' metadata services. */
     static const char *const names[] = {"localhost",
@@ -144,13 +147,13 @@ static bool name_is_private(struct slice host) {
 }
 
 static bool name_is_plain(struct slice host) {
-    if (host.len == 0 || host.len > HOST_NAME_MAX)
+    if (host.len == 0 || host.len > NAME_MAX_BYTES)
         return false;
     struct slice rest = host, label;
     bool more = true;
     while (more) {
         more = slice_cut(&rest, '.', &label);
-        if (label.len == 0 || label.len > HOST_LABEL_MAX || label.ptr[0] == '-' ||
+        if (label.len == 0 || label.len > LABEL_MAX_BYTES || label.ptr[0] == '-' ||
             label.ptr[label.len - 1] == '-')
             return false;
         for (size_t i = 0; i < label.len; i++) {
@@ -163,31 +166,31 @@ static bool name_is_plain(struct slice host) {
 }
 
 /* Cuts scheme, authority and the rest; leaves the authority. */
-static enum policy_url_fault cut_authority(struct slice url, struct slice *ret_authority) {
-    if (url.len > POLICY_URL_MAX)
-        return POLICY_URL_SYNTAX;
+static enum host_fault cut_authority(struct slice url, struct slice *ret_authority) {
+    if (url.len > HOST_URL_MAX)
+        return HOST_SYNTAX;
     for (size_t i = 0; i < url.len; i++) {
         unsigned char c = (unsigned char)url.ptr[i];
         if (c <= 0x20 || c == 0x7f || c == '\\')
-            return POLICY_URL_SYNTAX;
+            return HOST_SYNTAX;
     }
     ptrdiff_t colon = slice_find(url, ':');
     if (colon <= 0)
-        return POLICY_URL_SYNTAX;
+        return HOST_SYNTAX;
     struct slice scheme = slice_upto(url, (size_t)colon);
     if (!slice_eq_nocase(scheme, SLICE("http")) && !slice_eq_nocase(scheme, SLICE("https")))
-        return POLICY_URL_SCHEME;
+        return HOST_SCHEME;
     struct slice rest = slice_from(url, (size_t)colon + 1);
     if (!slice_starts(rest, SLICE("//")))
-        return POLICY_URL_SYNTAX;
+        return HOST_SYNTAX;
     rest = slice_from(rest, 2);
     size_t end = 0;
     while (end < rest.len && rest.ptr[end] != '/' && rest.ptr[end] != '?' && rest.ptr[end] != '#')
         end++;
     *ret_authority = slice_upto(rest, end);
     if (slice_find(*ret_authority, '@') >= 0)
-        return POLICY_URL_USERINFO;
-    return end ? POLICY_URL_OK : POLICY_URL_SYNTAX;
+        return HOST_USERINFO;
+    return end ? HOST_OK : HOST_SYNTAX;
 }
 
 static bool port_is_plain(struct slice port) {
@@ -195,31 +198,30 @@ static bool port_is_plain(struct slice port) {
     return port.len == 0 || (slice_to_u64(port, &value) && value <= 65535);
 }
 
-static enum policy_url_fault read_v6(struct slice authority, struct arena *a, struct slice *ret_host) {
+static enum host_fault read_v6(struct slice authority, struct arena *a, struct slice *ret_host) {
     ptrdiff_t close = slice_find(authority, ']');
     if (close < 0)
-        return POLICY_URL_SYNTAX;
+        return HOST_SYNTAX;
     struct slice rest = slice_from(authority, (size_t)close + 1);
     if (rest.len && (rest.ptr[0] != ':' || !port_is_plain(slice_from(rest, 1))))
-        return POLICY_URL_SYNTAX;
+        return HOST_SYNTAX;
     struct slice inside = arena_dup(a, slice_of(authority.ptr + 1, (size_t)close - 1));
     unsigned char bytes[16];
     if (inet_pton(AF_INET6, inside.ptr, bytes) != 1)
-        return POLICY_URL_SYNTAX; /* zone identifiers end up here too */
+        return HOST_SYNTAX; /* zone identifiers end up here too */
     char *text = arena_alloc(a, INET6_ADDRSTRLEN);
     if (!inet_ntop(AF_INET6, bytes, text, INET6_ADDRSTRLEN))
-        return POLICY_URL_SYNTAX;
+        return HOST_SYNTAX;
     *ret_host = slice_str(text);
-    return v6_is_private(bytes) ? POLICY_URL_PRIVATE : POLICY_URL_OK;
+    return v6_is_private(bytes) ? HOST_PRIVATE : HOST_OK;
 }
 
-enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct slice *ret_host,
-                                      bool *ret_is_ip) {
+enum host_fault host_of_url(struct slice url, struct arena *a, struct slice *ret_host, bool *ret_is_ip) {
     struct slice authority, host;
     *ret_host = (struct slice){0};
     *ret_is_ip = false;
-    enum policy_url_fault fault = cut_authority(url, &authority);
-    if (fault != POLICY_URL_OK)
+    enum host_fault fault = cut_authority(url, &authority);
+    if (fault != HOST_OK)
         return fault;
     if (authority.ptr[0] == '[') {
         *ret_is_ip = true;
@@ -228,7 +230,7 @@ enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct 
     struct slice port = authority;
     slice_cut(&port, ':', &host);
     if (!port_is_plain(port))
-        return POLICY_URL_SYNTAX;
+        return HOST_SYNTAX;
     char *lower = arena_alloc(a, host.len + 1);
     for (size_t i = 0; i < host.len; i++)
         lower[i] = (char)(host.ptr[i] >= 'A' && host.ptr[i] <= 'Z' ? host.ptr[i] | 0x20 : host.ptr[i]);
@@ -236,36 +238,36 @@ enum policy_url_fault policy_url_host(struct slice url, struct arena *a, struct 
     if (host.len && host.ptr[host.len - 1] == '.')
         host.len--;
     if (!name_is_plain(host))
-        return POLICY_URL_SYNTAX;
+        return HOST_SYNTAX;
     uint32_t address = 0;
     switch (read_v4(host, &address)) {
     case V4_BAD:
-        return POLICY_URL_SYNTAX;
+        return HOST_SYNTAX;
     case V4_YES:
         *ret_is_ip = true;
         *ret_host = arena_printf(a, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255,
                                  address & 255);
-        return v4_is_private(address) ? POLICY_URL_PRIVATE : POLICY_URL_OK;
+        return v4_is_private(address) ? HOST_PRIVATE : HOST_OK;
     case V4_NO:
         break;
     }
     *ret_host = host;
-    return name_is_private(host) ? POLICY_URL_PRIVATE : POLICY_URL_OK;
+    return name_is_private(host) ? HOST_PRIVATE : HOST_OK;
 }
 
-bool policy_host_is_pattern(struct slice pattern, struct arena *a) {
+bool host_is_pattern(struct slice pattern, struct arena *a) {
     struct slice host, name = slice_starts(pattern, SLICE("*.")) ? slice_from(pattern, 2) : pattern;
     bool is_ip;
     if (slice_is(pattern, "*"))
         return true;
     bool v6 = slice_find(name, ':') >= 0; /* an address, in the form that comparing brings all others to */
     struct slice url = arena_printf(a, "http://%s%.*s%s", v6 ? "[" : "", SLICE_FMT(name), v6 ? "]" : "");
-    enum policy_url_fault found = policy_url_host(url, a, &host, &is_ip);
-    return (found == POLICY_URL_OK || found == POLICY_URL_PRIVATE) && slice_eq_nocase(host, name) &&
+    enum host_fault found = host_of_url(url, a, &host, &is_ip);
+    return (found == HOST_OK || found == HOST_PRIVATE) && slice_eq_nocase(host, name) &&
            !(is_ip && name.len < pattern.len);
 }
 
-bool policy_host_match(struct slice host, struct slice pattern) {
+bool host_matches(struct slice host, struct slice pattern) {
     if (slice_is(pattern, "*"))
         return true;
     if (slice_starts(pattern, SLICE("*."))) {
