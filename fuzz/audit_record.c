@@ -1,4 +1,4 @@
-/* What the log reads back from files that anybody may have touched: records, frames of a block, the head
+/* What the log reads back from files that may have been modified: records, frames of a block, the head
  * file. */
 #include "fuzz.h"
 

@@ -21,8 +21,8 @@
 #define AUDIT_OUTCOME_SPARE                                                                                  \
     (AUDIT_RING_BYTES / 8) /* kept free of decisions, so that those taken can be completed */
 
-/* How the loop is told: lives until the loop has closed the handle. No uv_async_t: its receiver spins until
- * the sender, which it may have preempted, is through. */
+/* How the loop is notified; lives until the loop has closed the handle. Not a uv_async_t: its receiver spins
+ * until the sender, which it may have preempted, is done. */
 struct audit_port {
     uv_poll_t poll;
     int fd; /* an eventfd */
@@ -59,13 +59,14 @@ struct audit {
     bool hasty; /* a call waits: do not sleep */
     bool ready; /* the log is open */
     bool failed;
+    bool held;
     uint64_t committed;
     uint64_t safe;      /* position up to which the ring, or the log, is on disk */
-    uint64_t failed_at; /* position up to which waits have been told of a failure */
+    uint64_t failed_at; /* position up to which waiters were notified of a failure */
     uint64_t gaps;
     uint64_t gaps_written;
     uint64_t refusals;         /* decisions refused, in all */
-    uint64_t refusals_written; /* of them, those that a record tells of */
+    uint64_t refusals_written; /* of them, those that a record reports */
     bool news;                 /* `changed` is to be called */
     struct audit_health health;
 
@@ -106,6 +107,7 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
     w->durable = config->durable;
     w->segment_bytes = config->segment_bytes ? config->segment_bytes : AUDIT_SEGMENT_BYTES;
     w->retain_ms = config->retain_ms;
+    w->ships = config->ships;
     a->loop = config->loop;
     a->changed = config->changed;
     a->owner = config->owner;
@@ -219,7 +221,7 @@ static void audit_wake(struct audit *a) {
     pthread_cond_signal(&a->wake);
 }
 
-/* Everybody who waits for what lies before that position is told. The lock is held. */
+/* Notifies everyone who waits for something before that position. The lock is held. */
 static void audit_fault(struct audit *a, uint64_t before, const struct err *err) {
     a->news |= !a->failed;
     a->failed = true;
@@ -262,6 +264,8 @@ static enum audit_result audit_put(struct audit *a, struct audit_record *r, stru
     char *to = NULL;
     if (a->failed && decision && a->on_full == AUDIT_REFUSE)
         result = audit_lost(a, AUDIT_FAILED, false);
+    else if (a->held && decision && a->on_full == AUDIT_REFUSE)
+        result = audit_lost(a, AUDIT_FULL, false);
     else if (!(to = audit_ring_reserve(&a->ring, len, decision ? AUDIT_OUTCOME_SPARE : 0)))
         result = audit_lost(a, AUDIT_FULL, !decision);
     if (to) {
@@ -433,6 +437,12 @@ static void audit_sync(struct io_task *task) {
         audit_notify(a);
 }
 
+void audit_hold(struct audit *a, bool held) {
+    pthread_mutex_lock(&a->mutex);
+    a->held = held;
+    pthread_mutex_unlock(&a->mutex);
+}
+
 int audit_flush(struct audit *a, struct err *err) {
     pthread_mutex_lock(&a->mutex);
     uint64_t want = atomic_load(&a->ring.head->end);
@@ -449,6 +459,7 @@ void audit_health(struct audit *a, struct audit_health *ret_health) {
     pthread_mutex_lock(&a->mutex);
     *ret_health = a->health;
     ret_health->failed = a->failed;
+    ret_health->held = a->held;
     ret_health->passing = a->on_full == AUDIT_PASS;
     ret_health->queued = audit_ring_used(&a->ring);
     ret_health->unrecorded = a->gaps - a->gaps_written + a->refusals - a->refusals_written;
@@ -470,7 +481,7 @@ static void audit_sleep(struct audit *a, uint64_t ms) {
     pthread_cond_timedwait(&a->wake, &a->mutex, &ts);
 }
 
-/* Until there is something to do; true when the end has come. The lock is held. */
+/* Waits until there is something to do; true when the log is being closed. The lock is held. */
 static bool audit_rest(struct audit *a, bool busy) {
     if (audit_ring_used(&a->ring) == 0)
         a->hasty = false;
@@ -521,7 +532,7 @@ static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
     audit_notify(a);
 }
 
-/* Everybody who waits is told, later decisions are refused, and after a while it is tried again. */
+/* Notifies all waiters and refuses later decisions; after a while the log is tried again. */
 static void audit_failed(struct audit *a, const struct err *err) {
     pthread_mutex_lock(&a->mutex);
     audit_fault(a, atomic_load(&a->ring.head->end), err);
@@ -546,8 +557,8 @@ static int audit_work(struct audit *a, uint64_t gaps, bool *ret_busy, struct err
     return audit_writer_sign_due(&a->writer, clock_mono_ms()) ? audit_writer_sign(&a->writer, err) : 0;
 }
 
-/* Opens the log and takes over what dead processes left. Here and not in audit_open, because a gate should
- * not wait for a disk before it listens: what is put meanwhile is safe in the ring. */
+/* Opens the log and takes over the rings of dead processes. Here and not in audit_open, because a gate should
+ * not wait for a disk before it listens: records put meanwhile are safe in the ring. */
 static int audit_begin(struct audit *a, struct err *err) {
     struct writer *w = &a->writer;
     if (audit_writer_open(w, a->home, a->dir, err) < 0)
@@ -588,8 +599,8 @@ static bool audit_begin_until(struct audit *a) {
     return true;
 }
 
-/* Calls that were refused because nothing could be recorded are on record once something can; so is that it
- * works again, which is tried here when there is nothing else to write. */
+/* Once the log works again, records the calls that were refused because nothing could be recorded, and that
+ * it works again. This is also tried when there is nothing else to write. */
 static int audit_resume(struct audit *a, bool failed, uint64_t gaps, uint64_t refusals, struct err *err) {
     char text[96];
     if (!failed && refusals == a->refusals_written)

@@ -36,17 +36,18 @@ struct audit_config {
         on_full;            /* full ring, failing disk: refuse calls (default) or pass and count the gap */
     uint64_t segment_bytes; /* 0: AUDIT_SEGMENT_BYTES */
     uint64_t retain_ms;     /* age of segments that are retired; 0: keep everything */
+    bool ships;             /* what was not shipped to the fleet's database is not retired */
     struct io_loop *loop;   /* where `done` is called; NULL: only audit_flush waits */
     /* Called on the loop when writing fails, works again, or a loss was found at the start. May be NULL. */
     void (*changed)(void *owner, const struct audit_health *health);
     void *owner;
 };
 
-/* Makes the directory and starts the writer, which opens the log; what cannot be opened shows as AUDIT_FAILED
- * and in the health. The first record says that this instance started. */
+/* Creates the directory and starts the writer, which opens the log; a failure shows as AUDIT_FAILED and in
+ * the health. The first record is the start of this instance. */
 int audit_open(const struct audit_config *config, struct audit **ret_audit, struct err *err);
-/* Writes what is in the ring, signs a last checkpoint, ends the writer. Waits that are still open are told.
- * Call it before the loop is freed. NULL is fine. */
+/* Writes what is in the ring, signs a last checkpoint, ends the writer. Open waits are notified. Call it
+ * before the loop is freed. NULL is fine. */
 void audit_close(struct audit *a);
 
 /* A number for a call, unique over all instances: give it to the decision and to the outcome. */
@@ -65,7 +66,7 @@ struct audit_decision {
     struct slice policy;      /* name */
     struct slice policy_hash; /* hex */
     struct slice policy_version;
-    struct slice text;   /* what the agent was told, when denied */
+    struct slice text;   /* the text that the agent got, when denied */
     struct slice shadow; /* JSON array of shadow verdicts, or empty */
     enum audit_args_mode args_mode;
     struct slice args;        /* keys: JSON array of paths; tokenized, full: JSON */
@@ -114,6 +115,10 @@ struct audit_action {
 };
 enum audit_result audit_put_action(struct audit *a, const struct audit_action *x);
 
+/* While held, decisions are refused as if the ring were full (unless the setting says pass): the database of
+ * the fleet is so far behind that the disk would fill. From any thread. */
+void audit_hold(struct audit *a, bool held);
+
 /* Blocks until the log is open and everything put so far is committed; -1 when that fails. Not for the loop's
  * thread. */
 int audit_flush(struct audit *a, struct err *err);
@@ -122,12 +127,13 @@ struct audit_health {
     uint64_t written;    /* records by this process */
     uint64_t queued;     /* bytes in the ring */
     uint64_t gaps;       /* records that could not be kept (setting: pass) */
-    uint64_t unrecorded; /* of them and of refused calls, those that no `gap` record tells of yet */
+    uint64_t unrecorded; /* of them and of refused calls, those that no `gap` record reports yet */
     uint64_t refused;    /* puts answered FULL or FAILED */
     uint64_t commits;
     uint64_t seq;          /* newest of the chain that this process wrote */
     uint64_t committed_ms; /* wall clock of the last commit */
     bool failed;
+    bool held;    /* see audit_hold */
     bool passing; /* calls pass without a record while it fails, by setting */
     char fault[256];
     char finding[256]; /* what was missing when this process took the log over; empty for nothing */

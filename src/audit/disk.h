@@ -8,7 +8,7 @@
 
 struct disk {
     int fd;
-    int event;         /* eventfd that is told when a write is over */
+    int event;         /* eventfd that is signalled when a write is over */
     char *room;        /* what is being written */
     unsigned long aio; /* the kernel's name for our queue; 0: not open */
     bool busy;

@@ -51,6 +51,10 @@ void audit_format_line(struct buf *out, const struct audit_entry *e) {
     char time[AUDIT_TIME_TEXT];
     audit_format_local_time(r->number[AUDIT_TIME_US], time);
     buf_printf(out, "%8" PRIu64 "  %s  ", e->seq, time);
+    if (e->gate.len) {
+        put_plain(out, e->gate);
+        buf_put_str(out, "  ");
+    }
     switch (r->kind) {
     case AUDIT_KIND_DECISION:
         put_plain(out, r->text[AUDIT_VERDICT]);
@@ -156,6 +160,12 @@ void audit_format_json(struct buf *out, const struct audit_entry *entry) {
     struct emit e;
     emit_init(&e, out);
     emit_object(&e);
+    if (entry->gate.len) {
+        emit_key(&e, "gate");
+        emit_str(&e, entry->gate);
+        emit_key(&e, "chain");
+        emit_int(&e, (int64_t)entry->chain);
+    }
     emit_key(&e, "seq");
     emit_int(&e, (int64_t)entry->seq);
     emit_key(&e, "kind");
@@ -181,7 +191,7 @@ void audit_format_csv_head(struct buf *out) {
         buf_printf(out, ",%s", audit_number_names[i]);
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
         buf_printf(out, ",%s", audit_text_names[i]);
-    buf_put_str(out, "\r\n");
+    buf_put_str(out, ",gate\r\n");
 }
 
 static void put_cell(struct buf *out, struct slice text) {
@@ -207,6 +217,7 @@ void audit_format_csv(struct buf *out, const struct audit_entry *e) {
         buf_printf(out, ",%" PRIu64, e->record->number[i]);
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
         put_cell(out, e->record->text[i]);
+    put_cell(out, e->gate);
     buf_put_str(out, "\r\n");
 }
 
@@ -272,6 +283,7 @@ void audit_format_cef(struct buf *out, const struct audit_entry *e) {
     if (r->kind == AUDIT_KIND_OUTCOME)
         buf_printf(out, " cn2Label=latency_us cn2=%" PRIu64 " in=%" PRIu64 " out=%" PRIu64,
                    r->number[AUDIT_LATENCY_US], r->number[AUDIT_BYTES_IN], r->number[AUDIT_BYTES_OUT]);
+    put_cef_member(out, "dvchost", e->gate);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct slice text = r->text[rows[i].text];
         bool custom = rows[i].key[0] == 'c' || rows[i].key[0] == 'f';

@@ -18,3 +18,4 @@
 #define AUDIT_RETRY_MS 500                 /* pause after a failed write */
 #define AUDIT_BUSY_MS 5000                 /* how long a locked database is waited for */
 #define AUDIT_BUSY_STEP_MS 5               /* between two tries while another process opens the log */
+#define AUDIT_REPORT_TEXT 512              /* bytes of what a verification says is wrong */

@@ -1,12 +1,11 @@
 #include "audit/log_reader.h"
 
+#include "audit/cursor.h"
 #include "audit/pack.h"
 #include "audit/rings.h"
 #include "audit/segment.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/hex.h"
-#include "base/map.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -15,15 +14,14 @@
 
 #define LOG_SETTLE_MS 300
 #define LOG_SETTLE_STEP_NS 3000000
-#define LOG_OUTCOMES_MAX 1000000 /* outcomes whose decision has not been met yet */
-#define LOG_AHEAD 20000          /* records behind a decision that are searched for its outcome */
-#define LOG_ORDER_US 60000000    /* records of several processes are out of order by less than that */
-#define LOG_BLOCK_FRAMES_MAX (AUDIT_BLOCK_BYTES / SEGMENT_FRAME_HEAD)
+#define LOG_AHEAD 20000 /* records behind a decision that are searched for its outcome */
 
 struct audit_log {
     char *dir;
     uint64_t *numbers;
     size_t count;
+    const struct audit_log_ops *ops; /* NULL: the segments of a home */
+    void *owner;
 };
 
 /* ---- opening ---- */
@@ -54,216 +52,169 @@ int audit_log_open(const char *home, struct audit_log **ret_log, struct err *err
     return 0;
 }
 
+struct audit_log *audit_log_over(const struct audit_log_ops *ops, void *take_owner) {
+    struct audit_log *log = mem_zalloc(sizeof(*log));
+    log->ops = ops;
+    log->owner = take_owner;
+    return log;
+}
+
 void audit_log_close(struct audit_log *log) {
     if (!log)
         return;
+    if (log->ops)
+        log->ops->close(log->owner);
     free(log->numbers);
     free(log->dir);
     free(log);
 }
 
-/* ---- matching ---- */
+/* ---- the segments of a home ---- */
 
-static bool text_matches(struct slice want, struct slice have) {
-    if (want.len > 0 && want.ptr[want.len - 1] == '*')
-        return slice_starts(have, slice_upto(want, want.len - 1));
-    return slice_eq(want, have);
+struct home_source {
+    struct audit_source base;
+    const struct audit_log *log;
+    uint64_t from_seq, to_seq;
+    bool back;
+    size_t done; /* segments that were opened */
+    struct segment segment;
+    sqlite3_stmt *rows; /* NULL: the next segment is to be opened */
+};
+
+static int home_open_segment(struct home_source *s, struct err *err) {
+    size_t at = s->back ? s->log->count - 1 - s->done : s->done;
+    uint64_t number = s->log->numbers[at];
+    s->done++;
+    if (audit_segment_open(&s->segment, s->log->dir, number, SEGMENT_READ, err) < 0)
+        return audit_segment_is_blank(s->log->dir, number) ? 0 : -1;
+    s->rows = audit_segment_blocks(&s->segment, s->from_seq, s->to_seq, s->back);
+    if (s->rows)
+        return 0;
+    audit_segment_fail(&s->segment, err);
+    audit_segment_close(&s->segment);
+    return -1;
 }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c; }
+static int home_end_segment(struct home_source *s, struct err *err) {
+    int rc = sqlite3_finalize(s->rows) == SQLITE_OK ? 0 : audit_segment_fail(&s->segment, err);
+    s->rows = NULL;
+    audit_segment_close(&s->segment);
+    return rc;
+}
 
-static bool contains(struct slice have, struct slice word) {
-    for (size_t at = 0; word.len <= have.len && at <= have.len - word.len; at++) {
-        size_t i = 0;
-        while (i < word.len && lower(have.ptr[at + i]) == lower(word.ptr[i]))
-            i++;
-        if (i == word.len)
-            return true;
+static int home_next(struct audit_source *base, struct audit_block *ret_block, struct err *err) {
+    struct home_source *s = container_of(base, struct home_source, base);
+    for (;;) {
+        if (s->rows && sqlite3_step(s->rows) == SQLITE_ROW) {
+            *ret_block = (struct audit_block){.first_seq = (uint64_t)sqlite3_column_int64(s->rows, 0),
+                                              .count = (uint64_t)sqlite3_column_int64(s->rows, 1),
+                                              .hash = audit_segment_column(s->rows, 2),
+                                              .body = audit_segment_column(s->rows, 3)};
+            return 1;
+        }
+        if (s->rows && home_end_segment(s, err) < 0)
+            return -1;
+        if (s->done == s->log->count)
+            return 0;
+        if (home_open_segment(s, err) < 0)
+            return -1;
     }
-    return false;
 }
 
-static bool search_matches(struct slice search, const struct audit_record *r) {
-    while (search.len > 0) {
-        struct slice word;
-        slice_cut(&search, ' ', &word);
-        bool found = word.len == 0;
-        for (size_t i = AUDIT_EVENT; i < AUDIT_TEXTS && !found; i++)
-            found = r->text[i].len >= word.len && contains(r->text[i], word);
-        if (!found)
-            return false;
-    }
-    return true;
+static void home_close(struct audit_source *base) {
+    struct home_source *s = container_of(base, struct home_source, base);
+    if (s->rows)
+        home_end_segment(s, NULL);
+    free(s);
 }
 
-/* `agent1` finds `grant:agent1`: people know the name, not what kind of principal it is. */
-static bool identity_matches(struct slice want, struct slice identity) {
-    struct slice kind;
-    return slice_find(want, ':') < 0 && slice_cut(&identity, ':', &kind) && text_matches(want, identity);
-}
-
-bool audit_filter_matches(const struct audit_filter *f, uint64_t seq, const struct audit_record *r) {
-    uint64_t time_us = r->number[AUDIT_TIME_US];
-    if ((f->kinds && !(f->kinds & 1u << r->kind)) || (f->from_seq && seq < f->from_seq) ||
-        (f->to_seq && seq > f->to_seq) || (f->since_us && time_us < f->since_us) ||
-        (f->until_us && time_us > f->until_us) || (f->shadowed && !r->text[AUDIT_SHADOW].len) ||
-        (f->parent && r->number[AUDIT_PARENT] != f->parent && r->number[AUDIT_CALL] != f->parent))
-        return false;
-    for (size_t i = 0; i < AUDIT_TEXTS; i++)
-        if (f->text[i].len > 0 && !text_matches(f->text[i], r->text[i]) &&
-            !(i == AUDIT_IDENTITY && identity_matches(f->text[i], r->text[i])))
-            return false;
-    return search_matches(f->search, r);
+static struct audit_source *home_source(const struct audit_log *log, const struct audit_filter *filter,
+                                        bool back) {
+    struct home_source *s = mem_zalloc(sizeof(*s));
+    s->base = (struct audit_source){.next = home_next, .close = home_close};
+    s->log = log;
+    s->back = back;
+    s->from_seq = back ? filter->from_seq : audit_filter_from(filter, 0);
+    /* An outcome comes after its decision: walking back, those of the last decisions are wanted, too. */
+    s->to_seq = filter->to_seq && back ? filter->to_seq + LOG_AHEAD : filter->to_seq;
+    return &s->base;
 }
 
 /* ---- walking ---- */
 
 struct walk {
-    const struct audit_filter *filter;
-    audit_entry_fn *each;
-    void *ctx;
-    uint64_t shown;
-    bool ended;
-    char *room; /* for blocks */
-    /* backwards only */
-    struct map outcomes; /* call number → struct kept */
-    struct slice *frames;
+    struct audit_cursor *cursors;
+    size_t count;
 };
 
-struct kept {
-    uint64_t call;
-    uint64_t seq;
-    struct audit_record record;
-    char *bytes;
-};
-
-static void walk_show(struct walk *w, const struct audit_entry *entry) {
-    w->shown++;
-    w->ended = !w->each(w->ctx, entry) || (w->filter->limit && w->shown >= w->filter->limit);
-}
-
-static int walk_damaged(uint64_t seq, struct err *err) {
-    return err_set(err, "record %llu is damaged; `sallyport audit verify` tells more",
-                   (unsigned long long)seq);
-}
-
-static int walk_block(struct walk *w, sqlite3_stmt *row, struct err *err) {
-    uint64_t seq = (uint64_t)sqlite3_column_int64(row, 0);
-    struct slice body = audit_unpack(audit_segment_column(row, 3), &w->room);
-    struct segment_frame frame;
-    for (; !w->ended && audit_segment_frame_next(&body, &frame); seq++) {
-        struct audit_record r;
-        if (!audit_record_read(frame.bytes, &r))
-            return walk_damaged(seq, err);
-        if (audit_filter_matches(w->filter, seq, &r))
-            walk_show(w, &(struct audit_entry){.seq = seq, .record = &r});
+static int walk_open(struct walk *w, struct audit_log *log, const struct audit_filter *filter, bool back,
+                     struct err *err) {
+    struct audit_source *own = NULL, **sources = &own;
+    if (log->ops) {
+        if (log->ops->open(log->owner, filter, back, &sources, &w->count, err) < 0)
+            return -1;
+    } else {
+        own = home_source(log, filter, back);
+        w->count = 1;
     }
-    return w->ended || body.len == 0 ? 0 : walk_damaged(seq, err);
-}
-
-static void kept_free(struct kept *k) {
-    if (k)
-        free(k->bytes);
-    free(k);
-}
-
-static void walk_keep(struct walk *w, uint64_t seq, struct slice bytes) {
-    if (w->outcomes.count >= LOG_OUTCOMES_MAX)
-        return;
-    struct kept *k = mem_zalloc(sizeof(*k));
-    k->bytes = mem_dup(bytes.ptr, bytes.len);
-    k->seq = seq;
-    audit_record_read(slice_of(k->bytes, bytes.len), &k->record);
-    k->call = k->record.number[AUDIT_CALL];
-    kept_free(map_put(&w->outcomes, slice_of((const char *)&k->call, sizeof(k->call)), k));
-}
-
-static void walk_decision(struct walk *w, uint64_t seq, const struct audit_record *r) {
-    uint64_t call = r->number[AUDIT_CALL];
-    struct kept *k = map_remove(&w->outcomes, slice_of((const char *)&call, sizeof(call)));
-    if (k && !slice_eq(k->record.text[AUDIT_INSTANCE], r->text[AUDIT_INSTANCE])) {
-        kept_free(k);
-        k = NULL;
-    }
-    struct slice status = k ? k->record.text[AUDIT_STATUS] : (struct slice){0};
-    bool wanted = !w->filter->outcome.len || slice_eq(w->filter->outcome, status);
-    if (wanted && audit_filter_matches(w->filter, seq, r))
-        walk_show(
-            w, &(struct audit_entry){
-                   .seq = seq, .record = r, .outcome = k ? &k->record : NULL, .outcome_seq = k ? k->seq : 0});
-    kept_free(k);
-}
-
-static int walk_block_back(struct walk *w, sqlite3_stmt *row, struct err *err) {
-    uint64_t first = (uint64_t)sqlite3_column_int64(row, 0);
-    struct slice body = audit_unpack(audit_segment_column(row, 3), &w->room);
-    struct segment_frame frame;
-    size_t count = 0;
-    while (count < LOG_BLOCK_FRAMES_MAX && audit_segment_frame_next(&body, &frame))
-        w->frames[count++] = frame.bytes;
-    if (body.len != 0)
-        return walk_damaged(first + count, err);
-    while (!w->ended && count-- > 0) {
-        struct audit_record r;
-        if (!audit_record_read(w->frames[count], &r))
-            return walk_damaged(first + count, err);
-        if (r.number[AUDIT_TIME_US] + LOG_ORDER_US < w->filter->since_us) {
-            w->ended = true; /* so is everything before it */
-            break;
-        }
-        if (r.kind == AUDIT_KIND_OUTCOME)
-            walk_keep(w, first + count, w->frames[count]);
-        else if (r.kind == AUDIT_KIND_DECISION)
-            walk_decision(w, first + count, &r);
-        else if (audit_filter_matches(w->filter, first + count, &r))
-            walk_show(w, &(struct audit_entry){.seq = first + count, .record = &r});
-    }
+    w->cursors = mem_zalloc((w->count + 1) * sizeof(*w->cursors));
+    for (size_t i = 0; i < w->count; i++)
+        audit_cursor_init(&w->cursors[i], sources[i], filter, back);
+    if (log->ops)
+        free(sources);
+    for (size_t i = 0; i < w->count; i++)
+        if (audit_cursor_next(&w->cursors[i], err) < 0)
+            return -1;
     return 0;
 }
 
-static int walk_segment(struct walk *w, const char *dir, uint64_t number, bool back, struct err *err) {
-    struct segment s;
-    if (audit_segment_open(&s, dir, number, SEGMENT_READ, err) < 0)
-        return audit_segment_is_blank(dir, number) ? 0 : -1;
-    /* An outcome comes after its decision: walking back, those of the last decisions are wanted, too. */
-    uint64_t to = w->filter->to_seq;
-    if (to && back)
-        to += LOG_AHEAD;
-    sqlite3_stmt *rows = audit_segment_blocks(&s, w->filter->from_seq, to, back);
-    int rc = rows ? 0 : audit_segment_fail(&s, err);
-    while (rc == 0 && !w->ended && sqlite3_step(rows) == SQLITE_ROW)
-        rc = back ? walk_block_back(w, rows, err) : walk_block(w, rows, err);
-    if (sqlite3_finalize(rows) != SQLITE_OK && rc == 0)
-        rc = audit_segment_fail(&s, err);
-    audit_segment_close(&s);
+static void walk_close(struct walk *w, bool back, struct audit_marks *marks) {
+    for (size_t i = 0; i < w->count; i++) {
+        struct audit_cursor *c = &w->cursors[i];
+        if (marks && c->passed) /* one that is ready was not shown */
+            audit_marks_set(marks, c->source->chain, c->ready && !back ? c->entry.seq : c->passed + 1);
+        audit_cursor_free(c);
+    }
+    free(w->cursors);
+}
+
+/* Which of the chains comes next: by the time of their records. */
+static struct audit_cursor *walk_pick(const struct walk *w, bool back) {
+    struct audit_cursor *best = NULL;
+    for (size_t i = 0; i < w->count; i++) {
+        struct audit_cursor *c = &w->cursors[i];
+        if (!c->ready)
+            continue;
+        uint64_t own = c->record.number[AUDIT_TIME_US], other = best ? best->record.number[AUDIT_TIME_US] : 0;
+        if (!best || (back ? own > other : own < other))
+            best = c;
+    }
+    return best;
+}
+
+static int walk_run(struct audit_log *log, const struct audit_filter *filter, bool back, audit_entry_fn *each,
+                    void *ctx, struct err *err) {
+    struct walk w = {0};
+    uint64_t shown = 0;
+    int rc = walk_open(&w, log, filter, back, err);
+    for (struct audit_cursor *c; rc == 0 && (c = walk_pick(&w, back));) {
+        c->ready = false;
+        if (!each(ctx, &c->entry) || (filter->limit && ++shown >= filter->limit))
+            break;
+        rc = audit_cursor_next(c, err) < 0 ? -1 : 0;
+    }
+    walk_close(&w, back, filter->marks);
     return rc;
 }
 
 int audit_log_walk(struct audit_log *log, const struct audit_filter *filter, audit_entry_fn *each, void *ctx,
                    struct err *err) {
-    struct walk w = {.filter = filter, .each = each, .ctx = ctx};
-    int rc = 0;
-    for (size_t i = 0; i < log->count && !w.ended && rc == 0; i++)
-        rc = walk_segment(&w, log->dir, log->numbers[i], false, err);
-    free(w.room);
-    return rc;
+    return walk_run(log, filter, false, each, ctx, err);
 }
 
 int audit_log_walk_back(struct audit_log *log, const struct audit_filter *filter, audit_entry_fn *each,
                         void *ctx, struct err *err) {
-    struct walk w = {.filter = filter, .each = each, .ctx = ctx};
-    w.frames = mem_alloc(LOG_BLOCK_FRAMES_MAX * sizeof(*w.frames));
-    map_init(&w.outcomes);
-    int rc = 0;
-    for (size_t i = log->count; i-- > 0 && !w.ended && rc == 0;)
-        rc = walk_segment(&w, log->dir, log->numbers[i], true, err);
-    size_t at = 0;
-    for (struct map_entry *e; (e = map_next(&w.outcomes, &at));)
-        kept_free(e->value);
-    map_free(&w.outcomes);
-    free(w.frames);
-    free(w.room);
-    return rc;
+    return walk_run(log, filter, true, each, ctx, err);
 }
 
 /* ---- seeking ---- */
@@ -308,8 +259,8 @@ static uint64_t seek_segment(struct segment *s, uint64_t since_us) {
 }
 
 int audit_log_seek(struct audit_log *log, uint64_t since_us, uint64_t *ret_seq, struct err *err) {
-    since_us = since_us > LOG_ORDER_US ? since_us - LOG_ORDER_US : 0;
-    *ret_seq = 1;
+    since_us = since_us > AUDIT_ORDER_US ? since_us - AUDIT_ORDER_US : 0;
+    *ret_seq = log->ops ? 0 : 1;
     for (size_t i = log->count; i-- > 0;) {
         struct segment s;
         if (audit_segment_open(&s, log->dir, log->numbers[i], SEGMENT_READ, err) < 0) {

@@ -8,7 +8,7 @@
 
 #define PACK_MASK 3
 #define PACK_LENGTH_SHIFT_MAX 14 /* of a text's length: at most three bytes */
-/* Their bits are the other way round: blocks from before they were there say that they are as before. */
+/* Their bits are inverted: in blocks that are older than these texts the bits mean "as before". */
 #define PACK_LATER_TEXTS ((1u << AUDIT_TEXTS) - (1u << AUDIT_TEXTS_OLD))
 
 _Static_assert(AUDIT_TEXTS <= PACK_MASK * 8, "a bit for every text");
@@ -96,8 +96,8 @@ static size_t common_len(struct slice a, struct slice b) {
     return at;
 }
 
-/* Texts are the same that lie wholly where the bytes of both records are, lengths and all. So most of a
- * record is one comparison, and only what differs is looked at by itself. */
+/* A text is unchanged if it has the same bytes, length included, at the same place in both records. So most
+ * of a record is one comparison, and only what differs is examined separately. */
 static uint32_t pack_texts(struct pack *p, struct slice texts, struct slice before) {
     const char *at = texts.ptr, *end = at + texts.len, *old = before.ptr, *old_end = old + before.len;
     const char *same = at + common_len(texts, before);

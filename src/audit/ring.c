@@ -26,8 +26,8 @@ static uint64_t ring_mix(uint64_t sum, const char *bytes, size_t len) {
     return sum ^ sum >> 29;
 }
 
-/* Of a frame's bytes and its place: what a former turn of the ring left there does not pass for a frame. Four
- * sums at once, since each waits for itself. */
+/* A checksum of a frame's bytes and its position: leftovers of an earlier turn of the ring do not pass for a
+ * frame. Four sums in parallel, because each depends on its previous value. */
 static uint32_t ring_sum(uint64_t position, const char *bytes, size_t len) {
     const size_t word = sizeof(uint64_t);
     uint64_t a = position + len, b = ~a, c = a << 32, d = ~c;
@@ -69,7 +69,7 @@ static int ring_map(struct ring *r, size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
     if (memory == MAP_FAILED)
         return -1;
-    /* Fresh pages are zeros that nobody has to read ahead: a gate that starts wants one of them. */
+    /* New pages are zeros, so read-ahead is useless: a starting gate needs one of them. */
     madvise(memory, bytes, MADV_RANDOM);
     r->mapped = bytes;
     r->head = memory;

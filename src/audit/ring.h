@@ -22,8 +22,8 @@ struct ring_head {
     char instance[16];
     _Atomic uint64_t tail;
     _Atomic uint64_t end;
-    /* Records for which there was no room, and that no record tells of yet. Here because this page has its
-     * place on disk, however full that is. */
+    /* Records for which there was no room, and that no record reports yet. Stored here because this page has
+     * its disk block even when the disk is full. */
     _Atomic uint64_t lost;
 };
 
@@ -47,7 +47,7 @@ int audit_ring_create(struct ring *r, const char *dir, const char *instance, str
 enum ring_left {
     RING_ALIVE,   /* its process lives, or only just makes it */
     RING_ADOPTED, /* a dead process left it */
-    RING_FOREIGN, /* a dead process of another version left it, or it is damaged: it cannot be read */
+    RING_FOREIGN, /* left by a dead process of another version, or damaged: it cannot be read */
 };
 enum ring_left audit_ring_adopt(struct ring *r, const char *path);
 /* Of an adopted one: everything before `committed` is in the log; what follows counts as far as it is whole

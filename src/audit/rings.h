@@ -1,5 +1,4 @@
-/* The rings beside a log, looked at from outside: whose gate runs, what a killed one left, what cannot be
- * read. */
+/* The rings beside a log, read from outside: which gates run, what a killed one left, what cannot be read. */
 #pragma once
 
 #include "audit/ring.h"
@@ -25,6 +24,6 @@ void audit_rings_each(const char *dir, audit_rings_fn *each, void *ctx);
 struct audit_rings {
     uint64_t running, left, damaged, aside; /* how many are in which state */
     uint64_t waiting;                       /* bytes of records in those that were left */
-    uint64_t unrecorded;                    /* records for which there was no room and of which none tells */
+    uint64_t unrecorded; /* records for which there was no room and that no record reports */
 };
 void audit_rings_count(const char *home, struct audit_rings *ret_rings);

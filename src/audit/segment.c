@@ -127,18 +127,19 @@ static int segment_read_meta(struct segment *s, struct err *err) {
     return fine ? 0 : err_set(err, "`%s` is not a segment of an audit log", s->path);
 }
 
-static int segment_prepare(struct segment *s, struct err *err) {
+static int segment_prepare(struct segment *s, enum segment_mode mode, struct err *err) {
     const struct {
         sqlite3_stmt **stmt;
         const char *sql;
     } rows[] = {
-        {&s->add, "INSERT INTO blocks VALUES(?1,?2,?3,?4)"},
         {&s->head, "SELECT seq, hash, (SELECT sealed FROM meta) FROM head"},
+        {&s->add, "INSERT INTO blocks VALUES(?1,?2,?3,?4)"},
         {&s->set_head, "UPDATE head SET seq=?1, hash=?2"},
         {&s->set_ring,
          "INSERT INTO rings VALUES(?1,?2) ON CONFLICT(instance) DO UPDATE SET position=excluded.position"},
     };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+    const size_t count = mode == SEGMENT_READ ? 1 : ARRAY_LEN(rows);
+    for (size_t i = 0; i < count; i++)
         if (sqlite3_prepare_v3(s->db, rows[i].sql, -1, SQLITE_PREPARE_PERSISTENT, rows[i].stmt, NULL) !=
             SQLITE_OK)
             return audit_segment_fail(s, err);
@@ -148,7 +149,7 @@ static int segment_prepare(struct segment *s, struct err *err) {
 int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
                        struct err *err) {
     if (segment_connect(s, dir, number, mode, err) < 0 || segment_read_meta(s, err) < 0 ||
-        (mode == SEGMENT_WRITE && segment_prepare(s, err) < 0)) {
+        segment_prepare(s, mode, err) < 0) {
         audit_segment_close(s);
         return -1;
     }
@@ -181,11 +182,11 @@ int audit_segment_create(struct segment *s, const char *dir, const struct segmen
     if (fd < 0)
         return err_set(err, "make `%s`: %s", path, strerror(errno));
     close(fd);
-    /* On disk before a signed head speaks of it. */
+    /* On disk before a signed head refers to it. */
     if (segment_connect(s, dir, base->number, SEGMENT_WRITE, err) < 0 ||
         audit_segment_exec(s, "PRAGMA synchronous=FULL", err) < 0 || segment_fill(s, base, err) < 0 ||
         audit_segment_exec(s, "PRAGMA synchronous=NORMAL", err) < 0 || segment_read_meta(s, err) < 0 ||
-        segment_prepare(s, err) < 0) {
+        segment_prepare(s, SEGMENT_WRITE, err) < 0) {
         audit_segment_close(s);
         return -1;
     }
@@ -220,7 +221,7 @@ int audit_segment_read_head(struct segment *s, uint64_t *ret_seq, unsigned char 
     int rc = sqlite3_reset(s->head);
     if (rc != SQLITE_OK)
         return audit_segment_fail(s, err);
-    return fine ? 0 : err_set(err, "`%s`: the head is gone", s->path);
+    return fine ? 0 : err_set(err, "`%s`: the head is missing", s->path);
 }
 
 int audit_segment_write_head(struct segment *s, uint64_t seq, const unsigned char hash[CHAIN_HASH],

@@ -35,8 +35,7 @@ int audit_segment_list(const char *dir, uint64_t **ret_numbers, size_t *ret_coun
 enum segment_mode { SEGMENT_READ, SEGMENT_WRITE };
 int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
                        struct err *err);
-/* Makes the file unless another process has made it; `base` says where the chain stands. Then open for
- * writing. */
+/* Creates the file unless another process has; `base` is the end of the chain. Then open for writing. */
 int audit_segment_create(struct segment *s, const char *dir, const struct segment_meta *base,
                          struct err *err);
 void audit_segment_close(struct segment *s);

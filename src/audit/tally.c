@@ -10,10 +10,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define TALLY_KEYS_MAX 256   /* tools, rules or identities that are told apart */
+#define TALLY_KEYS_MAX 256   /* tools, rules or identities that are counted separately */
 #define TALLY_OPEN_MAX 65536 /* decisions whose outcome may still come */
 #define TALLY_LATENCY_US 10.0
 #define TALLY_GROWTH 1.4
+#define TALLY_SLACK_US 600000000ull
 
 /* A tool, a rule or an identity, over all cells. */
 struct key {
@@ -33,18 +34,23 @@ struct audit_tally {
     char *home;
     uint64_t step_us;
     uint64_t newest; /* number of the newest cell: time / step */
-    uint64_t next_seq;
-    struct arena arena; /* keys */
+    audit_log_opener *open_log;
+    struct audit_marks marks; /* behind what was read */
+    uint64_t ends_us;         /* 0: the sum is up to now */
+    struct arena arena;       /* keys */
     struct map keys[AUDIT_TALLY_KINDS];
     struct audit_counts cells[AUDIT_TALLY_CELLS];
     struct open *open; /* by the call's number, the last one wins */
     struct audit_tally_answer answer;
 };
 
-struct audit_tally *audit_tally_new(const char *home, uint64_t span_s) {
+struct audit_tally *audit_tally_new(const char *home, uint64_t span_s, uint64_t ends_us,
+                                    audit_log_opener *open) {
     struct audit_tally *t = mem_zalloc(sizeof(*t));
     pthread_mutex_init(&t->mutex, NULL);
     t->refs = 1;
+    t->ends_us = ends_us;
+    t->open_log = open;
     t->home = mem_dup(home, strlen(home));
     t->step_us = span_s * 1000000 / AUDIT_TALLY_CELLS;
     t->open = mem_zalloc(TALLY_OPEN_MAX * sizeof(*t->open));
@@ -60,11 +66,12 @@ struct audit_tally *audit_tally_ref(struct audit_tally *t) {
 }
 
 void audit_tally_unref(struct audit_tally *t) {
-    if (atomic_fetch_sub(&t->refs, 1) != 1)
+    if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
         return;
     for (size_t i = 0; i < AUDIT_TALLY_KINDS; i++)
         map_free(&t->keys[i]);
     arena_free(&t->arena);
+    audit_marks_free(&t->marks);
     pthread_mutex_destroy(&t->mutex);
     free(t->open);
     free(t->home);
@@ -123,7 +130,7 @@ static void forget(struct audit_tally *t) {
     arena_reset(&t->arena);
     memset(t->cells, 0, sizeof(t->cells));
     memset(t->open, 0, TALLY_OPEN_MAX * sizeof(*t->open));
-    t->next_seq = 0;
+    audit_marks_free(&t->marks);
 }
 
 static void advance(struct audit_tally *t, uint64_t now_us) {
@@ -184,7 +191,7 @@ static void take_decision(struct audit_tally *t, const struct audit_entry *e, si
     const struct slice *text = e->record->text;
     bool call = slice_is(text[AUDIT_METHOD], "tools/call"), denied = slice_is(text[AUDIT_VERDICT], "deny");
     if (!call && !denied)
-        return; /* lists and greetings are no calls */
+        return; /* lists and handshakes are not calls */
     struct slice tool = text[AUDIT_TOOL].len ? text[AUDIT_TOOL] : text[AUDIT_METHOD];
     struct audit_tally_row rows[AUDIT_TALLY_KINDS] = {
         [AUDIT_TALLY_TOOL] = {.server = text[AUDIT_SERVER], .tool = tool},
@@ -203,6 +210,7 @@ static void take_decision(struct audit_tally *t, const struct audit_entry *e, si
             continue;
         count_verdict(&k->cells[cell], text[AUDIT_VERDICT]);
         k->row.last_seq = e->seq;
+        k->row.last_chain = e->chain;
         k->row.last_us = e->record->number[AUDIT_TIME_US];
         if (kind == AUDIT_TALLY_TOOL)
             t->open[e->record->number[AUDIT_CALL] % TALLY_OPEN_MAX] =
@@ -228,7 +236,9 @@ static void take_outcome(struct audit_tally *t, const struct audit_record *r, si
 static bool take(void *ctx, const struct audit_entry *e) {
     struct audit_tally *t = ctx;
     size_t cell = cell_of(t, e->record->number[AUDIT_TIME_US]);
-    t->next_seq = e->seq + 1;
+    uint64_t time_us = e->record->number[AUDIT_TIME_US];
+    if (t->ends_us && time_us > t->ends_us)
+        return time_us < t->ends_us + TALLY_SLACK_US; /* a record may be a little older than the one before */
     if (cell == AUDIT_TALLY_CELLS)
         return true;
     if (e->record->kind == AUDIT_KIND_DECISION)
@@ -284,13 +294,18 @@ static void sum_up(struct audit_tally *t) {
 int audit_tally_read(struct audit_tally *t, uint64_t now_us, const struct audit_tally_answer **ret_answer,
                      struct err *err) {
     cleanup_audit_log struct audit_log *log = NULL;
-    if (audit_log_open(t->home, &log, err) < 0)
+    uint64_t from_seq;
+    if (t->open_log(t->home, &log, err) < 0)
         return -1;
-    advance(t, now_us);
+    advance(t, t->ends_us ? t->ends_us : now_us);
     uint64_t since_us = (t->newest + 1 - AUDIT_TALLY_CELLS) * t->step_us;
-    if (!t->next_seq && audit_log_seek(log, since_us, &t->next_seq, err) < 0)
-        return -1;
-    const struct audit_filter filter = {.from_seq = t->next_seq};
+    if (!t->marks.count) {
+        if (audit_log_seek(log, since_us, &from_seq, err) < 0)
+            return -1;
+        if (from_seq)
+            audit_marks_set(&t->marks, 0, from_seq);
+    }
+    const struct audit_filter filter = {.since_us = since_us, .marks = &t->marks};
     if (audit_log_walk(log, &filter, take, t, err) < 0)
         return -1;
     sum_up(t);

@@ -13,12 +13,16 @@
 #define AUDIT_TALLY_CELLS 96
 #define AUDIT_TALLY_SHARES 53 /* of latencies: each the 1.4-fold of the one before, from 10 µs on */
 
+struct audit_log;
 struct audit_tally;
 
-/* One reference. */
-struct audit_tally *audit_tally_new(const char *home, uint64_t span_s);
+/* One reference. `ends_us`: nothing behind that time counts, and it is read as of then; 0: up to now. `open`
+ * opens the log that is summed: that of the home, or of its fleet. */
+typedef int audit_log_opener(const char *home, struct audit_log **ret_log, struct err *err);
+struct audit_tally *audit_tally_new(const char *home, uint64_t span_s, uint64_t ends_us,
+                                    audit_log_opener *open);
 struct audit_tally *audit_tally_ref(struct audit_tally *t);
-void audit_tally_unref(struct audit_tally *t);
+void audit_tally_unref(struct audit_tally *t); /* NULL is fine */
 
 struct audit_counts {
     uint64_t allow, deny, approve, failed;
@@ -33,7 +37,7 @@ enum audit_tally_kind { AUDIT_TALLY_TOOL, AUDIT_TALLY_DENIAL, AUDIT_TALLY_IDENTI
 struct audit_tally_row {
     struct slice server, tool, rule, reason, identity;
     struct audit_counts counts;
-    uint64_t last_seq, last_us;
+    uint64_t last_seq, last_us, last_chain;
 };
 
 #define AUDIT_TALLY_ROWS 12

@@ -1,11 +1,10 @@
 /* Is the log what was written? Walks every segment, recomputes every hash, checks every signature. */
 #pragma once
 
+#include "audit/limits.h"
 #include "audit/rings.h"
 #include "base/err.h"
 #include "base/slice.h"
-
-#define AUDIT_REPORT_TEXT 512
 
 struct audit_report {
     bool sound;
@@ -19,7 +18,7 @@ struct audit_report {
     uint64_t retired; /* segments that retention removed, on record */
     uint64_t checkpoints;
     uint64_t signed_seq; /* newest record under a signature */
-    uint64_t gaps;       /* records that say that others are missing, and the number of the first */
+    uint64_t gaps;       /* records that report missing ones, and the number of the first */
     uint64_t first_gap;
     struct audit_rings rings;
     char last_hash[65];

@@ -1,5 +1,6 @@
 #include "audit/writer.h"
 
+#include "audit/shipped.h"
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -270,7 +271,7 @@ int audit_writer_check(struct writer *w, struct err *err) {
     int rc = 0;
     if (writer_begin(w, err) < 0)
         return -1;
-    /* Under the lock: a head is written after the commit that it speaks of, so it cannot be ahead. */
+    /* Under the lock: a head is written after its commit, so it cannot be ahead. */
     enum chain_head got = audit_chain_head_read(w->dir, &head, NULL);
     bool has = got == CHAIN_HEAD_READ, none = got == CHAIN_HEAD_NONE;
     if (has ? memcmp(head.log_id, w->segment.meta.log_id, CHAIN_ID) != 0 : !none)
@@ -296,7 +297,7 @@ int audit_writer_check(struct writer *w, struct err *err) {
     return 0;
 }
 
-/* ---- what the dead left ---- */
+/* ---- rings of dead processes ---- */
 
 /* The last position that was committed for an instance, wherever that was. */
 static uint64_t writer_ring_position(struct writer *w, struct slice instance) {
@@ -417,14 +418,14 @@ static int writer_point(struct writer *w, bool seal, struct chain_point *ret_poi
     if (writer_begin(w, err) < 0)
         return -1;
     if (seal)
-        writer_add_event(w, "seal", "the segment is complete; the chain goes on in the next");
+        writer_add_event(w, "seal", "the segment is complete; the chain continues in the next");
     if (writer_add_point(w, ret_point, err) < 0 ||
         (seal && audit_segment_exec(&w->segment, "UPDATE meta SET sealed=1", err) < 0))
         return writer_rollback(w);
     return writer_commit(w, err);
 }
 
-/* When the newest record of a segment was written; 0 when that cannot be told. */
+/* When the newest record of a segment was written; 0 when that is unknown. */
 static uint64_t writer_last_us(struct segment *s) {
     sqlite3_stmt *rows = audit_segment_blocks(s, 0, 0, true);
     uint64_t time_us = 0;
@@ -441,13 +442,21 @@ static uint64_t writer_last_us(struct segment *s) {
     return time_us;
 }
 
+/* Without a shipper, everything may go. */
+static bool writer_may_go(const struct writer *w, uint64_t last_seq) {
+    struct audit_shipped shipped;
+    return !w->ships || (audit_shipped_read(w->dir, &shipped) && last_seq <= shipped.seq &&
+                         memcmp(shipped.log_id, w->segment.meta.log_id, CHAIN_ID) == 0);
+}
+
 static bool writer_is_old(struct writer *w, uint64_t number, struct chain_point *ret_last) {
     struct segment s;
     if (audit_segment_open(&s, w->dir, number, SEGMENT_WRITE, NULL) < 0)
         return false;
     uint64_t last_us = writer_last_us(&s);
     bool old = audit_segment_read_head(&s, &ret_last->seq, ret_last->hash, NULL) == 0 && s.meta.sealed &&
-               last_us > 0 && last_us / 1000 + w->retain_ms < clock_wall_ms();
+               last_us > 0 && last_us / 1000 + w->retain_ms < clock_wall_ms() &&
+               writer_may_go(w, ret_last->seq);
     audit_segment_close(&s);
     return old;
 }
@@ -471,7 +480,7 @@ static int writer_note_retired(struct writer *w, uint64_t number, const struct c
     return audit_writer_note(w, "retired", text, err);
 }
 
-/* A signature on disk before the head file speaks of it. */
+/* A signature is on disk before the head file refers to it. */
 static int writer_publish(struct writer *w, bool seal, struct err *err) {
     struct chain_point point;
     if (!w->durable && audit_segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) < 0)
@@ -486,8 +495,8 @@ static int writer_publish(struct writer *w, bool seal, struct err *err) {
     return audit_chain_head_write(w->dir, w->key, &point, err);
 }
 
-/* First the records that say so, signed, then the files go: verify tells a retired segment from a stolen one,
- * and never looks for a signed record in a file that is gone. */
+/* First writes and signs the records about the removal, then removes the files: verify can distinguish a
+ * retired segment from a deleted one, and never looks for a signed record in a removed file. */
 static int writer_retire(struct writer *w, struct err *err) {
     uint64_t *numbers = NULL;
     size_t count = 0, old = 0;

@@ -16,6 +16,7 @@ struct writer {
     bool durable;
     uint64_t segment_bytes;
     uint64_t retain_ms;
+    bool ships;
     uint64_t seq; /* of the newest record, at our last look */
     unsigned char hash[CHAIN_HASH];
     char finding[256]; /* the last loss that was found while taking the log over */
@@ -53,6 +54,6 @@ int audit_writer_stop(struct writer *w, struct err *err);
 int audit_writer_recover(struct writer *w, struct err *err);
 
 bool audit_writer_sign_due(const struct writer *w, uint64_t mono_ms);
-/* A signed checkpoint of where the chain stands, safe on disk before the head file says so; then, when it is
- * time, a new segment, and the removal of segments that are too old. */
+/* Signs a checkpoint of the end of the chain, on disk before the head file refers to it. Then, when it is
+ * time, begins a new segment and removes segments that are too old. */
 int audit_writer_sign(struct writer *w, struct err *err);

@@ -6,19 +6,28 @@
 #include <string.h>
 
 #define REDIS_PORT 6379
+#define SENTINEL_PORT 26379
 
+static const char *const names[] = {"redis", "valkey"};
 static const struct scheme {
-    const char *name;
+    const char *end; /* behind the name */
+    enum state_topology topology;
     bool tls;
     bool is_path;
-} schemes[] = {{"redis", false, false},     {"rediss", true, false}, {"valkey", false, false},
-               {"valkeys", true, false},    {"unix", false, true},   {"redis+unix", false, true},
-               {"valkey+unix", false, true}};
+} schemes[] = {{"", STATE_ONE_SERVER, false, false},        {"s", STATE_ONE_SERVER, true, false},
+               {"+unix", STATE_ONE_SERVER, false, true},    {"+sentinel", STATE_SENTINEL, false, false},
+               {"s+sentinel", STATE_SENTINEL, true, false}, {"+cluster", STATE_CLUSTER, false, false},
+               {"s+cluster", STATE_CLUSTER, true, false}};
 
 static const struct scheme *scheme_of(struct slice name) {
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
-        if (slice_is(name, schemes[i].name))
-            return &schemes[i];
+    static const struct scheme socket = {.is_path = true};
+    if (slice_is(name, "unix"))
+        return &socket;
+    for (size_t i = 0; i < 2 * sizeof(schemes) / sizeof(schemes[0]); i++) {
+        struct slice start = slice_str(names[i % 2]);
+        if (slice_starts(name, start) && slice_is(slice_from(name, start.len), schemes[i / 2].end))
+            return &schemes[i / 2];
+    }
     return NULL;
 }
 
@@ -74,10 +83,9 @@ static int read_number(struct slice text, uint64_t max, const char *what, uint64
     return 0;
 }
 
-/* host, host:port or [ipv6]:port. */
-static int read_host(struct slice text, struct state_address *a, struct err *err) {
+int state_address_node(struct slice text, uint16_t port_given, struct state_node *ret_node, struct err *err) {
     struct slice host = text, port = {0};
-    uint64_t number = REDIS_PORT;
+    uint64_t number = port_given;
     if (text.len && text.ptr[0] == '[') {
         ptrdiff_t end = slice_find(text, ']');
         if (end < 0)
@@ -92,32 +100,90 @@ static int read_host(struct slice text, struct state_address *a, struct err *err
     }
     if (port.len && read_number(port, UINT16_MAX, "port", &number, err) < 0)
         return -1;
-    a->host = host.len ? decoded(host) : mem_dup("127.0.0.1", 9);
-    a->port = (uint16_t)number;
-    return a->host && number ? 0 : err_set(err, "state DSN: `%.*s` names no host", SLICE_FMT(text));
+    char *name = host.len ? decoded(host) : mem_dup("127.0.0.1", 9);
+    if (!name || !number) {
+        free(name);
+        return err_set(err, "state DSN: `%.*s` names no host", SLICE_FMT(text));
+    }
+    *ret_node = (struct state_node){.host = name, .port = (uint16_t)number};
+    return 0;
+}
+
+static int read_nodes(struct slice text, struct state_address *a, struct err *err) {
+    const uint16_t port = a->topology == STATE_SENTINEL ? SENTINEL_PORT : REDIS_PORT;
+    bool more = true;
+    while (more) {
+        struct slice one = text;
+        more = a->topology != STATE_ONE_SERVER && slice_cut(&text, ',', &one);
+        if (a->node_count == STATE_REDIS_NODES_MAX)
+            return err_set(err, "state DSN: more than %d hosts", STATE_REDIS_NODES_MAX);
+        if (state_address_node(one, port, &a->nodes[a->node_count], err) < 0)
+            return -1;
+        a->node_count++;
+    }
+    return 0;
+}
+
+static int read_text(struct slice value, const char *what, char **ret_text, struct err *err) {
+    char *text = decoded(value);
+    if (!text)
+        return err_set(err, "state DSN: %s is not percent-encoded rightly", what);
+    free(*ret_text);
+    *ret_text = text;
+    return 0;
+}
+
+static int read_option(struct slice name, struct slice value, struct state_address *a, struct err *err) {
+    uint64_t number = 0;
+    if (slice_is(name, "client_name"))
+        return read_text(value, "client_name", &a->client_name, err);
+    if (a->topology == STATE_SENTINEL && slice_is(name, "sentinel_user"))
+        return read_text(value, "sentinel_user", &a->sentinel_user, err);
+    if (a->topology == STATE_SENTINEL && slice_is(name, "sentinel_password"))
+        return read_text(value, "sentinel_password", &a->sentinel_password, err);
+    if (a->topology == STATE_CLUSTER || !slice_is(name, "db"))
+        return err_set(err, "state DSN: unknown option `%.*s`; known are %s", SLICE_FMT(name),
+                       a->topology == STATE_ONE_SERVER ? "db and client_name"
+                       : a->topology == STATE_CLUSTER
+                           ? "client_name"
+                           : "db, client_name, sentinel_user and sentinel_password");
+    if (read_number(value, STATE_REDIS_DATABASE_MAX, "number of a database", &number, err) < 0)
+        return -1;
+    a->database = (uint32_t)number;
+    return 0;
 }
 
 static int read_options(struct slice query, struct state_address *a, struct err *err) {
     while (query.len) {
         struct slice option, value, name;
-        uint64_t number = 0;
         if (!slice_cut(&query, '&', &option))
             query = (struct slice){0};
         value = option;
         slice_cut(&value, '=', &name);
-        if (slice_is(name, "db")) {
-            if (read_number(value, STATE_REDIS_DATABASE_MAX, "number of a database", &number, err) < 0)
-                return -1;
-            a->database = (uint32_t)number;
-        } else if (slice_is(name, "client_name")) {
-            free(a->client_name);
-            if (!(a->client_name = decoded(value)))
-                return err_set(err, "state DSN: client_name is not percent-encoded rightly");
-        } else {
-            return err_set(err, "state DSN: unknown option `%.*s`; known are db and client_name",
-                           SLICE_FMT(name));
-        }
+        if (read_option(name, value, a, err) < 0)
+            return -1;
     }
+    return 0;
+}
+
+/* Behind the hosts: a database, or the name of a master and a database. */
+static int read_path(struct slice path, struct state_address *a, struct err *err) {
+    struct slice name = path;
+    uint64_t database = 0;
+    if (a->topology == STATE_SENTINEL) {
+        if (!slice_cut(&path, '/', &name))
+            path = (struct slice){0};
+        if (!name.len)
+            return err_set(err,
+                           "state DSN: name what the Sentinels watch: redis+sentinel://HOST,HOST/MASTER");
+        if (read_text(name, "the name of the master", &a->master, err) < 0)
+            return -1;
+    }
+    if (path.len && read_number(path, STATE_REDIS_DATABASE_MAX, "number of a database", &database, err) < 0)
+        return -1;
+    if (database && a->topology == STATE_CLUSTER)
+        return err_set(err, "state DSN: a Cluster has only database 0");
+    a->database = (uint32_t)database;
     return 0;
 }
 
@@ -132,6 +198,7 @@ static int parse(struct slice dsn, struct state_address *a, struct err *err) {
     if (!slice_cut(&query, '?', &rest))
         query = (struct slice){0};
     a->tls = scheme->tls;
+    a->topology = scheme->topology;
     ptrdiff_t at = slice_find(rest, '@');
     if (at >= 0) {
         login = slice_upto(rest, (size_t)at);
@@ -147,11 +214,9 @@ static int parse(struct slice dsn, struct state_address *a, struct err *err) {
     path = rest;
     if (!slice_cut(&path, '/', &rest))
         path = (struct slice){0};
-    uint64_t database = 0;
-    if (path.len && read_number(path, STATE_REDIS_DATABASE_MAX, "number of a database", &database, err) < 0)
+    if (read_nodes(rest, a, err) < 0 || read_path(path, a, err) < 0)
         return -1;
-    a->database = (uint32_t)database;
-    return read_host(rest, a, err) < 0 ? -1 : read_options(query, a, err);
+    return read_options(query, a, err);
 }
 
 int state_address_parse(struct slice dsn, struct state_address *ret_address, struct err *err) {
@@ -164,9 +229,28 @@ int state_address_parse(struct slice dsn, struct state_address *ret_address, str
     return 0;
 }
 
+static char *copy_of(const char *text) { return text ? mem_dup(text, strlen(text)) : NULL; }
+
+void state_address_copy(struct state_address *ret_to, const struct state_address *from) {
+    *ret_to = *from;
+    for (size_t i = 0; i < from->node_count; i++)
+        ret_to->nodes[i].host = copy_of(from->nodes[i].host);
+    ret_to->path = copy_of(from->path);
+    ret_to->master = copy_of(from->master);
+    ret_to->sentinel_user = copy_of(from->sentinel_user);
+    ret_to->sentinel_password = copy_of(from->sentinel_password);
+    ret_to->user = copy_of(from->user);
+    ret_to->password = copy_of(from->password);
+    ret_to->client_name = copy_of(from->client_name);
+}
+
 void state_address_free(struct state_address *a) {
-    free(a->host);
+    for (size_t i = 0; i < a->node_count; i++)
+        free(a->nodes[i].host);
     free(a->path);
+    free(a->master);
+    free(a->sentinel_user);
+    free(a->sentinel_password);
     free(a->user);
     free(a->password);
     free(a->client_name);

@@ -11,7 +11,7 @@ static void put_text(struct emit *e, const char *key, struct slice text) {
     emit_str(e, text);
 }
 
-/* As it is, unless it was cut: then as text. */
+/* As JSON, unless it was cut: then as text. */
 static void put_json(struct emit *e, const char *key, struct slice json) {
     cleanup_tape struct tape t;
     tape_init(&t);

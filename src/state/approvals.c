@@ -8,7 +8,7 @@
 #include "base/sha.h"
 #include "crypto/keyfile.h"
 #include "io/file.h"
-#include "state/sqlite.h"
+#include "state/db.h"
 #include "wire/tape.h"
 
 #include <errno.h>
@@ -21,8 +21,7 @@
 #define APPROVALS_SQL_MAX 1024
 
 struct state_approvals {
-    sqlite3 *db;
-    sqlite3_stmt *version;
+    struct db *db;
     int64_t seen_version;
     unsigned char key[APPROVALS_KEY_LEN];
 };
@@ -138,18 +137,14 @@ bool state_approvers_name(struct slice approvers, struct slice decider) {
 /* ---- opening ---- */
 
 static int approvals_setup(struct state_approvals *s, const char *home, struct err *err) {
-    cleanup_free char *path = NULL, *key = NULL;
-    if (asprintf(&path, "%s/%s", home, APPROVALS_FILE) < 0 ||
-        asprintf(&key, "%s/%s", home, APPROVALS_KEY) < 0)
+    cleanup_free char *key = NULL;
+    if (asprintf(&key, "%s/%s", home, APPROVALS_KEY) < 0)
         return err_set(err, "out of memory");
-    if (io_make_dir(home, err) < 0 || crypto_keyfile_load(key, s->key, sizeof(s->key), err) < 0)
+    if (io_make_dir(home, err) < 0 || crypto_keyfile_load(key, s->key, sizeof(s->key), err) < 0 ||
+        db_open(home, APPROVALS_FILE, false, approvals_schema, &s->db, err) < 0)
         return -1;
-    if (state_sqlite_open(path, false, approvals_schema, &s->db, err) < 0)
-        return err_wrap(err, "open `%s`", path);
-    if (sqlite3_prepare_v3(s->db, "PRAGMA data_version", -1, SQLITE_PREPARE_PERSISTENT, &s->version, NULL) !=
-        SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    state_approvals_changed(s);
+    if (!db_is_remote(s->db))
+        state_approvals_changed(s);
     return 0;
 }
 
@@ -166,15 +161,15 @@ int state_approvals_open(const char *home, struct state_approvals **ret_store, s
 void state_approvals_close(struct state_approvals *s) {
     if (!s)
         return;
-    sqlite3_finalize(s->version);
-    sqlite3_close(s->db);
+    db_close(s->db);
     explicit_bzero(s->key, sizeof(s->key));
     free(s);
 }
 
+bool state_approvals_is_remote(const struct state_approvals *s) { return db_is_remote(s->db); }
+
 bool state_approvals_changed(struct state_approvals *s) {
-    int64_t version = sqlite3_step(s->version) == SQLITE_ROW ? sqlite3_column_int64(s->version, 0) : -1;
-    sqlite3_reset(s->version);
+    int64_t version = db_version(s->db, NULL);
     bool changed = version != s->seen_version;
     s->seen_version = version;
     return changed;
@@ -182,42 +177,37 @@ bool state_approvals_changed(struct state_approvals *s) {
 
 /* ---- rows ---- */
 
-static struct slice column(sqlite3_stmt *st, enum column col) {
-    const char *text = (const char *)sqlite3_column_text(st, col);
-    return slice_of(text ? text : "", (size_t)sqlite3_column_bytes(st, col));
-}
-
-static uint64_t column_u64(sqlite3_stmt *st, enum column col) {
-    int64_t value = sqlite3_column_int64(st, col);
+static uint64_t column_u64(struct db_stmt *st, enum column col) {
+    int64_t value = db_int(st, col);
     return value < 0 ? 0 : (uint64_t)value;
 }
 
-static void row_read(sqlite3_stmt *st, uint64_t now_ms, struct state_approval *out) {
-    int64_t status = sqlite3_column_int64(st, COL_STATUS);
+static void row_read(struct db_stmt *st, uint64_t now_ms, struct state_approval *out) {
+    int64_t status = db_int(st, COL_STATUS);
     *out = (struct state_approval){
-        .id = column(st, COL_ID),
-        .digest = column(st, COL_DIGEST),
+        .id = db_text(st, COL_ID),
+        .digest = db_text(st, COL_DIGEST),
         .status = status >= 0 && status < STATE_APPROVAL_STATUSES ? (enum state_approval_status)status
                                                                   : STATE_APPROVAL_EXPIRED,
-        .call = {.identity = column(st, COL_IDENTITY),
-                 .server = column(st, COL_SERVER),
-                 .tool = column(st, COL_TOOL),
-                 .args_hash = column(st, COL_ARGS_HASH),
-                 .fingerprint = column(st, COL_FINGERPRINT),
-                 .policy_hash = column(st, COL_POLICY_HASH)},
-        .session = column(st, COL_SESSION),
-        .args = column(st, COL_ARGS),
-        .args_cut = sqlite3_column_int64(st, COL_ARGS_CUT) != 0,
-        .rule = column(st, COL_RULE),
-        .policy = column(st, COL_POLICY),
-        .text = column(st, COL_TEXT),
-        .approvers = column(st, COL_APPROVERS),
+        .call = {.identity = db_text(st, COL_IDENTITY),
+                 .server = db_text(st, COL_SERVER),
+                 .tool = db_text(st, COL_TOOL),
+                 .args_hash = db_text(st, COL_ARGS_HASH),
+                 .fingerprint = db_text(st, COL_FINGERPRINT),
+                 .policy_hash = db_text(st, COL_POLICY_HASH)},
+        .session = db_text(st, COL_SESSION),
+        .args = db_text(st, COL_ARGS),
+        .args_cut = db_int(st, COL_ARGS_CUT) != 0,
+        .rule = db_text(st, COL_RULE),
+        .policy = db_text(st, COL_POLICY),
+        .text = db_text(st, COL_TEXT),
+        .approvers = db_text(st, COL_APPROVERS),
         .created_ms = column_u64(st, COL_CREATED),
         .expires_ms = column_u64(st, COL_EXPIRES),
         .asked = column_u64(st, COL_ASKED),
         .decided_ms = column_u64(st, COL_DECIDED),
-        .decider = column(st, COL_DECIDER),
-        .note = column(st, COL_NOTE),
+        .decider = db_text(st, COL_DECIDER),
+        .note = db_text(st, COL_NOTE),
         .used_ms = column_u64(st, COL_USED),
         .told_ms = column_u64(st, COL_TOLD),
     };
@@ -226,23 +216,17 @@ static void row_read(sqlite3_stmt *st, uint64_t now_ms, struct state_approval *o
         out->status = STATE_APPROVAL_EXPIRED;
 }
 
-static void bind_text(sqlite3_stmt *st, int at, struct slice text) {
-    sqlite3_bind_text64(st, at, text.ptr ? text.ptr : "", text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
 /* Until when it holds again, where it does. */
 static void row_repeat(struct state_approvals *s, uint64_t now_ms, struct state_approval *r) {
-    sqlite3_stmt *st = NULL;
-    bool may = r->status == STATE_APPROVAL_APPROVED || r->status == STATE_APPROVAL_USED;
-    if (!may || sqlite3_prepare_v2(s->db, "SELECT until_ms, any_args FROM repeats WHERE approval=?1", -1, &st,
-                                   NULL) != SQLITE_OK)
+    if (r->status != STATE_APPROVAL_APPROVED && r->status != STATE_APPROVAL_USED)
         return;
-    bind_text(st, 1, r->id);
-    if (sqlite3_step(st) == SQLITE_ROW && (uint64_t)sqlite3_column_int64(st, 0) > now_ms) {
-        r->repeat_ms = (uint64_t)sqlite3_column_int64(st, 0);
-        r->repeat_any = sqlite3_column_int(st, 1) != 0;
+    struct db_stmt *st = db_prepare(s->db, "SELECT until_ms, any_args FROM repeats WHERE approval=?1");
+    db_bind_text(st, 1, r->id);
+    if (db_step(st) && (uint64_t)db_int(st, 0) > now_ms) {
+        r->repeat_ms = (uint64_t)db_int(st, 0);
+        r->repeat_any = db_int(st, 1) != 0;
     }
-    sqlite3_finalize(st);
+    db_finish(st, NULL);
 }
 
 static void row_keep(struct state_approval *r, struct arena *a) {
@@ -266,41 +250,39 @@ static void row_keep(struct state_approval *r, struct arena *a) {
         *texts[i] = arena_dup(a, *texts[i]);
 }
 
-/* 1 a row was read, 0 there is none, -1. */
+/* 1 a row was read, 0 there is none, -1. ?1 is the key, ?2 the time. */
 static int row_find(struct state_approvals *s, const char *where, struct slice key, uint64_t now_ms,
                     struct arena *a, struct state_approval *out, struct err *err) {
     char sql[APPROVALS_SQL_MAX];
     snprintf(sql, sizeof(sql), "SELECT * FROM approvals WHERE %s", where);
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    bind_text(st, 1, key);
-    int found = sqlite3_step(st) == SQLITE_ROW;
+    struct db_stmt *st = db_prepare(s->db, sql);
+    db_bind_text(st, 1, key);
+    db_bind_int(st, 2, (int64_t)now_ms);
+    int found = db_step(st);
     if (found) {
         row_read(st, now_ms, out);
         row_keep(out, a);
-        row_repeat(s, now_ms, out);
     }
-    return sqlite3_finalize(st) == SQLITE_OK ? found : state_sqlite_fail(s->db, err);
+    if (db_finish(st, err) < 0)
+        return -1;
+    if (found)
+        row_repeat(s, now_ms, out);
+    return found;
 }
 
-static int64_t count_pending(struct state_approvals *s, struct slice identity, uint64_t now_ms) {
-    static const char sql[] =
-        "SELECT count(*) FROM approvals WHERE status=0 AND expires_ms>?1 AND (?2='' OR identity=?2)";
-    sqlite3_stmt *st = NULL;
-    int64_t count = -1;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK) {
-        sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms);
-        bind_text(st, 2, identity);
-        if (sqlite3_step(st) == SQLITE_ROW)
-            count = sqlite3_column_int64(st, 0);
-    }
-    sqlite3_finalize(st);
-    return count;
+/* -1 with err. */
+static int64_t count_pending(struct state_approvals *s, struct slice identity, uint64_t now_ms,
+                             struct err *err) {
+    struct db_stmt *st = db_prepare(
+        s->db, "SELECT count(*) FROM approvals WHERE status=0 AND expires_ms>?1 AND (?2='' OR identity=?2)");
+    db_bind_int(st, 1, (int64_t)now_ms);
+    db_bind_text(st, 2, identity);
+    int64_t count = db_step(st) ? db_int(st, 0) : -1;
+    return db_finish(st, err) < 0 ? -1 : count;
 }
 
 size_t state_approvals_pending(struct state_approvals *s, uint64_t now_ms) {
-    int64_t count = count_pending(s, (struct slice){0}, now_ms);
+    int64_t count = count_pending(s, (struct slice){0}, now_ms, NULL);
     return count > 0 ? (size_t)count : 0;
 }
 
@@ -314,11 +296,9 @@ static struct slice cut(struct slice text, size_t max) {
 }
 
 static int row_insert(struct state_approvals *s, const struct state_approval *r, struct err *err) {
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db,
-                           "INSERT INTO approvals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                           -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
+    struct db_stmt *st =
+        db_prepare(s->db, "INSERT INTO approvals VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"
+                          "?16,?17,?18,?19,?20,?21,?22,?23,?24)");
     const struct {
         enum column at;
         struct slice text;
@@ -340,36 +320,32 @@ static int row_insert(struct state_approvals *s, const struct state_approval *r,
         {COL_NOTE, {0}},
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        bind_text(st, texts[i].at + 1, cut(texts[i].text, STATE_APPROVAL_TEXT_MAX));
-    bind_text(st, COL_ARGS + 1, cut(r->args, STATE_APPROVAL_ARGS_MAX));
-    sqlite3_bind_int(st, COL_STATUS + 1, STATE_APPROVAL_PENDING);
-    sqlite3_bind_int(st, COL_ARGS_CUT + 1, r->args.len > STATE_APPROVAL_ARGS_MAX);
-    sqlite3_bind_int64(st, COL_CREATED + 1, (sqlite3_int64)r->created_ms);
-    sqlite3_bind_int64(st, COL_EXPIRES + 1, (sqlite3_int64)r->expires_ms);
-    sqlite3_bind_int(st, COL_ASKED + 1, 1);
-    sqlite3_bind_int(st, COL_DECIDED + 1, 0);
-    sqlite3_bind_int(st, COL_USED + 1, 0);
-    sqlite3_bind_int(st, COL_TOLD + 1, 0);
-    sqlite3_step(st);
-    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+        db_bind_text(st, texts[i].at + 1, cut(texts[i].text, STATE_APPROVAL_TEXT_MAX));
+    db_bind_text(st, COL_ARGS + 1, cut(r->args, STATE_APPROVAL_ARGS_MAX));
+    db_bind_int(st, COL_STATUS + 1, STATE_APPROVAL_PENDING);
+    db_bind_int(st, COL_ARGS_CUT + 1, r->args.len > STATE_APPROVAL_ARGS_MAX);
+    db_bind_int(st, COL_CREATED + 1, (int64_t)r->created_ms);
+    db_bind_int(st, COL_EXPIRES + 1, (int64_t)r->expires_ms);
+    db_bind_int(st, COL_ASKED + 1, 1);
+    db_bind_int(st, COL_DECIDED + 1, 0);
+    db_bind_int(st, COL_USED + 1, 0);
+    db_bind_int(st, COL_TOLD + 1, 0);
+    return db_run(st, err) < 0 ? -1 : 0;
 }
 
 /* ---- asking ---- */
 
-/* The row becomes what `set` says. ?1 is the id, ?2 the time, ?3 and ?4 texts. */
+/* Updates the row by `set`. ?1 is the id, ?2 the time, ?3 and ?4 texts. */
 static int row_set(struct state_approvals *s, const char *set, struct slice id, uint64_t now_ms,
                    struct slice decider, struct slice note, struct err *err) {
     char sql[APPROVALS_SQL_MAX];
     snprintf(sql, sizeof(sql), "UPDATE approvals SET %s WHERE id=?1", set);
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    bind_text(st, 1, id);
-    sqlite3_bind_int64(st, 2, (sqlite3_int64)now_ms);
-    bind_text(st, 3, cut(decider, STATE_APPROVAL_TEXT_MAX));
-    bind_text(st, 4, cut(note, STATE_APPROVAL_TEXT_MAX));
-    sqlite3_step(st);
-    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+    struct db_stmt *st = db_prepare(s->db, sql);
+    db_bind_text(st, 1, id);
+    db_bind_int(st, 2, (int64_t)now_ms);
+    db_bind_text(st, 3, cut(decider, STATE_APPROVAL_TEXT_MAX));
+    db_bind_text(st, 4, cut(note, STATE_APPROVAL_TEXT_MAX));
+    return db_run(st, err) < 0 ? -1 : 0;
 }
 
 /* Those that `which` selects are over: no call can match them any more. ?1 is the time.
@@ -381,14 +357,11 @@ static int rows_outdate(struct state_approvals *s, const char *which, const stru
              "UPDATE approvals SET status=3, decided_ms=?1, decider='gate', note='the policy or the tool has "
              "changed since it was asked for', args='' WHERE %s",
              which);
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms);
+    struct db_stmt *st = db_prepare(s->db, sql);
+    db_bind_int(st, 1, (int64_t)now_ms);
     for (size_t i = 0; i < count; i++)
-        bind_text(st, (int)i + 2, texts[i]);
-    sqlite3_step(st);
-    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+        db_bind_text(st, (int)i + 2, texts[i]);
+    return db_run(st, err) < 0 ? -1 : 0;
 }
 
 int state_approvals_outdate(struct state_approvals *s, struct slice policy_hash, uint64_t now_ms,
@@ -409,10 +382,10 @@ static int outdate_others(struct state_approvals *s, const struct state_approval
 
 static enum state_ask ask_new(struct state_approvals *s, const struct state_approval *want, struct arena *a,
                               struct state_approval *ret_found, struct err *err) {
-    int64_t own = count_pending(s, want->call.identity, want->created_ms);
-    int64_t all = count_pending(s, (struct slice){0}, want->created_ms);
-    if (own < 0 || all < 0)
-        return state_sqlite_fail(s->db, err), STATE_ASK_FAULT;
+    int64_t own = count_pending(s, want->call.identity, want->created_ms, err);
+    int64_t all = own < 0 ? -1 : count_pending(s, (struct slice){0}, want->created_ms, err);
+    if (all < 0)
+        return STATE_ASK_FAULT;
     if (own >= STATE_APPROVALS_IDENTITY_MAX || all >= STATE_APPROVALS_PENDING_MAX)
         return STATE_ASK_FULL;
     if (outdate_others(s, want, err) < 0)
@@ -429,16 +402,23 @@ static enum state_ask ask_new(struct state_approvals *s, const struct state_appr
     return STATE_ASK_NEW;
 }
 
+/* One execution: another connection that has read the same row changes nothing any more. */
 static int row_use(struct state_approvals *s, struct state_approval *r, uint64_t now_ms, struct err *err) {
+    struct db_stmt *st =
+        db_prepare(s->db, "UPDATE approvals SET status=4, used_ms=?2, args='' WHERE id=?1 AND status=1");
+    db_bind_text(st, 1, r->id);
+    db_bind_int(st, 2, (int64_t)now_ms);
+    int64_t used = db_run(st, err);
+    if (used != 1)
+        return used < 0 ? -1 : err_set(err, "the approval was used by another call at the same time");
     r->status = STATE_APPROVAL_USED;
     r->used_ms = now_ms;
-    return row_set(s, "status=4, used_ms=?2, args=''", r->id, now_ms, (struct slice){0}, (struct slice){0},
-                   err);
+    return 0;
 }
 
 static const char newest[] = "digest=?1 ORDER BY created_ms DESC, rowid DESC LIMIT 1";
 
-/* The digest that stands for the call with any arguments. */
+/* The digest of the call with any arguments. */
 static void digest_any(const struct state_approval_call *call, char ret_hex[STATE_DIGEST_LEN]) {
     struct state_approval_call any = *call;
     any.args_hash = SLICE("*");
@@ -448,10 +428,9 @@ static void digest_any(const struct state_approval_call *call, char ret_hex[STAT
 /* 1 and *r when an approval holds for this call by now; 0, or -1. */
 static int find_repeat(struct state_approvals *s, const struct state_approval *want, struct arena *a,
                        struct state_approval *r, struct err *err) {
-    char any[STATE_DIGEST_LEN], where[APPROVALS_SQL_MAX];
+    static const char where[] = "id=(SELECT approval FROM repeats WHERE until_ms>?2 AND digest=?1)";
+    char any[STATE_DIGEST_LEN];
     digest_any(&want->call, any);
-    snprintf(where, sizeof(where), "id=(SELECT approval FROM repeats WHERE until_ms>%llu AND digest=?1)",
-             (unsigned long long)want->created_ms);
     int found = row_find(s, where, want->digest, want->created_ms, a, r, err);
     return found ? found : row_find(s, where, slice_of(any, sizeof(any)), want->created_ms, a, r, err);
 }
@@ -459,27 +438,22 @@ static int find_repeat(struct state_approvals *s, const struct state_approval *w
 static int put_repeat(struct state_approvals *s, const struct state_decision *d,
                       const struct state_approval *r, struct err *err) {
     char any[STATE_DIGEST_LEN];
-    sqlite3_stmt *st = NULL;
     digest_any(&r->call, any);
     uint64_t lasts = d->for_ms < STATE_REPEAT_MS_MAX ? d->for_ms : STATE_REPEAT_MS_MAX;
-    if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO repeats VALUES(?1,?2,?3,?4)", -1, &st, NULL) !=
-        SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    bind_text(st, 1, d->any_args ? slice_of(any, sizeof(any)) : r->digest);
-    bind_text(st, 2, r->id);
-    sqlite3_bind_int64(st, 3, (sqlite3_int64)(d->now_ms + lasts));
-    sqlite3_bind_int(st, 4, d->any_args);
-    sqlite3_step(st);
-    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+    struct db_stmt *st = db_prepare(
+        s->db, "INSERT INTO repeats VALUES(?1,?2,?3,?4) ON CONFLICT(digest) DO UPDATE SET"
+               " approval=excluded.approval, until_ms=excluded.until_ms, any_args=excluded.any_args");
+    db_bind_text(st, 1, d->any_args ? slice_of(any, sizeof(any)) : r->digest);
+    db_bind_text(st, 2, r->id);
+    db_bind_int(st, 3, (int64_t)(d->now_ms + lasts));
+    db_bind_int(st, 4, d->any_args);
+    return db_run(st, err) < 0 ? -1 : 0;
 }
 
 static int drop_repeat(struct state_approvals *s, struct slice id, struct err *err) {
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, "DELETE FROM repeats WHERE approval=?1", -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    bind_text(st, 1, id);
-    sqlite3_step(st);
-    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+    struct db_stmt *st = db_prepare(s->db, "DELETE FROM repeats WHERE approval=?1");
+    db_bind_text(st, 1, id);
+    return db_run(st, err) < 0 ? -1 : 0;
 }
 
 static enum state_ask ask_locked(struct state_approvals *s, const struct state_approval *want,
@@ -506,29 +480,12 @@ static enum state_ask ask_locked(struct state_approvals *s, const struct state_a
     return ask_new(s, want, a, r, err);
 }
 
-static int begin(struct state_approvals *s, struct err *err) {
-    if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK)
-        return 0;
-    return state_sqlite_fail(s->db, err);
-}
-
-/* Nothing is true before it is on disk. */
-static int finish(struct state_approvals *s, bool fine, struct err *err) {
-    if (fine && sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
-        return 0;
-    if (fine)
-        state_sqlite_fail(s->db, err);
-    if (!sqlite3_get_autocommit(s->db))
-        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-    return -1;
-}
-
 enum state_ask state_approvals_ask(struct state_approvals *s, const struct state_approval *want,
                                    struct arena *a, struct state_approval *ret_found, struct err *err) {
-    if (begin(s, err) < 0)
+    if (db_begin(s->db, err) < 0)
         return STATE_ASK_FAULT;
     enum state_ask answer = ask_locked(s, want, a, ret_found, err);
-    return finish(s, answer != STATE_ASK_FAULT, err) < 0 ? STATE_ASK_FAULT : answer;
+    return db_end(s->db, answer != STATE_ASK_FAULT, err) < 0 ? STATE_ASK_FAULT : answer;
 }
 
 int state_approvals_extend(struct state_approvals *s, struct slice id, struct slice digest, struct err *err) {
@@ -538,14 +495,14 @@ int state_approvals_extend(struct state_approvals *s, struct slice id, struct sl
 
 int state_approvals_continue(struct state_approvals *s, struct slice digest, uint64_t now_ms, struct arena *a,
                              struct state_approval *ret_found, struct err *err) {
-    if (begin(s, err) < 0)
+    if (db_begin(s->db, err) < 0)
         return -1;
     int found = row_find(s, newest, digest, now_ms, a, ret_found, err);
     if (found > 0 && ret_found->status != STATE_APPROVAL_APPROVED)
         found = 0;
     if (found > 0 && row_use(s, ret_found, now_ms, err) < 0)
         found = -1;
-    return finish(s, found >= 0, err) < 0 ? -1 : found;
+    return db_end(s->db, found >= 0, err) < 0 ? -1 : found;
 }
 
 /* ---- deciding ---- */
@@ -575,7 +532,7 @@ static enum state_decide decide_locked(struct state_approvals *s, const struct s
         return STATE_DECIDE_FAULT;
     r->repeat_ms = 0;
     row_repeat(s, d->now_ms, r);
-    /* Arguments are shown for as long as they matter to somebody who decides. */
+    /* Arguments are kept only as long as the approval can be decided. */
     const char *set = expire       ? "status=3, decided_ms=?2, decider=?3, note=?4, args=''"
                       : d->approve ? "status=1, decided_ms=?2, decider=?3, note=?4"
                                    : "status=2, decided_ms=?2, decider=?3, note=?4, args=''";
@@ -586,10 +543,10 @@ static enum state_decide decide_locked(struct state_approvals *s, const struct s
 static enum state_decide decide(struct state_approvals *s, const struct state_decision *d, bool expire,
                                 struct arena *a, struct state_approval *ret_after, struct err *err) {
     struct state_approval found;
-    if (begin(s, err) < 0)
+    if (db_begin(s->db, err) < 0)
         return STATE_DECIDE_FAULT;
     enum state_decide answer = decide_locked(s, d, expire, a, &found, err);
-    if (finish(s, answer != STATE_DECIDE_FAULT, err) < 0)
+    if (db_end(s->db, answer != STATE_DECIDE_FAULT, err) < 0)
         return STATE_DECIDE_FAULT;
     if (ret_after && answer != STATE_DECIDE_UNKNOWN)
         *ret_after = found;
@@ -607,12 +564,9 @@ enum state_decide state_approvals_expire(struct state_approvals *s, const struct
 }
 
 static int sweep_repeats(struct state_approvals *s, uint64_t now_ms, struct err *err) {
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, "DELETE FROM repeats WHERE until_ms<=?1", -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms);
-    sqlite3_step(st);
-    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+    struct db_stmt *st = db_prepare(s->db, "DELETE FROM repeats WHERE until_ms<=?1");
+    db_bind_int(st, 1, (int64_t)now_ms);
+    return db_run(st, err) < 0 ? -1 : 0;
 }
 
 int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
@@ -625,20 +579,18 @@ int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
                               " AND id NOT IN(SELECT approval FROM repeats)";
     if (sweep_repeats(s, now_ms, err) < 0)
         return -1;
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, over, -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms);
-    while (sqlite3_step(st) == SQLITE_ROW) {
+    struct db_stmt *st = db_prepare(s->db, over);
+    db_bind_int(st, 1, (int64_t)now_ms);
+    while (db_step(st)) {
         struct state_approval r;
         row_read(st, now_ms, &r);
         each(ctx, &r);
     }
-    if (sqlite3_finalize(st) != SQLITE_OK || sqlite3_prepare_v2(s->db, old, -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    sqlite3_bind_int64(st, 1, (sqlite3_int64)now_ms - (sqlite3_int64)STATE_APPROVALS_KEEP_MS);
-    sqlite3_step(st);
-    return sqlite3_finalize(st) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+    if (db_finish(st, err) < 0)
+        return -1;
+    st = db_prepare(s->db, old);
+    db_bind_int(st, 1, (int64_t)now_ms - (int64_t)STATE_APPROVALS_KEEP_MS);
+    return db_run(st, err) < 0 ? -1 : 0;
 }
 
 int state_approvals_told(struct state_approvals *s, struct slice id, uint64_t now_ms) {
@@ -659,11 +611,9 @@ int state_approvals_list(struct state_approvals *s, const struct state_approval_
                               " ORDER BY created_ms DESC, rowid DESC";
     uint64_t left =
         filter->limit && filter->limit < STATE_APPROVALS_LIST_MAX ? filter->limit : STATE_APPROVALS_LIST_MAX;
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    bind_text(st, 1, filter->identity);
-    while (left > 0 && sqlite3_step(st) == SQLITE_ROW) {
+    struct db_stmt *st = db_prepare(s->db, sql);
+    db_bind_text(st, 1, filter->identity);
+    while (left > 0 && db_step(st)) {
         struct state_approval r;
         row_read(st, now_ms, &r);
         if (filter->statuses && !(filter->statuses >> r.status & 1))
@@ -673,9 +623,7 @@ int state_approvals_list(struct state_approvals *s, const struct state_approval_
         if (!each(ctx, &r))
             break;
     }
-    int rc = sqlite3_reset(st);
-    sqlite3_finalize(st);
-    return rc == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+    return db_finish(st, err) < 0 ? -1 : 0;
 }
 
 /* ---- seals ---- */

@@ -1,7 +1,7 @@
 /* Calls that wait for a person. An approval is bound to one exact call: who asks, which server and tool, the
  * canonical arguments, the tool's definition and the policy; whatever of it changes makes another call. It is
- * good for one execution and for a limited time. Rows lie in approvals.sqlite of the home, so they outlive
- * the process, and several gates and the command line see the same ones.
+ * good for one execution and for a limited time. Rows lie in approvals.sqlite of the home, or in its
+ * PostgreSQL, so they outlive the process, and several gates and the command line see the same ones.
  *
  *   ask ──▶ pending ── decide ──▶ approved ── ask again ──▶ used
  *              │          └─────▶ denied
@@ -54,11 +54,11 @@ struct state_approval {
     enum state_approval_status status;
     struct state_approval_call call;
     struct slice session;
-    struct slice args; /* JSON for people to look at, while it is open; cut at STATE_APPROVAL_ARGS_MAX */
+    struct slice args; /* JSON for approvers, while it is open; cut at STATE_APPROVAL_ARGS_MAX */
     bool args_cut;
     struct slice rule, policy;
-    struct slice text;      /* what the policy says about it */
-    struct slice approvers; /* JSON array of who may decide; "[]": every approver */
+    struct slice text;      /* the policy's text about it */
+    struct slice approvers; /* JSON array of the approvers who may decide; "[]": every approver */
     uint64_t created_ms, expires_ms;
     uint64_t asked; /* how often the call was made while it waited */
     uint64_t decided_ms;
@@ -79,38 +79,40 @@ struct state_approvals;
 /* HOME/approvals.sqlite and the key HOME/approvals.key are made when absent. */
 int state_approvals_open(const char *home, struct state_approvals **ret_store, struct err *err);
 void state_approvals_close(struct state_approvals *s); /* NULL is fine */
+/* In PostgreSQL: every look takes its time. */
+bool state_approvals_is_remote(const struct state_approvals *s);
 
 enum state_ask {
     STATE_ASK_GRANTED, /* it was approved; that approval is used up now */
     STATE_ASK_NEW,     /* a person has to decide */
     STATE_ASK_JOINED,  /* so it was before */
-    STATE_ASK_DENIED,  /* a person said no, and that holds until the request's time is over */
+    STATE_ASK_DENIED,  /* denied by a person, until the request expires */
     STATE_ASK_FULL,    /* too many wait already, of this identity or at all */
     STATE_ASK_FAULT,   /* the store failed */
 };
-/* The call wants to be made. `want` carries everything but id, status and what is known later; created_ms is
- * now. *ret_found (unless FULL or FAULT) is what stands in the store, texts in the arena. */
+/* Asks for an approval of the call. `want` has everything but id, status and what is known later; created_ms
+ * is now. *ret_found (unless FULL or FAULT) is the row in the store, texts in the arena. */
 enum state_ask state_approvals_ask(struct state_approvals *s, const struct state_approval *want,
                                    struct arena *a, struct state_approval *ret_found, struct err *err);
 
 /* The used approval covers one more call: the continuation with this digest. */
 int state_approvals_extend(struct state_approvals *s, struct slice id, struct slice digest, struct err *err);
-/* Such a continuation wants to be made: 1 and *ret_found when it is covered, and used up now; 0, or -1. */
+/* Asks for such a continuation: 1 and *ret_found when it is covered, and used up now; 0, or -1. */
 int state_approvals_continue(struct state_approvals *s, struct slice digest, uint64_t now_ms, struct arena *a,
                              struct state_approval *ret_found, struct err *err);
 
 enum state_decide {
     STATE_DECIDED,
     STATE_DECIDE_UNKNOWN, /* no such approval */
-    STATE_DECIDE_OVER,    /* it is not pending any more: *ret_after says what it is */
-    STATE_DECIDE_SELF,    /* who asks cannot decide */
+    STATE_DECIDE_OVER,    /* it is not pending any more: *ret_after has its status */
+    STATE_DECIDE_SELF,    /* the requester cannot decide */
     STATE_DECIDE_OTHERS,  /* the policy names other approvers */
     STATE_DECIDE_FAULT,
 };
 struct state_decision {
     struct slice id;
     bool approve;
-    struct slice decider; /* "cli:alice", "grant:NAME", "webhook:HOST": who says so */
+    struct slice decider; /* "cli:alice", "grant:NAME", "webhook:HOST": who decided */
     struct slice note;
     uint64_t now_ms;
     uint64_t for_ms; /* an approval that holds for a while, STATE_REPEAT_MS_MAX at most; 0: once */
@@ -135,8 +137,8 @@ int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
                           void (*each)(void *ctx, const struct state_approval *a), void *ctx,
                           struct err *err);
 
-/* Does this name stand for one of the approvers (a JSON array)? An entry is a whole identity, or what stands
- * behind its first colon. An empty list is everybody. */
+/* Does this name match one of the approvers (a JSON array)? An entry is a whole identity, or the part behind
+ * its first colon. An empty list matches every approver. */
 bool state_approvers_name(struct slice approvers, struct slice decider);
 
 #define STATE_APPROVAL_ID_PREFIX "ap_"

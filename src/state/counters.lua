@@ -1,9 +1,11 @@
 -- The counters of limits in Redis: ARGV[1] says what to do with all of them in one step.
 --
---   reserve   every limit is counted, or none: {1, 0, 0, SHADOW, HOLD...} or {0, INDEX, RETRY_MS, SHADOW}
+--   reserve   every limit is counted, or none: {1, 0, 0, SHADOW, HOLD..., NOW, EPOCH, LOST} or {0, INDEX, RETRY_MS, SHADOW, NOW, EPOCH, LOST}
 --   undo      takes holds back from the windows that they went into
 --   read      the values that count now
 --   renew     calls in flight go on to count
+--   join      a gate tells what it knows of the epoch, and is waited for from now on: {RUN, EPOCH, LOST}
+--   leave     it is not waited for any more
 --
 -- KEYS: one per limit; its kind and window are part of it. ARGV[2]: names this reservation. ARGV[3]: how long calls in
 -- flight count without being renewed. Then one text per limit: kind, window_ms, max, refill, amount, fingerprint, and shadow
@@ -12,9 +14,20 @@
 --   f {s: start, v: used}   s {SLOT: used}   b {s: time of v, v: used, r: rest}   i {FINGERPRINT: "first:used"}
 --   c sorted set, NAME:N by when it ends
 --
+-- The last key and text of reserve, and the only ones of join, are the epoch: a number that each reservation raises. The text is
+-- "KNOWN OWNER RUN": the highest number that this gate was ever told, the gate, and the server that it takes this one for.
+-- A server that has a smaller number lost writes (a failover, a restart without its file). Then every window that was open at
+-- that time may be under-counted, and is refused until it is over: {n: the number, lost: when that was noticed, run: the server
+-- that counted last, since: another one counts since then, and waits}.
+--
+-- A server that finds another's name in `run` took over, or was restarted. Which gate knows the highest number it cannot know, so
+-- it counts nothing until all gates that its predecessor knew (EPOCH:gates) have joined (none is left in EPOCH:missing). Where
+-- one does not come, writes may be lost.
+--
 -- The rules are those of meter.c. The clock is the server's. Numbers of Lua hold 53 bits and amounts have 63, so they
 -- are kept as two halves.
 local SLOTS, RECENT, MICRO, BASE, EXACT = 32, 8, 1000000, 1000000000, 9007199254740992
+local SETTLE, SETTLE_MAX = 1000, 30000
 local WEEK, MONDAY = 604800000, 259200000
 local ZERO = {h = 0, l = 0}
 
@@ -233,7 +246,7 @@ end
 
 if op == 'renew' then
   for i, key in ipairs(KEYS) do
-    for n = 1, rounded(limit_at(i).amount) / MICRO do redis.call('ZADD', key, 'XX', now + lease, name .. ':' .. n) end
+    for n = 1, rounded(limit_at(i).amount) / MICRO do redis.call('ZADD', key, now + lease, name .. ':' .. n) end
     redis.call('PEXPIRE', key, lease * 2)
   end
   return 1
@@ -248,11 +261,74 @@ if op == 'read' then
   return values
 end
 
+local epoch_key = KEYS[#KEYS]
+local gates, missing = epoch_key .. ':gates', epoch_key .. ':missing'
+local known, owner, run = string.match(ARGV[#ARGV], '^(%d+) (%S+) (%S+)$')
+known = tonumber(known)
+
+if op == 'leave' then
+  redis.call('ZREM', gates, owner)
+  redis.call('ZREM', missing, owner)
+  return 1
+end
+
+local function text_of(number) return string.format('%.0f', number) end
+if run == '-' then
+  local info = redis.pcall('INFO', 'server')
+  run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or 'unknown'
+end
+local epoch = redis.call('HMGET', epoch_key, 'n', 'lost', 'run', 'since')
+local number, lost, since = tonumber(epoch[1] or '0'), tonumber(epoch[2] or '0'), tonumber(epoch[4] or '0')
+if number < known then
+  number, lost = known, now
+  redis.call('HSET', epoch_key, 'n', text_of(number), 'lost', text_of(lost))
+end
+if epoch[3] ~= run then
+  redis.call('HSET', epoch_key, 'run', run)
+  if epoch[3] then
+    since = now
+    redis.call('HSET', epoch_key, 'since', text_of(since))
+    redis.call('ZREMRANGEBYSCORE', gates, '-inf', text_of(now - lease))
+    redis.call('ZUNIONSTORE', missing, 1, gates)
+  end
+end
+if since > 0 then
+  redis.call('ZREM', missing, owner)
+  local left = redis.call('ZCARD', missing)
+  if (left == 0 and now - since >= SETTLE) or now - since >= SETTLE_MAX then
+    if left > 0 then
+      lost = now
+      redis.call('HSET', epoch_key, 'lost', text_of(lost))
+      redis.call('DEL', missing)
+    end
+    since = 0
+    redis.call('HDEL', epoch_key, 'since')
+  end
+end
+
+if op == 'join' then
+  redis.call('ZADD', gates, now, owner)
+  redis.call('PEXPIRE', gates, lease * 2)
+  return {run, number, lost}
+end
+if since > 0 then return redis.error_reply('SETTLING another server counts now, and waits until all gates have told what they know') end
+
+-- How long this limit may still be under-counted. Identical calls are not looked at: that limit stops short loops, no more.
+local UNLIMITED = 9223372036
+local function doubt_ms(o, l)
+  if lost == 0 or l.max.h >= UNLIMITED or l.kind == 'i' then return 0 end
+  if l.kind == 'f' then return o.s <= lost and o.s + l.window - now or 0 end
+  if l.kind == 's' then return lost + l.window + slot_ms(l.window) - now end
+  if l.kind == 'c' then return lost + lease - now end
+  return l.refill > 0 and lost + math.ceil(rounded(l.max) * l.window / l.refill) - now or EXACT
+end
+
 local shadow, holds = '', {}
-for i, key in ipairs(KEYS) do
-  local l = limit_at(i)
+for i = 1, #KEYS - 1 do
+  local key, l = KEYS[i], limit_at(i)
   local o = load(key, l)
-  local value = value_of(o, l)
+  local value, doubt = value_of(o, l), doubt_ms(o, l)
+  if doubt > 0 and l.last ~= '1' then return {0, i - 1, math.min(doubt, EXACT), shadow, now, number, lost} end
   if not less(l.max, add(value, l.amount)) then
     holds[i] = string.format('%.0f', count_kind[l.kind](o, l))
     o.dirty = o.dirty or less(ZERO, l.amount)
@@ -261,10 +337,13 @@ for i, key in ipairs(KEYS) do
     holds[i] = ''
     shadow = shadow .. '1'
   else
-    return {0, i - 1, retry_of(o, l, value), shadow}
+    return {0, i - 1, retry_of(o, l, value), shadow, now, number, lost}
   end
 end
 for key, o in pairs(loaded) do
   if o.dirty then save_kind[o.kind](o, key) end
 end
+number = number + 1
+redis.call('HSET', epoch_key, 'n', string.format('%.0f', number))
+holds[#holds + 1], holds[#holds + 2], holds[#holds + 3] = now, number, lost
 return {1, 0, 0, shadow, unpack(holds)}

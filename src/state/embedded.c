@@ -8,6 +8,7 @@
 #include "io/work.h"
 #include "state/live.h"
 #include "state/marks.h"
+#include "state/quota.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ struct embedded {
     struct state_store store;
     uint32_t magic;
     struct live live;
-    struct marks *marks; /* NULL: memory only, or read-only */
+    struct state_quota quota; /* under the table's lock */
+    struct marks *marks;      /* NULL: memory only, or read-only */
     bool look_only;
     pthread_mutex_t commit_mutex; /* one transaction at a time; also over the fields below */
     struct state_health health;
@@ -133,12 +135,28 @@ static void ticket_free(struct state_ticket *ticket) {
 
 enum add_result { ADD_OK, ADD_REFUSED, ADD_FAULT };
 
+/* A concurrency counter is idle as soon as its calls are over; how long that takes is not known. */
+static bool may_make(struct embedded *e, const struct state_limit *limit, uint64_t now_ms) {
+    const uint64_t lasts = limit->window_ms ? limit->window_ms : STATE_QUOTA_CALL_MS;
+    const uint64_t until = now_ms + (lasts < STATE_QUOTA_MS_MAX ? lasts : STATE_QUOTA_MS_MAX);
+    if (state_quota_take(&e->quota, limit->owner, until, now_ms,
+                         STATE_COUNTERS_MAX - state_live_count(&e->live)))
+        return true;
+    state_live_sweep(&e->live, now_ms);
+    return state_quota_take(&e->quota, limit->owner, until, now_ms,
+                            STATE_COUNTERS_MAX - state_live_count(&e->live));
+}
+
 static enum add_result embedded_add(struct embedded *e, const struct state_limit *limit, uint64_t now_ms,
                                     struct state_ticket *ticket, struct live_counter **ret_counter) {
     struct key_buf buf;
     struct slice key;
     if (!embedded_key(e, limit->key, &buf, &key))
         return ADD_FAULT;
+    if (!state_live_find(&e->live, key, limit->kind, limit->window_ms) && !may_make(e, limit, now_ms)) {
+        ticket->answer.retry_after_ms = limit->window_ms;
+        return ADD_REFUSED;
+    }
     struct live_counter *c = state_live_make(&e->live, key, limit, now_ms);
     if (!c)
         return ADD_FAULT;
@@ -238,12 +256,12 @@ static void wants_init(struct wants *w) {
 
 /* The end of a reservation: what could not be marked, or has no room, is a fault or passes by the fail mode.
  */
-static void embedded_conclude(struct embedded *e, struct state_ticket *ticket, bool unmarked) {
+static void embedded_conclude(struct embedded *e, bool opens, struct state_ticket *ticket, bool unmarked) {
     if (unmarked)
         embedded_note_fault(e, NULL);
     else if (ticket->answer.result == STATE_FAULT)
         embedded_note_fault(e, "no room for another counter");
-    if (ticket->answer.result == STATE_FAULT && e->store.fail_mode == STATE_FAIL_OPEN) {
+    if (ticket->answer.result == STATE_FAULT && opens) {
         ticket->answer.result = STATE_GRANTED;
         unmarked = true;
     }
@@ -256,9 +274,9 @@ static void embedded_conclude(struct embedded *e, struct state_ticket *ticket, b
 static bool embedded_again(struct embedded *e, const struct state_limit *limits, size_t count,
                            uint64_t now_ms, struct state_ticket *ticket, int rc, int tries,
                            struct wants *wants) {
-    const bool unmarked = rc < 0;
+    const bool unmarked = rc < 0, opens = state_opens(&e->store, limits, count);
     wants->count = 0;
-    if (unmarked && e->store.fail_mode == STATE_FAIL_CLOSED)
+    if (unmarked && !opens)
         ticket->answer.result = STATE_FAULT;
     else
         embedded_try(e, limits, count, now_ms, ticket, unmarked, wants);
@@ -266,7 +284,7 @@ static bool embedded_again(struct embedded *e, const struct state_limit *limits,
         return true;
     if (wants->count > 0)
         ticket->answer.result = STATE_FAULT;
-    embedded_conclude(e, ticket, unmarked);
+    embedded_conclude(e, opens, ticket, unmarked);
     return false;
 }
 
@@ -298,7 +316,7 @@ static void on_marks(struct io_work *work) {
     done(ctx, ticket->answer.result, ticket->answer.refused_index, ticket->answer.retry_after_ms);
 }
 
-/* On another thread, so that nobody else waits for the disk. */
+/* On another thread, so that no other call waits for the disk. */
 static void embedded_mark_later(struct embedded *e, const struct state_limit *limits, size_t count,
                                 uint64_t now_ms, struct state_ticket *ticket, struct wants *take_wants) {
     struct mark_work *w = mem_zalloc(sizeof(*w));
@@ -312,6 +330,7 @@ static void embedded_mark_later(struct embedded *e, const struct state_limit *li
     for (size_t i = 0; i < count; i++) {
         w->limits[i] = limits[i];
         w->limits[i].key = arena_dup(&w->arena, limits[i].key);
+        w->limits[i].owner = arena_dup(&w->arena, limits[i].owner);
     }
     w->wants = *take_wants;
     if (take_wants->items == take_wants->few)
@@ -339,7 +358,7 @@ static enum state_step embedded_reserve(struct state_store *store, const struct 
     }
     bool more = wants.count > 0;
     if (!more)
-        embedded_conclude(e, ticket, false);
+        embedded_conclude(e, state_opens(&e->store, limits, count), ticket, false);
     for (int tries = 1; more; tries++)
         more =
             embedded_again(e, limits, count, now_ms, ticket, embedded_write_marks(e, &wants), tries, &wants);
@@ -489,6 +508,7 @@ int state_embedded_open(const struct state_config *config, const char *path, str
     e->loop = config->look_only ? NULL : config->loop;
     e->live.fd = -1;
     pthread_mutex_init(&e->commit_mutex, NULL);
+    state_quota_init(&e->quota);
     if (config->prefix && *config->prefix)
         e->prefix = mem_dup(config->prefix, strlen(config->prefix));
     if (embedded_start(e, path, err) < 0) {
@@ -499,7 +519,7 @@ int state_embedded_open(const struct state_config *config, const char *path, str
     return 0;
 }
 
-/* The last one out writes every counter as it is, so that a restart of the machine finds the exact values. */
+/* The last process to close writes the exact value of every counter for a restart of the machine. */
 static void embedded_write_exact(struct embedded *e) {
     uint32_t at = 0;
     state_marks_begin(e->marks);
@@ -537,6 +557,7 @@ static void embedded_close(struct state_store *store) {
         state_live_close(&e->live);
     state_marks_close(e->marks);
     pthread_mutex_destroy(&e->commit_mutex);
+    state_quota_free(&e->quota);
     free(e->path);
     free(e->prefix);
     free(e);

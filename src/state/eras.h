@@ -5,8 +5,8 @@
  *   sallyport eras 1
  *   <64 hex digits> <valid until, milliseconds since the epoch>
  *
- * The file is a cache: what is missing or damaged costs a probe. Two gates that write at once may lose one
- * entry. A file of a newer format is neither read nor written. */
+ * The file is a cache: what is missing or damaged costs a probe. Two gates that write at the same time may
+ * lose one entry. A file of a newer format is neither read nor written. */
 #pragma once
 
 #include "base/slice.h"

@@ -13,5 +13,6 @@ static inline uint64_t state_generation_get(const _Atomic uint64_t *at) {
     return at ? atomic_load_explicit(at, memory_order_acquire) : 0;
 }
 static inline void state_generation_raise(_Atomic uint64_t *at) {
-    atomic_fetch_add_explicit(at, 1, memory_order_acq_rel);
+    if (at)
+        atomic_fetch_add_explicit(at, 1, memory_order_acq_rel);
 }

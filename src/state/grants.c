@@ -8,12 +8,14 @@
 #include "base/rand.h"
 #include "base/sha.h"
 #include "io/file.h"
+#include "state/db.h"
 #include "state/generation.h"
-#include "state/sqlite.h"
+#include "state/tracker.h"
 
-#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GRANTS_FILE "grants.sqlite"
 #define GRANTS_LIVE "grants.live"
@@ -27,17 +29,31 @@ struct row { /* a grant, with what stays inside this file */
     bool used; /* used_ms is to be written */
 };
 
-struct state_grants {
-    sqlite3 *db; /* NULL: looked for, and nothing there */
-    bool look_only;
-    _Atomic uint64_t *live; /* shared by every process; NULL when only looked at */
-    uint64_t seen;          /* the number up to which changes are taken in */
-    int64_t data_version;
+struct grants_copy { /* what the database had at one time */
     struct arena arena;
     struct row *rows;
     size_t count;
     struct map by_hash;
     struct map by_name;
+};
+
+struct grants_use {
+    const char *name;
+    uint64_t used_ms;
+};
+
+struct state_grants {
+    struct db *db; /* NULL: looked for, and nothing there */
+    bool look_only;
+    _Atomic uint64_t *live; /* shared by every process of the home; NULL when read-only, or in PostgreSQL */
+    uint64_t seen;          /* the number up to which changes are taken in */
+    int64_t data_version;
+    struct grants_copy *copy;
+    struct tracker *tracker; /* NULL: the database is read where it is asked for */
+    pthread_mutex_t mutex;   /* for the next three, which the thread of `tracker` writes */
+    struct arena arena;      /* of the uses */
+    struct grants_use *uses;
+    size_t use_count;
 };
 
 static const char grants_schema[] =
@@ -68,17 +84,32 @@ void state_token_hash(struct slice token, unsigned char ret_hash[STATE_HASH_BYTE
 
 /* ---- opening ---- */
 
+static struct grants_copy *copy_new(void) {
+    struct grants_copy *copy = mem_zalloc(sizeof(*copy));
+    arena_init(&copy->arena);
+    map_init(&copy->by_hash);
+    map_init(&copy->by_name);
+    return copy;
+}
+
+static void copy_free(struct grants_copy *copy) {
+    if (!copy)
+        return;
+    map_free(&copy->by_hash);
+    map_free(&copy->by_name);
+    arena_free(&copy->arena);
+    free(copy);
+}
+
 static int grants_setup(struct state_grants *g, const char *home, struct err *err) {
-    cleanup_free char *path = NULL;
-    if (asprintf(&path, "%s/" GRANTS_FILE, home) < 0)
-        return err_set(err, "out of memory");
-    if (g->look_only && access(path, F_OK) < 0 && errno == ENOENT)
-        return 0;
-    if (!g->look_only &&
-        (io_make_dir(home, err) < 0 || state_generation_open(home, GRANTS_LIVE, &g->live, err) < 0))
+    if (!g->look_only && io_make_dir(home, err) < 0)
         return -1;
-    if (state_sqlite_open(path, g->look_only, grants_schema, &g->db, err) < 0)
-        return err_wrap(err, "open `%s`", path);
+    if (db_open(home, GRANTS_FILE, g->look_only, grants_schema, &g->db, err) < 0)
+        return -1;
+    if (!g->db)
+        return 0;
+    if (!g->look_only && !db_is_remote(g->db) && state_generation_open(home, GRANTS_LIVE, &g->live, err) < 0)
+        return -1;
     g->seen = UINT64_MAX; /* nothing yet */
     return state_grants_refresh(g, err);
 }
@@ -86,9 +117,9 @@ static int grants_setup(struct state_grants *g, const char *home, struct err *er
 int state_grants_open(const char *home, bool look_only, struct state_grants **ret_grants, struct err *err) {
     struct state_grants *g = mem_zalloc(sizeof(*g));
     g->look_only = look_only;
+    g->copy = copy_new();
     arena_init(&g->arena);
-    map_init(&g->by_hash);
-    map_init(&g->by_name);
+    pthread_mutex_init(&g->mutex, NULL);
     if (grants_setup(g, home, err) < 0) {
         state_grants_close(g);
         return err_wrap(err, "grants");
@@ -101,128 +132,113 @@ void state_grants_close(struct state_grants *g) {
     if (!g)
         return;
     state_grants_write_used(g);
-    sqlite3_close(g->db);
-    state_generation_close(g->live);
-    map_free(&g->by_hash);
-    map_free(&g->by_name);
+    tracker_end(g->tracker);
     arena_free(&g->arena);
+    pthread_mutex_destroy(&g->mutex);
+    db_close(g->db);
+    state_generation_close(g->live);
+    copy_free(g->copy);
     free(g);
 }
 
 /* ---- reading ---- */
 
-uint64_t state_grants_generation(const struct state_grants *g) { return state_generation_get(g->live); }
+uint64_t state_grants_generation(const struct state_grants *g) {
+    return g->tracker ? tracker_generation(g->tracker) : state_generation_get(g->live);
+}
 
 uint64_t state_grants_seen(const struct state_grants *g) { return g->seen; }
 
-static struct slice column(sqlite3_stmt *s, int i) {
-    return slice_of((const char *)sqlite3_column_blob(s, i), (size_t)sqlite3_column_bytes(s, i));
-}
-
-static const char *column_text(struct state_grants *g, sqlite3_stmt *s, int i) {
-    return arena_dup(&g->arena, column(s, i)).ptr;
+static const char *column_text(struct grants_copy *to, struct db_stmt *s, int i) {
+    return arena_dup(&to->arena, db_text(s, i)).ptr;
 }
 
 /* One a line. */
-static const char *const *column_list(struct state_grants *g, sqlite3_stmt *s, int i, size_t *ret_count) {
-    struct slice rest = arena_dup(&g->arena, column(s, i)), item;
+static const char *const *column_list(struct grants_copy *to, struct db_stmt *s, int i, size_t *ret_count) {
+    struct slice rest = arena_dup(&to->arena, db_text(s, i)), item;
     size_t count = 0, lines = rest.len > 0;
     for (size_t k = 0; k < rest.len; k++)
         lines += rest.ptr[k] == '\n';
-    const char **items = arena_array(&g->arena, const char *, lines);
+    const char **items = arena_array(&to->arena, const char *, lines);
     while (rest.len) {
         slice_cut(&rest, '\n', &item);
-        items[count++] = arena_dup(&g->arena, item).ptr;
+        items[count++] = arena_dup(&to->arena, item).ptr;
     }
     *ret_count = count;
     return items;
 }
 
-static void row_read(struct state_grants *g, sqlite3_stmt *s, struct row *r) {
+static void row_read(struct grants_copy *copy, struct db_stmt *s, struct row *r) {
     struct state_grant *to = &r->grant;
     *to = (struct state_grant){
-        .name = column_text(g, s, 0),
-        .label = column_text(g, s, 1),
-        .hint = column_text(g, s, 3),
-        .policy = column_text(g, s, 4),
-        .limits = column_text(g, s, 5),
-        .roles = (uint32_t)sqlite3_column_int64(s, 8),
-        .version = (uint64_t)sqlite3_column_int64(s, 9),
-        .created_ms = (uint64_t)sqlite3_column_int64(s, 10),
-        .expires_ms = (uint64_t)sqlite3_column_int64(s, 11),
-        .revoked_ms = (uint64_t)sqlite3_column_int64(s, 12),
-        .used_ms = (uint64_t)sqlite3_column_int64(s, 13),
-        .rotated_ms = (uint64_t)sqlite3_column_int64(s, 14),
-        .grace_ms = (uint64_t)sqlite3_column_int64(s, 16),
+        .name = column_text(copy, s, 0),
+        .label = column_text(copy, s, 1),
+        .hint = column_text(copy, s, 3),
+        .policy = column_text(copy, s, 4),
+        .limits = column_text(copy, s, 5),
+        .roles = (uint32_t)db_int(s, 8),
+        .version = (uint64_t)db_int(s, 9),
+        .created_ms = (uint64_t)db_int(s, 10),
+        .expires_ms = (uint64_t)db_int(s, 11),
+        .revoked_ms = (uint64_t)db_int(s, 12),
+        .used_ms = (uint64_t)db_int(s, 13),
+        .rotated_ms = (uint64_t)db_int(s, 14),
+        .grace_ms = (uint64_t)db_int(s, 16),
     };
-    to->servers = column_list(g, s, 6, &to->server_count);
-    to->tools = column_list(g, s, 7, &to->tool_count);
-    struct slice hash = column(s, 2), old = column(s, 15);
+    to->servers = column_list(copy, s, 6, &to->server_count);
+    to->tools = column_list(copy, s, 7, &to->tool_count);
+    struct slice hash = db_text(s, 2), old = db_text(s, 15);
     if (hash.len == STATE_HASH_BYTES) {
         memcpy(r->hash, hash.ptr, hash.len);
-        map_put(&g->by_hash, slice_of((char *)r->hash, STATE_HASH_BYTES), r);
+        map_put(&copy->by_hash, slice_of((char *)r->hash, STATE_HASH_BYTES), r);
     }
     r->has_old = old.len == STATE_HASH_BYTES;
     if (r->has_old) {
         memcpy(r->old_hash, old.ptr, old.len);
-        map_put(&g->by_hash, slice_of((char *)r->old_hash, STATE_HASH_BYTES), r);
+        map_put(&copy->by_hash, slice_of((char *)r->old_hash, STATE_HASH_BYTES), r);
     }
-    map_put(&g->by_name, slice_str(to->name), r);
-}
-
-static void grants_clear(struct state_grants *g) {
-    map_free(&g->by_hash);
-    map_free(&g->by_name);
-    map_init(&g->by_hash);
-    map_init(&g->by_name);
-    arena_reset(&g->arena);
-    g->rows = NULL;
-    g->count = 0;
-}
-
-static int64_t pragma_data_version(struct state_grants *g) {
-    sqlite3_stmt *s = NULL;
-    int64_t version = -1;
-    if (sqlite3_prepare_v2(g->db, "PRAGMA data_version", -1, &s, NULL) == SQLITE_OK &&
-        sqlite3_step(s) == SQLITE_ROW)
-        version = sqlite3_column_int64(s, 0);
-    sqlite3_finalize(s);
-    return version;
+    map_put(&copy->by_name, slice_str(to->name), r);
 }
 
 bool state_grants_stale(struct state_grants *g) {
     if (!g->db)
         return false;
-    return state_grants_generation(g) != g->seen || pragma_data_version(g) != g->data_version;
+    if (g->tracker || state_grants_generation(g) != g->seen)
+        return state_grants_generation(g) != g->seen;
+    return db_version(g->db, NULL) != g->data_version;
 }
 
-static int64_t count_rows(struct state_grants *g) {
-    sqlite3_stmt *s = NULL;
-    int64_t count = -1;
-    if (sqlite3_prepare_v2(g->db, "SELECT count(*) FROM grants", -1, &s, NULL) == SQLITE_OK &&
-        sqlite3_step(s) == SQLITE_ROW)
-        count = sqlite3_column_int64(s, 0);
-    sqlite3_finalize(s);
-    return count;
+static int64_t count_rows(struct db *db, struct err *err) {
+    struct db_stmt *s = db_prepare(db, "SELECT count(*) FROM grants");
+    int64_t count = db_step(s) ? db_int(s, 0) : -1;
+    return db_finish(s, err) < 0 ? -1 : count;
 }
 
-static int grants_load(struct state_grants *g, struct err *err) {
+/* NULL with err. */
+static struct grants_copy *copy_load(struct db *db, struct err *err) {
     static const char sql[] =
         "SELECT name,label,hash,hint,policy,limits,servers,tools,roles,version,created_ms,expires_ms,"
-        "revoked_ms,used_ms,rotated_ms,old_hash,grace_ms FROM grants ORDER BY number";
-    sqlite3_stmt *s = NULL;
-    int64_t room = count_rows(g);
+        "revoked_ms,used_ms,rotated_ms,old_hash,grace_ms FROM grants ORDER BY number LIMIT ?1";
+    int64_t room = count_rows(db, err);
     if (room < 0 || room > STATE_GRANTS_MAX)
-        return room < 0 ? state_sqlite_fail(g->db, err)
-                        : err_set(err, "more than %d grants", STATE_GRANTS_MAX);
-    if (sqlite3_prepare_v2(g->db, sql, -1, &s, NULL) != SQLITE_OK)
-        return state_sqlite_fail(g->db, err);
+        return room < 0 ? NULL : (err_set(err, "more than %d grants", STATE_GRANTS_MAX), NULL);
+    struct grants_copy *copy = copy_new();
+    copy->rows = arena_array(&copy->arena, struct row, (size_t)room + 1);
+    struct db_stmt *s = db_prepare(db, sql);
+    db_bind_int(s, 1, room);
+    while (copy->count < (size_t)room && db_step(s))
+        row_read(copy, s, &copy->rows[copy->count++]);
+    if (db_finish(s, err) < 0) {
+        copy_free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static void copy_take(struct state_grants *g, struct grants_copy *take_copy) {
     state_grants_write_used(g); /* what the old copy still knows */
-    grants_clear(g);
-    g->rows = arena_array(&g->arena, struct row, (size_t)room + 1);
-    while (g->count < (size_t)room && sqlite3_step(s) == SQLITE_ROW)
-        row_read(g, s, &g->rows[g->count++]);
-    return sqlite3_finalize(s) == SQLITE_OK ? 0 : state_sqlite_fail(g->db, err);
+    copy_free(g->copy);
+    g->copy = take_copy;
 }
 
 int state_grants_refresh(struct state_grants *g, struct err *err) {
@@ -230,11 +246,22 @@ int state_grants_refresh(struct state_grants *g, struct err *err) {
         return 0;
     /* Before the rows: a change in between is taken in by the next refresh. */
     uint64_t seen = state_grants_generation(g);
-    int64_t version = pragma_data_version(g);
+    if (g->tracker) {
+        struct grants_copy *next = tracker_take(g->tracker);
+        if (next)
+            copy_take(g, next);
+        g->seen = seen;
+        return 0;
+    }
+    int64_t version = db_version(g->db, err);
+    if (version < 0)
+        return -1;
     if (seen == g->seen && version == g->data_version)
         return 0;
-    if (grants_load(g, err) < 0)
+    struct grants_copy *next = copy_load(g->db, err);
+    if (!next)
         return -1;
+    copy_take(g, next);
     g->seen = seen;
     g->data_version = version;
     return 0;
@@ -246,7 +273,7 @@ const struct state_grant *state_grants_by_token(const struct state_grants *g, st
         return NULL;
     unsigned char hash[STATE_HASH_BYTES];
     state_token_hash(token, hash);
-    const struct row *r = map_get(&g->by_hash, slice_of((char *)hash, sizeof(hash)));
+    const struct row *r = map_get(&g->copy->by_hash, slice_of((char *)hash, sizeof(hash)));
     if (!r || r->grant.revoked_ms || (r->grant.expires_ms && r->grant.expires_ms <= now_ms))
         return NULL;
     if (memcmp(r->hash, hash, sizeof(hash)) != 0 && r->grant.grace_ms <= now_ms)
@@ -261,13 +288,13 @@ bool state_grants_is_old(const struct state_grant *grant, struct slice token) {
 }
 
 const struct state_grant *state_grants_by_name(const struct state_grants *g, struct slice name) {
-    const struct row *r = map_get(&g->by_name, name);
+    const struct row *r = map_get(&g->copy->by_name, name);
     return r ? &r->grant : NULL;
 }
 
-size_t state_grants_count(const struct state_grants *g) { return g->count; }
+size_t state_grants_count(const struct state_grants *g) { return g->copy->count; }
 const struct state_grant *state_grants_at(const struct state_grants *g, size_t i) {
-    return &g->rows[i].grant;
+    return &g->copy->rows[i].grant;
 }
 
 /* ---- use ---- */
@@ -281,32 +308,83 @@ void state_grants_used(struct state_grants *g, const struct state_grant *grant, 
     r->used = true;
 }
 
+static void write_used(struct db *db, const char *name, uint64_t used_ms) {
+    struct db_stmt *s = db_prepare(
+        db, "UPDATE grants SET used_ms=CASE WHEN used_ms<?1 THEN ?1 ELSE used_ms END WHERE name=?2");
+    db_bind_int(s, 1, (int64_t)used_ms);
+    db_bind_text(s, 2, slice_str(name));
+    db_run(s, NULL);
+}
+
+/* To the thread. */
+static void hand_use(struct state_grants *g, const char *name, uint64_t used_ms) {
+    pthread_mutex_lock(&g->mutex);
+    if (!g->uses)
+        g->uses = arena_array(&g->arena, struct grants_use, STATE_GRANTS_MAX);
+    if (g->use_count < STATE_GRANTS_MAX)
+        g->uses[g->use_count++] = (struct grants_use){arena_dup(&g->arena, slice_str(name)).ptr, used_ms};
+    pthread_mutex_unlock(&g->mutex);
+}
+
+static void write_handed(void *ctx, struct db *db) {
+    struct state_grants *g = ctx;
+    pthread_mutex_lock(&g->mutex);
+    struct arena arena = g->arena;
+    struct grants_use *uses = g->uses;
+    size_t count = g->use_count;
+    arena_init(&g->arena);
+    g->uses = NULL;
+    g->use_count = 0;
+    pthread_mutex_unlock(&g->mutex);
+    for (size_t i = 0; i < count; i++)
+        write_used(db, uses[i].name, uses[i].used_ms);
+    arena_free(&arena);
+}
+
 /* Nothing depends on this: after a failure the next call tries again. */
 void state_grants_write_used(struct state_grants *g) {
-    sqlite3_stmt *s = NULL;
     bool any = false;
-    for (size_t i = 0; i < g->count; i++)
-        any |= g->rows[i].used;
-    if (!any || g->look_only ||
-        sqlite3_prepare_v2(g->db, "UPDATE grants SET used_ms=max(used_ms,?1) WHERE name=?2", -1, &s, NULL) !=
-            SQLITE_OK)
+    for (size_t i = 0; i < g->copy->count; i++)
+        any |= g->copy->rows[i].used;
+    if (!any || g->look_only)
         return;
-    /* Not worth an fsync in the middle of the gate's work. */
-    sqlite3_exec(g->db, "PRAGMA synchronous=NORMAL", NULL, NULL, NULL);
-    bool begun = sqlite3_exec(g->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
-    for (size_t i = 0; begun && i < g->count; i++) {
-        if (!g->rows[i].used)
-            continue;
-        sqlite3_bind_int64(s, 1, (sqlite3_int64)g->rows[i].grant.used_ms);
-        sqlite3_bind_text(s, 2, g->rows[i].grant.name, -1, SQLITE_STATIC);
-        sqlite3_step(s);
-        sqlite3_reset(s);
-        g->rows[i].used = false;
+    if (!g->tracker) {
+        /* Not worth an fsync in the middle of the gate's work. */
+        db_relax(g->db, true);
+        any = db_begin(g->db, NULL) == 0;
     }
-    if (begun)
-        sqlite3_exec(g->db, "COMMIT", NULL, NULL, NULL);
-    sqlite3_finalize(s);
-    sqlite3_exec(g->db, "PRAGMA synchronous=FULL", NULL, NULL, NULL);
+    for (size_t i = 0; any && i < g->copy->count; i++) {
+        struct row *r = &g->copy->rows[i];
+        if (!r->used)
+            continue;
+        if (g->tracker)
+            hand_use(g, r->grant.name, r->grant.used_ms);
+        else
+            write_used(g->db, r->grant.name, r->grant.used_ms);
+        r->used = false;
+    }
+    if (g->tracker)
+        return;
+    if (any)
+        db_end(g->db, true, NULL);
+    db_relax(g->db, false);
+}
+
+/* ---- following PostgreSQL ---- */
+
+static void *follow_load(struct db *db, struct err *err) { return copy_load(db, err); }
+static void follow_drop(void *copy) { copy_free(copy); }
+
+int state_grants_follow(struct state_grants *g, const char *home, struct err *err) {
+    static const struct tracker_ops ops = {.load = follow_load, .drop = follow_drop, .idle = write_handed};
+    if (!g->db || !db_is_remote(g->db))
+        return 0;
+    g->seen = 0;
+    return tracker_start(home, GRANTS_FILE, &ops, g, &g->tracker, err);
+}
+
+bool state_grants_reachable(const struct state_grants *g) {
+    return !g->tracker || tracker_is_fresh(g->tracker);
 }
 
 /* ---- changing ---- */
@@ -337,36 +415,28 @@ static int join(const char *what, const char *const *items, size_t count, struct
     return 0;
 }
 
-static void bind(sqlite3_stmt *s, int i, struct slice text) {
-    sqlite3_bind_text(s, i, text.len ? text.ptr : "", (int)text.len, SQLITE_TRANSIENT);
-}
-
 static void mint(char token[STATE_TOKEN_TEXT], unsigned char hash[STATE_HASH_BYTES]) {
     memcpy(token, STATE_GRANT_PREFIX, strlen(STATE_GRANT_PREFIX));
     rand_token(token + strlen(STATE_GRANT_PREFIX), STATE_TOKEN_CHARS);
     state_token_hash(slice_of(token, STATE_TOKEN_TEXT - 1), hash);
 }
 
-/* Runs one change and tells every gate: before, so that one which dies here cannot leave them asleep, and
- * after, because only then there is something to see. */
-static int change(struct state_grants *g, sqlite3_stmt *s, struct err *err) {
+/* Runs one change and notifies every gate: before, so that a crash here cannot leave them without notice, and
+ * after, because only then the change is visible. */
+static int change(struct state_grants *g, struct db_stmt *s, struct err *err) {
     state_generation_raise(g->live);
-    sqlite3_step(s);
-    int changed = sqlite3_changes(g->db);
-    int rc = sqlite3_finalize(s);
+    int64_t changed = db_run(s, err);
     state_generation_raise(g->live);
-    if (rc != SQLITE_OK)
-        return state_sqlite_fail(g->db, err);
-    if (state_grants_refresh(g, err) < 0)
+    if (changed < 0 || state_grants_refresh(g, err) < 0)
         return -1;
-    return changed;
+    return changed > 0;
 }
 
-static int prepare(struct state_grants *g, const char *sql, sqlite3_stmt **ret_stmt, struct err *err) {
-    if (g->look_only || !g->db)
-        return err_set(err, "the grants were opened to look at");
-    return sqlite3_prepare_v2(g->db, sql, -1, ret_stmt, NULL) == SQLITE_OK ? 0
-                                                                           : state_sqlite_fail(g->db, err);
+static struct db_stmt *prepare(struct state_grants *g, const char *sql, struct err *err) {
+    if (!g->look_only && g->db)
+        return db_prepare(g->db, sql);
+    err_set(err, "the grants were opened read-only");
+    return NULL;
 }
 
 static int create_check(struct state_grants *g, const struct state_grant *grant, struct err *err) {
@@ -382,10 +452,10 @@ static int create_check(struct state_grants *g, const struct state_grant *grant,
     if (state_grants_refresh(g, err) < 0)
         return -1;
     const struct state_grant *there = state_grants_by_name(g, slice_str(grant->name));
-    if (there) /* the audit log would not tell them apart */
+    if (there) /* the audit log could not distinguish them */
         return err_set(err, "there is a grant `%s` already%s", grant->name,
                        there->revoked_ms ? ", revoked; names are not used twice" : "");
-    if (g->count >= STATE_GRANTS_MAX)
+    if (g->copy->count >= STATE_GRANTS_MAX)
         return err_set(err, "there are %d grants already", STATE_GRANTS_MAX);
     return 0;
 }
@@ -399,28 +469,28 @@ int state_grants_create(struct state_grants *g, const struct state_grant *grant,
     cleanup_arena struct arena a;
     arena_init(&a);
     struct slice servers, tools;
-    sqlite3_stmt *s = NULL;
-    if (prepare(g, sql, &s, err) < 0)
+    struct db_stmt *s = prepare(g, sql, err);
+    if (!s)
         return -1;
     if (create_check(g, grant, err) < 0 ||
         join("servers", grant->servers, grant->server_count, &a, &servers, err) < 0 ||
         join("tools", grant->tools, grant->tool_count, &a, &tools, err) < 0) {
-        sqlite3_finalize(s);
+        db_finish(s, NULL);
         return -1;
     }
     unsigned char hash[STATE_HASH_BYTES];
     mint(ret_token, hash);
-    bind(s, 1, slice_str(grant->name));
-    bind(s, 2, slice_str(grant->label));
-    sqlite3_bind_blob(s, 3, hash, sizeof(hash), SQLITE_TRANSIENT);
-    bind(s, 4, slice_of(ret_token, GRANT_HINT_CHARS));
-    bind(s, 5, slice_str(grant->policy));
-    bind(s, 6, slice_str(grant->limits));
-    bind(s, 7, servers);
-    bind(s, 8, tools);
-    sqlite3_bind_int64(s, 9, grant->roles);
-    sqlite3_bind_int64(s, 10, (sqlite3_int64)now_ms);
-    sqlite3_bind_int64(s, 11, (sqlite3_int64)grant->expires_ms);
+    db_bind_text(s, 1, slice_str(grant->name));
+    db_bind_text(s, 2, slice_str(grant->label));
+    db_bind_blob(s, 3, slice_of((char *)hash, sizeof(hash)));
+    db_bind_text(s, 4, slice_of(ret_token, GRANT_HINT_CHARS));
+    db_bind_text(s, 5, slice_str(grant->policy));
+    db_bind_text(s, 6, slice_str(grant->limits));
+    db_bind_text(s, 7, servers);
+    db_bind_text(s, 8, tools);
+    db_bind_int(s, 9, grant->roles);
+    db_bind_int(s, 10, (int64_t)now_ms);
+    db_bind_int(s, 11, (int64_t)grant->expires_ms);
     return change(g, s, err) < 0 ? -1 : 0;
 }
 
@@ -429,16 +499,16 @@ int state_grants_rotate(struct state_grants *g, struct slice name, uint64_t now_
     static const char sql[] = "UPDATE grants SET old_hash=CASE WHEN ?4>0 THEN hash END, hash=?2, hint=?3,"
                               " grace_ms=?4, rotated_ms=?5, version=version+1"
                               " WHERE name=?1 AND revoked_ms=0";
-    sqlite3_stmt *s = NULL;
-    if (prepare(g, sql, &s, err) < 0)
+    struct db_stmt *s = prepare(g, sql, err);
+    if (!s)
         return -1;
     unsigned char hash[STATE_HASH_BYTES];
     mint(ret_token, hash);
-    bind(s, 1, name);
-    sqlite3_bind_blob(s, 2, hash, sizeof(hash), SQLITE_TRANSIENT);
-    bind(s, 3, slice_of(ret_token, GRANT_HINT_CHARS));
-    sqlite3_bind_int64(s, 4, grace_ms ? (sqlite3_int64)(now_ms + grace_ms) : 0);
-    sqlite3_bind_int64(s, 5, (sqlite3_int64)now_ms);
+    db_bind_text(s, 1, name);
+    db_bind_blob(s, 2, slice_of((char *)hash, sizeof(hash)));
+    db_bind_text(s, 3, slice_of(ret_token, GRANT_HINT_CHARS));
+    db_bind_int(s, 4, grace_ms ? (int64_t)(now_ms + grace_ms) : 0);
+    db_bind_int(s, 5, (int64_t)now_ms);
     int changed = change(g, s, err);
     if (changed == 0)
         return err_set(err, "there is no grant `%.*s` to rotate", SLICE_FMT(name));
@@ -449,11 +519,11 @@ int state_grants_revoke(struct state_grants *g, struct slice name, uint64_t now_
     static const char sql[] =
         "UPDATE grants SET revoked_ms=CASE WHEN revoked_ms>0 THEN revoked_ms ELSE ?2 END,"
         " version=version+1 WHERE name=?1";
-    sqlite3_stmt *s = NULL;
-    if (prepare(g, sql, &s, err) < 0)
+    struct db_stmt *s = prepare(g, sql, err);
+    if (!s)
         return -1;
-    bind(s, 1, name);
-    sqlite3_bind_int64(s, 2, (sqlite3_int64)now_ms);
+    db_bind_text(s, 1, name);
+    db_bind_int(s, 2, (int64_t)now_ms);
     int changed = change(g, s, err);
     if (changed == 0)
         return err_set(err, "there is no grant `%.*s`", SLICE_FMT(name));

@@ -1,10 +1,13 @@
-/* Grants: how an agent authenticates, and what it may do then. They live in the home's own database,
- * whatever store counts limits; of a token only its SHA-256 is kept, which is enough for 256 random bits.
+/* Grants: how an agent authenticates, and what it may do then. They live in the home's own database, or in
+ * the PostgreSQL that the home's file `database` names, whatever store counts limits; of a token only its
+ * SHA-256 is kept, which is enough for 256 random bits.
  *
  *   sallyport grants … ──▶ grants.sqlite ◀── every gate of this home keeps a copy in memory
  *                     └──▶ grants.live: one number that every change raises; a look at it is a load
  *
- * Gates look at the number at each request, so a grant that was revoked is refused from that moment on. */
+ * Gates look at the number at each request, so a grant that was revoked is refused from that moment on. In
+ * PostgreSQL the database notifies a thread of each gate; a copy that was not confirmed for a second is
+ * invalid. */
 #pragma once
 
 #include "base/err.h"
@@ -51,17 +54,25 @@ struct state_grant {
 
 struct state_grants;
 
-/* The directory is made when absent, unless the grants are only to be looked at. */
+/* The directory is created when absent, unless the grants are only read. */
 int state_grants_open(const char *home, bool look_only, struct state_grants **ret_grants, struct err *err);
 void state_grants_close(struct state_grants *g); /* NULL is fine */
 
-/* Raised by every change, in whatever process. One load; costs nothing. */
+/* For a gate: where the grants are in PostgreSQL a thread follows them from now on, and refresh copies what
+ * it has read without waiting. */
+int state_grants_follow(struct state_grants *g, const char *home, struct err *err);
+/* Is what is known right as of STATE_FOLLOW_FRESH_MS ago? Where not, no client can authenticate by a grant.
+ */
+bool state_grants_reachable(const struct state_grants *g);
+
+/* Raised by every change, in any process. One load; costs nothing. */
 uint64_t state_grants_generation(const struct state_grants *g);
 /* The number up to which changes have been taken in. */
 uint64_t state_grants_seen(const struct state_grants *g);
-/* Takes in what changed since. All grants handed out before are void afterwards. Cheap when nothing did. */
+/* Re-reads changed grants. All grants handed out before are invalid afterwards. Cheap when nothing
+ * changed. */
 int state_grants_refresh(struct state_grants *g, struct err *err);
-/* For a timer: sees also changes whose author died before raising the number. */
+/* For a timer: also sees changes whose process died before raising the number. */
 bool state_grants_stale(struct state_grants *g);
 
 /* Valid until the next refresh. NULL when there is none: unknown token, revoked, expired. */

@@ -241,6 +241,8 @@ static int list_dir(const char *top, const char *below, struct names *files, str
         struct stat st;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
+        if (strcmp(below, "code") == 0 && strcmp(entry->d_name, "packages") == 0)
+            continue; /* large, and fetched again in a minute */
         if (snprintf(name, sizeof(name), "%s%s%s", below, *below ? "/" : "", entry->d_name) >= PATH_ROOM)
             rc = err_set(err, "`%s`: the path is too long", entry->d_name);
         else if (!tape_utf8_valid(slice_str(name)))
@@ -334,7 +336,7 @@ int state_home_copy_make(const char *home, const char *to, struct state_home_cop
         return fail_on(err, "no home to back up:", home);
     struct slice inside = slice_str(to);
     if (slice_starts(inside, slice_str(home)) && (to[strlen(home)] == '/' || !to[strlen(home)]))
-        return err_set(err, "`%s` lies in the home itself: name a directory elsewhere", to);
+        return err_set(err, "`%s` is inside the home: name a directory outside it", to);
     if (state_home_format_check(home, err) < 0 || make_empty(to, err) < 0)
         return -1;
     cleanup_buf struct buf text;

@@ -9,5 +9,5 @@
 
 /* -1 with what to do when a newer version of the program has used the home. */
 int state_home_format_check(const char *home, struct err *err);
-/* The same; then the home is made and says its format. */
+/* The same; then creates the home and writes its format. */
 int state_home_format_open(const char *home, struct err *err);

@@ -1,11 +1,13 @@
 #include "state/libpq.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #define LIBPQ_SONAME "libpq.so.5"
+#define CONNECT_SECONDS "5"
 #define ROW(name)                                                                                            \
     { #name, offsetof(struct libpq, name) }
 
@@ -14,6 +16,7 @@ static const struct {
     size_t at;
 } rows[] = {
     ROW(PQclear),
+    ROW(PQcmdTuples),
     ROW(PQconnectdbParams),
     ROW(PQconnectPoll),
     ROW(PQconnectStartParams),
@@ -24,13 +27,19 @@ static const struct {
     ROW(PQexec),
     ROW(PQfinish),
     ROW(PQflush),
+    ROW(PQfreemem),
+    ROW(PQftype),
+    ROW(PQgetlength),
     ROW(PQgetResult),
     ROW(PQgetvalue),
     ROW(PQhost),
     ROW(PQisBusy),
     ROW(PQnfields),
+    ROW(PQnotifies),
     ROW(PQntuples),
     ROW(PQpipelineSync),
+    ROW(PQputCopyData),
+    ROW(PQputCopyEnd),
     ROW(PQresultErrorMessage),
     ROW(PQresultStatus),
     ROW(PQsendQueryParams),
@@ -40,23 +49,35 @@ static const struct {
     ROW(PQstatus),
 };
 
-/* Stores are opened by one thread, before the others start. */
-const struct libpq *state_libpq(struct err *err) {
-    static struct libpq loaded;
-    static bool is_loaded;
-    if (is_loaded)
-        return &loaded;
+static struct libpq loaded;
+static bool is_loaded;
+
+static void load(void) {
     void *library = dlopen(LIBPQ_SONAME, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; library && i < sizeof(rows) / sizeof(rows[0]); i++) {
         void *found = dlsym(library, rows[i].name);
         if (!found)
-            library = NULL;
+            return;
         memcpy((char *)&loaded + rows[i].at, &found, sizeof(found));
     }
-    if (!library) {
-        err_set(err, "PostgreSQL needs the library %s: %s", LIBPQ_SONAME, dlerror());
-        return NULL;
-    }
-    is_loaded = true;
-    return &loaded;
+    is_loaded = library != NULL;
 }
+
+const struct libpq *state_libpq(struct err *err) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    if (is_loaded)
+        return &loaded;
+    err_set(err, "PostgreSQL needs the library %s, which is not installed or too old", LIBPQ_SONAME);
+    return NULL;
+}
+
+/* Later keywords win: a connect time-out in the DSN overrides ours. */
+void state_libpq_words(const char *dsn, const char *keys[LIBPQ_WORDS], const char *values[LIBPQ_WORDS]) {
+    static const char *const names[] = {"connect_timeout", "fallback_application_name", "dbname", NULL};
+    const char *texts[] = {CONNECT_SECONDS, "sallyport", dsn, NULL};
+    memcpy(keys, names, sizeof(names));
+    memcpy(values, texts, sizeof(texts));
+}
+
+void state_libpq_quiet(void *ctx, const PGresult *result) { (void)ctx, (void)result; }

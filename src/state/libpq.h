@@ -1,4 +1,4 @@
-/* libpq, loaded when a policy's counters are in PostgreSQL: to be linked with it, and the twenty libraries
+/* libpq, loaded when PostgreSQL is used: to be linked with it, and the twenty libraries
  * behind it, would cost every start of the gate, and most gates never use it. Private to the state room. */
 #pragma once
 
@@ -11,6 +11,7 @@
 struct libpq {
 #define LIBPQ(name) __typeof__(&name) name
     LIBPQ(PQclear);
+    LIBPQ(PQcmdTuples);
     LIBPQ(PQconnectdbParams);
     LIBPQ(PQconnectPoll);
     LIBPQ(PQconnectStartParams);
@@ -21,13 +22,19 @@ struct libpq {
     LIBPQ(PQexec);
     LIBPQ(PQfinish);
     LIBPQ(PQflush);
+    LIBPQ(PQfreemem);
+    LIBPQ(PQftype);
+    LIBPQ(PQgetlength);
     LIBPQ(PQgetResult);
     LIBPQ(PQgetvalue);
     LIBPQ(PQhost);
     LIBPQ(PQisBusy);
     LIBPQ(PQnfields);
+    LIBPQ(PQnotifies);
     LIBPQ(PQntuples);
     LIBPQ(PQpipelineSync);
+    LIBPQ(PQputCopyData);
+    LIBPQ(PQputCopyEnd);
     LIBPQ(PQresultErrorMessage);
     LIBPQ(PQresultStatus);
     LIBPQ(PQsendQueryParams);
@@ -40,5 +47,11 @@ struct libpq {
 
 /* NULL with err when the library is not installed. */
 const struct libpq *state_libpq(struct err *err);
+
+/* Connection parameters: the DSN, and defaults for what it leaves out. */
+#define LIBPQ_WORDS 4
+void state_libpq_words(const char *dsn, const char *keys[LIBPQ_WORDS], const char *values[LIBPQ_WORDS]);
+/* A notice receiver: the library would print them. */
+void state_libpq_quiet(void *ctx, const PGresult *result);
 
 #endif

@@ -14,7 +14,7 @@
 #define LIVE_LAYOUT 1
 #define LIVE_BUCKETS 65536 /* a power of two */
 #define LIVE_HEAD_BYTES 4096
-#define LIVE_GROW 512       /* counters whose disk blocks are taken at once */
+#define LIVE_GROW 512       /* counters whose disk blocks are allocated together */
 #define LIVE_SWEEP_MS 1000  /* a full table is searched for idle counters so often at most */
 #define LIVE_OPENING_BYTE 0 /* byte-range locks: one for opening and closing, one for each process */
 #define LIVE_OWNER_BYTE 16
@@ -27,7 +27,7 @@ struct live_head {
     uint64_t seed[2];
     uint32_t count;
     uint32_t high;  /* counters ever handed out */
-    uint32_t ready; /* counters whose disk blocks are there */
+    uint32_t ready; /* counters whose disk blocks are allocated */
     uint32_t free;  /* index + 1 of the first that can be used again */
     uint64_t swept_ms;
     pthread_mutex_t mutex; /* robust, shared */
@@ -179,8 +179,8 @@ static void live_init_mutex(struct live_head *h) {
     pthread_mutexattr_destroy(&attr);
 }
 
-/* What is zero already is only read: a page of a shared file that is written costs a fault of its own and its
- * way back to the disk, and most of a table is empty at most starts. */
+/* Bytes that are already zero are only read: writing a page of a shared file costs a page fault and a
+ * write-back, and most of a table is empty at most starts. */
 static void live_clear(void *at, size_t len) {
     uint64_t *words = at;
     for (size_t i = 0; i < len / sizeof(*words); i++)
@@ -255,7 +255,7 @@ void state_live_lock(struct live *l) {
     int rc = pthread_mutex_lock(&l->head->mutex);
     if (rc == EOWNERDEAD) {
         /* Its owner died inside. Every step of a change leaves a counter right or too high; only the chains
-         * can be torn. */
+         * can be broken. */
         live_repair(l);
         rc = pthread_mutex_consistent(&l->head->mutex);
     }
@@ -271,7 +271,7 @@ static uint64_t live_fold(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Keyed, so that nobody outside can choose keys that collide; equal keys are compared byte by byte anyway. */
+/* Keyed, so that no client can choose keys that collide; equal keys are compared byte by byte anyway. */
 static uint64_t live_hash(const struct live *l, struct slice key, uint64_t kind, uint64_t window_ms) {
     uint64_t seed = l->head->seed[1] | 1;
     uint64_t h = live_fold(l->head->seed[0] ^ kind ^ (uint64_t)key.len << 8, seed) ^ window_ms;
@@ -321,7 +321,7 @@ struct live_counter *state_live_find(struct live *l, struct slice key, enum stat
     return NULL;
 }
 
-static void live_sweep(struct live *l, uint64_t now_ms) {
+void state_live_sweep(struct live *l, uint64_t now_ms) {
     struct live_head *h = l->head;
     if (now_ms >= h->swept_ms && now_ms - h->swept_ms < LIVE_SWEEP_MS)
         return;
@@ -341,7 +341,7 @@ static void live_sweep(struct live *l, uint64_t now_ms) {
 static int64_t live_spare(struct live *l, uint64_t now_ms) {
     struct live_head *h = l->head;
     if (!h->free && h->high == STATE_COUNTERS_MAX)
-        live_sweep(l, now_ms);
+        state_live_sweep(l, now_ms);
     if (h->free) {
         uint32_t i = h->free - 1;
         h->free = l->counters[i].next;

@@ -1,6 +1,6 @@
 /* The table of counters that every process of one state directory shares: a file mapped into all of them,
- * under one lock. What a process counted is in the kernel's hands at once, so killing the process loses
- * nothing; only a crash of the machine does, and for that there are marks (marks.h).
+ * under one lock. What a process counted is immediately in the shared mapping, so killing the process loses
+ * nothing. Only a crash of the machine does; marks (marks.h) cover that.
  *
  *   head │ buckets: first counter of each chain │ counters: 512 bytes each, handed out in order, then reused
  *
@@ -61,12 +61,14 @@ struct live_counter *state_live_find(struct live *l, struct slice key, enum stat
 /* NULL when the table, or the disk behind it, is full. */
 struct live_counter *state_live_make(struct live *l, struct slice key, const struct state_limit *limit,
                                      uint64_t now_ms);
-/* The counter a hold speaks of, or NULL when it has been given to another key since. */
+/* The counter of a hold, or NULL when it has been given to another key since. */
 struct live_counter *state_live_held(struct live *l, const struct state_hold *hold);
 uint32_t state_live_index(const struct live *l, const struct live_counter *c);
 /* Walk: start with *at = 0. */
 struct live_counter *state_live_next(struct live *l, uint32_t *at);
-/* Gives back what dead processes still hold of a concurrency counter; true when that was something. */
+/* Counters that count nothing any more become free, unless that was done a moment ago. */
+void state_live_sweep(struct live *l, uint64_t now_ms);
+/* Gives back what dead processes still hold of a concurrency counter; true when there was any. */
 bool state_live_reap(struct live *l, struct live_counter *c);
 size_t state_live_count(const struct live *l);
 size_t state_live_processes(const struct live *l);

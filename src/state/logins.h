@@ -1,6 +1,6 @@
-/* Who is signed in to the console, and one-time links that sign somebody in. They lie in logins.sqlite of the
- * home, so they outlive the gate and hold at every gate of it; of a cookie or a link only its SHA-256 is
- * kept.
+/* Sign-ins to the console, and one-time sign-in links. They lie in logins.sqlite of the
+ * home, or in its PostgreSQL, so they outlive the gate and hold at every gate of it; of a cookie or a link
+ * only its SHA-256 is kept.
  *
  *   a token ──▶ POST /session ──▶ row ◀── a cookie with every request
  *   sallyport ui ──▶ row (once) ──▶ link ──▶ POST /session/link ──▶ row
@@ -18,7 +18,8 @@
 enum state_login_kind {
     STATE_LOGIN_GRANT = 1, /* holds as long as the grant does, as it was */
     STATE_LOGIN_TOKEN = 2, /* signed by an identity provider; judged anew each time */
-    STATE_LOGIN_USER = 3,  /* of this machine: every user who can write to the home */
+    STATE_LOGIN_USER = 3,  /* a user of this machine who can write to the home */
+    STATE_LOGIN_ID = 4,    /* an ID token of an identity provider; judged anew each time but for its end */
 };
 
 struct state_login {

@@ -37,8 +37,8 @@ void state_meter_undo(struct state_meter *m, enum state_kind kind, uint64_t wind
 bool state_meter_idle(const struct state_meter *m, enum state_kind kind, uint64_t window_ms, int64_t refill,
                       uint64_t now_ms);
 
-/* A mark is a promise on disk: "by the time start_ms no more than value was used". Rebuilding a counter from
- * its mark can only count too much. */
+/* A mark is a bound on disk: "by the time start_ms no more than value was used". A counter that is rebuilt
+ * from its mark can only be too high. */
 struct state_mark {
     uint64_t start_ms;
     int64_t value;

@@ -8,21 +8,13 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "state/libpq.h"
+#include "state/migrations.h"
 #include "state/remote_link.h"
 #include "wire/emit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define CONNECT_SECONDS "5"
-#define MIGRATION_LOCK "8640001" /* gates that start together migrate one after the other */
-
-extern const unsigned char state_postgres_1[];
-
-/* In the order in which they are applied; none is ever changed, only followed by another. */
-static const unsigned char *const migrations[] = {state_postgres_1};
-#define VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 
 struct postgres {
     struct remote remote;
@@ -37,18 +29,7 @@ static const struct remote_carrier postgres_carrier;
 
 static struct postgres *of_link(struct remote_link *l) { return container_of(l, struct postgres, link); }
 
-/* Later words win: what the DSN says of the time to connect holds. */
-static void connect_words(const struct postgres *p, const char *keys[5], const char *values[5]) {
-    static const char *const names[] = {"connect_timeout", "fallback_application_name", "dbname", NULL};
-    const char *texts[] = {CONNECT_SECONDS, "sallyport", p->dsn, NULL};
-    memcpy(keys, names, sizeof(names));
-    memcpy(values, texts, sizeof(texts));
-}
-
 /* ---- the connection ---- */
-
-/* The library would print them. */
-static void ignore_notice(void *ctx, const PGresult *result) { (void)ctx, (void)result; }
 
 static void note_fault(struct postgres *p, const char *text) {
     char line[256];
@@ -108,7 +89,7 @@ static void read_results(struct postgres *p) {
         if (status == PGRES_FATAL_ERROR)
             note_fault(p, p->pq->PQresultErrorMessage(result));
         if (!is_mark && !state_remote_link_answer(&p->link, result))
-            state_remote_link_lost(&p->link, "an answer that nobody asked for");
+            state_remote_link_lost(&p->link, "an unsolicited answer");
         p->pq->PQclear(result);
     }
 }
@@ -164,14 +145,14 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
 
 static void link_connect(struct remote_link *l) {
     struct postgres *p = of_link(l);
-    const char *keys[5], *values[5];
-    connect_words(p, keys, values);
+    const char *keys[LIBPQ_WORDS], *values[LIBPQ_WORDS];
+    state_libpq_words(p->dsn, keys, values);
     p->conn = p->pq->PQconnectStartParams(keys, values, 1);
     if (!p->conn || p->pq->PQstatus(p->conn) == CONNECTION_BAD) {
         lost(p);
         return;
     }
-    p->pq->PQsetNoticeReceiver(p->conn, ignore_notice, NULL);
+    p->pq->PQsetNoticeReceiver(p->conn, state_libpq_quiet, NULL);
     wait_for(p, UV_WRITABLE);
 }
 
@@ -179,7 +160,7 @@ static void link_connect(struct remote_link *l) {
 
 static bool send_query(struct postgres *p, const char *sql, int count, const char *const *values,
                        struct remote_want *want) {
-    /* Nothing is kept while there is no connection: it would be too late for most. */
+    /* Nothing is queued without a connection: most of it would be too late. */
     if (p->link.phase != REMOTE_UP || !state_remote_link_takes(&p->link))
         return false;
     if (p->pq->PQsendQueryParams(p->conn, sql, count, NULL, values, NULL, NULL, 0) != 1 ||
@@ -332,79 +313,20 @@ static void postgres_renew(struct remote *remote, const struct remote_call *call
             renew_one((struct postgres *)remote, call, &call->held[i]);
 }
 
-/* ---- migrations ---- */
-
-static int run_sql(const struct postgres *p, PGconn *conn, const char *sql, int *ret_number,
-                   struct err *err) {
-    PGresult *result = p->pq->PQexec(conn, sql);
-    ExecStatusType status = p->pq->PQresultStatus(result);
-    int rc = 0;
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-        rc = err_set(err, "%.*s", (int)strcspn(p->pq->PQresultErrorMessage(result), "\n"),
-                     p->pq->PQresultErrorMessage(result));
-    uint64_t number = 0;
-    if (ret_number && rc == 0 && p->pq->PQntuples(result) == 1)
-        slice_to_u64(slice_str(p->pq->PQgetvalue(result, 0, 0)), &number);
-    if (ret_number)
-        *ret_number = (int)number;
-    p->pq->PQclear(result);
-    return rc;
-}
-
-static int read_version(const struct postgres *p, PGconn *conn, int *ret_version, struct err *err) {
-    int there = 0;
-    *ret_version = 0;
-    if (run_sql(p, conn, "SELECT count(*) FROM pg_class WHERE oid = to_regclass('sallyport_schema')", &there,
-                err) < 0)
-        return -1;
-    return there ? run_sql(p, conn, "SELECT max(version) FROM sallyport_schema", ret_version, err) : 0;
-}
-
-/* One after the other, in one transaction: a database is of one version or of the other, never between them.
- */
-static int apply_migrations(const struct postgres *p, PGconn *conn, struct err *err) {
-    int version;
-    if (run_sql(p, conn, "BEGIN", NULL, err) < 0 ||
-        run_sql(p, conn, "SELECT pg_advisory_xact_lock(" MIGRATION_LOCK ")", NULL, err) < 0 ||
-        run_sql(p, conn,
-                "CREATE TABLE IF NOT EXISTS sallyport_schema (version int PRIMARY KEY, "
-                "applied timestamptz NOT NULL DEFAULT now())",
-                NULL, err) < 0 ||
-        read_version(p, conn, &version, err) < 0)
-        return -1;
-    for (; version < VERSION; version++) {
-        char done[80];
-        snprintf(done, sizeof(done), "INSERT INTO sallyport_schema (version) VALUES (%d)", version + 1);
-        if (run_sql(p, conn, (const char *)migrations[version], NULL, err) < 0 ||
-            run_sql(p, conn, done, NULL, err) < 0)
-            return err_wrap(err, "bring the database to version %d", version + 1);
-    }
-    return run_sql(p, conn, "COMMIT", NULL, err);
-}
-
-static int migrate(const struct postgres *p, PGconn *conn, struct err *err) {
-    int version;
-    if (read_version(p, conn, &version, err) < 0)
-        return -1;
-    if (version > VERSION)
-        return err_set(err, "the database is of version %d; this program knows %d", version, VERSION);
-    return version == VERSION ? 0 : apply_migrations(p, conn, err);
-}
-
 /* ---- opening and closing ---- */
 
 /* At the start there is nothing else to do, so this connection blocks. */
 static int check_database(struct postgres *p, struct err *err) {
-    const char *keys[5], *values[5];
-    connect_words(p, keys, values);
+    const char *keys[LIBPQ_WORDS], *values[LIBPQ_WORDS];
+    state_libpq_words(p->dsn, keys, values);
     PGconn *conn = p->pq->PQconnectdbParams(keys, values, 1);
     int rc = 0;
     if (!conn || p->pq->PQstatus(conn) != CONNECTION_OK)
         rc = err_set(err, "%.*s", (int)strcspn(p->pq->PQerrorMessage(conn), "\n"),
                      p->pq->PQerrorMessage(conn));
     if (rc == 0) {
-        p->pq->PQsetNoticeReceiver(conn, ignore_notice, NULL);
-        rc = migrate(p, conn, err);
+        p->pq->PQsetNoticeReceiver(conn, state_libpq_quiet, NULL);
+        rc = migrations_apply(p->pq, conn, err);
     }
     if (rc == 0 && asprintf(&p->remote.path, "%s/%s", p->pq->PQhost(conn), p->pq->PQdb(conn)) < 0)
         rc = err_set(err, "out of memory");

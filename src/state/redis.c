@@ -1,13 +1,21 @@
-/* All limits of a decision are one call of one script (counters.lua), so they are counted together or not at
- * all, by the server's clock. Every key has the same hash tag, so that one script may touch them all in a
- * Cluster, too. */
+/* All limits of a decision that one server has are one call of one script (counters.lua), so they are counted
+ * together or not at all, by the server's clock.
+ *
+ * In a Cluster the counters have STATE_REDIS_SHARDS parts by their scope, each with a hash tag of its own.
+ * Where the limits of a call are in several, one part after the other is reserved, always in the same order;
+ * when one refuses, those before it are taken back.
+ *
+ * Each shard has an epoch, a number that every reservation raises. On each new connection the gate joins: it
+ * tells the highest number that it knows, and learns which server it talks to. A server that others counted
+ * at before waits for all gates that they knew (counters.lua). */
 #include "state/redis.h"
 
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "io/loop.h"
-#include "state/redis_link.h"
+#include "state/leases.h"
+#include "state/redis_nodes.h"
 #include "state/remote.h"
 
 #include <hiredis/hiredis.h>
@@ -16,20 +24,40 @@
 #include <string.h>
 
 #define SHA1_TEXT 40
+#define RUN_TEXT 40
 
 extern const unsigned char state_counters_lua[];
 extern const size_t state_counters_lua_len;
 
+struct redis_shard {
+    int64_t epoch;   /* the highest that a server reported: it has as many reservations, or lost some */
+    int64_t lost_ms; /* when that was noticed last, by the server's clock; 0: never */
+    struct redis_link *joined; /* where the gate joined, by its connection of that number */
+    uint64_t joined_connect;
+    uint64_t joined_ms;
+    bool joining;
+    char run[RUN_TEXT + 1]; /* names that server */
+};
+
 struct redis {
     struct remote remote;
-    struct redis_link *link;
+    struct redis_nodes *nodes;
     char sha[SHA1_TEXT + 1]; /* of the script */
+    struct redis_shard shards[STATE_REDIS_SHARDS];
+    struct io_timer join_timer;
 };
 
 static const struct remote_carrier redis_carrier;
 
-static struct remote_link *link_of(const struct remote *r) {
-    return state_redis_link_base(((const struct redis *)r)->link);
+static unsigned shard_count(const struct redis *r) { return r->remote.shards > 1 ? r->remote.shards : 1; }
+
+static struct remote_link *link_of(const struct remote *r, unsigned shard) {
+    return state_redis_link_base(state_redis_nodes_link(((const struct redis *)r)->nodes, shard));
+}
+
+static bool has_joined(const struct redis_shard *s, const struct redis_link *link) {
+    return s->joined == link &&
+           s->joined_connect == state_redis_link_base((struct redis_link *)link)->health.connects;
 }
 
 /* ---- commands ---- */
@@ -72,45 +100,100 @@ static struct slice script_text(void) {
     return slice_of((const char *)state_counters_lua, state_counters_lua_len);
 }
 
-/* EVALSHA sha numkeys KEY... op name lease LIMIT...: of those limits that `takes` says. */
-static bool send_script(struct redis *r, const struct remote_call *call, const char *op,
-                        bool (*takes)(const struct remote_held *h), struct remote_want *want) {
+static bool takes_all(const struct remote_held *h) { return !h->local; }
+static bool takes_counted(const struct remote_held *h) { return h->counted; }
+static bool takes_leased(const struct remote_held *h) { return h->counted && h->kind == STATE_CONCURRENT; }
+
+/* The next shard from `from` on that has one of those limits; STATE_REDIS_SHARDS: none. */
+static unsigned next_part(const struct remote_call *call, bool (*takes)(const struct remote_held *h),
+                          unsigned from) {
+    unsigned next = STATE_REDIS_SHARDS;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct remote_held *h = &call->held[i];
+        if (takes(h) && h->shard >= from && h->shard < next)
+            next = h->shard;
+    }
+    return next;
+}
+
+static struct slice epoch_key(const struct redis *r, unsigned shard, struct arena *a) {
+    return arena_printf(a, "%.*sepoch", SLICE_FMT(state_remote_prefix(&r->remote, shard, a)));
+}
+
+/* What the gate knows of the shard's server: "EPOCH OWNER RUN"; "-" for a server that it did not join yet. */
+static struct slice epoch_text(const struct redis *r, unsigned shard, const struct redis_link *link,
+                               struct arena *a) {
+    const struct redis_shard *s = &r->shards[shard];
+    return arena_printf(a, "%" PRId64 " %s %s", s->epoch, r->remote.owner,
+                        has_joined(s, link) ? s->run : "-");
+}
+
+struct part { /* the limits of a call in one shard, as in `takes` */
+    const struct remote_call *call;
+    bool (*takes)(const struct remote_held *h);
+    unsigned shard;
+    struct redis_link *link;
+};
+
+static bool in_part(const struct part *p, const struct remote_held *h) {
+    return h->shard == p->shard && p->takes(h);
+}
+
+/* EVALSHA sha numkeys KEY... op name lease LIMIT...; a reservation's epoch goes last in both lists. */
+static bool send_part(struct redis *r, const struct part *p, const char *op, struct remote_want *want) {
     struct command c;
+    const struct remote_call *call = p->call;
     size_t keys = 0;
     for (size_t i = 0; i < call->count; i++)
-        keys += takes(&call->held[i]);
-    command_init(&c, 6 + keys * 2);
+        keys += in_part(p, &call->held[i]);
+    const bool reserves = call->op == REMOTE_RESERVE && p->takes == takes_all;
+    command_init(&c, 8 + keys * 2);
     add_text(&c, call->retried ? SLICE("EVAL") : SLICE("EVALSHA"));
     add_text(&c, call->retried ? script_text() : slice_str(r->sha));
-    add_number(&c, (int64_t)keys);
+    add_number(&c, (int64_t)(keys + reserves));
     for (size_t i = 0; i < call->count; i++)
-        if (takes(&call->held[i]))
+        if (in_part(p, &call->held[i]))
             add_text(&c, call->held[i].key);
+    if (reserves)
+        add_text(&c, epoch_key(r, p->shard, &c.arena));
     add_text(&c, slice_str(op));
     add_text(&c, arena_printf(&c.arena, "%s:%" PRIu64, r->remote.owner, call->number));
     add_number(&c, STATE_REMOTE_LEASE_MS);
     for (size_t i = 0; i < call->count; i++) {
         const struct remote_held *h = &call->held[i];
         uint64_t last = call->op == REMOTE_UNDO ? h->start : h->shadow;
-        if (takes(h))
+        if (in_part(p, h))
             add_text(&c, arena_printf(&c.arena,
                                       "%.1s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %016" PRIx64
                                       " %" PRIu64,
                                       state_remote_kind(h->kind).ptr, h->window_ms, h->max, h->refill,
-                                      h->amount, h->fingerprint, last));
+                                      state_remote_amount(h), h->fingerprint, last));
     }
-    return command_send(&c, r->link, want);
+    if (reserves)
+        add_text(&c, epoch_text(r, p->shard, p->link, &c.arena));
+    return command_send(&c, p->link, want);
 }
 
-static bool takes_all(const struct remote_held *h) { return (void)h, true; }
-static bool takes_counted(const struct remote_held *h) { return h->counted; }
-static bool takes_leased(const struct remote_held *h) { return h->counted && h->kind == STATE_CONCURRENT; }
+static bool (*takes_of(const struct remote_call *call))(const struct remote_held *h) {
+    return call->op == REMOTE_UNDO ? takes_counted : takes_all;
+}
 
-static bool redis_send(struct remote *remote, struct remote_call *call) {
+/* The part that call->part names, to that server or the one that has it. */
+static bool send_current(struct remote_call *call, struct redis_link *link) {
     static const char *const ops[] = {
         [REMOTE_RESERVE] = "reserve", [REMOTE_READ] = "read", [REMOTE_UNDO] = "undo"};
-    return send_script((struct redis *)remote, call, ops[call->op],
-                       call->op == REMOTE_UNDO ? takes_counted : takes_all, &call->want);
+    struct redis *r = (struct redis *)call->store;
+    const struct part part = {.call = call,
+                              .takes = takes_of(call),
+                              .shard = call->part,
+                              .link = link ? link : state_redis_nodes_link(r->nodes, call->part)};
+    return send_part(r, &part, ops[call->op], &call->want);
+}
+
+static bool redis_send(struct remote *remote, struct remote_call *call) {
+    (void)remote;
+    call->part = (uint8_t)next_part(call, takes_of(call), 0);
+    return call->part < STATE_REDIS_SHARDS && send_current(call, NULL);
 }
 
 /* ---- answers ---- */
@@ -120,75 +203,268 @@ static int64_t number_at(const redisReply *reply, size_t i) {
                                                                                  : -1;
 }
 
-/* {1, 0, 0, SHADOW, HOLD...} */
+/* Whether the answer has something about this limit. */
+static bool is_answered(const struct remote_call *call, const struct remote_held *h) {
+    return h->shard == call->part && !h->local;
+}
+
+static size_t part_len(const struct remote_call *call) {
+    size_t len = 0;
+    for (size_t i = 0; i < call->count; i++)
+        len += is_answered(call, &call->held[i]);
+    return len;
+}
+
+/* {1, 0, 0, SHADOW, HOLD..., NOW, EPOCH, LOST} */
 static bool read_holds(struct remote_call *call, const redisReply *reply, struct state_answer *answer) {
-    if (reply->elements != 4 + call->count || reply->element[3]->len != call->count)
+    const size_t len = part_len(call);
+    size_t at = 0;
+    if (reply->elements != 7 + len || reply->element[3]->len != len)
         return false;
     for (size_t i = 0; i < call->count; i++) {
-        const redisReply *hold = reply->element[4 + i];
         struct remote_held *h = &call->held[i];
+        if (!is_answered(call, h))
+            continue;
+        const redisReply *hold = reply->element[4 + at];
         if (hold->type != REDIS_REPLY_STRING)
             return false;
         h->counted = h->amount > 0 && slice_to_u64(slice_of(hold->str, hold->len), &h->start);
-        if (reply->element[3]->str[i] == '1' && i < 64)
+        if (reply->element[3]->str[at++] == '1' && i < 64)
             answer->shadow_refused |= (uint64_t)1 << i;
     }
     return true;
 }
 
 static bool read_values(struct remote_call *call, const redisReply *reply) {
+    size_t at = 0;
     for (size_t i = 0; i < call->count; i++) {
-        const redisReply *text = i < reply->elements ? reply->element[i] : NULL;
+        struct remote_held *h = &call->held[i];
+        if (!is_answered(call, h))
+            continue;
+        const redisReply *text = at < reply->elements ? reply->element[at++] : NULL;
         uint64_t value;
         if (!text || text->type != REDIS_REPLY_STRING ||
             !slice_to_u64(slice_of(text->str, text->len), &value))
             return false;
-        call->held[i].value = value < INT64_MAX ? (int64_t)value : INT64_MAX;
+        h->value = value < INT64_MAX ? (int64_t)value : INT64_MAX;
     }
     return true;
+}
+
+static void note_epoch(struct redis *r, unsigned shard, int64_t epoch, int64_t lost_ms) {
+    struct redis_shard *s = &r->shards[shard];
+    s->epoch = epoch > s->epoch ? epoch : s->epoch;
+    r->remote.health.losses += lost_ms > s->lost_ms;
+    if (lost_ms > s->lost_ms)
+        state_remote_link_note(link_of(&r->remote, shard),
+                               "the server lost writes: windows that were open are refused "
+                               "until they are over");
+    s->lost_ms = lost_ms > s->lost_ms ? lost_ms : s->lost_ms;
+}
+
+/* Which limit of the call is the n-th of its part. */
+static size_t index_of(const struct remote_call *call, int64_t n) {
+    for (size_t i = 0; n >= 0 && i < call->count; i++)
+        if (is_answered(call, &call->held[i]) && n-- == 0)
+            return i;
+    return call->count;
 }
 
 static bool redis_read(struct remote_call *call, const void *raw, struct state_answer *answer) {
     const redisReply *reply = raw;
     if (reply->type == REDIS_REPLY_ERROR)
-        state_remote_link_note(link_of(call->store), reply->str);
-    if (reply->type != REDIS_REPLY_ARRAY)
+        state_remote_link_note(link_of(call->store, call->part), reply->str);
+    if (reply->type != REDIS_REPLY_ARRAY || call->broken)
         return false;
     if (call->op == REMOTE_READ)
         return read_values(call, reply);
+    if (reply->elements < 6)
+        return false;
+    note_epoch((struct redis *)call->store, call->part, number_at(reply, reply->elements - 2),
+               number_at(reply, reply->elements - 1));
+    answer->shadow_refused = call->shadow_refused;
+    call->server_ms = (uint64_t)number_at(reply, reply->elements - 3);
     if (number_at(reply, 0) == 1)
         return read_holds(call, reply, answer);
-    int64_t index = number_at(reply, 1), retry = number_at(reply, 2);
-    if (index < 0 || (size_t)index >= call->count)
+    size_t index = index_of(call, number_at(reply, 1));
+    int64_t retry = number_at(reply, 2);
+    if (index >= call->count)
         return false;
-    *answer = (struct state_answer){.result = STATE_REFUSED,
-                                    .refused_index = (size_t)index,
-                                    .retry_after_ms = retry > 0 ? (uint64_t)retry : 0};
+    *answer = (struct state_answer){
+        .result = STATE_REFUSED, .refused_index = index, .retry_after_ms = retry > 0 ? (uint64_t)retry : 0};
     return true;
 }
 
-/* The server was restarted, or its scripts were flushed: once more with the text. */
-static bool redis_again(struct remote_call *call, const void *raw) {
-    const redisReply *reply = raw;
-    if (reply->type != REDIS_REPLY_ERROR || call->retried ||
-        !slice_starts(slice_of(reply->str, reply->len), SLICE("NOSCRIPT")))
-        return false;
-    call->retried = true;
-    return redis_send(call->store, call);
-}
-
-/* ---- leases ---- */
-
-static void on_renewed(struct remote_want *want, const void *reply) {
+static void on_ignored(struct remote_want *want, const void *reply) {
     (void)reply;
     free(want);
 }
 
-static void redis_renew(struct remote *remote, const struct remote_call *call) {
+/* The next request on that connection may use a slot that is on its way there. */
+static bool send_asking(struct redis_link *link) {
     struct remote_want *want = mem_zalloc(sizeof(*want));
-    want->answered = on_renewed;
-    if (!send_script((struct redis *)remote, call, "renew", takes_leased, want))
+    struct command c;
+    want->answered = on_ignored;
+    command_init(&c, 1);
+    add_text(&c, SLICE("ASKING"));
+    bool sent = command_send(&c, link, want);
+    if (!sent)
         free(want);
+    return sent;
+}
+
+/* An error that another try may get around. */
+static bool send_despite(struct remote_call *call, const redisReply *reply) {
+    struct redis *r = (struct redis *)call->store;
+    const struct slice error = slice_of(reply->str, reply->len);
+    if (slice_starts(error, SLICE("NOSCRIPT"))) { /* restarted, or its scripts were flushed */
+        bool again = !call->retried;
+        call->retried = true;
+        return again && send_current(call, NULL);
+    }
+    if (slice_starts(error, SLICE("READONLY"))) {
+        state_remote_link_lost(link_of(call->store, call->part), "the server became a replica");
+        return false;
+    }
+    if (call->redirects++ >= STATE_REDIS_REDIRECTS_MAX)
+        return false;
+    if (slice_starts(error, SLICE("TRYAGAIN")))
+        return send_current(call, NULL);
+    struct redis_link *link = state_redis_nodes_redirect(r->nodes, call->part, error);
+    if (!link || (slice_starts(error, SLICE("ASK ")) && !send_asking(link)))
+        return false;
+    return send_current(call, link);
+}
+
+/* The part that was answered is done: goes on with the next, if there is one. */
+static bool send_next(struct remote_call *call, const redisReply *reply) {
+    unsigned next = next_part(call, takes_of(call), call->part + 1u);
+    if (next == STATE_REDIS_SHARDS)
+        return false;
+    struct state_answer answer = {.result = STATE_GRANTED};
+    if (call->op != REMOTE_UNDO && (!redis_read(call, reply, &answer) || answer.result != STATE_GRANTED))
+        return false;
+    call->shadow_refused = answer.shadow_refused;
+    call->part = (uint8_t)next;
+    call->retried = false;
+    call->broken = !send_current(call, NULL);
+    return !call->broken;
+}
+
+static bool redis_again(struct remote_call *call, const void *raw) {
+    const redisReply *reply = raw;
+    return reply->type == REDIS_REPLY_ERROR ? send_despite(call, reply) : send_next(call, reply);
+}
+
+/* ---- leases ---- */
+
+static void redis_renew(struct remote *remote, const struct remote_call *call) {
+    struct redis *r = (struct redis *)remote;
+    for (unsigned shard = 0; (shard = next_part(call, takes_leased, shard)) < STATE_REDIS_SHARDS; shard++) {
+        const struct part part = {.call = call,
+                                  .takes = takes_leased,
+                                  .shard = shard,
+                                  .link = state_redis_nodes_link(r->nodes, shard)};
+        struct remote_want *want = mem_zalloc(sizeof(*want));
+        want->answered = on_ignored;
+        if (!send_part(r, &part, "renew", want))
+            free(want);
+    }
+}
+
+/* ---- joining ---- */
+
+struct join {
+    struct remote_want want;
+    struct redis *store;
+    struct redis_link *link;
+    uint64_t connect;
+    unsigned shard;
+};
+
+static void on_join_due(struct io_timer *timer);
+
+/* {RUN, EPOCH, LOST} */
+static void on_joined(struct remote_want *want, const void *raw) {
+    struct join *j = container_of(want, struct join, want);
+    const redisReply *reply = raw;
+    struct redis *r = j->store;
+    struct redis_shard *s = &r->shards[j->shard];
+    s->joining = false;
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
+        reply->element[0]->type == REDIS_REPLY_STRING && reply->element[0]->len <= RUN_TEXT) {
+        memcpy(s->run, reply->element[0]->str, reply->element[0]->len + 1);
+        s->joined = j->link;
+        s->joined_connect = j->connect;
+        s->joined_ms = io_now_ms(r->remote.loop);
+        note_epoch(r, j->shard, number_at(reply, 1), number_at(reply, 2));
+    } else if (reply && reply->type == REDIS_REPLY_ERROR &&
+               state_redis_nodes_redirect(r->nodes, j->shard, slice_of(reply->str, reply->len))) {
+        io_timer_arm(r->remote.loop, &r->join_timer, 0, on_join_due);
+    }
+    free(j);
+}
+
+static bool send_join(struct redis *r, unsigned shard, struct redis_link *link, const char *op,
+                      struct remote_want *want) {
+    struct command c;
+    command_init(&c, 8);
+    add_text(&c, SLICE("EVALSHA"));
+    add_text(&c, slice_str(r->sha));
+    add_number(&c, 1);
+    add_text(&c, epoch_key(r, shard, &c.arena));
+    add_text(&c, slice_str(op));
+    add_text(&c, slice_str(r->remote.owner));
+    add_number(&c, STATE_REMOTE_LEASE_MS);
+    add_text(&c, epoch_text(r, shard, link, &c.arena));
+    return command_send(&c, link, want);
+}
+
+static void join(struct redis *r, unsigned shard, struct redis_link *link) {
+    struct join *j = mem_zalloc(sizeof(*j));
+    *j = (struct join){.want = {.answered = on_joined},
+                       .store = r,
+                       .link = link,
+                       .connect = state_redis_link_base(link)->health.connects,
+                       .shard = shard};
+    r->shards[shard].joining = true;
+    if (!send_join(r, shard, link, "join", &j->want))
+        on_joined(&j->want, NULL);
+}
+
+/* Joins where the gate has not joined, and renews joins that would soon expire. */
+static void on_join_due(struct io_timer *timer) {
+    struct redis *r = container_of(timer, struct redis, join_timer);
+    const uint64_t now = io_now_ms(r->remote.loop);
+    bool all = true;
+    for (unsigned shard = 0; shard < shard_count(r); shard++) {
+        const struct redis_shard *s = &r->shards[shard];
+        struct redis_link *link = state_redis_nodes_link(r->nodes, shard);
+        bool joined = has_joined(s, link);
+        all = all && joined;
+        if (state_redis_link_base(link)->health.up && !s->joining &&
+            (!joined || now - s->joined_ms >= STATE_REMOTE_RENEW_MS))
+            join(r, shard, link);
+    }
+    io_timer_arm(r->remote.loop, timer, all ? STATE_REMOTE_RENEW_MS : STATE_REDIS_JOIN_MS, on_join_due);
+}
+
+static void on_nodes_changed(void *owner) {
+    struct redis *r = owner;
+    if (r->nodes)
+        io_timer_arm(r->remote.loop, &r->join_timer, 0, on_join_due);
+}
+
+/* A gate that has left is not waited for when another server takes over. */
+static void leave(struct redis *r) {
+    for (unsigned shard = 0; shard < shard_count(r); shard++) {
+        struct remote_want *want = mem_zalloc(sizeof(*want));
+        struct redis_link *link = state_redis_nodes_link(r->nodes, shard);
+        want->answered = on_ignored;
+        if (!has_joined(&r->shards[shard], link) || !send_join(r, shard, link, "leave", want))
+            free(want);
+    }
+    state_redis_nodes_flush(r->nodes);
 }
 
 /* ---- opening and closing ---- */
@@ -198,8 +474,15 @@ struct probe {
     struct io_loop *loop;
     struct redis *store;
     bool good;
+    bool over; /* a loop that is stopped twice does not end its handles */
     char why[256];
 };
+
+static void probe_over(struct probe *p) {
+    if (!p->over)
+        io_loop_stop(p->loop);
+    p->over = true;
+}
 
 static void on_probed(struct remote_want *want, const void *raw) {
     const redisReply *reply = raw;
@@ -209,36 +492,47 @@ static void on_probed(struct remote_want *want, const void *raw) {
         memcpy(p->store->sha, reply->str, SHA1_TEXT + 1);
     else if (reply && reply->type == REDIS_REPLY_ERROR)
         snprintf(p->why, sizeof(p->why), "%s", reply->str);
-    io_loop_stop(p->loop);
+    probe_over(p);
 }
 
 static void on_probe_late(struct remote_want *want) {
     struct probe *p = container_of(want, struct probe, want);
     snprintf(p->why, sizeof(p->why), "no answer within %d ms", STATE_REMOTE_TIMEOUT_MS);
-    io_loop_stop(p->loop);
+    probe_over(p);
 }
 
-/* Whether the server is there and takes the script, on a loop of its own: a gate does not start without its
- * store. */
-static int redis_probe(struct redis *r, const struct state_address *address, struct err *err) {
+/* Checks that the server is reachable and accepts the script, on a loop of its own: a gate does not start
+ * without its store. */
+static int redis_probe(struct redis *r, const struct state_address *address, size_t first, struct err *err) {
     struct io_loop loop;
     struct command c;
     struct remote_link_health health;
     struct probe p = {.want = {.late = on_probe_late, .answered = on_probed}, .loop = &loop, .store = r};
     io_loop_init(&loop);
-    struct redis_link *link = state_redis_link_new(&loop, address, (struct slice){0});
+    struct redis_nodes *nodes =
+        state_redis_nodes_new(&loop, &(struct redis_nodes_config){.address = address, .first = first});
     command_init(&c, 3);
     add_text(&c, SLICE("SCRIPT"));
     add_text(&c, SLICE("LOAD"));
     add_text(&c, script_text());
+    struct redis_link *link = state_redis_nodes_link(nodes, 0);
     if (command_send(&c, link, &p.want))
         io_loop_run(&loop);
     health = state_redis_link_base(link)->health;
-    state_redis_link_free(link);
+    state_redis_nodes_free(nodes);
     io_loop_free(&loop);
     if (p.good)
         return 0;
-    return err_set(err, "%s: %s", r->remote.path, p.why[0] ? p.why : health.fault);
+    return err_set(err, "%s: %s", r->remote.path, health.fault[0] ? health.fault : p.why);
+}
+
+/* With each of the hosts first, until one helps. */
+static int redis_probe_all(struct redis *r, const struct state_address *address, struct err *err) {
+    const size_t tries = address->topology == STATE_ONE_SERVER ? 1 : address->node_count;
+    int rc = -1;
+    for (size_t i = 0; i < tries && rc < 0; i++)
+        rc = redis_probe(r, address, i, err);
+    return rc;
 }
 
 /* Sent again on each new connection: the server may have forgotten the script. */
@@ -248,19 +542,34 @@ static void connect_store(struct redis *r, struct io_loop *loop, const struct st
     const size_t lens[] = {6, 4, state_counters_lua_len};
     int len = redisFormatCommandArgv(&hello, 3, argv, lens);
     CHECK(len > 0);
-    r->link = state_redis_link_new(loop, address, slice_of(hello, (size_t)len));
-    redisFreeCommand(hello);
     state_remote_start(&r->remote, loop);
+    r->nodes = state_redis_nodes_new(loop, &(struct redis_nodes_config){.address = address,
+                                                                        .hello = slice_of(hello, (size_t)len),
+                                                                        .changed = on_nodes_changed,
+                                                                        .owner = r});
+    redisFreeCommand(hello);
 }
 
-/* The braces make a hash tag of the prefix. */
-static int name_store(struct redis *r, const struct state_address *a, struct err *err) {
+/* The braces make a hash tag of the prefix; in a Cluster it gets one per shard (state_remote_prefix). */
+static int name_store(struct redis *r, const struct state_address *a, int64_t lease_calls, struct err *err) {
     cleanup_free char *prefix = r->remote.prefix;
+    const bool is_tagged = a->topology == STATE_CLUSTER || strchr(prefix, '{');
     r->remote.prefix = NULL;
-    int rc = asprintf(&r->remote.prefix, strchr(prefix, '{') ? "%s" : "{%s}", prefix);
+    if (a->topology == STATE_CLUSTER && strpbrk(prefix, "{}"))
+        return err_set(err, "a prefix of counters in a Cluster has no braces: each shard gets its own");
+    r->remote.shards = a->topology == STATE_CLUSTER ? STATE_REDIS_SHARDS : 1;
+    if (lease_calls > 0 && a->topology == STATE_CLUSTER)
+        return err_set(err, "state.lease: counters in a Cluster are not leased");
+    if (lease_calls > 0) {
+        r->remote.leases = mem_zalloc(sizeof(*r->remote.leases));
+        state_leases_init(r->remote.leases, lease_calls);
+    }
+    int rc = asprintf(&r->remote.prefix, is_tagged ? "%s" : "{%s}", prefix);
     if (rc >= 0)
         rc = a->path ? asprintf(&r->remote.path, "%s", a->path)
-                     : asprintf(&r->remote.path, "%s:%u", a->host, a->port);
+             : a->master
+                 ? asprintf(&r->remote.path, "%s at %s:%u", a->master, a->nodes[0].host, a->nodes[0].port)
+                 : asprintf(&r->remote.path, "%s:%u", a->nodes[0].host, a->nodes[0].port);
     return rc < 0 ? err_set(err, "out of memory") : 0;
 }
 
@@ -268,9 +577,9 @@ int state_redis_open(const struct state_config *config, struct state_address *ta
                      struct state_store **ret_store, struct err *err) {
     struct redis *r = mem_zalloc(sizeof(*r));
     state_remote_init(&r->remote, &redis_carrier, config);
-    int rc = name_store(r, take_address, err);
+    int rc = name_store(r, take_address, config->lease_calls, err);
     if (rc == 0)
-        rc = redis_probe(r, take_address, err);
+        rc = redis_probe_all(r, take_address, err);
     if (rc == 0 && config->loop)
         connect_store(r, config->loop, take_address);
     state_address_free(take_address);
@@ -283,10 +592,17 @@ int state_redis_open(const struct state_config *config, struct state_address *ta
 }
 
 static void redis_health(const struct remote *remote, struct remote_link_health *ret_health) {
-    *ret_health = link_of(remote)->health;
+    state_redis_nodes_health(((const struct redis *)remote)->nodes, ret_health);
 }
 
-static void redis_close(struct remote *remote) { state_redis_link_free(((struct redis *)remote)->link); }
+static void redis_close(struct remote *remote) {
+    struct redis *r = (struct redis *)remote;
+    if (!r->nodes)
+        return;
+    io_timer_stop(remote->loop, &r->join_timer);
+    leave(r);
+    state_redis_nodes_free(r->nodes);
+}
 
 static const struct remote_carrier redis_carrier = {
     .name = "redis",

@@ -18,7 +18,11 @@
 struct redis_link {
     struct remote_link link;
     uint32_t magic;
-    struct state_address address;
+    bool uses_tls;
+    struct state_node node; /* no host: not known yet, or a path */
+    char *path;
+    void (*changed)(void *owner, struct redis_link *link);
+    void *owner;
     struct buf hello; /* what each connection starts with */
     unsigned hello_answers;
     unsigned hello_left; /* of them still to come */
@@ -31,14 +35,25 @@ struct redis_link {
 
 /* ---- answers ---- */
 
+/* The answer to ROLE, the only command of a hello that has a list for an answer. */
+static bool is_replica(const redisReply *reply) {
+    return reply->type == REDIS_REPLY_ARRAY &&
+           !(reply->elements && reply->element[0]->type == REDIS_REPLY_STRING &&
+             slice_is(slice_of(reply->element[0]->str, reply->element[0]->len), "master"));
+}
+
 static void one_answer(struct redis_link *l, const redisReply *reply) {
     if (l->hello_left == 0) {
         if (!state_remote_link_answer(&l->link, reply))
-            state_remote_link_lost(&l->link, "an answer that nobody asked for");
+            state_remote_link_lost(&l->link, "an unsolicited answer");
     } else if (reply->type == REDIS_REPLY_ERROR) {
         state_remote_link_lost(&l->link, reply->str);
+    } else if (is_replica(reply)) {
+        state_remote_link_lost(&l->link, "the server is a replica");
     } else if (--l->hello_left == 0) {
         state_remote_link_good(&l->link);
+        if (l->changed)
+            l->changed(l->owner, l);
     }
 }
 
@@ -50,7 +65,7 @@ static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr
     while (l->conn == c) {
         void *reply = NULL;
         if (redisReaderGetReply(l->reader, &reply) != REDIS_OK) {
-            state_remote_link_lost(&l->link, "the server does not speak the protocol of Redis");
+            state_remote_link_lost(&l->link, "the server is not a Redis server");
             break;
         }
         if (!reply)
@@ -81,6 +96,8 @@ static void link_drop(struct remote_link *link) {
         redisReaderFree(l->reader);
     l->reader = NULL;
     buf_reset(&l->early);
+    if (l->changed)
+        l->changed(l->owner, l);
 }
 
 static void link_up(struct redis_link *l) {
@@ -110,20 +127,20 @@ static void on_dialled(void *owner, struct io_conn *c, int status) {
     }
     l->conn = c;
     if (l->tls)
-        io_tls_start_client(c, l->tls, l->address.host, on_tls);
+        io_tls_start_client(c, l->tls, l->node.host, on_tls);
     else
         link_up(l);
 }
 
-/* A unix socket answers at once, or there is nobody. */
+/* A unix socket answers immediately, or no server listens. */
 static void connect_path(struct redis_link *l) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    size_t len = strlen(l->address.path);
+    size_t len = strlen(l->path);
     if (len < sizeof(to.sun_path))
-        memcpy(to.sun_path, l->address.path, len);
+        memcpy(to.sun_path, l->path, len);
     if (fd < 0 || len >= sizeof(to.sun_path) || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
-        state_remote_link_lost(&l->link, "nobody listens on the unix socket");
+        state_remote_link_lost(&l->link, "no process listens on the unix socket");
         return;
     }
     l->conn = io_conn_fd(l->link.loop, steal_fd(fd), true, &link_handlers, l);
@@ -133,13 +150,14 @@ static void connect_path(struct redis_link *l) {
 static void link_connect(struct remote_link *link) {
     struct redis_link *l = (struct redis_link *)link;
     struct err err = {0};
-    l->reader = redisReaderCreate();
-    if (l->address.tls && !l->tls && !(l->tls = io_tls_client_ctx(&err)))
+    if (!l->reader)
+        l->reader = redisReaderCreate();
+    if (l->uses_tls && !l->tls && !(l->tls = io_tls_client_ctx(&err)))
         state_remote_link_lost(link, err.text);
-    else if (l->address.path)
+    else if (l->path)
         connect_path(l);
-    else
-        l->dial = io_connect(link->loop, l->address.host, l->address.port, &link_handlers, l, on_dialled);
+    else if (l->node.host) /* otherwise the server's address is not known yet */
+        l->dial = io_connect(link->loop, l->node.host, l->node.port, &link_handlers, l, on_dialled);
 }
 
 static void add_hello(struct redis_link *l, int argc, const char **argv) {
@@ -151,8 +169,8 @@ static void add_hello(struct redis_link *l, int argc, const char **argv) {
     redisFreeCommand(command);
 }
 
-static void make_hello(struct redis_link *l, struct slice more) {
-    const struct state_address *a = &l->address;
+static void make_hello(struct redis_link *l, const struct redis_link_config *config) {
+    const struct state_address *a = config->address;
     char database[16];
     snprintf(database, sizeof(database), "%u", a->database);
     if (a->password && a->user)
@@ -162,40 +180,67 @@ static void make_hello(struct redis_link *l, struct slice more) {
     add_hello(l, 3, (const char *[]){"CLIENT", "SETNAME", a->client_name ? a->client_name : "sallyport"});
     if (a->database)
         add_hello(l, 2, (const char *[]){"SELECT", database});
-    buf_put_slice(&l->hello, more);
-    l->hello_answers += more.len > 0;
+    if (config->masters_only)
+        add_hello(l, 1, (const char *[]){"ROLE"});
+    buf_put_slice(&l->hello, config->hello);
+    l->hello_answers += config->hello.len > 0;
 }
 
-static char *copy_of(const char *text) { return text ? mem_dup(text, strlen(text)) : NULL; }
+static void set_node(struct redis_link *l, const struct state_node *node) {
+    free(l->node.host);
+    l->node = (struct state_node){.host = mem_dup(node->host, strlen(node->host)), .port = node->port};
+}
 
-struct redis_link *state_redis_link_new(struct io_loop *loop, const struct state_address *address,
-                                        struct slice hello) {
+struct redis_link *state_redis_link_new(struct io_loop *loop, const struct redis_link_config *config) {
     struct redis_link *l = mem_zalloc(sizeof(*l));
     l->magic = LINK_MAGIC;
     l->link.connect = link_connect;
     l->link.drop = link_drop;
-    l->address = *address;
-    l->address.host = copy_of(address->host);
-    l->address.path = copy_of(address->path);
-    l->address.user = copy_of(address->user);
-    l->address.password = copy_of(address->password);
-    l->address.client_name = copy_of(address->client_name);
+    l->uses_tls = config->address->tls;
+    if (config->node)
+        set_node(l, config->node);
+    else if (config->address->path)
+        l->path = mem_dup(config->address->path, strlen(config->address->path));
     buf_init(&l->hello, STATE_REDIS_COMMAND_MAX);
     buf_init(&l->early, STATE_REDIS_EARLY_MAX);
-    make_hello(l, hello);
+    make_hello(l, config);
     state_remote_link_start(&l->link, loop);
+    l->changed = config->changed;
+    l->owner = config->owner;
     return l;
 }
 
 void state_redis_link_free(struct redis_link *l) {
     if (!l)
         return;
+    l->changed = NULL;
     state_remote_link_end(&l->link);
     io_tls_ctx_free(l->tls);
-    state_address_free(&l->address);
+    free(l->node.host);
+    free(l->path);
     buf_free(&l->hello);
     buf_free(&l->early);
     free(l);
+}
+
+bool state_redis_link_is_at(const struct redis_link *l, const struct state_node *node) {
+    return l->node.host && strcmp(l->node.host, node->host) == 0 && l->node.port == node->port;
+}
+
+void state_redis_link_point(struct redis_link *l, const struct state_node *node) {
+    CHECK_MAGIC(l, LINK_MAGIC);
+    if (state_redis_link_is_at(l, node))
+        return;
+    bool was_known = l->node.host;
+    set_node(l, node);
+    if (was_known)
+        state_remote_link_lost(&l->link, "the master is another server now");
+    state_remote_link_retry(&l->link);
+}
+
+void state_redis_link_flush(struct redis_link *l) {
+    if (l->conn)
+        io_conn_flush(l->conn);
 }
 
 bool state_redis_link_send(struct redis_link *l, struct slice command, struct remote_want *want) {

@@ -1,9 +1,11 @@
 #include "state/remote.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "base/sha.h"
+#include "state/leases.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +25,21 @@ struct slice state_remote_kind(enum state_kind kind) {
     return slice_of(&letters[kind], 1);
 }
 
+struct slice state_remote_prefix(const struct remote *r, unsigned shard, struct arena *a) {
+    return r->shards > 1 ? arena_printf(a, "{%s%x}", r->prefix, shard) : slice_str(r->prefix);
+}
+
 /* ---- calls ---- */
+
+/* Counters of one scope are in one shard: mostly one shard has all limits of a call. */
+static unsigned shard_of(const struct remote *r, const struct state_limit *limit) {
+    unsigned char sum[SHA_BYTES];
+    if (r->shards <= 1)
+        return 0;
+    const struct slice scope = slice_upto(limit->key, limit->scope_len);
+    sha_256(&scope, 1, sum);
+    return sum[0] % r->shards;
+}
 
 /* PREFIX KEY:KIND:WINDOW. What is too long ends in a hash of the whole. */
 static struct slice remote_key(const struct remote *r, const struct state_limit *limit, struct arena *a) {
@@ -33,8 +49,8 @@ static struct slice remote_key(const struct remote *r, const struct state_limit 
         sha_256_hex(key, hex);
         key = arena_printf(a, "%.*s#%.64s", STATE_KEY_MAX - DIGEST_TEXT, key.ptr, hex);
     }
-    return arena_printf(a, "%s%.*s:%.1s:%" PRIu64, r->prefix, SLICE_FMT(key),
-                        state_remote_kind(limit->kind).ptr, limit->window_ms);
+    return arena_printf(a, "%.*s%.*s:%.1s:%" PRIu64, SLICE_FMT(state_remote_prefix(r, shard_of(r, limit), a)),
+                        SLICE_FMT(key), state_remote_kind(limit->kind).ptr, limit->window_ms);
 }
 
 static struct remote_call *call_new(struct remote *r, const struct state_limit *limits, size_t count,
@@ -57,6 +73,8 @@ static struct remote_call *call_new(struct remote *r, const struct state_limit *
                                              .max = limits[i].max,
                                              .refill = limits[i].refill,
                                              .shadow = limits[i].shadow,
+                                             .leasable = limits[i].leasable,
+                                             .shard = (uint8_t)shard_of(r, &limits[i]),
                                              .fingerprint = limits[i].fingerprint,
                                              .key = slice_of(to, keys[i].len)};
         to += keys[i].len;
@@ -65,6 +83,7 @@ static struct remote_call *call_new(struct remote *r, const struct state_limit *
     call->store = r;
     call->count = count;
     call->op = op;
+    call->opens = state_opens(&r->store, limits, count);
     call->number = ++r->number;
     return call;
 }
@@ -75,23 +94,125 @@ static void call_free(struct remote_call *call) {
 }
 
 static void on_undone(struct remote_want *want, const void *reply) {
-    (void)reply; /* not taken back: too high until the window ends, or the lease does */
-    call_free(container_of(want, struct remote_call, want));
+    struct remote_call *call = container_of(want, struct remote_call, want);
+    const struct remote_carrier *carrier = call->store->carrier;
+    if (reply && carrier->again && carrier->again(call, reply))
+        return;
+    call_free(call); /* what was not taken back is too high until its window ends, or its lease does */
 }
 
+/* Takes back what is counted, if anything is. */
 static void undo(struct remote_call *call) {
+    bool counted = false;
+    for (size_t i = 0; i < call->count; i++)
+        counted |= call->held[i].counted;
     call->want = (struct remote_want){.answered = on_undone};
     call->op = REMOTE_UNDO;
+    call->retried = false;
+    call->redirects = 0;
     list_remove(&call->renewing);
-    if (!call->store->carrier->send(call->store, call))
+    if (!counted || !call->store->carrier->send(call->store, call))
         call_free(call);
 }
 
-/* The store's way to say no: a fault, or a call that passes uncounted. */
-static void answer_fault(struct remote *r, struct state_answer *answer) {
-    bool opens = r->store.fail_mode == STATE_FAIL_OPEN;
-    r->health.faults++;
+/* The result of a failed store: a fault, or a call that passes uncounted. */
+static void answer_fault(const struct remote_call *call, struct state_answer *answer) {
+    const bool opens = call->opens;
+    call->store->health.faults++;
+    call->store->health.passed += opens;
     *answer = (struct state_answer){.result = opens ? STATE_GRANTED : STATE_FAULT, .degraded = opens};
+}
+
+/* ---- slices ---- */
+
+static bool may_lease(const struct remote *r, const struct remote_held *h) {
+    return h->leasable && h->kind == STATE_FIXED && !h->shadow && h->amount == STATE_MICRO &&
+           h->max != STATE_NO_MAX && h->max / STATE_LEASE_SHARE >= r->leases->slice;
+}
+
+/* Takes what slices have, and asks for slices where they have nothing. How many limits the server must be
+ * asked about. */
+static size_t lease_take(struct remote_call *call) {
+    struct remote *r = call->store;
+    const uint64_t now = io_now_ms(r->loop);
+    size_t left = call->count;
+    for (size_t i = 0; r->leases && i < call->count; i++) {
+        struct remote_held *h = &call->held[i];
+        if (!may_lease(r, h))
+            continue;
+        h->local = h->counted = state_leases_take(r->leases, h->key, h->amount, now, &h->start);
+        left -= h->local;
+        if (!h->local && state_leases_ask(r->leases, h->key, h->window_ms, now))
+            h->slice = r->leases->slice;
+    }
+    return left;
+}
+
+/* The slices that came with the call's own part, or did not. A window that ends takes them along. */
+static void lease_told(struct remote_call *call, bool counted) {
+    struct remote *r = call->store;
+    const uint64_t now = io_now_ms(r->loop), sent = call->want.sent_us / 1000;
+    for (size_t i = 0; i < call->count; i++) {
+        struct remote_held *h = &call->held[i];
+        if (!h->slice)
+            continue;
+        uint64_t end = h->start + h->window_ms, rest = end > call->server_ms ? end - call->server_ms : 0;
+        rest = rest < STATE_LEASE_MS ? rest : STATE_LEASE_MS;
+        uint64_t waited = clock_mono_us() / 1000 - sent;
+        int64_t left = counted && h->counted ? h->slice - h->amount : -1;
+        state_leases_told(r->leases, h->key, h->start, left, now, now + (rest > waited ? rest - waited : 0));
+        h->slice = 0;
+    }
+}
+
+/* A slice did not fit: the call alone may. */
+static bool lease_without(struct remote_call *call) {
+    bool any = false;
+    for (size_t i = 0; i < call->count; i++)
+        any |= call->held[i].slice != 0;
+    if (!any)
+        return false;
+    lease_told(call, false);
+    return call->store->carrier->send(call->store, call);
+}
+
+/* Back into its slice, if that has not expired: else the server is notified. */
+static void lease_return(struct remote_call *call) {
+    struct remote *r = call->store;
+    for (size_t i = 0; r->leases && i < call->count; i++) {
+        struct remote_held *h = &call->held[i];
+        if (h->counted && !h->slice && may_lease(r, h) &&
+            state_leases_return(r->leases, h->key, h->start, h->amount, io_now_ms(r->loop)))
+            h->counted = false;
+    }
+}
+
+static void lease_give_back(struct remote *r, const struct lease *one) {
+    struct remote_call *call = mem_zalloc(sizeof(*call) + sizeof(call->held[0]) + one->key_len);
+    char *key = (char *)&call->held[1];
+    memcpy(key, one->key, one->key_len);
+    call->store = r;
+    call->count = 1;
+    call->held[0] = (struct remote_held){.kind = STATE_FIXED,
+                                         .counted = one->left > 0,
+                                         .window_ms = one->window_ms,
+                                         .amount = one->left,
+                                         .start = one->start,
+                                         .key = slice_of(key, one->key_len)};
+    undo(call);
+}
+
+static void leases_give_back(struct remote *r, bool all) {
+    for (struct lease *one; (one = state_leases_over(r->leases, io_now_ms(r->loop), all));) {
+        lease_give_back(r, one);
+        free(one);
+    }
+}
+
+static void on_lease_look(struct io_timer *timer) {
+    struct remote *r = container_of(timer, struct remote, lease_look);
+    leases_give_back(r, false);
+    io_timer_arm(r->loop, timer, STATE_LEASE_LOOK_MS, on_lease_look);
 }
 
 /* ---- reserving ---- */
@@ -106,12 +227,12 @@ static void tell(struct remote_call *call, struct remote_call *held) {
     done(ctx, answer->result, answer->refused_index, answer->retry_after_ms);
 }
 
-/* The call stays for the answer that may still come; the ticket is told now. */
+/* The call is kept for an answer that may still come; the ticket is answered now. */
 static void on_late(struct remote_want *want) {
     struct remote_call *call = container_of(want, struct remote_call, want);
     if (!call->ticket)
         return;
-    answer_fault(call->store, &call->ticket->answer);
+    answer_fault(call, &call->ticket->answer);
     tell(call, NULL);
 }
 
@@ -129,21 +250,25 @@ static void on_reserved(struct remote_want *want, const void *reply) {
     struct state_answer answer = {.result = STATE_GRANTED};
     bool is_read = reply && carrier->read(call, reply, &answer);
     bool holds = is_read && answer.result == STATE_GRANTED;
-    if (!call->ticket) { /* cancelled, or told already */
-        if (holds)
-            undo(call);
-        else
-            call_free(call);
+    if (call->ticket && is_read && !holds && lease_without(call))
+        return;
+    if (call->store->leases)
+        lease_told(call, holds);
+    if (!call->ticket) { /* cancelled, or answered already */
+        lease_return(call);
+        undo(call);
         return;
     }
     if (!is_read)
-        answer_fault(call->store, &answer);
+        answer_fault(call, &answer);
     call->ticket->answer = answer;
     if (holds)
         lease(call);
     tell(call, holds ? call : NULL);
-    if (!holds)
-        call_free(call);
+    if (!holds) {
+        lease_return(call);
+        undo(call);
+    }
 }
 
 static enum state_step remote_reserve(struct state_store *store, const struct state_limit *limits,
@@ -158,9 +283,18 @@ static enum state_step remote_reserve(struct state_store *store, const struct st
     call->ticket = ticket;
     call->done = done;
     call->ctx = ctx;
+    if (lease_take(call) == 0) {
+        r->health.leased++;
+        call->ticket = NULL;
+        ticket->wait = call;
+        return STATE_DONE;
+    }
     if (!r->carrier->send(r, call)) {
-        call_free(call);
-        answer_fault(r, &ticket->answer);
+        answer_fault(call, &ticket->answer);
+        if (r->leases)
+            lease_told(call, false);
+        lease_return(call);
+        undo(call);
         return STATE_DONE;
     }
     ticket->wait = call;
@@ -174,16 +308,12 @@ static void remote_settle(struct state_ticket *ticket, uint64_t give_back) {
         call->ticket = NULL;
         return;
     }
-    size_t left = 0;
     for (size_t i = 0; i < call->count; i++) {
         struct remote_held *h = &call->held[i];
         h->counted = h->counted && (state_gives_back(give_back, i) || h->kind == STATE_CONCURRENT);
-        left += h->counted;
     }
-    if (left)
-        undo(call);
-    else
-        call_free(call);
+    lease_return(call);
+    undo(call);
 }
 
 /* ---- reading ---- */
@@ -191,7 +321,7 @@ static void remote_settle(struct state_ticket *ticket, uint64_t give_back) {
 static enum state_result remote_read(struct state_store *store, const struct state_limit *limit,
                                      uint64_t now_ms, int64_t *ret_micro) {
     (void)store, (void)limit, (void)now_ms, (void)ret_micro;
-    return STATE_FAULT; /* nothing is known at once: state_fetch */
+    return STATE_FAULT; /* no synchronous reads: state_fetch */
 }
 
 static void tell_fetched(struct remote_call *call, bool good) {
@@ -251,7 +381,7 @@ static int remote_list(struct state_store *store, uint64_t now_ms,
                        void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err) {
     const struct remote *r = (const struct remote *)store;
     (void)now_ms, (void)each, (void)ctx;
-    return err_set(err, "the counters are in %s: look at them there", r->carrier->name);
+    return err_set(err, "the counters are in %s: read them there", r->carrier->name);
 }
 
 static void remote_health(struct state_store *store, struct state_health *ret_health) {
@@ -265,6 +395,9 @@ static void remote_health(struct state_store *store, struct state_health *ret_he
     ret_health->requests = link.requests;
     ret_health->timeouts = link.timeouts;
     ret_health->connects = link.connects;
+    ret_health->unsent = link.unsent;
+    ret_health->answer_us = link.answer_us;
+    memcpy(ret_health->answers, link.answers, sizeof(ret_health->answers));
     ret_health->down = !link.up;
     memcpy(ret_health->fault, link.fault, sizeof(ret_health->fault));
 }
@@ -293,14 +426,23 @@ void state_remote_init(struct remote *r, const struct remote_carrier *carrier,
 void state_remote_start(struct remote *r, struct io_loop *loop) {
     r->loop = loop;
     io_timer_arm(loop, &r->renew, STATE_REMOTE_RENEW_MS, on_renew);
+    if (r->leases)
+        io_timer_arm(loop, &r->lease_look, STATE_LEASE_LOOK_MS, on_lease_look);
 }
 
 static void remote_close(struct state_store *store) {
     struct remote *r = (struct remote *)store;
     CHECK_MAGIC(r, REMOTE_MAGIC);
-    if (r->loop)
+    if (r->loop) {
         io_timer_stop(r->loop, &r->renew);
+        io_timer_stop(r->loop, &r->lease_look);
+    }
+    if (r->loop && r->leases)
+        leases_give_back(r, true);
     r->carrier->close(r);
+    if (r->leases)
+        state_leases_free(r->leases);
+    free(r->leases);
     free(r->path);
     free(r->prefix);
     free(r);

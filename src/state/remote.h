@@ -3,9 +3,9 @@
  *   reserve ──▶ carrier->send ──▶ state_remote_answered  counted: ticket->wait keeps it ──▶ settle ──▶ send
  * (undo) └──▶ state_remote_late      told as a fault; if it was counted after all it is taken back
  *
- * When a connection breaks nobody knows what was done, and counters may stay too high until their windows
- * end, never too low. Calls in flight are leased: the gate renews them while it lives. Private to the state
- * room. */
+ * When a connection breaks it is unknown what was done: counters may stay too high until their windows end,
+ * never too low. Calls in flight are leased: the gate renews them while it lives. Private to the state room.
+ */
 #pragma once
 
 #include "base/arena.h"
@@ -14,12 +14,14 @@
 #include "state/store.h"
 
 struct remote;
+struct leases;
 
 /* Part of what waits for an answer. `answered` comes exactly once, with NULL when no answer can come any
  * more; `late` may come before it: the time that one waits is over, though the answer may still come. */
 struct remote_want {
     struct list node;
     uint64_t due_ms;
+    uint64_t sent_us;
     bool is_late;
     void (*late)(struct remote_want *w); /* may be NULL */
     void (*answered)(struct remote_want *w, const void *reply);
@@ -27,7 +29,9 @@ struct remote_want {
 
 struct remote_link_health {
     bool up;
-    uint64_t requests, timeouts, connects;
+    uint64_t requests, timeouts, connects, unsent;
+    uint64_t answer_us;
+    uint64_t answers[STATE_ANSWER_BUCKETS + 1];
     char fault[256]; /* what went wrong last */
 };
 
@@ -37,6 +41,10 @@ struct remote_held { /* one limit of a call */
     enum state_kind kind;
     bool shadow;
     bool counted; /* and `start` says where: what undo needs */
+    bool leasable;
+    bool local; /* taken from a slice: the server is not asked */
+    uint8_t shard;
+    int64_t slice; /* is counted instead of `amount`; 0: no slice */
     uint64_t window_ms;
     int64_t max;
     int64_t refill;
@@ -51,11 +59,17 @@ struct remote_call {
     struct remote_want want;
     struct remote *store;
     enum remote_op op;
-    bool retried;                /* for the carrier */
-    struct state_ticket *ticket; /* NULL: cancelled, or told already */
+    bool opens;   /* passes when it cannot be counted */
+    bool retried; /* for the carrier, as are the next four */
+    bool broken;  /* a part was counted and the next could not be sent */
+    uint8_t part; /* the shard that is asked */
+    uint8_t redirects;
+    uint64_t shadow_refused;     /* of the parts before */
+    uint64_t server_ms;          /* the server's clock when it answered */
+    struct state_ticket *ticket; /* NULL: cancelled, or answered already */
     state_done_fn *done;
     void *ctx;
-    struct state_fetch *fetch; /* of a read; NULL: cancelled, or told already */
+    struct state_fetch *fetch; /* of a read; NULL: cancelled, or answered already */
     uint64_t number;
     struct list renewing; /* linked while it holds calls in flight */
     size_t count;
@@ -64,13 +78,13 @@ struct remote_call {
 
 struct remote_carrier {
     const char *name;
-    /* Sends what call->op says; false: it cannot, and will not answer. UNDO: of the limits that are
-     * `counted`. */
+    /* Sends call->op; false: it cannot, and will not answer. UNDO: of the limits that are `counted`. */
     bool (*send)(struct remote *r, struct remote_call *call);
     /* Reads the answer: for RESERVE into *answer and `counted` and `start` of each limit, for READ into
      * `value`. */
     bool (*read)(struct remote_call *call, const void *reply, struct state_answer *answer);
-    /* Once more, because the server forgot something; true: sent again. May be NULL. */
+    /* Once more, because the server forgot something or another one has the next part; true: sent again. May
+     * be NULL. */
     bool (*again)(struct remote_call *call, const void *reply);
     void (*renew)(struct remote *r, const struct remote_call *call); /* its calls in flight */
     void (*health)(const struct remote *r, struct remote_link_health *ret_health);
@@ -83,18 +97,28 @@ struct remote { /* first member of every store on the network */
     struct state_store store;
     uint32_t magic;
     const struct remote_carrier *carrier;
-    struct io_loop *loop; /* NULL: nothing but its health is asked */
+    struct io_loop *loop; /* NULL: only its health is queried */
     char *path;           /* as health shows it */
     char *prefix;
+    unsigned shards; /* parts that the counters have, by scope; 0: one */
     char owner[REMOTE_OWNER_LEN + 1];
     uint64_t number;
     struct list renewing;
     struct io_timer renew;
+    struct leases *leases; /* NULL: none */
+    struct io_timer lease_look;
     struct state_health health;
 };
+
+/* What the server is asked to count. */
+static inline int64_t state_remote_amount(const struct remote_held *h) {
+    return h->slice ? h->slice : h->amount;
+}
 
 void state_remote_init(struct remote *r, const struct remote_carrier *carrier,
                        const struct state_config *config);
 /* From now on leases are renewed. */
 void state_remote_start(struct remote *r, struct io_loop *loop);
+/* What all keys of a shard start with. */
+struct slice state_remote_prefix(const struct remote *r, unsigned shard, struct arena *a);
 struct slice state_remote_kind(enum state_kind kind); /* one letter */

@@ -1,21 +1,26 @@
 #include "state/remote_link.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <stdio.h>
 
 static void on_watch(struct io_timer *timer);
 
-/* What was sent may have been done or not: nobody knows, so nobody is told that it was. */
+/* Whether the server executed what was sent is unknown, so all of it is reported as failed. */
 static void fail_wants(struct remote_link *l) {
     while (state_remote_link_answer(l, NULL))
         ;
 }
 
-static void on_retry(struct io_timer *timer) {
-    struct remote_link *l = container_of(timer, struct remote_link, retry);
+void state_remote_link_retry(struct remote_link *l) {
+    io_timer_stop(l->loop, &l->retry);
     l->phase = REMOTE_CONNECTING;
     l->connect(l);
+}
+
+static void on_retry(struct io_timer *timer) {
+    state_remote_link_retry(container_of(timer, struct remote_link, retry));
 }
 
 void state_remote_link_note(struct remote_link *l, const char *why) {
@@ -73,12 +78,23 @@ static void on_watch(struct io_timer *timer) {
         arm_watch(l);
 }
 
-bool state_remote_link_takes(const struct remote_link *l) {
-    return l->phase != REMOTE_WAITING && l->want_count < STATE_REMOTE_WANTS_MAX;
+bool state_remote_link_takes(struct remote_link *l) {
+    bool takes = l->phase != REMOTE_WAITING && l->want_count < STATE_REMOTE_WANTS_MAX;
+    l->health.unsent += !takes;
+    return takes;
+}
+
+static void count_answer(struct remote_link *l, uint64_t us) {
+    size_t i = 0;
+    while (i < STATE_ANSWER_BUCKETS && us > state_answer_us[i])
+        i++;
+    l->health.answers[i]++;
+    l->health.answer_us += us;
 }
 
 void state_remote_link_queue(struct remote_link *l, struct remote_want *want) {
     want->is_late = false;
+    want->sent_us = clock_mono_us();
     want->due_ms = io_now_ms(l->loop) + STATE_REMOTE_TIMEOUT_MS;
     list_push(&l->wants, &want->node);
     l->want_count++;
@@ -91,10 +107,12 @@ bool state_remote_link_answer(struct remote_link *l, const void *reply) {
     struct list *first = list_pop(&l->wants);
     if (!first)
         return false;
-    l->want_count--;
-    if (reply)
-        l->misses = 0;
     struct remote_want *w = container_of(first, struct remote_want, node);
+    l->want_count--;
+    if (reply) {
+        l->misses = 0;
+        count_answer(l, clock_mono_us() - w->sent_us);
+    }
     w->answered(w, reply);
     return true;
 }

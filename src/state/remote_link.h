@@ -1,6 +1,6 @@
 /* What the connections to stores on the network share: wants in the order of their answers, time-outs, and
- * connecting again with back-off. While there is no connection requests are refused at once, so that nobody
- * waits for a server that is known to be gone. Private to the state room. */
+ * connecting again with back-off. While there is no connection requests are refused immediately, so that no
+ * call waits for an unreachable server. Private to the state room. */
 #pragma once
 
 #include "state/remote.h"
@@ -30,9 +30,11 @@ void state_remote_link_start(struct remote_link *l, struct io_loop *loop);
 /* The server can be used: from here on the next failure is tried again soon. */
 void state_remote_link_good(struct remote_link *l);
 void state_remote_link_lost(struct remote_link *l, const char *why);
+/* Connects now, ignoring the back-off. */
+void state_remote_link_retry(struct remote_link *l);
 void state_remote_link_note(struct remote_link *l, const char *why);
 /* Whether a request may be sent now; state_remote_link_queue then makes its want wait. */
-bool state_remote_link_takes(const struct remote_link *l);
+bool state_remote_link_takes(struct remote_link *l);
 void state_remote_link_queue(struct remote_link *l, struct remote_want *want);
 /* Hands the next answer to the want it belongs to; false when none waits. */
 bool state_remote_link_answer(struct remote_link *l, const void *reply);

@@ -7,13 +7,13 @@
 #include "base/slice.h"
 #include "state/limits.h"
 
-/* HOME/DIR/NAME; the key is HOME/secret.key, made at first use. Replaces the file at once or not at all. */
+/* HOME/DIR/NAME; the key is HOME/secret.key, created at first use. Replaces the file atomically. */
 int state_sealed_write(const char *home, const char *dir, const char *name, struct slice text,
                        struct err *err);
 /* -1 also when it is not there: then *ret_absent (may be NULL) is true. `out` has been initialised. */
 int state_sealed_read(const char *home, const char *dir, const char *name, struct buf *out, bool *ret_absent,
                       struct err *err);
 int state_sealed_remove(const char *home, const char *dir, const char *name, struct err *err);
-/* Where it lies; false when the name cannot be one of a file. */
+/* The path; false when the name cannot be a file name. */
 bool state_sealed_path(const char *home, const char *dir, const char *name,
                        char ret_path[STATE_SEALED_PATH_MAX]);

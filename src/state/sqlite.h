@@ -11,9 +11,9 @@
  * database with a greater number is refused. */
 #define STATE_SQLITE_FORMAT 1
 
-/* Makes the file when absent, unless it is only to be looked at, and runs `schema` on it: statements that may
- * be run again. */
+/* Creates the file when absent, unless it is only read, and runs `schema` on it: statements that may be run
+ * again. */
 int state_sqlite_open(const char *path, bool look_only, const char *schema, sqlite3 **ret_db,
                       struct err *err);
-/* -1 with what the database says. */
+/* -1 with the error of the database. */
 int state_sqlite_fail(sqlite3 *db, struct err *err);

@@ -18,6 +18,8 @@ static const char *const kind_names[] = {
     [STATE_CONCURRENT] = "concurrent", [STATE_IDENTICAL] = "identical",
 };
 
+const uint32_t state_answer_us[STATE_ANSWER_BUCKETS] = {250, 500, 1000, 2500, 5000, 25000, 100000, 1000000};
+
 const char *state_kind_name(enum state_kind kind) {
     return (unsigned)kind < sizeof(kind_names) / sizeof(kind_names[0]) ? kind_names[kind] : "?";
 }
@@ -83,6 +85,10 @@ int state_open(const struct state_config *config, struct state_store **ret_store
     struct state_dsn dsn;
     if (state_dsn_parse(config->dsn, &dsn, err) < 0)
         return -1;
+    if (config->lease_calls && dsn.backend != STATE_REDIS)
+        return err_set(err, "state.lease needs counters in Redis");
+    if (config->lease_calls < 0 || config->lease_calls > STATE_LEASE_CALLS_MAX)
+        return err_set(err, "state.lease must be 0 to %d calls", STATE_LEASE_CALLS_MAX);
     if (dsn.backend == STATE_REDIS || dsn.backend == STATE_POSTGRES)
         return open_remote(config, dsn.backend, ret_store, err);
     cleanup_free char *path = NULL;

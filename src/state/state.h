@@ -1,5 +1,5 @@
-/* What the gate remembers between calls: the counters behind limits. One face for every store; the embedded
- * one answers at once, a network store may answer later.
+/* What the gate remembers between calls: the counters behind limits. One interface for every store; the
+ * embedded one answers synchronously, a network store may answer later.
  *
  *   state_reserve(limits[]) ──▶ all of them counted, or none ──▶ ticket
  *        │ STATE_DONE: ticket->answer is there                     │
@@ -35,8 +35,8 @@ void state_settle_each(struct state_ticket *ticket, uint64_t give_back);
 enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
                              int64_t *ret_micro);
 
-/* The same of many counters, for a store that cannot answer at once (state_read says FAULT there). DONE:
- * fetch->result is there; WAIT: fetch->done comes later, unless state_unfetch comes first. */
+/* The same of many counters, for a store that cannot answer synchronously (state_read returns FAULT there).
+ * DONE: fetch->result is set; WAIT: fetch->done comes later, unless state_unfetch comes first. */
 enum state_step state_fetch(struct state_store *store, const struct state_limit *limits, size_t count,
                             uint64_t now_ms, struct state_fetch *fetch);
 void state_unfetch(struct state_fetch *fetch);

@@ -3,8 +3,9 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "io/file.h"
+#include "state/db.h"
 #include "state/generation.h"
-#include "state/sqlite.h"
+#include "state/tracker.h"
 #include "wire/emit.h"
 
 #include <stdio.h>
@@ -14,20 +15,29 @@
 #define STOPS_FILE "stops.sqlite"
 #define STOPS_LIVE "stops.live"
 
-struct state_stops {
-    sqlite3 *db; /* NULL until something has been stopped: a gate's start does not pay for it */
-    char *path;
-    _Atomic uint64_t *live;
-    uint64_t seen;
+struct stops_copy {
     struct arena arena;
     struct state_stop *items;
     size_t count;
+};
+
+struct state_stops {
+    struct db *db; /* NULL until something has been stopped: a gate's start does not pay for it */
+    char *home;
+    bool remote;
+    _Atomic uint64_t *live;  /* NULL in PostgreSQL */
+    struct tracker *tracker; /* NULL: read where it is asked for */
+    uint64_t seen;
+    struct stops_copy *copy;
 };
 
 static const char stops_schema[] =
     "CREATE TABLE IF NOT EXISTS stops("
     " id INTEGER PRIMARY KEY AUTOINCREMENT, scope INTEGER NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL,"
     " by TEXT NOT NULL, at_ms INTEGER NOT NULL, cancel INTEGER NOT NULL, UNIQUE(scope, name)) STRICT;";
+
+/* Bits of the column `cancel`. */
+enum { STOP_CANCEL = 1, STOP_UNTRUSTED = 2 };
 
 static const char *const scope_names[] = {"all", "server", "grant"};
 
@@ -42,51 +52,76 @@ int state_stop_scope_from(struct slice name, enum state_stop_scope *ret_scope) {
 
 /* ---- reading ---- */
 
-static struct slice column(struct state_stops *s, sqlite3_stmt *row, int i) {
-    return arena_dup(
-        &s->arena, slice_of((const char *)sqlite3_column_text(row, i), (size_t)sqlite3_column_bytes(row, i)));
+static struct stops_copy *copy_new(void) {
+    struct stops_copy *copy = mem_zalloc(sizeof(*copy));
+    arena_init(&copy->arena);
+    copy->items = arena_array(&copy->arena, struct state_stop, STATE_STOPS_MAX);
+    return copy;
 }
 
-static int stops_load(struct state_stops *s, struct err *err) {
-    static const char sql[] = "SELECT id,scope,name,reason,by,at_ms,cancel FROM stops ORDER BY id LIMIT ?1";
-    sqlite3_stmt *row = NULL;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &row, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    sqlite3_bind_int(row, 1, STATE_STOPS_MAX);
-    arena_reset(&s->arena);
-    s->items = arena_array(&s->arena, struct state_stop, STATE_STOPS_MAX);
-    s->count = 0;
-    while (sqlite3_step(row) == SQLITE_ROW)
-        s->items[s->count++] = (struct state_stop){.id = (uint64_t)sqlite3_column_int64(row, 0),
-                                                   .scope = (enum state_stop_scope)sqlite3_column_int(row, 1),
-                                                   .name = column(s, row, 2),
-                                                   .reason = column(s, row, 3),
-                                                   .by = column(s, row, 4),
-                                                   .at_ms = (uint64_t)sqlite3_column_int64(row, 5),
-                                                   .cancel = sqlite3_column_int(row, 6)};
-    return sqlite3_finalize(row) == SQLITE_OK ? 0 : state_sqlite_fail(s->db, err);
+static void copy_free(void *what) {
+    struct stops_copy *copy = what;
+    if (!copy)
+        return;
+    arena_free(&copy->arena);
+    free(copy);
+}
+
+static void *copy_load(struct db *db, struct err *err) {
+    struct stops_copy *copy = copy_new();
+    struct arena *a = &copy->arena;
+    struct db_stmt *row =
+        db_prepare(db, "SELECT id,scope,name,reason,by,at_ms,cancel FROM stops ORDER BY id LIMIT ?1");
+    db_bind_int(row, 1, STATE_STOPS_MAX);
+    while (copy->count < STATE_STOPS_MAX && db_step(row))
+        copy->items[copy->count++] = (struct state_stop){.id = (uint64_t)db_int(row, 0),
+                                                         .scope = (enum state_stop_scope)db_int(row, 1),
+                                                         .name = arena_dup(a, db_text(row, 2)),
+                                                         .reason = arena_dup(a, db_text(row, 3)),
+                                                         .by = arena_dup(a, db_text(row, 4)),
+                                                         .at_ms = (uint64_t)db_int(row, 5),
+                                                         .cancel = db_int(row, 6) & STOP_CANCEL,
+                                                         .untrusted = db_int(row, 6) & STOP_UNTRUSTED};
+    if (db_finish(row, err) == -1) {
+        copy_free(copy);
+        return NULL;
+    }
+    return copy;
 }
 
 static int connect(struct state_stops *s, struct err *err) {
-    if (s->db || state_sqlite_open(s->path, false, stops_schema, &s->db, err) == 0)
-        return 0;
-    return err_wrap(err, "open `%s`", s->path);
+    return s->db ? 0 : db_open(s->home, STOPS_FILE, false, stops_schema, &s->db, err);
+}
+
+static int load(struct state_stops *s, struct err *err) {
+    struct stops_copy *next = connect(s, err) == 0 ? copy_load(s->db, err) : NULL;
+    if (!next)
+        return -1;
+    copy_free(s->copy);
+    s->copy = next;
+    return 0;
+}
+
+static int stops_setup(struct state_stops *s, struct err *err) {
+    cleanup_free char *path = NULL, *dsn = NULL;
+    if (io_make_dir(s->home, err) < 0 || db_home_dsn(s->home, &dsn, err) < 0)
+        return -1;
+    if (asprintf(&path, "%s/" STOPS_FILE, s->home) < 0)
+        return err_set(err, "out of memory");
+    s->remote = dsn != NULL;
+    if (s->remote)
+        return load(s, err);
+    if (state_generation_open(s->home, STOPS_LIVE, &s->live, err) < 0)
+        return -1;
+    s->seen = state_generation_get(s->live);
+    return access(path, F_OK) == 0 ? load(s, err) : 0;
 }
 
 int state_stops_open(const char *home, struct state_stops **ret_stops, struct err *err) {
     struct state_stops *s = mem_zalloc(sizeof(*s));
-    arena_init(&s->arena);
-    int rc = asprintf(&s->path, "%s/" STOPS_FILE, home) < 0 ? err_set(err, "out of memory") : 0;
-    if (rc == 0)
-        rc = io_make_dir(home, err);
-    if (rc == 0)
-        rc = state_generation_open(home, STOPS_LIVE, &s->live, err);
-    if (rc == 0) {
-        s->seen = state_generation_get(s->live);
-        if (access(s->path, F_OK) == 0)
-            rc = connect(s, err) < 0 ? -1 : stops_load(s, err);
-    }
-    if (rc < 0) {
+    s->copy = copy_new();
+    s->home = mem_dup(home, strlen(home));
+    if (stops_setup(s, err) < 0) {
         state_stops_close(s);
         return err_wrap(err, "kill switch");
     }
@@ -94,33 +129,46 @@ int state_stops_open(const char *home, struct state_stops **ret_stops, struct er
     return 0;
 }
 
+int state_stops_follow(struct state_stops *s, struct err *err) {
+    static const struct tracker_ops ops = {.load = copy_load, .drop = copy_free};
+    if (!s->remote)
+        return 0;
+    db_close(steal(s->db)); /* made again when something is to be stopped here */
+    return tracker_start(s->home, STOPS_FILE, &ops, s, &s->tracker, err);
+}
+
 void state_stops_close(struct state_stops *s) {
     if (!s)
         return;
-    sqlite3_close(s->db);
+    tracker_end(s->tracker);
+    db_close(s->db);
     state_generation_close(s->live);
-    arena_free(&s->arena);
-    free(s->path);
+    copy_free(s->copy);
+    free(s->home);
     free(s);
 }
 
 bool state_stops_refresh(struct state_stops *s) {
-    uint64_t now = state_generation_get(s->live);
+    uint64_t now = s->tracker ? tracker_generation(s->tracker) : state_generation_get(s->live);
     if (now == s->seen)
         return false;
-    struct err err;
-    if (connect(s, &err) == 0 && stops_load(s, &err) == 0)
+    struct stops_copy *next = s->tracker ? tracker_take(s->tracker) : NULL;
+    if (next) {
+        copy_free(s->copy);
+        s->copy = next;
+    }
+    if (s->tracker || load(s, NULL) == 0)
         s->seen = now;
     return true;
 }
 
-size_t state_stops_count(const struct state_stops *s) { return s->count; }
-const struct state_stop *state_stops_at(const struct state_stops *s, size_t i) { return &s->items[i]; }
+size_t state_stops_count(const struct state_stops *s) { return s->copy->count; }
+const struct state_stop *state_stops_at(const struct state_stops *s, size_t i) { return &s->copy->items[i]; }
 
 const struct state_stop *state_stops_match(struct state_stops *s, struct slice server, struct slice grant) {
     state_stops_refresh(s);
-    for (size_t i = 0; i < s->count; i++) {
-        const struct state_stop *stop = &s->items[i];
+    for (size_t i = 0; i < s->copy->count; i++) {
+        const struct state_stop *stop = &s->copy->items[i];
         if (stop->scope == STATE_STOP_ALL ||
             (stop->scope == STATE_STOP_SERVER && server.len && slice_eq(stop->name, server)) ||
             (stop->scope == STATE_STOP_GRANT && grant.len && slice_eq(stop->name, grant)))
@@ -129,58 +177,61 @@ const struct state_stop *state_stops_match(struct state_stops *s, struct slice s
     return NULL;
 }
 
-/* ---- changing ---- */
-
-/* Gates are told before, so that one which dies here cannot leave them asleep, and after, because only then
- * there is something to see. */
-static int change(struct state_stops *s, sqlite3_stmt *row, struct err *err) {
-    state_generation_raise(s->live);
-    sqlite3_step(row);
-    int changed = sqlite3_changes(s->db);
-    int rc = sqlite3_finalize(row);
-    state_generation_raise(s->live);
+bool state_stops_distrusts(struct state_stops *s, struct slice server) {
     state_stops_refresh(s);
-    return rc == SQLITE_OK ? changed : state_sqlite_fail(s->db, err);
+    for (size_t i = 0; i < s->copy->count; i++) {
+        const struct state_stop *stop = &s->copy->items[i];
+        if (stop->untrusted && stop->scope == STATE_STOP_SERVER && slice_eq(stop->name, server))
+            return true;
+    }
+    return false;
 }
 
-static void bind(sqlite3_stmt *row, int i, struct slice text) {
-    sqlite3_bind_text64(row, i, text.len ? text.ptr : "", text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+/* ---- changing ---- */
+
+/* Gates are notified before, so that a crash here cannot leave them without notice, and after, because only
+ * then the change is visible. */
+static int change(struct state_stops *s, struct db_stmt *row, uint64_t *ret_id, struct err *err) {
+    state_generation_raise(s->live);
+    if (db_step(row) && ret_id)
+        *ret_id = (uint64_t)db_int(row, 0);
+    int64_t changed = db_finish(row, err);
+    state_generation_raise(s->live);
+    if (changed < 0 || (s->remote && load(s, err) < 0))
+        return -1;
+    state_stops_refresh(s);
+    return (int)changed;
 }
 
 int state_stops_put(struct state_stops *s, const struct state_stop *stop, uint64_t *ret_id, struct err *err) {
-    static const char sql[] = "INSERT OR REPLACE INTO stops(scope,name,reason,by,at_ms,cancel)"
-                              " VALUES(?1,?2,?3,?4,?5,?6)";
-    sqlite3_stmt *row = NULL;
+    static const char sql[] =
+        "INSERT INTO stops(scope,name,reason,by,at_ms,cancel) VALUES(?1,?2,?3,?4,?5,?6) ON "
+        "CONFLICT(scope,name)"
+        " DO UPDATE SET reason=excluded.reason,by=excluded.by,at_ms=excluded.at_ms,cancel=excluded.cancel"
+        " RETURNING id";
     if (connect(s, err) < 0)
         return -1;
     state_stops_refresh(s);
-    if (s->count >= STATE_STOPS_MAX)
+    if (s->copy->count >= STATE_STOPS_MAX)
         return err_set(err, "%d things are stopped already; stop everything instead", STATE_STOPS_MAX);
     if (stop->name.len > STATE_STOP_TEXT_MAX || stop->reason.len > STATE_STOP_TEXT_MAX)
         return err_set(err, "a name or reason has at most %d bytes", STATE_STOP_TEXT_MAX);
-    if (sqlite3_prepare_v2(s->db, sql, -1, &row, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    sqlite3_bind_int(row, 1, (int)stop->scope);
-    bind(row, 2, stop->name);
-    bind(row, 3, stop->reason);
-    bind(row, 4, stop->by);
-    sqlite3_bind_int64(row, 5, (sqlite3_int64)stop->at_ms);
-    sqlite3_bind_int(row, 6, stop->cancel);
-    if (change(s, row, err) < 0)
-        return -1;
-    if (ret_id)
-        *ret_id = (uint64_t)sqlite3_last_insert_rowid(s->db);
-    return 0;
+    struct db_stmt *row = db_prepare(s->db, sql);
+    db_bind_int(row, 1, (int64_t)stop->scope);
+    db_bind_text(row, 2, stop->name);
+    db_bind_text(row, 3, stop->reason);
+    db_bind_text(row, 4, stop->by);
+    db_bind_int(row, 5, (int64_t)stop->at_ms);
+    db_bind_int(row, 6, (stop->cancel ? STOP_CANCEL : 0) | (stop->untrusted ? STOP_UNTRUSTED : 0));
+    return change(s, row, ret_id, err) < 0 ? -1 : 0;
 }
 
 int state_stops_remove(struct state_stops *s, uint64_t id, struct err *err) {
-    sqlite3_stmt *row = NULL;
     if (connect(s, err) < 0)
         return -1;
-    if (sqlite3_prepare_v2(s->db, "DELETE FROM stops WHERE ?1=0 OR id=?1", -1, &row, NULL) != SQLITE_OK)
-        return state_sqlite_fail(s->db, err);
-    sqlite3_bind_int64(row, 1, (sqlite3_int64)id);
-    return change(s, row, err);
+    struct db_stmt *row = db_prepare(s->db, "DELETE FROM stops WHERE ?1=0 OR id=?1");
+    db_bind_int(row, 1, (int64_t)id);
+    return change(s, row, NULL, err);
 }
 
 void state_stop_json(struct emit *e, const struct state_stop *stop) {

@@ -1,5 +1,6 @@
-/* The kill switch: what is stopped, by whom and why. Rows lie in stops.sqlite of the home, so they outlive
- * every process and hold at every gate of it; each gate keeps a copy and sees with one load that it is old.
+/* The kill switch: what is stopped, by whom and why. Rows lie in stops.sqlite of the home, or in its
+ * PostgreSQL, so they outlive every process and hold at every gate of it; each gate keeps a copy and sees
+ * with one load that it is old.
  *
  *   sallyport stop-all, POST /stops ──▶ stops.sqlite, stops.live ──▶ every call: one load, and a look where
  * something is stopped */
@@ -21,7 +22,8 @@ struct state_stop {
     struct slice reason;
     struct slice by;
     uint64_t at_ms;
-    bool cancel; /* calls in flight, too */
+    bool cancel;    /* calls in flight, too */
+    bool untrusted; /* a new server: agents do not even see what it has */
 };
 
 struct state_stops;
@@ -29,13 +31,19 @@ struct state_stops;
 int state_stops_open(const char *home, struct state_stops **ret_stops, struct err *err);
 void state_stops_close(struct state_stops *s); /* NULL is fine */
 
-/* Takes in what changed. True when something did; what was handed out before is void then. A store that
- * cannot be read keeps the last state known. */
+/* For a gate: where the stops are in PostgreSQL a thread follows them, and refresh does not wait. */
+int state_stops_follow(struct state_stops *s, struct err *err);
+
+/* Re-reads changes. True when there were any; pointers handed out before are then invalid. If the store
+ * cannot be read, the last known state stays. */
 bool state_stops_refresh(struct state_stops *s);
 size_t state_stops_count(const struct state_stops *s);
 const struct state_stop *state_stops_at(const struct state_stops *s, size_t i); /* the oldest first */
 /* What stops a call to this server under this grant, or NULL; for every call. */
 const struct state_stop *state_stops_match(struct state_stops *s, struct slice server, struct slice grant);
+
+/* Is this server new, and not trusted by an operator yet? For every list. */
+bool state_stops_distrusts(struct state_stops *s, struct slice server);
 
 /* The same scope and name again replaces what was there. *ret_id may be NULL. */
 int state_stops_put(struct state_stops *s, const struct state_stop *stop, uint64_t *ret_id, struct err *err);

@@ -1,5 +1,5 @@
 /* What a store of counters is: limits, reservations and the operations that each store implements. The stores
- * include this header; everybody else calls them through state.h. */
+ * include this header; other rooms call them through state.h. */
 #pragma once
 
 #include "base/err.h"
@@ -19,15 +19,22 @@ enum state_kind {
                          fingerprints seen last under a key are remembered */
 };
 
+/* When the store fails: the store's fail mode holds, unless the limit has its own. */
+enum state_fail { STATE_FAIL_AS_SET, STATE_FAIL_LIMIT_CLOSED, STATE_FAIL_LIMIT_OPEN };
+
 struct state_limit {
     enum state_kind kind;
+    enum state_fail fail;
+    bool leasable;        /* counts whole calls, not money */
     bool shadow;          /* would have refused: noted in the answer, not counted, not enforced */
     struct slice key;     /* scope and identity included; kind and window need not be in it */
+    size_t scope_len;     /* its first bytes that name the scope: counters of one scope are kept together */
     uint64_t window_ms;   /* 0 only for STATE_CONCURRENT */
     int64_t max;          /* the value after this call must stay <= max */
     int64_t refill;       /* STATE_BUCKET */
     int64_t amount;       /* >= 0; 0 checks without counting */
     uint64_t fingerprint; /* STATE_IDENTICAL: first bytes of the canonical argument hash */
+    struct slice owner;   /* whose call it is counted for; empty: no client with a share */
 };
 
 enum state_step { STATE_DONE, STATE_WAIT };
@@ -79,7 +86,8 @@ struct state_config {
     const char *dir;    /* where "sqlite:" lives: state.sqlite and state.live; made (0700) when absent */
     const char *prefix; /* put in front of every key; NULL: none */
     enum state_fail_mode fail_mode;
-    bool look_only; /* for status: attach to what is there, count nothing */
+    int64_t lease_calls; /* Redis: calls of a large limit that are reserved together; 0: each by itself */
+    bool look_only;      /* for status: attach to what is there, count nothing */
     struct io_loop
         *loop; /* where a store on the network waits for its answers; NULL: only asked for its health */
 };
@@ -103,6 +111,10 @@ struct state_counter { /* one counter, as `status` shows it */
     uint64_t used_ms; /* when it was last reserved from */
 };
 
+/* Upper bounds of health.answers. */
+#define STATE_ANSWER_BUCKETS 8
+extern const uint32_t state_answer_us[STATE_ANSWER_BUCKETS];
+
 struct state_health {
     const char *backend; /* "sqlite", "memory", "redis", "postgres" */
     const char *path;    /* "" for none */
@@ -111,9 +123,16 @@ struct state_health {
     size_t processes;                      /* attached, this one included */
     uint64_t commits;                      /* durable marks written by this process */
     uint64_t faults;                       /* calls that met a failing store */
+    uint64_t passed;                       /* of them, those that passed uncounted: fail mode open */
+    uint64_t leased;                       /* calls that passed from a slice, without a request */
+    uint64_t losses;                       /* how often a server that lost writes was noticed */
     bool down;                             /* a store on the network that cannot be reached */
     uint64_t requests, timeouts, connects; /* of one on the network */
-    char fault[256];                       /* what it said last */
+    uint64_t unsent;    /* requests that were refused immediately: no connection, or too many */
+    uint64_t answer_us; /* waited for answers in all */
+    uint64_t
+        answers[STATE_ANSWER_BUCKETS + 1]; /* by how long that took, see state_answer_us; the rest last */
+    char fault[256];                       /* its last error */
 };
 
 struct state_ops {
@@ -122,7 +141,7 @@ struct state_ops {
     void (*settle)(struct state_ticket *ticket, uint64_t give_back);
     enum state_result (*read)(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
                               int64_t *ret_micro);
-    /* NULL for a store that answers at once. */
+    /* NULL for a store that answers synchronously. */
     enum state_step (*fetch)(struct state_store *store, const struct state_limit *limits, size_t count,
                              uint64_t now_ms, struct state_fetch *fetch);
     void (*unfetch)(struct state_fetch *fetch);
@@ -136,6 +155,18 @@ struct state_store { /* first member of every store */
     const struct state_ops *ops;
     enum state_fail_mode fail_mode;
 };
+
+/* Whether a call passes that the store could not count: when none of its limits wants it refused. */
+static inline bool state_opens(const struct state_store *store, const struct state_limit *limits,
+                               size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        bool opens = limits[i].fail == STATE_FAIL_AS_SET ? store->fail_mode == STATE_FAIL_OPEN
+                                                         : limits[i].fail == STATE_FAIL_LIMIT_OPEN;
+        if (!opens && !limits[i].shadow)
+            return false;
+    }
+    return true;
+}
 
 /* Bit i of give_back; limits from 64 on only when all bits are set. */
 static inline bool state_gives_back(uint64_t give_back, size_t i) {

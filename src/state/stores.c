@@ -18,7 +18,7 @@ static const struct {
     const char *name;
     const char *meaning;
 } store_meanings[] = {
-    {"state.sqlite", "the counters begin at zero: every limit starts anew"},
+    {"state.sqlite", "the counters start at zero: every limit can be used again"},
     {"grants.sqlite", "grants are lost: clients cannot authenticate until new ones are created"},
     {"approvals.sqlite", "approvals are lost: calls that waited or were approved have to ask again"},
     {"vault.sqlite", "the values behind tokens are lost: tokens are not restored any more"},

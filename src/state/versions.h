@@ -1,5 +1,6 @@
 /* Every version of a file that the gate or its command line has written: policies and settings. They lie in
- * versions.sqlite of the home; a text is kept once a file, however often it is saved. */
+ * versions.sqlite of the home, or in its PostgreSQL; a text is kept once a file, however often it is saved.
+ */
 #pragma once
 
 #include "base/arena.h"

@@ -40,7 +40,7 @@ test('kill -9 in a loop under load', async () => {
   }
   const gate = await startGate({ transport: 'stdio', policy: POLICY, command: server, env });
   await gate.rpc.initialize();
-  await gate.stop(); // takes over what the dead left, and signs
+  await gate.stop(); // takes over the records of the killed gate, and signs
   const verify = await cli(['audit', 'verify', '--json'], { env });
   assert.equal(verify.code, 0, verify.stdout);
   const { stdout } = await cli(['audit', 'export', '--tool', 'echo'], { env });

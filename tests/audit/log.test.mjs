@@ -49,7 +49,7 @@ async function filled(t, options) {
   return w;
 }
 
-test('calls are on record with decision and outcome, also while the gate runs', async (t) => {
+test('calls are recorded with decision and outcome, also while the gate runs', async (t) => {
   const { ask } = await filled(t);
   const { code, stdout, stderr } = await ask('audit', 'query', '--method', 'tools/call', '--json');
   assert.equal(code, 0, stderr);
@@ -69,7 +69,7 @@ test('calls are on record with decision and outcome, also while the gate runs', 
   assert.equal(found.at(-1).outcome.status, 'rpc_error');
 });
 
-test('what a server says that is no message, and what the policy keeps from the client, is on record as denied', async (t) => {
+test('server output that is not a message, and messages that the policy withholds, are recorded as denied', async (t) => {
   const { call, ask } = await world(t, { policy: { ...POLICY, methods: { 'notifications/message': 'deny' } } });
   await call('babble');
   const found = lines((await ask('audit', 'query', '--verdict', 'deny', '--json')).stdout).reverse();
@@ -81,7 +81,7 @@ test('what a server says that is no message, and what the policy keeps from the 
   assert.deepEqual(by.map(({ rule }) => rule), [found[2].rule], 'no policy could have let the others pass');
 });
 
-test('long arguments of calls at the same time: each has the hash of its own, and one that is left behind disturbs none', async (t) => {
+test('concurrent calls with long arguments: each record has its own hash, and an abandoned call does not disturb the others', async (t) => {
   const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
   const gate = use(t, await startGate({ policy: POLICY, command: server, args: ['--audit-args', 'full'], env }));
   const peer = await LegacyHttp.open(gate.url);
@@ -119,12 +119,12 @@ test('query filters, show, tail', async (t) => {
   assert.equal(lines((await ask('audit', 'tail', '-n', '3', '--json')).stdout).length, 3);
 });
 
-test('tail -f goes on as records come', async (t) => {
+test('tail -f prints new records as they are written', async (t) => {
   const w = await world(t);
   const { start, sallyport } = await import('../lib/index.mjs');
   const tail = use(t, start(sallyport, ['audit', 'tail', '-f', '-n', '0', '--json'], { env: w.env }));
   let line;
-  while (!line) { // what comes before it has begun is none of its business, and nothing says when it has
+  while (!line) { // records from before its start are not printed, and nothing shows when it has started
     await w.call('echo', { text: 'now' });
     line = await tail.waitLine(/"tool":"echo"/, { timeout: 300 }).catch((error) => { if (!(error instanceof DeadlineError)) throw error; });
   }
@@ -137,21 +137,29 @@ test('export as JSON lines, CSV and CEF', async (t) => {
   assert.deepEqual(all.map(({ seq }) => seq), all.map((_, i) => i + 1));
   assert.ok(all.some(({ kind }) => kind === 'outcome') && all.some(({ kind, event }) => kind === 'event' && event === 'start'));
   const csv = (await ask('audit', 'export', '--format', 'csv', '--tool', 'fail')).stdout;
-  assert.match(csv, /^seq,kind,time,.*,policy_version\r\n.*,"1"\r\n/);
+  assert.match(csv, /^seq,kind,time,.*,policy_version,gate\r\n.*,"1",""\r\n/);
   const cef = (await ask('audit', 'export', '--format', 'cef', '--verdict', 'deny')).stdout.trimEnd().split('\n');
   assert.equal(cef.length, 3);
   for (const line of cef) assert.match(line, /^CEF:0\|Sallyport\|sallyport\|[^|]+\|decision\|[^|]+\|6\|.*act=deny.* flexString2Label=policy_version flexString2=1 /);
 });
 
-test('verify: sound while running and after; what was changed is named', async (t) => {
+test('verify passes during and after a run, and names every changed record', async (t) => {
   const { gate, ask, home, env } = await filled(t);
   const running = await ask('audit', 'verify', '--json');
   if (running.code !== 0) assert.match(running.stdout + running.stderr, /head is missing|audit.pub/); // not yet a second old
   await gate.stop();
   const sound = await ask('audit', 'verify', '--json');
   assert.equal(sound.code, 0, sound.stdout + sound.stderr);
-  const { records, signed_seq, ok } = JSON.parse(sound.stdout);
+  const { records, signed_seq, ok, last_seq, last_hash } = JSON.parse(sound.stdout);
   assert.ok(ok && records > 8 && signed_seq === records);
+  const kept = (text) => ask('audit', 'verify', '--kept', text);
+  assert.equal((await kept(`${last_seq}:${last_hash}`)).code, 0);
+  for (const [text, fault] of [[`${last_seq - 1}:${last_hash}`, /NOT SOUND: .*another hash/], [`${last_seq + 1}:${last_hash}`, /NOT SOUND: .*not in the log/]]) {
+    const { code, stdout } = await kept(text);
+    assert.equal(code, 1);
+    assert.match(stdout, fault);
+  }
+  for (const text of [last_hash, `0:${last_hash}`, `${last_seq}:${last_hash}0`, '99999999999999999999:' + last_hash]) assert.equal((await kept(text)).code, 2, text);
   const [drop] = lines((await ask('audit', 'query', '--json', '--tool', 'drop_table')).stdout);
 
   const path = join(home, 'audit', readdirSync(join(home, 'audit')).find((name) => name.endsWith('.sqlite')));
@@ -175,7 +183,7 @@ test('verify: sound while running and after; what was changed is named', async (
   assert.ok(JSON.parse(cut.stdout).first_bad > 1);
 });
 
-test('keys only by default', async (t) => {
+test('only argument keys are recorded by default', async (t) => {
   const { ask } = await filled(t, { args: [] });
   const [echo] = lines((await ask('audit', 'query', '--json', '--tool', 'echo')).stdout);
   assert.deepEqual([echo.args_mode, echo.args], ['keys', ['text']]);
@@ -183,7 +191,7 @@ test('keys only by default', async (t) => {
   assert.ok(!everything.includes('Bob'));
 });
 
-test('replay: what another policy would change', async (t) => {
+test('replay shows which decisions another policy would change', async (t) => {
   const { ask } = await filled(t);
   const stricter = policyFile({
     version: '1', default: 'allow', hide: ['echo'],
@@ -206,7 +214,7 @@ test('replay: what another policy would change', async (t) => {
   assert.deepEqual([again.newly_denied.count, again.newly_allowed.count, again.not_judged.count], [0, 0, 0]);
 });
 
-test('replay knows the classes that were recorded, and says what it cannot know', async (t) => {
+test('replay uses the recorded classes and names what it cannot evaluate', async (t) => {
   const w = await world(t, { policy: { version: '1', tools: {} }, args: [] });
   await w.call('drop_table');
   await w.gate.rpc.exchange('tools/list', {});
@@ -222,14 +230,14 @@ test('replay knows the classes that were recorded, and says what it cannot know'
   assert.deepEqual(by('not_judged'), [['drop_table', '(class)', 1], ['file:///x', 'docs', 1]]);
 });
 
-test('replay says which rules it could not judge without arguments', async (t) => {
+test('replay names the rules that it cannot evaluate without arguments', async (t) => {
   const { ask } = await filled(t, { args: [] });
   const result = JSON.parse((await ask('replay', '-c', policyFile(POLICY), '--json')).stdout);
   assert.deepEqual(result.not_judged.by.map(({ tool, rule, count }) => [tool, rule, count]), [['charge', 'small only', 2]]);
   assert.equal(result.newly_denied.count + result.newly_allowed.count, 0);
 });
 
-test('replay: what a rule about flows denied is not judged, unless the candidate has none', async (t) => {
+test('replay does not evaluate denials by a flow rule, unless the candidate policy has no flow rules', async (t) => {
   const policy = { version: '1', tools: {}, flows: [{ name: 'no way out', after: ['src_untrusted'], deny: ['sink'] }] };
   const { call, ask } = await world(t, { policy });
   for (const name of ['send_email', 'fetch_url', 'send_email']) await call(name);
@@ -258,7 +266,7 @@ test('status: counters, denials, health', async (t) => {
   assert.equal(JSON.parse(nothing.stdout).audit.ok, false);
 });
 
-test('a log that cannot be written refuses calls, or passes by setting', async (t) => {
+test('a log that cannot be written refuses calls, unless the setting lets them pass', async (t) => {
   for (const [mode, passes] of [['refuse', false], ['pass', true]]) {
     const w = await world(t, { args: ['--audit-on-full', mode] });
     await w.call('echo');
@@ -267,7 +275,7 @@ test('a log that cannot be written refuses calls, or passes by setting', async (
     const db = new DatabaseSync(path);
     db.exec('PRAGMA busy_timeout = 5000'); // the writer may be at it
     db.exec('ALTER TABLE blocks RENAME TO elsewhere');
-    // The first call after the damage may still be taken into the ring; the writer finds out at once.
+    // The first call after the damage may still enter the ring; the writer notices the fault immediately.
     let denied = 0;
     for (let i = 0; i < 40 && !denied; i++) {
       const answer = await w.call('echo');
@@ -282,7 +290,7 @@ test('a log that cannot be written refuses calls, or passes by setting', async (
   }
 });
 
-test('what passes unrecorded is counted while it lasts, after the end of the gate, and on record by the next', async (t) => {
+test('unrecorded calls are counted while the gate runs and after it ends, and the next gate records the count', async (t) => {
   const w = await world(t, { args: ['--audit-args', 'full', '--audit-on-full', 'pass'] });
   const unrecorded = async () => JSON.parse((await w.ask('status', '--json')).stdout).audit.unrecorded;
   await w.call('echo');
@@ -323,7 +331,7 @@ test('a gate that cannot record says so: /readyz, status, metrics and the log ag
   assert.equal((await get('/readyz')).status, 200);
   while (!(await cli(['audit', 'query', '--json'], { env })).stdout.includes('echo')); // the log is begun
   const db = new DatabaseSync(join(env.SALLYPORT_HOME, 'audit', '000001.sqlite'));
-  db.exec('PRAGMA busy_timeout = 10000'); // the gate's writer may be at it
+  db.exec('PRAGMA busy_timeout = 10000'); // the gate's writer may hold the database
   db.exec('ALTER TABLE blocks RENAME TO stolen');
   for (let ready = 200; ready === 200; ready = (await get('/readyz')).status) await peer.exchange('tools/call', { name: 'echo', arguments: {} });
   assert.match((await get('/readyz')).text, /audit log cannot be written[^]*blocks/);
@@ -355,7 +363,7 @@ test('what was deleted is noticed: the ring of a killed gate, the counters, the 
   const next = use(t, await startGate({ transport: 'stdio', policy: POLICY, command: server, env }));
   await next.rpc.initialize();
   await next.stop();
-  assert.match(next.child.stderr, /every limit starts anew/);
+  assert.match(next.child.stderr, /every limit can be used again/);
   const events = lines((await ask('audit', 'export')).stdout).map(({ event }) => event);
   assert.ok(events.includes('store_lost'), String(events));
   const verified = await ask('audit', 'verify');

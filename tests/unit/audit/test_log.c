@@ -222,7 +222,7 @@ static void test_full_refuses_or_passes(void **state) {
         struct audit *a = home_open((struct audit_config){.on_full = (enum audit_on_full)mode});
         enum audit_result result = AUDIT_OK;
         struct audit_health health = {0};
-        /* Somebody holds the database, so nothing leaves the ring. */
+        /* Another process locks the database, so nothing leaves the ring. */
         char path[128];
         sqlite3 *db = NULL;
         snprintf(path, sizeof(path), "%s/audit/000001.sqlite", home);
@@ -451,7 +451,7 @@ static void test_segments_and_retention(void **state) {
     assert_int_equal(unlink(name), 0);
     put_segments(1, 0);
     expect_sound(&report);
-    /* Theft is told from it, also of the segment that says which ones were retired. */
+    /* An unrecorded deletion is still detected, also of the segment that lists the retired ones. */
     segment_name(last + 1, "", name);
     assert_int_equal(unlink(name), 0);
     audit_verify(home, NULL, &report);

@@ -422,7 +422,7 @@ static void test_formats_cannot_be_broken_out_of(void **state) {
     buf_put_char(&out, '\0');
     assert_non_null(strstr(out.ptr, "line act=allow <U+001B>[2J<U+009B> <U+200B><U+202E>"));
     buf_reset(&out);
-    buf_put_char(&out, '\x7f'); /* of somebody else */
+    buf_put_char(&out, '\x7f'); /* of another writer */
     audit_format_json(&out, &e);
     assert_int_equal(out.ptr[0], 0x7f);
     out.ptr[0] = ' ';

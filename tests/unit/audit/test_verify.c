@@ -138,7 +138,7 @@ static void test_removed_end(void **state) {
     assert_non_null(strstr(report.text, "missing"));
 }
 
-/* The same by somebody who knows the tables: the head row and the checkpoints go back as well. */
+/* The same by an attacker who knows the tables: the head row and the checkpoints go back as well. */
 static void test_careful_truncation(void **state) {
     (void)state;
     home_sql(1, "DELETE FROM blocks WHERE first_seq=(SELECT max(first_seq) FROM blocks);"
@@ -263,7 +263,7 @@ static void expect_ring_missed(const char *why) {
         fail_msg("expected \"%s\", got: %s", why, report.text);
 }
 
-/* What a killed gate left counts, and somebody who deletes, empties or zeroes it is noticed. */
+/* Records that a killed gate left count, and deleting, emptying or zeroing them is detected. */
 static void test_rings_of_killed_gates(void **state) {
     (void)state;
     char ring[160], none[RING_HEAD_BYTES] = {0};

@@ -1,4 +1,4 @@
-/* Processes that count and are killed at any moment. What they had told the outside before they died must be
+/* Processes that count and are killed at any moment. What they had reported before they were killed must be
  * on the books, in the table they shared and in what a restart of the machine would find. */
 #include "base/clock.h"
 #include "state/state.h"
@@ -29,7 +29,7 @@ static struct state_limit limits[] = {
     {.kind = STATE_FIXED, .window_ms = 86400000, .max = WORKER_LIMIT * (int64_t)CALL, .amount = CALL},
     {.kind = STATE_SLIDING, .window_ms = 86400000, .max = WORKER_LIMIT * (int64_t)CALL, .amount = CALL},
     {.kind = STATE_FIXED, .window_ms = 3600000, .max = STATE_NO_MAX, .amount = 3 * CALL},
-    {.kind = STATE_CONCURRENT, .max = 1000 * (int64_t)CALL, .amount = CALL},
+    {.kind = STATE_CONCURRENT, .max = WORKER_LIMIT * (int64_t)CALL, .amount = CALL},
 };
 
 static int setup(void **state) {

@@ -208,6 +208,41 @@ static void test_full_table_refuses(void **state) {
     state_close(store);
 }
 
+/* Calls with new keys until one is refused. */
+static int take_new(struct state_store *store, const char *owner, int most) {
+    static int serial;
+    char key[32];
+    for (int i = 0; i < most; i++) {
+        snprintf(key, sizeof(key), "%s %d", owner, serial++);
+        struct state_limit limit = limit_of(key, STATE_FIXED, 5);
+        struct state_ticket ticket;
+        limit.owner = slice_str(owner);
+        enum state_result result = reserve(store, &limit, 1, &ticket);
+        if (result != STATE_GRANTED) {
+            assert_int_equal(result, STATE_REFUSED);
+            assert_int_equal(ticket.answer.retry_after_ms, 3600000);
+            return i;
+        }
+        state_settle(&ticket, STATE_KEEP);
+    }
+    return most;
+}
+
+static void test_one_owner_does_not_fill_the_table(void **state) {
+    (void)state;
+    struct state_store *store = open_store("memory:");
+    assert_int_equal(take_new(store, "greedy", STATE_COUNTERS_MAX), STATE_COUNTERS_MAX / 2);
+    assert_int_equal(take_new(store, "modest", 1000), 1000);
+    assert_int_equal(take_new(store, "greedy", 1), 0);
+    struct state_limit known = limit_of("greedy 17", STATE_FIXED, 5);
+    known.owner = slice_str("greedy");
+    assert_true(take(store, known)); /* counters that it has go on */
+    assert_int_equal(take_new(store, "", 1000), 1000);
+    now += 3600000 + 60000; /* their hour is over */
+    assert_int_equal(take_new(store, "greedy", 1000), 1000);
+    state_close(store);
+}
+
 static void test_restart_keeps(void **state) {
     (void)state;
     const enum state_kind kinds[] = {STATE_FIXED, STATE_SLIDING, STATE_BUCKET};
@@ -413,6 +448,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_many_limits_and_long_keys, setup, teardown),
         cmocka_unit_test_setup_teardown(test_prefix, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_table_refuses, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_owner_does_not_fill_the_table, setup, teardown),
         cmocka_unit_test_setup_teardown(test_restart_keeps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_stores_are_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_callers_at_once, setup, teardown),

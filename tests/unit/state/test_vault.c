@@ -1,5 +1,7 @@
 #include "state/vault.h"
 
+#include "database.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +22,12 @@ static int setup(void **state) {
     (void)state;
     snprintf(dir, sizeof(dir), "/tmp/sallyport-vault-XXXXXX");
     arena_init(&arena);
-    return mkdtemp(dir) ? 0 : -1;
+    return mkdtemp(dir) ? database_setup(dir) : -1;
 }
 
 static int teardown(void **state) {
     (void)state;
+    database_teardown(dir);
     static const char *const names[] = {"stores",           "vault.sqlite", "vault.sqlite-wal",
                                         "vault.sqlite-shm", "keys/key",     "keys"};
     arena_free(&arena);

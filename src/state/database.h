@@ -1,0 +1,13 @@
+/* A home whose stores are those of a fleet: grants, approvals, the kill switch, the PII vault, versions,
+ * sign-ins and logins at servers lie in PostgreSQL, named by the file HOME/database; everything else stays in
+ * the home. */
+#pragma once
+
+#include "base/err.h"
+
+/* For the start of a gate. A DSN (may be NULL: what the home has holds) is written to the home, so that the
+ * command line finds it. Where there is one, the database is brought to this program's version, and the
+ * home's keys are compared with those of the fleet: what gates encrypt and sign for each other needs the
+ * same.
+ */
+int state_database_join(const char *home, const char *dsn, struct err *err);

@@ -1,0 +1,70 @@
+#include "state/migrations.h"
+
+#include "base/slice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MIGRATION_LOCK "8640001" /* gates that start together migrate one after the other */
+
+extern const unsigned char state_postgres_1[], state_postgres_2[], state_postgres_3[];
+
+/* In the order in which they are applied; none is ever changed, only followed by another. */
+static const unsigned char *const migrations[] = {state_postgres_1, state_postgres_2, state_postgres_3};
+#define VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
+
+static int run_sql(const struct libpq *pq, PGconn *conn, const char *sql, int *ret_number, struct err *err) {
+    PGresult *result = pq->PQexec(conn, sql);
+    ExecStatusType status = pq->PQresultStatus(result);
+    int rc = 0;
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        rc = err_set(err, "%.*s", (int)strcspn(pq->PQresultErrorMessage(result), "\n"),
+                     pq->PQresultErrorMessage(result));
+    uint64_t number = 0;
+    if (ret_number && rc == 0 && pq->PQntuples(result) == 1)
+        slice_to_u64(slice_str(pq->PQgetvalue(result, 0, 0)), &number);
+    if (ret_number)
+        *ret_number = (int)number;
+    pq->PQclear(result);
+    return rc;
+}
+
+static int read_version(const struct libpq *pq, PGconn *conn, int *ret_version, struct err *err) {
+    int there = 0;
+    *ret_version = 0;
+    if (run_sql(pq, conn, "SELECT count(*) FROM pg_class WHERE oid = to_regclass('sallyport_schema')", &there,
+                err) < 0)
+        return -1;
+    return there ? run_sql(pq, conn, "SELECT max(version) FROM sallyport_schema", ret_version, err) : 0;
+}
+
+/* One after the other, in one transaction: a database is of one version or of the other, never between them.
+ */
+static int apply_migrations(const struct libpq *pq, PGconn *conn, struct err *err) {
+    int version;
+    if (run_sql(pq, conn, "BEGIN", NULL, err) < 0 ||
+        run_sql(pq, conn, "SELECT pg_advisory_xact_lock(" MIGRATION_LOCK ")", NULL, err) < 0 ||
+        run_sql(pq, conn,
+                "CREATE TABLE IF NOT EXISTS sallyport_schema (version int PRIMARY KEY, "
+                "applied timestamptz NOT NULL DEFAULT now())",
+                NULL, err) < 0 ||
+        read_version(pq, conn, &version, err) < 0)
+        return -1;
+    for (; version < VERSION; version++) {
+        char done[80];
+        snprintf(done, sizeof(done), "INSERT INTO sallyport_schema (version) VALUES (%d)", version + 1);
+        if (run_sql(pq, conn, (const char *)migrations[version], NULL, err) < 0 ||
+            run_sql(pq, conn, done, NULL, err) < 0)
+            return err_wrap(err, "bring the database to version %d", version + 1);
+    }
+    return run_sql(pq, conn, "COMMIT", NULL, err);
+}
+
+int migrations_apply(const struct libpq *pq, PGconn *conn, struct err *err) {
+    int version;
+    if (read_version(pq, conn, &version, err) < 0)
+        return -1;
+    if (version > VERSION)
+        return err_set(err, "the database is of version %d; this program knows %d", version, VERSION);
+    return version == VERSION ? 0 : apply_migrations(pq, conn, err);
+}

@@ -1,0 +1,114 @@
+// A fleet: three gates of two workers each, one Redis, one PostgreSQL, and haproxy that deals connections out in turn. One limit, one set of
+// grants and one answer of each audit log, whatever is killed meanwhile.
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { children, cli, commandLine, legacyServer, policyFile, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
+import { startHaproxy } from '../lib/proxy.mjs';
+import { startRedis } from '../lib/redis.mjs';
+import { ModernHttpPeer } from '../lib/peer.mjs';
+
+const GATES = 3, WORKERS = 2;
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+describe('three gates of two workers', { skip: postgresPrograms() ? false : 'no PostgreSQL here: scripts/setup test installs it' }, () => {
+  let pg, redis, count = 0;
+  before(async () => {
+    pg = await startPostgres();
+    redis = await startRedis({ config: 'appendonly yes\nappendfsync always' });
+  });
+  after(() => Promise.all([pg.stop(), redis.stop()]));
+
+  async function fleet(t, max) {
+    const database = `whole${++count}`;
+    assert.ok(pg.psql(`CREATE DATABASE ${database}`).ok);
+    const oracle = { calls: 0 };
+    const server = use(t, await startUpstream(legacyServer({
+      methods: { 'tools/list': () => ({ tools: [{ name: 'pay', inputSchema: { type: 'object' } }] }), 'tools/call': () => { oracle.calls++; return { content: [{ type: 'text', text: 'paid' }] }; } },
+    })));
+    const policy = { version: '1', default: 'allow', tools: { pay: { limits: [{ counter: 'c', kind: 'calendar', window: 'day', max }] } } };
+    const gates = [];
+    for (let i = 0; i < GATES; i++) {
+      const home = join(tempDir('fleet'), 'home');
+      for (const key of i ? ['approvals.key', 'secret.key', 'pii/key'] : []) {
+        mkdirSync(join(home, key, '..'), { recursive: true, mode: 0o700 });
+        cpSync(join(gates[0].home, key), join(home, key));
+      }
+      const config = { version: '1', policy: policyFile(policy), servers: { shop: { url: server.url } },
+        state: { dsn: redis.dsn, prefix: `${database}:`, database: `postgres://${pg.user}@/${database}?host=${pg.socket}` } };
+      const env = { SALLYPORT_HOME: home };
+      gates.push({ gate: use(t, await startServe({ config, args: ['--workers', String(WORKERS)], env, timeout: 60_000 })), home, env });
+    }
+    const proxy = use(t, await startHaproxy(gates.map(({ gate }) => [gate.port, 'check inter 200ms'])));
+    const made = await cli(['grants', 'create', 'agents'], { env: gates[0].env });
+    assert.equal(made.code, 0, made.stderr);
+    const headers = { Authorization: `Bearer ${made.stdout.trim()}`, Connection: 'close' };
+    await sleep(400); // the grant is known everywhere
+    const client = (port = proxy.port) => new ModernHttpPeer(`http://127.0.0.1:${port}/mcp/shop`, { headers });
+    const pay = (peer) => peer.exchange('tools/call', { name: 'pay', arguments: {} }).then(({ json }) => json, (error) => ({ error }));
+    return { oracle, gates, client, pay };
+  }
+  const passed = (answers) => answers.filter(({ result }) => result && !result.isError).length;
+
+  async function logsAreSound(gates) {
+    for (const { gate, env } of gates) {
+      await gate.stop();
+      const { code, stdout } = await cli(['audit', 'verify'], { env });
+      assert.equal(code, 0, stdout);
+    }
+  }
+
+  test('64 clients on one limit get exactly N calls; a revoked grant is refused at every worker within a second', async (t) => {
+    const { oracle, gates, client, pay } = await fleet(t, 100);
+    const answers = (await Promise.all(Array.from({ length: 64 }, async () => {
+      const peer = client(), got = [];
+      for (let i = 0; i < 3; i++) got.push(await pay(peer));
+      return got;
+    }))).flat();
+    assert.equal(answers.length, 192);
+    assert.equal(passed(answers), 100);
+    assert.equal(oracle.calls, 100);
+    assert.equal((await cli(['grants', 'revoke', 'agents'], { env: gates[1].env })).code, 0);
+    await sleep(1000);
+    for (const { gate } of gates)
+      for (let i = 0; i < 2 * WORKERS; i++) {
+        const answer = await fetch(`http://127.0.0.1:${gate.port}/mcp/shop`, { method: 'POST', headers: { ...client().extraHeaders, 'Content-Type': 'application/json' }, body: '{}' });
+        assert.equal(answer.status, 401);
+      }
+    await logsAreSound(gates);
+  });
+
+  test('kill -9 of workers, of Redis and of PostgreSQL under load: never more than N, and every log is sound', async (t) => {
+    const { oracle, gates, client, pay } = await fleet(t, 300);
+    let over = false;
+    const load = Array.from({ length: 16 }, async () => {
+      const got = [];
+      for (const peer = client(); !over;) got.push(await pay(peer));
+      return got;
+    });
+    const workers = ({ gate }) => children(gate.pid).filter((pid) => commandLine(pid).join(' ').includes('serve'));
+    await sleep(300);
+    process.kill(workers(gates[0])[0], 'SIGKILL');
+    await sleep(300);
+    process.kill(workers(gates[1])[1], 'SIGKILL');
+    await redis.restart(); // kill -9, and what it had written
+    await sleep(300);
+    await pg.stop('SIGQUIT');
+    await sleep(300);
+    await pg.start();
+    await sleep(1500);
+    over = true;
+    const answers = (await Promise.all(load)).flat();
+    const reached = oracle.calls;
+    t.diagnostic(`${reached} of 300 calls reached the server, ${passed(answers)} were answered, ${answers.length} were made`);
+    assert.ok(reached > 50, 'the fleet worked');
+    assert.ok(reached <= 300, `${reached} calls reached the server`);
+    assert.ok(passed(answers) <= reached);
+    // What is left of the limit can be used: no more than that.
+    const rest = await Promise.all(Array.from({ length: 320 - reached }, () => pay(client())));
+    assert.ok(oracle.calls <= 300, `${oracle.calls} after ${rest.length} more`);
+    await logsAreSound(gates);
+  });
+});

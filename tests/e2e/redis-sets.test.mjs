@@ -1,0 +1,158 @@
+// Counters in Redis servers that take over from each other: a master that Sentinels watch, and a Cluster.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startUpstream, use } from '../lib/index.mjs';
+import { startCluster, startSentinels } from '../lib/redis.mjs';
+
+const blocks = (tools) => ({ version: '1', default: 'allow', tools });
+const daily = (max, more = {}) => ({ counter: 'c', kind: 'calendar', window: 'day', max, ...more });
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const outcome = (peer, name) => peer.exchange('tools/call', { name, arguments: {} }).then(({ json }) => json);
+const denial = ({ result }) => result?.isError && result._meta?.['sallyport/denial'];
+
+/** Gates before one server, which counts the calls that reach it. */
+async function gatesBefore(t, policy, { gates = 3, dsn, args = [] }) {
+  const calls = {};
+  const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': ({ name }) => { calls[name] = (calls[name] ?? 0) + 1; return { content: [] }; } } })));
+  const peers = [];
+  for (let i = 0; i < gates; i++)
+    peers.push(await peerFor('http', use(t, await startGate({ upstream: server.url, policy, args: ['--name', 'shop', '--state-dsn', dsn, ...args] }))));
+  return { calls, peers };
+}
+
+/** Calls at all gates until `over()`: how many passed. */
+function load(peers, name, clients = 4) {
+  let over = false;
+  const passed = Promise.all(Array.from({ length: clients * peers.length }, async (_, i) => {
+    let count = 0;
+    while (!over) {
+      const answer = await outcome(peers[i % peers.length], name);
+      count += !answer.error && !denial(answer);
+      await sleep(denial(answer) ? 20 : 2);
+    }
+    return count;
+  })).then((counts) => counts.reduce((a, b) => a + b, 0));
+  return { end: () => { over = true; return passed; } };
+}
+
+async function until(what, holds, ms = 60_000) {
+  for (const end = Date.now() + ms; !await holds(); await sleep(50)) assert.ok(Date.now() < end, `never: ${what}`);
+}
+
+/** The limit itself, not a store that cannot be reached. */
+const limitRefuses = (peers) => Promise.all(peers.map((peer) => until('the limit refuses', async () => denial(await outcome(peer, 'pay'))?.retry_after_ms > 0)));
+
+describe('Sentinel', () => {
+  test('a master that is killed under load: another takes over, and never more than N calls pass', async (t) => {
+    const set = use(t, await startSentinels());
+    const N = 2000;
+    const { calls, peers } = await gatesBefore(t, blocks({ pay: { limits: [daily(N)] }, short: { limits: [{ counter: 's', kind: 'sliding', window: 3, max: 1000 }] } }), set);
+    const before = set.master(), running = load(peers, 'pay');
+    await until('the fleet works', () => calls.pay > 200);
+    await set.servers.find(({ port }) => port === before).stop();
+    await until('another server is the master', () => set.master() !== before);
+    // Every gate counts there: a short window is refused for a moment at most, whatever was lost.
+    for (const peer of peers) await until('calls are counted at the new master', async () => !denial(await outcome(peer, 'short')));
+    const passed = await (sleep(1500), running.end());
+    t.diagnostic(`${calls.pay} of ${N} reached the server, ${passed} were answered`);
+    // What is left can be used, or the day is refused because writes were lost: never more.
+    await Promise.all(Array.from({ length: 16 }, async (_, i) => { for (let n = 0; n < N / 16 + 20; n++) await outcome(peers[i % 3], 'pay'); }));
+    assert.ok(calls.pay <= N, `${calls.pay} calls reached the server`);
+    await limitRefuses(peers);
+    assert.ok(calls.pay <= N);
+  });
+
+  test('a planned failover loses nothing: what is left of the limit passes, no more', async (t) => {
+    const set = use(t, await startSentinels());
+    const { calls, peers } = await gatesBefore(t, blocks({ pay: { limits: [daily(30)] } }), set);
+    for (let i = 0; i < 12; i++) assert.ok(!denial(await outcome(peers[i % 3], 'pay')));
+    const before = set.master();
+    assert.equal(set.sentinels[0].cli('SENTINEL', 'FAILOVER', 'shop'), 'OK');
+    await until('another server is the master', () => set.master() !== before);
+    for (const end = Date.now() + 60_000; calls.pay < 30;) {
+      assert.ok(Date.now() < end, `${calls.pay} calls only`);
+      await Promise.all(peers.map((peer) => outcome(peer, 'pay')));
+      await sleep(50);
+    }
+    await limitRefuses(peers);
+    assert.equal(calls.pay, 30);
+  });
+
+  test('an unreachable Sentinel is skipped; a master name that none knows is refused', async (t) => {
+    const set = use(t, await startSentinels({ servers: 2 }));
+    const gone = await freePort(), dsn = set.dsn.replace('//', `//127.0.0.1:${gone},`);
+    const { peers } = await gatesBefore(t, blocks({ pay: { limits: [daily(1)] } }), { gates: 1, dsn });
+    assert.ok(!denial(await outcome(peers[0], 'pay')));
+    assert.ok(denial(await outcome(peers[0], 'pay')));
+    const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', set.dsn.replace(/shop$/, 'shpo'), '--', 'cat']);
+    assert.equal(code, 4);
+    assert.match(stderr, /shpo at 127\.0\.0\.1:\d+: the Sentinel does not know a master of that name/);
+  });
+});
+
+describe('Cluster', () => {
+  const scopes = blocks({
+    pay: { limits: [daily(40, { counter: 'all', scope: 'global' }), daily(25, { counter: 'mine', scope: 'session' }), daily(1000, { counter: 'tool' })] },
+    narrow: { limits: [daily(8, { counter: 'wide', scope: 'global' }), daily(1000, { counter: 'w', scope: 'session' }), daily(3, { counter: 'n' })] },
+    wide: { limits: [daily(8, { counter: 'wide', scope: 'global' })] },
+  });
+
+  test('three masters, limits of several scopes in one call: exact, and all or none', async (t) => {
+    const cluster = use(t, await startCluster());
+    const { calls, peers } = await gatesBefore(t, scopes, cluster);
+    const answers = await Promise.all(Array.from({ length: 120 }, (_, i) => outcome(peers[i % 3], 'pay')));
+    // A call that is refused by one scope holds its place in another for a moment: ask again for what is left.
+    const last = [];
+    for (let i = 0; i < 60; i++) last.push(await outcome(peers[i % 3], 'pay'));
+    assert.equal([...answers, ...last].filter((answer) => !denial(answer)).length, 40);
+    assert.equal(calls.pay, 40);
+    for (let i = 0; i < 9; i++) assert.equal(Boolean(denial(await outcome(peers[i % 3], 'narrow'))), i >= 3);
+    for (let i = 0; i < 9; i++) assert.equal(Boolean(denial(await outcome(peers[i % 3], 'wide'))), i >= 5, 'refused calls left nothing in the other scope');
+    const nodes = cluster.masters.filter(({ cli: ask }) => ask('KEYS', '{sallyport:*').split('\n').some((key) => /:[fs]:/.test(key)));
+    assert.ok(nodes.length >= 2, 'several nodes count');
+  });
+
+  test('slots that move to another node under load', async (t) => {
+    const cluster = use(t, await startCluster());
+    const N = 800, policy = blocks({ pay: { limits: [daily(N, { counter: 'all', scope: 'global' }), daily(N, { counter: 'mine', scope: 'session' })] } });
+    const { calls, peers } = await gatesBefore(t, policy, { ...cluster, gates: 2 });
+    const running = load(peers, 'pay', 2);
+    const [from, to] = cluster.masters, id = ({ cli: ask }) => ask('CLUSTER', 'MYID');
+    const moved = await run('redis-cli', ['--cluster', 'reshard', `127.0.0.1:${from.port}`, '--cluster-from', id(from), '--cluster-to', id(to), '--cluster-slots', '5461', '--cluster-yes']);
+    assert.equal(moved.code, 0, moved.stdout + moved.stderr);
+    await limitRefuses(peers);
+    await running.end();
+    // What could not be taken back while its slot was on the way stays counted: never more than N, and hardly less.
+    assert.ok(calls.pay <= N && calls.pay > N * 0.9, `${calls.pay} calls reached the server`);
+  });
+
+  test('a master that is killed under load: its replica takes over, and never more than N calls pass', async (t) => {
+    const cluster = use(t, await startCluster({ replicas: 1 }));
+    const N = 2000;
+    const { calls, peers } = await gatesBefore(t, blocks({ pay: { limits: [daily(N)] }, short: { limits: [{ counter: 's', kind: 'sliding', window: 3, max: 1000 }] } }), cluster);
+    const running = load(peers, 'pay');
+    await until('the fleet works', () => calls.pay > 200);
+    const counting = cluster.masters.find(({ cli: ask }) => ask('KEYS', '*').includes(':f:86400000'));
+    await counting.stop();
+    for (const peer of peers) await until('calls are counted at the replica', async () => !denial(await outcome(peer, 'short')));
+    const passed = await running.end();
+    t.diagnostic(`${calls.pay} of ${N} reached the server, ${passed} were answered`);
+    await Promise.all(Array.from({ length: 16 }, async (_, i) => { for (let n = 0; n < N / 16 + 20; n++) await outcome(peers[i % 3], 'pay'); }));
+    assert.ok(calls.pay <= N, `${calls.pay} calls reached the server`);
+    await limitRefuses(peers);
+    assert.ok(calls.pay <= N);
+  });
+
+  test('unreachable hosts are skipped; a database or braces in the prefix are refused', async (t) => {
+    const cluster = use(t, await startCluster());
+    const dsn = cluster.dsn.replace('//', `//127.0.0.1:${await freePort()},`);
+    const { peers } = await gatesBefore(t, blocks({ pay: { limits: [daily(1)] } }), { gates: 1, dsn });
+    await until('the first call passes', async () => !denial(await outcome(peers[0], 'pay')));
+    await limitRefuses(peers);
+    for (const [args, why] of [[[`${cluster.dsn}/2`], /a Cluster has only database 0/], [[cluster.dsn, '--state-prefix', '{x}'], /no braces/]]) {
+      const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', ...args, '--', 'cat']);
+      assert.notEqual(code, 0);
+      assert.match(stderr, why);
+    }
+  });
+});
