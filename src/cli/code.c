@@ -1,7 +1,15 @@
 /* sallyport code: the built-in code server alone, on stdio, behind the same gate as any other server. */
+#include "base/arena.h"
 #include "cli/command.h"
+#include "egress/limits.h"
 #include "front/gate.h"
+#include "front/settings.h"
 #include "profiles/profile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct code_options {
     const char *policy;
@@ -9,6 +17,10 @@ struct code_options {
     uint64_t min_tier;
     uint64_t wait_ms;
     const char *packages;
+    const char *network;
+    struct cli_list client_files;
+    const char *dir;
+    bool bash;
 };
 
 static const struct cli_option code_rows[] = {
@@ -19,11 +31,40 @@ static const struct cli_option code_rows[] = {
     {CLI_NUMBER(struct code_options, min_tier), .name = "min-tier", .argument = "TIER", .fallback = "1",
      .min = 1, .max = 3, .help = "the weakest sandbox to run code in; see `sallyport doctor`"},
     {CLI_TEXT(struct code_options, packages), .name = "packages", .argument = "NAMES",
-     .help = "Python packages that install_package may install, separated by commas; none by default"},
+     .help = "packages that agents may install, separated by commas; none by default"},
+    {CLI_LIST(struct code_options, client_files), .name = "mcp-config", .argument = "FILE",
+     .help = "servers whose tools code may call, from a client's own file: .mcp.json and its like"},
+    {CLI_TEXT(struct code_options, dir), .name = "dir", .argument = "PROJECT",
+     .help =
+         "a directory that is the workspace: code reads its files, and what code changes is written back"},
+    {CLI_TEXT(struct code_options, network), .name = "network", .argument = "HOSTS",
+     .help = "where code may connect to, HOST:PORT, separated by commas; nowhere by default"},
+    {CLI_SWITCH(struct code_options, bash), .name = "bash",
+     .help = "let code be bash too, with programs of the system, inside the sandbox"},
     {CLI_DURATION(struct code_options, wait_ms), .name = "wait", .argument = "TIME", .fallback = "5s",
      .help = "how long a background run is waited for before its job id is answered"},
     {0},
 };
+
+static int split_hosts(const char *text, struct arena *a, const char *hosts[EGRESS_RULES_MAX],
+                       size_t *ret_count, struct err *err) {
+    struct slice rest = slice_str(text ? text : ""), host;
+    for (bool more = rest.len > 0; more;) {
+        more = slice_cut(&rest, ',', &host);
+        if (*ret_count == EGRESS_RULES_MAX)
+            return err_set(err, "--network: more than %d hosts", EGRESS_RULES_MAX);
+        hosts[(*ret_count)++] = arena_dup(a, slice_trim(host)).ptr;
+    }
+    return 0;
+}
+
+/* A line for each of the names that stand between commas. */
+static const char *split_packages(const char *text, struct arena *a) {
+    char *lines = text ? (char *)(uintptr_t)arena_dup(a, slice_str(text)).ptr : NULL;
+    for (char *comma = lines; comma && (comma = strchr(comma, ','));)
+        *comma = '\n';
+    return lines;
+}
 
 static int code_run_server(const void *options, const struct cli_rest *rest) {
     (void)rest;
@@ -38,8 +79,15 @@ static int code_run_server(const void *options, const struct cli_rest *rest) {
         .common = &profile_native,
         .min_tier = (int)opt->min_tier,
         .wait_ms = opt->wait_ms,
-        .packages = opt->packages,
+        .bash = opt->bash,
     };
+    const char *hosts[EGRESS_RULES_MAX];
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    code.packages = split_packages(opt->packages, &a);
+    code.network_allow = hosts;
+    if (split_hosts(opt->network, &a, hosts, &code.network_allow_count, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
     struct gate_config config = {
         .policy_path = opt->policy,
         .transport = GATE_STDIO,
@@ -47,17 +95,31 @@ static int code_run_server(const void *options, const struct cli_rest *rest) {
         .home = home,
         .state_dir = home,
     };
+    char dir[PATH_MAX];
+    if (opt->dir && !realpath(opt->dir, dir)) {
+        err_set(&err, "--dir %s: %s", opt->dir, strerror(errno));
+        return cli_fail(CLI_CONFIG, &err);
+    }
+    code.dir = opt->dir ? dir : NULL;
+    if (opt->client_files.count &&
+        settings_load(NULL, opt->client_files.items, opt->client_files.count, &config.settings, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
     int status = CLI_CONFIG;
     if (gate_run(&config, &status, &err) < 0)
         return cli_fail((enum cli_exit)status, &err);
     return status;
 }
 
-static const char *const code_synopses[] = {"code [-c POLICY] [--profile NAME] [--wait TIME]", NULL};
+static const char *const code_synopses[] = {"code [-c POLICY] [--profile NAME] [--mcp-config FILE] [--dir "
+                                            "PROJECT] [--network HOSTS] [--bash] [--wait TIME]",
+                                            NULL};
 
 static const struct cli_example code_examples[] = {
     {"sallyport code", "tools to run code, for a client that starts servers on stdio"},
     {"sallyport code --profile code-execution-mcp", "the same engine with the tools of Code Execution MCP"},
+    {"sallyport code --mcp-config .mcp.json --dir .",
+     "code that calls the tools of a project's servers and works on its files"},
+    {"sallyport code --network api.github.com:443", "code may connect to one host"},
     {0},
 };
 
@@ -67,9 +129,9 @@ const struct cli_command cli_code = {
     .detail =
         "An MCP server that runs Python, TypeScript and JavaScript in a sandbox of the operating system, "
         "keeps files, "
-        "skills and background jobs, and lets code call tools. It stands behind the same gate as any other "
-        "server: with "
-        "-c, a policy decides each call.\n\nFiles and skills are kept below the home directory, in `code`.",
+        "skills and background jobs, and lets code call tools. It runs behind the same gate as any other "
+        "server: with -c, a policy decides each call.\n\nFiles and skills are kept below the home directory, "
+        "in `code`.",
     .synopses = code_synopses,
     .options = code_rows,
     .options_size = sizeof(struct code_options),

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "packages/choose.h"
 #include "runner/limits.h"
 #include "runner/sandbox.h"
 #include "wire/emit.h"
@@ -21,10 +22,11 @@ struct code_run_options {
     uint64_t memory_mb;
     uint64_t min_tier;
     const char *workspace;
+    struct cli_list packages;
     bool json;
 };
 
-static const char *const languages[] = {"auto", "python", "javascript", "typescript", NULL};
+static const char *const languages[] = {"auto", "python", "javascript", "typescript", "sql", "bash", NULL};
 static const char *const profiles[] = {"pure", "files", "proc", NULL};
 
 static const struct cli_option code_run_rows[] = {
@@ -39,6 +41,8 @@ static const struct cli_option code_run_rows[] = {
      .min = 1, .max = SANDBOX_MEMORY_MB_MAX, .help = "memory it may take"},
     {CLI_TEXT(struct code_run_options, workspace), .name = "workspace", .argument = "DIR",
      .help = "copy this directory's files in and, afterwards, back (not with profile pure)"},
+    {CLI_LIST(struct code_run_options, packages), .name = "package", .argument = "NAME",
+     .help = "a package that it may import, of those that `code packages list` shows; may be repeated"},
     {CLI_NUMBER(struct code_run_options, min_tier), .name = "min-tier", .argument = "N", .fallback = "1",
      .min = 1, .max = 3, .help = "refuse to run where confinement is weaker (see doctor)"},
     {CLI_SWITCH(struct code_run_options, json), .name = "json", .help = "print the whole outcome as JSON"},
@@ -50,12 +54,14 @@ struct code_run_item {
     struct code_run *all;
     const char *path;
     struct buf code;
+    struct buf packages; /* JSON for the sandbox */
     struct buf report;
     int status;
 };
 
 struct code_run {
     const struct code_run_options *options;
+    char packages_dir[CLI_PATH_MAX + 32]; /* "" when none are asked for */
     struct io_loop loop;
     struct sandbox *sandbox;
     struct code_run_item items[CODE_RUN_FILES_MAX];
@@ -191,21 +197,29 @@ static int read_code(const char *path, struct buf *ret_code, struct err *err) {
 static enum sandbox_language language_of(const struct code_run_options *o, const char *path) {
     const struct slice name = slice_str(path);
     if (o->language)
-        return o->language == 1 ? SANDBOX_PYTHON : o->language == 2 ? SANDBOX_JAVASCRIPT : SANDBOX_TYPESCRIPT;
+        return (enum sandbox_language)(o->language - 1); /* in the order of `languages` */
     if (slice_ends(name, SLICE(".ts")) || slice_ends(name, SLICE(".mts")))
         return SANDBOX_TYPESCRIPT;
     if (slice_ends(name, SLICE(".js")) || slice_ends(name, SLICE(".mjs")))
         return SANDBOX_JAVASCRIPT;
+    if (slice_ends(name, SLICE(".sql")))
+        return SANDBOX_SQL;
+    if (slice_ends(name, SLICE(".sh")))
+        return SANDBOX_BASH;
     return SANDBOX_PYTHON;
 }
 
 static struct sandbox_request request_of(const struct code_run_item *item) {
     const struct code_run_options *o = item->all->options;
-    return (struct sandbox_request){.language = language_of(o, item->path),
-                                    .profile = (enum sandbox_profile)o->profile,
+    const enum sandbox_language language = language_of(o, item->path);
+    return (struct sandbox_request){.language = language,
+                                    .echo = language == SANDBOX_SQL && !o->json, /* tables as text */
+                                    .profile = language == SANDBOX_BASH ? SANDBOX_PROC
+                                                                        : (enum sandbox_profile)o->profile,
                                     .code = buf_slice(&item->code),
                                     .memory_mb = (uint32_t)o->memory_mb,
                                     .timeout_ms = (uint32_t)o->timeout_ms,
+                                    .packages = buf_slice(&item->packages),
                                     .last_value = true,
                                     .workspace = o->workspace};
 }
@@ -216,6 +230,7 @@ static int run_all(struct code_run *c, struct spawn *spawn, struct err *err) {
                                     .warm = 1,
                                     .share_ceiling.runs = SANDBOX_RUNS_MAX,
                                     .memory_mb_max = (uint32_t)o->memory_mb,
+                                    .packages = c->packages_dir,
                                     .profile = (enum sandbox_profile)o->profile};
     for (size_t i = 0; i < c->count; i++)
         config.languages |= 1u << language_of(o, c->items[i].path);
@@ -236,13 +251,37 @@ static int run_all(struct code_run *c, struct spawn *spawn, struct err *err) {
     return done;
 }
 
+static int choose_packages(struct code_run *c, struct code_run_item *item, struct err *err) {
+    struct slice asked[CLI_LIST_MAX];
+    const struct pack_choose choose = {
+        .dir = c->packages_dir,
+        .kind = sandbox_is_javascript(language_of(c->options, item->path)) ? PACK_NPM : PACK_PIP,
+        .asked = asked,
+        .asked_count = c->options->packages.count,
+    };
+    for (size_t i = 0; i < choose.asked_count; i++)
+        asked[i] = slice_str(c->options->packages.items[i]);
+    return pack_choose(&choose, &item->packages, err);
+}
+
+static int find_packages(struct code_run *c, struct err *err) {
+    char home[CLI_PATH_MAX];
+    if (!c->options->packages.count)
+        return 0;
+    if (cli_home(home, err) < 0)
+        return -1;
+    snprintf(c->packages_dir, sizeof(c->packages_dir), "%s/code/packages", home);
+    return 0;
+}
+
 static int read_all(struct code_run *c, const struct cli_rest *rest, struct err *err) {
     for (size_t i = 0; i < rest->operand_count; i++) {
         struct code_run_item *item = &c->items[c->count++];
         *item = (struct code_run_item){.all = c, .path = rest->operands[i], .status = CLI_FAILED};
         buf_init(&item->code, SANDBOX_CODE_MAX);
+        buf_init(&item->packages, PACK_MANIFEST_MAX);
         buf_init(&item->report, CODE_RUN_OUTPUT_MAX);
-        if (read_code(item->path, &item->code, err) != 0)
+        if (read_code(item->path, &item->code, err) != 0 || choose_packages(c, item, err) != 0)
             return -1;
     }
     return 0;
@@ -254,7 +293,7 @@ static int code_run_run(const void *options, const struct cli_rest *rest) {
     struct err err = {""};
     int status = CLI_OK;
     struct spawn *spawn = NULL;
-    if (read_all(c, rest, &err) != 0)
+    if (find_packages(c, &err) != 0 || read_all(c, rest, &err) != 0)
         status = cli_fail(CLI_USAGE, &err);
     else if (!(spawn = spawn_start(&err)) || run_all(c, spawn, &err) != 0)
         status = cli_fail(CLI_FAILED, &err);
@@ -264,6 +303,7 @@ static int code_run_run(const void *options, const struct cli_rest *rest) {
         if (status == CLI_OK)
             status = printed != CLI_OK ? printed : item->status;
         buf_free(&item->code);
+        buf_free(&item->packages);
         buf_free(&item->report);
     }
     return status;
@@ -273,20 +313,27 @@ static const struct cli_example code_run_examples[] = {
     {"sallyport code run script.py", "run a file; what it prints is printed, `result` last"},
     {"echo 'result = 6 * 7' | sallyport code run --json -", "the whole outcome as JSON"},
     {"sallyport code run --profile files --workspace ./data report.py", "with files to work on"},
+    {"echo 'SELECT region, sum(amount) FROM sales GROUP BY 1' | sallyport code run -l sql --workspace ./data "
+     "-",
+     "a query over sales.csv"},
+    {"sallyport code run --package pandas report.py", "with a package that `code packages add` installed"},
     {0},
 };
 
 const struct cli_command cli_code_run = {
     .name = "code run",
     .summary = "run code in the sandbox",
-    .detail = "The code runs in a process of its own without network, without the host's files and with "
-              "limits on memory, "
-              "time, processes and output. Python hands back the value of the variable `result`; JavaScript "
-              "and TypeScript "
-              "what they return, or the value of the last line. Several files run side by side, each in a "
-              "sandbox of its own; their outcomes are printed in order, with --json one a line.\n\n"
-              "Exit status: 0 when the code ended well, 1 when it failed or was ended, 4 when it could not "
-              "be run here.",
+    .detail =
+        "The code runs in a process of its own without network, without the host's files and with "
+        "limits on memory, "
+        "time, processes and output. Python hands back the value of the variable `result`; JavaScript "
+        "and TypeScript "
+        "what they return, or the value of the last line. SQL runs over CSV, JSON and SQLite files of the "
+        "workspace and prints tables. bash runs programs of the system too, whatever the profile. Several "
+        "files run side by side, each in a "
+        "sandbox of its own; their outcomes are printed in order, with --json one a line.\n\n"
+        "Exit status: 0 when the code ended well, 1 when it failed or was ended, 4 when it could not "
+        "be run here.",
     .options = code_run_rows,
     .options_size = sizeof(struct code_run_options),
     .operands = "FILE|-...",

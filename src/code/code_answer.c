@@ -40,6 +40,17 @@ void code_answer_image(struct code_answer *a, struct slice mime, struct slice by
     buf_put_str(&a->content, "\"}");
 }
 
+void code_answer_page(struct code_answer *a, size_t number, struct slice html) {
+    comma(&a->content);
+    buf_printf(
+        &a->content,
+        "{\"type\":\"resource\",\"resource\":{\"uri\":\"preview:///%zu.html\",\"mimeType\":\"text/html\","
+        "\"text\":",
+        number);
+    emit_quote(&a->content, html);
+    buf_put_str(&a->content, "}}");
+}
+
 void code_answer_link(struct code_answer *a, struct slice uri, struct slice name, const char *mime,
                       uint64_t size) {
     comma(&a->content);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "code/code_reply.h"
+#include "code/code_schema.h"
 #include "policy/schema.h"
 
 #include <math.h>
@@ -14,7 +15,11 @@ static const struct policy_schema *schema_of(struct code_server *s, const struct
         return NULL;
     size_t i = (size_t)(tool - s->face->tools);
     struct err err;
-    if (!s->schemas[i] && policy_schema_compile(slice_str(tool->input), &s->schemas[i], &err) < 0)
+    cleanup_buf struct buf input;
+    buf_init(&input, CODE_TEXT_RESULT_MAX);
+    if (!s->schemas[i])
+        code_schema_put(tool, true, &input);
+    if (!s->schemas[i] && policy_schema_compile(buf_slice(&input), &s->schemas[i], &err) < 0)
         return NULL;
     return s->schemas[i];
 }

@@ -8,6 +8,7 @@
 #include "code/code_req.h"
 #include "code/code_session.h"
 #include "code/journal.h"
+#include "code/package.h"
 #include "code/skill.h"
 #include "code/workspace.h"
 
@@ -15,7 +16,7 @@
 #include <stdio.h>
 
 #define JOB_MAGIC 0xc0de10b5
-#define PROGRESS_PER_S 50 /* notifications; what code says beyond that is only kept */
+#define PROGRESS_PER_S 50 /* notifications; further ones of the code are only kept */
 #define PROGRESS_STEP 1e-6
 
 static const struct sandbox_handlers job_handlers;
@@ -27,7 +28,7 @@ static const char *const state_names[] = {
 
 const char *code_job_state_name(enum code_job_state state) { return state_names[state]; }
 
-/* Who was told that it is cancelled is not told anything else, whatever its processes still do. */
+/* A client that was told "cancelled" gets no other state, whatever its processes still do. */
 enum code_job_state code_job_state(const struct code_job *j) {
     if (j->asked_to_end && !code_job_over(j))
         return CODE_JOB_CANCELLED;
@@ -40,10 +41,13 @@ static struct io_loop *job_loop(const struct code_job *j) { return j->owner->ser
 
 /* ---- life ---- */
 
-/* A random UUID (version 4), so that no client can guess another one's job. */
+/* A UUID (version 4), random but for the end, so that no client can guess another one's job. */
 static void name_job(struct code_job *j) {
+    const unsigned char *node = j->owner->server->config.node;
     unsigned char b[16];
     rand_bytes(b, sizeof(b));
+    if (node)
+        memcpy(b + sizeof(b) - CODE_NODE, node, CODE_NODE);
     b[6] = (unsigned char)(0x40 | (b[6] & 0x0f));
     b[8] = (unsigned char)(0x80 | (b[8] & 0x3f));
     char hex[2 * sizeof(b) + 1];
@@ -68,7 +72,7 @@ static struct code_job *job_new(struct code_req *r, const struct code_run *run) 
     j->run.session = arena_dup(&j->arena, run->session);
     j->run.head = arena_dup(&j->arena, run->head);
     j->run.code = arena_dup(&j->arena, run->code);
-    j->run.context = (struct slice){0};
+    j->run.context = j->run.packages = (struct slice){0};
     j->calls.record = r->record;
     j->calls.journal = journal_open(&r->owner->journals, run_key(run, &j->arena));
     j->created_ms = j->updated_ms = clock_wall_ms();
@@ -90,6 +94,7 @@ static struct code_job *job_new(struct code_req *r, const struct code_run *run) 
 static void job_free(struct code_job *j) {
     CHECK_MAGIC(j, JOB_MAGIC);
     CHECK(list_empty(&j->waiters));
+    outgoing_stop(&j->outgoing);
     toolcall_drop_all(&j->calls);
     io_timer_stop(job_loop(j), &j->keeping);
     if (!code_job_over(j))
@@ -189,6 +194,8 @@ void code_jobs_detach(struct code_conn *c) {
     while ((n = list_pop(&c->jobs))) {
         struct code_job *j = container_of(n, struct code_job, on_conn);
         toolcall_fail_all(&j->calls);
+        if (j->outgoing.port)
+            outgoing_fail_all(&j->outgoing);
         j->calls.conn = NULL;
     }
 }
@@ -209,10 +216,13 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
     }
     struct sandbox_request request = {
         .language = run->language,
-        .profile = sandbox_tier(j->owner->server->sandbox) < 3 ? SANDBOX_FILES : SANDBOX_PURE,
+        .profile = run->language == SANDBOX_BASH                 ? SANDBOX_PROC
+                   : sandbox_tier(j->owner->server->sandbox) < 3 ? SANDBOX_FILES
+                                                                 : SANDBOX_PURE,
         .code = run->code,
         .context = run->context,
         .prelude = run->prelude,
+        .packages = run->packages,
         .last_value = run->last_value,
         .memory_mb = within((uint32_t)run->memory_mb, SANDBOX_MEMORY_MB, config->memory_mb_max),
         .timeout_ms = within((uint32_t)run->timeout_ms, CODE_TIMEOUT_S * 1000, config->timeout_ms_max),
@@ -220,6 +230,7 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
         .result_max = CODE_RESULT_MAX,
         .calls_max = config->calls_max,
         .workspace = j->owner->path,
+        .project = config->dir != NULL,
         .workspace_bytes_max = CODE_WORKSPACE_BYTES_MAX,
         .share = slice_str(j->owner->dir),
         .session = code_session_key(j->owner, run->session, &r->arena),
@@ -230,6 +241,9 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
 
 struct code_job *code_job_new(struct code_req *r, const struct code_run *run, struct err *err) {
     const char *why = sandbox_why_not(r->conn->server->sandbox, run->language);
+    if (run->language == SANDBOX_BASH && !r->conn->server->config.bash)
+        why = "bash is off; the operator turns it on with `code: {bash: true}` in sallyport.yaml, or with "
+              "`sallyport code --bash`";
     if (why) {
         err_set(err, "this language cannot be run here: %s", why);
         return NULL;
@@ -265,15 +279,16 @@ static void on_gone(struct sandbox_run *run, void *owner, uint32_t id) {
     toolcall_drop(&j->calls, id);
 }
 
-/* Progress that is notified has to grow, whatever the code says. */
-static void tell_progress(struct code_job *j) {
+/* To every client that waits and gave a token; false when there were too many in this second. Progress that
+ * is notified has to grow, whatever the code says. */
+static bool tell(struct code_job *j, struct slice message) {
     uint64_t now = clock_mono_ms();
     if (now - j->told_ms >= 1000) {
         j->told_ms = now;
         j->told_count = 0;
     }
     if (++j->told_count > PROGRESS_PER_S)
-        return;
+        return false;
     double value = j->progress > j->told ? j->progress : (j->told < 0 ? 0 : j->told) + PROGRESS_STEP;
     j->told = value;
     LIST_FOR (n, &j->waiters) {
@@ -281,7 +296,7 @@ static void tell_progress(struct code_job *j) {
         if (!r->token.len)
             continue;
         struct buf out;
-        buf_init(&out, 8 * CODE_JOB_MESSAGE_MAX);
+        buf_init(&out, 8 * CODE_STREAM_BYTES_MAX);
         struct emit e;
         buf_printf(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":");
         emit_init(&e, &out);
@@ -292,14 +307,31 @@ static void tell_progress(struct code_job *j) {
         emit_double(&e, value);
         emit_key(&e, "total");
         emit_int(&e, 1);
-        if (j->message.len) {
+        if (message.len) {
             emit_key(&e, "message");
-            emit_str(&e, j->message);
+            emit_str(&e, message);
         }
         emit_object_end(&e);
         buf_put_char(&out, '}');
         code_req_send(r, buf_slice(&out));
         buf_free(&out);
+    }
+    return true;
+}
+
+/* Sends what was printed since the last time, in whole lines: the filters could miss a value in half of one.
+ * The rest is sent with the next line, or is in the answer. */
+static void tell_output(struct code_job *j) {
+    for (size_t at = SIZE_MAX; at != j->streamed;) {
+        at = j->streamed;
+        const struct slice fresh = slice_from(buf_slice(&j->out), at);
+        const char *end = fresh.len ? memchr(fresh.ptr, '\n', fresh.len) : NULL;
+        const char *last =
+            fresh.len ? memrchr(fresh.ptr, '\n', slice_upto(fresh, CODE_STREAM_BYTES_MAX).len) : NULL;
+        if (last && tell(j, slice_of(fresh.ptr, (size_t)(last - fresh.ptr))))
+            j->streamed += (size_t)(last - fresh.ptr) + 1;
+        else if (end && !last)
+            j->streamed += (size_t)(end - fresh.ptr) + 1; /* a line that is too long is only in the answer */
     }
 }
 
@@ -314,7 +346,7 @@ static void on_progress(struct sandbox_run *run, void *owner, double fraction, s
         j->message = slice_of(j->message_text, text.len);
     }
     j->updated_ms = clock_wall_ms();
-    tell_progress(j);
+    tell(j, j->message);
 }
 
 static void on_output(struct sandbox_run *run, void *owner, enum sandbox_stream stream, struct slice bytes) {
@@ -322,6 +354,8 @@ static void on_output(struct sandbox_run *run, void *owner, enum sandbox_stream 
     struct code_job *j = owner;
     struct buf *to = stream == SANDBOX_STDOUT ? &j->out : &j->err;
     buf_put_slice(to, slice_upto(bytes, to->max - to->len));
+    if (stream == SANDBOX_STDOUT && !j->run.exact && !list_empty(&j->waiters))
+        tell_output(j);
 }
 
 static enum code_job_state state_after(const struct code_job *j, const struct sandbox_outcome *o) {
@@ -332,17 +366,27 @@ static enum code_job_state state_after(const struct code_job *j, const struct sa
     return o->exit == SANDBOX_OK ? CODE_JOB_COMPLETED : CODE_JOB_FAILED;
 }
 
+static void on_network(struct sandbox_run *run, void *owner, int take_listener) {
+    (void)run;
+    struct code_job *j = owner;
+    outgoing_start(&j->outgoing, &j->calls, take_listener);
+}
+
 static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_outcome *o) {
     (void)run;
     struct code_job *j = owner;
     CHECK_MAGIC(j, JOB_MAGIC);
+    outgoing_stop(&j->outgoing);
     toolcall_drop_all(&j->calls);
     bool unfinished = j->calls.approval.len || (o->exit == SANDBOX_TIMEOUT && j->calls.held);
     journal_close(steal(j->calls.journal), &j->owner->journals, unfinished);
     j->resumable = unfinished;
     j->tool_calls = o->tool_calls;
     j->wall_us = o->wall_us;
-    j->run.format(j, o, &j->answer);
+    struct sandbox_outcome told = *o;
+    if (o->exit == SANDBOX_ERROR)
+        told.error = package_explain(j->owner->server, j->run.language, o->error, &j->arena);
+    j->run.format(j, &told, &j->answer);
     j->state = state_after(j, o);
     j->calls.sandbox = NULL;
     j->updated_ms = clock_wall_ms();
@@ -359,13 +403,22 @@ static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_o
         job_free(j);
 }
 
-static const struct sandbox_handlers job_handlers = {
-    .call = on_call, .gone = on_gone, .progress = on_progress, .output = on_output, .done = on_done};
+static const struct sandbox_handlers job_handlers = {.call = on_call,
+                                                     .gone = on_gone,
+                                                     .progress = on_progress,
+                                                     .output = on_output,
+                                                     .network = on_network,
+                                                     .done = on_done};
 
 /* ---- for the operator ---- */
 
-void code_job_write(const struct code_job *j, struct emit *e) {
-    static const char *const languages[] = {"python", "javascript", "typescript"};
+static void put_output(struct emit *e, const char *key, const struct buf *text) {
+    struct slice all = buf_slice(text);
+    emit_key(e, key);
+    emit_str(e, slice_from(all, all.len > CODE_JOB_SHOWN_MAX ? all.len - CODE_JOB_SHOWN_MAX : 0));
+}
+
+void code_job_write(const struct code_job *j, bool output, struct emit *e) {
     char created[CLOCK_TEXT_MAX];
     clock_text(j->created_ms, created);
     emit_object(e);
@@ -376,7 +429,7 @@ void code_job_write(const struct code_job *j, struct emit *e) {
     emit_key(e, "state");
     emit_cstr(e, code_job_state_name(code_job_state(j)));
     emit_key(e, "language");
-    emit_cstr(e, languages[j->run.language]);
+    emit_cstr(e, sandbox_language_name(j->run.language));
     emit_key(e, "created_at");
     emit_cstr(e, created);
     if (j->progress >= 0) {
@@ -391,5 +444,13 @@ void code_job_write(const struct code_job *j, struct emit *e) {
     emit_int(e, (int64_t)(j->wall_us / 1000));
     emit_key(e, "tool_calls");
     emit_int(e, j->tool_calls);
+    if (j->calls.record) {
+        emit_key(e, "call");
+        emit_int(e, (int64_t)j->calls.record);
+    }
+    if (output) {
+        put_output(e, "output", &j->out);
+        put_output(e, "error_output", &j->err);
+    }
     emit_object_end(e);
 }

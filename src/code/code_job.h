@@ -6,6 +6,7 @@
 #pragma once
 
 #include "code/code_answer.h"
+#include "code/outgoing.h"
 #include "code/toolcall.h"
 
 enum code_job_state {
@@ -17,20 +18,21 @@ enum code_job_state {
     CODE_JOB_TIMEOUT,
 };
 
-#define CODE_JOB_ID_LEN 36 /* a random UUID */
+#define CODE_JOB_ID_LEN 36 /* a UUID */
 
-/* What is to be run, and how its end is told. */
+/* What is to be run, and how its end is reported. */
 struct code_run {
     enum sandbox_language language;
     uint32_t prelude; /* index into code_preludes + 1 */
     struct slice code;
     struct slice written; /* what the agent wrote, where `code` is only what runs it */
     struct slice context;
+    struct slice packages; /* for the sandbox; see package_choose() */
     uint64_t timeout_ms;
     uint64_t memory_mb;
     struct slice session; /* of the principal; empty for none */
     bool background;      /* answered with the job's id when it takes long */
-    bool detached;        /* answered with the job's id at once */
+    bool detached;        /* answered with the job's id immediately */
     bool exact;           /* just the fields that the profile's model has */
     bool last_value;      /* see struct sandbox_request */
     struct slice head;    /* a line that the answer starts with; kept */
@@ -46,6 +48,7 @@ struct code_job {
     struct code_owner *owner;
     struct list node;
     struct toolcalls calls;
+    struct outgoing outgoing;
     struct list on_conn;
     char id[CODE_JOB_ID_LEN + 1];
     enum code_job_state state;
@@ -65,6 +68,7 @@ struct code_job {
     struct slice message;
     char message_text[CODE_JOB_MESSAGE_MAX];
     struct buf out, err;
+    size_t streamed; /* bytes of `out` already sent to waiting clients */
     uint32_t tool_calls;
     bool resumable; /* run again, it goes on where it stopped */
     struct list waiters;
@@ -84,11 +88,11 @@ struct code_job *code_job_new(struct code_req *r, const struct code_run *run, st
 /* By its id, if it is the owner's and a client knows the id. NULL otherwise. */
 struct code_job *code_job_find(struct code_owner *o, struct slice id);
 void code_job_cancel(struct code_job *j);
-/* resume() comes at the job's end or after that time (0: no limit), at once when it is over. */
+/* resume() comes at the job's end or after that time (0: no limit), immediately when it is over. */
 void code_job_wait(struct code_req *r, struct code_job *j, uint64_t ms, void (*resume)(struct code_req *r));
 /* The request is no longer interested. */
 void code_job_leave(struct code_req *r, bool cancelled);
 void code_jobs_detach(struct code_conn *c);
 void code_jobs_free(struct code_owner *o);
-/* About the job, without its code or output. */
-void code_job_write(const struct code_job *j, struct emit *e);
+/* About the job, without its code; with the end of its output where that is wanted. */
+void code_job_write(const struct code_job *j, bool output, struct emit *e);

@@ -6,6 +6,8 @@
 #include "code/code_req.h"
 #include "code/code_task.h"
 #include "code/code_tool.h"
+#include "code/outgoing.h"
+#include "code/package.h"
 #include "code/resource.h"
 
 #include <stdio.h>
@@ -92,6 +94,7 @@ static void method_empty(struct code_req *r) { code_reply(r, (struct slice){0});
 
 static void method_tools_list(struct code_req *r) {
     const struct code_server *s = r->conn->server;
+    const bool packages = package_offered(s);
     cleanup_buf struct buf out;
     buf_init(&out, CODE_ANSWER_MAX);
     struct emit e;
@@ -100,7 +103,9 @@ static void method_tools_list(struct code_req *r) {
     emit_array(&e);
     for (size_t i = 0; i < s->face->tool_count; i++)
         if (!s->face->tools[i].hidden && code_tool_usable(s, &s->face->tools[i]))
-            code_tool_write(s->face, &s->face->tools[i], r->modern, &e);
+            code_tool_write(s->face, &s->face->tools[i], r->modern, packages, &e);
+    if (packages && code_tool_find(s, slice_str(s->package_tool->name), false) == s->package_tool)
+        code_tool_write(s->face, s->package_tool, r->modern, false, &e);
     if (s->face->list_more)
         s->face->list_more(r, &e);
     emit_array_end(&e);
@@ -112,6 +117,11 @@ static void method_tools_call(struct code_req *r) {
     uint32_t name = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "name") : 0;
     struct slice text = name && tape_is(&r->tape, name, TAPE_STRING) ? tape_text(&r->tape, name, &r->arena)
                                                                      : (struct slice){0};
+    if (r->inner && slice_is(text, OUTGOING_TOOL)) {
+        r->args = tape_get_str(&r->tape, r->rpc.params, "arguments");
+        outgoing_reply(r);
+        return;
+    }
     r->tool = code_tool_find(s, text, r->inner);
     if (!r->tool && s->face->call_more && s->face->call_more(r, text))
         return;

@@ -10,12 +10,15 @@
 #include "code/workspace.h"
 #include "filter/token.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 
 /* Names that make good directory names are used as they are; all others, and those that could be mistaken
  * for a hash, are hashed. */
 static bool plain_name(struct slice id) {
-    if (!id.len || id.len > 48 || slice_is(id, "shared") || slice_starts(id, SLICE("h-")))
+    if (!id.len || id.len > 48 || slice_is(id, "shared") || slice_is(id, "packages") ||
+        slice_starts(id, SLICE("h-")))
         return false;
     for (size_t i = 0; i < id.len; i++) {
         char c = id.ptr[i];
@@ -40,9 +43,16 @@ static int open_dirs(struct code_owner *o, struct err *err) {
     struct code_server *s = o->server;
     cleanup_fd int dir = -1;
     if (workspace_open(s->root_fd, o->dir, &dir, err) < 0 ||
-        workspace_open(dir, "workspace", &o->workspace_fd, err) < 0 ||
+        (!s->config.dir && workspace_open(dir, "workspace", &o->workspace_fd, err) < 0) ||
         workspace_open(dir, "skills", &o->skills_fd, err) < 0)
         return -1;
+    if (s->config.dir) {
+        o->workspace_fd = open(s->config.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (o->workspace_fd < 0 ||
+            snprintf(o->path, sizeof(o->path), "%s", s->config.dir) >= (int)sizeof(o->path))
+            return err_set(err, "open `%s`: %s", s->config.dir, strerror(errno));
+        return 0;
+    }
     int len = snprintf(o->path, sizeof(o->path), "%s/code/%s/workspace", s->config.home, o->dir);
     return len >= (int)sizeof(o->path) ? err_set(err, "the path of the workspace is too long") : 0;
 }
@@ -61,6 +71,7 @@ struct code_owner *code_owner_get(struct code_server *s, struct slice principal,
     o->id = text_dup(principal);
     list_init(&o->jobs);
     list_init(&o->sessions);
+    list_init(&o->asks);
     list_init(&o->listing_waits);
     list_init(&o->journals);
     map_init(&o->shapes);

@@ -6,8 +6,11 @@
 #include "code/code_owner.h"
 #include "code/code_reply.h"
 #include "code/code_req.h"
+#include "code/outgoing.h"
 #include "code/package.h"
+#include "code/package_install.h"
 #include "code/prelude.h"
+#include "egress/egress.h"
 #include "filter/engine.h"
 #include "policy/schema.h"
 
@@ -65,6 +68,7 @@ int code_server_open(const struct code_config *config, struct code_server **ret_
     s->config = *config;
     s->root_fd = s->shared_skills_fd = -1;
     s->face = config->face;
+    s->package_tool = &package_install_tool;
     s->schemas = mem_zalloc(s->face->tool_count * sizeof(*s->schemas));
     if (!s->config.wait_ms)
         s->config.wait_ms = CODE_WAIT_MS;
@@ -72,7 +76,7 @@ int code_server_open(const struct code_config *config, struct code_server **ret_
     list_init(&s->conns);
     list_init(&s->parked);
     list_init(&s->listings);
-    if (open_root(s, err) < 0 || pii_engine_new(NULL, 0, &s->pii, err) < 0) {
+    if (outgoing_open(s, err) < 0 || open_root(s, err) < 0 || pii_engine_new(NULL, 0, &s->pii, err) < 0) {
         code_server_close(s);
         return -1;
     }
@@ -98,6 +102,7 @@ static void sandbox_start_once(struct code_server *s) {
         .prelude_count = CODE_PRELUDES,
     };
     struct err why;
+    outgoing_configure(s, &sandbox);
     if (sandbox_open(s->config.loop, s->config.spawn, &sandbox, on_ready, s, &s->sandbox, &why) < 0) {
         snprintf(s->sandbox_fault, sizeof(s->sandbox_fault), "%s", why.text);
         s->ready = true; /* without it the tools that run code are not offered */
@@ -107,7 +112,7 @@ static void sandbox_start_once(struct code_server *s) {
 void code_server_close(struct code_server *s) {
     if (!s)
         return;
-    package_stop(s);
+    package_install_stop(s);
     if (s->sandbox)
         sandbox_close(s->sandbox);
     size_t at = 0;
@@ -119,6 +124,7 @@ void code_server_close(struct code_server *s) {
         policy_schema_free(s->schemas[i]);
     free(s->schemas);
     pii_engine_free(s->pii);
+    egress_close(s->egress);
     if (s->root_fd >= 0)
         close(s->root_fd);
     if (s->shared_skills_fd >= 0)
@@ -233,9 +239,37 @@ void code_server_list_jobs(struct code_server *s, size_t max, struct emit *e) {
         LIST_FOR (n, &o->jobs) {
             if (max-- == 0)
                 return;
-            code_job_write(container_of(n, struct code_job, node), e);
+            code_job_write(container_of(n, struct code_job, node), false, e);
         }
     }
+}
+
+bool code_server_write_job(struct code_server *s, struct slice id, struct emit *e) {
+    size_t at = 0;
+    for (struct map_entry *entry; (entry = map_next(&s->owners, &at));) {
+        const struct code_owner *o = entry->value;
+        LIST_FOR (n, &o->jobs) {
+            const struct code_job *j = container_of(n, struct code_job, node);
+            if (!slice_is(id, j->id))
+                continue;
+            code_job_write(j, true, e);
+            return true;
+        }
+    }
+    return false;
+}
+
+void code_server_write_packages(struct code_server *s, struct emit *e) {
+    emit_object(e);
+    emit_key(e, "installed");
+    emit_array(e);
+    package_write_installed(s, e);
+    emit_array_end(e);
+    emit_key(e, "allowed");
+    emit_array(e);
+    package_write_allowed(s, e);
+    emit_array_end(e);
+    emit_object_end(e);
 }
 
 bool code_server_leads(const struct code_server *s, struct slice name) {

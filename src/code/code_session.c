@@ -108,7 +108,6 @@ void code_session_write(const struct code_owner *o, struct emit *e) {
     arena_init(&a);
     struct slice prefix = arena_printf(&a, "%s/", o->dir);
     struct sandbox_session live;
-    static const char *const languages[] = {"python", "javascript", "typescript"};
     emit_array(e);
     for (size_t at = 0; o->server->sandbox && sandbox_session_next(o->server->sandbox, &at, &live);) {
         if (!slice_starts(live.name, prefix))
@@ -117,7 +116,7 @@ void code_session_write(const struct code_owner *o, struct emit *e) {
         emit_key(e, "session_id");
         emit_str(e, slice_from(live.name, prefix.len));
         emit_key(e, "language");
-        emit_cstr(e, languages[live.language]);
+        emit_cstr(e, sandbox_language_name(live.language));
         emit_key(e, "runs");
         emit_int(e, live.runs);
         emit_key(e, "idle_ms");

@@ -1,7 +1,9 @@
 #include "code/code_start.h"
 
+#include "code/code_arg.h"
 #include "code/code_reply.h"
 #include "code/code_task.h"
+#include "code/package.h"
 
 static void answer_start(struct code_req *r) {
     struct code_job *j = r->job;
@@ -25,9 +27,26 @@ static void answer_start(struct code_req *r) {
     code_answer_free(&answer);
 }
 
+static size_t read_packages(struct code_req *r, struct slice specs[PACK_SPECS_MAX]) {
+    const uint32_t list = r->tool && r->tool->packages ? code_arg_node(r, "packages") : 0;
+    size_t count = 0;
+    if (!list || !tape_is(&r->tape, list, TAPE_ARRAY))
+        return 0;
+    TAPE_FOR_ELEM(&r->tape, list, i) {
+        if (count < PACK_SPECS_MAX && tape_is(&r->tape, i, TAPE_STRING))
+            specs[count++] = tape_text(&r->tape, i, &r->arena);
+    }
+    return count;
+}
+
 void code_start_run(struct code_req *r, const struct code_run *run) {
     struct err err;
-    struct code_job *j = code_job_new(r, run, &err);
+    struct code_run with = *run;
+    struct code_job *j = NULL;
+    struct slice asked[PACK_SPECS_MAX];
+    if (package_choose(r->owner, run->language, asked, read_packages(r, asked), &r->arena, &with.packages,
+                       &err) == 0)
+        j = code_job_new(r, &with, &err);
     if (!j) {
         code_reply_text(r, slice_str(err.text), true);
         return;

@@ -6,7 +6,7 @@
 
 #define POLL_MS 500
 #define TTL_MS_MAX (24ull * 3600 * 1000)
-/* Stateless requests say each for itself what their client can take. */
+/* Each stateless request declares its client's capabilities itself. */
 #define UNDECLARED                                                                                           \
     "{\"code\":-32021,\"message\":\"The request does not declare the tasks extension\",\"data\":"            \
     "{\"requiredCapabilities\":{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}}"
@@ -113,7 +113,7 @@ void code_task_cancel(struct code_req *r) {
     if (!j)
         return;
     if (code_job_over(j) && !r->modern) {
-        code_reply_error(r, RPC_INVALID_PARAMS, "Cannot cancel task: it is over");
+        code_reply_error(r, RPC_INVALID_PARAMS, "Cannot cancel task: it has ended");
         return;
     }
     code_job_cancel(j);

@@ -1,5 +1,9 @@
 #include "code/code_tool.h"
 
+#include "base/buf.h"
+#include "code/code_schema.h"
+#include "code/package.h"
+
 bool code_tool_usable(const struct code_server *s, const struct code_tool *tool) {
     if (!tool->executes)
         return true;
@@ -19,11 +23,16 @@ static const struct code_tool *find_in(const struct code_face *face, struct slic
 
 const struct code_tool *code_tool_find(const struct code_server *s, struct slice name, bool inner) {
     const struct code_tool *tool = find_in(s->face, name);
+    if (!tool && slice_is(name, s->package_tool->name) && package_offered(s))
+        return s->package_tool;
     return tool || !inner ? tool : find_in(s->config.common, name);
 }
 
-void code_tool_write(const struct code_face *face, const struct code_tool *tool, bool modern,
+void code_tool_write(const struct code_face *face, const struct code_tool *tool, bool modern, bool packages,
                      struct emit *e) {
+    cleanup_buf struct buf input;
+    buf_init(&input, CODE_TEXT_RESULT_MAX);
+    code_schema_put(tool, packages, &input);
     emit_object(e);
     emit_key(e, "name");
     emit_cstr(e, tool->name);
@@ -34,7 +43,7 @@ void code_tool_write(const struct code_face *face, const struct code_tool *tool,
     emit_key(e, "description");
     emit_cstr(e, tool->description);
     emit_key(e, "inputSchema");
-    emit_raw(e, slice_str(tool->input));
+    emit_raw(e, buf_slice(&input));
     if (tool->output && face->structured) {
         emit_key(e, "outputSchema");
         emit_raw(e, slice_str(tool->output));

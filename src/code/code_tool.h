@@ -7,4 +7,6 @@
 const struct code_tool *code_tool_find(const struct code_server *s, struct slice name, bool inner);
 /* Can it be offered here and now? */
 bool code_tool_usable(const struct code_server *s, const struct code_tool *tool);
-void code_tool_write(const struct code_face *face, const struct code_tool *tool, bool modern, struct emit *e);
+/* With `packages`: tools that run code take that argument. */
+void code_tool_write(const struct code_face *face, const struct code_tool *tool, bool modern, bool packages,
+                     struct emit *e);

@@ -30,7 +30,7 @@ enum journal_found journal_replay(struct journal *j, struct slice server, struct
 struct journal_entry *journal_begin(struct journal *j, struct slice server, struct slice tool,
                                     struct slice args);
 void journal_answer(struct journal *j, struct journal_entry *entry, struct slice answer);
-/* It was not made: refused, or nobody was there to take it. */
+/* It was not made: refused, or there was no server to take it. */
 void journal_forget(struct journal_entry *entry);
 /* The run is over; `unfinished`: its answers are wanted once more. */
 void journal_close(struct journal *j, struct list *kept, bool unfinished);

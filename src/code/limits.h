@@ -10,13 +10,15 @@
 #define CODE_PACKAGE_LOOK_MS 100 /* between two looks at whether it is done */
 #define CODE_PACKAGE_NAME_MAX 128
 #define CODE_PACKAGES_TEXT_MAX (64u << 10) /* bytes of the operator's list */
-#define CODE_WAIT_MS 5000                  /* a background run that ends sooner is answered at once */
+#define CODE_WAIT_MS 5000                  /* a background run that ends sooner is answered immediately */
 #define CODE_TIMEOUT_S 30                  /* of a run that does not say */
 #define CODE_TIMEOUT_S_MAX 3600
-#define CODE_JOBS_MAX 2048        /* of one principal: waiting, running or kept */
-#define CODE_JOBS_ACTIVE_MAX 1100 /* of them waiting or running */
-#define CODE_JOB_KEEP_MS 3600000  /* how long the result of a job is kept */
-#define CODE_JOB_MESSAGE_MAX 1024 /* bytes of a progress text */
+#define CODE_JOBS_MAX 2048              /* of one principal: waiting, running or kept */
+#define CODE_JOBS_ACTIVE_MAX 1100       /* of them waiting or running */
+#define CODE_JOB_KEEP_MS 3600000        /* how long the result of a job is kept */
+#define CODE_JOB_MESSAGE_MAX 1024       /* bytes of a progress text */
+#define CODE_STREAM_BYTES_MAX 4096      /* bytes of output in one notification */
+#define CODE_JOB_SHOWN_MAX (256u << 10) /* bytes of output that the console shows */
 #define CODE_RESULT_MAX                                                                                      \
     (64u << 10) /* bytes of a result, cut by structure; of stdout and of stderr, which keep both ends */
 #define CODE_TEXT_RESULT_MAX (256u << 10) /* bytes of a text that stands for a result */
@@ -40,14 +42,16 @@
 #define CODE_SKILL_VERSIONS_MAX 20 /* older ones that are kept of one skill */
 
 #define CODE_SESSION_NAME_MAX 64
-#define CODE_SESSIONS_MAX 16        /* of one principal */
-#define CODE_HISTORY_MAX 100        /* runs remembered of one session */
-#define CODE_HISTORY_BYTES_MAX 4096 /* of each of them */
+#define CODE_SESSIONS_MAX 16                 /* of one principal */
+#define CODE_HISTORY_MAX 100                 /* runs remembered of one session */
+#define CODE_HISTORY_BYTES_MAX 4096          /* of each of them */
+#define CODE_SNAPSHOTS_MAX 16                /* of one principal */
+#define CODE_SNAPSHOT_BYTES_MAX (256u << 20) /* of all of them, as if each had its own copies */
 #define CODE_PII_TEXT_MAX (4u << 20)
-#define CODE_LISTINGS_MAX 64               /* principals whose lists of tools are kept */
-#define CODE_LIST_FRESH_MS 300000          /* how long such a list is believed without a word of change */
-#define CODE_LIST_AGAIN_MS 2000            /* the same when a server did not answer */
-#define CODE_JOURNALS_MAX 8                /* unfinished runs of one principal whose calls are remembered */
+#define CODE_LISTINGS_MAX 64      /* principals whose lists of tools are kept */
+#define CODE_LIST_FRESH_MS 300000 /* how long such a list is used without a notification of changes */
+#define CODE_LIST_AGAIN_MS 2000   /* the same when a server did not answer */
+#define CODE_JOURNALS_MAX 8       /* unfinished runs of one principal whose calls are remembered */
 #define CODE_JOURNAL_BYTES_MAX (16u << 20) /* of the answers of one */
 #define CODE_FAULT_TEXT_MAX (32u << 10)    /* bytes of an error's message that code gets */
 #define CODE_SHAPES_MAX 2000               /* tools of one principal whose results' shape is remembered */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "code/code_tool.h"
+#include "code/package.h"
 
 /* ---- life ---- */
 
@@ -59,7 +60,7 @@ static void fill_own(struct listing *l) {
         emit_init(&e, &text);
         if (tool->hidden || !code_tool_usable(s, tool))
             continue;
-        code_tool_write(s->face, tool, false, &e);
+        code_tool_write(s->face, tool, false, package_offered(s), &e);
         if (tape_parse(&t, buf_slice(&text), NULL) == TAPE_OK)
             registry_put(l->registry, slice_str(s->config.name), &t, 0, tool->category);
     }
@@ -77,7 +78,7 @@ static bool is_fresh(const struct listing *l, const struct code_conn *conn) {
            l->stamp == stamp_of(conn);
 }
 
-/* Everybody who waits for the same list. */
+/* Answers all requests that wait for the same list. */
 static void answer_all(struct code_owner *o) {
     struct list due, *n;
     list_init(&due);

@@ -17,6 +17,7 @@
 struct code_job;
 struct code_req;
 struct code_tool;
+struct egress;
 struct package_work;
 struct filter_memory;
 struct filter_scope;
@@ -29,16 +30,18 @@ struct code_server {
     char sandbox_fault[ERR_TEXT_MAX]; /* why there is none */
     bool ready;                       /* what the sandbox can do is known */
     int root_fd;                      /* HOME/code */
-    int shared_skills_fd;             /* skills for everybody, kept by the operator; -1 when there are none */
-    const struct code_face *face;     /* the profile's */
-    struct policy_schema **schemas;   /* of face->tools, compiled at first use */
-    struct map owners;                /* by principal */
+    int shared_skills_fd; /* skills for all principals, kept by the operator; -1 when there are none */
+    const struct code_face *face;           /* the profile's */
+    struct policy_schema **schemas;         /* of face->tools, compiled at first use */
+    struct map owners;                      /* by principal */
     char packages_dir[CODE_OWNER_PATH_MAX]; /* see package.h */
+    const struct code_tool *package_tool;   /* install_package, for faces without one */
     struct package_work *package_work;      /* being installed, or NULL */
     struct list conns;
     struct list parked;   /* requests that need to know what the sandbox can do */
     struct list listings; /* the one that was used last at the end */
     struct pii_engine *pii;
+    struct egress *egress; /* the way out; NULL: there is none */
 };
 
 /* The tools that one principal may call: see listing.h. */
@@ -70,6 +73,7 @@ struct code_owner {
     uint32_t job_count;
     uint32_t active_count;
     struct list sessions;
+    struct list asks; /* connections of its code that wait for a verdict */
     uint32_t session_count;
     struct listing *listing;   /* the tools that it may call; NULL before they are asked for */
     struct list listing_waits; /* calls that wait for them */
@@ -148,6 +152,7 @@ struct code_tool {
     const char *hints;    /* annotations, a JSON object */
     const char *category; /* for list_tool_categories */
     void (*run)(struct code_req *r);
+    bool packages; /* takes the argument `packages`: see package.h */
     bool executes; /* runs code: may become a task, and is not called from code */
     bool hidden;   /* called from code or by its old name only */
     bool leads;    /* stands in a list that shows only how to find and call others */

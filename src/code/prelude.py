@@ -73,7 +73,7 @@ def _ask(tool, args):
 def save_skill(name, code, description=""):
     """Keeps code for later runs: they can `import` it by that name."""
     try:
-        return _ask("save_skill", {"name": name, "code": code, "description": description})
+        return _ask("save_skill", {"name": name, "code": code, "description": description})["message"]
     except ToolError as error:
         raise ValueError(_words(error)) from None
 

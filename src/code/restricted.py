@@ -1,14 +1,16 @@
 
 
-# The builtins of Code Execution MCP, for those who rely on what is missing there: no exec, eval, compile, open, input, and
-# imports of harmless modules only. The sandbox does not rely on it.
+# The builtins of Code Execution MCP, for users who rely on what is missing there: no exec, eval, compile, open, input, and
+# imports of harmless modules only. Its documentation runs skills by `exec`, so a function of that name runs those and nothing
+# else. The sandbox does not rely on any of it.
 def _sallyport_restrict(names):
     import builtins
 
     allowed = {"json", "math", "re", "datetime", "statistics", "collections", "itertools", "functools", "random", "string",
                "decimal", "fractions", "time", "typing", "dataclasses", "enum", "operator", "copy", "textwrap", "uuid",
                "hashlib", "base64", "csv", "io", "bisect", "heapq", "calendar", "abc", "numbers", "skills", "__future__"}
-    real_import, ImportFailed, own_name = builtins.__import__, builtins.ImportError, names.get("__name__")
+    real_import, real_exec, compile = builtins.__import__, builtins.exec, builtins.compile
+    ImportFailed, own_name = builtins.ImportError, names.get("__name__")
 
     def guarded_import(name, globals=None, locals=None, fromlist=(), level=0):
         # What a module imports for itself is its own affair.
@@ -18,7 +20,25 @@ def _sallyport_restrict(names):
             raise ImportFailed(f"import of module '{name}' is not allowed")
         return real_import(name, globals, locals, fromlist, level)
 
-    load_skill = names["load_skill"]
+    load_skill, loaded = names["load_skill"], set()
+
+    def load_to_run(name):
+        code = load_skill(name)
+        loaded.add(code)
+        return code
+
+    load_to_run.__name__, load_to_run.__doc__ = "load_skill", load_skill.__doc__
+    names["load_skill"] = load_to_run
+
+    def exec_skill(code, globals=None, locals=None):
+        """Runs the code of a skill, as load_skill gave it."""
+        if code not in loaded:
+            raise NameError("name 'exec' is not defined for other code than that of load_skill")
+        space = names if globals is None else globals
+        space.setdefault("__builtins__", safe)
+        real_exec(compile(code, "<skill>", "exec"), space, locals)
+
+    exec_skill.__name__, names["exec"] = "exec", exec_skill
 
     def known_skill(name):
         try:
@@ -29,7 +49,7 @@ def _sallyport_restrict(names):
     re = names["re"]
     imports = re.compile(r"(?:^|;)[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([^\n;#]+))|__import__\(\s*['\"]([\w.]+)", re.M)
     blocked = frozenset("os subprocess socket sys urllib requests http ftplib smtplib telnetlib ssl builtins globals locals vars dir "
-                        "ctypes multiprocessing threading".split())
+                        "ctypes multiprocessing threading shelve marshal importlib __import__ __builtins__".split())
     attributes = re.compile(r"\b__(?:class|bases|subclasses|globals|mro|code)__\b")
 
     def check_for_dangerous_code(code):

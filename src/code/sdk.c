@@ -74,7 +74,7 @@ void sdk_learn(struct code_owner *o, struct slice server, struct slice tool, str
     cleanup_buf struct buf out;
     buf_init(&out, CODE_SHAPE_MAX);
     if (tape_parse(&t, value, NULL) != TAPE_OK || !typed_learn(&t, 0, &out))
-        buf_reset(&out); /* too large to be told: not tried again */
+        buf_reset(&out); /* too large to be sent: not tried again */
     map_put(&o->shapes, arena_dup(&o->shape_arena, key),
             (void *)(uintptr_t)arena_dup(&o->shape_arena, buf_slice(&out)).ptr);
 }

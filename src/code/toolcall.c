@@ -264,9 +264,8 @@ static void call_now(struct toolcall *b) {
         on_answer(&b->inner, true, before);
     } else if (found == JOURNAL_UNKNOWN) {
         fail_call(
-            b,
-            SLICE("this call was under way when an earlier run of the same code ended, or its answer was "
-                  "too large to keep; it is not made again: find out what came of it, and change the code"));
+            b, SLICE("this call was under way when an earlier run of the same code ended, or its answer was "
+                     "too large to keep; it is not made again: check its effect, and change the code"));
     } else {
         b->entry = calls->journal ? journal_begin(calls->journal, b->server, b->tool, b->args) : NULL;
         calls->conn->ops->call_tool(calls->conn->owner, b->server, b->tool, b->args, calls->record,
@@ -320,7 +319,7 @@ static void fetch(struct toolcalls *c, uint32_t id, struct slice args) {
 void toolcall_start(struct toolcalls *c, uint32_t id, struct slice server, struct slice tool,
                     struct slice args) {
     if (!c->conn) {
-        sandbox_answer_error(c->sandbox, id, SLICE("the client that started this run is gone"));
+        sandbox_answer_error(c->sandbox, id, SLICE("the client that started this run has disconnected"));
         return;
     }
     if (!server.len && slice_is(tool, "fetch")) {
@@ -356,7 +355,7 @@ void toolcall_drop_all(struct toolcalls *c) {
 void toolcall_fail_all(struct toolcalls *c) {
     while (!list_empty(&c->open)) {
         struct toolcall *b = container_of(c->open.next, struct toolcall, node);
-        sandbox_answer_error(c->sandbox, b->id, SLICE("the client that started this run is gone"));
+        sandbox_answer_error(c->sandbox, b->id, SLICE("the client that started this run has disconnected"));
         drop(b);
     }
 }

@@ -32,7 +32,7 @@ int workspace_open(int dir_fd, const char *name, int *ret_fd, struct err *err) {
 /* ---- paths ---- */
 
 static bool name_ok(struct slice name) {
-    if (!name.len || name.len > NAME_MAX || slice_is(name, ".."))
+    if (!name.len || name.len > NAME_MAX || slice_is(name, "..") || slice_eq_nocase(name, SLICE(".git")))
         return false;
     for (size_t i = 0; i < name.len; i++)
         if ((unsigned char)name.ptr[i] < 0x20 || name.ptr[i] == 0x7f)
@@ -141,12 +141,12 @@ static enum workspace_result write_in(int dir, struct slice name, struct slice b
     return io_file_post_at(dir, text, WORKSPACE_TEMP, bytes, 0600) < 0 ? result_of(errno) : WORKSPACE_OK;
 }
 
-static enum workspace_result quota_holds(int fd, struct slice path, size_t more) {
+static enum workspace_result quota_holds(int fd, struct slice path, uint64_t more, uint64_t files) {
     struct arena a;
     arena_init(&a);
     struct workspace_list all;
     enum workspace_result result = workspace_list(fd, (struct slice){0}, &a, &all);
-    uint64_t bytes = more, count = 1;
+    uint64_t bytes = more, count = files;
     for (size_t i = 0; result == WORKSPACE_OK && i < all.count; i++) {
         if (slice_eq(all.files[i].path, path))
             continue; /* it is replaced */
@@ -164,7 +164,7 @@ enum workspace_result workspace_write(int fd, struct slice path, struct slice by
         return WORKSPACE_OUTSIDE;
     if (bytes.len > CODE_FILE_BYTES_MAX)
         return WORKSPACE_TOO_LARGE;
-    enum workspace_result room = quota_holds(fd, path, bytes.len);
+    enum workspace_result room = quota_holds(fd, path, bytes.len, 1);
     if (room != WORKSPACE_OK)
         return room;
     struct slice name;
@@ -172,6 +172,25 @@ enum workspace_result workspace_write(int fd, struct slice path, struct slice by
     if (dir < 0)
         return errno == EEXIST || errno == ENOTDIR ? WORKSPACE_OUTSIDE : result_of(errno);
     return write_in(dir, name, bytes);
+}
+
+enum workspace_result workspace_make(int fd, struct slice path, uint64_t bytes, uint64_t files, int *ret_fd) {
+    char text[NAME_MAX + 1];
+    struct slice name;
+    if (!workspace_path_ok(path))
+        return WORKSPACE_OUTSIDE;
+    enum workspace_result room = quota_holds(fd, (struct slice){0}, bytes, files);
+    if (room != WORKSPACE_OK)
+        return room;
+    cleanup_fd int dir = open_parent(fd, path, &name);
+    if (dir < 0)
+        return errno == EEXIST || errno == ENOTDIR ? WORKSPACE_OUTSIDE : result_of(errno);
+    memcpy(text, name.ptr, name.len);
+    text[name.len] = 0;
+    if (mkdirat(dir, text, 0700) < 0)
+        return errno == EEXIST ? WORKSPACE_EXISTS : result_of(errno);
+    *ret_fd = open_beneath(dir, text, O_RDONLY | O_DIRECTORY, 0);
+    return *ret_fd < 0 ? result_of(errno) : WORKSPACE_OK;
 }
 
 enum workspace_result workspace_delete(int fd, struct slice path) {
@@ -246,6 +265,8 @@ static void walk_entry(struct walk *w, const struct walk_level *level, const cha
         !name_ok(text) || !tape_utf8_valid(text))
         return;
     struct stat st;
+    if (sandbox_is_left_out(name))
+        return;
     int at = dirfd(level->dir);
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return;

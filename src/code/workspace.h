@@ -13,6 +13,7 @@ enum workspace_result {
     WORKSPACE_NOT_FOUND, /* or not a regular file */
     WORKSPACE_TOO_LARGE,
     WORKSPACE_FULL, /* the quota */
+    WORKSPACE_EXISTS,
     WORKSPACE_FAILED,
 };
 
@@ -35,6 +36,8 @@ bool workspace_path_ok(struct slice path);
 enum workspace_result workspace_read(int fd, struct slice path, size_t max, struct buf *out);
 /* Whole or not at all; makes the directories above it. */
 enum workspace_result workspace_write(int fd, struct slice path, struct slice bytes);
+/* A new directory that so much is to be put into. */
+enum workspace_result workspace_make(int fd, struct slice path, uint64_t bytes, uint64_t files, int *ret_fd);
 enum workspace_result workspace_delete(int fd, struct slice path);
 /* All regular files beneath `below` ("" or "." for everything), relative to the workspace. */
 enum workspace_result workspace_list(int fd, struct slice below, struct arena *a,

@@ -105,12 +105,16 @@ static void find_all(struct registry *c, const struct index_view *view, struct s
 static void find(struct registry *c, struct slice query, size_t limit, struct search *s) {
     const struct index_view view = {in_category, s};
     if (slice_trim(query).len) {
-        s->found = index_search(c->index, slice_upto(query, CODE_QUERY_MAX), &view, CODE_FOUND_MAX, s->hits);
-        while (s->found && s->hits[s->found - 1].score < s->hits[0].score * WEAK_SHARE)
-            s->found--;
-    } else {
-        find_all(c, &view, s);
+        size_t all, kept = 0;
+        size_t found = index_search(c->index, slice_upto(query, CODE_QUERY_MAX), &view, limit, s->hits, &all);
+        for (size_t i = 0; i < found; i++)
+            if (s->hits[i].exact || s->hits[i].score >= s->hits[0].score * WEAK_SHARE)
+                s->hits[kept++] = s->hits[i];
+        s->found = kept;
+        s->left_out = all - kept;
+        return;
     }
+    find_all(c, &view, s);
     if (s->found > limit) {
         s->left_out += s->found - limit;
         s->found = limit;

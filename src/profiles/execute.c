@@ -19,9 +19,15 @@ bool execute_language(struct slice name, enum sandbox_language *ret_language) {
         struct slice name;
         enum sandbox_language language;
     } names[] = {
-        {SLICE("python"), SANDBOX_PYTHON},         {SLICE("py"), SANDBOX_PYTHON},
-        {SLICE("typescript"), SANDBOX_TYPESCRIPT}, {SLICE("ts"), SANDBOX_TYPESCRIPT},
-        {SLICE("javascript"), SANDBOX_JAVASCRIPT}, {SLICE("js"), SANDBOX_JAVASCRIPT},
+        {SLICE("python"), SANDBOX_PYTHON},
+        {SLICE("py"), SANDBOX_PYTHON},
+        {SLICE("typescript"), SANDBOX_TYPESCRIPT},
+        {SLICE("ts"), SANDBOX_TYPESCRIPT},
+        {SLICE("javascript"), SANDBOX_JAVASCRIPT},
+        {SLICE("js"), SANDBOX_JAVASCRIPT},
+        {SLICE("sql"), SANDBOX_SQL},
+        {SLICE("bash"), SANDBOX_BASH},
+        {SLICE("sh"), SANDBOX_BASH},
     };
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (slice_eq_nocase(name, names[i].name)) {
@@ -66,7 +72,7 @@ void execute_tool(struct code_req *r) {
     if (context)
         run.context = tape_raw(&r->tape, context);
     if (!read_language(r, &run.language)) {
-        code_reply_text(r, SLICE("language must be python, typescript or javascript"), true);
+        code_reply_text(r, SLICE("language must be python, typescript, javascript, sql or bash"), true);
         return;
     }
     if (run.session.len && !code_session_name_ok(run.session)) {
@@ -78,7 +84,8 @@ void execute_tool(struct code_req *r) {
         code_reply_text(r, SLICE("too many sessions: clear one first"), true);
         return;
     }
-    if (run.language == SANDBOX_PYTHON)
+    /* SQL too: the next run of its session may be Python */
+    if (run.language == SANDBOX_PYTHON || run.language == SANDBOX_SQL)
         run.prelude = exact ? CODE_PRELUDE_RESTRICTED : CODE_PRELUDE_PYTHON;
     code_start_run(r, &run);
 }
@@ -135,8 +142,7 @@ static bool changed(const struct code_job *j, const struct workspace_file *f) {
     return true;
 }
 
-/* What only has the name of a picture would be refused by the model that gets it. */
-static bool begins_like(struct slice bytes, const char *mime) {
+bool execute_is_picture(struct slice bytes, const char *mime) {
     static const struct {
         const char *mime;
         struct slice start;
@@ -154,7 +160,7 @@ static void attach_image(struct code_job *j, const struct workspace_file *f, str
     cleanup_buf struct buf bytes;
     buf_init(&bytes, CODE_IMAGE_BYTES_MAX + BUFSIZ);
     if (workspace_read(j->owner->workspace_fd, f->path, CODE_IMAGE_BYTES_MAX, &bytes) == WORKSPACE_OK &&
-        begins_like(buf_slice(&bytes), workspace_mime(f->path)))
+        execute_is_picture(buf_slice(&bytes), workspace_mime(f->path)))
         code_answer_image(answer, slice_str(workspace_mime(f->path)), buf_slice(&bytes));
 }
 
@@ -165,17 +171,32 @@ static bool is_picture(const struct workspace_file *f) {
            f->size <= CODE_IMAGE_BYTES_MAX;
 }
 
+/* What the code has shown. The guest chose types and bytes: only those that a client can take are passed on.
+ */
+static size_t attach_shown(const struct sandbox_outcome *o, struct code_answer *answer) {
+    size_t count = 0;
+    for (size_t i = 0; i < o->image_count && count < CODE_IMAGES_MAX; i++) {
+        const struct slice mime = o->images[i].mime, bytes = o->images[i].bytes;
+        const bool is_text = slice_starts(mime, SLICE("text/"));
+        if (bytes.len > (is_text ? CODE_RESULT_MAX : CODE_IMAGE_BYTES_MAX) ||
+            (is_text && !tape_utf8_valid(bytes)))
+            continue;
+        count++;
+        if (slice_is(mime, "text/html"))
+            code_answer_page(answer, count, bytes);
+        else if (is_text)
+            code_answer_text(answer, bytes);
+        else
+            code_answer_image(answer, mime, bytes);
+    }
+    return count;
+}
+
 size_t execute_attach(struct code_job *j, const struct sandbox_outcome *o, struct code_answer *answer,
                       struct emit *names) {
     struct arena a;
     arena_init(&a);
-    size_t images = 0, found = 0;
-    for (size_t i = 0; i < o->image_count && images < CODE_IMAGES_MAX; i++) {
-        if (o->images[i].bytes.len > CODE_IMAGE_BYTES_MAX)
-            continue;
-        code_answer_image(answer, o->images[i].mime, o->images[i].bytes);
-        images++;
-    }
+    size_t images = attach_shown(o, answer), found = 0;
     struct workspace_list files;
     if (workspace_list(j->owner->workspace_fd, (struct slice){0}, &a, &files) != WORKSPACE_OK)
         files.count = 0;

@@ -18,6 +18,9 @@ void execute_handle(struct code_job *j, struct code_answer *answer);
 struct slice execute_error(const struct code_job *j, const struct sandbox_outcome *o, struct arena *a);
 /* The result, cut to what a model can read; `null` when there is none. */
 void execute_result(const struct sandbox_outcome *o, struct emit *e, bool *ret_cut);
+/* Does it begin like one of that type? What only has the name of a picture would be refused by the model that
+ * gets it. */
+bool execute_is_picture(struct slice bytes, const char *mime);
 /* ["line",...] */
 void execute_lines(struct slice text, struct emit *e);
 /* Images, and links to the files that the run made or changed. Returns how many files that were. */

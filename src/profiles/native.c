@@ -2,16 +2,19 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "code/code_answer.h"
 #include "code/code_arg.h"
 #include "code/code_job.h"
 #include "code/code_reply.h"
 #include "code/code_session.h"
 #include "code/skill.h"
+#include "code/snapshot.h"
 #include "code/workspace.h"
 #include "filter/filter.h"
 #include "profiles/discover.h"
 #include "profiles/execute.h"
 #include "profiles/sanitize.h"
+#include "wire/base64.h"
 
 #include <stdio.h>
 
@@ -65,6 +68,8 @@ static void reply_error(struct code_req *r, struct slice why) {
     note_reply(r, &n, true);
 }
 
+static bool exact(const struct code_req *r) { return r->conn->server->face->exact; }
+
 /* ---- files ---- */
 
 static size_t characters(struct slice text) {
@@ -74,9 +79,18 @@ static size_t characters(struct slice text) {
     return count;
 }
 
+static bool in_base64(struct code_req *r) {
+    return slice_is(code_arg_text(r, "encoding", SLICE("text")), "base64");
+}
+
 void native_write_file(struct code_req *r) {
     struct slice path = code_arg_text(r, "filename", (struct slice){0});
     struct slice content = code_arg_text(r, "content", (struct slice){0});
+    if (in_base64(r) && !base64_get(content, BASE64_PADDED, &r->arena, &content)) {
+        reply_failure(
+            r, SLICE("content is not base64: the alphabet with + and /, padded with =, no line breaks"));
+        return;
+    }
     enum workspace_result result = workspace_write(r->owner->workspace_fd, path, content);
     if (result != WORKSPACE_OK) {
         reply_failure(r, workspace_why(result, path, &r->arena));
@@ -90,6 +104,42 @@ void native_write_file(struct code_req *r) {
     note_reply(r, &n, false);
 }
 
+/* A picture comes as one; the rest of what is no text comes as base64 if it is asked for. */
+static void reply_bytes(struct code_req *r, struct slice path, struct slice bytes, bool encoded) {
+    const char *mime = workspace_mime(path);
+    const bool shown = !encoded && bytes.len <= CODE_IMAGE_BYTES_MAX && execute_is_picture(bytes, mime);
+    if (!encoded && (!shown || exact(r))) {
+        reply_failure(r, arena_printf(&r->arena,
+                                      exact(r) ? "Not a text file: %.*s; read it as a resource"
+                                               : "Not a text file: %.*s; ask for it with encoding base64, or "
+                                                 "read it as a resource",
+                                      SLICE_FMT(path)));
+        return;
+    }
+    struct note n;
+    note_begin(&n);
+    note_bool(&n, "success", true);
+    note_text(&n, "filename", path);
+    if (encoded) {
+        cleanup_buf struct buf text;
+        buf_init(&text, CODE_ANSWER_MAX);
+        base64_put(&text, bytes, BASE64_PADDED);
+        note_text(&n, "content", buf_slice(&text));
+        note_text(&n, "encoding", SLICE("base64"));
+    }
+    note_text(&n, "mime_type", slice_str(mime));
+    note_int(&n, "size", (int64_t)bytes.len);
+    emit_object_end(&n.e);
+    struct code_answer answer;
+    code_answer_init(&answer);
+    code_answer_json(&answer, buf_slice(&n.out));
+    if (shown)
+        code_answer_image(&answer, slice_str(mime), bytes);
+    code_reply_answer(r, &answer);
+    code_answer_free(&answer);
+    buf_free(&n.out);
+}
+
 void native_read_file(struct code_req *r) {
     struct slice path = code_arg_text(r, "filename", (struct slice){0});
     cleanup_buf struct buf bytes;
@@ -100,9 +150,8 @@ void native_read_file(struct code_req *r) {
         reply_failure(r, workspace_why(result, path, &r->arena));
         return;
     }
-    if (!tape_utf8_valid(text)) {
-        reply_failure(
-            r, arena_printf(&r->arena, "Not a text file: %.*s; read it as a resource", SLICE_FMT(path)));
+    if (in_base64(r) || !tape_utf8_valid(text)) {
+        reply_bytes(r, path, text, in_base64(r));
         return;
     }
     struct note n;
@@ -136,8 +185,6 @@ void native_list_files(struct code_req *r) {
 }
 
 /* ---- skills ---- */
-
-static bool exact(const struct code_req *r) { return r->conn->server->face->exact; }
 
 static void put_metadata(struct code_req *r, struct note *n, const struct skill *s) {
     emit_object(&n->e);
@@ -176,7 +223,7 @@ void native_save_skill(struct code_req *r) {
                       .code = code_arg_text(r, "code", (struct slice){0}),
                       .description = code_arg_text(r, "description", (struct slice){0}),
                       .language = code_arg_text(r, "language", SLICE("python"))};
-    /* A SKILL.md instead of code: what it says of itself holds unless the call says otherwise. */
+    /* A SKILL.md instead of code: its own fields apply unless the call sets them. */
     struct skill md;
     struct err err;
     if (!exact(r) && skill_is_md(s.code)) {
@@ -261,8 +308,34 @@ static struct filter_scope *tokens_of(const struct code_req *r) {
     return wider ? wider : r->owner->scope;
 }
 
-/* Code that asks holds the text anyway: it also gets which token stands for what in it. Tokens that it held
- * already say nothing. */
+/* KIND_CHARACTERS, with the kind's name as the profile has it. */
+static struct slice spell(struct code_req *r, struct slice id, size_t kind_len) {
+    const char *alias = exact(r) ? pii_kind_alias((unsigned)pii_kind_from(slice_upto(id, kind_len))) : NULL;
+    return alias ? arena_printf(&r->arena, "%s%.*s", alias, SLICE_FMT(slice_from(id, kind_len))) : id;
+}
+
+/* The text with its tokens spelled so. */
+static struct slice respell(struct code_req *r, struct slice text) {
+    cleanup_buf struct buf out;
+    buf_init(&out, CODE_ANSWER_MAX);
+    struct token_match m;
+    uint32_t from = 0;
+    while (filter_token_find(filter_scope_engine(tokens_of(r)), text, from, &m) && m.end > from) {
+        const struct slice id = slice_of(m.id, m.id_len), name = spell(r, id, m.kind_len);
+        const bool ours = !m.truncated && !m.invalid && name.len != id.len && m.end - m.start == id.len + 2;
+        buf_put(&out, text.ptr + from, m.start - from);
+        if (ours)
+            buf_printf(&out, "[%.*s]", SLICE_FMT(name));
+        else
+            buf_put(&out, text.ptr + m.start, m.end - m.start);
+        from = m.end;
+    }
+    buf_put_slice(&out, slice_from(text, from));
+    return out.full ? text : arena_dup(&r->arena, buf_slice(&out));
+}
+
+/* Code that calls this has the text anyway: it also gets which token stands for what in it. Tokens that were
+ * in the text already reveal nothing. */
 static void put_map(struct code_req *r, struct note *n, struct slice text, const struct token_set *tokens) {
     const struct filter_vault *vault = filter_scope_vault(tokens_of(r));
     emit_key(&n->e, "map");
@@ -274,7 +347,8 @@ static void put_map(struct code_req *r, struct note *n, struct slice text, const
         if (!vault->ops->get(vault->ctx, entry->key, &r->arena, &value) ||
             !memmem(text.ptr, text.len, value.value.ptr, value.value.len))
             continue;
-        emit_key_slice(&n->e, arena_printf(&r->arena, "[%.*s]", SLICE_FMT(entry->key)));
+        emit_key_slice(&n->e,
+                       arena_printf(&r->arena, "[%.*s]", SLICE_FMT(spell(r, entry->key, value.kind.len))));
         emit_str(&n->e, value.value);
     }
     emit_object_end(&n->e);
@@ -291,7 +365,7 @@ static void collect(struct code_req *r, struct slice text, struct token_set *tok
         if (m.truncated || m.invalid || map_put(&tokens->seen, id, r))
             continue;
         if (!map_put(&kinds, kind, r))
-            emit_str(&n->e, kind);
+            emit_str(&n->e, spell(r, kind, kind.len));
     }
     map_free(&kinds);
 }
@@ -309,7 +383,7 @@ void native_sanitize(struct code_req *r) {
     map_init(&tokens.seen);
     struct note n;
     note_begin(&n);
-    note_text(&n, "sanitized_text", clean);
+    note_text(&n, "sanitized_text", exact(r) ? respell(r, clean) : clean);
     emit_key(&n.e, "pii_types");
     emit_array(&n.e);
     collect(r, clean, &tokens, &n);
@@ -352,10 +426,9 @@ static void put_time(struct note *n, const char *key, uint64_t wall_ms) {
 }
 
 static void put_job(struct note *n, const struct code_job *j, bool whole) {
-    static const char *const languages[] = {"python", "javascript", "typescript"};
     note_text(n, "job_id", slice_str(j->id));
     note_text(n, "status", slice_str(code_job_state_name(code_job_state(j))));
-    note_text(n, "language", slice_str(languages[j->run.language]));
+    note_text(n, "language", slice_str(sandbox_language_name(j->run.language)));
     put_time(n, "created", j->created_ms);
     put_time(n, "updated", j->updated_ms);
     if (j->progress >= 0) {
@@ -458,10 +531,85 @@ void native_clear_session(struct code_req *r) {
     note_reply(r, &n, false);
 }
 
+/* ---- snapshots ---- */
+
+static void put_snapshot(struct note *n, const struct snapshot *s) {
+    note_text(n, "name", s->name);
+    note_int(n, "files", (int64_t)s->files);
+    note_int(n, "bytes", (int64_t)s->bytes);
+    if (s->left_out.len)
+        note_text(n, "left_out", s->left_out);
+}
+
+static void reply_snapshot(struct code_req *r, int done, const struct snapshot *s, const struct err *err) {
+    if (done < 0) {
+        reply_failure(r, slice_str(err->text));
+        return;
+    }
+    struct note n;
+    note_begin(&n);
+    note_bool(&n, "success", true);
+    put_snapshot(&n, s);
+    note_reply(r, &n, false);
+}
+
+void native_save_snapshot(struct code_req *r) {
+    struct snapshot s = {0};
+    struct err err = {""};
+    int done = snapshot_save(r->owner, code_arg_text(r, "name", (struct slice){0}), &r->arena, &s, &err);
+    reply_snapshot(r, done, &s, &err);
+}
+
+void native_restore_snapshot(struct code_req *r) {
+    struct snapshot s = {0};
+    struct err err = {""};
+    struct slice into = code_arg_text(r, "into", (struct slice){0});
+    int done =
+        snapshot_restore(r->owner, code_arg_text(r, "name", (struct slice){0}), into, &r->arena, &s, &err);
+    reply_snapshot(r, done, &s, &err);
+}
+
+void native_delete_snapshot(struct code_req *r) {
+    struct snapshot s = {.name = code_arg_text(r, "name", (struct slice){0})};
+    struct err err = {""};
+    if (snapshot_delete(r->owner, s.name, &err) < 0) {
+        reply_failure(r, slice_str(err.text));
+        return;
+    }
+    struct note n;
+    note_begin(&n);
+    note_bool(&n, "success", true);
+    note_text(&n, "name", s.name);
+    note_reply(r, &n, false);
+}
+
+void native_list_snapshots(struct code_req *r) {
+    struct snapshot_list all;
+    struct err err = {""};
+    if (snapshot_all(r->owner, &r->arena, &all, &err) < 0) {
+        reply_failure(r, slice_str(err.text));
+        return;
+    }
+    struct note n;
+    note_begin(&n);
+    note_bool(&n, "success", true);
+    emit_key(&n.e, "snapshots");
+    emit_array(&n.e);
+    for (size_t i = 0; i < all.count; i++) {
+        emit_object(&n.e);
+        put_snapshot(&n, &all.all[i]);
+        put_time(&n, "created", all.all[i].created_ms);
+        emit_object_end(&n.e);
+    }
+    emit_array_end(&n.e);
+    note_int(&n, "bytes", (int64_t)all.bytes);
+    note_int(&n, "bytes_max", CODE_SNAPSHOT_BYTES_MAX);
+    note_reply(r, &n, false);
+}
+
 /* ---- about itself ---- */
 
 static void put_sandbox(struct code_req *r, struct note *n) {
-    static const char *const names[] = {"python", "javascript", "typescript"};
     const struct sandbox *sandbox = r->conn->server->sandbox;
     emit_key(&n->e, "sandbox");
     emit_object(&n->e);
@@ -470,7 +618,7 @@ static void put_sandbox(struct code_req *r, struct note *n) {
     emit_object(&n->e);
     for (int i = 0; sandbox && i < SANDBOX_LANGUAGES; i++) {
         const char *why = sandbox_why_not(sandbox, (enum sandbox_language)i);
-        note_text(n, names[i],
+        note_text(n, sandbox_language_name((enum sandbox_language)i),
                   slice_str(why ? why : sandbox_runtime_name(sandbox, (enum sandbox_language)i)));
     }
     emit_object_end(&n->e);

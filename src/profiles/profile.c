@@ -22,5 +22,5 @@ const struct code_face *profile_find(struct slice name) {
 void profile_write_discovery(struct emit *e) {
     for (size_t i = 0; i < profile_native.tool_count; i++)
         if (profile_native.tools[i].leads)
-            code_tool_write(&profile_native, &profile_native.tools[i], true, e);
+            code_tool_write(&profile_native, &profile_native.tools[i], true, false, e);
 }

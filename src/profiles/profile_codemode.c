@@ -116,6 +116,7 @@ static const struct code_tool codemode_tools[] = {
               "(false).\",\"default\":true}},\"required\":"
               "[\"code\"],\"additionalProperties\":false}",
      .run = run_code,
+     .packages = true,
      .executes = true},
     {.name = "check_deno_version",
      .description = "What the code runs on.",

@@ -17,7 +17,11 @@
 static const struct code_tool execution_tools[] = {
     {.name = "execute_code",
      .description = "Execute Python code in a sandbox with a time and a memory limit. Set `result` to return a value; printed "
-                    "lines come back as output.",
+                    "lines come back as output. Inside: json, re, math, statistics, collections, datetime, date, timedelta; "
+                    "read_file(f), write_file(f, text), list_files(path), delete_file(f); save_skill(name, code, description), "
+                    "load_skill(name) (run what it gives by exec), list_skills(); tokenize_pii(text) -> (text, map), "
+                    "detokenize_pii(text, map); filter_by_field(rows, field, value), summarize_list(rows, limit), "
+                    "aggregate_stats(rows, fields), format_output(data). Process large data here and return a summary.",
      .input = OBJECT("execute_code",
                      "\"code\":" TEXT("Code") ","
                      "\"context_vars\":" THING_OR_NULL("Context Vars") ","
@@ -26,6 +30,7 @@ static const struct code_tool execution_tools[] = {
                      REQUIRED("\"code\"")),
      .category = "execution",
      .run = execute_tool,
+     .packages = true,
      .executes = true},
     {.name = "search_tools",
      .description = "Search the catalogue of tools without loading every definition.",
@@ -50,7 +55,7 @@ static const struct code_tool execution_tools[] = {
      .category = "discovery",
      .run = discover_categories},
     {.name = "save_skill",
-     .description = "Save code as a reusable skill.",
+     .description = "Save code as a reusable skill. execute_code runs it by exec(load_skill(name)) or import name.",
      .input = OBJECT("save_skill",
                      "\"name\":" TEXT("Name") ","
                      "\"code\":" TEXT("Code") ","
@@ -69,17 +74,18 @@ static const struct code_tool execution_tools[] = {
      .category = "skills",
      .run = native_list_skills},
     {.name = "sanitize_pii",
-     .description = "Replace personal data in a text by tokens.",
+     .description = "Replace personal data in a text by tokens: e-mail addresses, phone numbers, SSNs, card numbers, IP "
+                    "addresses, API keys. In execute_code: tokenize_pii(text).",
      .input = OBJECT("sanitize_pii", "\"text\":" TEXT("Text"), REQUIRED("\"text\"")),
      .category = "privacy",
      .run = native_sanitize},
     {.name = "restore_pii",
-     .description = "Put the values back in place of their tokens.",
+     .description = "Put the values back in place of their tokens. In execute_code: detokenize_pii(text).",
      .input = OBJECT("restore_pii", "\"text\":" TEXT("Text"), REQUIRED("\"text\"")),
      .category = "privacy",
      .run = native_restore},
     {.name = "write_workspace_file",
-     .description = "Write a file to the workspace.",
+     .description = "Write a file to the workspace. In execute_code: write_file(filename, content).",
      .input = OBJECT("write_workspace_file",
                      "\"filename\":" TEXT("Filename") ","
                      "\"content\":" TEXT("Content"),
@@ -87,7 +93,7 @@ static const struct code_tool execution_tools[] = {
      .category = "workspace",
      .run = native_write_file},
     {.name = "read_workspace_file",
-     .description = "Read a file from the workspace.",
+     .description = "Read a file from the workspace. In execute_code: read_file(filename).",
      .input = OBJECT("read_workspace_file", "\"filename\":" TEXT("Filename"), REQUIRED("\"filename\"")),
      .category = "workspace",
      .run = native_read_file},

@@ -8,7 +8,7 @@
 #include "code/code_session.h"
 #include "code/code_start.h"
 #include "code/contents.h"
-#include "code/package.h"
+#include "code/package_install.h"
 #include "code/prelude.h"
 #include "code/workspace.h"
 #include "profiles/execute.h"
@@ -291,10 +291,8 @@ static void list_packages(struct code_req *r) {
 }
 
 static void install_package(struct code_req *r) {
-    struct slice name =
-        slice_upto(code_arg_text(r, "package_name", (struct slice){0}), CODE_PACKAGE_NAME_MAX);
     if (environment_ok(r, "default"))
-        package_install(r, name);
+        package_install(r);
 }
 
 /* ---- files ---- */
@@ -599,6 +597,7 @@ static const struct code_tool interpreter_tools[] = {
                      "\"timeout\":" INT_OR("Timeout", "300"),
                      REQUIRED("\"code\"")),
      .run = run_code,
+     .packages = true,
      .executes = true},
     {.name = "run_python_file",
      .description = "Run a Python file of the working directory, with arguments.",
@@ -609,6 +608,7 @@ static const struct code_tool interpreter_tools[] = {
                      "\"timeout\":" INT_OR("Timeout", "300"),
                      REQUIRED("\"file_path\"")),
      .run = run_file,
+     .packages = true,
      .executes = true},
     {.name = "install_package",
      .description = "Install a package, when the operator allows it.",

@@ -12,6 +12,10 @@
 #define TEXT "{\"type\":\"string\"}"
 #define NUMBER "{\"type\":\"integer\"}"
 #define FLAG "{\"type\":\"boolean\"}"
+#define ENCODING "{\"type\":\"string\",\"enum\":[\"text\",\"base64\"],\"default\":\"text\"}"
+#define SNAPSHOT                                                                                             \
+    "{\"type\":\"object\",\"properties\":{\"success\":" FLAG ",\"name\":" TEXT ",\"files\":" NUMBER          \
+    ",\"bytes\":" NUMBER ",\"left_out\":" TEXT ",\"error\":" TEXT "}}"
 #define NOTHING "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}"
 #define JOB                                                                                                  \
     "{\"type\":\"object\",\"properties\":{\"job_id\":" TEXT                                                  \
@@ -27,20 +31,25 @@ static const struct code_tool native_tools[] = {
      .leads = true,
      .title = "Run code",
      .description =
-         "Run Python, TypeScript or JavaScript in a sandbox without network. Use it to call several tools, "
+         "Run Python, TypeScript, JavaScript, SQL or, where the operator allows it, bash in a sandbox "
+         "without network. Use it to call several "
+         "tools, "
          "to filter or "
          "combine large results before they reach you, and to compute. Python: set `result`; the standard "
          "library is "
          "there, and read_file, write_file, list_files, search_tools, call_tool(server, tool, args), "
          "tools.SERVER.TOOL(**args), progress(fraction, text). TypeScript and JavaScript: return a value; "
          "await "
-         "callTool(server, tool, args) or tools.SERVER.TOOL(args). Files stay in /workspace; variables stay "
+         "callTool(server, tool, args) or tools.SERVER.TOOL(args). SQL (SQLite's): a table is a file of the "
+         "workspace, `sales` or 'data/sales.csv' (CSV, JSON, JSON lines), or one of a .db file; COPY (SELECT "
+         "...) TO 'out.csv' writes one; context_vars are :name. Files stay in /workspace; variables stay "
          "only with a "
          "session_id. With background, a run of more than a few seconds is answered with a job_id for "
          "job_status.",
      .input = "{\"type\":\"object\",\"properties\":{"
               "\"code\":{\"type\":\"string\",\"description\":\"What to run\"},"
-              "\"language\":{\"type\":\"string\",\"enum\":[\"python\",\"typescript\",\"javascript\"],"
+              "\"language\":{\"type\":\"string\",\"enum\":[\"python\",\"typescript\",\"javascript\",\"sql\","
+              "\"bash\"],"
               "\"default\":\"python\"},"
               "\"typescript\":{\"type\":\"boolean\",\"description\":\"true is language typescript, false is "
               "javascript, "
@@ -68,6 +77,7 @@ static const struct code_tool native_tools[] = {
      .hints = "{\"readOnlyHint\":false,\"destructiveHint\":true,\"openWorldHint\":true}",
      .category = "execution",
      .run = execute_tool,
+     .packages = true,
      .executes = true},
     {.name = "job_status",
      .leads = true,
@@ -245,8 +255,10 @@ static const struct code_tool native_tools[] = {
      .run = native_restore},
     {.name = "write_workspace_file",
      .title = "Write a file",
-     .description = "Writes a text file to your workspace, with the directories above it.",
+     .description = "Writes a file to your workspace, with the directories above it: text, or bytes as "
+                    "base64.",
      .input = "{\"type\":\"object\",\"properties\":{\"filename\":" TEXT ",\"content\":" TEXT
+              ",\"encoding\":" ENCODING
               "},\"required\":[\"filename\",\"content\"],\"additionalProperties\":false}",
      .output = SUCCESS,
      .hints = WRITES,
@@ -254,11 +266,13 @@ static const struct code_tool native_tools[] = {
      .run = native_write_file},
     {.name = "read_workspace_file",
      .title = "Read a file",
-     .description = "The text of a file in your workspace.",
-     .input = "{\"type\":\"object\",\"properties\":{\"filename\":" TEXT
+     .description = "The text of a file in your workspace; its bytes with encoding base64. A picture comes "
+                    "as an image.",
+     .input = "{\"type\":\"object\",\"properties\":{\"filename\":" TEXT ",\"encoding\":" ENCODING
               "},\"required\":[\"filename\"],\"additionalProperties\":false}",
-     .output = "{\"type\":\"object\",\"properties\":{\"success\":" FLAG ",\"filename\":" TEXT
-               ",\"content\":" TEXT ",\"size\":" NUMBER ",\"error\":" TEXT "}}",
+     .output =
+         "{\"type\":\"object\",\"properties\":{\"success\":" FLAG ",\"filename\":" TEXT ",\"content\":" TEXT
+         ",\"encoding\":" TEXT ",\"mime_type\":" TEXT ",\"size\":" NUMBER ",\"error\":" TEXT "}}",
      .hints = READS,
      .category = "workspace",
      .run = native_read_file},
@@ -272,6 +286,48 @@ static const struct code_tool native_tools[] = {
      .hints = READS,
      .category = "workspace",
      .run = native_list_files},
+    {.name = "save_snapshot",
+     .title = "Save a snapshot",
+     .description =
+         "Keeps all files of your workspace as they are now under a name, to go back to. Variables of "
+         "sessions are not part of it.",
+     .input = "{\"type\":\"object\",\"properties\":{\"name\":" TEXT
+              "},\"required\":[\"name\"],\"additionalProperties\":false}",
+     .output = SNAPSHOT,
+     .hints = WRITES,
+     .category = "workspace",
+     .run = native_save_snapshot},
+    {.name = "list_snapshots",
+     .title = "List snapshots",
+     .description = "Your snapshots, and the part of their quota that they take.",
+     .input = NOTHING,
+     .output = "{\"type\":\"object\",\"properties\":{\"success\":" FLAG
+               ",\"snapshots\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"bytes\":" NUMBER
+               ",\"bytes_max\":" NUMBER ",\"error\":" TEXT "}}",
+     .hints = READS,
+     .category = "workspace",
+     .run = native_list_snapshots},
+    {.name = "restore_snapshot",
+     .title = "Restore a snapshot",
+     .description =
+         "Makes your workspace what it was when the snapshot was saved: files that came later go. With "
+         "`into`, the snapshot's files are put into that new directory instead, and everything else "
+         "stays.",
+     .input = "{\"type\":\"object\",\"properties\":{\"name\":" TEXT ",\"into\":" TEXT
+              "},\"required\":[\"name\"],\"additionalProperties\":false}",
+     .output = SNAPSHOT,
+     .hints = ENDS,
+     .category = "workspace",
+     .run = native_restore_snapshot},
+    {.name = "delete_snapshot",
+     .title = "Delete a snapshot",
+     .description = "Deletes a snapshot; the workspace stays as it is.",
+     .input = "{\"type\":\"object\",\"properties\":{\"name\":" TEXT
+              "},\"required\":[\"name\"],\"additionalProperties\":false}",
+     .output = SNAPSHOT,
+     .hints = ENDS,
+     .category = "workspace",
+     .run = native_delete_snapshot},
     {.name = "get_execution_stats",
      .title = "About this server",
      .description = "Workspace, skills, tools, limits, and what the sandbox can run.",

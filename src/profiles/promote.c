@@ -28,7 +28,8 @@ static const struct {
 static bool is_offered(const struct code_server *s, const struct skill *skill,
                        enum sandbox_language *ret_language) {
     return skill->schema.len && s->face->structured && !code_tool_find(s, skill->name, true) &&
-           execute_language(skill->language, ret_language) && !sandbox_why_not(s->sandbox, *ret_language);
+           execute_language(skill->language, ret_language) && *ret_language < ARRAY_LEN(ways) &&
+           !sandbox_why_not(s->sandbox, *ret_language);
 }
 
 static bool can_run(const struct code_server *s) { return s->shared_skills_fd >= 0 && s->sandbox; }

@@ -3,9 +3,9 @@
 
 #define SANDBOX_WARM 2                 /* idle children per kind */
 #define SANDBOX_NONE_WARM UINT32_MAX   /* as a number of idle children: none, every run starts its own */
-#define SANDBOX_RUNS_MAX 64            /* at once */
+#define SANDBOX_RUNS_MAX 64            /* concurrent runs */
 #define SANDBOX_RUNS_SETTING_MAX 4096  /* the most that an operator can set it to */
-#define SANDBOX_SHARE_RUNS_MAX 32      /* at once of one grant, unless the operator says otherwise */
+#define SANDBOX_SHARE_RUNS_MAX 32      /* concurrent runs of one grant, unless the operator sets it */
 #define SANDBOX_WAITING_MAX 16384      /* runs that wait for a child */
 #define SANDBOX_SHARE_WAITING_MAX 1024 /* of one grant */
 #define SANDBOX_SHARE_WINDOW_MS 60000  /* CPU and wall time of a grant are counted over a minute */
@@ -19,7 +19,7 @@
 #define SANDBOX_FLOOD_MAX (16u << 20) /* bytes written on one stream before the run is ended */
 #define SANDBOX_RESULT_MAX (1u << 20)
 #define SANDBOX_CALLS_MAX 10000            /* tool calls of one run */
-#define SANDBOX_CALLS_OPEN_MAX 256         /* of them unanswered at once */
+#define SANDBOX_CALLS_OPEN_MAX 256         /* of them unanswered at the same time */
 #define SANDBOX_CALL_BYTES_MAX (64u << 20) /* bytes of arguments of one run */
 #define SANDBOX_AWAKE_US 100               /* how long the next call is looked out for without sleep */
 #define SANDBOX_AWAKE_SKIP_MAX 64          /* calls without, when that was in vain again and again */

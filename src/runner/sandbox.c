@@ -27,13 +27,9 @@ static bool holds_helper(const char *dir) {
 }
 
 /* Beside the program (a build directory), or where `make install` puts it. */
-static int find_helper(const struct sandbox_config *config, char ret_dir[FRAME_PATH_MAX], struct err *err) {
+int sandbox_helper_dir(char *ret_dir, struct err *err) {
     static const char *const places[] = {".", "../libexec/sallyport", "../lib/sallyport", NULL};
     char self[PATH_MAX];
-    if (config->helper_dir) {
-        snprintf(ret_dir, FRAME_PATH_MAX, "%.1000s", config->helper_dir);
-        return holds_helper(ret_dir) ? 0 : err_set(err, "no sallyport-sandbox in %s", ret_dir);
-    }
     const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(self, '/');
@@ -50,6 +46,25 @@ static int find_helper(const struct sandbox_config *config, char ret_dir[FRAME_P
     return err_set(err, "the helper sallyport-sandbox is not beside this program");
 }
 
+static int find_helper(const struct sandbox_config *config, char ret_dir[FRAME_PATH_MAX], struct err *err) {
+    if (!config->helper_dir)
+        return sandbox_helper_dir(ret_dir, err);
+    snprintf(ret_dir, FRAME_PATH_MAX, "%.1000s", config->helper_dir);
+    return holds_helper(ret_dir) ? 0 : err_set(err, "no sallyport-sandbox in %s", ret_dir);
+}
+
+static int write_memory(const char *what, struct slice bytes, int *ret_fd, struct err *err) {
+    const int fd = memfd_create(what, MFD_CLOEXEC);
+    if (fd < 0 || write(fd, bytes.ptr, bytes.len) != (ssize_t)bytes.len) {
+        err_set(err, "write the %s: %s", what, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
 /* As the interpreters read it: language (0 is Python, 1 JavaScript), length, bytes. */
 static int write_preludes(const struct sandbox_config *config, int *ret_fd, struct err *err) {
     cleanup_buf struct buf all;
@@ -64,11 +79,7 @@ static int write_preludes(const struct sandbox_config *config, int *ret_fd, stru
         buf_put(&all, head, sizeof(head));
         buf_put_slice(&all, p->source);
     }
-    const int fd = memfd_create("preludes", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, all.ptr, all.len) != (ssize_t)all.len)
-        return err_set(err, "write the preludes: %s", strerror(errno));
-    *ret_fd = fd;
-    return 0;
+    return write_memory("preludes", buf_slice(&all), ret_fd, err);
 }
 
 static char *given_or_env(const char *given, const char *name) {
@@ -101,6 +112,7 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
                           .languages = config->languages,
                           .profile = config->profile,
                           .preludes = -1,
+                          .bundle = -1,
                           .control = -1};
     list_init(&s->boxes);
     list_init(&s->shares);
@@ -115,6 +127,7 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
     s->given[SANDBOX_GIVEN_NODE] = given_or_env(config->node, "SALLYPORT_NODE");
     s->given[SANDBOX_GIVEN_BUN] = given_or_env(config->bun, "SALLYPORT_BUN");
     if (find_helper(config, s->helper_dir, err) != 0 || write_preludes(config, &s->preludes, err) != 0 ||
+        (config->bundle.len && write_memory("certificates", config->bundle, &s->bundle, err) != 0) ||
         sandbox_box_helper_start(s, err) != 0) {
         sandbox_close(s);
         return -1;
@@ -144,6 +157,8 @@ void sandbox_close(struct sandbox *s) {
     sandbox_share_free_all(s);
     if (s->preludes >= 0)
         close(s->preludes);
+    if (s->bundle >= 0)
+        close(s->bundle);
     for (int i = 0; i < SANDBOX_GIVEN; i++)
         free(s->given[i]);
     free(s->packages);
@@ -162,7 +177,7 @@ int sandbox_group(const struct sandbox *s, const char **ret_why) {
 }
 
 static enum frame_runtime runtime_of(enum sandbox_language language) {
-    return language == SANDBOX_PYTHON ? FRAME_PYTHON : FRAME_NODE;
+    return language == SANDBOX_JAVASCRIPT || language == SANDBOX_TYPESCRIPT ? FRAME_NODE : FRAME_PYTHON;
 }
 
 const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language language) {
@@ -173,6 +188,8 @@ const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language langu
         return "this machine cannot confine code well enough (see `sallyport doctor`)";
     if (!r->known && !s->told_ready)
         return "still starting";
+    if (language == SANDBOX_BASH && s->tier > 1)
+        return "bash needs processes, which only tier 1 isolates (see `sallyport doctor`)";
     return r->usable ? NULL : r->name;
 }
 
@@ -204,11 +221,12 @@ void sandbox_stats(const struct sandbox *s, struct sandbox_stats *ret_stats) {
 
 /* ---- the waiting line ---- */
 
-static struct box *find_session(struct sandbox *s, enum frame_runtime runtime, struct slice name) {
+static struct box *find_session(struct sandbox *s, enum frame_runtime runtime, enum sandbox_profile profile,
+                                struct slice name) {
     LIST_FOR (n, &s->boxes) {
         struct box *b = container_of(n, struct box, node);
         if (b->session && b->state != BOX_DYING && (b->runtime < FRAME_NODE) == (runtime < FRAME_NODE) &&
-            slice_is(name, b->session))
+            b->profile == profile && slice_is(name, b->session))
             return b;
     }
     return NULL;
@@ -256,10 +274,13 @@ static bool mentions(struct slice code, const char *words) {
     return false;
 }
 
-/* The heavy interpreter, with numpy and its like loaded, only for code that asks for them. */
+/* The heavy interpreter, with numpy and its like loaded, only for code that asks for them; not for a run that
+ * brings packages, which may be others of these names. */
 static enum frame_runtime pick_runtime(const struct sandbox *s, const struct sandbox_request *r) {
     if (r->language != SANDBOX_PYTHON)
-        return FRAME_NODE;
+        return runtime_of(r->language);
+    if (r->packages.len)
+        return FRAME_PYTHON;
     const char *heavy = s->runtimes[FRAME_PYTHON].modules;
     return mentions(r->code, heavy) || mentions(r->context, heavy) ? FRAME_PYTHON_DATA : FRAME_PYTHON;
 }
@@ -287,7 +308,7 @@ static enum turn try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t
     }
     run->runtime = pick_runtime(s, r);
     const size_t kind = sandbox_kind_of(run->runtime, r->profile);
-    struct box *b = r->session.len ? find_session(s, run->runtime, r->session) : NULL;
+    struct box *b = r->session.len ? find_session(s, run->runtime, r->profile, r->session) : NULL;
     if (b && b->state != BOX_PARKED)
         return TURN_LATER;
     if (!sandbox_share_has_room(s, run, b))
@@ -466,6 +487,7 @@ static void copy_request(struct sandbox_run *run, const struct sandbox_request *
     *to = *r;
     to->code = arena_dup(&run->arena, r->code);
     to->context = arena_dup(&run->arena, r->context);
+    to->packages = arena_dup(&run->arena, r->packages);
     to->session = arena_dup(&run->arena, r->session);
     to->share = arena_dup(&run->arena, r->share);
     if (r->workspace)
@@ -496,7 +518,7 @@ struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_reques
     run->share = sandbox_share_of(s, run->request.share);
     sandbox_share_wait(run);
     s->pump_again = true;
-    /* A run that can begin does so at once; one that must be refused is, on the loop's next turn. */
+    /* A run that can begin does so immediately; one that must be refused is, on the loop's next turn. */
     if (s->pumping || (s->said_hello && s->control >= 0 && sandbox_why_not(s, request->language) == NULL &&
                        s->kinds[sandbox_kind_of(pick_runtime(s, request), request->profile)].failures == 0))
         pump(s);
@@ -506,6 +528,15 @@ struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_reques
 }
 
 /* ---- names ---- */
+
+const char *sandbox_language_name(enum sandbox_language language) {
+    static const char *const names[] = {[SANDBOX_PYTHON] = "python",
+                                        [SANDBOX_JAVASCRIPT] = "javascript",
+                                        [SANDBOX_TYPESCRIPT] = "typescript",
+                                        [SANDBOX_SQL] = "sql",
+                                        [SANDBOX_BASH] = "bash"};
+    return names[language];
+}
 
 const char *sandbox_exit_name(enum sandbox_exit e) {
     static const char *const names[] = {
@@ -524,12 +555,14 @@ bool sandbox_session_next(const struct sandbox *s, size_t *at, struct sandbox_se
         if (!b->session || b->state == BOX_DYING || i++ < *at)
             continue;
         *at = i;
-        *ret_session = (struct sandbox_session){
-            .name = slice_str(b->session),
-            .language = b->runtime < FRAME_NODE ? SANDBOX_PYTHON : SANDBOX_JAVASCRIPT,
-            .idle_ms = b->state == BOX_PARKED ? io_now_ms(s->loop) - b->since_ms : 0,
-            .runs = b->session_runs,
-            .busy = b->state == BOX_BUSY};
+        *ret_session =
+            (struct sandbox_session){.name = slice_str(b->session),
+                                     .language = b->runtime == FRAME_NODE     ? SANDBOX_JAVASCRIPT
+                                                 : b->profile == SANDBOX_PROC ? SANDBOX_BASH
+                                                                              : SANDBOX_PYTHON,
+                                     .idle_ms = b->state == BOX_PARKED ? io_now_ms(s->loop) - b->since_ms : 0,
+                                     .runs = b->session_runs,
+                                     .busy = b->state == BOX_BUSY};
         return true;
     }
     return false;

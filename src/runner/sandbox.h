@@ -26,14 +26,14 @@ struct sandbox_prelude {
 struct sandbox_config {
     const char
         *helper_dir; /* where sallyport-sandbox lies; NULL: beside this program, then ../libexec/sallyport */
-    const char *packages; /* directory that Python finds further packages in, read-only; NULL or "": none */
+    const char *packages; /* directory of layers, which runs can read; NULL or "": none */
     const char *python;   /* NULL: $SALLYPORT_PYTHON, then python3 in PATH */
     const char *node;     /* NULL: $SALLYPORT_NODE, then node in PATH */
     const char *bun;      /* NULL: $SALLYPORT_BUN, then bun in PATH; for where no Node can be used */
     int min_tier;         /* 0: 1. Below it nothing is offered */
     uint32_t
         warm; /* idle children kept per kind that was used lately; 0: SANDBOX_WARM, or SANDBOX_NONE_WARM */
-    uint32_t wake_ms;                     /* how long a fresh child may say nothing; 0: SANDBOX_WAKE_MS */
+    uint32_t wake_ms;                     /* how long a fresh child may be silent; 0: SANDBOX_WAKE_MS */
     struct sandbox_ceiling ceiling;       /* of all runs together; `runs` 0: SANDBOX_RUNS_MAX */
     struct sandbox_ceiling share_ceiling; /* of those of one share; `runs` 0: SANDBOX_SHARE_RUNS_MAX */
     uint32_t memory_mb_max;               /* what a run may ask for at most; 0: SANDBOX_MEMORY_MB_MAX */
@@ -41,10 +41,15 @@ struct sandbox_config {
     uint32_t workspace_mb;                /* size of /workspace and of /tmp, each; 0: SANDBOX_WORKSPACE_MB */
     enum sandbox_profile profile;         /* the one that is kept warm from the start */
     uint32_t languages;                   /* bits 1 << enum sandbox_language that are wanted; 0: all */
+    /* Empty: code has no network. Else the certificates that it trusts (PEM); what it connects to arrives at
+     * handlers->network(). Tier 1 only. */
+    struct slice bundle;
     const struct sandbox_prelude *preludes; /* copied */
     size_t prelude_count;
 };
 
+/* Where sallyport-sandbox lies, for this program. Room for PATH_MAX bytes will do. */
+int sandbox_helper_dir(char *ret_dir, struct err *err);
 /* Finds the helper and asks the spawner for it; what the machine can do is known when ready() came. Runs
  * started before that wait. Fails only when the helper cannot be found. `ready` may be NULL. */
 int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox_config *config,

@@ -44,11 +44,11 @@ static void on_stream(uv_poll_t *handle, int status, int events) {
         uv_poll_stop(handle);
 }
 
-static void on_report(struct sandbox *s, struct frame_report *r, int fds[2]);
+static void on_report(struct sandbox *s, struct frame_report *r, int fds[PACKET_FDS]);
 static void box_free(struct box *b);
 
-/* The helper tells of a call before the call returns, so before the code can be done; but that comes by
- * another way and may be read here first. Whatever else was told stays for its turn. */
+/* The helper reports a call before the call returns, so before the code can be done; but the report comes by
+ * another socket and may be read here first. Other reports are left for their turn. */
 static void take_violations(struct sandbox *s) {
     struct frame_report r;
     while (recv(s->control, &r, sizeof(r), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(r) &&
@@ -111,7 +111,7 @@ static void on_no_sign(struct io_timer *timer) {
     struct sandbox_kind *kind = &b->engine->kinds[sandbox_kind_of(b->runtime, b->profile)];
     if (kind->missed == SANDBOX_WAKE_DOUBLED_MAX) {
         kind->failures = SANDBOX_FAILURES_MAX;
-        snprintf(kind->why, sizeof(kind->why), "the sandbox's interpreter does not come to life");
+        snprintf(kind->why, sizeof(kind->why), "the sandbox's interpreter does not start");
     } else {
         kind->missed++;
     }
@@ -207,7 +207,8 @@ struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enu
                       .state = BOX_STARTING,
                       .bridge_fd = -1,
                       .pidfd = -1,
-                      .workspace = -1};
+                      .workspace = -1,
+                      .network = -1};
     for (int i = 0; i < 2; i++)
         b->streams[i] = (struct box_stream){.fd = -1, .box = b, .which = (enum sandbox_stream)i};
     const struct frame_order order = {.kind = FRAME_START,
@@ -218,6 +219,7 @@ struct box *sandbox_box_start(struct sandbox *s, enum frame_runtime runtime, enu
                                       .workspace_mb = s->workspace_mb,
                                       .inodes = SANDBOX_INODES,
                                       .processes = SANDBOX_PROCESSES,
+                                      .network = s->bundle >= 0,
                                       .urgent = urgent};
     list_push(&s->boxes, &b->node);
     const bool failed =
@@ -257,7 +259,7 @@ static void on_stream_closed(uv_handle_t *handle) {
         free(b);
 }
 
-/* Out of every list at once; the memory follows when the loop has let go of its handles. */
+/* Removed from every list immediately; the memory is freed when the loop has closed its handles. */
 static void box_free(struct box *b) {
     if (b->gone)
         return;
@@ -271,6 +273,7 @@ static void box_free(struct box *b) {
     close_fd(&b->bridge_fd);
     close_fd(&b->pidfd);
     close_fd(&b->workspace);
+    close_fd(&b->network);
     sandbox_share_forget(b);
     free(b->session);
     b->session = NULL;
@@ -295,7 +298,7 @@ static struct box *box_find(struct sandbox *s, uint64_t token) {
     return NULL;
 }
 
-static void on_started(struct sandbox *s, struct box *b, const struct frame_report *r, int fds[2]) {
+static void on_started(struct sandbox *s, struct box *b, const struct frame_report *r, int fds[PACKET_FDS]) {
     struct sandbox_kind *kind = &s->kinds[sandbox_kind_of(b->runtime, b->profile)];
     if (r->value != 0) {
         kind->failures++;
@@ -306,6 +309,7 @@ static void on_started(struct sandbox *s, struct box *b, const struct frame_repo
     }
     b->pidfd = steal_fd(fds[0]);
     b->workspace = steal_fd(fds[1]);
+    b->network = steal_fd(fds[2]);
     if (b->state == BOX_DYING) { /* not wanted any more */
         syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
         return;
@@ -340,7 +344,7 @@ static void on_runtime(struct sandbox *s, const struct frame_report *r) {
         snprintf(rt->name, sizeof(rt->name), "%.100s: %.140s", r->text, s->trouble);
 }
 
-static void on_report(struct sandbox *s, struct frame_report *r, int fds[2]) {
+static void on_report(struct sandbox *s, struct frame_report *r, int fds[PACKET_FDS]) {
     r->text[sizeof(r->text) - 1] = '\0';
     struct box *b = box_find(s, r->token);
     if (r->kind == FRAME_HELLO) {
@@ -492,9 +496,9 @@ static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 
             argv[n++] = texts[t++];
         }
     if (s->languages) {
-        const uint32_t python =
-            s->languages & 1u << SANDBOX_PYTHON ? 1u << FRAME_PYTHON | 1u << FRAME_PYTHON_DATA : 0;
-        const uint32_t node = s->languages & ~(1u << SANDBOX_PYTHON) ? 1u << FRAME_NODE : 0;
+        const uint32_t scripts = 1u << SANDBOX_JAVASCRIPT | 1u << SANDBOX_TYPESCRIPT;
+        const uint32_t python = s->languages & ~scripts ? 1u << FRAME_PYTHON | 1u << FRAME_PYTHON_DATA : 0;
+        const uint32_t node = s->languages & scripts ? 1u << FRAME_NODE : 0;
         snprintf(texts[t], FRAME_PATH_MAX + 16, "runtimes=%u", python | node);
         argv[n++] = texts[t++];
     }
@@ -523,8 +527,9 @@ int sandbox_box_helper_start(struct sandbox *s, struct err *err) {
     *s->trouble = '\0';
     s->spawn_token = spawn_child(s->spawn, &request, on_helper_started, on_helper_exited, s, err);
     close(ends[1]);
-    const struct frame_order setup = {.kind = FRAME_SETUP};
-    if (!s->spawn_token || packet_send(ends[0], &setup, sizeof(setup), &s->preludes, 1, 0) != 0) {
+    const struct frame_order setup = {.kind = FRAME_SETUP, .network = s->bundle >= 0};
+    const int brought[2] = {s->preludes, s->bundle};
+    if (!s->spawn_token || packet_send(ends[0], &setup, sizeof(setup), brought, 2, 0) != 0) {
         close(ends[0]);
         return s->spawn_token ? err_set(err, "start the sandbox helper: %s", strerror(errno)) : -1;
     }

@@ -4,7 +4,7 @@
  *   sandbox_run.c    one run: frames, limits, clock, outcome
  *   sandbox_box.c    the helper and its children: start, exit, violations, streams
  *
- * Each uses those below it. What a box has to tell upwards goes through struct sandbox_events. */
+ * Each uses those below it. A box reports upwards through struct sandbox_events. */
 #pragma once
 
 #include "base/arena.h"
@@ -59,6 +59,7 @@ struct box {
     int bridge_fd;
     int pidfd;
     int workspace;
+    int network; /* listener of its loop-back, or -1 */
     struct io_conn *bridge;
     struct box_stream streams[2];
     struct io_timer wake;   /* WAKING: how long we wait for its first message */
@@ -120,6 +121,7 @@ struct sandbox {
     struct list shares;
     enum sandbox_profile profile;
     int preludes; /* memfd, or -1 */
+    int bundle;   /* memfd of certificates; -1: no network */
     /* the helper */
     uint64_t spawn_token;
     int control;

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,7 +32,7 @@ struct level {
 /* A file, or directory, at one moment. Time goes in steps of some milliseconds here, and two changes may fall
  * into one; but a change also sets the time of the last write, which copying has set back. */
 struct moment {
-    ino_t inode; /* 0: cannot be told from a later one */
+    ino_t inode; /* 0: cannot be distinguished from a later one */
     struct timespec changed, written;
 };
 
@@ -179,11 +180,24 @@ static bool name_beside(struct copy *c, int to, const char *name, char ret_name[
     return false;
 }
 
-static void write_file(struct copy *c, int in, const struct stat *st, int to, const char *name) {
+/* By its descriptor: its name may be another file's by now. False where there are no links. */
+static bool link_file(int in, int to, const char *name) {
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", in);
+    return linkat(AT_FDCWD, path, to, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* A program stays one; what code has made is none. */
+static void write_file(struct copy *c, int in, const struct stat *st, int to, const char *name, mode_t mode) {
     struct sandbox_files *job = c->job;
     unlink_as(job, to, name, 0);
     unlink_as(job, to, name, AT_REMOVEDIR);
-    cleanup_fd int out = open_beneath(job, !job->from_guest, to, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (job->link && link_file(in, to, name)) {
+        job->bytes += (uint64_t)st->st_size;
+        return;
+    }
+    cleanup_fd int out =
+        open_beneath(job, !job->from_guest, to, name, O_WRONLY | O_CREAT | O_EXCL, 0644 | (mode & 0111));
     if (out < 0 || copy_bytes(c, in, out, (uint64_t)st->st_size) != 0)
         return skip(c, name, strerror(errno));
     const struct timespec times[2] = {st->st_mtim, st->st_mtim};
@@ -209,7 +223,7 @@ static void copy_file(struct copy *c, int in, const struct stat *st, int to, con
             return;
         name = beside;
     }
-    write_file(c, in, st, to, name);
+    write_file(c, in, st, to, name, !job->from_guest ? st->st_mode : exists ? there.st_mode : 0);
 }
 
 static int open_directory(struct copy *c, int to, const char *name) {
@@ -249,8 +263,18 @@ static void remember(struct sandbox_files *job, const struct stat *host, int to,
     buf_put(&job->seen, &s, sizeof(s));
 }
 
+bool sandbox_is_left_out(const char *name) {
+    static const char *const names[] = {".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__", NULL};
+    for (size_t i = 0; names[i]; i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static void take_entry(struct copy *c, const struct level *l, const char *name) {
     struct stat st;
+    if (c->job->project && sandbox_is_left_out(name))
+        return;
     if (!name_fits(name))
         return skip(c, "a file", "its name cannot be carried over");
     const int in = open_beneath(c->job, c->job->from_guest, dirfd(l->from), name, O_RDONLY, 0);
@@ -310,6 +334,11 @@ static void remove_one(const struct sandbox_files *job, int to, const char *top)
             return;
         snprintf(name, sizeof(name), "%s", e->d_name);
     }
+}
+
+void sandbox_files_remove(int dir, const char *name) {
+    const struct sandbox_files ours = {0};
+    remove_one(&ours, dir, name);
 }
 
 /* Another run, or the client itself, may have put it there meanwhile, or changed it: then it is not this

@@ -12,6 +12,8 @@ struct sandbox_files {
     uint32_t guest_uid, guest_gid;
     uint64_t bytes_max;
     uint32_t files_max;
+    bool link;           /* both sides are ours, and files are replaced, never changed: link them */
+    bool project;        /* sandbox_is_left_out() */
     bool remove_missing; /* files of `to` that `from` lacks go; on the way out only those that are in seen */
     /* What was copied in, as it was on both sides: filled on the way in, read on the way out. Only what the
      * guest has changed since is written back. Where the host's file has changed too, both are kept: the
@@ -26,3 +28,5 @@ struct sandbox_files {
 
 /* Makes `to` look like `from`. -1 only when nothing could be done; what was left out is counted. */
 int sandbox_files_copy(struct sandbox_files *job, struct err *err);
+/* A file or a whole directory, on our own side. */
+void sandbox_files_remove(int dir, const char *name);

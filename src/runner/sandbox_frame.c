@@ -103,8 +103,8 @@ bool sandbox_frame_done(struct slice body, struct tape *t, struct arena *a,
 }
 
 bool sandbox_frame_image(struct slice body, struct slice *ret_mime, struct slice *ret_bytes) {
-    static const char *const types[] = {"image/png",  "image/jpeg",    "image/gif",
-                                        "image/webp", "image/svg+xml", NULL};
+    static const char *const types[] = {"image/png",     "image/jpeg", "image/gif",  "image/webp",
+                                        "image/svg+xml", "text/html",  "text/plain", NULL};
     const size_t n = body.len ? (unsigned char)body.ptr[0] : 0;
     if (n == 0 || body.len < 1 + n)
         return false;

@@ -186,6 +186,7 @@ static bool run_copy(struct sandbox_run *run, bool in) {
         .guest_gid = st.st_gid,
         .bytes_max = run->request.workspace_bytes_max && !in ? run->request.workspace_bytes_max : disk,
         .files_max = SANDBOX_FILES_MAX,
+        .project = run->request.project,
         .remove_missing = true,
         .seen = run->seen};
     run->seen = (struct buf){0};
@@ -485,15 +486,15 @@ static bool says_no_memory(struct sandbox_run *run) {
     return false;
 }
 
-/* V8 crashes when an allocation fails, without a word, and that may be a large one; native libraries of
- * Python may do so too, but also for reasons of their own. */
+/* V8 crashes without an error when an allocation fails, and that may be a large one; native libraries of
+ * Python may do so too, but also for other reasons. */
 static bool crashed_full(const struct sandbox_run *run, const struct frame_report *r, int sig) {
     const bool crash = sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGTRAP || sig == SIGABRT;
     const uint64_t limit_kb = (uint64_t)run->request.memory_mb * 1024;
     return crash && r->rss_kb >= (run->runtime == FRAME_NODE ? limit_kb / 4 : limit_kb / 4 * 3);
 }
 
-/* Why the process went, from what we know and what the kernel says. */
+/* Why the process ended, from what we know and what the kernel reports. */
 static void judge_exit(struct sandbox_run *run, const struct frame_report *r) {
     const int status = r->value, sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const uint64_t cpu_max = (uint64_t)run->request.cpu_s * 1000000;
@@ -542,8 +543,26 @@ static void on_wall(struct io_timer *timer) {
 
 /* ---- the beginning ---- */
 
+/* Where clients of HTTP look for a proxy and for certificates. */
+#define STRING_OF(x) #x
+#define STRING(x) STRING_OF(x)
+#define PROXY "\"http://127.0.0.1:" STRING(FRAME_PROXY_PORT) "\""
+#define BUNDLE "\"" FRAME_BUNDLE "\""
+static const char environment[] =
+    "{\"HTTP_PROXY\":" PROXY ",\"HTTPS_PROXY\":" PROXY ",\"http_proxy\":" PROXY ",\"https_proxy\":" PROXY
+    ",\"SSL_CERT_FILE\":" BUNDLE ",\"REQUESTS_CA_BUNDLE\":" BUNDLE ",\"CURL_CA_BUNDLE\":" BUNDLE
+    ",\"GIT_SSL_CAINFO\":" BUNDLE ",\"NODE_EXTRA_CA_CERTS\":" BUNDLE "}";
+
+/* Why there is none although the operator lists hosts; NULL when that is not so. */
+static const char *no_network(const struct sandbox_run *run) {
+    if (run->engine->bundle < 0 || run->box->network >= 0)
+        return NULL;
+    return run->engine->tier > 1
+               ? "no network here: code.network needs tier 1 of the sandbox (see `sallyport doctor`)"
+               : "no network with profile pure";
+}
+
 static bool write_run(struct sandbox_run *run, struct buf *out) {
-    static const char *const languages[] = {"python", "javascript", "typescript"};
     const struct sandbox_request *r = &run->request;
     struct emit e;
     sandbox_frame_head(out, FRAME_RUN, 0, 0);
@@ -555,8 +574,14 @@ static bool write_run(struct sandbox_run *run, struct buf *out) {
         emit_key(&e, "context");
         emit_raw(&e, r->context);
     }
+    if (r->packages.len) {
+        emit_key(&e, "packages");
+        emit_raw(&e, r->packages);
+        emit_key(&e, "packages_dir");
+        emit_cstr(&e, run->engine->tier == 1 ? FRAME_PACKAGES : run->engine->packages);
+    }
     emit_key(&e, "language");
-    emit_cstr(&e, languages[r->language]);
+    emit_cstr(&e, sandbox_language_name(r->language));
     emit_key(&e, "prelude");
     emit_int(&e, run->fresh_session ? r->prelude : 0);
     emit_key(&e, "memory_mb");
@@ -571,6 +596,15 @@ static bool write_run(struct sandbox_run *run, struct buf *out) {
     emit_bool(&e, r->last_value);
     emit_key(&e, "session");
     emit_bool(&e, r->session.len > 0);
+    if (run->box->network >= 0) {
+        emit_key(&e, "environment");
+        emit_raw(&e, SLICE(environment));
+    }
+    const char *why = no_network(run);
+    if (why) {
+        emit_key(&e, "no_network");
+        emit_cstr(&e, why);
+    }
     emit_object_end(&e);
     if (out->full)
         return false;
@@ -588,6 +622,9 @@ static void run_send(struct sandbox_run *run) {
         run_finish(run);
         return;
     }
+    const int listener = run->box->network >= 0 ? fcntl(run->box->network, F_DUPFD_CLOEXEC, 0) : -1;
+    if (listener >= 0)
+        run->handlers->network(run, run->owner, listener);
     sandbox_box_limit(run->box, run->request.memory_mb);
     sandbox_box_listen(run->box, true);
     io_conn_put(run->box->bridge, buf_slice(&frame));

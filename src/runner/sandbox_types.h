@@ -9,7 +9,23 @@
 struct sandbox;
 struct sandbox_run;
 
-enum sandbox_language { SANDBOX_PYTHON, SANDBOX_JAVASCRIPT, SANDBOX_TYPESCRIPT, SANDBOX_LANGUAGES };
+/* What stays out of the sandbox when the workspace is a project: what is large and made by tools, and the
+ * repository itself, whose hooks would run outside. */
+bool sandbox_is_left_out(const char *name);
+
+enum sandbox_language {
+    SANDBOX_PYTHON,
+    SANDBOX_JAVASCRIPT,
+    SANDBOX_TYPESCRIPT,
+    SANDBOX_SQL,  /* by Python's own library, over files of the workspace */
+    SANDBOX_BASH, /* started by Python; profile PROC */
+    SANDBOX_LANGUAGES
+};
+const char *sandbox_language_name(enum sandbox_language language); /* "python" */
+/* The others are run by Python. */
+static inline bool sandbox_is_javascript(enum sandbox_language language) {
+    return language == SANDBOX_JAVASCRIPT || language == SANDBOX_TYPESCRIPT;
+}
 /* What the kernel lets the code do. PURE: compute, nothing is opened. FILES: also files beneath /workspace
  * and /tmp, and reading the runtime's own library. PROC: also processes and programs of /usr/bin. */
 enum sandbox_profile { SANDBOX_PURE, SANDBOX_FILES, SANDBOX_PROC, SANDBOX_PROFILES };
@@ -32,7 +48,7 @@ extern const uint64_t sandbox_bucket_us[SANDBOX_BUCKETS];
 
 /* What runs may take together: those of one grant, or all. 0: no ceiling. */
 struct sandbox_ceiling {
-    uint32_t runs;      /* at once */
+    uint32_t runs;      /* concurrent runs */
     uint32_t memory_mb; /* of those that run, and of parked sessions: the sum of what they may take */
     uint32_t cpu_s;     /* in a minute */
     uint32_t wall_s;    /* in a minute, over all of them */
@@ -49,7 +65,7 @@ struct sandbox_stats {
 enum sandbox_stream { SANDBOX_STDOUT, SANDBOX_STDERR };
 
 struct sandbox_image {
-    struct slice mime;
+    struct slice mime; /* also text/html and text/plain: what code shows */
     struct slice bytes;
 };
 
@@ -92,6 +108,9 @@ struct sandbox_handlers {
     void (*progress)(struct sandbox_run *run, void *owner, double fraction, struct slice text);
     /* Output as it arrives, already within the caps; also in the outcome. May be NULL. */
     void (*output)(struct sandbox_run *run, void *owner, enum sandbox_stream stream, struct slice bytes);
+    /* The code is about to run, in a sandbox with a network: the listening socket of its loop-back. Owns it.
+     * May be NULL where the config has no network. */
+    void (*network)(struct sandbox_run *run, void *owner, int take_listener);
     /* The end, exactly once; the slices live until it returns, and so does `run`. */
     void (*done)(struct sandbox_run *run, void *owner, const struct sandbox_outcome *outcome);
 };
@@ -103,6 +122,9 @@ struct sandbox_request {
     struct slice context; /* JSON object of variables, or empty */
     /* Which of the config's preludes stands before the code: index + 1; 0 for none. */
     uint32_t prelude;
+    /* Layers of the config's packages that the code finds: JSON, of Python a list of their paths, of
+     * JavaScript an object with one for each name. Empty: none. */
+    struct slice packages;
     bool echo;       /* Python: the value of a last line that is an expression is printed, as a prompt does */
     bool last_value; /* Python: that value is the result of a run that sets no `result`, as in a notebook */
     uint32_t memory_mb;  /* 0: SANDBOX_MEMORY_MB */
@@ -115,6 +137,7 @@ struct sandbox_request {
      * back, or NULL for an empty one that is thrown away. Regular files only, within the quotas; nothing the
      * code leaves there (links, devices, names, races) reaches beyond it. Not with profile PURE. */
     const char *workspace;
+    bool project;                 /* that directory is a user's own: see sandbox_is_left_out() */
     uint64_t workspace_bytes_max; /* of the directory after the run; 0: the size of /workspace */
     struct slice share;           /* whose run it is: each gets its turn, and its share of what there is */
     /* Names the child to go on in; "" for a fresh one. The caller puts its grant into it. */
@@ -125,7 +148,7 @@ struct sandbox_request {
  */
 void sandbox_answer(struct sandbox_run *run, uint32_t id, struct slice json);
 void sandbox_answer_error(struct sandbox_run *run, uint32_t id, struct slice text);
-/* An error that says more: a JSON object with a `message`; its other members become the error's own. */
+/* An error with more fields: a JSON object with a `message`; its other members become the error's own. */
 void sandbox_answer_fault(struct sandbox_run *run, uint32_t id, struct slice json);
 /* Ends it: done() comes with SANDBOX_KILLED. */
 void sandbox_cancel(struct sandbox_run *run);

@@ -118,7 +118,7 @@ static bool has_controllers(const char *dir, const char *file) {
     return has_word(all, "memory") && has_word(all, "pids") && has_word(all, "cpu");
 }
 
-/* Everybody who is in that group goes one down; it was made for the gate, so nobody else is there. */
+/* Moves every process of that group one level down; the group was made for the gate, so it has no others. */
 static bool move_all(const char *dir, const char *leaf) {
     char text[TEXT_MAX];
     for (struct slice rest = get(dir, "cgroup.procs", text), line; rest.len;) {
@@ -131,7 +131,8 @@ static bool move_all(const char *dir, const char *leaf) {
     return true;
 }
 
-/* The kernel says EBUSY while somebody is left: who was born meanwhile, or did not fit into one reading. */
+/* The kernel returns EBUSY while a process is left: one that was forked meanwhile, or did not fit into one
+ * reading. */
 static bool move_down(const char *dir) {
     char leaf[PATH_MAX + 8];
     snprintf(leaf, sizeof(leaf), "%s/" LEAF, dir);

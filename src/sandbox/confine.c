@@ -11,31 +11,42 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define FD_MAX 256      /* descriptors a guest may have open */
 #define PAGE_BYTES 4096 /* unit of statm */
-#define CAPS_MAX 64     /* more than the kernel has; it says EINVAL at its own end */
+#define CAPS_MAX 64     /* more than the kernel has; it returns EINVAL at its own end */
 #define WORKDIR "/workspace"
 #define NOTIFY_WAIT_KILLABLE (1UL << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, newer than the headers */
 #define TSYNC_ESRCH (1UL << 4)          /* SECCOMP_FILTER_FLAG_TSYNC_ESRCH: goes with a listener */
 #define STATM_MAX 128
+#define PROXY_BACKLOG 64
 
 /* As of Landlock ABI 6; the header at hand may know the first of these only. */
 struct ruleset {
     uint64_t fs;
     uint64_t net;
     uint64_t scoped;
+};
+#define RULE_NET_PORT 2
+#define NET_CONNECT (1ULL << 1)
+struct net_port {
+    uint64_t allowed;
+    uint64_t port;
 };
 #define FS_TRUNCATE (1ULL << 14)
 #define FS_IOCTL_DEV (1ULL << 15)
@@ -97,6 +108,44 @@ static int step_idmap(struct confine *l) {
         return -1;
     snprintf(line, sizeof(line), "%d %u 1", CONFINE_GUEST_ID, l->setup->gid);
     return write_at(CONFINE_FD_PROC, "self/gid_map", line);
+}
+
+bool confine_has_network(const struct confine_setup *setup, const struct frame_order *order) {
+    return order->network && setup->tier == 1 && order->profile != FRAME_PURE;
+}
+
+/* In a network namespace of its own, which has nothing but a loop-back that is down. */
+static int open_loopback(void) {
+    struct ifreq lo = {.ifr_name = "lo"};
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_port = htons(FRAME_PROXY_PORT),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    lo.ifr_flags = IFF_UP;
+    if (ioctl(fd, SIOCSIFFLAGS, &lo) == 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 &&
+        listen(fd, PROXY_BACKLOG) == 0)
+        return fd;
+    const int code = errno;
+    close(fd);
+    errno = code;
+    return -1;
+}
+
+/* The only way out: whatever connects there is accepted, judged and recorded by the gate. */
+static int step_network(struct confine *l) {
+    if (!confine_has_network(l->setup, l->order))
+        return 0;
+    const struct confine_note note = {.kind = CONFINE_NOTE_NETWORK, .token = l->order->token};
+    const int fd = open_loopback();
+    if (fd < 0)
+        return -1;
+    const int done = packet_send(CONFINE_FD_REPORT, &note, sizeof(note), &fd, 1, 0);
+    const int code = errno;
+    close(fd);
+    errno = code;
+    return done;
 }
 
 /* Private memory disks over the empty mount points of the root; the sizes are the quota. */
@@ -268,7 +317,10 @@ static int step_landlock(struct confine *l) {
     int rules = (int)syscall(SYS_landlock_create_ruleset, &want, size, 0);
     if (rules < 0)
         return -1;
+    const struct net_port proxy = {.allowed = NET_CONNECT, .port = FRAME_PROXY_PORT};
     int done = add_rules(l, rules, want.fs);
+    if (done == 0 && want.net && confine_has_network(l->setup, l->order))
+        done = (int)syscall(SYS_landlock_add_rule, rules, RULE_NET_PORT, &proxy, 0);
     if (done == 0)
         done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (done == 0)
@@ -350,7 +402,8 @@ static int step_privileges(struct confine *l) {
 }
 
 static int step_seccomp(struct confine *l) {
-    const uint32_t profile = l->order->profile;
+    const uint32_t profile =
+        l->order->profile + (confine_has_network(l->setup, l->order) ? FRAME_PROFILES - 1 : 0);
     /* Threads that are there already are bound with this one, or none is and the step has failed. */
     const unsigned long all = l->stage == STAGE_LAST ? SECCOMP_FILTER_FLAG_TSYNC | TSYNC_ESRCH : 0;
     struct sock_fprog program = {.len = (unsigned short)l->setup->program_len[profile],
@@ -376,8 +429,8 @@ static int step_report(struct confine *l) {
 }
 
 /* The report was the last message with descriptors. The kernel counts those under way for all processes of a
- * user together, against the sender's own limit of open files: a guest that could send some would stop
- * everybody's, and a limit as low as a guest's would stop the report itself. */
+ * user together, against the sender's own limit of open files: a guest that could send some would block
+ * everyone's, and a limit as low as a guest's would block the report itself. */
 static int step_seal(struct confine *l) {
     static struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -400,6 +453,7 @@ static const struct {
 } steps[CONFINE_STEPS] = {
     [CONFINE_DEATHSIG] = {"deathsig", step_deathsig, STAGE_WHOLE | STAGE_BEFORE},
     [CONFINE_IDMAP] = {"idmap", step_idmap, STAGE_WHOLE | STAGE_BEFORE},
+    [CONFINE_NETWORK] = {"network", step_network, STAGE_WHOLE | STAGE_BEFORE},
     [CONFINE_SCRATCH] = {"scratch", step_scratch, STAGE_WHOLE | STAGE_BEFORE},
     [CONFINE_WORKDIR] = {"workdir", step_workdir, STAGE_WHOLE | STAGE_BEFORE},
     [CONFINE_RLIMITS] = {"rlimits", step_rlimits, STAGE_WHOLE | STAGE_BEFORE | STAGE_LAST},

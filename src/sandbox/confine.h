@@ -1,7 +1,7 @@
 /* The lock-down of one sandbox: what a fresh child does to itself before it may see a byte of the guest's.
  *
- *   idmap ─▶ scratch ─▶ workdir ─▶ rlimits ─▶ landlock ─▶ caps ─▶ descriptors ─▶ privileges ─▶ seccomp
- *   ─▶ report ─▶ seal
+ *   idmap ─▶ network ─▶ scratch ─▶ workdir ─▶ rlimits ─▶ landlock ─▶ caps ─▶ descriptors ─▶ privileges ─▶
+ * seccomp ─▶ report ─▶ seal
  *
  * Compiled into the helper (which tries it out in a throw-away child to learn what the machine can do) and
  * into the modules that the interpreters load. A step that fails ends the child: nothing is skipped, nothing
@@ -27,7 +27,8 @@
 #define CONFINE_FD_NULL 7    /* zygote: /dev/null */
 #define CONFINE_FD_PROC 8    /* zygote: /proc, for the id maps */
 #define CONFINE_FD_SCRATCH 9 /* zygote, tier 2: directory for the sandboxes' workspaces */
-#define CONFINE_FD_FREE 10   /* what is not listed starts here */
+#define CONFINE_FD_BUNDLE 10 /* zygote to be: the certificates that it copies into its tree */
+#define CONFINE_FD_FREE 11   /* what is not listed starts here */
 
 /* And in a child that executes its interpreter, from there to the last step; 5 is its workspace already. */
 #define CONFINE_FD_KEPT 6  /* the setup */
@@ -39,9 +40,13 @@
 #define CONFINE_FAILED 125 /* exit status of a child whose lock-down did not succeed */
 #define CONFINE_GUEST_ID 1000
 
+/* A filter of each profile, and of each but PURE one that allows connections. */
+#define CONFINE_FILTERS (2 * FRAME_PROFILES - 1)
+
 enum confine_step {
     CONFINE_DEATHSIG = 1,
     CONFINE_IDMAP,
+    CONFINE_NETWORK,
     CONFINE_SCRATCH,
     CONFINE_WORKDIR,
     CONFINE_RLIMITS,
@@ -54,8 +59,8 @@ enum confine_step {
     CONFINE_SEAL,
     CONFINE_STEPS,
     /* Not a step of the lock-down, but what can go wrong behind it: an interpreter with threads is copied
-     * without them, and what one of them held at that moment nobody will ever let go. So the child says that
-     * it lives before it is given anything. */
+     * without them, and a lock that one of them held at that moment is never released. So the child reports
+     * that it runs before it is given anything. */
     CONFINE_AWAKE = CONFINE_STEPS,
 };
 
@@ -70,17 +75,18 @@ struct confine_setup {
     uint32_t uid, gid; /* of the zygote, seen from its own user namespace */
     uint32_t dir_count;
     char dirs[CONFINE_DIRS_MAX][FRAME_PATH_MAX]; /* readable with profiles FILES and PROC */
-    uint32_t program_len[FRAME_PROFILES];
-    struct sock_filter programs[FRAME_PROFILES][CONFINE_PROGRAM_MAX];
+    uint32_t program_len[CONFINE_FILTERS];
+    struct sock_filter programs[CONFINE_FILTERS][CONFINE_PROGRAM_MAX];
 };
 
-/* What the zygote and its children say to the helper. */
+/* Messages of the zygote and its children to the helper. */
 enum confine_note_kind {
-    CONFINE_NOTE_UP = 1,     /* the zygote can be used; text: the runtime's name and version */
-    CONFINE_NOTE_DOWN = 2,   /* it cannot; text says why */
-    CONFINE_NOTE_CLONED = 3, /* pid, with a pidfd; or error */
-    CONFINE_NOTE_READY = 4,  /* from the child: its /workspace and its listener (absent without notify) */
-    CONFINE_NOTE_FAILED = 5, /* from the child: step and error */
+    CONFINE_NOTE_UP = 1,      /* the zygote can be used; text: the runtime's name and version */
+    CONFINE_NOTE_DOWN = 2,    /* it cannot; text says why */
+    CONFINE_NOTE_CLONED = 3,  /* pid, with a pidfd; or error */
+    CONFINE_NOTE_READY = 4,   /* from the child: its /workspace and its listener (absent without notify) */
+    CONFINE_NOTE_FAILED = 5,  /* from the child: step and error */
+    CONFINE_NOTE_NETWORK = 6, /* from the child: the listener of its loop-back */
 };
 
 struct confine_note {
@@ -93,10 +99,12 @@ struct confine_note {
 };
 
 const char *confine_step_name(enum confine_step step);
+/* Does a sandbox of this order get a network? */
+bool confine_has_network(const struct confine_setup *setup, const struct frame_order *order);
 int confine_read_setup(int fd, struct confine_setup *ret_setup);
 
-/* In the fresh child; stdio are bridge, stdout and stderr. Returns only when the sandbox is shut and the
- * helper knows; else the child exits with CONFINE_FAILED after having told the helper which step it was. */
+/* In the fresh child; stdio are bridge, stdout and stderr. Returns only when the sandbox is locked down and
+ * the helper knows; else the child reports the failed step to the helper and exits with CONFINE_FAILED. */
 void confine_down(const struct confine_setup *setup, const struct frame_order *order, const int stdio[3]);
 /* The same in three parts, with an exec after the first; the other two find setup and order where it left
  * them.

@@ -64,7 +64,7 @@ static noreturn void execute(const struct exec *e) {
     _exit(CONFINE_FAILED);
 }
 
-/* It tells the helper itself what it is; only that it could not even do that is told here. */
+/* The trial reports its result to the helper itself; only a failure to do so is reported here. */
 static bool trial(struct exec *e) {
     pid_t pid = fork();
     if (pid == 0) {

@@ -5,7 +5,7 @@
 
 #include <stdnoreturn.h>
 
-#define EXEC_TRIAL "SALLYPORT_TRIAL" /* in the environment of the trial run, which says what it found */
+#define EXEC_TRIAL "SALLYPORT_TRIAL" /* in the environment of the trial run, which reports what it found */
 #define EXEC_ARGS 16
 
 struct exec_plan {
@@ -16,5 +16,5 @@ struct exec_plan {
     const char *const *envp;
 };
 
-/* Takes orders for ever, after one trial. */
+/* Takes orders until the process ends, after one trial. */
 noreturn void exec_serve(const struct confine_setup *setup, const struct exec_plan *plan);

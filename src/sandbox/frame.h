@@ -1,4 +1,4 @@
-/* What the gate and the sandbox helper say to each other: the one header that both programs share.
+/* The protocol between the gate and the sandbox helper: the one header that both programs share.
  *
  *   gate ══ control (seqpacket, fds) ══▶ helper ══▶ zygote ──clone──▶ sandbox
  *     └───────────── bridge (stream socket pair, frames) ──────────────┘
@@ -25,7 +25,7 @@ struct frame_head {
 #define FRAME_HEAD_BYTES 12
 #define FRAME_BYTES_MAX (16u << 20) /* gate to sandbox: code, context and the results of calls */
 #define FRAME_GUEST_MAX (16u << 20) /* sandbox to gate: arguments and the result value */
-#define FRAME_IMAGES_MAX 32         /* images one run may hand over */
+#define FRAME_IMAGES_MAX 32         /* images and pages one run may hand over */
 #define FRAME_TEXT_MAX (256u << 10) /* error texts and tracebacks, progress texts */
 
 enum frame_kind {
@@ -36,7 +36,7 @@ enum frame_kind {
     /* sandbox to gate */
     FRAME_CALL = 16,     /* id: {"server","tool","args"}; server "" is the built-in one */
     FRAME_PROGRESS = 17, /* {"fraction","text"} */
-    FRAME_IMAGE = 18,    /* one byte length, MIME type, then the bytes */
+    FRAME_IMAGE = 18,    /* one byte length, MIME type, then the bytes: a picture, HTML or text */
     FRAME_DONE = 19,     /* {"ok","result","error","kind","traceback"}; the last frame of a run */
     FRAME_AWAKE = 20,    /* empty, of JavaScript only and before its first run: see CONFINE_AWAKE */
 };
@@ -46,6 +46,9 @@ enum frame_kind {
 #define FRAME_PATH_MAX 1024
 #define FRAME_NAME_MAX 48
 #define FRAME_RUNTIMES 3
+#define FRAME_PROXY_PORT 3128 /* on the loop-back of a sandbox that has a network */
+#define FRAME_BUNDLE "/etc/ssl/certs/ca-certificates.crt" /* what it trusts, where most look for it */
+#define FRAME_PACKAGES "/opt/packages" /* the layers of packages, seen from inside; tier 1 */
 #define FRAME_REASON_MAX 256
 
 enum frame_runtime { FRAME_PYTHON, FRAME_PYTHON_DATA, FRAME_NODE };
@@ -53,7 +56,7 @@ enum frame_profile { FRAME_PURE, FRAME_FILES, FRAME_PROC, FRAME_PROFILES };
 
 /* Gate to helper. FRAME_START carries three descriptors: bridge, stdout and stderr ends of the sandbox. */
 enum frame_order_kind {
-    FRAME_SETUP = 1, /* once, first; with a descriptor of the preludes or none */
+    FRAME_SETUP = 1, /* once, first; with the preludes and the certificates, each a descriptor or none */
     FRAME_START = 2,
     FRAME_LIMIT = 3, /* a sandbox of profile PROC: its run may have only memory_mb */
 };
@@ -67,10 +70,12 @@ struct frame_order {
     uint32_t workspace_mb; /* size of the private /workspace and of /tmp */
     uint32_t inodes;
     uint32_t processes; /* threads, and with profile `proc` processes */
-    uint32_t urgent;    /* it is needed soon: JavaScript says that it lives without having warmed up */
+    uint32_t network;   /* a loop-back of its own, whose one listener goes to the gate; tier 1, not PURE */
+    uint32_t urgent;    /* it is needed soon: JavaScript reports that it runs before it has warmed up */
 };
 
-/* Helper to gate. FRAME_STARTED carries a pidfd and a descriptor of the sandbox's /workspace. */
+/* Helper to gate. FRAME_STARTED carries a pidfd, a descriptor of the sandbox's /workspace and,
+ * with a network, the listener of its loop-back. */
 enum frame_report_kind {
     FRAME_HELLO = 1,     /* once, first */
     FRAME_STARTED = 2,   /* value 0, or an errno and `text` when it could not be started */

@@ -86,22 +86,75 @@ const tools = new Proxy({}, { get: (_, server) => typeof server === "symbol" || 
   : new Proxy({}, { get: (_, tool) => typeof tool === "symbol" || tool === "then" ? undefined
     : (args) => callTool(server, tool, args) }) });
 
-// Reaches the code-mode endpoints of the gate and nothing else, whatever host is named.
+let noNetwork = "no network here: the operator can allow hosts with code.network.allow (docs/code.md)";
+let network = null; // see connectOut()
+
+// The proxy of the gate is the only way out. Both http: and https: go through a tunnel of it.
+function connectOut({ environment, no_network: why }) {
+  noNetwork = why ?? noNetwork;
+  if (network || !environment) return;
+  Object.assign(process.env, environment);
+  const net = load("net"), tls = load("tls"), http = load("http"), https = load("https");
+  const proxy = new URL(environment.HTTPS_PROXY);
+  const tunnel = (host, port) => new Promise((resolve, reject) => {
+    const socket = net.connect(Number(proxy.port), proxy.hostname);
+    let head = "";
+    const onData = (bytes) => {
+      head += bytes.toString("latin1");
+      if (!head.includes("\r\n\r\n")) return;
+      socket.off("data", onData).off("error", reject).off("end", onEnd); // the client speaks first, so nothing is lost
+      if (/^HTTP\/1\.1 200 /.test(head)) return resolve(socket);
+      socket.destroy();
+      reject(Object.assign(new Error(head.slice(9, head.indexOf("\r\n"))), { code: "ECONNREFUSED" }));
+    };
+    const onEnd = () => reject(Object.assign(new Error(`the gate takes no more connections of this run`), { code: "ECONNREFUSED" }));
+    socket.on("data", onData).on("error", reject).on("end", onEnd);
+    const name = net.isIPv6(host) ? `[${host}]` : host;
+    socket.write(`CONNECT ${name}:${port} HTTP/1.1\r\nHost: ${name}:${port}\r\n\r\n`);
+  });
+  const open = (options, secure, done) => {
+    const host = (options.hostname ?? options.host ?? "localhost").replace(/^\[|\]$/g, ""), port = Number(options.port) || (secure ? 443 : 80);
+    tunnel(host, port).then((socket) => {
+      if (!secure) return done(null, socket);
+      const name = options.servername || (net.isIP(host) ? undefined : host);
+      const over = tls.connect({ ...options, socket, servername: name, host, ALPNProtocols: ["http/1.1"] });
+      over.once("secureConnect", () => done(null, over)).once("error", done);
+    }, done);
+  };
+  http.globalAgent.createConnection = (options, done) => { open(options, false, done); };
+  https.globalAgent.createConnection = (options, done) => { open(options, true, done); };
+  const byNode = nodeFetch;
+  network = { fetch: (resource, options) => {
+    void Response; // loads the library, which then says what it connects with
+    const Agent = globalThis[Symbol.for("undici.globalDispatcher.1")]?.constructor;
+    if (!Agent) throw new TypeError("fetch failed: this interpreter's fetch knows no proxy; use node:https");
+    network.agent ??= new Agent({ connect: (options, done) => open(options, options.protocol === "https:", done) });
+    return byNode(resource, { ...options, dispatcher: network.agent }).catch((error) => {
+      throw error.cause?.message ? Object.assign(new TypeError(`fetch failed: ${error.cause.message}`), { cause: error.cause }) : error;
+    });
+  } };
+}
+
+// Reaches the code-mode endpoints of the gate, whatever host is named; others only where there is a network.
 async function fetchInside(resource, options = {}) {
   const url = new URL(typeof resource === "string" ? resource : resource.url ?? String(resource));
   const method = String(options.method ?? resource.method ?? "GET").toUpperCase();
   let body = options.body ?? null;
   if (body !== null && typeof body !== "string") body = String(body);
-  if (!url.pathname.startsWith("/mcp/")) throw new TypeError("fetch failed: there is no network here");
+  if (!url.pathname.startsWith("/mcp/")) {
+    if (network) return network.fetch(resource, options);
+    throw new TypeError(`fetch failed: ${noNetwork}`);
+  }
   const answer = await callTool("", "fetch", { method, path: url.pathname, body });
   return new Response(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body),
     { status: answer.status ?? 200, headers: { "content-type": "application/json" } });
 }
 
+const nodeFetch = globalThis.fetch;
 const builtins = new Set(require("module").builtinModules);
 const loadedSkills = new Map();
 const SKILL = /^(?:\.{0,2}\/)?skills\/([A-Za-z_]\w*)(?:\.[jt]s)?$/;
-const noModule = (name, why = "there are the built-in modules, files of the workspace and skills/NAME") =>
+const noModule = (name, why = "there are the built-in modules, files of the workspace, skills/NAME and the packages that a run asks for") =>
   new Error(`Cannot find module '${name}': ${why}`);
 
 async function skillCode(name) {
@@ -114,9 +167,44 @@ async function skillCode(name) {
   return unfence(String(found.code));
 }
 
+// Packages that a run has asked for, by name: each looks for what it needs beside itself.
+const packages = new Map();
+const packageOf = (name) => packages.get(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]);
+
+function usePackages(order) {
+  const { createRequire } = load("module");
+  for (const [name, layer] of Object.entries(order.packages)) {
+    const at = `${order.packages_dir}/${layer}`;
+    packages.set(name, Object.assign(createRequire(`${at}/main.js`), { layer: at }));
+  }
+}
+
+// The file that package.json names for `import`: the first condition that holds, at any depth.
+function entryOf({ exports, module, main }, subpath) {
+  const pick = (target) => typeof target === "string" ? target : Array.isArray(target) ? pick(target[0])
+    : target && pick(Object.entries(target).find(([key]) => ["node", "import", "module-sync", "default"].includes(key))?.[1]);
+  const paths = exports && typeof exports === "object" && Object.keys(exports).some((key) => key.startsWith(".")) ? exports : { ".": exports };
+  return pick(paths[subpath]) ?? (exports ? null : subpath === "." ? module ?? main ?? "index.js" : subpath);
+}
+
+// One that is written as modules only is loaded by the engine's own loader, where require() cannot.
+async function importPackage(name, find) {
+  try {
+    return find(name);
+  } catch (error) {
+    if (error?.code !== "ERR_REQUIRE_ESM" && error?.code !== "ERR_PACKAGE_PATH_NOT_EXPORTED") throw error;
+    const [own] = /^(?:@[^/]+\/)?[^/]+/.exec(name), dir = `${find.layer}/node_modules/${own}`;
+    const entry = entryOf(JSON.parse(load("fs").readFileSync(`${dir}/package.json`, "utf8")), `.${name.slice(own.length)}`);
+    if (!entry) throw error;
+    return import(load("url").pathToFileURL(`${dir}/${entry}`).href);
+  }
+}
+
 // Names of files mean the workspace.
 let place = (path) => path; // see lead()
 function requireInside(name) {
+  const find = packageOf(String(name));
+  if (find) return find(name);
   try {
     return load(/^\.\.?\//.test(name) ? place(`${process.cwd()}/${name}`) : place(name));
   } catch (error) {
@@ -130,6 +218,11 @@ async function importModule(name, ...rest) {
   if (builtins.has(plain)) {
     const m = load(plain);
     return Object.assign(Object.create(null), m, { default: m });
+  }
+  const find = packageOf(name);
+  if (find) {
+    const m = await importPackage(name, find);
+    return m?.[Symbol.toStringTag] === "Module" ? m : Object.assign(Object.create(null), m, { default: m?.__esModule && "default" in m ? m.default : m });
   }
   const skill = SKILL.exec(name)?.[1] ?? /^[A-Za-z_]\w*$/.exec(name)?.[0];
   if (!skill) {
@@ -187,6 +280,8 @@ function describe(error) {
     return { error: "out of memory", kind: "MemoryError", traceback: ownStack(error) };
   if (error?.code === "EPERM" && /^(?:spawn|fork)/.test(error.syscall ?? ""))
     return { error: `${error.message}: no programs or processes can be started in this sandbox`, kind: error.name, traceback: ownStack(error) };
+  if (!network && /^(?:getaddrinfo|connect|socket)/.test(error?.syscall ?? ""))
+    return { error: `${error.message}: ${noNetwork}`, kind: error.name, traceback: ownStack(error) };
   if (error instanceof Error) return { error: error.message || error.name, kind: error.name || "Error", traceback: ownStack(error) };
   return { error: typeof error === "string" ? error : util.inspect(error), kind: "Error", traceback: "" };
 }

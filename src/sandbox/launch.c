@@ -36,7 +36,9 @@
 #define MODULES "/opt/sallyport" /* our files, seen from inside */
 #define PROBE_MS 10000
 #define PROBE_BOUNDED 7 /* exit status: the number of processes can be limited */
-#define SHOWN_MAX 6
+#define SHOWN_MAX 8
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
 
 /* How each interpreter is started. */
 static const struct launch_kind {
@@ -84,8 +86,9 @@ static const char *const environment[] = {
     "MPLCONFIGDIR=/tmp",
     "UV_USE_IO_URING=0",
     "TZ=UTC",
-    NULL, /* and one more, see environment_for() */
+    NULL, /* and two more, see environment_for() */
 };
+#define ENVIRONMENT_MAX (ARRAY_LEN(environment) + 2)
 
 /* ---- finding ---- */
 
@@ -311,8 +314,8 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
             shown[n++] = (struct root_item){library, LAUNCH_PYTHON_DIR "/lib"};
         if (*runtime->venv)
             shown[n++] = (struct root_item){runtime->venv, LAUNCH_VENV};
-        if (*config->packages && kind->whole_prefix)
-            shown[n++] = (struct root_item){config->packages, LAUNCH_PACKAGES};
+        if (*config->packages)
+            shown[n++] = (struct root_item){config->packages, FRAME_PACKAGES};
         for (size_t i = 0; kind->extra[i]; i++) {
             snprintf(extra[i][0], PATH_MAX, "%s/%s", config->helper_dir, kind->extra[i]);
             snprintf(extra[i][1], PATH_MAX, "%s/%s", MODULES, kind->extra[i]);
@@ -324,19 +327,22 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
         snprintf(script_in, sizeof(script_in), "%s/%s", MODULES, kind->script);
         copied[0] = (struct root_item){module, module_in};
         copied[1] = (struct root_item){script, script_in};
+        if (config->bundle_fd >= 0)
+            copied[2] = (struct root_item){"/proc/self/fd/" TEXT(CONFINE_FD_BUNDLE), FRAME_BUNDLE};
     }
     /* matplotlib keeps a list of fonts */
     if (root_enter(shown, copied, runtime && runtime->engine == LAUNCH_PYTHON_DATA, err) != 0)
         return -1;
     if (sethostname("sandbox", 7) != 0)
         return err_set(err, "name the host: %s", strerror(errno));
+    close(CONFINE_FD_BUNDLE);
     return drop_ids(err) != 0 || drop_caps(err) != 0 ? -1 : 0;
 }
 
 /* ---- the descriptors a zygote starts with ---- */
 
 static int place(const int from[], const int to[], size_t n) {
-    int high[8];
+    int high[CONFINE_FD_FREE];
     for (size_t i = 0; i < n; i++)
         if ((high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64)) < 0)
             return -1;
@@ -354,9 +360,11 @@ static int place_descriptors(const struct launch_config *config, int sock, int s
     cleanup_fd int scratch =
         *config->scratch_dir ? open(config->scratch_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : dup(null);
     const int prelude = config->prelude_fd >= 0 ? config->prelude_fd : null;
-    const int from[] = {null, bridge >= 0 ? bridge : null, sock, setup, prelude, null, proc, scratch};
-    const int to[] = {STDIN_FILENO,       CONFINE_FD_BRIDGE, CONFINE_FD_REPORT, CONFINE_FD_SETUP,
-                      CONFINE_FD_PRELUDE, CONFINE_FD_NULL,   CONFINE_FD_PROC,   CONFINE_FD_SCRATCH};
+    const int bundle = config->bundle_fd >= 0 ? config->bundle_fd : null;
+    const int from[] = {null, bridge >= 0 ? bridge : null, sock, setup, prelude, null, proc, scratch, bundle};
+    const int to[] = {STDIN_FILENO,     CONFINE_FD_BRIDGE,  CONFINE_FD_REPORT,
+                      CONFINE_FD_SETUP, CONFINE_FD_PRELUDE, CONFINE_FD_NULL,
+                      CONFINE_FD_PROC,  CONFINE_FD_SCRATCH, CONFINE_FD_BUNDLE};
     if (proc < 0)
         return err_set(err, "open /proc: %s", strerror(errno));
     if (null < 0 || place(from, to, ARRAY_LEN(from)) != 0)
@@ -431,8 +439,8 @@ static _Noreturn void probe_zygote(const struct launch_config *config, uint32_t 
     _exit(bounded ? PROBE_BOUNDED : 0);
 }
 
-/* Reads notes until the guest has spoken or something ended. Returns the guest's verdict or 0 with err set.
- */
+/* Reads notes until the guest has reported or something ended. Returns the guest's verdict or 0 with err
+ * set. */
 static char probe_watch(int sock, int bridge, pid_t *ret_guest, struct err *err) {
     struct pollfd fds[2] = {{.fd = sock, .events = POLLIN}, {.fd = bridge, .events = POLLIN}};
     while (poll(fds, 2, PROBE_MS) > 0) { /* the notes end and the bridge ends, so this does too */
@@ -513,7 +521,7 @@ static void inside_paths(const struct launch_config *config, const struct launch
 
 /* An interpreter that was moved does not find its own library where it was linked to look. */
 static void environment_for(const struct launch_config *config, const struct launch_runtime *r,
-                            char libraries[], const char *ret_envp[ARRAY_LEN(environment) + 1]) {
+                            char libraries[], const char *ret_envp[ENVIRONMENT_MAX]) {
     size_t n = 0;
     for (; environment[n]; n++)
         ret_envp[n] = environment[n];
@@ -521,6 +529,9 @@ static void environment_for(const struct launch_config *config, const struct lau
         snprintf(libraries, PATH_MAX, "LD_LIBRARY_PATH=%s/lib", kinds[r->engine].inside);
         ret_envp[n++] = libraries;
     }
+    if (config->bundle_fd >= 0)
+        ret_envp[n++] =
+            "NODE_EXTRA_CA_CERTS=" FRAME_BUNDLE; /* Node looks there when it starts, and never again */
     ret_envp[n] = NULL;
 }
 
@@ -550,14 +561,12 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     argv[n++] = script;
     argv[n++] = module;
     argv[n++] = r->engine == LAUNCH_PYTHON_DATA ? "data" : "plain";
-    if (*config->packages)
-        argv[n++] = setup->tier == 1 ? LAUNCH_PACKAGES : config->packages;
     char venv[FRAME_PATH_MAX + 8];
     snprintf(venv, sizeof(venv), "venv=%s", setup->tier == 1 ? LAUNCH_VENV : r->venv);
     if (*r->venv)
         argv[n++] = venv;
     char libraries[PATH_MAX];
-    const char *envp[ARRAY_LEN(environment) + 1];
+    const char *envp[ENVIRONMENT_MAX];
     environment_for(config, r, libraries, envp);
     if (r->engine == LAUNCH_BUN)
         exec_serve(setup, &(struct exec_plan){binary, module, script, kind->argv, envp});

@@ -4,7 +4,6 @@
 #include "base/err.h"
 #include "sandbox/confine.h"
 
-#define LAUNCH_PACKAGES "/opt/packages" /* where they are seen, inside */
 #define LAUNCH_PYTHON_DIR "/opt/python" /* an interpreter that lies outside /usr */
 #define LAUNCH_VENV "/opt/venv"         /* packages of a virtual environment */
 #define LAUNCH_ROOT_ID 700000           /* what root becomes: a uid that owns nothing */
@@ -23,8 +22,9 @@ struct launch_runtime {
 struct launch_config {
     char helper_dir[FRAME_PATH_MAX];  /* modules and start scripts */
     char scratch_dir[FRAME_PATH_MAX]; /* tier 2: parent of the workspaces */
-    char packages[FRAME_PATH_MAX];    /* further Python packages, or "" */
+    char packages[FRAME_PATH_MAX];    /* layers that a run may ask for, or "" */
     const char *path;                 /* where programs are looked for */
+    int bundle_fd;                    /* certificates that sandboxes with a network trust, or -1 */
     int prelude_fd;                   /* -1 for none */
     struct confine_setup setup;       /* tier, filters, fault to inject */
 };

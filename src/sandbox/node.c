@@ -232,7 +232,7 @@ static napi_value wait_for_code(napi_env env, napi_callback_info info) {
     return number(env, zygote_wait_for_code(ms));
 }
 
-/* What state() says beside the number of calls that are not answered. */
+/* What state() returns beside the number of unanswered calls. */
 enum { RUN_OVER = -1, RUN_DRAINS = -2 };
 #define DRAIN_LOOK_MS 50 /* while the code's leftover work is awaited: between two looks at its deadline */
 
@@ -275,7 +275,7 @@ static int turn(napi_env env, struct uv_loop *loop, napi_value self, const napi_
     return 0;
 }
 
-/* loop(tick, state, handler): until state() says so */
+/* loop(tick, state, handler): runs until state() ends it */
 static napi_value run_loop(napi_env env, napi_callback_info info) {
     napi_value v[3], self;
     struct uv_loop *loop = NULL;

@@ -179,9 +179,9 @@ static void heap_close(void) {
 
 /* ---- what Python sees ---- */
 
-/* serve(): takes orders for ever; returns, with the profile's number, in each child that is locked. The
- * interpreter is not told about the fork: it has one thread, which is also the child's, and holds no lock but
- * its own. Its hooks would copy a hundred pages into every child to find that out. */
+/* serve(): takes orders until the process ends; returns, with the profile's number, in each child that is
+ * locked. The interpreter is not notified of the fork: it has one thread, which is also the child's, and
+ * holds no lock but its own. Its hooks would copy a hundred pages into every child for nothing. */
 static PyObject *serve(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     struct frame_order order;

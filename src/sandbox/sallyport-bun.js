@@ -116,7 +116,7 @@ function ownPlace(line) {
 
 const known = new Set();
 
-// A module of that name; those it imports first, since Bun asks for them at once.
+// A module of that name; those it imports first, since Bun requests them immediately.
 async function declareSkill(name, as) {
   if (known.has(as)) return;
   known.add(as);
@@ -156,7 +156,7 @@ function awaitAnswers() {
   reading = true;
   fs.read(BRIDGE, chunk, 0, CHUNK_BYTES, null, (error, bytes) => {
     reading = false;
-    if (error || !bytes) native.exit(0); // the gate has let go
+    if (error || !bytes) native.exit(0); // the gate has closed the bridge
     parts.push(Buffer.from(chunk.subarray(0, bytes)));
     held += bytes;
     if (held >= needed) takeFrames();
@@ -195,13 +195,15 @@ async function execute(order) {
 }
 
 function runOrder(order) {
+  if (order.packages) usePackages(order);
+  noNetwork = order.environment ? "no network with Bun: code.network needs Node for JavaScript" : order.no_network ?? noNetwork;
   if (order.memory_mb || order.cpu_s) native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   return new Promise((done) => {
     let outcome, value, drained = Boolean(order.session);
     const end = (how, what) => { outcome ??= how; value ??= what; settle(); };
     const limit = setTimeout(() => { drained = true; settle(); }, leftoverMs(order.timeout_ms));
     limit.unref();
-    // Work that the code has left is awaited: calls, timers, streams. An error ends it at once.
+    // Work that the code has left is awaited: calls, timers, streams. An error ends it immediately.
     settle = () => {
       if (!outcome || (outcome.ok && (openCalls || !drained))) return;
       clearTimeout(limit);

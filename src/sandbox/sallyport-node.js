@@ -4,8 +4,8 @@ const holder = { exports: {} };
 process.dlopen(holder, modulePath);
 const native = holder.exports;
 const IDLE_MS = 3000, STEPS = 15;
-const TYPES_AFTER_MS = 50; // the TypeScript compiler takes a while to load: those who come first do not wait for it
-const WARM_AFTER_MS = 20; // a child that was made for somebody who did not come gets ready then
+const TYPES_AFTER_MS = 50; // the TypeScript compiler takes a while to load: the first runs do not wait for it
+const WARM_AFTER_MS = 20; // a child that no run has used by then warms up
 
 if (parseInt(process.versions.node) < 20) {
   native.tell(0, `Node ${process.versions.node} is older than 20; Debian 12 packages 18: npm install -g node@22 brings a newer one, npm install -g bun another runtime`);
@@ -13,7 +13,7 @@ if (parseInt(process.versions.node) < 20) {
 }
 
 const v8 = require("v8"), vm = require("vm"), fs = require("fs"), crypto = require("crypto");
-v8.setFlagsFromString("--always-sparkplug"); // until it serves, functions become machine code at once, and children have it
+v8.setFlagsFromString("--always-sparkplug"); // until it serves, functions are compiled immediately, and children inherit that
 const { Console } = require("console");
 const { Writable } = require("stream");
 const acorn = require("internal/deps/acorn/acorn/dist/acorn");
@@ -26,8 +26,8 @@ const found = compilers(native); // of typescript.js, which stands in front of t
 const NO_TYPESCRIPT = "TypeScript needs the npm packages amaro and @swc/wasm: run scripts/setup and build again";
 const typed = found ? typeCompiler(found) : () => { throw new Error(NO_TYPESCRIPT); };
 
-// Functions that were called often are compiled anew, which takes milliseconds, and megabytes of its own in every child that
-// comes to that point. What is said here need not be that fast, so it is for the code that was handed over alone.
+// V8 recompiles functions that are called often, which takes milliseconds, and megabytes in every child that does it.
+// The code of this file need not be that fast, so optimising is on for the user's code only.
 let optimizing = true, settled = false; // settled: what every run begins with is as fast as it will be, and stays as it is
 function optimize(on) {
   if (on !== optimizing) v8.setFlagsFromString(on ? "--opt" : "--no-opt");
@@ -53,7 +53,7 @@ function parse(code) {
   }
 }
 
-// Syntax that is newer than the engine gets a second chance: the slower compiler says it in older words.
+// Syntax that is newer than the engine gets a second chance: the slower compiler translates it to older syntax.
 function compileTyped(code, file, options) {
   let made;
   try {
@@ -245,8 +245,8 @@ async function loadSkill(name) {
   return exports;
 }
 
-// What is rewritten stays where it was, but for the last expression, which has a `return (` in front of it. A compiler that
-// printed the code anew says where everything came from.
+// Rewritten code keeps its positions, except for the last expression, which has a `return (` in front of it. A compiler
+// that prints the code again provides a source map.
 let running = { code: "", last: -1, map: null };
 const ownPlace = (line) => line.replace(/\bcode:(\d+):(\d+)/, (place, row, column) => {
   const before = running.last < 0 ? [] : running.code.slice(0, running.last).split("\n");
@@ -284,6 +284,8 @@ function runOrder(order) {
   ended = false;
   let outcome = { ok: true }, value;
   if (order.prelude) preludes[order.prelude].run({});
+  connectOut(order);
+  if (order.packages) usePackages(order);
   native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   let settling = false; // a person has to agree: what is under way is awaited, so that it need not be done again
   const fail = (error) => {
@@ -293,8 +295,8 @@ function runOrder(order) {
   };
   onUncaught = fail;
   execute(order).then((v) => { value = v; ended = true; }, fail);
-  // Work that the code has left is awaited as Node does: calls, timers, streams. An error ends it at once, and a session
-  // keeps it for its next run.
+  // Work that the code has left is awaited as Node does: calls, timers, streams. An error ends it immediately,
+  // and a session keeps it for its next run.
   const deadline = performance.now() + leftoverMs(order.timeout_ms);
   const progressOf = () => {
     if (!ended || openCalls) return ended && !outcome.ok && !settling ? OVER : openCalls;
@@ -303,7 +305,7 @@ function runOrder(order) {
     err.write("sallyport: timers or streams were still open at the time limit\n");
     return OVER;
   };
-  // What a callback of the loop throws comes out here, as the loop was called from here: nobody has caught it.
+  // An exception that a callback of the loop did not catch arrives here, because the loop was called from here.
   let state = 0;
   while (!state) try { state = native.loop(process._tickCallback, progressOf, onFrame); } catch (error) { fail(error); }
   if (outcome.ok && !order.session && !muted) leave(fail);
@@ -316,7 +318,7 @@ const runText = (text) => runOrder(JSON.parse(text));
 
 // ---- start ----
 
-// Written at once: what was said before a crash has been said.
+// Unbuffered: output before a crash is not lost.
 function stream(fd) {
   const self = new Writable({
     decodeStrings: true,
@@ -351,7 +353,7 @@ const out = stream(1), err = stream(2);
 for (const [name, value] of [["stdout", out], ["stderr", err]]) {
   Object.defineProperty(process, name, { value, configurable: true, writable: true });
 }
-// The console writes past the streams' machinery, which only those need who listen to them.
+// The console bypasses the streams, which are needed only by code that listens to them.
 const direct = (stream, fd) => Object.assign(Object.create(stream), { write: (text) => native.print(muted ? 0 : fd, text) });
 Object.defineProperty(globalThis, "console", { configurable: true, writable: true,
   value: new Console({ stdout: direct(out, 1), stderr: direct(err, 2), ignoreErrors: false, colorMode: false }) });
@@ -400,8 +402,8 @@ if (urgent < 0) {
   }
   urgent = native.serve(IDLE_MS, 0);
 }
-// Nobody came for a while: time for the engine to make faster code of what every run begins with. In small steps, as
-// somebody may come.
+// No run arrived for a while: lets the engine optimise the code that every run begins with. In small steps, because a
+// run may arrive at any time.
 for (let step = 1; urgent < 0; step++) {
   optimize(true);
   for (let i = 0; i < 10; i++) for (const code of [PLAIN, "console.log(1); 2"]) rewrite(code);

@@ -9,7 +9,7 @@ MODULE, KIND = sys.argv[1], sys.argv[2]
 CODE, PRELUDE = "<code>", "<prelude>"
 LAST = "__last__"  # the value of the last expression
 FRAME_MAX = 16 << 20
-WARM_AFTER_MS = 20  # a child that is not needed at once gets ready; in a crowd that would only take time from the others
+WARM_AFTER_MS = 20  # a child that is not needed by then warms up; under load that would only take time from other runs
 DEPTH = 60  # of a value; the gate takes a little more
 FRAMES = 200  # of a traceback, the innermost: recursion can go millions deep
 RUN, RESULT, ERROR, CALL, PROGRESS, IMAGE, DONE = 1, 2, 3, 16, 17, 18, 19
@@ -51,9 +51,10 @@ import struct
 import threading
 
 sys.path[:] = [p for p in sys.path if p.startswith("/") and os.path.isdir(p) and p != os.path.dirname(__file__)]
-# What the operator lets be installed comes first: pinned versions win. A virtual environment stands for the system's packages.
+# A virtual environment stands for the system's packages.
 venv = [p[5:] for p in sys.argv[3:] if p.startswith("venv=")]
-sys.path += [p for p in sys.argv[3:] + (venv or site.getsitepackages() + ["/usr/lib/python3/dist-packages"])
+LIBRARY = sys.path[:]  # what stands behind it is looked at last
+sys.path += [p for p in (venv or site.getsitepackages() + ["/usr/lib/python3/dist-packages"])
              if p.startswith("/") and os.path.isdir(p) and p not in sys.path]
 import ast
 import atexit
@@ -389,6 +390,16 @@ def unfence(text):
     return next(filter(parses, blocks), blocks[-1])
 
 
+def unfence_other(text):
+    """The same for what is not Python: only a fence that the text begins with is one."""
+    text = text.lstrip("\ufeff").strip("\n")
+    if not text.startswith("```"):
+        return text
+    lines = text.split("\n")[1:]
+    end = next((i for i, line in enumerate(lines) if line.strip() == "```"), len(lines))
+    return "\n".join(lines[:end])
+
+
 def clean(code):
     """Code as models hand it over: in a fence, with words around it, or indented as a whole."""
     if code[:1].isalpha() and "```" not in code:
@@ -426,7 +437,7 @@ def stand_in():
         return lambda key: user if key == mine else find(key)
 
     pwd.getpwuid, pwd.getpwnam = account(pwd.getpwuid, 1000), account(pwd.getpwnam, "sandbox")
-    # The kernel refuses locks, as those on shared files would be a channel between runs. Nobody else has this run's own files.
+    # The kernel refuses locks, as those on shared files would be a channel between runs. No other process has this run's own files.
     def own(lock):
         def locked(file, *args, **kwargs):
             number = file if isinstance(file, int) else file.fileno()
@@ -549,6 +560,35 @@ def no_processes():
     return before
 
 
+NO_NETWORK = "no network here: the operator can allow hosts with code.network.allow (docs/code.md)"
+BY_PROXY = "names are resolved by the gate: connect through the proxy in HTTPS_PROXY, as HTTP libraries do by themselves"
+
+
+def no_network():
+    """Errors that say so, instead of the kernel's."""
+    import socket
+
+    find, connect = socket.getaddrinfo, socket.socket.connect
+
+    def getaddrinfo(host, port, *args, **kwargs):
+        if str(host) not in ("127.0.0.1", "localhost", "::1", "None"):
+            raise socket.gaierror(socket.EAI_NONAME, BY_PROXY if "HTTPS_PROXY" in os.environ else NO_NETWORK)
+        return find(host, port, *args, **kwargs)
+
+    class Socket(socket.socket):
+        __slots__ = ()
+
+        def __init__(self, family=-1, *args, **kwargs):
+            try:
+                super().__init__(family, *args, **kwargs)
+            except PermissionError:
+                raise OSError(101, BY_PROXY if "HTTPS_PROXY" in os.environ else NO_NETWORK) from None
+
+    Socket.__name__ = Socket.__qualname__ = "socket"
+    Socket.__module__ = "socket"
+    socket.getaddrinfo, socket.socket, socket.SocketType = getaddrinfo, Socket, Socket
+
+
 MAGIC = re.compile(r"^\s*(?:!|%%?[a-z]|\?\w)", re.M)
 SILENT_MAGIC = re.compile(r"^[ \t]*%%?(?:matplotlib|config|load_ext|autoreload|time|timeit|capture|precision)\b.*$", re.M)
 
@@ -655,6 +695,7 @@ def execute(text, space, echo, last):
         run_code(compiled(part, mode), space)
 
 
+LAYER = re.compile(r"/[^\s\"]*/packages/py/[0-9a-f]{64}(?=/)")
 PLACES = [(p, "<python>") for p in sorted({os.path.dirname(os.__file__), *sys.path}, key=len, reverse=True)]
 
 
@@ -674,10 +715,10 @@ def own_frames(error):
     text = "".join(shown.format())
     for path, name in PLACES:
         text = text.replace(path, name)
-    return text
+    return LAYER.sub("<packages>", text)
 
 
-HAVE = "there are the standard library, files of the workspace, skills, and the packages that the operator has installed"
+HAVE = "there are the standard library, files of the workspace, skills, and packages that the run asks for"
 
 
 def describe(error):
@@ -689,6 +730,96 @@ def describe(error):
         return str(error)
     except Exception:
         return type(error).__name__
+
+
+# ---- what code shows, as a notebook would ----
+
+SHOWN_ROWS, SHOWN_COLUMNS, SHOWN_BYTES = 20, 20, 64 << 10
+
+
+def send_shown(mime, data):
+    data = data.encode("utf-8", "replace") if isinstance(data, str) else bytes(data)
+    bridge.send(IMAGE, 0, bytes([len(mime)]) + mime.encode() + data)
+
+
+def rich(value):
+    """(type, data) of its best picture or page, None when it has none."""
+    if hasattr(value, "savefig"):
+        data = io.BytesIO()
+        value.savefig(data, format="png")
+        return "image/png", data.getvalue()
+    for name, mime in (("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"), ("_repr_html_", "text/html"), ("_repr_svg_", "text/html")):
+        if isinstance(value, type) or not callable(getattr(value, name, None)):
+            continue
+        data = value.to_html(max_rows=SHOWN_ROWS, max_cols=SHOWN_COLUMNS) if hasattr(value, "to_html") and hasattr(value, "columns") else getattr(value, name)()
+        if data is not None and (not mime.startswith("text/") or len(data) <= SHOWN_BYTES):
+            return mime, data
+    return None
+
+
+def as_text(value):
+    for name, options in (("to_string", {"max_rows": SHOWN_ROWS}), ("_repr_markdown_", {})):
+        if callable(getattr(value, name, None)) and not isinstance(value, type):
+            try:
+                return getattr(value, name)(**options, **({"max_cols": SHOWN_COLUMNS} if hasattr(value, "columns") else {}))
+            except Exception:
+                pass
+    return value if isinstance(value, str) else repr(value)
+
+
+def display(*values, **_):
+    """Prints values as text, and hands over the picture or HTML that they have."""
+    for value in values:
+        shown = rich(value)
+        if not shown or shown[0] == "text/html":
+            print(as_text(value))
+        if shown:
+            send_shown(*shown)
+        if hasattr(value, "savefig") and "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close(value)  # else it is shown again at the end
+
+
+def preview(value):
+    """A result that a notebook would show as more than text: a DataFrame, an object with HTML or a picture of its own."""
+    shown = None if isinstance(value, (str, int, float, dict, list, tuple, type(None))) or hasattr(value, "savefig") else rich(value)
+    if shown and shown[0] == "text/html":
+        send_shown("text/plain", as_text(value)[:SHOWN_BYTES])
+    if shown:
+        send_shown(*shown)
+
+
+def shown_as(name, method):
+    def __init__(self, data=None, *args, filename=None, **kwargs):
+        if filename is not None or (method == "_repr_png_" and isinstance(data, str)):
+            with open(filename or data, "rb") as file:
+                data = file.read()
+        self.data = data
+
+    return type(name, (), {"__init__": __init__, method: lambda self: self.data, "__repr__": lambda self: "<%s>" % name})
+
+
+class Notebook:
+    """`from IPython.display import display, HTML`, as code for notebooks has it, where there is no IPython. Only when it is imported:
+    libraries look whether it is there to find out where they are."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        from importlib.machinery import ModuleSpec
+
+        return ModuleSpec(name, Notebook, is_package=name == "IPython") if name in ("IPython", "IPython.display") else None
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        names = {"display": display, "get_ipython": lambda: None, "version_info": (9, 0, 0)}
+        if module.__name__ == "IPython.display":
+            names = {"display": display, "clear_output": lambda *args, **kwargs: None,
+                     **{name: shown_as(name, method) for name, method in (("HTML", "_repr_html_"), ("SVG", "_repr_svg_"), ("Image", "_repr_png_"),
+                                                                          ("Markdown", "_repr_markdown_"))}}
+        module.__dict__.update(names)
 
 
 def send_figures():
@@ -705,6 +836,17 @@ def send_figures():
 def failed(error, text=None, lines=None):
     return {"ok": False, "error": describe(error)[:65536] if text is None else text, "kind": type(error).__name__,
             "traceback": own_frames(error)[-65536:] if lines is None else lines}
+
+
+def use_packages(root, layers):
+    """Layers that the run asked for: behind the standard library, before the system's packages."""
+    new = [path for path in (root + "/" + layer for layer in layers) if path not in sys.path]
+    for path in new:
+        for name in {entry.partition(".")[0] for entry in os.listdir(path) if not entry.endswith(".dist-info")} & set(sys.modules):
+            if getattr(sys.modules[name], "__file__", None) and not sys.modules[name].__file__.startswith(tuple(new)):
+                raise ImportError("`%s` is loaded already, from elsewhere: ask for its package in another session" % name)
+    at = max((i for i, path in enumerate(sys.path) if path in LIBRARY), default=0) + 1
+    sys.path[at:at] = new
 
 
 SETS_RESULT = re.compile(r"^result\s*=[^=]", re.M)
@@ -732,19 +874,81 @@ def leave():
     atexit._run_exitfuncs()
 
 
+def run_sql(text, order):
+    return sql_run(text, order.get("context"), sql_engines, order.get("echo"))
+
+
+SCRIPT, BASH_START, BASH_STATE, GIT = "/tmp/main.sh", "/tmp/.bash-start", "/tmp/.bash-state", "/tmp/.gitconfig"
+BASH_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": HOME, "LANG": "C.UTF-8", "TZ": "UTC", "USER": "sandbox", "LOGNAME": "sandbox", "SHELL": "/bin/bash",
+                    "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_SYSTEM": GIT}
+# A session's next run starts with the variables, functions and directory of the one before.
+BASH_KEEPS = """unset BASH_ENV
+[ -f %s ] && . %s 2>/dev/null
+trap '_status=$?; { declare -p; declare -f; printf "cd %%q\\n" "$PWD"; } > %s; exit $_status' EXIT
+""" % (BASH_STATE, BASH_STATE, BASH_STATE)
+BASH_HINTS = {126: ": a file that is not a program here (run a script as `bash script.sh`)", 127: ": a command was not found", 137: ": a program was killed, most likely for its memory"}
+
+
+NO_DEV_FD = re.compile(r"[<>]\(|/dev/(?:fd/|std)")
+
+
+class ExitStatus(Exception):
+    """Of a script that failed."""
+
+
+def run_bash(text, order):
+    import shlex
+    import subprocess
+
+    given = {name: value if isinstance(value, str) else to_json(value) for name, value in (order.get("context") or {}).items()}
+    for name, value in given.items():
+        if not (name.isascii() and name.isidentifier()) or "\0" in value:
+            raise ValueError("context_vars: `%s` cannot be a variable of bash" % name)
+    environment = {**BASH_ENVIRONMENT, **os.environ, **given}
+    with open(SCRIPT, "w") as file:
+        file.write(text + "\n")
+    with open(GIT, "w") as file:
+        file.write("[user]\nname = sandbox\nemail = sandbox@localhost\n[init]\ndefaultBranch = main\n")
+    if order.get("session"):
+        environment["BASH_ENV"] = BASH_START
+        with open(BASH_START, "w") as file:
+            file.write(BASH_KEEPS + "".join("export %s=%s\n" % (name, shlex.quote(value)) for name, value in given.items()))
+    status = subprocess.Popen(["/bin/bash", SCRIPT], stdin=subprocess.DEVNULL, env=environment, cwd=HOME).wait()
+    if status:
+        status = 128 - status if status < 0 else status
+        hint = BASH_HINTS.get(status) or (": if it is for <(...) or /dev/stderr, which need /proc: use a pipe or a file, and >&2" if NO_DEV_FD.search(text) else "")
+        raise ExitStatus("exit status %d%s" % (status, hint))
+
+
+sql_engines = {}  # of a session
+OTHER = {"sql": run_sql, "bash": run_bash}
+
+
 def run(order, space):
+    global NO_NETWORK
+
     outcome = None
+    NO_NETWORK = order.get("no_network", NO_NETWORK)
     space.pop("result", None)
     space.pop(LAST, None)
     try:
-        if order.get("context"):
+        os.environ.update(order.get("environment") or {})
+        if order.get("context") and order["language"] not in OTHER:
             space.update(order["context"])
-        text = without_magic(clean(order["code"]))
+        if order.get("packages"):
+            use_packages(order["packages_dir"], order["packages"])
+        if "__begin__" in space:
+            space["__begin__"](space)
+        other = OTHER.get(order["language"])
+        text = unfence_other(order["code"]) if other else without_magic(clean(order["code"]))
         remember(CODE, text)
         if "cpu_s" in order and not limit(order.get("memory_mb", 0), order["cpu_s"]):
             raise RuntimeError("the limits could not be set")
         try:
-            execute(text, space, order.get("echo"), order.get("last") and not SETS_RESULT.search(text))
+            if other:
+                space["result"] = other(text, order)
+            else:
+                execute(text, space, order.get("echo"), order.get("last") and not SETS_RESULT.search(text))
         except Returned:
             pass
         if LAST in space:
@@ -753,13 +957,19 @@ def run(order, space):
             import asyncio
 
             space["result"] = asyncio.run(space["result"])
-        if "__outputs__" in space:
-            space["result"] = {name: space.get(name) for name in space.pop("__outputs__")}
+        if "__end__" in space:
+            space["result"] = space["__end__"](space)
+        if order.get("last") and not other:
+            preview(space.get("result"))
         if "matplotlib.pyplot" in sys.modules:
             send_figures()
     except SystemExit as error:
         if error.code not in (None, 0):
             outcome = failed(error, "SystemExit: %s" % (error.code,))
+    except ExitStatus as error:
+        outcome = failed(error, None, "")
+    except SqlError as error:
+        outcome = {"ok": False, "error": str(error), "kind": error.kind, "traceback": error.place}
     except MemoryError as error:
         space.clear()
         outcome = failed(error, "out of memory")
@@ -802,7 +1012,7 @@ def main_module(prelude):
     module = types.ModuleType("__main__")
     finders = sys.meta_path[:]
     module.__dict__.update(__builtins__=__builtins__, tools=Tools(), call_tool=call_tool, search_tools=search_tools, describe=describe_tool,
-                           progress=progress, parallel=parallel, __file__=PROGRAM, ToolError=ToolError, __awaited__=awaited, __returned__=Returned,
+                           progress=progress, parallel=parallel, display=display, __file__=PROGRAM, ToolError=ToolError, __awaited__=awaited, __returned__=Returned,
                            __clean__=clean)
     if prelude:
         exec(prelude, module.__dict__)
@@ -819,6 +1029,7 @@ bridge = Bridge()
 __builtins__.exit = __builtins__.quit = sys.exit
 sys.argv[:] = [""]
 sys.meta_path.insert(0, Skills)
+sys.meta_path.append(Notebook)
 sys.dont_write_bytecode = True
 sys.path_importer_cache.clear()
 worlds = {0: main_module(None), **{index: main_module(code) for index, code in read_preludes().items()}}
@@ -876,6 +1087,7 @@ native.part()
 loaded = preload()
 stand_in()
 processes = no_processes()
+no_network()
 os.environ.clear()  # packages that were just loaded looked there for places
 import gc
 

@@ -66,7 +66,8 @@ struct box {
     bool grouped; /* it has a control group of its own */
     int pidfd;
     int workspace;
-    int listener;
+    int network;  /* listener of its loop-back */
+    int listener; /* of its filter */
     struct source exit_source;
     struct source notify_source;
     bool cloned;
@@ -98,22 +99,21 @@ struct supervisor {
 
 /* ---- to the gate ---- */
 
-static void tell(const struct frame_report *report, int fd0, int fd1) {
-    bool both = fd0 >= 0 && fd1 >= 0;
-    packet_send(SUPERVISE_FD_CONTROL, report, sizeof(*report), (int[]){fd0, fd1}, both ? 2 : 0, 0);
+static void tell(const struct frame_report *report) {
+    packet_send(SUPERVISE_FD_CONTROL, report, sizeof(*report), NULL, 0, 0);
 }
 
 static void tell_runtime(enum frame_runtime runtime, int error, const char *text) {
     struct frame_report r = {.kind = FRAME_RUNTIME, .value = error, .runtime = runtime};
     snprintf(r.text, sizeof(r.text), "%s", text);
-    tell(&r, -1, -1);
+    tell(&r);
 }
 
 static void tell_not_started(uint64_t token, enum frame_runtime runtime, int error, const char *text) {
     struct frame_report r = {
         .kind = FRAME_STARTED, .value = error ? error : EIO, .token = token, .runtime = runtime};
     snprintf(r.text, sizeof(r.text), "%s", text);
-    tell(&r, -1, -1);
+    tell(&r);
 }
 
 /* ---- sources ---- */
@@ -128,6 +128,12 @@ static void unwatch(struct supervisor *s, int *fd) {
         return;
     epoll_ctl(s->poll, EPOLL_CTL_DEL, *fd, NULL);
     close(*fd);
+    *fd = -1;
+}
+
+static void drop_fd(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
     *fd = -1;
 }
 
@@ -181,8 +187,8 @@ static void box_free(struct supervisor *s, struct box *b) {
         b->zygote->open--;
     unwatch(s, &b->pidfd);
     unwatch(s, &b->listener);
-    if (b->workspace >= 0)
-        close(b->workspace);
+    drop_fd(&b->workspace);
+    drop_fd(&b->network);
     if (b->grouped)
         cgroup_end_box(&s->group, b->token);
     if (*s->config.scratch_dir)
@@ -198,9 +204,9 @@ static void box_maybe_started(struct box *b) {
     b->zygote = NULL;
     b->started = true;
     const struct frame_report r = {.kind = FRAME_STARTED, .token = b->token, .runtime = b->runtime};
-    tell(&r, b->pidfd, b->workspace);
-    close(b->workspace);
-    b->workspace = -1;
+    packet_send(SUPERVISE_FD_CONTROL, &r, sizeof(r), (int[]){b->pidfd, b->workspace, b->network}, 3, 0);
+    drop_fd(&b->workspace);
+    drop_fd(&b->network);
 }
 
 /* The box is gone; reaped here, as it is this process's child. */
@@ -221,15 +227,15 @@ static void box_exited(struct supervisor *s, struct box *b) {
         if (b->grouped)
             r.out_of_memory = cgroup_end_box(&s->group, b->token);
         b->grouped = false;
-        tell(&r, -1, -1);
+        tell(&r);
     }
     box_free(s, b);
 }
 
 static void box_kill(const struct box *b) { syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0); }
 
-/* A denied system call stands still until it is answered here. A listener nobody is left behind says so for
- * ever. */
+/* A denied system call blocks until it is answered here. A listener whose process has ended reports events
+ * without end, so it is not watched any more. */
 static void box_violated(struct supervisor *s, struct box *b, uint32_t events) {
     if (!(events & EPOLLIN)) {
         unwatch(s, &b->listener);
@@ -245,7 +251,7 @@ static void box_violated(struct supervisor *s, struct box *b, uint32_t events) {
         struct frame_report r = {
             .kind = FRAME_VIOLATION, .token = b->token, .runtime = b->runtime, .value = end};
         syscalls_name(asked.data.nr, r.text, sizeof(r.text));
-        tell(&r, -1, -1);
+        tell(&r);
     }
     if (end) {
         box_kill(b);
@@ -268,12 +274,13 @@ static void zygote_free(struct supervisor *s, struct zygote *z) {
         if (b->zygote != z)
             continue;
         if (b->pidfd >= 0) { /* its exit will be reported */
-            snprintf(b->failure, sizeof(b->failure), "the interpreter that started it is gone");
+            snprintf(b->failure, sizeof(b->failure), "the interpreter process that ran the code has exited");
             box_kill(b);
             b->zygote = NULL;
             continue;
         }
-        tell_not_started(b->token, b->runtime, EIO, "the interpreter that should have started it is gone");
+        tell_not_started(b->token, b->runtime, EIO,
+                         "the interpreter process that was to run the code has exited");
         box_free(s, b);
     }
     unwatch(s, &z->sock);
@@ -358,8 +365,8 @@ static void zygote_is_up(struct supervisor *s, struct zygote *z, const char *nam
     }
 }
 
-/* It exists. With a profile that can fork it gets limits for all of its processes before anybody may use it.
- */
+/* The sandbox exists. With a profile that can fork it gets limits for all of its processes before it may be
+ * used. */
 static void box_cloned(struct supervisor *s, struct box *b, pid_t pid, int take_pidfd) {
     b->pidfd = take_pidfd;
     b->exit_source = (struct source){SOURCE_BOX_EXIT, b};
@@ -402,6 +409,9 @@ static void zygote_note(struct supervisor *s, struct zygote *z) {
         if (b->listener >= 0)
             watch(s, b->listener, &b->notify_source);
         box_maybe_started(b);
+    } else if (b && note.kind == CONFINE_NOTE_NETWORK) {
+        drop_fd(&b->network);
+        b->network = fds[0], fds[0] = -1;
     } else if (b && note.kind == CONFINE_NOTE_FAILED) {
         snprintf(b->failure, sizeof(b->failure), "lock-down step `%s` failed: %s",
                  confine_step_name(note.step), strerror(note.error));
@@ -455,6 +465,7 @@ static void start_box(struct supervisor *s, const struct frame_order *order, con
                       .order = *order,
                       .pidfd = -1,
                       .workspace = -1,
+                      .network = -1,
                       .listener = -1};
     list_push(&s->boxes, &b->node);
     z->forks++;
@@ -486,12 +497,14 @@ static bool take_order(struct supervisor *s) {
     return true;
 }
 
-/* The first packet: limits are in the orders, so it only brings the preludes. */
+/* The first packet: limits are in the orders, so it only brings the preludes and the certificates. */
 static bool take_setup(struct supervisor *s) {
     struct frame_order order;
     int fds[3];
     ssize_t got = packet_receive(SUPERVISE_FD_CONTROL, &order, sizeof(order), fds);
-    s->config.prelude_fd = fds[0];
+    const int at = order.network && fds[1] < 0 ? 0 : 1; /* what is not there leaves no gap */
+    s->config.prelude_fd = at ? fds[0] : -1;
+    s->config.bundle_fd = order.network ? fds[at] : -1;
     return got == (ssize_t)sizeof(order) && order.kind == FRAME_SETUP;
 }
 
@@ -527,12 +540,13 @@ static void add_dirs(struct supervisor *s) {
                                         "/etc/fonts",
                                         "/etc/mime.types",
                                         "/etc/matplotlibrc",
+                                        FRAME_BUNDLE,
                                         NULL};
     struct confine_setup *setup = &s->config.setup;
     for (const char *const *dir = usual; *dir; dir++)
         add_dir(setup, *dir);
     if (*s->config.packages)
-        add_dir(setup, setup->tier == 1 ? LAUNCH_PACKAGES : s->config.packages);
+        add_dir(setup, setup->tier == 1 ? FRAME_PACKAGES : s->config.packages);
     const struct launch_runtime *python = &s->runtimes[FRAME_PYTHON].found;
     if (setup->tier == 1) {
         add_dir(setup, LAUNCH_PYTHON_DIR);
@@ -624,7 +638,7 @@ static void find_runtimes(struct supervisor *s, const struct supervise_options *
 static void prepare(struct supervisor *s, const struct supervise_options *o, struct err *ret_why) {
     struct confine_setup *setup = &s->config.setup;
     struct seccomp_notif_sizes sizes;
-    s->config.prelude_fd = -1;
+    s->config.prelude_fd = s->config.bundle_fd = -1;
     s->config.path = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
     find_self(o, s->config.helper_dir);
     snprintf(s->config.packages, sizeof(s->config.packages), "%s", o->packages ? o->packages : "");
@@ -695,12 +709,12 @@ int supervise_serve(const struct supervise_options *o) {
     hello.tier = s->config.setup.tier;
     if (!take_setup(s))
         return 1;
-    tell(&hello, -1, -1);
+    tell(&hello);
     if (hello.tier < TIER_NONE)
         cgroup_open(&s->group);
     struct frame_report group = {.kind = FRAME_GROUP, .value = (int32_t)s->group.version};
     snprintf(group.text, sizeof(group.text), "%s", s->group.why);
-    tell(&group, -1, -1);
+    tell(&group);
     s->poll = epoll_create1(EPOLL_CLOEXEC);
     struct source control = {SOURCE_CONTROL, NULL};
     if (s->poll < 0 || watch(s, SUPERVISE_FD_CONTROL, &control) != 0)

@@ -9,7 +9,7 @@
 struct supervise_options {
     const char *given[LAUNCH_ENGINES]; /* interpreters named by the operator */
     const char *helper_dir;            /* NULL: where this program lies */
-    const char *packages;              /* directory of further Python packages, or NULL */
+    const char *packages;              /* directory of layers that runs may ask for, or NULL */
     const char *fail_step;             /* for tests: a lock-down step that fails */
     const char *best_tier;             /* for tests: as if the machine could do no better */
     const char *forks;                 /* children of one zygote before it is replaced; NULL: ZYGOTE_FORKS */

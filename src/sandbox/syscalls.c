@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -19,8 +21,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* The library cannot say "tell the supervisor" as its default, so these two stand in until the program is
- * written. */
+/* The library has no "notify the supervisor" as its default action, so these two are placeholders until the
+ * program is written. */
 #define MARK_DENIED 0xA01
 #define MARK_HOSTILE 0xA02
 
@@ -155,7 +157,8 @@ static const char *const proc_calls[] = {
 
 /* Programs ask and are used to a no: not worth a report. The first few are allowed with some arguments, so
  * the filter asks the helper about the others; the rest are answered by the filter itself. */
-static const char *const quiet_calls[] = {"ioctl", "prctl", "fcntl", "prlimit64", "getsockopt", NULL};
+static const char *const quiet_calls[] = {"ioctl",      "prctl",      "fcntl", "prlimit64",
+                                          "getsockopt", "setsockopt", NULL};
 
 static const struct {
     const char *name;
@@ -243,7 +246,7 @@ static int rule(scmp_filter_ctx c, uint32_t action, const char *name, unsigned c
     if (number < 0)
         return 0; /* this architecture has no such call */
     int done = seccomp_rule_add_array(c, action, number, count, when);
-    return done == -EACCES ? 0 : done; /* the default says the same already */
+    return done == -EACCES ? 0 : done; /* the default is the same already */
 }
 
 static int allow_all(scmp_filter_ctx c, const char *const *names) {
@@ -318,13 +321,13 @@ static int deny_some(scmp_filter_ctx c, bool notify) {
 }
 
 /* Replaces the marks by what was meant and checks that the whole fits. */
-static int take_program(int fd, struct confine_setup *setup, enum frame_profile profile, struct err *err) {
-    struct sock_filter *code = setup->programs[profile];
-    ssize_t got = pread(fd, code, sizeof(setup->programs[profile]), 0);
-    if (got <= 0 || (size_t)got >= sizeof(setup->programs[profile]))
-        return err_set(err, "the filter of profile %d has %zd bytes", profile, got);
-    setup->program_len[profile] = (uint32_t)((size_t)got / sizeof(*code));
-    for (uint32_t i = 0; i < setup->program_len[profile]; i++) {
+static int take_program(int fd, struct confine_setup *setup, uint32_t filter, struct err *err) {
+    struct sock_filter *code = setup->programs[filter];
+    ssize_t got = pread(fd, code, sizeof(setup->programs[filter]), 0);
+    if (got <= 0 || (size_t)got >= sizeof(setup->programs[filter]))
+        return err_set(err, "filter %u has %zd bytes", filter, got);
+    setup->program_len[filter] = (uint32_t)((size_t)got / sizeof(*code));
+    for (uint32_t i = 0; i < setup->program_len[filter]; i++) {
         if (BPF_CLASS(code[i].code) != BPF_RET)
             continue;
         if (code[i].k == (SECCOMP_RET_ERRNO | MARK_DENIED))
@@ -335,7 +338,34 @@ static int take_program(int fd, struct confine_setup *setup, enum frame_profile 
     return 0;
 }
 
-static int compile_one(struct confine_setup *setup, enum frame_profile profile, struct err *err) {
+/* Connections over the loop-back of a network namespace of its own, in which only the gate listens. Nothing
+ * that listens, is a datagram or a raw socket; options that tell when a peer is gone or hold nothing back. */
+static int allow_network(scmp_filter_ctx c) {
+    static const struct {
+        int level, name;
+    } options[] = {{IPPROTO_TCP, TCP_NODELAY}, {IPPROTO_TCP, TCP_KEEPIDLE}, {IPPROTO_TCP, TCP_KEEPINTVL},
+                   {IPPROTO_TCP, TCP_KEEPCNT}, {SOL_SOCKET, SO_KEEPALIVE},  {SOL_SOCKET, SO_RCVTIMEO},
+                   {SOL_SOCKET, SO_SNDTIMEO}};
+    static const uint64_t protocols[] = {0, IPPROTO_TCP};
+    for (size_t i = 0; i < ARRAY_LEN(protocols); i++) {
+        const struct scmp_arg_cmp tcp[3] = {SCMP_A0_64(SCMP_CMP_EQ, AF_INET),
+                                            SCMP_A1_64(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM),
+                                            SCMP_A2_64(SCMP_CMP_EQ, protocols[i])};
+        if (rule(c, SCMP_ACT_ALLOW, "socket", 3, tcp) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+        const struct scmp_arg_cmp option[2] = {SCMP_A1_64(SCMP_CMP_EQ, (uint64_t)options[i].level),
+                                               SCMP_A2_64(SCMP_CMP_EQ, (uint64_t)options[i].name)};
+        if (rule(c, SCMP_ACT_ALLOW, "setsockopt", 2, option) != 0)
+            return -1;
+    }
+    return rule(c, SCMP_ACT_ALLOW, "connect", 0, NULL);
+}
+
+static int compile_one(struct confine_setup *setup, uint32_t filter, struct err *err) {
+    const bool network = filter >= FRAME_PROFILES;
+    const enum frame_profile profile = (enum frame_profile)(network ? filter - FRAME_PROFILES + 1 : filter);
     scmp_filter_ctx c = seccomp_init(SCMP_ACT_ERRNO(MARK_DENIED));
     if (!c)
         return err_set(err, "libseccomp could not be started");
@@ -352,18 +382,20 @@ static int compile_one(struct confine_setup *setup, enum frame_profile profile, 
         done = allow_all(c, proc_calls);
     if (done == 0)
         done = allow_some(c, profile);
+    if (done == 0 && network)
+        done = allow_network(c);
     if (done == 0)
         done = deny_some(c, setup->notify);
     cleanup_fd int fd = done == 0 ? memfd_create("filter", MFD_CLOEXEC) : -1;
     if (fd < 0 || seccomp_export_bpf(c, fd) != 0)
-        done = err_set(err, "the filter of profile %d could not be made", profile);
+        done = err_set(err, "filter %u could not be made", filter);
     seccomp_release(c);
-    return done == 0 ? take_program(fd, setup, profile, err) : -1;
+    return done == 0 ? take_program(fd, setup, filter, err) : -1;
 }
 
 int syscalls_compile(struct confine_setup *setup, struct err *err) {
-    for (int i = 0; i < FRAME_PROFILES; i++)
-        if (compile_one(setup, (enum frame_profile)i, err) != 0)
+    for (uint32_t i = 0; i < CONFINE_FILTERS; i++)
+        if (compile_one(setup, i, err) != 0)
             return -1;
     return 0;
 }

@@ -25,7 +25,7 @@
 #define LARGE_PAGES (LARGE_BYTES / PAGE_BYTES)
 #define LOOK_US 100        /* how long an answer is looked for before this process sleeps until it comes */
 #define LOOK_SKIP_MAX 64   /* calls without, when that was in vain again and again: no processor is free */
-#define ADVICE_COLLAPSE 25 /* MADV_COLLAPSE, newer than the headers; older kernels say EINVAL */
+#define ADVICE_COLLAPSE 25 /* MADV_COLLAPSE, newer than the headers; older kernels return EINVAL */
 
 /* Neighbouring mappings of one kind. */
 struct stretch {
@@ -106,7 +106,8 @@ static void fold_all(int pagemap, char *maps) {
     struct stretch all = {STRETCH_OTHER};
     for (char *line = maps; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
         const struct stretch s = read_line(line);
-        madvise((void *)s.start, s.end - s.start, MADV_DOFORK); /* what cannot be copied says so and stays */
+        madvise((void *)s.start, s.end - s.start,
+                MADV_DOFORK); /* fails for what cannot be copied, which then stays as it is */
         if (s.kind == STRETCH_TEXT && all.kind == s.kind && all.end == s.start &&
             s.offset - all.offset == s.start - all.start && all.file_len == s.file_len &&
             memcmp(all.file, s.file, s.file_len) == 0) {
@@ -182,6 +183,8 @@ long zygote_clone(const struct confine_setup *setup, const struct frame_order *o
     uint64_t flags = 0;
     if (setup->tier == 1)
         flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+    if (confine_has_network(setup, order))
+        flags |= CLONE_NEWNET;
     int fds[2] = {-1, -1};
     cpu_set_t cpus;
     held.looks = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;

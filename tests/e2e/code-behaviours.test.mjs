@@ -166,11 +166,12 @@ both('the thirteen tools', async ({ peer }, profile) => {
 });
 
 // B19 B20 B21 B22 B23 B24 B26
-both('personal data', async ({ json }) => {
+both('personal data', async ({ json }, profile) => {
+  const [ip, key] = profile === 'native' ? ['IP', 'SECRET'] : ['IP_ADDRESS', 'API_KEY'];
   const CASES = [
     ['Contact test@example.com now', ['EMAIL'], 'test@example.com'], ['Call 555-123-4567', ['PHONE'], '555-123-4567'], ['SSN: 123-45-6789', ['SSN'], '123-45-6789'],
-    ['Card: 1234-5678-9012-3456', ['CREDIT_CARD'], '1234-5678'], ['Server 192.168.1.1 up', ['IP'], '192.168.1.1'],
-    ['api_key=sk_test_1234567890abcdefghij', ['SECRET'], 'sk_test'], ['test@example.com555-123-4567', ['EMAIL', 'PHONE'], '555-123'],
+    ['Card: 1234-5678-9012-3456', ['CREDIT_CARD'], '1234-5678'], ['Server 192.168.1.1 up', [ip], '192.168.1.1'],
+    ['api_key=sk_test_1234567890abcdefghij', [key], 'sk_test'], ['test@example.com555-123-4567', ['EMAIL', 'PHONE'], '555-123'],
   ];
   for (const [text, kinds, secret] of CASES) {
     const found = await json('sanitize_pii', { text });
@@ -192,6 +193,27 @@ both('personal data', async ({ json }) => {
 });
 
 // B28 B29 B30 B31
+// Word for word from the documentation of Code Execution MCP; `exec` runs nothing but skills.
+test('code-execution-mcp: its example of skills', async (t) => {
+  const { run, json } = await startCode(t, { profile: 'code-execution-mcp' });
+  await json('save_skill', {
+    name: 'filter_high_risk',
+    code: "def filter_high_risk(vulns): return [v for v in vulns if v['severity'] in ['high', 'critical']]",
+    description: 'Filter vulnerabilities to high/critical only',
+  });
+  const vulns = ['low', 'high', 'critical'].map((severity) => ({ severity }));
+  await json('write_workspace_file', { filename: 'scan_results.json', content: JSON.stringify(vulns) });
+  const answer = await run(`
+skill = load_skill("filter_high_risk")
+exec(skill)
+vulns = json.loads(read_file("scan_results.json"))
+result = filter_high_risk(vulns)
+`);
+  assert.deepEqual(answer.result, vulns.slice(1), JSON.stringify(answer));
+  assert.deepEqual((await run('own = {}\nexec(load_skill("filter_high_risk"), own)\nresult = ["filter_high_risk" in own, "filter_high_risk" in __builtins__, "exec" in __builtins__]')).result, [true, false, false]);
+  for (const code of ['exec("result = 1")', 'exec(load_skill("filter_high_risk") + " ")', 'exec(compile)']) assert.match((await run(code)).error, /not defined/, code);
+});
+
 both('skills', async ({ json, gate }, profile) => {
   assert.deepEqual(await json('list_skills'), { count: 0, skills: [] });
   const saved = await json('save_skill', { name: 'triple', code: 'def triple(x): return 3 * x', description: 'times three' });

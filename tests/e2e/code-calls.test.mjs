@@ -73,7 +73,7 @@ describe('calls from code', { concurrency: 1 }, () => {
       assert.deepEqual([error.kind, error.server, error.tool, error.reason], ['denied', 'my-shop', 'mark', 'rule']);
     });
 
-    test(`${language}: a limit, with the time until it is over`, async () => {
+    test(`${language}: a limit raises an error with the time until it ends`, async () => {
       await caught(language, 'limited'); // the first of the day, or refused already
       const error = await caught(language, 'limited');
       assert.equal(error.kind, 'rate_limited', JSON.stringify(error));
@@ -98,12 +98,12 @@ describe('calls from code', { concurrency: 1 }, () => {
       assert.match((await caught(language, 'person')).value, /^write to \[[A-Z]+_[0-9A-Z]{8}\]$/);
     });
 
-    test(`${language}: a slow tool ends with the run's own time`, async () => {
+    test(`${language}: a call of a slow tool ends at the time limit of the run`, async () => {
       const answer = await run(language, language === 'python' ? 'call_tool("my-shop", "slow")' : 'await callTool("my-shop", "slow")', { timeout_seconds: 1 });
       assert.deepEqual([answer.success, answer.exit], [false, 'timeout']);
     });
 
-    test(`${language}: calls at the same time; each is there`, async () => {
+    test(`${language}: concurrent calls all return their results`, async () => {
       const answer = await run(language, language === 'python'
         ? 'result = [v["n"] for v in parallel([lambda n=n: call_tool("my-shop", "echo", {"n": n}) for n in range(20)])]'
         : 'return (await Promise.all([...Array(20).keys()].map((n) => tools["my-shop"].echo({ n })))).map((v: any) => v.n)');
@@ -120,7 +120,7 @@ describe('calls from code', { concurrency: 1 }, () => {
       assert.deepEqual(answer.result, names.map((name) => [kinds[name], 'my-shop', name, name === 'pay', true]), JSON.stringify(answer));
     });
 
-    test(`${language}: one of several at the same time fails, and the others are there`, async () => {
+    test(`${language}: one of several concurrent calls fails, and the others return`, async () => {
       const answer = await run(language, language === 'python'
         ? 'echo = lambda n: lambda: tools.my_shop.echo(n=n)["n"]\nresult = [v.kind if isinstance(v, ToolError) else v for v in parallel([echo(1), lambda: tools.my_shop.mark(), echo(2)], errors=True)]'
         : 'const echo = async (n: number) => (await tools.my_shop.echo({ n })).n\nreturn (await Promise.allSettled([echo(1), tools.my_shop.mark(), echo(2)])).map((v: any) => v.reason?.kind ?? v.value)');
@@ -130,20 +130,20 @@ describe('calls from code', { concurrency: 1 }, () => {
       assert.match(first.error, /No marks/, 'without that, the first error is raised');
     });
 
-    test(`${language}: names that are no identifiers, by their identifiers or as they are`, async () => {
+    test(`${language}: tools whose names are no identifiers can be called by an identifier or by the exact name`, async () => {
       const answer = await run(language, language === 'python'
         ? 'result = [tools.my_shop.list_files(), tools["my-shop"]["list-files"](), describe("my-shop.list-files")["mcp_server"]]'
         : 'return [await tools.my_shop.list_files(), await tools["my-shop"]["list-files"](), (await describe("my-shop.list-files")).mcp_server]');
       assert.deepEqual(answer.result, [['a', 'b'], ['a', 'b'], 'my-shop'], JSON.stringify(answer));
     });
 
-    test(`${language}: a run may make only so many calls`, async () => {
+    test(`${language}: the number of calls per run is limited`, async () => {
       const answer = await run(language, language === 'python' ? 'for n in range(60): call_tool("my-shop", "echo", {"n": n})' : 'for (let n = 0; n < 60; n++) await callTool("my-shop", "echo", { n })');
       assert.deepEqual([answer.success, answer.exit], [false, 'killed']);
       assert.match(answer.error, /more than 50 tool calls/);
     });
 
-    test(`${language}: approval needed: the run stops, and goes on when it is run again, without doing anything twice`, async () => {
+    test(`${language}: a run that needs approval stops, and continues when it is run again, without repeating a call`, async () => {
       const n = language === 'python' ? 11 : 12;
       const code = language === 'python'
         ? `first = call_tool("my-shop", "echo", {"n": ${n}})\npaid = call_tool("my-shop", "pay", {"n": ${n}})\nresult = [first["n"], paid["paid"]]`
@@ -166,7 +166,7 @@ describe('calls from code', { concurrency: 1 }, () => {
     });
   }
 
-  for (const language of LANGUAGES) test(`${language}: what runs beside a call that a person must approve is not done twice`, async () => {
+  for (const language of LANGUAGES) test(`${language}: calls that run concurrently with one that needs approval are not repeated`, async () => {
     const n = language === 'python' ? 21 : 22;
     const code = language === 'python'
       ? `paid, *rest = parallel([lambda: call_tool("my-shop", "pay", {"n": ${n}})] + [lambda i=i: call_tool("my-shop", "later", {"n": i}) for i in range(4)])\nresult = [paid["paid"], sum(v["n"] for v in rest)]`
@@ -182,7 +182,7 @@ describe('calls from code', { concurrency: 1 }, () => {
     assert.equal(count('later'), before + 4, 'each was made once');
   });
 
-  test('the answers that one principal left are not another one’s', async () => {
+  test('answers kept for one principal are not used for another', async () => {
     const bob = new ModernHttpPeer(`${gate.origin}/mcp/code`, { headers: { Authorization: `Bearer ${tokens.bob}` } });
     const code = 'call_tool("my-shop", "echo", {"n": 77})\ncall_tool("my-shop", "pay", {"n": 77})';
     const count = () => calls.filter((call) => call === 'echo').length;
@@ -192,7 +192,7 @@ describe('calls from code', { concurrency: 1 }, () => {
     assert.equal(count(), before + 2);
   });
 
-  test('call_tool hands the approval on; every inner call is in the log with the run that made it', async () => {
+  test('call_tool returns the approval request; every inner call is in the log with the run that made it', async () => {
     await assert.rejects(peer.call('call_tool', { server: 'my-shop', tool: 'pay', args: { n: 5 } }), /-32003/);
     const query = async (...line) => (await cli(['audit', 'query', '--json', ...line], { env })).stdout.trim().split('\n').filter(Boolean).map((one) => JSON.parse(one));
     await run('python', 'call_tool("my-shop", "echo", {"n": 991})\ntry: tools["my-shop"].mark()\nexcept ToolError: pass');
@@ -240,7 +240,7 @@ describe('calls from code', { concurrency: 1 }, () => {
     await assert.rejects(peer.call('helper', {}), /Unknown tool/, 'a shared skill without a schema is none');
   });
 
-  test('fetch in code answers as the endpoints do outside: a refusal, an error, what a person has to do', async () => {
+  test('fetch in code answers as the endpoints do: refusals, errors and approval requests', async () => {
     const body = (name) => JSON.stringify({ server: 'my-shop', tool: name, args: { n: 41 } });
     for (const name of ['echo', 'mark', 'fails', 'boom', 'pay']) {
       const outside = await request('POST', `${gate.origin}/mcp/call`, { body: body(name), headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${tokens.ann}` } });
@@ -251,7 +251,7 @@ describe('calls from code', { concurrency: 1 }, () => {
     }
   });
 
-  test('what is hidden is reached by no way in', async () => {
+  test('hidden tools cannot be reached from code in any way', async () => {
     const [before] = [calls.length];
     const tries = ['call_tool("my-shop", "hidden")', 'tools["my-shop"].hidden()', 'tools.my_shop.hidden()', 'call_tool("", "call_tool", {"server": "my-shop", "tool": "hidden"})',
       'call_tool("my-shop", "Hidden")', 'call_tool("my_shop", "hidden")', 'call_tool("my-shop", "hidden ")', 'call_tool("my-shop", "./hidden")', 'call_tool("", "my-shop__hidden")', 'call_tool("", "mcp_my-shop_hidden")'];

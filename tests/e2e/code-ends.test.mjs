@@ -28,7 +28,7 @@ const check = ([race, main, timer, stream, thrown]) => {
   assert.deepEqual([thrown.exit, thrown.error], ['error', 'later']);
 };
 
-test('JavaScript runs its loop as Node does, to the end', async () => check(await run(who, SCRIPTS, { ext: 'js', profile: 'files' })));
+test('JavaScript runs its event loop to the end, as Node does', async () => check(await run(who, SCRIPTS, { ext: 'js', profile: 'files' })));
 
 test('JavaScript runs its loop to the end on Bun', async (t) => {
   const env = bunEnvironment();
@@ -36,12 +36,12 @@ test('JavaScript runs its loop to the end on Bun', async (t) => {
   check(await run(who, SCRIPTS, { ext: 'js', profile: 'files', env }));
 });
 
-test('leftover work that never ends costs the time limit, not the result', async () => {
+test('leftover work that never ends uses up the time limit but keeps the result', async () => {
   const { result, exit, output } = await one(who, 'setInterval(() => {}, 100); console.log("x"); ({ kept: 1 })', { ext: 'js', args: ['--timeout', '2s'] });
   assert.deepEqual([exit, result, output], ['ok', { kept: 1 }, ['x']]);
 });
 
-test('JavaScript that uses up its heap is out of memory', async () => {
+test('JavaScript that exhausts its heap ends with out of memory', async () => {
   const codes = ['const a = []; while (true) a.push({ x: a.length, y: "s" + a.length })', 'const m = new Map(); for (let i = 0; ; i++) m.set(i, String(i).repeat(10))',
     'const a = []; while (true) a.push(Buffer.alloc(1 << 20, 1))', 'const b = JSON.parse("[" + "1,".repeat(3e7) + "1]"); b.map((x) => ({ x })).length'];
   for (const { exit, error } of await run(who, codes, { ext: 'js', args: ['--memory', '64', '--timeout', '120s'] })) assert.deepEqual([exit, error], ['memory', 'out of memory']);
@@ -77,7 +77,7 @@ test('the last expression is the result of Python, unless `result` is set', asyn
   assert.equal((await exact('1 + 1')).result, null, 'as its model has it');
 });
 
-test('output over the limit keeps both ends, and the run goes on', async (t) => {
+test('output over the limit keeps its beginning and end, and the run continues', async (t) => {
   const { run: execute } = await startCode(t);
   const { success, truncated, result, output } = await execute('for i in range(40000): print("line", i)\nresult = "kept"');
   assert.deepEqual([success, truncated, result], [true, true, 'kept']);
@@ -85,12 +85,12 @@ test('output over the limit keeps both ends, and the run goes on', async (t) => 
   assert.ok(output.some((line) => /^\[\.\.\. \d+ bytes are left out here \.\.\.\]$/.test(line)));
 });
 
-test('only what a run has changed is written back; of a file that was changed elsewhere too, both stay', async (t) => {
+test('only files that a run changed are written back; when a file was also changed elsewhere, both versions are kept', async (t) => {
   const { peer, run: execute } = await startCode(t);
   const write = (filename, content) => peer.call('write_workspace_file', { filename, content });
   const text = async (filename) => JSON.parse((await peer.call('read_workspace_file', { filename })).content[0].text).content;
   for (const name of ['untouched.txt', 'both.txt', 'same.txt', 'mine.txt']) await write(name, 'before');
-  await new Promise((done) => setTimeout(done, 100)); // a file that was written just now could not be told from one that the run wrote
+  await new Promise((done) => setTimeout(done, 100)); // a file that was written just now could not be distinguished from one that the run wrote
   const waiting = execute(`
 import time, pathlib
 pathlib.Path("both.txt").write_text("of the run")

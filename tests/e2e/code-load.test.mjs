@@ -1,4 +1,4 @@
-// A thousand runs at fifty at a time, the good mixed with the bad: everybody gets an answer, and nothing stays behind.
+// A thousand runs, fifty at a time, good ones mixed with failing ones: every caller gets an answer, and nothing is left behind.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

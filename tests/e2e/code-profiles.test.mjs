@@ -98,9 +98,31 @@ test('datagen: code with inputs and outputs, in the foreground and in the backgr
   assert.match(started.execution_uuid, /^[0-9a-f-]{36}$/);
   const status = await json('checkCodeExecStatus', { execution_uuid: started.execution_uuid });
   assert.deepEqual([status.status, status.result], ['completed', 5]);
+  // No wall at five minutes, and what a run has said so far.
+  const long = await json('asyncExecuteCode', { script: 'import time, resource\nprint("limit", resource.getrlimit(resource.RLIMIT_CPU)[0] > 1000)\nwhile True: time.sleep(0.05)', timeout: 3000 });
+  const running = await json('checkCodeExecStatus', { execution_uuid: long.execution_uuid });
+  assert.deepEqual([running.status, running.stdout], ['running', 'limit True\n']);
   assert.equal((await json('executeCode', { script: '1/0' })).status, 'failed');
-  assert.deepEqual((await json('executeCode', { script: '```python\ny = a + 1\n```', input_vars: { a: 2 }, output_vars: { y: 'int', z: 'int' } })).result, { y: 3, z: null });
-  assert.match((await json('executeCode', { script: 'result = 1', required_secrets: ['KEY'] })).error, /no secrets/);
+  assert.deepEqual((await json('executeCode', { script: '```python\ny = a + 1\n```', input_vars: { a: 2 }, output_vars: { y: 'int', z: 'int' } })).result, { y: 3 });
+  const partly = await json('executeCode', { script: 'y = 1\nw = "x"\nb = True', output_vars: { y: 'int', z: 'int', w: 'float', b: 'int' } });
+  assert.deepEqual([partly.result, partly.missing_outputs, partly.mistyped_outputs], [{ y: 1, w: 'x', b: true }, ['z'], ['w', 'b']]);
+  // [what is asked for, what the refusal says]: nothing of it runs
+  const REFUSED = [
+    [{ required_secrets: ['KEY'] }, /required_secrets: .*no secrets/], [{ mcp_server_names: ['code', 'nowhere'] }, /mcp_server_names: .*nowhere/],
+    [{ required_tools: ['mcp_code_searchTools', 'mcp_code_nothing'] }, /required_tools: .*mcp_code_nothing/], [{ additional_imports: ['json', 'no-such-package'] }, /additional_imports: .*no-such-package$/],
+    [{ session_id: 'a/b' }, /session_id/],
+  ];
+  for (const [more, why] of REFUSED)
+    for (const tool of ['executeCode', 'asyncExecuteCode']) {
+      let answer = await json(tool, { script: 'print("ran")\nresult = 1', ...more });
+      if (answer.status !== 'failed') answer = await json('checkCodeExecStatus', { execution_uuid: answer.execution_uuid });
+      assert.deepEqual([answer.status, answer.stdout || ''], ['failed', ''], JSON.stringify(more));
+      assert.match(answer.error, why);
+    }
+  for (const more of [{ timeout: 0 }, { timeout: 301 }, { output_vars: 'x' }, { input_vars: [1] }, { required_tools: [1] }, { mcp_server_names: 'code' }])
+    assert.match((await peer.call('executeCode', { script: 'result = 1', ...more })).content[0].text, /Input validation error/, JSON.stringify(more));
+  const known = { mcp_server_names: ['CODE'], required_tools: ['mcp_code_searchTools'], additional_imports: ['json'], output_vars: { a: 'any' } };
+  assert.deepEqual((await json('executeCode', { script: 'a = 2', ...known })).result, { a: 2 });
   assert.match((await peer.call('checkCodeExecStatus', { execution_uuid: 'x' })).content[0].text, /Unknown/);
   const found = await json('searchTools', { query: 'execute' });
   assert.ok(found.tools.length > 0);

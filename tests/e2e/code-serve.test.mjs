@@ -27,7 +27,7 @@ test('code calls the tools of other servers, judged under their names', async (t
   assert.deepEqual(answer.result, { n: 5 }, JSON.stringify(answer));
   assert.match((await run('tools.probe.mark()')).error, /POLICY DENIED.*No marks/);
   assert.match((await run('tools.nowhere.echo()')).error, /Unknown tool: echo of a server nowhere/);
-  // Personal data, with pii off: what was hidden on request turns back in calls and is not shown again.
+  // Personal data, with pii off: a value that was tokenized on request is restored in calls and not shown again.
   const { sanitized_text: token } = (await peer.call('code__sanitize_pii', { text: 'ann@example.org' })).structuredContent;
   assert.match(token, /^\[EMAIL_[0-9A-Z]{8}\]$/);
   assert.deepEqual((await run(`result = [tools.probe.echo(to="${token}"), len(tokenize_pii("ann@example.org")[1])]`)).result, [{ to: token }, 1]);
@@ -36,7 +36,7 @@ test('code calls the tools of other servers, judged under their names', async (t
   assert.match(denied.content[0].text, /Values are not shown to the model/);
 });
 
-test('files, skills, jobs and sessions of one grant are not there for another', async (t) => {
+test('files, skills, jobs and sessions of one grant are not visible to another', async (t) => {
   const { as } = await serve(t);
   const [ann, bob] = [as('ann'), as('bob')];
   await ann.call('write_workspace_file', { filename: 'mine.txt', content: 'a secret' });

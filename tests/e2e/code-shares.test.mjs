@@ -17,7 +17,7 @@ async function serve(t, code) {
 }
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 
-test('with one grant flooding, another grant starts at once', async (t) => {
+test('while one grant floods the sandbox, another grant starts immediately', async (t) => {
   const as = await serve(t, { limits: { concurrent: 24, grant: { concurrent: 8 } } });
   const [ann, bob] = [as('ann'), as('bob')];
   await bob('1');
@@ -27,14 +27,14 @@ test('with one grant flooding, another grant starts at once', async (t) => {
   for (let i = 0; i < 15; i++) {
     const answer = await bob(`${i}`);
     assert.equal(answer.result, i, JSON.stringify(answer));
-    waited.push(answer.waited_ms ?? 0); // told only when it is 20 ms or more
+    waited.push(answer.waited_ms ?? 0); // reported only when it is 20 ms or more
   }
-  // In one queue for everybody it would be minutes.
+  // In one queue for all grants it would be minutes.
   assert.ok(median(waited) < 5000, `waited ${waited} ms`);
   assert.equal(flood.length, FLOOD);
 });
 
-test('a grant at its ceiling waits, is told so, and goes on', async (t) => {
+test('a run of a grant at its concurrency limit waits, reports the wait, and then runs', async (t) => {
   const as = await serve(t, { limits: { grant: { concurrent: 1 } } });
   const ann = as('ann');
   await ann('1');
@@ -43,7 +43,7 @@ test('a grant at its ceiling waits, is told so, and goes on', async (t) => {
   assert.ok(both[1].waited_ms >= 300 || both[0].waited_ms >= 1, JSON.stringify(both));
 });
 
-test('what runs may ask for has a ceiling; a parked session stands still', async (t) => {
+test('the memory and time that a run may request are limited; an idle session is suspended', async (t) => {
   const as = await serve(t, { limits: { run_memory_mb: 200, run_timeout: '5s' } });
   const ann = as('ann');
   assert.equal((await ann('1')).result, 1, 'the defaults are lowered');

@@ -31,7 +31,7 @@ test('arguments are checked against the schema', async (t) => {
     assert.ok(isError && /Input validation/.test(content[0].text), JSON.stringify(args));
   }
   assert.match((await peer.call('execute_code', {})).content[0].text, /: `code` is missing$/);
-  assert.match((await peer.call('execute_code', { code: 'x', language: 'cobol' })).content[0].text, /: \["python","typescript","javascript"\]$/);
+  assert.match((await peer.call('execute_code', { code: 'x', language: 'cobol' })).content[0].text, /: \["python","typescript","javascript","sql","bash"\]$/);
   const none = await peer.call('get_tool_definition', { tool_name: 'none' });
   assert.deepEqual([none.content[0].text, none.structuredContent], ['null', { error: 'Tool not found: none' }]);
   await assert.rejects(peer.call('no_such_tool'), /-32602 Unknown tool/);
@@ -51,7 +51,7 @@ test('long results are cut by structure, long output by lines', async (t) => {
   assert.ok(JSON.stringify(result).length > 32_768, 'and the room is used');
 });
 
-test('values that JSON has no form for do not end the run', async (t) => {
+test('values that JSON cannot represent do not end the run', async (t) => {
   const { run } = await startCode(t);
   const deep = (answer) => { let value = answer.result, depth = 0; for (; Array.isArray(value); depth++) [value] = value; return [depth > 50, value]; };
   // [language, code, result]
@@ -109,7 +109,7 @@ test('code in the forms that models give it', async (t) => {
   const FAILURES = [
     ['javascript', 'import { x } from "skills/snake"', /^Cannot find module 'skills\/snake': that skill is Python$/],
     ['javascript', 'import { x } from "skills/none"', /^Cannot find module 'skills\/none': Skill not found: none$/],
-    ['javascript', 'require("left-pad")', /^Cannot find module 'left-pad': there are the built-in modules, files of the workspace and skills\/NAME$/],
+    ['javascript', 'require("left-pad")', /^Cannot find module 'left-pad': there are the built-in modules, files of the workspace, skills\/NAME and the packages that a run asks for$/],
   ];
   for (const [language, code, error] of FAILURES) assert.match((await run(code, { language })).error, error);
   assert.equal((await run('const a = 1;\n\nawait tools.code.none()', { language: 'javascript' })).traceback, 'ToolError: Unknown tool: none\n    at code:3:18');
@@ -119,7 +119,7 @@ test('code in the forms that models give it', async (t) => {
   assert.doesNotMatch((await run('read_file("none")')).traceback, /prelude/);
 });
 
-test('the helper is started again when it was killed', async (t) => {
+test('the sandbox helper is restarted after it is killed', async (t) => {
   const { gate, run, json } = await startCode(t);
   await run('x = 1', { session_id: 'lost' });
   const helper = descendants(gate.child.pid).find((pid) => /sallyport-sandbox/.test(commandLine(pid)));
@@ -140,7 +140,7 @@ test('progress comes while code runs, in order, before the answer', async (t) =>
   assert.ok(peer.received.at(-1).json.result, 'the answer is last');
 });
 
-test('a cancelled run ends at once and leaves nothing behind', async (t) => {
+test('a cancelled run ends immediately and leaves nothing behind', async (t) => {
   const { peer, gate, json } = await startCode(t);
   peer.send({ jsonrpc: '2.0', id: 'long', method: 'tools/call', params: { name: 'execute_code', arguments: { code: 'progress(0.1)\nwhile True: pass', timeout_seconds: 600 }, _meta: { progressToken: 1 } } });
   await peer.next((m) => m?.method === 'notifications/progress');
@@ -168,7 +168,7 @@ test('background runs: a job id when they take long, then status, output, result
   assert.match((await json('job_status', { job_id: 'nobody' })).error, /not found/);
 });
 
-test('background runs that end in time are answered at once; their ends have names', async (t) => {
+test('background runs that end in time are answered directly; each way to end has a name', async (t) => {
   const { run } = await startCode(t, { args: ['--wait', '20s'] });
   assert.equal((await run('result = 5', { background: true })).result, 5);
   const slow = await startCode(t, { args: ['--wait', '1ms'] });
@@ -309,7 +309,7 @@ test('the policy decides whether code is run at all', async (t) => {
   assert.match((await peer.call('list_skills')).content[0].text, /POLICY DENIED/);
 });
 
-test('the end of input ends everything', async (t) => {
+test('the end of input ends the gate and its runs', async (t) => {
   const { gate, peer } = await startCode(t);
   peer.send({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'execute_code', arguments: { code: 'progress(0.1)\nwhile True: pass', timeout_seconds: 600 }, _meta: { progressToken: 1 } } });
   await peer.next((m) => m?.method === 'notifications/progress');

@@ -116,7 +116,7 @@ static void what_code_left_there_is_no_way_out(void **state) {
     assert_int_equal(reads("link", &text), WORKSPACE_OUTSIDE);
     assert_int_equal(reads("up/secret", &text), WORKSPACE_OUTSIDE);
     assert_int_equal(reads("etc/passwd", &text), WORKSPACE_OUTSIDE);
-    assert_int_equal(reads("fifo", &text), WORKSPACE_NOT_FOUND); /* and nobody waits for a writer */
+    assert_int_equal(reads("fifo", &text), WORKSPACE_NOT_FOUND); /* and the read does not wait for a writer */
     assert_int_equal(reads("dir", &text), WORKSPACE_NOT_FOUND);
     assert_int_equal(workspace_write(ws, SLICE("up/new"), SLICE("x")), WORKSPACE_OUTSIDE);
     assert_int_equal(workspace_delete(ws, SLICE("link")), WORKSPACE_NOT_FOUND);

@@ -1,0 +1,28 @@
+/* Heads as a proxy reads and writes them. Pure: bytes in, bytes out. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "wire/http.h"
+
+struct egress_head {
+    bool connect; /* a tunnel; else one plain request */
+    struct slice host;
+    bool is_ip;
+    uint16_t port;
+    struct slice target; /* of a plain request: path and query */
+    struct http_head http;
+};
+
+/* >0: the head is whole, that many bytes. 0: more bytes are needed. <0: refuse with HTTP status -answer;
+ * *ret_why names the fault. Slices point into the arena. */
+int egress_head_read(struct slice in, struct arena *a, struct egress_head *ret_head, const char **ret_why);
+
+/* The request as its server gets it: one of HTTP/1.1 that ends the connection, without what is meant for a
+ * proxy. Of the headers that are added ("Name: value") none is left that came with the request. */
+void egress_head_write(const struct http_head *h, struct slice target, struct slice authority,
+                       const struct slice *added, size_t added_count, struct buf *out);
+/* The answer as code gets it. */
+void egress_head_write_answer(const struct http_head *h, struct buf *out);
+/* host, and :port unless it is the usual one. */
+struct slice egress_head_authority(struct slice host, uint16_t port, uint16_t usual, struct arena *a);

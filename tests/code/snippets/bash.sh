@@ -1,0 +1,108 @@
+#### count words of a text
+printf 'the cat and the dog and the end\n' > text.txt
+tr ' ' '\n' < text.txt | sort | uniq -c | sort -k1,1nr -k2 | awk '{print $2, $1}' | head -2
+#### a CSV with cut, sort and awk
+printf 'region,amount\nEU,5\nUS,7\nEU,2\n' > sales.csv
+tail -n +2 sales.csv | awk -F, '{sum[$1] += $2} END {for (r in sum) print r, sum[r]}' | sort
+cut -d, -f1 sales.csv | sed 1d | sort -u | paste -sd' '
+#### loops, arithmetic and functions
+fact() { local n=$1; ((n < 2)) && echo 1 || echo $((n * $(fact $((n - 1))))); }
+for ((i = 1; i <= 5; i++)); do printf '%d ' "$(fact $i)"; done; echo
+i=0; while ((i < 3)); do ((i += 1)); [[ $i == 2 ]] && continue; echo "round $i"; done
+until [ $i -eq 0 ]; do i=$((i - 1)); done; echo $i
+#### arrays and maps
+names=(ann bob "c d"); names+=(eve)
+echo "${#names[@]} ${names[2]} ${names[@]:1:2}"
+declare -A age=([ann]=31 [bob]=42); age[eve]=7
+for name in $(printf '%s\n' "${!age[@]}" | sort); do echo "$name=${age[$name]}"; done
+#### parameter expansion
+path=/data/in/report.final.csv
+echo "${path##*/} ${path%.*} ${path%/*} ${path/in/out} ${#path} ${path:6:2}"
+word=hello; echo "${word^} ${word^^} ${unset:-fallback} ${word:+set}"
+#### here documents and strings
+name=World
+cat <<END
+Hello $name, $((1 + 1))
+END
+cat <<'END'
+literal $name `id`
+END
+tr a-z A-Z <<< "shout"
+#### heredoc to a file, read line by line
+cat > list.txt <<END
+b 2
+a 1
+END
+while read -r key value; do echo "$value-$key"; done < list.txt
+#### case and patterns
+for f in a.txt b.tar.gz c; do case $f in *.txt) echo text ;; *.tar.*|*.zip) echo archive ;; *) echo other ;; esac; done
+[[ "v1.22.3" =~ ^v([0-9]+)\.([0-9]+) ]] && echo "${BASH_REMATCH[1]} ${BASH_REMATCH[2]}"
+#### pipefail and exit codes
+set -o pipefail
+false | true; echo $?
+set +o pipefail
+false | true; echo $?
+(exit 3); echo $?
+grep -q nothing <<< something || echo "no match: $?"
+#### traps and cleanup
+trap 'echo cleaned' EXIT
+f=$(mktemp); echo x > "$f"; wc -c < "$f"; rm "$f"
+#### find and xargs
+mkdir -p d/e; touch d/a.log d/e/b.log d/e/c.txt
+find d -name '*.log' | sort | xargs -n1 basename
+find d -type f -exec sh -c 'echo "${1%.*}"' _ {} \; | sort
+find d -type f -print0 | xargs -0 ls -1 | wc -l
+#### sed edits a file
+printf 'host=localhost\nport=80\n' > app.conf
+sed -i -e 's/^port=.*/port=8080/' -e '/^host/s/localhost/example.com/' app.conf
+cat app.conf; sed -n '$p' app.conf | cut -d= -f2
+#### jq: filter, map and build
+printf '{"users":[{"name":"Ann","age":31,"tags":["a","b"]},{"name":"Bob","age":17,"tags":[]}]}' > users.json
+jq -r '.users[] | select(.age > 18) | .name' users.json
+jq -c '[.users[] | {name, n: (.tags | length)}]' users.json
+jq -r '.users | map(.age) | add / length' users.json
+jq -r '.users[] | [.name, .age] | @csv' users.json
+#### jq: group, arguments and raw input
+printf '{"k":"x","v":1}\n{"k":"y","v":2}\n{"k":"x","v":3}\n' | jq -cs 'group_by(.k) | map({(.[0].k): map(.v) | add}) | add'
+jq -n --arg name 'A "B"' --argjson n 3 '{name: $name, n: $n}' -c
+printf 'one\ntwo\n' | jq -Rc '[., length]'
+#### git: commits, branches and a merge
+git init -q -b main repo && cd repo
+git config user.name t; git config user.email t@t
+echo one > a; git add a; git commit -qm first
+git switch -qc topic; echo two > b; git add b; git commit -qm second
+git switch -q main; echo more >> a; git commit -qam third; git merge -q --no-edit topic
+git log --format=%s --no-merges | sort; git ls-files; git rev-list --count HEAD
+#### git: diff and blame of a change
+git init -q -b main r && cd r
+git config user.name t; git config user.email t@t
+printf 'a\nb\n' > f; git add f; git commit -qm one; printf 'a\nc\n' > f
+git diff --stat | tail -1; git diff | grep '^[-+][a-z]'; git stash -q; cat f; git stash pop -q; tail -1 f
+#### background jobs and wait
+(sleep 0.05; echo slow > s.txt) & first=$!
+(exit 7) & second=$!
+wait $first; echo "first $?"; wait $second; echo "second $?"; cat s.txt
+#### subshells, groups and redirections
+x=1; (x=2; echo in $x); echo out $x
+{ echo to-out; echo to-err >&2; } 2> err.txt; cat err.txt
+ls nowhere 2>/dev/null || echo missing
+echo both > all.txt 2>&1; echo more >> all.txt; wc -l < all.txt
+#### dates and numbers
+date -u -d '2024-02-28 + 2 days' +%F
+date -u -d @86400 +%Y-%m-%dT%H:%M:%SZ
+printf '%05.2f|%-5s|%5s|%x\n' 3.14159 ab cd 255
+seq 2 3 11 | paste -sd+ ; echo $((16#ff)) $((2 ** 10)) $((7 % 3))
+#### archives and checksums
+mkdir data; echo hello > data/x; tar czf data.tgz data; rm -r data; tar xzf data.tgz; cat data/x
+printf hello | sha256sum | cut -c1-16; printf hello | md5sum | cut -d' ' -f1; printf hello | base64; gzip -c data/x | gunzip
+#### join, comm and diff of files
+printf '1 a\n2 b\n3 c\n' > l; printf '1 x\n3 z\n' > r
+join l r; cut -d' ' -f1 l > l1; cut -d' ' -f1 r > r1; comm -23 l1 r1; diff l1 r1; echo $?
+#### read options and getopts
+parse() { local OPTIND o v=0 n=; while getopts 'vn:' o; do case $o in v) v=1 ;; n) n=$OPTARG ;; *) return 2 ;; esac; done; shift $((OPTIND - 1)); echo "$v $n $*"; }
+parse -v -n 5 rest of; parse only
+IFS=: read -r a b c <<< 'x:y:z w'; echo "$c $b $a"
+#### mapfile, printf and sorting numbers
+printf '10\n9\n100\n' > n.txt; mapfile -t lines < n.txt; echo "${lines[1]} of ${#lines[@]}"; printf '10\n9\n100\n' | sort -n | tail -1
+printf '%s\n' 1.10 1.9 1.2 | sort -V | paste -sd' '
+printf 'k%d=v%d\n' 1 1 2 2

@@ -1,0 +1,59 @@
+---- group and sum over a CSV file
+SELECT region, sum(amount) AS total, count(*) AS n FROM sales GROUP BY region ORDER BY total DESC;
+---- average, least and most with rounding
+SELECT round(avg(amount), 2) AS average, min(amount) AS least, max(amount) AS most FROM sales;
+---- having
+SELECT product, count(*) AS n FROM sales GROUP BY product HAVING n > 2 ORDER BY product;
+---- join of two files
+SELECT s.day, p.label, s.amount FROM sales s JOIN products p ON p.product = s.product WHERE s.region = 'EU' ORDER BY s.day, p.label;
+---- left join finds what is missing
+SELECT p.product FROM products p LEFT JOIN sales s USING (product) WHERE s.day IS NULL;
+---- months of dates
+SELECT strftime('%Y-%m', day) AS month, sum(amount) AS total FROM sales GROUP BY month ORDER BY month;
+---- running total with a window
+SELECT day, amount, sum(amount) OVER (ORDER BY day, amount ROWS UNBOUNDED PRECEDING) AS running FROM sales ORDER BY day, amount;
+---- best of each group
+SELECT region, product, amount FROM (SELECT *, row_number() OVER (PARTITION BY region ORDER BY amount DESC, day) AS place FROM sales) WHERE place = 1 ORDER BY region;
+---- share of the whole
+SELECT region, round(100.0 * sum(amount) / (SELECT sum(amount) FROM sales), 1) AS percent FROM sales GROUP BY region ORDER BY region;
+---- common table expressions
+WITH totals AS (SELECT product, sum(amount) AS total FROM sales GROUP BY product), mean AS (SELECT avg(total) AS m FROM totals)
+SELECT product, total, total > m AS above FROM totals, mean ORDER BY product;
+---- recursive: a calendar
+WITH RECURSIVE days(d) AS (SELECT '2024-02-27' UNION ALL SELECT date(d, '+1 day') FROM days WHERE d < '2024-03-02') SELECT d, strftime('%w', d) AS weekday FROM days;
+---- case and coalesce
+SELECT product, CASE WHEN amount >= 100 THEN 'large' WHEN amount >= 50 THEN 'middle' ELSE 'small' END AS size, coalesce(nullif(note, ''), '-') AS note FROM sales ORDER BY day, product;
+---- distinct and in
+SELECT DISTINCT region FROM sales WHERE product IN ('pen', 'ink') ORDER BY 1;
+---- like, upper and substr
+SELECT upper(substr(label, 1, 3)) AS short FROM products WHERE label LIKE '%n%' ORDER BY label;
+---- union and except
+SELECT product FROM products EXCEPT SELECT product FROM sales UNION SELECT 'new' ORDER BY 1;
+---- a pivot
+SELECT product, sum(CASE WHEN region = 'EU' THEN amount ELSE 0 END) AS eu, sum(CASE WHEN region = 'US' THEN amount ELSE 0 END) AS us FROM sales GROUP BY product ORDER BY product;
+---- JSON functions
+SELECT key, value FROM json_each('{"a": 1, "b": [2, 3], "c": null}');
+---- group_concat
+SELECT region, group_concat(product, '/') AS products FROM (SELECT DISTINCT region, product FROM sales ORDER BY region, product) GROUP BY region;
+---- tables of a run, with changes
+CREATE TABLE stock (product TEXT PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0);
+INSERT INTO stock VALUES ('pen', 3), ('ink', 0);
+INSERT INTO stock VALUES ('pen', 4) ON CONFLICT (product) DO UPDATE SET n = n + excluded.n;
+UPDATE stock SET n = 9 WHERE product = 'ink';
+DELETE FROM stock WHERE n > 8;
+SELECT * FROM stock;
+---- a trigger has semicolons of its own
+CREATE TABLE t (x); CREATE TABLE log (said);
+CREATE TRIGGER told AFTER INSERT ON t BEGIN INSERT INTO log VALUES ('got ' || new.x); INSERT INTO log VALUES ('done; really'); END;
+INSERT INTO t VALUES (1);
+SELECT said FROM log;
+---- a view and a transaction
+BEGIN; CREATE TABLE n (x INTEGER); INSERT INTO n VALUES (1), (2), (3); COMMIT;
+CREATE VIEW squares AS SELECT x * x AS y FROM n;
+SELECT sum(y) AS s, total(y) AS t FROM squares;
+---- numbers, null and text
+SELECT 7 / 2 AS whole, 7 / 2.0 AS part, 7 % 3 AS rest, NULL IS NULL AS yes, 'it''s' AS quoted, typeof(1.0) AS kind, 10 || 'x' AS joined, length('größe') AS letters;
+---- median with offset
+SELECT avg(amount) AS median FROM (SELECT amount FROM sales ORDER BY amount LIMIT 2 - (SELECT count(*) FROM sales) % 2 OFFSET (SELECT (count(*) - 1) / 2 FROM sales));
+---- change against the day before
+SELECT day, total, total - lag(total) OVER (ORDER BY day) AS change FROM (SELECT day, sum(amount) AS total FROM sales GROUP BY day) ORDER BY day;
