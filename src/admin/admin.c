@@ -105,8 +105,8 @@ static struct slice decode(struct api_call *c, struct slice text) {
     return slice_of(to, len);
 }
 
-/* A client of an open gate may read and try policies, no more: agents are among them, and who could
- * make grants, decide, or write a policy could let its own calls pass. */
+/* A client of an open gate may only read and test policies: agents are among them, and one that could make
+ * grants, decide, or write a policy could allow its own calls. */
 static bool may(const struct principal *who, const struct api_route *route) {
     uint32_t has = who ? who->roles : 0;
     if (!route->roles)
@@ -213,12 +213,18 @@ void admin_set_secret(struct admin *a, const char *callback_secret) {
     a->callback_secret = callback_secret ? mem_dup(callback_secret, strlen(callback_secret)) : NULL;
 }
 
+void admin_set_providers(struct admin *a, const char *origin, const struct admin_provider *items,
+                         size_t count) {
+    api_providers_set(a, origin, items, count);
+}
+
 void admin_free(struct admin *a) {
     if (!a)
         return;
     api_audit_free(a);
     api_overview_free(a);
     api_desks_free(a);
+    api_providers_free(a);
     state_grants_close(a->grants);
     state_logins_close(a->logins);
     state_versions_close(a->versions);

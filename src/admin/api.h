@@ -9,6 +9,7 @@
 #include "wire/emit.h"
 #include "wire/tape.h"
 
+struct api_providers;
 struct audit_tally;
 struct state_grants;
 struct state_logins;
@@ -23,9 +24,10 @@ struct admin {
     struct state_grants *grants; /* NULL before the first use, like the next two */
     struct state_logins *logins;
     struct state_versions *versions;
-    struct list desks;   /* sessions of people who make calls from the console */
-    struct list tallies; /* of the log, one for each span that was asked for */
-    struct list jobs;    /* of the audit log */
+    struct api_providers *providers; /* NULL: none */
+    struct list desks;               /* sessions of people who make calls from the console */
+    struct list tallies;             /* of the log, one for each span that was asked for */
+    struct list jobs;                /* of the audit log */
     size_t job_count;
     struct list streams;
     size_t stream_count;
@@ -69,6 +71,21 @@ struct api_route {
 extern const struct api_route api_routes[];
 extern const char api_schemas[];
 
+/* One page of a list: `limit` entries behind the one that `cursor` names. */
+struct api_page {
+    uint64_t left;
+    struct slice after, last; /* keys of entries */
+    bool skipping, more;
+};
+/* Reads both; `fallback` is the limit where none was asked for. False: answered. */
+bool api_page_open(struct api_call *c, uint64_t fallback, struct api_page *ret_page);
+/* Is the entry with this key on the page? Entries have keys of their own and come in one order. */
+bool api_page_takes(struct api_call *c, struct api_page *p, struct slice key);
+/* Ends the array and the request; the head of the answer names the cursor of the next page. */
+void api_page_answer(struct api_call *c, const struct api_page *p);
+
+/* audit.c. Does the query ask for all gates of the fleet? False, and answered, where this gate has none. */
+bool api_query_fleet(struct api_call *c, bool *ret_fleet);
 /* api_call.c. Exactly one of these two ends a request. */
 void api_answer(struct api_call *c, int status);
 void api_error(struct api_call *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -126,6 +143,21 @@ void api_session(struct api_call *c);
 void api_sign_in(struct api_call *c);
 void api_sign_in_link(struct api_call *c);
 void api_sign_out(struct api_call *c);
+/* Header lines that set the console's session cookie; an empty value deletes it. */
+struct slice api_login_cookie(struct arena *a, uint16_t port, bool secure, const char *value,
+                              uint64_t lasts_ms);
+/* NULL: *err says why. */
+struct state_logins *api_logins(struct admin *a, struct err *err);
+/* oidc.c */
+void api_issuers(struct api_call *c);
+void api_sign_in_begin(struct api_call *c);
+void api_sign_in_finish(struct api_call *c);
+/* The login is over; `token` is its ID token. True: the provider is asked where its session is ended, and the
+ * call is answered then, with `cookie` in its head. */
+bool api_sign_out_there(struct api_call *c, struct slice token, struct slice cookie);
+struct admin_provider;
+void api_providers_set(struct admin *a, const char *origin, const struct admin_provider *items, size_t count);
+void api_providers_free(struct admin *a);
 /* overview.c */
 void api_overview(struct api_call *c);
 void api_limits(struct api_call *c);
@@ -146,6 +178,7 @@ void api_desks_free(struct admin *a);
 /* known.c */
 void api_known(struct api_call *c);
 void api_known_server(struct api_call *c);
+void api_known_page(struct api_call *c);
 /* setup.c */
 void api_server_settings(struct api_call *c);
 void api_server_create(struct api_call *c);
@@ -169,7 +202,9 @@ void api_status(struct api_call *c);
 void api_servers(struct api_call *c);
 void api_tools(struct api_call *c);
 void api_sessions(struct api_call *c);
+void api_job(struct api_call *c);
 void api_jobs(struct api_call *c);
+void api_packages(struct api_call *c);
 /* grants.c */
 void api_grants(struct api_call *c);
 void api_grant_create(struct api_call *c);
@@ -188,6 +223,8 @@ void api_validate(struct api_call *c);
 void api_dry_run(struct api_call *c);
 void api_explain(struct api_call *c);
 void api_problems(struct emit *e, const struct policy_problems *problems);
+/* Warnings, also about conditions that do not fit the tools of the gate's servers. */
+void api_lint(const struct api_call *c, const struct policy *p, struct policy_problems *problems);
 /* policyfiles.c */
 void api_policy(struct api_call *c);
 void api_policy_save(struct api_call *c);

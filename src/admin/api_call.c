@@ -2,6 +2,7 @@
 #include "admin/api.h"
 #include "audit/audit.h"
 #include "call/principal.h"
+#include "wire/base64.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,6 +79,47 @@ bool api_member_number(struct api_call *c, const char *name, uint64_t max, uint6
 bool api_member_flag(struct api_call *c, const char *name) {
     uint32_t node = c->body.count ? tape_get_str(&c->body, 0, name) : 0;
     return node && tape_is(&c->body, node, TAPE_TRUE);
+}
+
+/* ---- pages ---- */
+
+bool api_page_open(struct api_call *c, uint64_t fallback, struct api_page *ret_page) {
+    struct slice cursor = api_query_text(c, "cursor");
+    *ret_page = (struct api_page){.skipping = cursor.len > 0};
+    if (!api_query_number(c, "limit", ADMIN_LIST_MAX, fallback, &ret_page->left))
+        return false;
+    if (cursor.len && !base64_get(cursor, BASE64_URL, &c->arena, &ret_page->after))
+        return api_error(c, 400, "the cursor is none that this gate made"), false;
+    emit_array(&c->e);
+    return true;
+}
+
+bool api_page_takes(struct api_call *c, struct api_page *p, struct slice key) {
+    if (p->skipping) {
+        p->skipping = !slice_eq(key, p->after);
+        return false;
+    }
+    p->more = !p->left;
+    if (p->more)
+        return false;
+    p->left--;
+    p->last = arena_dup(&c->arena, key);
+    return true;
+}
+
+void api_page_answer(struct api_call *c, const struct api_page *p) {
+    if (p->skipping) {
+        api_error(c, 400, "the entry of this cursor is gone: begin with the first page again");
+        return;
+    }
+    if (p->more) {
+        cleanup_buf struct buf cursor;
+        buf_init(&cursor, HTTP_LINE_MAX);
+        base64_put(&cursor, p->last, BASE64_URL);
+        c->more = arena_printf(&c->arena, "Sallyport-Cursor: %.*s\r\n", SLICE_FMT(buf_slice(&cursor)));
+    }
+    emit_array_end(&c->e);
+    api_answer(c, 200);
 }
 
 void api_record(struct api_call *c, struct audit_action action) {

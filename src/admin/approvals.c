@@ -108,7 +108,7 @@ static bool is_stale(struct api_call *c, struct state_approvals *store, struct s
     if (state_approvals_get(store, id, clock_wall_ms(), &c->arena, &found, NULL) > 0)
         why = approval_stale(c->admin->core, &found);
     if (why.len)
-        api_error(c, 409, "stale: %.*s An approval would let nothing pass; the agent has to ask again",
+        api_error(c, 409, "stale: %.*s An approval would have no effect; the agent must ask again",
                   SLICE_FMT(why));
     return why.len;
 }
@@ -189,7 +189,7 @@ void api_callback(struct api_call *c) {
         return;
     if (state_approvals_get(store, id, clock_wall_ms(), &c->arena, &found, NULL) > 0 &&
         slice_eq(found.call.identity, by)) {
-        api_error(c, 403, "who asks cannot decide");
+        api_error(c, 403, "the requester cannot decide");
         return;
     }
     decide(c, slice_is(decision, "approve") ? VERB_APPROVE : VERB_DENY, id,

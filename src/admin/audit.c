@@ -4,6 +4,7 @@
 #include "audit/format.h"
 #include "audit/log_reader.h"
 #include "base/mem.h"
+#include "ship/fleet_log.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -16,15 +17,25 @@ bool api_read_time(struct api_call *c, const char *name, struct slice text, uint
     *ret_us = 0;
     if (!text.len)
         return true;
+    uint64_t us = 0, unit = 100000;
     const char *rest = strptime(text.ptr, "%Y-%m-%dT%H:%M:%S", &tm);
-    while (rest && (*rest == '.' || (*rest >= '0' && *rest <= '9')))
-        rest++;
+    if (rest && *rest == '.')
+        for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10)
+            us += (uint64_t)(*rest - '0') * unit;
     if (!rest || strcmp(rest, "Z") != 0) {
         api_error(c, 400, "%s must be a time like 2026-01-02T03:04:05Z", name);
         return false;
     }
-    *ret_us = (uint64_t)timegm(&tm) * 1000000;
+    *ret_us = (uint64_t)timegm(&tm) * 1000000 + us;
     return true;
+}
+
+bool api_query_fleet(struct api_call *c, bool *ret_fleet) {
+    *ret_fleet = api_query_text(c, "fleet").len > 0;
+    if (!*ret_fleet || c->admin->core->ship)
+        return true;
+    api_error(c, 400, "this gate ships its audit log to no fleet: set audit.ship in its settings");
+    return false;
 }
 
 static bool read_kind(struct api_call *c, uint32_t *ret_kinds) {
@@ -55,13 +66,21 @@ static bool read_filter(struct api_call *c, uint64_t limit, uint64_t limit_max, 
                 {"reason", AUDIT_REASON},   {"class", AUDIT_CLASS}};
     *f = (struct audit_filter){0};
     uint64_t before, after;
-    if (!api_read_time(c, "since", api_query_text(c, "since"), &f->since_us) ||
+    bool fleet;
+    if (!api_query_fleet(c, &fleet) || !api_read_time(c, "since", api_query_text(c, "since"), &f->since_us) ||
         !api_read_time(c, "until", api_query_text(c, "until"), &f->until_us) || !read_kind(c, &f->kinds) ||
         !api_query_number(c, "limit", limit_max, limit, &f->limit) ||
         !api_query_number(c, "before", INT64_MAX, 0, &before) ||
         !api_query_number(c, "after", INT64_MAX, 0, &after) ||
-        !api_query_number(c, "parent", INT64_MAX, 0, &f->parent))
+        !api_query_number(c, "parent", INT64_MAX, 0, &f->parent) ||
+        !api_query_number(c, "chain", INT64_MAX, 0, &f->chain))
         return false;
+    if ((before || after) && fleet && !f->chain) {
+        api_error(c, 400,
+                  "numbers of records are those of one gate: with fleet use since and until, or chain");
+        return false;
+    }
+    f->gate = api_query_text(c, "gate");
     f->to_seq = before ? before - 1 : 0;
     f->from_seq = after ? after + 1 : 0;
     if (before == 1)
@@ -76,6 +95,7 @@ static bool read_filter(struct api_call *c, uint64_t limit, uint64_t limit_max, 
 
 struct question {
     struct audit_filter filter;
+    bool fleet;    /* the logs of all gates */
     bool oldest;   /* first, decisions and outcomes each by itself */
     uint64_t call; /* of the one record, to find its outcome by */
     bool found;
@@ -88,10 +108,15 @@ static struct question *question_of(struct api_job *j, const struct audit_filter
     *q = (struct question){.filter = *f};
     q->filter.search = arena_dup(&j->arena, f->search);
     q->filter.outcome = arena_dup(&j->arena, f->outcome);
+    q->filter.gate = arena_dup(&j->arena, f->gate);
     for (size_t i = 0; i < AUDIT_TEXTS; i++)
         q->filter.text[i] = arena_dup(&j->arena, f->text[i]);
     j->what = q;
     return q;
+}
+
+static int open_log(struct api_job *j, bool fleet, struct audit_log **ret_log) {
+    return (fleet ? ship_fleet_open : audit_log_open)(j->home, ret_log, &j->err);
 }
 
 /* ---- lists ---- */
@@ -109,9 +134,8 @@ static void list_run(struct api_job *j) {
     const struct question *q = j->what;
     cleanup_audit_log struct audit_log *log = NULL;
     emit_array(&j->e);
-    j->failed =
-        audit_log_open(j->home, &log, &j->err) < 0 ||
-        (q->oldest ? audit_log_walk : audit_log_walk_back)(log, &q->filter, put_entry, j, &j->err) < 0;
+    j->failed = open_log(j, q->fleet, &log) < 0 || (q->oldest ? audit_log_walk : audit_log_walk_back)(
+                                                       log, &q->filter, put_entry, j, &j->err) < 0;
     emit_array_end(&j->e);
     buf_put_char(&j->out, '\n');
 }
@@ -128,7 +152,9 @@ void api_audit(struct api_call *c) {
     struct api_job *j = api_job_for(c);
     if (!j)
         return;
-    question_of(j, &f)->oldest = slice_is(order, "oldest");
+    struct question *q = question_of(j, &f);
+    q->oldest = slice_is(order, "oldest");
+    q->fleet = api_query_text(c, "fleet").len > 0;
     api_job_start(j, list_run);
 }
 
@@ -144,7 +170,8 @@ static bool put_one(void *ctx, const struct audit_entry *entry) {
     j->out.len -= j->out.len > 0; /* its brace */
     cleanup_audit_log struct audit_log *log = NULL;
     char hash[AUDIT_HASH_TEXT];
-    if (audit_log_open(j->home, &log, &j->err) == 0 && audit_log_hash(log, entry->seq, hash, &j->err) > 0)
+    if (!q->fleet && audit_log_open(j->home, &log, &j->err) == 0 &&
+        audit_log_hash(log, entry->seq, hash, &j->err) > 0)
         buf_printf(&j->out, ",\"hash\":\"%s\"", hash);
     buf_put_str(&j->out, "}\n");
     return false;
@@ -153,8 +180,8 @@ static bool put_one(void *ctx, const struct audit_entry *entry) {
 static void one_run(struct api_job *j) {
     const struct question *q = j->what;
     cleanup_audit_log struct audit_log *log = NULL;
-    j->failed = audit_log_open(j->home, &log, &j->err) < 0 ||
-                audit_log_walk_back(log, &q->filter, put_one, j, &j->err) < 0;
+    j->failed =
+        open_log(j, q->fleet, &log) < 0 || audit_log_walk_back(log, &q->filter, put_one, j, &j->err) < 0;
     if (j->failed || q->found)
         return;
     j->status = 404;
@@ -172,11 +199,17 @@ static uint64_t seq_of(struct api_call *c) {
 }
 
 void api_audit_one(struct api_call *c) {
-    uint64_t seq = seq_of(c);
-    struct api_job *j = seq ? api_job_for(c) : NULL;
+    uint64_t seq = seq_of(c), chain;
+    if (!seq || !api_query_number(c, "chain", INT64_MAX, 0, &chain))
+        return;
+    if (chain && !c->admin->core->ship) {
+        api_error(c, 404, "no such record");
+        return;
+    }
+    struct api_job *j = api_job_for(c);
     if (!j)
         return;
-    question_of(j, &(struct audit_filter){.from_seq = seq, .to_seq = seq});
+    question_of(j, &(struct audit_filter){.from_seq = seq, .to_seq = seq, .chain = chain})->fleet = chain > 0;
     api_job_start(j, one_run);
 }
 
@@ -204,8 +237,8 @@ static void export_run(struct api_job *j) {
     cleanup_audit_log struct audit_log *log = NULL;
     if (formats[q->format].head)
         formats[q->format].head(&j->out);
-    j->failed = audit_log_open(j->home, &log, &j->err) < 0 ||
-                audit_log_walk_back(log, &q->filter, put_export, j, &j->err) < 0;
+    j->failed =
+        open_log(j, q->fleet, &log) < 0 || audit_log_walk_back(log, &q->filter, put_export, j, &j->err) < 0;
 }
 
 void api_audit_export(struct api_call *c) {
@@ -224,7 +257,9 @@ void api_audit_export(struct api_call *c) {
     struct api_job *j = api_job_for(c);
     if (!j)
         return;
-    question_of(j, &f)->format = format;
+    struct question *q = question_of(j, &f);
+    q->format = format;
+    q->fleet = api_query_text(c, "fleet").len > 0;
     j->type = formats[format].type;
     j->more = arena_printf(&j->arena, "Content-Disposition: attachment; filename=\"audit.%s\"\r\n",
                            formats[format].name);
@@ -237,7 +272,7 @@ struct stream {
     struct list node;
     struct admin *admin;
     struct web_reply *reply;
-    bool ready; /* it has been told from where on it hears everything */
+    bool ready; /* it has been sent the position from which on it gets every record */
 };
 
 static void on_tail(struct io_timer *timer);
@@ -279,7 +314,7 @@ static void stream_free(struct stream *st) {
     free(st);
 }
 
-/* To everybody who listens; one that leaves meanwhile takes itself out. */
+/* Sends to every listener; one that disconnects meanwhile removes itself. */
 static void tail_spread(struct admin *a, struct slice lines) {
     struct slice line;
     while (lines.len) {

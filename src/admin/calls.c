@@ -47,22 +47,19 @@ static void put_call(struct emit *e, const struct call *c, uint64_t now_us) {
 }
 
 void api_calls(struct api_call *c) {
-    uint64_t left;
-    if (!api_query_number(c, "limit", ADMIN_LIST_MAX, 100, &left))
+    struct api_page page;
+    if (!api_page_open(c, 100, &page))
         return;
-    emit_array(&c->e);
     LIST_FOR (n, &c->admin->core->sessions) {
         const struct session *s = container_of(n, struct session, node);
         LIST_FOR (m, &s->calls) {
             const struct call *one = container_of(m, struct call, node);
-            if (left && is_shown(one)) {
+            if (is_shown(one) &&
+                api_page_takes(c, &page, arena_printf(&c->arena, "%llu", (unsigned long long)one->record)))
                 put_call(&c->e, one, clock_mono_us());
-                left--;
-            }
         }
     }
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+    api_page_answer(c, &page);
 }
 
 static struct call *find_call(struct core *core, uint64_t record) {

@@ -56,6 +56,7 @@ static struct session *desk_for(struct admin *a, struct principal *who) {
         found = mem_zalloc(sizeof(*found));
         found->admin = a;
         found->session = session_new(a->core, &desk_front, found, who, NULL, true);
+        found->session->console = true;
         list_push(&a->desks, &found->node);
     }
     if (found)
@@ -77,7 +78,6 @@ struct desk_call {
     struct admin *admin;
     struct web_reply *reply; /* NULL when the client left */
     uint64_t began_us;
-    uint64_t record;
     struct arena arena;
     char *server; /* whose tools are to be listed in the end, or NULL */
 };
@@ -107,7 +107,7 @@ static void put_member(struct emit *e, const char *key, const struct tape *t, ui
     emit_raw(e, tape_raw(t, node));
 }
 
-/* What became of the call, told by its answer. */
+/* The result of the call, from its answer. */
 static void put_answer(struct emit *e, const struct tape *t) {
     uint32_t result = tape_get_str(t, 0, "result"), error = tape_get_str(t, 0, "error");
     uint32_t denial = result ? tape_path(t, result, "_meta", "sallyport/denial", NULL) : 0;
@@ -136,9 +136,9 @@ static void desk_reply(struct call_sink *sink, const struct session_out *out) {
         put_answer(&e, &t);
     emit_key(&e, "latency_us");
     emit_int(&e, (int64_t)(clock_mono_us() - d->began_us));
-    if (d->sink.call && d->sink.call->record) {
+    if (out->record) {
         emit_key(&e, "call");
-        emit_int(&e, (int64_t)d->sink.call->record);
+        emit_int(&e, (int64_t)out->record);
     }
     emit_object_end(&e);
     if (d->reply)

@@ -25,11 +25,13 @@ void api_grants(struct api_call *c) {
     if (!g)
         return;
     const uint64_t now = clock_wall_ms();
-    emit_array(&c->e);
+    struct api_page page;
+    if (!api_page_open(c, ADMIN_LIST_MAX, &page))
+        return;
     for (size_t i = 0; i < state_grants_count(g); i++)
-        state_grant_json(&c->e, state_grants_at(g, i), NULL, now);
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+        if (api_page_takes(c, &page, slice_str(state_grants_at(g, i)->name)))
+            state_grant_json(&c->e, state_grants_at(g, i), NULL, now);
+    api_page_answer(c, &page);
 }
 
 /* Texts of an array member; false when it is something else. */

@@ -19,12 +19,16 @@ void api_stops(struct api_call *c) {
     struct state_stops *stops = stops_of(c);
     if (!stops)
         return;
+    struct api_page page;
     state_stops_refresh(stops);
-    emit_array(&c->e);
-    for (size_t i = 0; i < state_stops_count(stops); i++)
-        state_stop_json(&c->e, state_stops_at(stops, i));
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+    if (!api_page_open(c, ADMIN_LIST_MAX, &page))
+        return;
+    for (size_t i = 0; i < state_stops_count(stops); i++) {
+        const struct state_stop *stop = state_stops_at(stops, i);
+        if (api_page_takes(c, &page, arena_printf(&c->arena, "%llu", (unsigned long long)stop->id)))
+            state_stop_json(&c->e, stop);
+    }
+    api_page_answer(c, &page);
 }
 
 static const struct state_stop *find_stop(const struct state_stops *stops, uint64_t id) {

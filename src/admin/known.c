@@ -1,6 +1,9 @@
 /* The catalogue of published servers at the API. */
 #include "admin/api.h"
-#include "risk/catalogue.h"
+#include "pages/lookup.h"
+#include "pages/render.h"
+#include "pages/subject.h"
+#include "risk/catalogue_place.h"
 
 static bool contains(struct slice have, struct slice word) {
     for (size_t at = 0; word.len <= have.len && at <= have.len - word.len; at++)
@@ -9,16 +12,16 @@ static bool contains(struct slice have, struct slice word) {
     return false;
 }
 
-/* Every word occurs in the package's name or in that of one of its tools. */
-static bool package_fits(struct slice package, struct slice words) {
+/* Every word occurs in the server's name or in that of one of its tools. */
+static bool server_fits(const struct risk_published *server, struct slice words) {
     struct slice word;
     while (words.len) {
         slice_cut(&words, ' ', &word);
-        bool found = contains(package, word);
-        for (size_t i = 0; !found && i < risk_catalogue_count(); i++) {
+        bool found = contains(server->name, word) || contains(server->title, word);
+        for (size_t i = 0; !found && i < server->tools; i++) {
             struct risk_known known;
-            risk_catalogue_get(i, &known);
-            found = slice_eq(known.package, package) && contains(known.tool, word);
+            risk_catalogue_get(server->first + i, &known);
+            found = contains(known.tool, word);
         }
         if (!found)
             return false;
@@ -31,13 +34,12 @@ static void put_text(struct emit *e, const char *key, struct slice text) {
     emit_str(e, text);
 }
 
-static void put_classes(struct emit *e, struct slice package) {
+static void put_classes(struct emit *e, const struct risk_published *server) {
     int64_t counts[RISK_CLASSES] = {0};
-    for (size_t i = 0; i < risk_catalogue_count(); i++) {
+    for (size_t i = 0; i < server->tools; i++) {
         struct risk_known known;
-        risk_catalogue_get(i, &known);
-        if (slice_eq(known.package, package))
-            counts[known.cls]++;
+        risk_catalogue_get(server->first + i, &known);
+        counts[known.cls]++;
     }
     emit_key(e, "classes");
     emit_object(e);
@@ -50,29 +52,37 @@ static void put_classes(struct emit *e, struct slice package) {
     emit_object_end(e);
 }
 
+static void put_head(struct emit *e, const struct risk_published *server) {
+    put_text(e, "registry", slice_str(risk_registry_name(server->registry)));
+    put_text(e, "name", server->name);
+    put_text(e, "version", server->version);
+    if (server->title.len)
+        put_text(e, "title", server->title);
+}
+
 void api_known(struct api_call *c) {
+    risk_catalogue_refresh();
     struct slice words = slice_trim(api_query_text(c, "q"));
-    uint64_t left;
-    if (!api_query_number(c, "limit", ADMIN_LIST_MAX, 100, &left))
+    struct api_page page;
+    if (!api_page_open(c, 100, &page))
         return;
-    emit_array(&c->e);
-    for (size_t i = 0; i < risk_catalogue_packages() && left; i++) {
-        struct slice package, version;
-        size_t tools;
-        risk_catalogue_package(i, &package, &version, &tools);
-        if (!package_fits(package, words))
+    for (size_t i = 0; i < risk_catalogue_servers() && !page.more; i++) {
+        struct risk_published server;
+        risk_catalogue_server(i, &server);
+        if (!server.newest || !server_fits(&server, words))
             continue;
-        left--;
+        struct slice key =
+            arena_printf(&c->arena, "%s/%.*s", risk_registry_name(server.registry), SLICE_FMT(server.name));
+        if (!api_page_takes(c, &page, key))
+            continue;
         emit_object(&c->e);
-        put_text(&c->e, "name", package);
-        put_text(&c->e, "version", version);
+        put_head(&c->e, &server);
         emit_key(&c->e, "tools");
-        emit_int(&c->e, (int64_t)tools);
-        put_classes(&c->e, package);
+        emit_int(&c->e, (int64_t)server.tools);
+        put_classes(&c->e, &server);
         emit_object_end(&c->e);
     }
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+    api_page_answer(c, &page);
 }
 
 static void put_tool(struct emit *e, const struct risk_known *known) {
@@ -82,37 +92,47 @@ static void put_tool(struct emit *e, const struct risk_known *known) {
     put_text(e, "severity", slice_str(risk_severity_name(risk_class_severity(known->cls))));
     emit_key(e, "tokens");
     emit_int(e, known->tokens);
-    emit_key(e, "tags");
-    emit_array(e);
-    for (unsigned i = 0; i < RISK_TAGS; i++)
-        if (known->tags & 1u << i)
-            emit_cstr(e, risk_tag_name(i));
-    emit_array_end(e);
+    risk_tags_put(e, known->tags);
     emit_object_end(e);
 }
 
-void api_known_server(struct api_call *c) {
-    struct slice name = api_query_text(c, "name"), package, version = {0};
-    size_t tools;
-    bool found = false;
-    for (size_t i = 0; i < risk_catalogue_packages() && !found; i++) {
-        risk_catalogue_package(i, &package, &version, &tools);
-        found = slice_eq(package, name);
+void api_known_page(struct api_call *c) {
+    risk_catalogue_refresh();
+    struct slice name = api_query_text(c, "name"), tool = api_query_text(c, "tool");
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct sheet sheet;
+    sheet_init(&sheet, &a, "server");
+    if (!lookup_page(name, tool, &sheet)) {
+        struct slice unknown = tool.len ? tool : name;
+        api_error(c, 404, "the catalogue does not know `%.*s`", SLICE_FMT(unknown));
+        return;
     }
-    if (!found) {
+    cleanup_buf struct buf out;
+    buf_init(&out, PAGES_BYTES_MAX);
+    render_sheet(&sheet, &(struct render_options){.form = RENDER_JSON}, &out);
+    emit_raw(&c->e, buf_slice(&out));
+    api_answer(c, 200);
+}
+
+void api_known_server(struct api_call *c) {
+    risk_catalogue_refresh();
+    struct slice name = api_query_text(c, "name");
+    size_t i;
+    if (!subject_find(name, &i)) {
         api_error(c, 404, "the catalogue does not know `%.*s`", SLICE_FMT(name));
         return;
     }
+    struct risk_published server;
+    risk_catalogue_server(i, &server);
     emit_object(&c->e);
-    put_text(&c->e, "name", name);
-    put_text(&c->e, "version", version);
+    put_head(&c->e, &server);
     emit_key(&c->e, "tools");
     emit_array(&c->e);
-    for (size_t i = 0; i < risk_catalogue_count(); i++) {
+    for (size_t k = 0; k < server.tools; k++) {
         struct risk_known known;
-        risk_catalogue_get(i, &known);
-        if (slice_eq(known.package, name))
-            put_tool(&c->e, &known);
+        risk_catalogue_get(server.first + k, &known);
+        put_tool(&c->e, &known);
     }
     emit_array_end(&c->e);
     emit_object_end(&c->e);

@@ -4,6 +4,7 @@
 #include "audit/audit.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/sha.h"
 #include "call/principal.h"
 #include "channel/channel.h"
 #include "channel/tools.h"
@@ -13,6 +14,7 @@
 #include "risk/poison.h"
 #include "risk/tokens.h"
 #include "server/server.h"
+#include "ship/ship.h"
 #include "state/stops.h"
 #include "upstream/login.h"
 #include "wire/tree.h"
@@ -46,6 +48,24 @@ static void put_policy_faults(struct api_call *c) {
     emit_array_end(&c->e);
 }
 
+static void put_ship(struct emit *e, struct ship *ship) {
+    struct ship_health health;
+    ship_health(ship, &health);
+    emit_key(e, "audit_ship");
+    emit_object(e);
+    emit_key(e, "active");
+    emit_bool(e, health.active);
+    put_number(e, "seq", health.seq);
+    put_number(e, "lag_records", health.lag_records);
+    put_number(e, "lag_ms", health.lag_ms);
+    put_number(e, "backlog_bytes", health.backlog);
+    emit_key(e, "calls_refused");
+    emit_bool(e, health.held);
+    if (health.failed)
+        put_text(e, "fault", slice_str(health.fault));
+    emit_object_end(e);
+}
+
 void api_status(struct api_call *c) {
     struct core *core = c->admin->core;
     struct emit *e = &c->e;
@@ -66,7 +86,7 @@ void api_status(struct api_call *c) {
         put_text(e, "settings_fault", slice_str(core->settings_fault));
     put_policy_faults(c);
     if (core->approvals && core->approvals->store)
-        put_number(e, "approvals_pending", state_approvals_pending(core->approvals->store, clock_wall_ms()));
+        put_number(e, "approvals_pending", approve_pending(core));
     if (core->audit) {
         struct audit_health health;
         audit_health(core->audit, &health);
@@ -76,6 +96,8 @@ void api_status(struct api_call *c) {
         if (health.failed)
             put_text(e, "audit_fault", slice_str(health.fault));
     }
+    if (core->ship)
+        put_ship(e, core->ship);
     emit_object_end(e);
     api_answer(c, 200);
 }
@@ -90,7 +112,7 @@ static size_t count_tools(const struct server *s, bool (*is)(const struct tool *
 static bool is_held(const struct tool *tool) { return tool->held; }
 static bool is_poisoned(const struct tool *tool) { return tool->poison; }
 
-/* The era that is spoken with it on some connection, or NULL. */
+/* The era in use on one of its connections, or NULL. */
 static const char *era_of(struct core *core, const struct server *s) {
     LIST_FOR (n, &core->sessions) {
         const struct channel *ch = channel_find(container_of(n, struct session, node), s);
@@ -136,7 +158,7 @@ void api_put_server(struct api_call *c, const struct server *s) {
     channel_count(core, s, &ready, &missing);
     emit_object(e);
     put_text(e, "name", slice_str(s->up.name));
-    /* Command lines and URLs may hold secrets: only their kind is told. */
+    /* Command lines and URLs may contain secrets: only their kind is shown. */
     put_text(e, "transport", s->up.url ? SLICE("http") : s->up.argv ? SLICE("stdio") : SLICE("builtin"));
     put_text(e, "state", slice_str(channel_state_name(ready, missing)));
     const char *fault = s->fault[0] ? s->fault : s->refused[0] ? s->refused : s->list_fault;
@@ -193,12 +215,7 @@ static void put_risk(struct emit *e, const struct tool *tool) {
              slice_str(risk_severity_name(risk_class_severity((enum risk_class)tool->traits.class))));
     emit_key(e, "confidence");
     emit_double(e, tool->confidence / 100.0);
-    emit_key(e, "tags");
-    emit_array(e);
-    for (unsigned i = 0; i < RISK_TAGS; i++)
-        if (tool->tags & 1u << i)
-            emit_cstr(e, risk_tag_name(i));
-    emit_array_end(e);
+    risk_tags_put(e, tool->tags);
     emit_key(e, "findings");
     emit_array(e);
     for (unsigned i = 1; i < RISK_DETECTORS; i++)
@@ -207,7 +224,7 @@ static void put_risk(struct emit *e, const struct tool *tool) {
     emit_array_end(e);
 }
 
-/* What only the definition itself tells. */
+/* What only the definition itself contains. */
 static void put_definition(struct emit *e, const struct tool *tool) {
     cleanup_tape struct tape t;
     tape_init(&t);
@@ -268,14 +285,15 @@ void api_tools(struct api_call *c) {
 
 void api_sessions(struct api_call *c) {
     struct emit *e = &c->e;
-    uint64_t left;
-    if (!api_query_number(c, "limit", ADMIN_LIST_MAX, 100, &left))
+    struct api_page page;
+    char key[SHA_HEX];
+    if (!api_page_open(c, 100, &page))
         return;
-    emit_array(e);
     LIST_FOR (n, &c->admin->core->sessions) {
         const struct session *s = container_of(n, struct session, node);
-        if (left-- == 0)
-            break;
+        sha_256_hex(slice_str(s->name), key); /* the name itself would let others take part */
+        if (!api_page_takes(c, &page, slice_of(key, sizeof(key))))
+            continue;
         emit_object(e);
         /* Enough to find it in the log, not enough to take part in it. */
         put_text(e, "session", slice_upto(slice_str(s->name), 8));
@@ -286,7 +304,21 @@ void api_sessions(struct api_call *c) {
         put_number(e, "calls", s->call_count);
         emit_object_end(e);
     }
-    emit_array_end(e);
+    api_page_answer(c, &page);
+}
+
+void api_job(struct api_call *c) {
+    if (c->admin->core->code && code_server_write_job(c->admin->core->code, c->arg, &c->e))
+        api_answer(c, 200);
+    else
+        api_error(c, 404, "no such run: it has ended and is not kept any more");
+}
+
+void api_packages(struct api_call *c) {
+    if (c->admin->core->code)
+        code_server_write_packages(c->admin->core->code, &c->e);
+    else
+        emit_raw(&c->e, SLICE("{\"installed\":[],\"allowed\":[]}"));
     api_answer(c, 200);
 }
 

@@ -139,10 +139,9 @@ void admin_openapi(struct buf *out) {
     put(&e, "version", "1");
     put(&e, "description",
         "A running gate: its servers, sessions, grants, policies, approvals, stops and audit log. Every "
-        "request needs a "
-        "bearer token of somebody with one of the roles in x-roles, or the cookie of somebody who is signed "
-        "in to the "
-        "console; with a cookie, what changes something needs the header " WEB_CONSOLE_HEADER " besides.");
+        "request needs a bearer token with one of the roles in x-roles, or the cookie of a user who is "
+        "signed in to the console; with a cookie, requests that change something need the "
+        "header " WEB_CONSOLE_HEADER " besides.");
     emit_key(&e, "license");
     emit_raw(&e, SLICE("{\"name\":\"Apache 2.0\",\"identifier\":\"Apache-2.0\"}"));
     emit_object_end(&e);

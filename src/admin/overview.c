@@ -2,26 +2,32 @@
  * in use. */
 #include "admin/api.h"
 #include "audit/format.h"
+#include "audit/log_reader.h"
 #include "audit/tally.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "ship/fleet_log.h"
 #include "state/state.h"
 
 /* A sum is kept for each span, so that the next question reads only what is new. */
 struct span_sum {
     struct list node;
     uint64_t span_s;
+    bool fleet;
     struct audit_tally *tally;
 };
 
-static struct audit_tally *tally_for(struct admin *a, uint64_t span_s) {
+static audit_log_opener *opener(bool fleet) { return fleet ? ship_fleet_open : audit_log_open; }
+
+static struct audit_tally *tally_for(struct admin *a, uint64_t span_s, bool fleet) {
     LIST_FOR (n, &a->tallies) {
         struct span_sum *s = container_of(n, struct span_sum, node);
-        if (s->span_s == span_s)
+        if (s->span_s == span_s && s->fleet == fleet)
             return s->tally;
     }
     struct span_sum *s = mem_zalloc(sizeof(*s));
-    *s = (struct span_sum){.span_s = span_s, .tally = audit_tally_new(a->home, span_s)};
+    *s = (struct span_sum){
+        .span_s = span_s, .fleet = fleet, .tally = audit_tally_new(a->home, span_s, 0, opener(fleet))};
     list_push(&a->tallies, &s->node);
     return s->tally;
 }
@@ -124,6 +130,8 @@ static void put_row(struct emit *e, enum audit_tally_kind kind, const struct aud
         emit_str(e, r->reason);
         put_number(e, "count", r->counts.deny);
         put_number(e, "last_seq", r->last_seq);
+        if (r->last_chain)
+            put_number(e, "last_chain", r->last_chain);
         put_time(e, "last_time", r->last_us);
     } else {
         put_number(e, "calls", r->counts.allow + r->counts.deny + r->counts.approve);
@@ -162,18 +170,41 @@ static void overview_run(struct api_job *j) {
 
 static void drop_tally(void *what) { audit_tally_unref(what); }
 
+/* Between two times, or NULL, and answered. */
+static struct audit_tally *tally_between(struct api_call *c, struct slice since, struct slice until) {
+    uint64_t from_us, to_us, now_us = clock_wall_us();
+    if (!api_read_time(c, "since", since, &from_us) || !api_read_time(c, "until", until, &to_us))
+        return NULL;
+    if (!to_us || to_us > now_us)
+        to_us = now_us;
+    if (!from_us || from_us >= to_us || (to_us - from_us) / 1000000 > ADMIN_OVERVIEW_MAX_S) {
+        api_error(c, 400, "since must be before until and now, by 366 days at most");
+        return NULL;
+    }
+    uint64_t span_s = (to_us - from_us) / 1000000;
+    return audit_tally_new(c->admin->home, span_s > ADMIN_OVERVIEW_MIN_S ? span_s : ADMIN_OVERVIEW_MIN_S,
+                           to_us, opener(api_query_text(c, "fleet").len > 0));
+}
+
 void api_overview(struct api_call *c) {
     static const uint64_t spans[] = {900, 3600, 21600, 86400, 604800, 2592000};
+    struct slice since = api_query_text(c, "since"), until = api_query_text(c, "until");
     uint64_t span;
-    if (!api_query_number(c, "range", 2592000, 3600, &span))
+    struct audit_tally *tally;
+    bool fleet;
+    if (!api_query_number(c, "range", 2592000, 3600, &span) || !api_query_fleet(c, &fleet))
         return;
     size_t i = 0;
     while (i + 1 < ARRAY_LEN(spans) && spans[i] < span)
         i++;
-    struct api_job *j = api_job_for(c);
-    if (!j)
+    tally = since.len || until.len ? tally_between(c, since, until)
+                                   : audit_tally_ref(tally_for(c->admin, spans[i], fleet));
+    struct api_job *j = tally ? api_job_for(c) : NULL;
+    if (!j) {
+        audit_tally_unref(tally);
         return;
-    j->what = audit_tally_ref(tally_for(c->admin, spans[i]));
+    }
+    j->what = tally;
     j->drop = drop_tally;
     api_job_start(j, overview_run);
 }

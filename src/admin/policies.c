@@ -1,4 +1,4 @@
-/* Policies at the API: which are in force, whether a text is one, and what it would say. */
+/* Policies at the API: which are in force, whether a text is valid, and what it would decide. */
 #include "admin/api.h"
 #include "base/clock.h"
 #include "policy/memory.h"
@@ -112,6 +112,21 @@ void api_problems(struct emit *e, const struct policy_problems *problems) {
     emit_array_end(e);
 }
 
+void api_lint(const struct api_call *c, const struct policy *p, struct policy_problems *problems) {
+    const struct core *core = c->admin->core;
+    policy_lint(p, problems);
+    for (size_t i = 0; i < core->server_count; i++) {
+        const struct server *s = core->servers[i];
+        size_t at = 0;
+        for (const struct map_entry *e; s && (e = map_next(&s->tools.by_name, &at));) {
+            const struct tool *tool = e->value;
+            if (tool->schema)
+                policy_lint_types(p, &(struct policy_lint_tool){e->key, slice_str(s->up.name), tool->schema},
+                                  problems);
+        }
+    }
+}
+
 void api_validate(struct api_call *c) {
     struct slice text = api_member(c, "policy_text");
     if (!text.len) {
@@ -123,7 +138,7 @@ void api_validate(struct api_call *c) {
     struct policy *p = NULL;
     bool valid = policy_load(text, "policy", &p, &problems) == 0;
     if (valid)
-        policy_lint(p, &problems);
+        api_lint(c, p, &problems);
     struct emit *e = &c->e;
     emit_object(e);
     emit_key(e, "valid");
@@ -141,7 +156,7 @@ void api_dry_run(struct api_call *c) {
     api_answer(c, 200);
 }
 
-/* What a policy says to one call, and what it looked at. */
+/* The verdict of a policy for one call, and what it was based on. */
 void api_explain(struct api_call *c) {
     cleanup_problems struct policy_problems problems;
     cleanup_policy struct policy *policy = NULL;

@@ -157,16 +157,6 @@ static bool write_file(struct api_call *c, const struct policy_file *f, struct s
     return true;
 }
 
-static void answer_written(struct api_call *c) {
-    struct policy_file f;
-    struct slice text;
-    char hash[SHA_HEX + 1];
-    if (!find_file(c, &f) || !read_text(c, f.path, &text, hash))
-        return;
-    put_file(c, &f, text, hash);
-    api_answer(c, 200);
-}
-
 /* Only over the text that the writer has seen. */
 static bool may_replace(struct api_call *c, const char *hash) {
     struct slice want = http_value_of(c->request->head, SLICE("If-Match"));
@@ -190,7 +180,7 @@ void api_policy_save(struct api_call *c) {
         return;
     }
     if (may_replace(c, hash) && write_file(c, &f, before, text, api_member(c, "note")))
-        answer_written(c);
+        api_policy(c);
 }
 
 /* ---- history ---- */
@@ -274,7 +264,7 @@ void api_policy_revert(struct api_call *c) {
         return;
     struct slice note = arena_printf(&c->arena, "back to version %llu", (unsigned long long)number);
     if (write_file(c, &f, before, text, note))
-        answer_written(c);
+        api_policy(c);
 }
 
 /* ---- changes of a text ---- */
@@ -354,7 +344,7 @@ void api_policy_edit(struct api_call *c) {
     policy_problems_init(&problems);
     bool valid = policy_load(text, "policy", &p, &problems) == 0;
     if (valid)
-        policy_lint(p, &problems);
+        api_lint(c, p, &problems);
     struct emit *e = &c->e;
     emit_object(e);
     put_text(e, "policy_text", text);

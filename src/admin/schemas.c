@@ -26,6 +26,11 @@ const char api_schemas[] = "{"
         MEMBER("identity", TEXT) "," MEMBER("roles", LIST(TEXT)) "," MEMBER("signed_in", FLAG) "," MEMBER("open", FLAG) ","
         MEMBER("expires_at", TIME)) NEEDS("\"identity\",\"roles\",\"signed_in\",\"open\"")) ","
     MEMBER("Link", HAS(MEMBER("code", TEXT)) NEEDS("\"code\"")) ","
+    MEMBER("Issuers", LIST(HAS(MEMBER("issuer", TEXT)) NEEDS("\"issuer\""))) ","
+    MEMBER("SignIn", HAS(MEMBER("issuer", TEXT)) NEEDS("\"issuer\"")) ","
+    MEMBER("SignedOut", HAS(MEMBER("url", TEXT)) "}") ","
+    MEMBER("SignInPlace", HAS(MEMBER("url", TEXT)) NEEDS("\"url\"")) ","
+    MEMBER("SignInCode", HAS(MEMBER("code", TEXT) "," MEMBER("state", TEXT) "," MEMBER("iss", TEXT)) NEEDS("\"code\",\"state\"")) ","
     MEMBER("Totals", HAS(
         MEMBER("calls", NUMBER) "," MEMBER("allow", NUMBER) "," MEMBER("deny", NUMBER) "," MEMBER("approve", NUMBER) ","
         MEMBER("failed", NUMBER) "," MEMBER("p50_us", NUMBER) "," MEMBER("p90_us", NUMBER) "," MEMBER("p99_us", NUMBER)) NEEDS("\"calls\",\"allow\",\"deny\",\"approve\",\"failed\"")) ","
@@ -35,7 +40,7 @@ const char api_schemas[] = "{"
         MEMBER("p50_us", LIST(NUMBER_OR_NULL)) "," MEMBER("p90_us", LIST(NUMBER_OR_NULL)) "," MEMBER("p99_us", LIST(NUMBER_OR_NULL)) ","
         MEMBER("totals", REF("Totals")) ","
         MEMBER("tools", LIST(HAS(MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("calls", NUMBER) "," MEMBER("denied", NUMBER) "," MEMBER("p90_us", NUMBER)) "}")) ","
-        MEMBER("denials", LIST(HAS(MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("rule", TEXT) "," MEMBER("reason", TEXT) "," MEMBER("count", NUMBER) "," MEMBER("last_seq", NUMBER) "," MEMBER("last_time", TIME)) "}")) ","
+        MEMBER("denials", LIST(HAS(MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("rule", TEXT) "," MEMBER("reason", TEXT) "," MEMBER("count", NUMBER) "," MEMBER("last_seq", NUMBER) "," MEMBER("last_chain", NUMBER) "," MEMBER("last_time", TIME)) "}")) ","
         MEMBER("identities", LIST(HAS(MEMBER("identity", TEXT) "," MEMBER("calls", NUMBER) "," MEMBER("denied", NUMBER) "," MEMBER("p90_us", NUMBER)) "}"))) NEEDS("\"since\",\"until\",\"step_seconds\",\"times\",\"totals\",\"tools\",\"denials\",\"identities\"")) ","
     MEMBER("Limit", HAS(
         MEMBER("name", TEXT) "," MEMBER("key", TEXT) "," MEMBER("used", REAL) "," MEMBER("max", REAL) ","
@@ -77,8 +82,8 @@ const char api_schemas[] = "{"
     MEMBER("Survey", HAS(
         MEMBER("tools", LIST(OBJECT)) "," MEMBER("poisoned", NUMBER) "," MEMBER("tokens", NUMBER) "," MEMBER("starter", TEXT)) NEEDS("\"tools\",\"poisoned\",\"tokens\"")) ","
     MEMBER("PinDifferences", LIST(HAS(
-        MEMBER("tool", TEXT) "," MEMBER("state", ONE_OF("\"new\",\"changed\",\"gone\",\"unreadable\"")) "," MEMBER("diff", TEXT)) NEEDS("\"tool\",\"state\",\"diff\""))) ","
-    MEMBER("PinAcceptance", HAS(MEMBER("tool", TEXT)) "}") ","
+        MEMBER("tool", TEXT) "," MEMBER("skill", TEXT) "," MEMBER("state", ONE_OF("\"new\",\"changed\",\"gone\",\"unreadable\"")) "," MEMBER("diff", TEXT)) NEEDS("\"state\",\"diff\""))) ","
+    MEMBER("PinAcceptance", HAS(MEMBER("tool", TEXT) "," MEMBER("skill", TEXT)) "}") ","
     MEMBER("Tool", HAS(
         MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("severity", TEXT) "," MEMBER("confidence", REAL) ","
         MEMBER("tags", LIST(TEXT)) "," MEMBER("findings", LIST(TEXT)) "," MEMBER("fingerprint", TEXT) ","
@@ -86,10 +91,13 @@ const char api_schemas[] = "{"
         MEMBER("description", TEXT) "," MEMBER("schema", ANYTHING) "," MEMBER("tokens", NUMBER)) NEEDS("\"name\",\"category\",\"severity\",\"confidence\",\"tags\",\"findings\",\"fingerprint\",\"pin\"")) ","
     MEMBER("Tools", LIST(REF("Tool"))) ","
     MEMBER("Catalogue", LIST(HAS(
-        MEMBER("name", TEXT) "," MEMBER("version", TEXT) "," MEMBER("tools", NUMBER) "," MEMBER("classes", OBJECT)) NEEDS("\"name\",\"tools\",\"classes\""))) ","
+        MEMBER("registry", TEXT) "," MEMBER("title", TEXT) "," MEMBER("name", TEXT) "," MEMBER("version", TEXT) "," MEMBER("tools", NUMBER) "," MEMBER("classes", OBJECT)) NEEDS("\"name\",\"tools\",\"classes\""))) ","
     MEMBER("CatalogueServer", HAS(
-        MEMBER("name", TEXT) "," MEMBER("version", TEXT) "," MEMBER("tools", LIST(HAS(
+        MEMBER("registry", TEXT) "," MEMBER("title", TEXT) "," MEMBER("name", TEXT) "," MEMBER("version", TEXT) "," MEMBER("tools", LIST(HAS(
             MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("severity", TEXT) "," MEMBER("tokens", NUMBER) "," MEMBER("tags", LIST(TEXT))) "}"))) NEEDS("\"name\",\"tools\"")) ","
+    MEMBER("CataloguePage", HAS(
+        MEMBER("kind", ONE_OF("\"server\",\"tool\",\"tools\",\"attack\"")) "," MEMBER("id", TEXT) "," MEMBER("title", TEXT) "," MEMBER("summary", TEXT) ","
+        MEMBER("blocks", LIST(OBJECT))) ",\"additionalProperties\":true" NEEDS("\"kind\",\"title\",\"blocks\"")) ","
     MEMBER("ToolCall", HAS(
         MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("arguments", OBJECT) "," MEMBER("grant", TEXT) "," MEMBER("dry_run", FLAG)) NEEDS("\"server\",\"tool\"")) ","
     MEMBER("ToolAnswer", HAS(
@@ -103,8 +111,16 @@ const char api_schemas[] = "{"
         MEMBER("id", TEXT) "," MEMBER("principal", TEXT) ","
         MEMBER("state", ONE_OF("\"pending\",\"running\",\"completed\",\"failed\",\"cancelled\",\"timeout\"")) ","
         MEMBER("language", TEXT) "," MEMBER("created_at", TIME) "," MEMBER("progress", "{\"type\":\"number\"}") ","
-        MEMBER("message", TEXT) "," MEMBER("execution_time_ms", NUMBER) "," MEMBER("tool_calls", NUMBER)) NEEDS("\"id\",\"principal\",\"state\",\"language\",\"created_at\",\"execution_time_ms\",\"tool_calls\"")) ","
+        MEMBER("message", TEXT) "," MEMBER("execution_time_ms", NUMBER) "," MEMBER("tool_calls", NUMBER) ","
+        MEMBER("call", NUMBER) "," MEMBER("output", TEXT) "," MEMBER("error_output", TEXT)) NEEDS("\"id\",\"principal\",\"state\",\"language\",\"created_at\",\"execution_time_ms\",\"tool_calls\"")) ","
     MEMBER("Jobs", LIST(REF("Job"))) ","
+    MEMBER("Package", HAS(
+        MEMBER("kind", ONE_OF("\"pip\",\"npm\"")) "," MEMBER("name", TEXT) "," MEMBER("version", TEXT) ","
+        MEMBER("python", TEXT) "," MEMBER("on_request", FLAG) "," MEMBER("bytes", NUMBER) ","
+        MEMBER("modules", TEXT) "," MEMBER("added", TIME) ","
+        MEMBER("needs", LIST(HAS(MEMBER("name", TEXT) "," MEMBER("version", TEXT)) NEEDS("\"name\",\"version\"")))) NEEDS("\"kind\",\"name\",\"version\",\"bytes\",\"needs\"")) ","
+    MEMBER("Packages", HAS(
+        MEMBER("installed", LIST(REF("Package"))) "," MEMBER("allowed", LIST(TEXT))) NEEDS("\"installed\",\"allowed\"")) ","
     MEMBER("Grant", HAS(
         MEMBER("name", TEXT) "," MEMBER("token", TEXT) "," MEMBER("hint", TEXT) "," MEMBER("label", TEXT) ","
         MEMBER("state", ONE_OF("\"active\",\"expired\",\"revoked\"")) ","
@@ -187,7 +203,7 @@ const char api_schemas[] = "{"
         MEMBER("approval_id", TEXT) "," MEMBER("decision", ONE_OF("\"approve\",\"deny\"")) ","
         MEMBER("by", TEXT) "," MEMBER("note", TEXT)) NEEDS("\"approval_id\",\"decision\",\"by\"")) ","
     MEMBER("Record", HAS(
-        MEMBER("seq", NUMBER) "," MEMBER("kind", ONE_OF("\"decision\",\"outcome\",\"event\"")) ","
+        MEMBER("gate", TEXT) "," MEMBER("chain", NUMBER) "," MEMBER("seq", NUMBER) "," MEMBER("kind", ONE_OF("\"decision\",\"outcome\",\"event\"")) ","
         MEMBER("time", TIME)) ",\"additionalProperties\":true" NEEDS("\"seq\",\"kind\",\"time\"")) ","
     MEMBER("Records", LIST(REF("Record"))) ","
     MEMBER("Export", TEXT) ","

@@ -1,5 +1,5 @@
 /* Servers are added, changed and taken out in the operator's own sallyport.yaml, which keeps its comments;
- * the file goes in force at once, its version before is kept, and who did it is on record.
+ * the file is applied immediately, its version before is kept, and who did it is on record.
  *
  * A new server is not trusted: it starts with a stop of the kill switch, so that its tools can be looked at
  * and nobody can call them. Trusting it is resuming. */
@@ -86,8 +86,8 @@ static const struct tree *own_entry(struct api_call *c, const struct setup *s) {
     if (entry)
         return entry;
     if (server_find(c->admin->core, c->arg))
-        api_error(c, 409, "server `%.*s` does not stand in `%s`: change it where it is defined",
-                  SLICE_FMT(c->arg), s->path);
+        api_error(c, 409, "server `%.*s` is not in `%s`: change it where it is defined", SLICE_FMT(c->arg),
+                  s->path);
     else
         api_error(c, 404, "no server `%.*s`", SLICE_FMT(c->arg));
     return NULL;
@@ -147,8 +147,8 @@ static struct slice value_of(const struct api_call *c, uint32_t node) {
     return tape_is(&c->body, node, TAPE_NULL) ? (struct slice){0} : tape_raw(&c->body, node);
 }
 
-/* A member of the body becomes that of the entry; env and headers name by name, so that nobody has to know
- * the others. null takes out. */
+/* Sets a member of the entry from the body; env and headers one name at a time, so that a client need not
+ * know the others. null removes. */
 static bool set_member(struct api_call *c, struct setup *s, struct slice name, struct slice key,
                        uint32_t value) {
     struct tree_step path[] = {{.key = SLICE("servers")}, {.key = name}, {.key = key}, {{0}, 0}};
@@ -225,7 +225,8 @@ static bool quarantine(struct api_call *c, struct slice name, uint64_t *ret_id) 
                                     .name = name,
                                     .reason = SLICE("new server, not trusted yet"),
                                     .by = slice_str(c->request->who->id),
-                                    .at_ms = clock_wall_ms()};
+                                    .at_ms = clock_wall_ms(),
+                                    .untrusted = true};
     if (stops && state_stops_put(stops, &stop, ret_id, &err) == 0)
         return true;
     return api_error(c, 503, "the server cannot be held back: %s", err.text), false;
@@ -330,15 +331,15 @@ void api_server_log(struct api_call *c) {
 
 /* ---- pins ---- */
 
-static void put_difference(void *ctx, const char *state, struct slice tool, struct slice diff) {
+static void put_difference(void *ctx, const struct risk_difference *d) {
     struct emit *e = ctx;
     emit_object(e);
-    emit_key(e, "tool");
-    emit_str(e, tool);
+    emit_key(e, risk_pin_kind_name(d->kind));
+    emit_str(e, d->name);
     emit_key(e, "state");
-    emit_cstr(e, state);
+    emit_cstr(e, d->state);
     emit_key(e, "diff");
-    emit_str(e, diff);
+    emit_str(e, d->diff);
     emit_object_end(e);
 }
 
@@ -360,19 +361,23 @@ void api_pins(struct api_call *c) {
 
 void api_pins_accept(struct api_call *c) {
     struct server *server = server_find(c->admin->core, c->arg);
-    struct slice tool = api_member(c, "tool");
+    struct slice tool = api_member(c, "tool"), skill = api_member(c, "skill"), name = tool.len ? tool : skill;
     struct err err = {0};
     if (!server) {
         api_error(c, 404, "no such server");
         return;
     }
-    if (guard_accept(c->admin->core, server, tool, &err) < 0) {
+    if (tool.len && skill.len) {
+        api_error(c, 400, "name a tool or a skill, not both");
+        return;
+    }
+    if (guard_accept(c->admin->core, server, name, &err) < 0) {
         api_error(c, 409, "%s", err.text);
         return;
     }
     api_record(c, (struct audit_action){.name = SLICE("pin_accepted"),
                                         .server = c->arg,
-                                        .text = tool.len ? tool : SLICE("all")});
+                                        .text = name.len ? name : SLICE("all")});
     emit_object(&c->e);
     emit_object_end(&c->e);
     api_answer(c, 200);
@@ -380,22 +385,24 @@ void api_pins_accept(struct api_call *c) {
 
 /* ---- a look before it is trusted ---- */
 
-/* What `sallyport scan` says: classes with their evidence, findings, an imitated package, and a policy to
- * begin with. */
+/* The output of `sallyport scan`: classes with their evidence, findings, an imitated package, and a starter
+ * policy. */
 void api_server_survey(struct api_call *c) {
     const struct server *server = server_find(c->admin->core, c->arg);
     cleanup_tape struct tape t;
     cleanup_buf struct buf tools, policy;
     struct risk_survey survey;
+    struct risk_lists lists;
     tape_init(&t);
     buf_init(&tools, ADMIN_OUT_MAX);
     buf_init(&policy, RISK_POLICY_BYTES_MAX);
-    if (!server || !server->tools.loaded || !guard_definitions(server, &t, &c->arena)) {
+    if (!server || !server->tools.loaded ||
+        !guard_definitions(c->admin->core, server, &t, &c->arena, &lists)) {
         api_error(c, server ? 409 : 404,
                   server ? "the server's tools are not known yet, or too large" : "no such server");
         return;
     }
-    const struct risk_survey_input in = {.t = &t, .server = c->arg};
+    const struct risk_survey_input in = {.t = &t, .tools = lists.tools, .server = c->arg};
     risk_survey_run(&in, &c->arena, &survey);
     risk_survey_json(&survey, &c->arena, &tools);
     emit_object(&c->e);

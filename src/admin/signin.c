@@ -10,21 +10,32 @@
 
 #include <stdio.h>
 
-static struct state_logins *logins_of(struct api_call *c) {
-    struct err err = {0};
-    struct admin *a = c->admin;
-    if (!a->logins && state_logins_open(a->home, &a->logins, &err) < 0)
-        api_error(c, 503, "%s", err.text);
+struct state_logins *api_logins(struct admin *a, struct err *err) {
+    if (!a->logins && state_logins_open(a->home, &a->logins, err) < 0)
+        return NULL;
     return a->logins;
 }
 
-/* Not sent by other sites, nor over plain HTTP where the gate has TLS. An empty value takes it back. */
-static void set_cookie(struct api_call *c, const char *value) {
+static struct state_logins *logins_of(struct api_call *c) {
+    struct err err = {0};
+    struct state_logins *logins = api_logins(c->admin, &err);
+    if (!logins)
+        api_error(c, 503, "%s", err.text);
+    return logins;
+}
+
+/* Not sent by other sites, nor over plain HTTP where the gate has TLS. */
+struct slice api_login_cookie(struct arena *a, uint16_t port, bool secure, const char *value,
+                              uint64_t lasts_ms) {
     char name[WEB_COOKIE_NAME_MAX];
-    snprintf(name, sizeof(name), WEB_COOKIE, c->request->port);
-    c->more = arena_printf(
-        &c->arena, "Set-Cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict%s; Max-Age=%llu\r\n", name, value,
-        c->request->secure ? "; Secure" : "", value[0] ? (unsigned long long)(STATE_LOGIN_MS / 1000) : 0);
+    snprintf(name, sizeof(name), WEB_COOKIE, port);
+    return arena_printf(a, "Set-Cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict%s; Max-Age=%llu\r\n", name,
+                        value, secure ? "; Secure" : "",
+                        value[0] ? (unsigned long long)(lasts_ms / 1000) : 0);
+}
+
+static void set_cookie(struct api_call *c, const char *value) {
+    c->more = api_login_cookie(&c->arena, c->request->port, c->request->secure, value, STATE_LOGIN_MS);
 }
 
 static void put_me(struct api_call *c, const struct principal *who, bool signed_in) {
@@ -122,15 +133,20 @@ void api_sign_in_link(struct api_call *c) {
 
 void api_sign_out(struct api_call *c) {
     struct state_logins *logins = logins_of(c);
+    struct state_login login = {0};
     struct err err = {0};
     if (!logins)
         return;
-    if (c->request->cookie.len && state_logins_end(logins, c->request->cookie, &err) < 0) {
+    if (c->request->cookie.len &&
+        (state_logins_find(logins, c->request->cookie, clock_wall_ms(), &c->arena, &login, &err) < 0 ||
+         state_logins_end(logins, c->request->cookie, &err) < 0)) {
         api_error(c, 503, "%s", err.text);
         return;
     }
     api_record(c, (struct audit_action){.name = SLICE("signed_out")});
     set_cookie(c, "");
+    if (login.kind == STATE_LOGIN_ID && api_sign_out_there(c, login.token, c->more))
+        return;
     emit_object(&c->e);
     emit_object_end(&c->e);
     api_answer(c, 200);

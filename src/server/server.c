@@ -112,7 +112,7 @@ bool server_offers(const struct server *server, const char *capability) {
     cleanup_tape struct tape t;
     tape_init(&t);
     return tape_parse(&t, slice_str(server->description.capabilities), NULL) != TAPE_OK ||
-           tape_get_str(&t, 0, capability);
+           tape_get_str(&t, 0, capability) || tape_path(&t, 0, "extensions", capability, NULL);
 }
 
 void server_release(struct core *core, struct server *server) {

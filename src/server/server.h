@@ -22,7 +22,7 @@ struct server {
     const char *prefix;  /* in front of its tools' names; NULL: its name */
     bool shared;         /* one channel for all sessions of a principal */
     uint64_t idle_ms;    /* without a call, before a channel is closed; 0: never */
-    uint64_t timeout_ms; /* of a call without a word from the server; 0: CALL_IDLE_MS */
+    uint64_t timeout_ms; /* of a call without a message from the server; 0: CALL_IDLE_MS */
     uint64_t health_ms;  /* of silence, before a health check; 0: never */
     uint64_t health_timeout_ms;
     uint64_t health_checks; /* health checks sent, and those that failed */
@@ -34,7 +34,7 @@ struct server {
     char list_fault[SERVER_FAULT_MAX]; /* it is there, and the last list it was asked for could not be had */
     struct server_description description;
     struct policy *policy; /* its own, or NULL */
-    const char *pin_name;  /* what the lock calls it; NULL: as everybody does */
+    const char *pin_name;  /* its name in the lock; NULL: the usual one */
     struct tool_table tools;
     char refused[SERVER_REFUSED_MAX]; /* why it was not started, when that happened last */
     uint32_t tools_changes;           /* how often its list was said to have changed */

@@ -8,6 +8,14 @@ void tool_table_init(struct tool_table *t) {
     arena_init(&t->arena);
     map_init(&t->by_name);
     buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
+    buf_init(&t->skills, RISK_LOCK_BYTES_MAX);
+}
+
+void tool_table_drop_definitions(struct tool_table *t) {
+    buf_free(&t->definitions);
+    buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
+    buf_free(&t->skills);
+    buf_init(&t->skills, RISK_LOCK_BYTES_MAX);
 }
 
 void tool_table_free(struct tool_table *t) {
@@ -17,7 +25,6 @@ void tool_table_free(struct tool_table *t) {
         policy_schema_free(((struct tool *)e->value)->schema);
     map_free(&t->by_name);
     arena_free(&t->arena);
-    buf_free(&t->definitions);
-    buf_init(&t->definitions, RISK_LOCK_BYTES_MAX);
+    tool_table_drop_definitions(t);
     t->loaded = t->has_apps = t->partial = t->printed = false;
 }

@@ -45,11 +45,14 @@ struct tool_table {
     bool has_apps; /* some come with a page (MCP Apps) that calls the others by their own names */
     uint64_t loaded_ms;
     uint64_t serial;        /* of the list that was learned last */
-    struct buf definitions; /* of a first use, as they come */
+    struct buf definitions; /* of a first use, as they come; the same for skills */
+    struct buf skills;
 };
 
 void tool_table_init(struct tool_table *t);
 void tool_table_free(struct tool_table *t);
+/* The first use is over. */
+void tool_table_drop_definitions(struct tool_table *t);
 /* NULL when it is not known. */
 static inline const struct tool *tool_find(const struct tool_table *t, struct slice name) {
     return map_get(&t->by_name, name);

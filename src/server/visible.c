@@ -1,16 +1,22 @@
 #include "server/visible.h"
 
 #include "call/principal.h"
+#include "state/stops.h"
 
 bool visible_is(const struct session *s, const struct server *server) {
     return server && (!s->only || s->only == server) &&
            principal_may_use(s->principal, slice_str(server->up.name));
 }
 
+bool visible_distrusts(const struct session *s, const struct server *server) {
+    struct state_stops *stops = s->core->stop_store;
+    return stops && !s->console && !s->pool && state_stops_distrusts(stops, slice_str(server->up.name));
+}
+
 struct server *visible_next(const struct session *s, size_t *at) {
     while (*at < s->core->server_count) {
         struct server *server = s->core->servers[(*at)++];
-        if (visible_is(s, server))
+        if (visible_is(s, server) && !visible_distrusts(s, server))
             return server;
     }
     return NULL;
@@ -19,7 +25,8 @@ struct server *visible_next(const struct session *s, size_t *at) {
 struct server *visible_next_any(const struct session *s, size_t *at) {
     while (*at < s->core->server_count) {
         struct server *server = s->core->servers[(*at)++];
-        if (server && principal_may_use(s->principal, slice_str(server->up.name)))
+        if (server && principal_may_use(s->principal, slice_str(server->up.name)) &&
+            !visible_distrusts(s, server))
             return server;
     }
     return NULL;
@@ -35,10 +42,10 @@ bool visible_renames(const struct session *s) {
 }
 
 struct server *visible_by_prefix(const struct session *s, struct slice prefix) {
-    size_t at = 0;
-    struct server *server;
-    while ((server = visible_next(s, &at)))
-        if (slice_eq(server_prefix(server), prefix))
+    for (size_t i = 0; i < s->core->server_count; i++) {
+        struct server *server = s->core->servers[i];
+        if (visible_is(s, server) && slice_eq(server_prefix(server), prefix))
             return server;
+    }
     return NULL;
 }

@@ -5,7 +5,11 @@
 
 /* Does the session lead to it, and may its principal use it? */
 bool visible_is(const struct session *s, const struct server *server);
-/* The next one, in the order of the settings: start with *at = 0; NULL at the end. */
+/* Is it new, not trusted by an operator yet, and the session not one of the console? Agents may not see what
+ * it has.
+ */
+bool visible_distrusts(const struct session *s, const struct server *server);
+/* The next one that may be seen, in the order of the settings: start with *at = 0; NULL at the end. */
 struct server *visible_next(const struct session *s, size_t *at);
 /* The same for every server that the principal may use, when the session itself leads to one only. */
 struct server *visible_next_any(const struct session *s, size_t *at);

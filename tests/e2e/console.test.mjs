@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 import { axeSource, callTool, consoleWorld, openPage, request, sanitized, startBrowser, TOOLS, visit } from '../lib/index.mjs';
 
-const VIEWS = ['', 'activity', 'approvals', 'sessions', 'servers', 'servers/shop', 'servers/shop?tab=changes', 'servers/shop?tab=scan', 'servers/shop?tab=log', 'servers/shop?tool=run_query', 'policies', 'grants', 'catalogue', 'playground?server=shop&tool=create_refund', 'stops'];
+const VIEWS = ['', 'activity', 'approvals', 'sessions', 'servers', 'servers/shop', 'servers/shop?tab=changes', 'servers/shop?tab=scan', 'servers/shop?tab=log', 'servers/shop?tool=run_query', 'policies', 'grants', 'catalogue', 'catalogue?page=github%2Fyzfly%2Fmcp-python-interpreter', 'catalogue?page=DataGen&tool=asyncExecuteCode', 'catalogue?page=attack%3Arug-pull', 'playground?server=shop&tool=create_refund', 'stops'];
 const texts = (page, selector) => page.$$eval(selector, (all) => all.map((e) => e.textContent));
 
 // No label, name, role or contrast is missing; nothing scrolls sideways.
@@ -190,7 +190,7 @@ describe('the console', { concurrency: 1 }, () => {
     await page.context().close();
   });
 
-  test('two people save: the second is shown the difference and writes nothing', async (t) => {
+  test('when two users save, the second sees the difference and writes nothing', async (t) => {
     const world = await consoleWorld(t);
     const page = await openPage(browser, world, { as: 'manager' });
     await visit(page, 'policies');
@@ -222,9 +222,15 @@ describe('the console', { concurrency: 1 }, () => {
     assert.ok(yaml().includes('second:') && yaml().includes('# where the money is') && yaml().includes("# Settings of the shop's gate."));
     const agent = await world.agent();
     const call = async () => (await agent.exchange('tools/call', { name: 'second__read_file', arguments: { path: '/x' } })).json.result;
+    const listed = async () => (await agent.exchange('tools/list')).json.result.tools.map(({ name }) => name).filter((name) => name.startsWith('second__'));
+    const direct = () => request('POST', `${world.origin}/mcp/second`, { headers: { Authorization: `Bearer ${world.tokens.agent}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } } }) }).then((r) => r.text());
     assert.match((await call()).content[0].text, /not trusted yet/);
+    assert.deepEqual(await listed(), [], 'agents do not see its tools either');
+    assert.match(await direct(), /not trusted yet/);
     await page.click('text=Trust it');
     await page.waitForSelector('text=calls pass now');
+    assert.equal((await listed()).length, TOOLS.length);
+    assert.match(await direct(), /serverInfo/);
     assert.equal((await call()).content[0].text, 'read_file done');
     await page.click('text=Restart');
     await page.waitForSelector('text=Restarted');
@@ -244,7 +250,7 @@ describe('the console', { concurrency: 1 }, () => {
     await page.context().close();
   });
 
-  test('the gate restarts under the page: it says so, comes back, and shows what happened meanwhile', async (t) => {
+  test('after a restart of the gate the page reconnects and shows what happened meanwhile', async (t) => {
     const world = await consoleWorld(t);
     await withTraffic(world);
     const page = await openPage(browser, world);
@@ -287,7 +293,7 @@ describe('the console', { concurrency: 1 }, () => {
     await page.context().close();
   });
 
-  test('other sites: no call in the visitor\'s name, no frame, no other host name', async (t) => {
+  test('other sites cannot send requests with the session, frame the console or use another host name', async (t) => {
     const world = await consoleWorld(t);
     const page = await openPage(browser, world);
     const [cookie] = await page.context().cookies();

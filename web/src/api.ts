@@ -24,11 +24,21 @@ export async function send(method: string, path: string, body?: Body, headers: R
   let json: any;
   try { json = await response.json(); } catch { json = undefined; }
   if (response.ok) return { json, response };
-  if (response.status === 401 && path !== 'session' && path !== 'session/link') signedOut();
+  if (response.status === 401 && path !== 'session' && !path.startsWith('session/')) signedOut();
   throw new ApiError(response.status, typeof json?.error === 'string' ? json.error : `The gate answered ${response.status}.`, json);
 }
 
 export const get = async <T>(path: string): Promise<T> => (await send('GET', path)).json;
+// All pages of a list.
+export async function getAll<T>(path: string): Promise<T[]> {
+  const all: T[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { json, response }: { json: T[]; response: Response } = await send('GET', cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${part(cursor)}` : path);
+    all.push(...json);
+    cursor = response.headers.get('Sallyport-Cursor');
+  }
+  return all;
+}
 export const post = async <T>(path: string, body: Body = {}): Promise<T> => (await send('POST', path, body)).json;
 export const part = (text: string) => encodeURIComponent(text);
 
@@ -46,7 +56,7 @@ export interface Me { identity: string; roles: Role[]; signed_in: boolean; open:
 export interface Status {
   version: string; started_at: string; identity: string; servers: number; sessions: number; calls_under_way: number; draining: boolean;
   approvals_pending?: number; restart_needed_for?: string; settings_fault?: string; audit_seq?: number; audit_refused?: number;
-  audit_unrecorded?: number; audit_fault?: string; stops?: number; policy_faults?: { path: string; error: string }[];
+  audit_unrecorded?: number; audit_fault?: string; audit_ship?: { active: boolean; seq: number; lag_records: number; lag_ms: number; backlog_bytes: number; calls_refused: boolean; fault?: string }; stops?: number; policy_faults?: { path: string; error: string }[];
 }
 
 export interface Server {
@@ -54,7 +64,7 @@ export interface Server {
   tools_known: boolean; tools: number; policy?: string; era?: string; restarts?: number; held?: number; poisoned?: number; stopped?: boolean; login?: string;
 }
 export interface LogLine { time: string; text: string }
-export interface PinDifference { tool: string; state: 'new' | 'changed' | 'gone' | 'unreadable'; diff: string }
+export interface PinDifference { tool?: string; skill?: string; state: 'new' | 'changed' | 'gone' | 'unreadable'; diff: string }
 export interface Survey { tools: { tool: string; category: string; severity: string; evidence: string[]; findings: any[] }[]; poisoned: number; tokens: number; starter?: string }
 
 export interface Tool {
@@ -66,8 +76,11 @@ export interface Session { session: string; identity: string; server?: string; v
 export interface Call { id: string; identity: string; session: string; server?: string; method: string; tool?: string; started_at: string; step: string }
 export interface Job {
   id: string; principal: string; state: string; language: string; created_at: string; progress?: number; message?: string;
-  execution_time_ms: number; tool_calls: number;
+  execution_time_ms: number; tool_calls: number; call?: number; output?: string; error_output?: string;
 }
+
+export interface Package { kind: 'pip' | 'npm'; name: string; version: string; python?: string; on_request: boolean; bytes: number; added?: string; needs: { name: string; version: string }[] }
+export interface Packages { installed: Package[]; allowed: string[] }
 
 export interface Grant {
   name: string; token?: string; hint?: string; label?: string; state: 'active' | 'expired' | 'revoked'; servers: string[]; tools: string[];
@@ -83,7 +96,7 @@ export interface Approval {
 }
 
 export interface Record_ {
-  seq: number; kind: 'decision' | 'outcome' | 'event'; time: string; call?: number; parent?: number; event?: string; identity?: string; grant?: string;
+  seq: number; gate?: string; chain?: number; kind: 'decision' | 'outcome' | 'event'; time: string; call?: number; parent?: number; event?: string; identity?: string; grant?: string;
   session?: string; server?: string; method?: string; tool?: string; verdict?: 'allow' | 'deny' | 'approve'; reason?: string; rule?: string;
   pointer?: string; policy?: string; policy_hash?: string; policy_version?: string; text?: string; shadow?: string; args_mode?: string; args?: unknown;
   args_hash?: string; fingerprint?: string; class?: string; status?: string; latency_us?: number; bytes_in?: number; bytes_out?: number;

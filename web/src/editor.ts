@@ -12,11 +12,14 @@ import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } f
 import { tags } from '@lezer/highlight';
 import policySchema from '../../schemas/policy.schema.json';
 import type { Problem } from './api';
+import { highlighting } from './highlight';
 
+export type Language = 'yaml' | 'json' | `code:${string}`; // code: and the name of its language
 export interface Editor { text: () => string; setText: (text: string) => void; setProblems: (all: Problem[]) => void; setNames: (names: string[]) => void; destroy: () => void }
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent-text)' },
+  { tag: tags.keyword, color: 'var(--accent-text)' },
   { tag: tags.string, color: 'var(--allow)' },
   { tag: [tags.number, tags.bool, tags.null], color: 'var(--approve)' },
   { tag: tags.comment, color: 'var(--muted)', fontStyle: 'italic' },
@@ -32,6 +35,12 @@ const look = EditorView.theme({
   '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': { backgroundColor: 'var(--selection) !important' },
   '.cm-tooltip': { backgroundColor: 'var(--surface)', color: 'var(--text)', border: '1px solid var(--line)' },
   '.cm-tooltip-autocomplete > ul > li[aria-selected]': { backgroundColor: 'var(--accent)', color: 'var(--on-accent)' },
+  // Without the pictures in data: addresses that are the default and that the page's policy forbids.
+  '.cm-lint-marker': { content: 'normal', width: '.6em', height: '.6em', borderRadius: '50%', margin: '.5em .2em' },
+  '.cm-lint-marker-error': { content: 'normal', backgroundColor: 'var(--deny)' },
+  '.cm-lint-marker-warning, .cm-lint-marker-info': { content: 'normal', backgroundColor: 'var(--approve)' },
+  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--deny)' },
+  '.cm-lintRange-warning, .cm-lintRange-info': { backgroundImage: 'none', textDecoration: 'underline wavy var(--approve)' },
   '.cm-panels': { backgroundColor: 'var(--sunken)', color: 'var(--text)' },
 });
 
@@ -86,9 +95,22 @@ function completer(names: () => string[]) {
   };
 }
 
-export function edit(host: HTMLElement, text: string, isJson: boolean, label: string, readOnly: boolean, changed: (text: string) => void): Editor {
+// Replaces a selection itself: the browser would keep the look of the replaced text in a style attribute, which the page's policy forbids.
+// Brackets and quotes around a selection are left to closeBrackets.
+const replacing = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    if (event.inputType !== 'insertText' || !event.data || view.composing || view.state.readOnly || view.state.selection.main.empty || /^[([{'"`]$/.test(event.data)) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
+export function edit(host: HTMLElement, text: string, language: Language, label: string, readOnly: boolean, changed: (text: string) => void): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
+  const code = language.startsWith('code:') ? language.slice('code:'.length) : null;
   let names: string[] = [];
+  let isOurs = false; // the text is being set, not typed
   const writable = new Compartment();
   const view = new EditorView({
     parent: root,
@@ -97,17 +119,22 @@ export function edit(host: HTMLElement, text: string, isJson: boolean, label: st
       doc: text,
       extensions: [
         lineNumbers(), foldGutter(), history(), drawSelection(), bracketMatching(), closeBrackets(), highlightActiveLine(), highlightSelectionMatches(), search({ top: true }), lintGutter(),
-        indentUnit.of('  '), isJson ? json() : yaml(), syntaxHighlighting(colours), syntaxHighlighting(defaultHighlightStyle, { fallback: true }), look,
-        autocompletion({ override: [completer(() => names)] }), keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
+        indentUnit.of(code ? '    ' : '  '), language === 'json' ? json() : language === 'yaml' ? yaml() : highlighting(code!), syntaxHighlighting(colours), syntaxHighlighting(defaultHighlightStyle, { fallback: true }), look, replacing,
+        code ? [] : autocompletion({ override: [completer(() => names)] }), keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
         EditorView.contentAttributes.of({ 'aria-label': label }), writable.of(EditorState.readOnly.of(readOnly)),
-        EditorView.updateListener.of((update) => { if (update.docChanged) changed(update.state.doc.toString()); }),
+        EditorView.updateListener.of((update) => { if (update.docChanged && !isOurs) changed(update.state.doc.toString()); }),
       ],
     }),
   });
   view.scrollDOM.tabIndex = 0; // long lines scroll by keyboard, too
   return {
     text: () => view.state.doc.toString(),
-    setText: (next) => { if (next !== view.state.doc.toString()) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }); },
+    setText: (next) => {
+      if (next === view.state.doc.toString()) return;
+      isOurs = true;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
+      isOurs = false;
+    },
     setProblems: (all) => {
       const { doc } = view.state;
       const found: Diagnostic[] = all.filter((p) => p.line && p.line <= doc.lines).map((p) => {

@@ -10,7 +10,7 @@ import { Activity } from './views/activity';
 import { Approvals } from './views/approvals';
 import { StopBanner, Stops } from './views/stops';
 
-// The first views are part of the page; the others come when they are wanted.
+// The first views are part of the page; the others are loaded when they are opened.
 function later(load: () => Promise<Record<string, ComponentType<any>>>, name: string): ComponentType {
   return () => {
     const [View, set] = useState<ComponentType | null>(null);
@@ -113,10 +113,15 @@ function App() {
     who();
   }, []);
   useEffect(() => { if (me && me.roles.length) connect(); else disconnect(); }, [me]);
-  const signOut = async () => { await send('DELETE', 'session'); disconnect(); setMe(null); go(''); };
+  const signOut = async () => {
+    const { json } = await send('DELETE', 'session');
+    disconnect();
+    if (json.url) location.assign(json.url); // the session at the identity provider
+    else { setMe(null); go(''); }
+  };
   if (fault) return <div class="center"><Empty title={fault} action={<Button onClick={who}>Try again</Button>} /></div>;
   if (me === undefined) return <p class="center muted" role="status">Loading…</p>;
-  if (!me || path[0] === 'sign-in') return <><SignIn onDone={(m) => { setMe(m); if (path[0] === 'sign-in') go('', true); }} /><Toasts /></>;
+  if (!me || path[0] === 'sign-in') return <><SignIn onDone={(m) => { setMe(m); if (path[0] === 'sign-in') go(sessionStorage.getItem('place') ?? '', true); sessionStorage.removeItem('place'); }} /><Toasts /></>;
   return <MeContext.Provider value={me}><Shell me={me} signOut={signOut} /><Toasts /></MeContext.Provider>;
 }
 

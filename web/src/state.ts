@@ -1,7 +1,7 @@
 // Who is signed in, where the page is, what comes in live, and data that refreshes itself.
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { get, type Me, type Record_, type Role } from './api';
+import { get, getAll, type Me, type Record_, type Role } from './api';
 
 // ---- who ----
 
@@ -14,7 +14,7 @@ export function useMay(...roles: Role[]): boolean {
 
 // ---- where ----
 
-const BASE = '/ui/';
+export const BASE = '/ui/';
 export interface Place { path: string[]; query: URLSearchParams }
 const here = (): Place => ({
   path: location.pathname.slice(BASE.length).split('/').filter(Boolean).map(decodeURIComponent),
@@ -80,7 +80,7 @@ export function connect() {
   const stream = new EventSource('/api/v1/audit/stream');
   source = stream;
   stream.addEventListener('ready', async (event) => {
-    // From here on the stream tells everything; what was written while nobody listened is asked for.
+    // From here on the stream delivers every record; records written before the stream was open are requested.
     const { seq } = JSON.parse((event as MessageEvent).data) as { seq: number };
     try {
       for (let rounds = 0; last && last < seq && rounds < 10; rounds++) {
@@ -129,14 +129,14 @@ export function useLive(heard: Listener) {
 
 export interface Data<T> { data?: T; error?: Error; loading: boolean; reload: () => Promise<void> }
 // Asks when `path` changes, when a live record matters, and every `every` ms.
-export function useData<T>(path: string | null, { every = 0, when }: { every?: number; when?: (record: Record_) => boolean } = {}): Data<T> {
+export function useData<T>(path: string | null, { every = 0, when, paged = false }: { every?: number; when?: (record: Record_) => boolean; paged?: boolean } = {}): Data<T> {
   const [state, set] = useState<{ path: string | null; data?: T; error?: Error; loading: boolean }>({ path, loading: true });
   const round = useRef(0);
   const reload = useCallback(async () => {
     if (!path) return;
     const mine = ++round.current;
     try {
-      const data = await get<T>(path);
+      const data = paged ? ((await getAll(path)) as T) : await get<T>(path);
       if (mine === round.current) set({ path, data, loading: false });
     } catch (error) {
       if (mine === round.current) set((before) => ({ ...before, path, error: error as Error, loading: false }));

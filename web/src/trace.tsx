@@ -1,7 +1,9 @@
 // Every condition that a policy looked at, as a tree.
 import { useState } from 'preact/hooks';
-import { get, part, post, type Policy, type Record_ } from './api';
+import { get, part, post, query, type Policy, type Record_ } from './api';
 import { OP_NAMES } from './board';
+import { duration } from './format';
+import { href, useData } from './state';
 import { Badge, Button, Text, Verdict } from './ui';
 
 export interface Line { kind: string; depth: number; what?: string; path?: string; op?: string; want?: string; got?: string; answer: string }
@@ -24,4 +26,12 @@ export function Explain({ record: r }: { record: Record_ }) {
     setAnswer(await post<Explanation>('policies/explain', { policy_text: text, tool: r.tool, ...(r.server && { server: r.server }), ...(r.class && { class: r.class }), arguments: r.args as Record<string, unknown> }));
   };
   return answer ? <><h3>By the policy of today</h3><Explained answer={answer} /></> : <Button small onClick={ask}>Explain</Button>;
+}
+
+// The calls that code made, from the log.
+export function InnerCalls({ call, except }: { call: number; except?: number }) {
+  const inner = useData<Record_[]>(`audit${query({ parent: call, limit: 100 })}`, { when: (r) => r.parent === call });
+  const calls = (inner.data ?? []).filter((x) => x.seq !== except && x.parent === call && x.kind === 'decision').reverse();
+  if (!calls.length) return null;
+  return <><h3>Calls made by this run</h3><ul class="plain-list" data-inner>{calls.map((x) => <li key={x.seq}><Verdict verdict={x.verdict} /> <a href={href(`activity${query({ parent: call, seq: x.seq })}`)}><Text value={`${x.server ?? ''} · ${x.tool ?? x.method}`} /></a>{x.outcome ? <span class="muted"> {x.outcome.status}, {duration(x.outcome.latency_us)}</span> : null}</li>)}</ul></>;
 }

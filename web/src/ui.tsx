@@ -108,6 +108,22 @@ export const Segmented = ({ value, onValue, options, label }: { value: string; o
   <div class="segmented" role="group" aria-label={label}>{options.map(([v, name]) => <button key={v} type="button" aria-pressed={v === value} onClick={() => onValue(v)}>{name}</button>)}</div>
 );
 
+// A time as an input of the browser has it, and back.
+const localInput = (iso: string) => { const at = new Date(iso); return iso && !Number.isNaN(at.getTime()) ? new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16) : ''; };
+const fromInput = (text: string) => (text ? `${new Date(text).toISOString().slice(0, 19)}Z` : '');
+export function Between({ since, until, onRange }: { since: string; until: string; onRange: (since: string, until: string) => void }) {
+  const [from, setFrom] = useState(localInput(since));
+  const [to, setTo] = useState(localInput(until));
+  useEffect(() => { setFrom(localInput(since)); setTo(localInput(until)); }, [since, until]);
+  return (
+    <form class="row between" aria-label="Between two times" onSubmit={(e) => { e.preventDefault(); onRange(fromInput(from), fromInput(to)); }}>
+      <label class="row tight">From <input class="input" type="datetime-local" required value={from} onInput={(e) => setFrom(e.currentTarget.value)} /></label>
+      <label class="row tight">to <input class="input" type="datetime-local" value={to} onInput={(e) => setTo(e.currentTarget.value)} /></label>
+      <Button small type="submit" tone="primary" disabled={!from || (!!to && to <= from)}>Show</Button>
+    </form>
+  );
+}
+
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [done, setDone] = useState(false);
   const copy = async () => { await navigator.clipboard.writeText(text); setDone(true); setTimeout(() => setDone(false), 1500); };

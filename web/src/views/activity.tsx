@@ -1,21 +1,27 @@
 // Every decision, with filters, a live tail and the details of one.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { get, part, query, type Record_ } from '../api';
+import { get, part, query, type Record_, type Status } from '../api';
 import { bytes, count, duration } from '../format';
 import { go, href, useData, useLive, useMay, usePlace } from '../state';
-import { Explain } from '../trace';
-import { Badge, Button, Code, Drawer, Empty, Fault, Field, Input, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Verdict } from '../ui';
+import { Explain, InnerCalls } from '../trace';
+import { Badge, Between, Button, Code, Drawer, Empty, Fault, Field, Input, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Verdict } from '../ui';
 
 const PAGE = 100;
-const FILTERS = ['server', 'tool', 'identity', 'grant', 'verdict', 'outcome', 'class', 'rule', 'reason', 'session', 'method', 'event', 'text', 'shadow', 'kind'] as const;
+const FILTERS = ['server', 'tool', 'identity', 'grant', 'verdict', 'outcome', 'class', 'rule', 'reason', 'session', 'method', 'event', 'text', 'shadow', 'kind', 'fleet', 'gate'] as const;
 type Name = (typeof FILTERS)[number];
-const RANGES: [string, string][] = [['3600', 'Last hour'], ['86400', 'Last day'], ['604800', 'Last week'], ['2592000', 'Last 30 days'], ['', 'All time']];
+const RANGES: [string, string][] = [['3600', 'Last hour'], ['86400', 'Last day'], ['604800', 'Last week'], ['2592000', 'Last 30 days'], ['', 'All time'], ['between', 'Between…']];
 
-function Detail({ seq, onClose }: { seq: number; onClose: () => void }) {
-  const { data: r, error } = useData<Record_>(`audit/${seq}`);
-  const inner = useData<Record_[]>(r?.call ? `audit${query({ parent: r.call, limit: 100 })}` : null);
+const FLEET_EVERY_MS = 3000;
+// Numbers of records are those of one gate; over the fleet a page ends at a time.
+const before = (time: string) => {
+  const [, whole, micros] = /^(.*\.)(\d{6})Z$/.exec(time) ?? [];
+  return Number(micros) ? `${whole}${String(Number(micros) - 1).padStart(6, '0')}Z` : new Date(Date.parse(time) - 1).toISOString();
+};
+const keyOf = (r: Record_) => (r.chain ? `${r.chain}:${r.seq}` : String(r.seq));
+
+function Detail({ seq, chain, onClose }: { seq: number; chain?: string; onClose: () => void }) {
+  const { data: r, error } = useData<Record_>(`audit/${seq}${query({ chain })}`);
   const edits = useMay('policy-manager');
-  const calls = (inner.data ?? []).filter((x) => x.seq !== seq && x.kind === 'decision');
   const o = r?.outcome;
   return (
     <Drawer title={<>Record {count(seq)}</>} onClose={onClose}>
@@ -25,7 +31,7 @@ function Detail({ seq, onClose }: { seq: number; onClose: () => void }) {
           <div class="row"><Verdict verdict={r.verdict} shadow={r.shadow} /><RiskClass name={r.class} />{o ? <Badge tone={o.status === 'ok' ? 'allow' : 'deny'}>{o.status}</Badge> : r.kind === 'decision' ? <Badge>no outcome yet</Badge> : null}</div>
           {r.text ? <p class="says"><Text value={r.text} /></p> : null}
           <Pairs rows={[
-            ['Time', <Time at={r.time} />], r.event ? ['Event', <Text value={r.event} />] : null, ['Who', r.identity ? <a href={href(`activity${query({ identity: r.identity })}`)}><Text value={r.identity} /></a> : undefined],
+            ['Time', <Time at={r.time} />], r.gate ? ['Gate', <Text value={r.gate} />] : null, r.event ? ['Event', <Text value={r.event} />] : null, ['Who', r.identity ? <a href={href(`activity${query({ identity: r.identity })}`)}><Text value={r.identity} /></a> : undefined],
             ['Server', r.server ? <a href={href(`servers/${part(r.server)}`)}><Text value={r.server} /></a> : undefined], ['Tool', <Text value={r.tool ?? ''} />], ['Method', r.method],
             ['Rule', <Text value={r.rule ?? ''} />], ['Rule path', r.pointer ? <code><Text value={r.pointer} /></code> : undefined], ['Reason', r.reason],
             ['Policy', r.policy ? <><Text value={r.policy} /> {r.policy_version ? <span class="muted">version {r.policy_version}</span> : null}</> : undefined],
@@ -38,7 +44,7 @@ function Detail({ seq, onClose }: { seq: number; onClose: () => void }) {
           {r.args !== undefined ? <><h3>Arguments{r.args_mode === 'keys' ? ' (names only: audit.arguments is “keys”)' : r.args_mode === 'tokenized' ? ' (personal data as tokens)' : ''}</h3><Code value={r.args} /></> : null}
           {edits && r.kind === 'decision' && r.tool && r.args_mode === 'full' ? <Explain record={r} /> : null}
           {r.shadow ? <><h3>Shadow verdicts</h3><Code value={r.shadow} /></> : null}
-          {calls.length ? <><h3>Calls made by this run</h3><ul class="plain-list">{calls.map((x) => <li key={x.seq}><Verdict verdict={x.verdict} /> <a href={href(`activity${query({ parent: r.call, seq: x.seq })}`)}><Text value={`${x.server ?? ''} · ${x.tool ?? x.method}`} /></a></li>)}</ul></> : null}
+          {r.call ? <InnerCalls call={r.call} except={seq} /> : null}
           {r.kind === 'decision' && r.tool && r.server ? (
             <div class="row">
               {edits && r.verdict !== 'allow' ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'allow' })}`)}>Allow this…</a> : null}
@@ -56,9 +62,13 @@ export function Activity() {
   const place = usePlace();
   const q = place.query;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, q.get(name) ?? ''])) as Record<Name, string>;
-  const range = q.get('range') ?? (q.get('seq') ? '' : '86400');
+  const between = { since: q.get('since') ?? '', until: q.get('until') ?? '' };
+  const range = between.since || q.get('range') === 'between' ? 'between' : q.get('range') ?? (q.get('seq') ? '' : '86400');
   const parent = q.get('parent') ?? '';
   const selected = q.get('seq') ? Number(q.get('seq')) : null;
+  const chain = q.get('chain') ?? undefined;
+  const fleet = !!filters.fleet;
+  const status = useData<Status>('status', { every: 60_000 });
   const [rows, setRows] = useState<Record_[]>([]);
   const [error, setError] = useState<Error | null>(null);
   const [busy, setBusy] = useState(true);
@@ -66,10 +76,11 @@ export function Activity() {
   const [live, setLive] = useState(true);
   const [missed, setMissed] = useState(0);
   const [panel, setPanel] = useState(FILTERS.slice(6).some((n) => filters[n]));
-  const key = JSON.stringify([filters, range, parent]);
-  const since = useMemo(() => (range ? new Date(Date.now() - Number(range) * 1000).toISOString().slice(0, 19) + 'Z' : undefined), [key]);
+  const key = JSON.stringify([filters, range, between, parent]);
+  const until = between.until || undefined;
+  const since = useMemo(() => (range === 'between' ? between.since || undefined : range ? new Date(Date.now() - Number(range) * 1000).toISOString().slice(0, 19) + 'Z' : undefined), [key]);
   const round = useRef(0);
-  const ask = (values: Record<string, string | number | undefined>) => get<Record_[]>(`audit${query({ ...filters, kind: filters.kind || 'decision', parent, since, limit: PAGE, ...values })}`);
+  const ask = (values: Record<string, string | number | undefined>) => get<Record_[]>(`audit${query({ ...filters, kind: filters.kind || 'decision', parent, since, until, limit: PAGE, ...values })}`);
   const load = async () => {
     const mine = ++round.current;
     setBusy(true);
@@ -85,34 +96,40 @@ export function Activity() {
   };
   useEffect(() => { load(); }, [key]);
   const older = async () => {
-    const found = await ask({ before: rows.at(-1)!.seq });
+    const found = await ask(fleet ? { until: before(rows.at(-1)!.time) } : { before: rows.at(-1)!.seq });
     setRows((all) => [...all, ...found]);
     setMore(found.length === PAGE);
   };
   // New records are asked for with the filters that are set, so both always agree.
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const refresh = async () => {
+    try {
+      const fresh = await ask({}), last = fresh.at(-1);
+      setRows((all) => [...fresh, ...all.filter((r) => last && (fleet ? r.time < last.time : r.seq < last.seq))]);
+    } catch { /* the connection mark says so */ }
+  };
+  useEffect(() => {
+    if (!fleet || !live) return;
+    const timer = setInterval(refresh, FLEET_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [key, live]);
   useLive((records) => {
+    if (fleet) return;
     const decisions = records.filter((r) => r.kind !== 'event' || filters.kind).length;
     if (records.length && !decisions) return;
     if (!live) { setMissed((n) => n + records.filter((r) => r.kind === 'decision').length); return; }
     clearTimeout(soon.current);
-    soon.current = setTimeout(async () => {
-      try {
-        const fresh = await ask({});
-        setRows((all) => {
-          const known = fresh.length ? fresh.at(-1)!.seq : Infinity;
-          return [...fresh, ...all.filter((r) => r.seq < known)];
-        });
-      } catch { /* the connection mark says so */ }
-    }, 300);
+    soon.current = setTimeout(refresh, 300);
   });
-  const set = (values: Partial<Record<Name | 'range' | 'seq' | 'parent', string>>) => go(`activity${query({ range: q.get('range') ?? undefined, parent, ...filters, seq: selected ?? undefined, ...values })}`, true);
+  const set = (values: Partial<Record<Name | 'range' | 'since' | 'until' | 'seq' | 'chain' | 'parent', string>>) => go(`activity${query({ range: q.get('range') ?? undefined, ...between, parent, ...filters, seq: selected ?? undefined, chain, ...values })}`, true);
   const any = FILTERS.some((n) => filters[n]) || parent;
   return (
     <div class={`with-drawer${selected ? ' open' : ''}`}>
       <div class="stack">
         <form class="filters" onSubmit={(e) => { e.preventDefault(); }} aria-label="Filters">
-          <Select label="Time range" value={range} onValue={(v) => set({ range: v })} options={RANGES} />
+          <Select label="Time range" value={range} onValue={(v) => set({ range: v, since: '', until: '' })} options={RANGES} />
+          {status.data?.audit_ship || fleet ? <Select label="Gates" value={filters.fleet} onValue={(v) => set({ fleet: v, gate: '', seq: '', chain: '' })} options={[['', 'This gate'], ['1', 'All gates']]} /> : null}
+          {fleet ? <Input aria-label="Gate" placeholder="Gate, or paris-*" value={filters.gate} onValue={(v) => set({ gate: v })} /> : null}
           <Select label="Verdict" value={filters.verdict} onValue={(v) => set({ verdict: v })} options={[['', 'Any verdict'], ['allow', 'Allowed'], ['deny', 'Denied'], ['approve', 'Approval']]} />
           <Input aria-label="Server" placeholder="Server" value={filters.server} onValue={(v) => set({ server: v })} />
           <Input aria-label="Tool" placeholder="Tool, or read_*" value={filters.tool} onValue={(v) => set({ tool: v })} />
@@ -121,6 +138,7 @@ export function Activity() {
           <Button small tone="ghost" pressed={panel} onClick={() => setPanel(!panel)}>More filters</Button>
           {any ? <Button small tone="ghost" onClick={() => go('activity', true)}>Clear</Button> : null}
         </form>
+        {range === 'between' ? <Between {...between} onRange={(from, to) => set({ range: '', since: from, until: to })} /> : null}
         {panel ? (
           <div class="filters more">
             <Field label="Outcome"><Select value={filters.outcome} onValue={(v) => set({ outcome: v })} options={[['', 'Any'], 'ok', 'tool_error', 'rpc_error', 'denied', 'approval', 'timeout', 'cancelled', 'gone', 'refused']} /></Field>
@@ -140,12 +158,13 @@ export function Activity() {
           {missed ? <Button small onClick={() => load()}>{count(missed)} new</Button> : null}
           <div class="spacer" />
           <span class="muted small">{rows.length ? `${count(rows.length)}${more ? '+' : ''} shown` : ''}</span>
-          {(['jsonl', 'csv'] as const).map((format) => <a key={format} class="button small" download href={`/api/v1/audit/export${query({ ...filters, kind: filters.kind || 'decision', parent, since, format })}`}>Export {format.toUpperCase()}</a>)}
+          {(['jsonl', 'csv'] as const).map((format) => <a key={format} class="button small" download href={`/api/v1/audit/export${query({ ...filters, kind: filters.kind || 'decision', parent, since, until, format })}`}>Export {format.toUpperCase()}</a>)}
         </div>
         {error ? <Fault error={error} retry={load} /> : null}
         <section class="panel flush"><div class="body">
           {rows.length ? (
-            <Table label="Decisions" rows={rows} keyOf={(r) => r.seq} selected={selected} onRow={(r) => set({ seq: String(r.seq) })} columns={[
+            <Table label="Decisions" rows={rows} keyOf={keyOf} selected={selected ? (chain ? `${chain}:${selected}` : String(selected)) : null} onRow={(r) => set({ seq: String(r.seq), chain: r.chain ? String(r.chain) : '' })} columns={[
+              ...(fleet ? [{ head: 'Gate', cell: (r: Record_) => <Text value={r.gate ?? ''} /> }] : []),
               { head: 'Time', class: 'time', cell: (r) => <Time at={r.time} /> },
               { head: 'Verdict', cell: (r) => <Verdict verdict={r.verdict ?? (r.kind === 'event' ? undefined : '')} shadow={r.shadow} /> },
               { head: 'Call', class: 'grow', cell: (r) => <span class="call"><Text value={r.event ? r.event : r.tool ?? r.method} /> <span class="muted"><Text value={r.server ?? ''} /></span></span> },
@@ -158,7 +177,7 @@ export function Activity() {
           {more ? <div class="more-rows"><Button onClick={older}>Older records</Button></div> : null}
         </div></section>
       </div>
-      {selected ? <Detail key={selected} seq={selected} onClose={() => set({ seq: '' })} /> : null}
+      {selected ? <Detail key={`${chain}:${selected}`} seq={selected} chain={chain} onClose={() => set({ seq: '', chain: '' })} /> : null}
     </div>
   );
 }

@@ -79,7 +79,7 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
   );
 }
 
-// Browsers tell of it when the page is not in front, if they were allowed to.
+// Shows a browser notification when the page is in the background, if the user allowed it.
 function useNotification(pending: Approval[] | undefined) {
   const [seen] = useState(() => new Set<string>());
   useEffect(() => {

@@ -1,30 +1,88 @@
-// What is known of servers that are not behind the gate yet.
+// What is known of published servers: a list with a search, and the pages that the program makes of servers, tools and attack patterns.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { part, query } from '../api';
+import { query } from '../api';
 import { count } from '../format';
-import { go, href, useData, usePlace } from '../state';
-import { Badge, Empty, Fault, Input, Panel, RiskClass, Table, Text } from '../ui';
+import { go, href, useData, useMay, usePlace } from '../state';
+import { Badge, Button, Code, Copy, Empty, Fault, Input, Panel, RiskClass, Table, Text } from '../ui';
 
-interface Entry { name: string; tools: number; classes: Record<string, number>; description?: string }
-interface Page { name: string; description?: string; source?: string; tools: { name: string; category: string; severity: string; description?: string; tags?: string[] }[] }
+interface Entry { registry: string; name: string; title?: string; version: string; tools: number; classes: Record<string, number> }
+interface Cell { text: string; link?: string; mark?: string }
+interface Block { kind: string; title?: string; text?: string; language?: string; numbers?: number[]; rows?: Cell[][] }
+interface Page { kind: string; id?: string; title: string; summary?: string; blocks: Block[] }
 
-function One({ name }: { name: string }) {
-  const { data, error } = useData<Page>(`catalogue/server${query({ name })}`);
+// "server:npm/NAME", "tool:npm/NAME#TOOL", "attack:ID"
+function place(target: string): string {
+  const at = target.indexOf(':'), kind = target.slice(0, at), rest = target.slice(at + 1);
+  if (kind === 'attack') return `catalogue${query({ page: target })}`;
+  const tool = kind === 'tool' ? rest.indexOf('#') : -1;
+  return `catalogue${query(tool < 0 ? { page: rest } : { page: rest.slice(0, tool), tool: rest.slice(tool + 1) })}`;
+}
+
+const Words = ({ text }: { text: string }) => <>{text.split('`').map((part, i) => (i % 2 ? <code key={i}><Text value={part} /></code> : <Text key={i} value={part} />))}</>;
+const TONES: Record<string, 'allow' | 'info' | 'approve' | 'deny'> = { read: 'allow', low: 'allow', write: 'info', medium: 'info', execute: 'approve', high: 'approve', destructive: 'deny', financial: 'deny', critical: 'deny' };
+function Value({ cell }: { cell: Cell }) {
+  const words = <Words text={cell.text} />;
+  if (cell.mark) return <Badge tone={TONES[cell.mark] ?? 'quiet'}>{words}</Badge>;
+  return cell.link ? <a href={href(place(cell.link))}>{words}</a> : words;
+}
+
+function Bar({ numbers }: { numbers: number[] }) {
+  const all = numbers.reduce((a, b) => a + b, 0) || 1;
+  return (
+    <div>
+      <p>{`Read (${numbers[0]}) Write / Execute (${numbers[1]}) Destructive / Financial (${numbers[2]})`}</p>
+      <span class="bar" aria-hidden="true"><svg width="100%" height="4">{['accent', 'approve', 'deny'].map((tone, i) => <rect key={tone} class={tone} height="4" x={`${(100 * numbers.slice(0, i).reduce((a, b) => a + b, 0)) / all}%`} width={`${(100 * numbers[i]) / all}%`} />)}</svg></span>
+    </div>
+  );
+}
+
+// A policy of the page becomes a draft in the editor: nothing is in force before a user saves it there.
+const Enforce = ({ text }: { text: string }) => (
+  <Button small tone="primary" onClick={() => { sessionStorage.setItem('draft', text); go('policies?draft=1'); }}>Enforce</Button>
+);
+
+function Part({ block, enforce }: { block: Block; enforce: boolean }) {
+  const rows = block.rows ?? [];
+  switch (block.kind) {
+    case 'bar': return <Bar numbers={block.numbers ?? []} />;
+    case 'facts': return <dl class="pairs">{rows.map(([key, value]) => <div key={key.text}><dt>{key.text}</dt><dd><Value cell={value} /></dd></div>)}</dl>;
+    case 'links': return <ul class="links">{rows.map(([link, note]) => <li key={link.link}><Value cell={link} /> <span class="muted"><Words text={note.text} /></span></li>)}</ul>;
+    case 'table': return <Table label={rows[0].map((c) => c.text).join(', ')} rows={rows.slice(1)} keyOf={(row) => row.map((c) => c.text).join(' ')} columns={rows[0].map((head, i) => ({ head: head.text, cell: (row: Cell[]) => <Value cell={row[i]} />, hide: i > 2 ? 'phone' as const : undefined }))} />;
+    case 'code': return (
+      <div class="stack tight">
+        <div class="row"><span class="muted small"><Text value={block.title} /></span><Copy text={block.text ?? ''} />{enforce && block.language === 'yaml' ? <Enforce text={block.text ?? ''} /> : null}</div>
+        <Code value={block.text} />
+      </div>
+    );
+    case 'question': return <details><summary><Words text={block.title ?? ''} /></summary><p><Words text={block.text ?? ''} /></p></details>;
+    default: return <p><Words text={block.text ?? ''} /></p>;
+  }
+}
+
+// Blocks up to the next heading make one panel.
+function sections(blocks: Block[]): { title: string; blocks: Block[] }[] {
+  const all = [{ title: '', blocks: [] as Block[] }];
+  for (const block of blocks) {
+    if (block.kind === 'heading') all.push({ title: block.text ?? '', blocks: [] });
+    else all[all.length - 1].blocks.push(block);
+  }
+  return all;
+}
+
+function One({ name, tool }: { name: string; tool?: string }) {
+  const { data, error } = useData<Page>(`catalogue/page${query({ name, tool })}`);
+  const may = useMay('policy-manager');
+  const back: ComponentChildren = tool ? <a href={href(`catalogue${query({ page: name })}`)}>← <Text value={name} /></a> : <a href={href('catalogue')}>← Catalogue</a>;
   return (
     <div class="stack">
-      <p><a href={href('catalogue')}>← Catalogue</a></p>
+      <p>{back}</p>
       {error ? <Fault error={error} /> : null}
-      {data ? (
-        <Panel flush title={<><Text value={data.name} /> <span class="muted">{count(data.tools.length)} tools</span></>}>
-          {data.description ? <p class="pad"><Text value={data.description} /></p> : null}
-          <Table label="Tools" rows={data.tools} keyOf={(t) => t.name} columns={[
-            { head: 'Tool', cell: (t) => <strong><Text value={t.name} /></strong> },
-            { head: 'Class', cell: (t) => <RiskClass name={t.category} /> },
-            { head: 'Severity', cell: (t) => t.severity },
-            { head: 'Tags', hide: 'phone', cell: (t) => <span class="row tight">{(t.tags ?? []).map((x) => <Badge key={x}>{x}</Badge>)}</span> },
-          ]} />
+      {data ? sections(data.blocks).map((section, i) => (
+        <Panel key={section.title} title={i ? <Text value={section.title} /> : <Text value={data.title} />}>
+          <div class="stack tight">{section.blocks.map((block, k) => <Part key={k} block={block} enforce={may} />)}</div>
         </Panel>
-      ) : null}
+      )) : error ? null : <p class="muted">Loading…</p>}
     </div>
   );
 }
@@ -33,19 +91,21 @@ export function Catalogue() {
   const { path, query: q } = usePlace();
   const [text, setText] = useState(q.get('q') ?? '');
   const [asked, setAsked] = useState(text);
+  const name = q.get('page') ?? path.slice(1).join('/');
   useEffect(() => { const timer = setTimeout(() => setAsked(text), 200); return () => clearTimeout(timer); }, [text]);
-  const list = useData<Entry[]>(path[1] ? null : `catalogue${query({ q: asked, limit: 200 })}`);
-  if (path[1]) return <One name={path.slice(1).join('/')} />;
+  const list = useData<Entry[]>(name ? null : `catalogue${query({ q: asked, limit: 200 })}`);
+  if (name) return <One key={`${name} ${q.get('tool') ?? ''}`} name={name} tool={q.get('tool') ?? undefined} />;
   return (
     <div class="stack">
-      <div class="toolbar"><Input type="search" aria-label="Search the catalogue" placeholder="Search servers and tools" value={text} onValue={setText} /><span class="muted small">{list.data ? `${count(list.data.length)} servers` : ''}</span></div>
+      <div class="toolbar"><Input type="search" aria-label="Search the catalogue" placeholder="Search servers and tools" value={text} onValue={setText} /><span class="muted small">{list.data ? `${list.data.length === 200 ? 'the first ' : ''}${count(list.data.length)} servers` : ''}</span></div>
       {list.error ? <Fault error={list.error} /> : null}
       <Panel flush>
-        {list.data?.length ? <Table label="Catalogue" rows={list.data} keyOf={(e) => e.name} onRow={(e) => go(`catalogue/${e.name.split('/').map(part).join('/')}`)} columns={[
-          { head: 'Server', cell: (e) => <><strong><Text value={e.name} /></strong>{e.description ? <div class="muted clip"><Text value={e.description} /></div> : null}</> },
+        {list.data?.length ? <Table label="Catalogue" rows={list.data} keyOf={(e) => `${e.registry}/${e.name}`} onRow={(e) => go(place(`server:${e.registry}/${e.name}`))} columns={[
+          { head: 'Server', cell: (e) => <><strong><Text value={e.title ?? e.name} /></strong>{e.title ? <div class="muted clip"><Text value={e.name} /></div> : null}</> },
+          { head: 'Registry', hide: 'phone', cell: (e) => e.registry },
           { head: 'Tools', class: 'number', cell: (e) => e.tools },
-          { head: 'Classes', hide: 'phone', cell: (e) => <span class="row tight">{Object.entries(e.classes).map(([name, n]) => <span key={name} class="row tight"><RiskClass name={name} /> <span class="muted">{n}</span></span>)}</span> },
-        ]} /> : list.data ? <Empty title="Nothing found">Try the name of a product, or what a tool should do.</Empty> : <p class="muted pad">Loading…</p>}
+          { head: 'Classes', hide: 'phone', cell: (e) => <span class="row tight">{Object.entries(e.classes).map(([cls, n]) => <span key={cls} class="row tight"><RiskClass name={cls} /> <span class="muted">{n}</span></span>)}</span> },
+        ]} /> : list.data ? <Empty title="Nothing found">Try the name of a product, or of a tool.</Empty> : <p class="muted pad">Loading…</p>}
       </Panel>
     </div>
   );

@@ -1,4 +1,4 @@
-// Who may come in, and with what.
+// Grants: which clients may connect, and what they may use.
 import { useState } from 'preact/hooks';
 import { part, post, send, type Grant, type Policy, type Role } from '../api';
 import { plain } from '../format';
@@ -66,7 +66,7 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (g: Grant) =
 
 export function Grants() {
   const admin = useMay();
-  const grants = useData<Grant[]>(admin ? 'grants' : null, { every: 15_000, when: (r) => !!r.event?.startsWith('grant_') });
+  const grants = useData<Grant[]>(admin ? 'grants' : null, { every: 15_000, paged: true, when: (r) => !!r.event?.startsWith('grant_') });
   const [creating, setCreating] = useState(false);
   const [shown, show] = useState<Grant | null>(null);
   const [rotating, rotate] = useState<Grant | null>(null);

@@ -4,7 +4,7 @@ import { part, query, type Approval, type Server, type Status } from '../api';
 import type { Line } from '../chart';
 import { compact, count, duration, span } from '../format';
 import { go, href, useData, usePlace } from '../state';
-import { Badge, Empty, Fault, Notice, Panel, Segmented, Stat, State, Table, Text, Time } from '../ui';
+import { Badge, Between, Empty, Fault, Notice, Panel, Segmented, Stat, State, Table, Text, Time } from '../ui';
 
 interface Overview_ {
   since: string; until: string; step_seconds: number;
@@ -12,7 +12,7 @@ interface Overview_ {
   p50_us: (number | null)[]; p90_us: (number | null)[]; p99_us: (number | null)[];
   totals: { calls: number; allow: number; deny: number; approve: number; failed: number; p50_us?: number; p90_us?: number; p99_us?: number };
   tools: { server?: string; tool: string; calls: number; denied: number; p90_us?: number }[];
-  denials: { server?: string; tool?: string; rule?: string; reason: string; count: number; last_seq: number; last_time: string }[];
+  denials: { server?: string; tool?: string; rule?: string; reason: string; count: number; last_seq: number; last_chain?: number; last_time: string }[];
   identities: { identity: string; calls: number; denied: number }[];
 }
 interface Limit { name: string; key: string; scope?: string; used: number; max: number; window_seconds?: number; resets_at?: string }
@@ -46,8 +46,14 @@ function Bar({ part: share, tone }: { part: number; tone: string }) {
 
 export function Overview() {
   const place = usePlace();
-  const range = place.query.get('range') ?? '3600';
-  const { data, error, reload } = useData<Overview_>(`overview${query({ range })}`, { every: 5000 });
+  const since = place.query.get('since') ?? '';
+  const until = place.query.get('until') ?? '';
+  const range = since ? 'between' : place.query.get('range') ?? '3600';
+  const [picking, setPicking] = useState(!!since);
+  const fleet = place.query.get('fleet') ?? undefined;
+  const when = { ...(since ? { since, until } : { range }), fleet };
+  const { data, error, reload } = useData<Overview_>(`overview${query(when)}`, { every: until ? 0 : 5000 });
+  const seconds = data ? Math.max(1, (Date.parse(data.until) - Date.parse(data.since)) / 1000) : 1;
   const status = useData<Status>('status', { every: 5000 });
   const servers = useData<Server[]>('servers', { every: 5000 });
   const limits = useData<Limit[]>('limits', { every: 10_000 });
@@ -65,19 +71,22 @@ export function Overview() {
   const t = data?.totals;
   const near = (limits.data ?? []).filter((l) => l.max > 0 && l.used / l.max >= 0.5).slice(0, 8);
   const down = (servers.data ?? []).filter((x) => x.state === 'down' || x.fault);
-  const activity = (more: Record<string, string | undefined>) => href(`activity${query({ range, ...more })}`);
+  const activity = (more: Record<string, string | number | undefined>) => `activity${query({ ...when, ...more })}`;
   return (
     <div class="stack">
-      <div class="toolbar"><Segmented label="Time range" value={range} onValue={(v) => go(query({ range: v === '3600' ? undefined : v }), true)} options={RANGES} /></div>
+      <div class="toolbar"><Segmented label="Time range" value={picking ? 'between' : range} onValue={(v) => { setPicking(v === 'between'); if (v !== 'between') go(query({ range: v === '3600' ? undefined : v, fleet }), true); }} options={[...RANGES, ['between', 'Between…']]} />
+        {picking ? <Between since={since || data?.since || ''} until={until} onRange={(from, to) => go(query({ since: from, until: to, fleet }), true)} /> : null}
+        {s?.audit_ship || fleet ? <Segmented label="Gates" value={fleet ?? ''} onValue={(v) => go(query({ ...(since ? { since, until } : { range: range === '3600' ? undefined : range }), fleet: v || undefined }), true)} options={[['', 'This gate'], ['1', 'All gates']]} /> : null}</div>
       {error ? <Fault error={error} retry={reload} /> : null}
       {s?.settings_fault ? <Notice tone="deny">The newest settings are not in force: <Text value={s.settings_fault} /></Notice> : null}
       {s?.restart_needed_for ? <Notice tone="approve">A restart is needed for: <Text value={s.restart_needed_for} /></Notice> : null}
       {(s?.policy_faults ?? []).map((f) => <Notice key={f.path} tone="deny">The policy <Text value={f.path} /> on disk is not in force: <Text value={f.error} /></Notice>)}
       {s?.audit_fault ? <Notice tone="deny">The audit log cannot be written: <Text value={s.audit_fault} /></Notice> : null}
+      {s?.audit_ship?.fault ? <Notice tone="approve">{count(s.audit_ship.lag_records)} records were not shipped to the fleet’s database: <Text value={s.audit_ship.fault} /></Notice> : null}
       {s?.audit_unrecorded ? <Notice tone="approve">{count(s.audit_unrecorded)} records could not be kept.</Notice> : null}
       {down.map((x) => <Notice key={x.name} tone="deny" action={<a class="button small" href={href(`servers/${part(x.name)}`)}>Look</a>}>Server <strong><Text value={x.name} /></strong> is {x.state}{x.fault ? <>: <Text value={x.fault} /></> : null}</Notice>)}
       <div class="stats">
-        <Stat label="Calls" value={t ? compact(t.calls) : '–'} hint={t && data ? `${(t.calls / Math.max(1, Number(range))).toFixed(t.calls / Number(range) < 1 ? 2 : 0)} per second` : undefined} />
+        <Stat label="Calls" value={t ? compact(t.calls) : '–'} hint={t && data ? `${(t.calls / seconds).toFixed(t.calls / seconds < 1 ? 2 : 0)} per second` : undefined} />
         <Stat label="Denied" tone={t?.deny ? 'deny' : undefined} value={t ? compact(t.deny) : '–'} hint={t?.calls ? `${((100 * t.deny) / t.calls).toFixed(1)} %` : undefined} />
         <Stat label="Waiting for a person" tone={pending.data?.length ? 'approve' : undefined} value={pending.data ? pending.data.length : '–'} hint={pending.data?.length ? <a href={href('approvals')}>Decide</a> : undefined} />
         <Stat label="Latency p90" value={t?.p90_us ? duration(t.p90_us) : '–'} hint={t?.p99_us ? `p99 ${duration(t.p99_us)}` : undefined} />
@@ -89,16 +98,16 @@ export function Overview() {
         <Panel title="Latency">{data && lines.latency.length ? <Chart times={data.times} lines={lines.latency} format={(n) => duration(n)} label="Latency percentiles" /> : <div class="chart-space" />}</Panel>
       </div>
       <div class="columns">
-        <Panel title="Top tools" flush actions={<a href={activity({})}>Activity</a>}>
-          {data?.tools.length ? <Table label="Top tools" rows={data.tools} keyOf={(r) => `${r.server}/${r.tool}`} onRow={(r) => go(`activity${query({ range, server: r.server, tool: r.tool })}`)} columns={[
+        <Panel title="Top tools" flush actions={<a href={href(activity({}))}>Activity</a>}>
+          {data?.tools.length ? <Table label="Top tools" rows={data.tools} keyOf={(r) => `${r.server}/${r.tool}`} onRow={(r) => go(activity({ server: r.server, tool: r.tool }))} columns={[
             { head: 'Tool', cell: (r) => <><Text value={r.tool} /> <span class="muted"><Text value={r.server ?? ''} /></span><Bar part={r.calls / data.tools[0].calls} tone="accent" /></> },
             { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
             { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },
             { head: 'p90', class: 'number', hide: 'phone', cell: (r) => (r.p90_us ? duration(r.p90_us) : '–') },
           ]} /> : <Empty title="No calls in this time">When agents call tools through the gate, they are counted here.</Empty>}
         </Panel>
-        <Panel title="Denials" flush actions={<a href={activity({ verdict: 'deny' })}>All denials</a>}>
-          {data?.denials.length ? <Table label="Denials by rule" rows={data.denials} keyOf={(r) => `${r.server}/${r.tool}/${r.rule}/${r.reason}`} onRow={(r) => go(`activity${query({ range, verdict: 'deny', server: r.server, tool: r.tool, seq: r.last_seq })}`)} columns={[
+        <Panel title="Denials" flush actions={<a href={href(activity({ verdict: 'deny' }))}>All denials</a>}>
+          {data?.denials.length ? <Table label="Denials by rule" rows={data.denials} keyOf={(r) => `${r.server}/${r.tool}/${r.rule}/${r.reason}`} onRow={(r) => go(activity({ verdict: 'deny', server: r.server, tool: r.tool, seq: r.last_seq }))} columns={[
             { head: 'Rule', cell: (r) => <><Text value={r.rule || r.reason} /> <span class="muted"><Text value={[r.server, r.tool].filter(Boolean).join(' · ')} /></span></> },
             { head: 'Reason', hide: 'phone', cell: (r) => <Badge>{r.reason}</Badge> },
             { head: 'Count', class: 'number', cell: (r) => compact(r.count) },
@@ -124,7 +133,7 @@ export function Overview() {
         </Panel>
       </div>
       <Panel title="Who calls" flush>
-        {data?.identities.length ? <Table label="Identities" rows={data.identities} keyOf={(r) => r.identity} onRow={(r) => go(`activity${query({ range, identity: r.identity })}`)} columns={[
+        {data?.identities.length ? <Table label="Identities" rows={data.identities} keyOf={(r) => r.identity} onRow={(r) => go(activity({ identity: r.identity }))} columns={[
           { head: 'Identity', cell: (r) => <Text value={r.identity} /> },
           { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
           { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },

@@ -1,8 +1,8 @@
 // Policies: a board of tools, the text beside it, a dry run, and every version that was in force.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get, part, post, query, send, type Policy, type Problem, type Record_, type Server, type Tool } from '../api';
-import { addRule, addSpend, COLUMNS, merge, operators, OP_NAMES, paths, readValue, rulesOf, standing, type Column, type Edit } from '../board';
-import type { Editor } from '../editor';
+import { COLUMNS, FACTS, FLAGS, isCondition, KINDS, merge, operators, OP_NAMES, paths, readValue, ruleEdits, rulesOf, SCOPES, SQL_KINDS, standing, WINDOWS, YES_NO, type Column, type Edit, type Kind } from '../board';
+import { TextEditor } from '../texteditor';
 import { count, json, plain } from '../format';
 import { go, href, useData, useMay, usePlace } from '../state';
 import { Explained, type Explanation } from '../trace';
@@ -13,29 +13,6 @@ interface Edited { policy_text: string; policy: any; valid: boolean; problems: P
 interface Version { version: number; hash: string; at: string; by: string; note?: string; current?: boolean }
 interface Replay { calls: number; unchanged: number; newly_denied: Change; newly_allowed: Change; newly_need_approval: Change; not_judged: Change }
 interface Change { count: number; by: { server?: string; tool: string; rule: string; count: number; first_seq: number }[] }
-
-// ---- the text ----
-
-function TextEditor({ text, isJson, label, readOnly, problems, names, onText }: { text: string; isJson: boolean; label: string; readOnly: boolean; problems: Problem[]; names: string[]; onText: (t: string) => void }) {
-  const host = useRef<HTMLDivElement>(null);
-  const editor = useRef<Editor | null>(null);
-  const latest = useRef({ text, onText, problems, names });
-  latest.current = { text, onText, problems, names };
-  useEffect(() => {
-    let gone = false;
-    import('../editor').then(({ edit }) => {
-      if (gone || !host.current) return;
-      editor.current = edit(host.current, latest.current.text, isJson, label, readOnly, (t) => latest.current.onText(t));
-      editor.current.setProblems(latest.current.problems);
-      editor.current.setNames(latest.current.names);
-    });
-    return () => { gone = true; editor.current?.destroy(); editor.current = null; };
-  }, [isJson, readOnly]);
-  useEffect(() => { editor.current?.setText(text); }, [text]);
-  useEffect(() => { editor.current?.setProblems(problems); }, [problems]);
-  useEffect(() => { editor.current?.setNames(names); }, [names]);
-  return <div class="editor" ref={host} data-editor />;
-}
 
 // ---- lines that differ ----
 
@@ -69,22 +46,38 @@ const Diff = ({ before, after }: { before: string; after: string }) => {
 
 // ---- the board ----
 
+function Value({ op, schema, value, onValue }: { op: string; schema: any; value: string; onValue: (v: string) => void }) {
+  const numeric = ['number', 'integer'].includes(Array.isArray(schema?.type) ? schema.type[0] : schema?.type) || op.startsWith('len_');
+  if (FLAGS.includes(op)) return null;
+  if (YES_NO.includes(op) || (schema?.type === 'boolean' && op === 'eq')) return <Select label="Value" value={value || 'true'} onValue={onValue} options={[['true', 'yes'], ['false', 'no']]} />;
+  if (op === 'sql') return <Select label="Value" value={value || 'read_only'} onValue={onValue} options={SQL_KINDS} />;
+  if (schema?.enum && (op === 'eq' || op === 'neq')) return <Select label="Value" value={value} onValue={onValue} options={[['', 'choose'], ...schema.enum.map((v: unknown): [string, string] => [String(v), plain(v)])]} />;
+  return <Input aria-label="Value" type={numeric && op !== 'in' && op !== 'not_in' ? 'number' : 'text'} step="any" placeholder={op === 'under' ? '/srv/data, /tmp/work' : op === 'host' ? '*.example.com' : op === 'in' || op === 'not_in' ? 'a, b, c' : 'value'} value={value} onValue={onValue} />;
+}
+
 function RuleBuilder({ policy, tool, onEdit }: { policy: any; tool: Tool; onEdit: (edits: Edit[]) => Promise<void> }) {
   const known = paths(tool.schema);
+  const [kind, setKind] = useState<Kind>('require');
+  const spendable = known.filter(([, s]) => ['number', 'integer'].includes(Array.isArray(s?.type) ? s.type[0] : s?.type)).map(([p]) => p);
+  const offered = kind === 'spend' ? spendable : [...known.map(([p]) => p), ...FACTS];
   const [path, setPath] = useState(known[0]?.[0] ?? 'args.');
   const schema = known.find(([p]) => p === path)?.[1];
   const ops = operators(schema, path);
   const [op, setOp] = useState(ops[0]);
   const [value, setValue] = useState('');
+  const [max, setMax] = useState('');
   const [message, setMessage] = useState('');
-  const [kind, setKind] = useState('require');
-  const [window, setWindow] = useState('day');
+  const [window, setWindow] = useState('hour');
+  const [scope, setScope] = useState('');
   const shown = rulesOf(policy, tool.name);
-  const numeric = ['number', 'integer'].includes(Array.isArray(schema?.type) ? schema.type[0] : schema?.type);
-  useEffect(() => { if (!ops.includes(op)) setOp(ops[0]); }, [path]);
+  const condition = isCondition(kind);
+  const ready = condition ? !!path && (FLAGS.includes(op) || YES_NO.includes(op) || op === 'sql' || schema?.type === 'boolean' || value !== '') : Number(max) > 0 && (kind !== 'spend' || /^args\../.test(path));
+  useEffect(() => { if (!ops.includes(op)) { setOp(ops[0]); setValue(''); } }, [path]);
+  useEffect(() => { if (kind === 'spend' && !spendable.includes(path) && spendable.length) setPath(spendable[0]); }, [kind]);
   const add = async () => {
-    await onEdit(kind === 'spend' ? addSpend(policy, tool.name, path, Number(value), window) : addRule(policy, tool.name, { path, op, value: readValue(op, value, schema) }, message));
+    await onEdit(ruleEdits(policy, tool.name, { kind, condition: { path, op, value: readValue(op, value || (schema?.type === 'boolean' ? 'true' : ''), schema) }, max: Number(max), window, scope, message }));
     setValue('');
+    setMax('');
     setMessage('');
   };
   return (
@@ -92,13 +85,13 @@ function RuleBuilder({ policy, tool, onEdit }: { policy: any; tool: Tool; onEdit
       {shown.length ? <ul class="rules">{shown.map((r) => <li key={r.path.join('/')}><span><strong>{r.effect}</strong> <Text value={r.text} />{r.shadow ? <> <Badge tone="info">shadow</Badge></> : null}{r.message ? <span class="muted"> “<Text value={r.message} />”</span> : null}</span>
         <span class="row tight"><Button small tone="ghost" title="Decide and record, without enforcing" onClick={() => onEdit([{ path: [...r.path, 'mode'], value: r.shadow ? undefined : 'shadow' }])}>{r.shadow ? 'Enforce' : 'Shadow'}</Button><Button small tone="ghost" onClick={() => onEdit([{ path: r.path }])}>Remove</Button></span></li>)}</ul> : null}
       <div class="row builder">
-        <Select label="Kind of rule" value={kind} onValue={setKind} options={[['require', 'Allow only when'], ['spend', 'Spend at most']]} />
-        <span class="combo"><input class="input" list={`paths-${tool.name}`} aria-label="Argument" value={path} onInput={(e) => setPath(e.currentTarget.value)} /><datalist id={`paths-${tool.name}`}>{known.map(([p]) => <option key={p} value={p} />)}</datalist></span>
-        {kind === 'require' ? <Select label="Operator" value={op} onValue={setOp} options={ops.map((o): [string, string] => [o, OP_NAMES[o] ?? o])} /> : null}
-        {kind === 'require' && op === 'exists' ? null : kind === 'require' && schema?.enum && (op === 'eq' || op === 'neq') ? <Select label="Value" value={value} onValue={setValue} options={[['', 'choose'], ...schema.enum.map((v: unknown): [string, string] => [String(v), plain(v)])]} />
-          : <Input aria-label="Value" type={numeric || kind === 'spend' ? 'number' : 'text'} placeholder={op === 'under' ? '/srv/data, /tmp/work' : op === 'host' ? '*.example.com' : op === 'sql' ? 'select' : 'value'} value={value} onValue={setValue} />}
-        {kind === 'spend' ? <Select label="Window" value={window} onValue={setWindow} options={[['hour', 'per hour'], ['day', 'per day'], ['week', 'per week']]} /> : <Input aria-label="Message for the agent" placeholder="Message for the agent" value={message} onValue={setMessage} />}
-        <Button small tone="primary" disabled={!path || (op !== 'exists' && value === '')} onClick={add}>Add rule</Button>
+        <Select label="Kind of rule" value={kind} onValue={(v) => setKind(v as Kind)} options={KINDS} />
+        {condition || kind === 'spend' ? <span class="combo"><input class="input" list={`paths-${tool.name}`} aria-label="Argument" value={path} onInput={(e) => setPath(e.currentTarget.value)} /><datalist id={`paths-${tool.name}`}>{offered.map((p) => <option key={p} value={p} />)}</datalist></span> : null}
+        {condition ? <><Select label="Operator" value={op} onValue={(o) => { setOp(o); setValue(''); }} options={ops.map((o): [string, string] => [o, OP_NAMES[o] ?? o])} /><Value op={op} schema={schema} value={value} onValue={setValue} /></> : <Input aria-label="At most" type="number" min={kind === 'spend' ? 0 : 1} step={kind === 'spend' ? 'any' : 1} placeholder="at most" value={max} onValue={setMax} />}
+        {condition || kind === 'concurrent' ? null : <Select label="Window" value={window} onValue={setWindow} options={WINDOWS} />}
+        {condition ? null : <Select label="Counted for" value={scope} onValue={setScope} options={SCOPES} />}
+        <Input aria-label="Message for the agent" placeholder={kind === 'ask' ? 'What the approver and the agent read' : 'Message for the agent'} value={message} onValue={setMessage} />
+        <Button small tone="primary" disabled={!ready} onClick={add}>Add rule</Button>
       </div>
     </div>
   );
@@ -303,7 +296,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
         <Panel flush title={<Segmented label="Beside the board" value={side} onValue={setSide} options={[['text', 'Text'], ['try', 'Try'], ['history', 'History']]} />}>
           {side === 'text' ? (
             <>
-              <TextEditor text={text} isJson={isJson} label="Policy text" readOnly={!may} problems={state?.problems ?? []} names={(tools.data ?? []).map((t) => t.name)} onText={setText} />
+              <TextEditor text={text} language={isJson ? 'json' : 'yaml'} label="Policy text" readOnly={!may} problems={state?.problems ?? []} names={(tools.data ?? []).map((t) => t.name)} onText={setText} />
               {state?.problems.length ? <ul class="problems">{state.problems.map((p, i) => <li key={i} class={p.severity}><span class="where">{p.line ? `${p.line}:${p.column ?? 1}` : ''}</span><Text value={p.hint ? `${p.text}; ${p.hint}` : p.text} /></li>)}</ul> : null}
             </>
           ) : side === 'try' ? <div class="pad stack"><TryCall text={text} tools={tools.data ?? []} record={record.data} /><hr /><TryLog text={text} /></div>

@@ -119,14 +119,14 @@ function EditServer({ name, onClose }: { name: string; onClose: (changed: boolea
 function Changes({ name, onDone }: { name: string; onDone: () => void }) {
   const pins = useData<PinDifference[]>(`servers/${part(name)}/pins`, { when: (r) => r.event === 'lock' || r.event === 'pin' });
   const may = useMay('policy-manager');
-  const accept = async (tool?: string) => { await post(`servers/${part(name)}/pins`, tool ? { tool } : {}); toast(tool ? `${plain(tool)} is accepted.` : 'All of them are accepted.'); await pins.reload(); onDone(); };
+  const accept = async (p?: PinDifference) => { const { tool, skill } = p ?? {}; await post(`servers/${part(name)}/pins`, { tool, skill }); toast(p ? `${plain(tool ?? skill ?? '')} is accepted.` : 'All of them are accepted.'); await pins.reload(); onDone(); };
   if (pins.error) return <Empty title="Nothing to compare"><Text value={pins.error.message} /></Empty>;
   if (!pins.data) return <p class="muted pad">Loading…</p>;
-  if (!pins.data.length) return <Empty title="Every tool is as it was accepted" />;
+  if (!pins.data.length) return <Empty title="Every tool is as it was accepted">Skills are compared when an agent asks for them.</Empty>;
   return (
     <div class="pad stack">
-      <div class="row"><span class="muted">{count(pins.data.length)} {pins.data.length === 1 ? 'tool differs' : 'tools differ'} from what was accepted. Agents cannot use them.</span><div class="spacer" /><Button small tone="primary" disabled={!may} onClick={() => accept()}>Accept all</Button></div>
-      {pins.data.map((p) => <article class="card" key={p.tool}><header><div class="title"><strong class="tool"><Text value={p.tool} /></strong><Badge tone={p.state === 'new' ? 'info' : 'approve'}>{p.state}</Badge></div><Button small disabled={!may || p.state === 'gone'} onClick={() => accept(p.tool)}>Accept</Button></header>
+      <div class="row"><span class="muted">{count(pins.data.length)} {pins.data.length === 1 ? 'definition differs' : 'definitions differ'} from what was accepted. Agents cannot use them.</span><div class="spacer" /><Button small tone="primary" disabled={!may} onClick={() => accept()}>Accept all</Button></div>
+      {pins.data.map((p) => <article class="card" key={p.tool ?? p.skill}><header><div class="title"><strong class="tool"><Text value={p.tool ?? p.skill ?? ''} /></strong><Badge tone={p.state === 'new' ? 'info' : 'approve'}>{p.state}</Badge></div><Button small disabled={!may || p.state === 'gone'} onClick={() => accept(p)}>Accept</Button></header>
         {p.diff ? <pre class="code diff" tabIndex={0}>{p.diff.split('\n').filter(Boolean).map((l, i) => <div key={i} class={l[0] === '+' ? 'add' : l[0] === '-' ? 'del' : ''}><Text value={l} /></div>)}</pre> : null}</article>)}
     </div>
   );

@@ -1,18 +1,44 @@
 // Who is connected, what is in flight, what code runs.
-import { part, post, type Call, type Job, type Session } from '../api';
+import { useState } from 'preact/hooks';
+import { part, post, type Call, type Job, type Packages, type Record_, type Session } from '../api';
 import { count, duration, span } from '../format';
-import { href, useData, useMay, useNow } from '../state';
-import { Button, Empty, Fault, Panel, State, Table, Text, Time, toast } from '../ui';
+import { go, href, useData, useMay, useNow } from '../state';
+import { InnerCalls } from '../trace';
+import { Badge, Button, Code, Drawer, Empty, Fault, Pairs, Panel, State, Table, Text, Time, toast, Verdict } from '../ui';
+
+// One run: what it wrote so far, and the calls that it made.
+function Run({ job, onClose }: { job: Job; onClose: () => void }) {
+  const admin = useMay();
+  const { data, error } = useData<Job>(admin ? `jobs/${part(job.id)}` : null, { every: 2000 });
+  const j = data ?? job;
+  return (
+    <Drawer title="Code run" onClose={onClose}>
+      <div class="stack">
+        {error ? <Fault error={error} /> : null}
+        <Pairs rows={[['State', <State name={j.state} />], ['Who', <Text value={j.principal} />], ['Language', j.language], ['Started', <Time at={j.created_at} />], ['Took', duration(j.execution_time_ms * 1000)], ['Message', j.message ? <Text value={j.message} /> : undefined]]} />
+        {admin ? null : <p class="muted">What it wrote is for the role admin.</p>}
+        {j.output ? <><h3>Output</h3><Code value={j.output} /></> : null}
+        {j.error_output ? <><h3>Error output</h3><Code value={j.error_output} /></> : null}
+        {j.call ? <InnerCalls call={j.call} /> : null}
+      </div>
+    </Drawer>
+  );
+}
 
 export function Sessions() {
-  const sessions = useData<Session[]>('sessions?limit=1000', { every: 3000 });
-  const calls = useData<Call[]>('calls', { every: 2000 });
+  const [picked, pick] = useState<string | null>(null);
+  const past = useData<Record_[]>('audit?kind=decision&tool=execute_code&limit=20', { when: (r) => r.tool === 'execute_code' || r.kind === 'outcome' });
+  const sessions = useData<Session[]>('sessions?limit=1000', { every: 3000, paged: true });
+  const calls = useData<Call[]>('calls?limit=1000', { every: 2000, paged: true });
+  const packages = useData<Packages>('packages', { every: 30000 });
   const jobs = useData<Job[]>('jobs?limit=200', { every: 3000 });
   const admin = useMay();
   const now = useNow();
   const cancel = async (c: Call) => { await post(`calls/${part(c.id)}/cancel`); toast('Cancelled.'); await calls.reload(); };
+  const job = jobs.data?.find((j) => j.id === picked);
   return (
-    <div class="stack">
+    <div class={`with-drawer${job ? ' open' : ''}`}>
+      <div class="stack">
       {sessions.error ? <Fault error={sessions.error} retry={sessions.reload} /> : null}
       <Panel title="Calls in flight" flush>
         {calls.data?.length ? <Table label="Calls in flight" rows={calls.data} keyOf={(c) => c.id} columns={[
@@ -33,7 +59,7 @@ export function Sessions() {
         ]} /> : <Empty title="Nobody is connected">Agents connect to /mcp with a grant; <a href={href('grants')}>Grants</a> shows what to paste into a client.</Empty>}
       </Panel>
       <Panel title="Code runs" flush>
-        {jobs.data?.length ? <Table label="Code runs" rows={jobs.data} keyOf={(j) => j.id} columns={[
+        {jobs.data?.length ? <Table label="Code runs" rows={jobs.data} keyOf={(j) => j.id} selected={picked} onRow={(j) => pick(j.id)} columns={[
           { head: 'Started', cell: (j) => <Time at={j.created_at} /> },
           { head: 'Who', cell: (j) => <Text value={j.principal} /> },
           { head: 'Language', cell: (j) => j.language },
@@ -43,6 +69,28 @@ export function Sessions() {
           { head: 'Message', hide: 'phone', cell: (j) => <Text value={j.message ?? ''} /> },
         ]} /> : <Empty title="No code runs">Runs of execute_code that are under way or kept appear here, with the tools that they called.</Empty>}
       </Panel>
+      <Panel title="Packages for code" flush>
+        {packages.data?.installed.length ? <Table label="Packages for code" rows={packages.data.installed} keyOf={(p) => `${p.kind}:${p.name}@${p.version}`} columns={[
+          { head: 'Package', cell: (p) => <Text value={p.name} /> },
+          { head: 'Version', cell: (p) => <Text value={p.version} /> },
+          { head: 'For', cell: (p) => (p.kind === 'npm' ? 'JavaScript' : `Python ${p.python ?? ''}`) },
+          { head: 'Size', class: 'number', cell: (p) => `${(p.bytes / 1e6).toFixed(1)} MB` },
+          { head: 'Needs', hide: 'phone', cell: (p) => <Text value={p.needs.map((n) => `${n.name} ${n.version}`).join(', ')} /> },
+          { head: 'Added', hide: 'phone', cell: (p) => <>{p.added ? <Time at={p.added} /> : null} {p.on_request ? <Badge tone="quiet">by an agent</Badge> : null}</> },
+        ]} /> : <Empty title="No packages are installed"><code>sallyport code packages add data-science</code> installs pandas, DuckDB, matplotlib and others; runs name what they import.</Empty>}
+        {packages.data?.allowed.length ? <p class="muted">Agents may install: <Text value={packages.data.allowed.join(', ')} /></p> : null}
+      </Panel>
+      {past.data?.length ? <Panel title="Code runs on record" flush>
+        <Table label="Code runs on record" rows={past.data} keyOf={(r) => r.seq} onRow={(r) => go(`activity?seq=${r.seq}&range=`)} columns={[
+          { head: 'Time', cell: (r) => <Time at={r.time} /> },
+          { head: 'Who', cell: (r) => <Text value={r.identity ?? ''} /> },
+          { head: 'Verdict', cell: (r) => <Verdict verdict={r.verdict} /> },
+          { head: 'Outcome', cell: (r) => (r.outcome ? <Badge tone={r.outcome.status === 'ok' ? 'quiet' : 'deny'}>{r.outcome.status}</Badge> : '') },
+          { head: 'Took', class: 'number', cell: (r) => (r.outcome ? duration(r.outcome.latency_us) : '') },
+        ]} />
+      </Panel> : null}
+      </div>
+      {job ? <Run key={job.id} job={job} onClose={() => pick(null)} /> : null}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// The kill switch: everything, one server or one grant, at once.
+// The kill switch: stops everything, one server or one grant immediately.
 import { useState } from 'preact/hooks';
 import { post, send, part, type Grant, type Server, type Stop } from '../api';
 import { useData, useMay, href } from '../state';
